@@ -1,0 +1,50 @@
+// Integers in a stated byte order, from and to unaligned bytes.
+#ifndef ZARRCORE_BASE_BYTE_ORDER_H_
+#define ZARRCORE_BASE_BYTE_ORDER_H_
+
+#include <bit>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+namespace zarrfs {
+
+template <std::unsigned_integral T>
+[[nodiscard]] constexpr T ByteSwap(T value) {
+  if constexpr (sizeof(T) == 1) return value;
+  if constexpr (sizeof(T) == 2) return static_cast<T>(__builtin_bswap16(value));
+  if constexpr (sizeof(T) == 4) return static_cast<T>(__builtin_bswap32(value));
+  if constexpr (sizeof(T) == 8) return static_cast<T>(__builtin_bswap64(value));
+}
+
+/// Reads sizeof(T) bytes at `from`, least significant first.
+template <std::unsigned_integral T>
+[[nodiscard]] inline T LoadLittle(const std::byte* from) {
+  T value;
+  std::memcpy(&value, from, sizeof value);
+  return std::endian::native == std::endian::little ? value : ByteSwap(value);
+}
+
+/// Reads sizeof(T) bytes at `from`, most significant first.
+template <std::unsigned_integral T>
+[[nodiscard]] inline T LoadBig(const std::byte* from) {
+  T value;
+  std::memcpy(&value, from, sizeof value);
+  return std::endian::native == std::endian::big ? value : ByteSwap(value);
+}
+
+/// Writes sizeof(T) bytes at `to`, least significant first.
+template <std::unsigned_integral T>
+inline void StoreLittle(std::byte* to, T value) {
+  if constexpr (std::endian::native != std::endian::little) value = ByteSwap(value);
+  std::memcpy(to, &value, sizeof value);
+}
+
+/// Reverses the bytes of each element of `item_size` bytes in place.
+void ReverseEachItem(std::span<std::byte> items, size_t item_size);
+
+}  // namespace zarrfs
+
+#endif  // ZARRCORE_BASE_BYTE_ORDER_H_

@@ -1,0 +1,39 @@
+// Arithmetic on numbers that come from a file: every product and sum says when it does not fit.
+#ifndef ZARRCORE_BASE_CHECKED_H_
+#define ZARRCORE_BASE_CHECKED_H_
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+namespace zarrfs {
+
+[[nodiscard]] inline std::optional<uint64_t> CheckedAdd(uint64_t a, uint64_t b) {
+  uint64_t sum;
+  if (__builtin_add_overflow(a, b, &sum)) return std::nullopt;
+  return sum;
+}
+
+[[nodiscard]] inline std::optional<uint64_t> CheckedMul(uint64_t a, uint64_t b) {
+  uint64_t product;
+  if (__builtin_mul_overflow(a, b, &product)) return std::nullopt;
+  return product;
+}
+
+/// The product of all factors; 1 for none.
+[[nodiscard]] inline std::optional<uint64_t> CheckedProduct(std::span<const uint64_t> factors) {
+  uint64_t product = 1;
+  for (const uint64_t factor : factors) {
+    if (__builtin_mul_overflow(product, factor, &product)) return std::nullopt;
+  }
+  return product;
+}
+
+/// ceil(a / b); b must not be 0.
+[[nodiscard]] constexpr uint64_t CeilDiv(uint64_t a, uint64_t b) {
+  return a / b + (a % b != 0 ? 1 : 0);
+}
+
+}  // namespace zarrfs
+
+#endif  // ZARRCORE_BASE_CHECKED_H_

@@ -1,0 +1,236 @@
+// LruCache<K, V>: the one way to hold memory that may be given up.
+//
+// - Byte-charged: each entry says how many bytes it holds; the least recently used go first once
+//   the sum passes the capacity. The newest entry of a split always stays, however large, so that
+//   one object bigger than the budget is still loaded once and not once per use.
+// - Split by hash: independent locks; no lock is ever held while a loader runs.
+// - Ref-counted values: an evicted value lives on with whoever holds its shared_ptr.
+// - Single-flight: of many concurrent GetOrLoad for one absent key, one runs the loader and the
+//   others wait for its answer. A failed load is not cached; it wakes everyone with the error.
+//
+// Every member may be called from any thread.
+#ifndef ZARRCORE_BASE_LRU_CACHE_H_
+#define ZARRCORE_BASE_LRU_CACHE_H_
+
+#include <array>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+#include "zarrcore/base/result.h"
+
+namespace zarrfs {
+
+struct CacheStatistics {
+  uint64_t hits = 0;
+  uint64_t misses = 0;
+  uint64_t evictions = 0;
+  uint64_t bytes = 0;
+  uint64_t entries = 0;
+};
+
+template <typename Key, typename Value, typename Hash = std::hash<Key>>
+class LruCache {
+ public:
+  using ValuePtr = std::shared_ptr<const Value>;
+
+  /// What a loader gives: the value and the bytes it is charged for.
+  struct Loaded {
+    ValuePtr value;
+    size_t charge;
+  };
+
+  explicit LruCache(size_t capacity_bytes, size_t splits = 16);
+
+  LruCache(const LruCache&) = delete;
+  LruCache& operator=(const LruCache&) = delete;
+
+  /// The value if it is present, else null. Never waits for a load.
+  [[nodiscard]] ValuePtr Get(const Key& key);
+
+  /// The value if present; else runs `load` (once among all concurrent callers of this key) and
+  /// keeps what it gives. `load` is called without any lock and may use this cache for other keys.
+  [[nodiscard]] Result<ValuePtr> GetOrLoad(const Key& key,
+                                           const std::function<Result<Loaded>()>& load);
+
+  /// Adds or replaces.
+  void Put(const Key& key, ValuePtr value, size_t charge);
+
+  /// Removes the entry if it still holds `expected` (or whatever it holds, if `expected` is null).
+  /// A load under way for the key is not kept when it ends.
+  void Erase(const Key& key, const ValuePtr& expected = nullptr);
+
+  [[nodiscard]] CacheStatistics statistics() const;
+
+ private:
+  struct Flight {
+    std::condition_variable landed;
+    std::optional<Result<ValuePtr>> answer;
+    bool discard = false;  // erased while under way: answer the waiters, keep nothing
+  };
+  struct Entry {
+    Key key;
+    ValuePtr value;
+    size_t charge;
+  };
+  // Invariant, under `mutex`: `map` holds exactly the entries of `order`, newest first; `bytes` is
+  // the sum of their charges; a key may be in `flights` and in `map` at once only through Put.
+  struct Split {
+    mutable std::mutex mutex;
+    std::list<Entry> order;
+    std::unordered_map<Key, typename std::list<Entry>::iterator, Hash> map;
+    std::unordered_map<Key, std::shared_ptr<Flight>, Hash> flights;
+    size_t bytes = 0;
+    uint64_t hits = 0, misses = 0, evictions = 0;
+  };
+
+  Split& SplitOf(const Key& key);
+  ValuePtr FindLocked(Split& split, const Key& key);
+  // Entries that leave are moved to `dropped`, to be destroyed after the lock is released.
+  void InsertLocked(Split& split, const Key& key, ValuePtr value, size_t charge,
+                    std::list<Entry>& dropped);
+
+  const size_t split_capacity_;
+  std::unique_ptr<Split[]> splits_;
+  const size_t split_count_;
+};
+
+// ---------------------------------------------------------------------------------------------
+
+template <typename K, typename V, typename H>
+LruCache<K, V, H>::LruCache(size_t capacity_bytes, size_t splits)
+    : split_capacity_(capacity_bytes / (splits == 0 ? 1 : splits)),
+      splits_(std::make_unique<Split[]>(splits == 0 ? 1 : splits)),
+      split_count_(splits == 0 ? 1 : splits) {}
+
+template <typename K, typename V, typename H>
+typename LruCache<K, V, H>::Split& LruCache<K, V, H>::SplitOf(const K& key) {
+  // std::hash of an integer is the integer: mix before taking the remainder.
+  const uint64_t hash = static_cast<uint64_t>(H{}(key)) * 0x9e3779b97f4a7c15ULL;
+  return splits_[(hash >> 32) % split_count_];
+}
+
+template <typename K, typename V, typename H>
+typename LruCache<K, V, H>::ValuePtr LruCache<K, V, H>::FindLocked(Split& split, const K& key) {
+  const auto found = split.map.find(key);
+  if (found == split.map.end()) return nullptr;
+  split.order.splice(split.order.begin(), split.order, found->second);
+  ++split.hits;
+  return found->second->value;
+}
+
+template <typename K, typename V, typename H>
+void LruCache<K, V, H>::InsertLocked(Split& split, const K& key, ValuePtr value, size_t charge,
+                                     std::list<Entry>& dropped) {
+  if (const auto found = split.map.find(key); found != split.map.end()) {
+    split.bytes -= found->second->charge;
+    dropped.splice(dropped.begin(), split.order, found->second);
+    split.map.erase(found);
+  }
+  split.order.push_front(Entry{key, std::move(value), charge});
+  split.map.emplace(key, split.order.begin());
+  split.bytes += charge;
+  while (split.bytes > split_capacity_ && split.order.size() > 1) {
+    const auto oldest = std::prev(split.order.end());
+    split.bytes -= oldest->charge;
+    split.map.erase(oldest->key);
+    dropped.splice(dropped.begin(), split.order, oldest);
+    ++split.evictions;
+  }
+}
+
+template <typename K, typename V, typename H>
+typename LruCache<K, V, H>::ValuePtr LruCache<K, V, H>::Get(const K& key) {
+  Split& split = SplitOf(key);
+  const std::lock_guard lock(split.mutex);
+  ValuePtr value = FindLocked(split, key);
+  if (value == nullptr) ++split.misses;
+  return value;
+}
+
+template <typename K, typename V, typename H>
+Result<typename LruCache<K, V, H>::ValuePtr> LruCache<K, V, H>::GetOrLoad(
+    const K& key, const std::function<Result<Loaded>()>& load) {
+  Split& split = SplitOf(key);
+  std::shared_ptr<Flight> flight;
+  {
+    std::unique_lock lock(split.mutex);
+    if (ValuePtr value = FindLocked(split, key)) return value;
+    ++split.misses;
+    if (const auto found = split.flights.find(key); found != split.flights.end()) {
+      flight = found->second;
+      flight->landed.wait(lock, [&] { return flight->answer.has_value(); });
+      return *flight->answer;
+    }
+    flight = std::make_shared<Flight>();
+    split.flights.emplace(key, flight);
+  }
+
+  Result<Loaded> loaded = load();
+
+  std::list<Entry> dropped;
+  Result<ValuePtr> answer = loaded ? Result<ValuePtr>(loaded->value) : Result<ValuePtr>(Fail(loaded));
+  {
+    const std::lock_guard lock(split.mutex);
+    if (loaded && !flight->discard) {
+      InsertLocked(split, key, loaded->value, loaded->charge, dropped);
+    }
+    flight->answer = answer;
+    if (const auto found = split.flights.find(key);
+        found != split.flights.end() && found->second == flight) {
+      split.flights.erase(found);
+    }
+  }
+  flight->landed.notify_all();
+  return answer;
+}
+
+template <typename K, typename V, typename H>
+void LruCache<K, V, H>::Put(const K& key, ValuePtr value, size_t charge) {
+  Split& split = SplitOf(key);
+  std::list<Entry> dropped;
+  const std::lock_guard lock(split.mutex);
+  InsertLocked(split, key, std::move(value), charge, dropped);
+}
+
+template <typename K, typename V, typename H>
+void LruCache<K, V, H>::Erase(const K& key, const ValuePtr& expected) {
+  Split& split = SplitOf(key);
+  std::list<Entry> dropped;
+  const std::lock_guard lock(split.mutex);
+  if (const auto found = split.flights.find(key); found != split.flights.end()) {
+    found->second->discard = true;
+    // Later callers start a load of their own instead of joining this one.
+    split.flights.erase(found);
+  }
+  const auto found = split.map.find(key);
+  if (found == split.map.end() || (expected != nullptr && found->second->value != expected)) return;
+  split.bytes -= found->second->charge;
+  dropped.splice(dropped.begin(), split.order, found->second);
+  split.map.erase(found);
+}
+
+template <typename K, typename V, typename H>
+CacheStatistics LruCache<K, V, H>::statistics() const {
+  CacheStatistics sum;
+  for (size_t i = 0; i < split_count_; ++i) {
+    const std::lock_guard lock(splits_[i].mutex);
+    sum.hits += splits_[i].hits;
+    sum.misses += splits_[i].misses;
+    sum.evictions += splits_[i].evictions;
+    sum.bytes += splits_[i].bytes;
+    sum.entries += splits_[i].order.size();
+  }
+  return sum;
+}
+
+}  // namespace zarrfs
+
+#endif  // ZARRCORE_BASE_LRU_CACHE_H_

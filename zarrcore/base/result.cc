@@ -1,0 +1,56 @@
+#include "zarrcore/base/result.h"
+
+#include <array>
+#include <cerrno>
+
+namespace zarrfs {
+namespace {
+
+struct CodeRow {
+  ErrorCode code;
+  int error_number;
+  std::string_view name;
+};
+
+// The one table. FromErrno takes the first row with the errno.
+constexpr std::array kCodes = {
+    CodeRow{ErrorCode::kNotFound, ENOENT, "not found"},
+    CodeRow{ErrorCode::kIo, EIO, "input/output error"},
+    CodeRow{ErrorCode::kDamaged, EIO, "damaged"},
+    CodeRow{ErrorCode::kPermissionDenied, EACCES, "permission denied"},
+    CodeRow{ErrorCode::kStale, ESTALE, "changed meanwhile"},
+    CodeRow{ErrorCode::kInterrupted, EINTR, "interrupted"},
+    CodeRow{ErrorCode::kTimedOut, ETIMEDOUT, "timed out"},
+    CodeRow{ErrorCode::kUnsupported, ENOTSUP, "not supported"},
+    CodeRow{ErrorCode::kInvalidArgument, EINVAL, "invalid argument"},
+    CodeRow{ErrorCode::kTooLarge, EFBIG, "too large"},
+    CodeRow{ErrorCode::kTooManyOpenFiles, EMFILE, "too many open files"},
+    CodeRow{ErrorCode::kNotADirectory, ENOTDIR, "not a directory"},
+};
+
+}  // namespace
+
+int ToErrno(ErrorCode code) {
+  for (const CodeRow& row : kCodes) {
+    if (row.code == code) return row.error_number;
+  }
+  return EIO;
+}
+
+ErrorCode FromErrno(int error_number) {
+  if (error_number == EPERM) return ErrorCode::kPermissionDenied;
+  if (error_number == ENFILE) return ErrorCode::kTooManyOpenFiles;
+  for (const CodeRow& row : kCodes) {
+    if (row.error_number == error_number) return row.code;
+  }
+  return ErrorCode::kIo;
+}
+
+std::string_view ToString(ErrorCode code) {
+  for (const CodeRow& row : kCodes) {
+    if (row.code == code) return row.name;
+  }
+  return "unknown error";
+}
+
+}  // namespace zarrfs

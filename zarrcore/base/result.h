@@ -1,0 +1,65 @@
+// The one way to fail: Result<T> is a value or an Error{code, message}.
+//
+// A message names the key it is about, what was expected and what was found, e.g.
+//   "temperature/c/0/1: shard index checksum 0x1f3a0000, computed 0x77b01122"
+// No exception crosses a library boundary of zarrcore.
+#ifndef ZARRCORE_BASE_RESULT_H_
+#define ZARRCORE_BASE_RESULT_H_
+
+#include <fmt/format.h>
+
+#include <string>
+#include <string_view>
+#include <tl/expected.hpp>
+#include <utility>
+
+namespace zarrfs {
+
+enum class ErrorCode {
+  kNotFound,          // no such object, folder or name
+  kDamaged,           // the store holds bytes that break the format
+  kIo,                // the store could not be read
+  kPermissionDenied,  // the store refuses this reader
+  kStale,             // the object is no longer the version that was asked for
+  kInterrupted,       // the caller gave up waiting
+  kTimedOut,          // the store did not answer in time
+  kUnsupported,       // valid Zarr that this program, or this view, cannot express
+  kInvalidArgument,   // the caller asked for something that has no meaning
+  kTooLarge,          // beyond a stated cap
+  kTooManyOpenFiles,  // the process is out of descriptors
+  kNotADirectory,     // a path goes through something that is not a folder
+};
+
+struct Error {
+  ErrorCode code;
+  std::string message;
+};
+
+template <typename T>
+using Result = tl::expected<T, Error>;
+
+/// The errno that a reader of the mount sees for `code`.
+int ToErrno(ErrorCode code);
+
+/// The code for an errno from the operating system; kIo for anything without a code of its own.
+ErrorCode FromErrno(int error_number);
+
+/// "not found", "damaged", …: for messages and logs.
+std::string_view ToString(ErrorCode code);
+
+/// `return Fail(ErrorCode::kDamaged, "{}: expected {} bytes, found {}", key, want, got);`
+template <typename... Args>
+[[nodiscard]] tl::unexpected<Error> Fail(ErrorCode code, fmt::format_string<Args...> format,
+                                         Args&&... args) {
+  return tl::unexpected<Error>(Error{code, fmt::format(format, std::forward<Args>(args)...)});
+}
+
+/// `if (!r) return Fail(r);` hands the error of `r` on.
+template <typename T>
+[[nodiscard]] tl::unexpected<Error> Fail(const Result<T>& failed) {
+  return tl::unexpected<Error>(failed.error());
+}
+
+}  // namespace zarrfs
+
+#endif  // ZARRCORE_BASE_RESULT_H_

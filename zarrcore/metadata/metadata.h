@@ -1,0 +1,84 @@
+// zarr.json of arrays and groups as immutable values.
+//
+// Reads what the core specification 3.1 says and the older spellings seen in real stores (missing
+// or empty codecs, "endian" for "bytes", short-hand strings, a separator beside the name, empty
+// storage_transformers and extensions). Refuses what would be read wrongly: unknown top-level
+// fields unless they are objects with must_understand false, non-empty storage transformers,
+// chunk grids other than regular, shapes whose element count or byte size overflows.
+#ifndef ZARRCORE_METADATA_METADATA_H_
+#define ZARRCORE_METADATA_METADATA_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "zarrcore/base/result.h"
+#include "zarrcore/metadata/data_type.h"
+#include "zarrcore/metadata/json.h"
+
+namespace zarrfs {
+
+inline constexpr uint64_t kMaxMetadataBytes = 64u << 20;  // of one zarr.json
+inline constexpr size_t kMaxRank = 32;
+
+/// One element of a codec chain. A short-hand string is its name with an empty configuration.
+/// "endian" is renamed to "bytes".
+struct CodecSpec {
+  std::string name;
+  Json configuration = Json::object();
+  bool operator==(const CodecSpec&) const = default;
+};
+
+/// {"name": …, "configuration": {…}} (configuration left out when empty).
+[[nodiscard]] Json ToJson(const std::vector<CodecSpec>& codecs);
+
+/// A "codecs" member: objects or short-hand strings. kDamaged if it is no list of codecs.
+[[nodiscard]] Result<std::vector<CodecSpec>> ParseCodecs(const Json& document,
+                                                         std::string_view key);
+
+/// Core specification, "Chunk key encoding".
+struct ChunkKeyEncoding {
+  enum class Kind { kDefault, kV2 };
+  Kind kind = Kind::kDefault;
+  char separator = '/';  // '/' or '.'
+  bool operator==(const ChunkKeyEncoding&) const = default;
+};
+
+struct ArrayMetadata {
+  std::vector<uint64_t> shape;
+  DataType data_type;
+  /// Of the outermost chunks: shards, where the array is sharded. Same rank as shape; all >= 1
+  /// (a 0, seen in the wild for empty dimensions, is read as 1).
+  std::vector<uint64_t> chunk_shape;
+  ChunkKeyEncoding key_encoding;
+  FillBytes fill_value;  // little-endian element; empty for extension types
+  std::vector<CodecSpec> codecs;
+  Json attributes = Json::object();
+  /// Absent, or one per dimension; null names are nullopt.
+  std::optional<std::vector<std::optional<std::string>>> dimension_names;
+  /// The whole zarr.json as read: what a rewritten one is made from.
+  Json document;
+
+  [[nodiscard]] size_t rank() const { return shape.size(); }
+};
+
+struct GroupMetadata {
+  Json attributes = Json::object();
+  /// The member consolidated_metadata as it stood, or null. Never trusted over the files.
+  Json consolidated_metadata;
+  Json document;
+};
+
+using NodeMetadata = std::variant<GroupMetadata, ArrayMetadata>;
+
+/// Parses the text of a zarr.json; `key` names it in errors.
+/// kDamaged: not JSON, or members missing or of the wrong type or value.
+/// kUnsupported: valid, but says something that this program does not know and must understand.
+[[nodiscard]] Result<NodeMetadata> ParseZarrJson(std::string_view text, std::string_view key);
+
+}  // namespace zarrfs
+
+#endif  // ZARRCORE_METADATA_METADATA_H_

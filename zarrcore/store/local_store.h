@@ -1,0 +1,37 @@
+// LocalStore: a directory as a Store.
+//
+// Every path is resolved beneath a descriptor of the root that is opened once
+// (openat2, RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS), so no key and no symbolic link leaves the
+// store, and a mount made over the root later is not seen. Folders that are zarrfs mounts
+// themselves are never entered: they count as absent, so a mount point inside its own source
+// neither hangs nor recurses. Other mounts inside the source are read like any folder.
+//
+// Objects that were read keep their descriptor in a cache of at most `max_open_files`; a closed one
+// is opened again when it is read again, and kStale if it is another version by then. After every
+// read an fstat proves that the file did not change under it; a file that was only unlinked or
+// replaced by rename keeps its version for as long as its descriptor is open.
+#ifndef ZARRCORE_STORE_LOCAL_STORE_H_
+#define ZARRCORE_STORE_LOCAL_STORE_H_
+
+#include <memory>
+#include <string>
+
+#include "zarrcore/store/store.h"
+
+namespace zarrfs {
+
+struct LocalStoreOptions {
+  /// Descriptors to keep open; 0 takes three quarters of RLIMIT_NOFILE's soft limit, less 64.
+  size_t max_open_files = 0;
+};
+
+/// kNotFound, kNotADirectory or kPermissionDenied if `path` cannot be opened as a folder.
+[[nodiscard]] Result<std::shared_ptr<Store>> OpenLocalStore(const std::string& path,
+                                                            LocalStoreOptions options = {});
+
+/// Raises the soft limit of RLIMIT_NOFILE to the hard limit; the new limit. For `main`.
+size_t RaiseOpenFileLimit();
+
+}  // namespace zarrfs
+
+#endif  // ZARRCORE_STORE_LOCAL_STORE_H_

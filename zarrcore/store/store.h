@@ -1,0 +1,131 @@
+// Store: the one way to read. Bytes by key, from a local directory or anything else that holds
+// named objects.
+//
+// Keys are paths inside the store without a leading slash: "", "a", "a/zarr.json", "a/c/0/1".
+// The interface asks nothing that an object store cannot answer in one request: a suffix range
+// needs no size, every answer carries the object's Version, and what was read once can be read on
+// (Object) with the promise that it is still the same version.
+//
+// Every member may be called from any thread. A call may take as long as the store takes; callers
+// that must not wait look at AnswersFast().
+#ifndef ZARRCORE_STORE_STORE_H_
+#define ZARRCORE_STORE_STORE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "zarrcore/base/result.h"
+
+namespace zarrfs {
+
+/// What an object was when it was read. Two equal versions hold the same bytes.
+/// ctime is part of it: an unlink and re-create with a kept mtime repeats everything else.
+struct Version {
+  uint64_t device = 0;
+  uint64_t inode = 0;
+  uint64_t size = 0;  // bytes
+  int64_t mtime_ns = 0;
+  int64_t ctime_ns = 0;
+  std::string etag;  // of stores that have one; empty for a local file
+
+  bool operator==(const Version&) const = default;
+
+  /// 64 bits that differ, for all practical purposes, whenever the versions do. Never 0.
+  [[nodiscard]] uint64_t Fingerprint() const;
+};
+
+/// An object or a folder, as a file system would describe it.
+struct ObjectInfo {
+  Version version;
+  bool is_folder = false;
+  uint32_t mode = 0444;  // permission bits only
+  uint32_t uid = 0;
+  uint32_t gid = 0;
+
+  [[nodiscard]] uint64_t size() const { return version.size; }
+};
+
+/// Part of an object: `length` bytes from `offset`, or the last `length` bytes. A range that
+/// reaches beyond the object is cut to it; the answer says what was read.
+struct ByteRange {
+  uint64_t offset = 0;
+  uint64_t length = 0;
+  bool from_end = false;
+
+  static ByteRange At(uint64_t offset, uint64_t length) { return {offset, length, false}; }
+  static ByteRange Suffix(uint64_t length) { return {0, length, true}; }
+};
+
+/// One version of one object, ready to be read on. Holds no promise that a descriptor stays open,
+/// only that another version's bytes are never returned.
+class Object {
+ public:
+  virtual ~Object() = default;
+
+  [[nodiscard]] virtual const ObjectInfo& info() const = 0;
+
+  /// Fills `out` with the bytes at `offset`. kStale once the object is not this version any more;
+  /// kDamaged if the object ends before the range does. On failure `out` holds nothing of use.
+  [[nodiscard]] virtual Result<void> Read(uint64_t offset, std::span<std::byte> out) const = 0;
+};
+
+struct ReadAnswer {
+  std::shared_ptr<const Object> object;  // the version that was read; never null
+  uint64_t offset = 0;                   // of the first byte read
+  size_t length = 0;                     // bytes read into the buffer
+};
+
+struct ListEntry {
+  std::string name;  // one path component
+  bool is_folder = false;
+
+  bool operator==(const ListEntry&) const = default;
+};
+
+class Store {
+ public:
+  virtual ~Store() = default;
+
+  /// What is known of an object or folder without reading it. kNotFound if there is none.
+  [[nodiscard]] virtual Result<ObjectInfo> Stat(std::string_view key) const = 0;
+
+  /// Reads `range` of the object into the front of `out`; never more than out.size() bytes.
+  /// kNotFound if there is no such object (a folder is no object).
+  [[nodiscard]] virtual Result<ReadAnswer> Read(std::string_view key, ByteRange range,
+                                                std::span<std::byte> out) const = 0;
+
+  /// The names directly below a folder ("" is the root), in no particular order.
+  /// kNotFound if there is no such folder.
+  [[nodiscard]] virtual Result<std::vector<ListEntry>> List(std::string_view folder) const = 0;
+
+  /// True where every answer comes at the speed of a local disk. Where it is false, callers wait
+  /// for answers on threads that nobody else needs.
+  [[nodiscard]] virtual bool AnswersFast() const = 0;
+
+  /// How long after a change (of Version::ctime_ns) another change may leave the version the same:
+  /// an object younger than this is used, but never remembered. Nanoseconds.
+  [[nodiscard]] virtual int64_t TimestampGranularityNs() const = 0;
+
+  /// What people call this store, for messages: the path or address.
+  [[nodiscard]] virtual std::string name() const = 0;
+};
+
+/// A whole object of at most `limit` bytes (kTooLarge beyond), all of one version.
+struct WholeObject {
+  std::string bytes;
+  std::shared_ptr<const Object> object;
+};
+[[nodiscard]] Result<WholeObject> ReadWhole(const Store& store, std::string_view key,
+                                            uint64_t limit);
+
+/// `folder` + "/" + `name`, or `name` alone at the root.
+[[nodiscard]] std::string JoinKey(std::string_view folder, std::string_view name);
+
+}  // namespace zarrfs
+
+#endif  // ZARRCORE_STORE_STORE_H_
