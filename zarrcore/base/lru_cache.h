@@ -6,7 +6,8 @@
 // - Split by hash: independent locks; no lock is ever held while a loader runs.
 // - Ref-counted values: an evicted value lives on with whoever holds its shared_ptr.
 // - Single-flight: of many concurrent GetOrLoad for one absent key, one runs the loader and the
-//   others wait for its answer. A failed load is not cached; it wakes everyone with the error.
+//   others wait for its answer (kWouldBlock on a thread that may not wait, see waiting.h). A failed
+//   load is not cached; it wakes everyone with the error.
 //
 // Every member may be called from any thread.
 #ifndef ZARRCORE_BASE_LRU_CACHE_H_
@@ -25,6 +26,7 @@
 #include <utility>
 
 #include "zarrcore/base/result.h"
+#include "zarrcore/base/waiting.h"
 
 namespace zarrfs {
 
@@ -63,8 +65,8 @@ class LruCache {
   /// Adds or replaces.
   void Put(const Key& key, ValuePtr value, size_t charge);
 
-  /// Removes the entry if it still holds `expected` (or whatever it holds, if `expected` is null).
-  /// A load under way for the key is not kept when it ends.
+  /// Removes the entry if it still holds `expected`; with null, whatever it holds, and a load under
+  /// way for the key is not kept when it ends.
   void Erase(const Key& key, const ValuePtr& expected = nullptr);
 
   [[nodiscard]] CacheStatistics statistics() const;
@@ -165,6 +167,7 @@ Result<typename LruCache<K, V, H>::ValuePtr> LruCache<K, V, H>::GetOrLoad(
     if (ValuePtr value = FindLocked(split, key)) return value;
     ++split.misses;
     if (const auto found = split.flights.find(key); found != split.flights.end()) {
+      if (!MayWait()) return Fail(ErrorCode::kWouldBlock, "another thread is loading this");
       flight = found->second;
       flight->landed.wait(lock, [&] { return flight->answer.has_value(); });
       return *flight->answer;
@@ -205,7 +208,8 @@ void LruCache<K, V, H>::Erase(const K& key, const ValuePtr& expected) {
   Split& split = SplitOf(key);
   std::list<Entry> dropped;
   const std::lock_guard lock(split.mutex);
-  if (const auto found = split.flights.find(key); found != split.flights.end()) {
+  if (const auto found = split.flights.find(key);
+      expected == nullptr && found != split.flights.end()) {
     found->second->discard = true;
     // Later callers start a load of their own instead of joining this one.
     split.flights.erase(found);

@@ -27,6 +27,7 @@ enum class ErrorCode {
   kInvalidArgument,   // the caller asked for something that has no meaning
   kTooLarge,          // beyond a stated cap
   kTooManyOpenFiles,  // the process is out of descriptors
+  kWouldBlock,        // the answer is not at hand, and this thread may not wait for it
   kNotADirectory,     // a path goes through something that is not a folder
 };
 

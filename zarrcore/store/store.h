@@ -87,6 +87,13 @@ struct ListEntry {
   bool operator==(const ListEntry&) const = default;
 };
 
+/// Space of what holds the store, in bytes and objects, as statfs(2) tells it.
+struct StoreCapacity {
+  uint64_t block_size = 4096;
+  uint64_t blocks = 0, blocks_free = 0, blocks_available = 0;
+  uint64_t files = 0, files_free = 0;
+};
+
 class Store {
  public:
   virtual ~Store() = default;
@@ -110,6 +117,11 @@ class Store {
   /// How long after a change (of Version::ctime_ns) another change may leave the version the same:
   /// an object younger than this is used, but never remembered. Nanoseconds.
   [[nodiscard]] virtual int64_t TimestampGranularityNs() const = 0;
+
+  /// For df; kUnsupported where the question has no meaning.
+  [[nodiscard]] virtual Result<StoreCapacity> Capacity() const {
+    return Fail(ErrorCode::kUnsupported, "{}: the store has no capacity to tell", name());
+  }
 
   /// What people call this store, for messages: the path or address.
   [[nodiscard]] virtual std::string name() const = 0;

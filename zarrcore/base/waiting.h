@@ -1,0 +1,31 @@
+// Whether the current thread may wait for a store.
+//
+// A thread that answers cached questions must never hang on a dead server. It asks inside a
+// NoWaiting scope: whatever would have to wait (a store call through GatedStore, a load that another
+// thread runs) fails at once with kWouldBlock, and the question is put again on a thread that may.
+#ifndef ZARRCORE_BASE_WAITING_H_
+#define ZARRCORE_BASE_WAITING_H_
+
+namespace zarrfs {
+
+namespace internal {
+inline thread_local bool may_wait = true;
+}  // namespace internal
+
+[[nodiscard]] inline bool MayWait() { return internal::may_wait; }
+
+/// Forbids waiting on this thread for as long as it lives.
+class NoWaiting {
+ public:
+  NoWaiting() : before_(internal::may_wait) { internal::may_wait = false; }
+  ~NoWaiting() { internal::may_wait = before_; }
+  NoWaiting(const NoWaiting&) = delete;
+  NoWaiting& operator=(const NoWaiting&) = delete;
+
+ private:
+  const bool before_;
+};
+
+}  // namespace zarrfs
+
+#endif  // ZARRCORE_BASE_WAITING_H_
