@@ -1,0 +1,59 @@
+// ChunkGrid: the regular grid of chunks over an array (core specification, "Regular grids"), and
+// the row-major linear order that ids, caches and listings use.
+#ifndef ZARRCORE_ARRAY_CHUNK_GRID_H_
+#define ZARRCORE_ARRAY_CHUNK_GRID_H_
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "zarrcore/base/result.h"
+#include "zarrcore/metadata/metadata.h"
+
+namespace zarrfs {
+
+/// Coordinates of a chunk; only the first rank() entries mean anything.
+using ChunkCoordinates = std::array<uint64_t, kMaxRank>;
+
+/// An array of more chunks than this is not shown: positions of chunks are part of node ids.
+inline constexpr uint64_t kMaxChunksPerArray = uint64_t{1} << 40;
+
+/// A coordinate in the only spelling that names a chunk (no sign, no leading zero), below `count`.
+[[nodiscard]] std::optional<uint64_t> ParseCoordinate(std::string_view text, uint64_t count);
+
+class ChunkGrid {
+ public:
+  /// Rows of ceil(shape / chunk_shape). kUnsupported beyond kMaxChunksPerArray.
+  [[nodiscard]] static Result<ChunkGrid> Make(std::span<const uint64_t> shape,
+                                              std::span<const uint64_t> chunk_shape);
+
+  [[nodiscard]] size_t rank() const { return counts_.size(); }
+  /// Chunks along each dimension.
+  [[nodiscard]] const std::vector<uint64_t>& counts() const { return counts_; }
+  /// All chunks; 1 for rank 0, 0 if any dimension is empty.
+  [[nodiscard]] uint64_t size() const { return size_; }
+
+  [[nodiscard]] uint64_t Linear(std::span<const uint64_t> coordinates) const {
+    uint64_t linear = 0;
+    for (size_t d = 0; d < counts_.size(); ++d) linear = linear * counts_[d] + coordinates[d];
+    return linear;
+  }
+  /// `linear` < size().
+  void Coordinates(uint64_t linear, ChunkCoordinates& out) const {
+    for (size_t d = counts_.size(); d-- > 0;) {
+      out[d] = linear % counts_[d];
+      linear /= counts_[d];
+    }
+  }
+
+ private:
+  std::vector<uint64_t> counts_;
+  uint64_t size_ = 1;
+};
+
+}  // namespace zarrfs
+
+#endif  // ZARRCORE_ARRAY_CHUNK_GRID_H_

@@ -1,0 +1,582 @@
+#include "zarrcore/array/chunk_source.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "zarrcore/base/checked.h"
+
+namespace zarrfs {
+namespace {
+
+// More than this of an index is read only once the object is known to be long enough.
+constexpr uint64_t kFirstIndexRead = 1u << 20;
+constexpr int kAttempts = 3;
+
+std::atomic<uint64_t> next_id{1};
+
+int64_t SteadyNowNs() {
+  return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
+}
+
+int64_t RealNowNs() {
+  return std::chrono::system_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
+}
+
+bool MustAbort(ErrorCode code) {
+  return code == ErrorCode::kWouldBlock || code == ErrorCode::kInterrupted ||
+         code == ErrorCode::kTimedOut || code == ErrorCode::kTooManyOpenFiles;
+}
+
+size_t ChargeOf(const OpenShard& shard) {
+  return sizeof(OpenShard) + 256 + (shard.index ? shard.index->memory_bytes() : 0);
+}
+
+// Walks the stored objects of one array whose leading outer coordinates are fixed.
+class OuterWalk {
+ public:
+  OuterWalk(const Store& store, const std::string& folder, const ChunkKeyEncoding& encoding,
+            const ChunkGrid& grid)
+      : store_(store), encoding_(encoding), grid_(grid), folder_(folder) {
+    if (encoding.separator == '/' && encoding.kind == ChunkKeyEncoding::Kind::kDefault &&
+        grid.rank() > 0) {
+      folder_ = JoinKey(folder, "c");
+    }
+  }
+
+  Result<void> Visit(std::span<const uint64_t> fixed,
+                     const std::function<bool(uint64_t)>& visit) const {
+    if (grid_.size() == 0) return {};
+    if (grid_.rank() == 0) {
+      const bool v2 = encoding_.kind == ChunkKeyEncoding::Kind::kV2;
+      const auto found = Exists(JoinKey(folder_, v2 ? "0" : "c"));
+      if (!found) return Fail(found);
+      if (*found) visit(0);
+      return {};
+    }
+    if (encoding_.separator == '.') return VisitFlat(fixed, visit);
+    ChunkCoordinates at{};
+    std::string folder = folder_;
+    bool go_on = true;
+    return VisitNested(fixed, 0, folder, at, visit, go_on);
+  }
+
+  // Values of the next outer coordinate that have a folder or object; only for separator '/'.
+  Result<std::vector<uint64_t>> Values(std::span<const uint64_t> fixed) const {
+    std::string folder = folder_;
+    for (const uint64_t value : fixed) folder = JoinKey(folder, std::to_string(value));
+    return List(folder, fixed.size());
+  }
+
+ private:
+  Result<bool> Exists(const std::string& key) const {
+    const auto info = store_.Stat(key);
+    if (info) return !info->is_folder;
+    if (info.error().code == ErrorCode::kNotFound) return false;
+    return Fail(info);
+  }
+
+  Result<std::vector<uint64_t>> List(const std::string& folder, size_t dimension) const {
+    const auto entries = store_.List(folder);
+    std::vector<uint64_t> values;
+    if (!entries) {
+      if (entries.error().code == ErrorCode::kNotFound) return values;
+      return Fail(entries);
+    }
+    const bool objects = dimension + 1 == grid_.rank();
+    for (const ListEntry& entry : *entries) {
+      const auto value = ParseCoordinate(entry.name, grid_.counts()[dimension]);
+      if (value && entry.is_folder != objects) values.push_back(*value);
+    }
+    return values;
+  }
+
+  Result<void> VisitNested(std::span<const uint64_t> fixed, size_t dimension, std::string& folder,
+                           ChunkCoordinates& at, const std::function<bool(uint64_t)>& visit,
+                           bool& go_on) const {
+    const bool last = dimension + 1 == grid_.rank();
+    std::vector<uint64_t> values;
+    if (dimension < fixed.size()) {
+      values.push_back(fixed[dimension]);
+    } else {
+      auto listed = List(folder, dimension);
+      if (!listed) return Fail(listed);
+      values = std::move(*listed);
+    }
+    const size_t length = folder.size();
+    for (const uint64_t value : values) {
+      at[dimension] = value;
+      folder = JoinKey(folder, std::to_string(value));
+      if (!last) {
+        auto below = VisitNested(fixed, dimension + 1, folder, at, visit, go_on);
+        if (!below) return below;
+      } else {
+        bool exists = true;
+        if (dimension < fixed.size()) {
+          const auto found = Exists(folder);
+          if (!found) return Fail(found);
+          exists = *found;
+        }
+        if (exists) go_on = visit(grid_.Linear({at.data(), grid_.rank()}));
+      }
+      folder.resize(length);
+      if (!go_on) break;
+    }
+    return {};
+  }
+
+  Result<void> VisitFlat(std::span<const uint64_t> fixed,
+                         const std::function<bool(uint64_t)>& visit) const {
+    const auto entries = store_.List(folder_);
+    if (!entries) {
+      if (entries.error().code == ErrorCode::kNotFound) return {};
+      return Fail(entries);
+    }
+    for (const ListEntry& entry : *entries) {
+      if (entry.is_folder) continue;
+      std::string_view name = entry.name;
+      if (encoding_.kind == ChunkKeyEncoding::Kind::kDefault) {
+        if (!name.starts_with("c.")) continue;
+        name.remove_prefix(2);
+      }
+      ChunkCoordinates at{};
+      bool matches = true;
+      for (size_t d = 0; d < grid_.rank() && matches; ++d) {
+        const bool last = d + 1 == grid_.rank();
+        const size_t end = last ? name.size() : name.find('.');
+        if (end == std::string_view::npos) {
+          matches = false;
+          break;
+        }
+        const auto value = ParseCoordinate(name.substr(0, end), grid_.counts()[d]);
+        matches = value && (d >= fixed.size() || *value == fixed[d]);
+        if (matches) at[d] = *value;
+        name.remove_prefix(last ? end : end + 1);
+      }
+      if (matches && !visit(grid_.Linear({at.data(), grid_.rank()}))) break;
+    }
+    return {};
+  }
+
+  const Store& store_;
+  const ChunkKeyEncoding& encoding_;
+  const ChunkGrid& grid_;
+  std::string folder_;
+};
+
+}  // namespace
+
+Result<std::shared_ptr<ChunkSource>> ChunkSource::Make(std::shared_ptr<const Store> store,
+                                                       std::string folder,
+                                                       const ArrayMetadata& metadata,
+                                                       std::shared_ptr<IndexCache> cache,
+                                                       Report report) {
+  auto layout = MakeArrayLayout(metadata);
+  if (!layout) return Fail(layout);
+  std::shared_ptr<ChunkSource> source(new ChunkSource);
+  source->store_ = std::move(store);
+  source->folder_ = std::move(folder);
+  source->layout_ = std::move(*layout);
+  source->key_encoding_ = metadata.key_encoding;
+  source->cache_ = std::move(cache);
+  source->report_ = std::move(report);
+  source->id_ = next_id++;
+  if (source->layout_.inner_pipeline) {
+    source->raw_chunk_size_ = source->layout_.inner_pipeline->encoded_size();
+  }
+  return source;
+}
+
+uint64_t ChunkSource::OuterOf(uint64_t chunk) const {
+  ChunkCoordinates at;
+  layout_.inner_grid.Coordinates(chunk, at);
+  for (size_t d = 0; d < layout_.inner_grid.rank(); ++d) at[d] /= layout_.inner_per_outer[d];
+  return layout_.outer_grid.Linear({at.data(), layout_.outer_grid.rank()});
+}
+
+std::string ChunkSource::ObjectKey(uint64_t outer) const {
+  const size_t rank = layout_.outer_grid.rank();
+  ChunkCoordinates at;
+  layout_.outer_grid.Coordinates(outer, at);
+  const bool v2 = key_encoding_.kind == ChunkKeyEncoding::Kind::kV2;
+  std::string name = v2 ? "" : "c";
+  if (rank == 0 && v2) name = "0";
+  for (size_t d = 0; d < rank; ++d) {
+    if (!name.empty()) name += key_encoding_.separator;
+    name += std::to_string(at[d]);
+  }
+  return JoinKey(folder_, name);
+}
+
+bool ChunkSource::IsHot(const ObjectInfo& info) const {
+  // Clocks may disagree a little: a version from the near future is as hot as a fresh one.
+  const int64_t age = RealNowNs() - info.version.ctime_ns;
+  return age < store_->TimestampGranularityNs() && age > -store_->TimestampGranularityNs();
+}
+
+Error ChunkSource::Damage(uint64_t outer, const OpenShard& shard, const Error& error) const {
+  Error named{error.code, fmt::format("{}: {}", ObjectKey(outer), error.message)};
+  if (report_ && !shard.reported.exchange(true)) report_(named.message);
+  return named;
+}
+
+void ChunkSource::Forget(uint64_t outer) const { cache_->Erase(ShardKey{id_, outer, 0}); }
+
+Result<IndexCache::Loaded> ChunkSource::LoadOuter(const std::string& key) const {
+  auto shard = std::make_shared<OpenShard>();
+  shard->checked_ns = SteadyNowNs();
+  if (!layout_.is_sharded()) {
+    auto answer = store_->Read(key, ByteRange::At(0, 0), {});
+    if (!answer) return Fail(answer);
+    shard->object = std::move(answer->object);
+    shard->info = shard->object->info();
+    shard->size = shard->info.size();
+    shard->fingerprint = shard->info.version.Fingerprint();
+    return IndexCache::Loaded{shard, ChargeOf(*shard)};
+  }
+
+  const ShardingLevel& level = layout_.levels.front();
+  const uint64_t index_size = level.index.encoded_size();
+  const uint64_t tail = level.trailing_checksum;
+  const uint64_t first = std::min(kFirstIndexRead, index_size + (level.index.at_end() ? tail : 0));
+  Bytes buffer(first);
+  auto answer = store_->Read(
+      key, level.index.at_end() ? ByteRange::Suffix(first) : ByteRange::At(0, first), buffer);
+  if (!answer) return Fail(answer);
+  shard->object = std::move(answer->object);
+  shard->info = shard->object->info();
+  shard->fingerprint = shard->info.version.Fingerprint();
+  const uint64_t object_size = shard->info.size();
+  if (object_size < tail || object_size - tail < index_size) {
+    shard->damage = Error{ErrorCode::kDamaged,
+                          fmt::format("the shard has {} bytes, fewer than its index of {}",
+                                      object_size, index_size + tail)};
+    return IndexCache::Loaded{shard, ChargeOf(*shard)};
+  }
+  shard->size = object_size - tail;
+  const uint64_t index_offset = level.index.at_end() ? shard->size - index_size : 0;
+  BytesView encoded;
+  Bytes whole;
+  if (answer->offset <= index_offset &&
+      index_offset + index_size <= answer->offset + answer->length) {
+    encoded = BytesView(buffer).subspan(index_offset - answer->offset, index_size);
+  } else {
+    whole.resize(index_size);
+    if (auto read = shard->object->Read(index_offset, whole); !read) return Fail(read);
+    encoded = whole;
+  }
+  auto index = ShardIndex::Decode(encoded, level.index, shard->size);
+  if (index) {
+    shard->index = std::move(*index);
+  } else {
+    shard->damage = index.error();
+  }
+  return IndexCache::Loaded{shard, ChargeOf(*shard)};
+}
+
+Result<OpenShardPtr> ChunkSource::OuterShard(uint64_t outer, Age max_age, bool may_read) const {
+  const ShardKey key{id_, outer, 0};
+  OpenShardPtr cached = cache_->Get(key);
+  if (cached != nullptr && max_age == kAnyAge) return cached;
+  const int64_t now = SteadyNowNs();
+  if (cached != nullptr && now - cached->checked_ns.load(std::memory_order_relaxed) < max_age.count()) {
+    return cached;
+  }
+  const std::string object_key = ObjectKey(outer);
+  const bool only_look = !layout_.is_sharded() && !may_read;
+  if (cached != nullptr || only_look) {
+    auto info = store_->Stat(object_key);
+    if (info && info->is_folder) info = Fail(ErrorCode::kNotFound, "{} is a folder", object_key);
+    if (!info) {
+      if (cached != nullptr && info.error().code == ErrorCode::kNotFound) cache_->Erase(key, cached);
+      return Fail(info);
+    }
+    if (cached != nullptr && info->version == cached->info.version) {
+      cached->checked_ns.store(now, std::memory_order_relaxed);
+      return cached;
+    }
+    if (cached != nullptr) cache_->Erase(key, cached);
+    if (only_look) {
+      auto seen = std::make_shared<OpenShard>();
+      seen->info = std::move(*info);
+      seen->fingerprint = seen->info.version.Fingerprint();
+      seen->size = seen->info.size();
+      return seen;
+    }
+  }
+  for (int attempt = 1;; ++attempt) {
+    auto loaded = cache_->GetOrLoad(key, [&] { return LoadOuter(object_key); });
+    if (!loaded) {
+      if (loaded.error().code == ErrorCode::kStale && attempt < kAttempts) continue;
+      return Fail(loaded);
+    }
+    if (IsHot((*loaded)->info)) cache_->Erase(key, *loaded);
+    return loaded;
+  }
+}
+
+Result<OpenShardPtr> ChunkSource::NestedShard(uint64_t outer, const OpenShardPtr& parent,
+                                              uint32_t level, uint64_t linear,
+                                              const ChunkRange& range) const {
+  const ShardKey key{id_, linear, level};
+  const auto is_of_parent = [&](const OpenShardPtr& shard) {
+    return shard->fingerprint == parent->fingerprint && shard->object == parent->object;
+  };
+  OpenShardPtr cached = cache_->Get(key);
+  if (cached != nullptr) {
+    if (is_of_parent(cached)) return cached;
+    cache_->Erase(key, cached);
+  }
+  const auto load = [&]() -> Result<IndexCache::Loaded> {
+    const ShardingLevel& spec = layout_.levels[level];
+    auto shard = std::make_shared<OpenShard>();
+    shard->object = parent->object;
+    shard->info = parent->info;
+    shard->fingerprint = parent->fingerprint;
+    shard->offset = parent->offset + range.offset;
+    const uint64_t index_size = spec.index.encoded_size();
+    if (range.length < spec.trailing_checksum || range.length - spec.trailing_checksum < index_size) {
+      shard->damage = Error{ErrorCode::kDamaged,
+                            fmt::format("a nested shard has {} bytes, fewer than its index of {}",
+                                        range.length, index_size)};
+      return IndexCache::Loaded{shard, ChargeOf(*shard)};
+    }
+    shard->size = range.length - spec.trailing_checksum;
+    Bytes encoded(index_size);
+    const uint64_t at = shard->offset + (spec.index.at_end() ? shard->size - index_size : 0);
+    if (auto read = shard->object->Read(at, encoded); !read) return Fail(read);
+    auto index = ShardIndex::Decode(encoded, spec.index, shard->size);
+    if (index) {
+      shard->index = std::move(*index);
+    } else {
+      shard->damage = index.error();
+    }
+    return IndexCache::Loaded{shard, ChargeOf(*shard)};
+  };
+  auto loaded = cache_->GetOrLoad(key, load);
+  if (!loaded) return loaded;
+  if (!is_of_parent(*loaded)) {
+    cache_->Erase(key, *loaded);
+    return Fail(ErrorCode::kStale, "{} was replaced while it was read", ObjectKey(outer));
+  }
+  return loaded;
+}
+
+Result<std::optional<ChunkPlace>> ChunkSource::Find(uint64_t outer, OpenShardPtr shard,
+                                                    std::span<const uint64_t> local) const {
+  if (!layout_.is_sharded()) {
+    const uint64_t size = shard->size;
+    return ChunkPlace{std::move(shard), 0, size};
+  }
+  const size_t rank = local.size();
+  ChunkCoordinates rest{};
+  ChunkCoordinates below{};  // innermost chunks in a chunk of the current level, each axis
+  for (size_t d = 0; d < rank; ++d) {
+    rest[d] = local[d];
+    below[d] = layout_.inner_per_outer[d];
+  }
+  uint64_t linear = outer;
+  for (uint32_t l = 0;; ++l) {
+    const ShardingLevel& level = layout_.levels[l];
+    if (shard->damage) return tl::unexpected(Damage(outer, *shard, *shard->damage));
+    uint64_t entry = 0;
+    for (size_t d = 0; d < rank; ++d) below[d] /= level.ratio[d];
+    for (size_t j = 0; j < rank; ++j) {
+      const size_t d = level.axes[j];
+      entry = entry * level.counts[j] + rest[d] / below[d];
+    }
+    for (size_t d = 0; d < rank; ++d) rest[d] %= below[d];
+    const auto range = shard->index->Find(entry);
+    if (!range) return tl::unexpected(Damage(outer, *shard, range.error()));
+    if (!*range) return std::nullopt;
+    if (l + 1 == layout_.levels.size()) {
+      if (raw_chunk_size_ && (*range)->length != *raw_chunk_size_) {
+        return tl::unexpected(Damage(
+            outer, *shard,
+            Error{ErrorCode::kDamaged,
+                  fmt::format("shard index entry {}: the chunk has {} bytes, {} expected", entry,
+                              (*range)->length, *raw_chunk_size_)}));
+      }
+      const uint64_t offset = shard->offset + (*range)->offset;
+      return ChunkPlace{std::move(shard), offset, (*range)->length};
+    }
+    linear = linear * level.index.entries() + entry;
+    auto nested = NestedShard(outer, shard, l + 1, linear, **range);
+    if (!nested) return Fail(nested);
+    shard = std::move(*nested);
+  }
+}
+
+Result<std::optional<ChunkPlace>> ChunkSource::Locate(uint64_t chunk, Age max_age,
+                                                      bool may_read) const {
+  const size_t rank = layout_.inner_grid.rank();
+  ChunkCoordinates at;
+  ChunkCoordinates outer_at;
+  layout_.inner_grid.Coordinates(chunk, at);
+  for (size_t d = 0; d < rank; ++d) {
+    outer_at[d] = at[d] / layout_.inner_per_outer[d];
+    at[d] %= layout_.inner_per_outer[d];
+  }
+  const uint64_t outer = layout_.outer_grid.Linear({outer_at.data(), rank});
+  for (int attempt = 1;; ++attempt) {
+    auto shard = OuterShard(outer, max_age, may_read);
+    if (!shard) {
+      if (shard.error().code == ErrorCode::kNotFound) return std::nullopt;
+      return Fail(shard);
+    }
+    auto place = Find(outer, std::move(*shard), {at.data(), rank});
+    if (!place && place.error().code == ErrorCode::kStale && attempt < kAttempts) {
+      Forget(outer);
+      continue;
+    }
+    return place;
+  }
+}
+
+Result<void> ChunkSource::VisitOuter(std::span<const uint64_t> prefix,
+                                     const std::function<bool(uint64_t)>& visit) const {
+  ChunkCoordinates fixed{};
+  for (size_t d = 0; d < prefix.size(); ++d) fixed[d] = prefix[d] / layout_.inner_per_outer[d];
+  return OuterWalk(*store_, folder_, key_encoding_, layout_.outer_grid)
+      .Visit({fixed.data(), prefix.size()}, visit);
+}
+
+Result<std::vector<uint64_t>> ChunkSource::ListOuter(std::span<const uint64_t> prefix) const {
+  std::vector<uint64_t> outers;
+  auto walked = VisitOuter(prefix, [&](uint64_t outer) {
+    outers.push_back(outer);
+    return true;
+  });
+  if (!walked) return Fail(walked);
+  std::ranges::sort(outers);
+  return outers;
+}
+
+Result<void> ChunkSource::VisitChunks(uint64_t outer, std::span<const uint64_t> prefix,
+                                      uint64_t from, Age max_age, const VisitChunk& visit) const {
+  const size_t rank = layout_.inner_grid.rank();
+  const auto& per_outer = layout_.inner_per_outer;
+  ChunkCoordinates outer_at;
+  layout_.outer_grid.Coordinates(outer, outer_at);
+  // The places that begin with the prefix are one run: [base, base + run).
+  uint64_t base = 0;
+  uint64_t run = layout_.inner_per_outer_count;
+  for (size_t d = 0; d < prefix.size(); ++d) {
+    if (prefix[d] / per_outer[d] != outer_at[d]) return {};
+    run /= per_outer[d];
+    base += prefix[d] % per_outer[d] * run;
+  }
+  uint64_t slot = std::max(from, base);
+  if (slot >= base + run) return {};
+
+  auto shard = OuterShard(outer, max_age, /*may_read=*/layout_.is_sharded());
+  if (!shard) {
+    if (shard.error().code == ErrorCode::kNotFound) return {};
+    if (MustAbort(shard.error().code)) return Fail(shard);
+  }
+  ChunkCoordinates local{};
+  ChunkCoordinates global{};
+  uint64_t rest = slot;
+  for (size_t d = rank; d-- > 0;) {
+    local[d] = rest % per_outer[d];
+    rest /= per_outer[d];
+  }
+  for (; slot < base + run; ++slot) {
+    bool inside = true;
+    for (size_t d = 0; d < rank; ++d) {
+      global[d] = outer_at[d] * per_outer[d] + local[d];
+      inside = inside && global[d] < layout_.inner_grid.counts()[d];
+    }
+    if (inside) {
+      const uint64_t chunk = layout_.inner_grid.Linear({global.data(), rank});
+      bool go_on = true;
+      if (!shard) {
+        go_on = visit(slot, chunk, Fail(shard));
+      } else {
+        auto place = Find(outer, *shard, {local.data(), rank});
+        if (!place) {
+          if (MustAbort(place.error().code)) return Fail(place);
+          go_on = visit(slot, chunk, Fail(place));
+        } else if (*place) {
+          go_on = visit(slot, chunk, std::move(**place));
+        }
+      }
+      if (!go_on) return {};
+    }
+    for (size_t d = rank; d-- > 0;) {
+      if (++local[d] < per_outer[d]) break;
+      local[d] = 0;
+    }
+  }
+  return {};
+}
+
+Result<bool> ChunkSource::AnyChunk(std::span<const uint64_t> prefix, Age max_age) const {
+  bool any = false;
+  Result<void> visited;
+  auto walked = VisitOuter(prefix, [&](uint64_t outer) {
+    visited = VisitChunks(outer, prefix, 0, max_age, [&](uint64_t, uint64_t, const auto&) {
+      any = true;
+      return false;
+    });
+    return visited.has_value() && !any;
+  });
+  if (!walked) return Fail(walked);
+  if (!visited) return Fail(visited);
+  return any;
+}
+
+Result<std::vector<uint64_t>> ChunkSource::NextCoordinates(std::span<const uint64_t> prefix,
+                                                           Age max_age) const {
+  const size_t dimension = prefix.size();
+  const uint64_t per_outer = layout_.inner_per_outer[dimension];
+  const uint64_t count = layout_.inner_grid.counts()[dimension];
+  std::set<uint64_t> found;
+  Result<void> visited;
+  ChunkCoordinates wanted{};
+  std::ranges::copy(prefix, wanted.begin());
+  // Looks in `outer` for the values that are not found yet; false once all its values are.
+  const auto search = [&](uint64_t outer) {
+    ChunkCoordinates outer_at;
+    layout_.outer_grid.Coordinates(outer, outer_at);
+    const uint64_t first = outer_at[dimension] * per_outer;
+    bool complete = true;
+    for (uint64_t value = first; value < std::min(first + per_outer, count); ++value) {
+      if (found.contains(value)) continue;
+      wanted[dimension] = value;
+      visited = VisitChunks(outer, {wanted.data(), dimension + 1}, 0, max_age,
+                            [&](uint64_t, uint64_t, const auto&) {
+                              found.insert(value);
+                              return false;
+                            });
+      if (!visited) return false;
+      complete = complete && found.contains(value);
+    }
+    return !complete;
+  };
+
+  const OuterWalk walk(*store_, folder_, key_encoding_, layout_.outer_grid);
+  ChunkCoordinates fixed{};
+  for (size_t d = 0; d < dimension; ++d) fixed[d] = prefix[d] / layout_.inner_per_outer[d];
+  if (key_encoding_.separator == '/') {
+    // Each folder of shards is left as soon as all coordinates that it can give are found.
+    auto values = walk.Values({fixed.data(), dimension});
+    if (!values) return Fail(values);
+    for (const uint64_t value : *values) {
+      fixed[dimension] = value;
+      auto walked = walk.Visit({fixed.data(), dimension + 1}, search);
+      if (!walked) return Fail(walked);
+      if (!visited) return Fail(visited);
+    }
+  } else {
+    auto walked = walk.Visit({fixed.data(), dimension}, [&](uint64_t outer) {
+      search(outer);
+      return visited.has_value();
+    });
+    if (!walked) return Fail(walked);
+    if (!visited) return Fail(visited);
+  }
+  return std::vector<uint64_t>(found.begin(), found.end());
+}
+
+}  // namespace zarrfs

@@ -1,0 +1,154 @@
+// ChunkSource: where the innermost chunks of one array are, right now.
+//
+// Finds the byte range of a chunk through the shard indexes (all levels of nesting), which are kept
+// in a cache shared by all arrays, and lists the chunks that are present by walking the objects
+// that exist, never the grid. Every member may be called from any thread; no lock is held while the
+// store is asked.
+#ifndef ZARRCORE_ARRAY_CHUNK_SOURCE_H_
+#define ZARRCORE_ARRAY_CHUNK_SOURCE_H_
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "zarrcore/array/layout.h"
+#include "zarrcore/base/lru_cache.h"
+#include "zarrcore/base/result.h"
+#include "zarrcore/metadata/metadata.h"
+#include "zarrcore/store/store.h"
+
+namespace zarrfs {
+
+/// Told once, in one line, of whatever a store has wrong.
+using Report = std::function<void(std::string_view)>;
+
+/// How old an answer may be that the store gave before. kAnyAge: as old as it is.
+using Age = std::chrono::nanoseconds;
+inline constexpr Age kAnyAge = Age::max();
+
+/// One version of a stored object that holds chunks: a shard with its index, a shard inside a shard,
+/// or a plain chunk.
+struct OpenShard {
+  std::shared_ptr<const Object> object;  // null if a plain chunk was only asked for its size
+  ObjectInfo info;
+  uint64_t fingerprint = 0;  // of info.version
+  uint64_t offset = 0;       // of this shard in the object
+  uint64_t size = 0;         // bytes, without a trailing checksum
+  std::optional<ShardIndex> index;  // absent in a plain chunk, and where there is damage
+  std::optional<Error> damage;      // why there is no index: true of this version for ever
+
+  mutable std::atomic<int64_t> checked_ns{0};  // steady clock: when it was last known current
+  mutable std::atomic<bool> reported{false};   // damage in an entry was told
+};
+using OpenShardPtr = std::shared_ptr<const OpenShard>;
+
+/// Identifies an OpenShard in the index cache.
+struct ShardKey {
+  uint64_t array = 0;   // ChunkSource::id()
+  uint64_t linear = 0;  // which shard, in the grid of its level
+  uint32_t level = 0;   // 0: a stored object
+  bool operator==(const ShardKey&) const = default;
+};
+struct ShardKeyHash {
+  size_t operator()(const ShardKey& key) const {
+    uint64_t h = key.array * 0x9e3779b97f4a7c15ULL ^ key.linear;
+    h = (h ^ (h >> 32)) * 0xd6e8feb86659fd93ULL + key.level;
+    return static_cast<size_t>(h ^ (h >> 32));
+  }
+};
+using IndexCache = LruCache<ShardKey, OpenShard, ShardKeyHash>;
+
+/// A chunk that is there: bytes [offset, offset + length) of shard->object.
+struct ChunkPlace {
+  OpenShardPtr shard;  // innermost
+  uint64_t offset = 0;
+  uint64_t length = 0;
+};
+
+class ChunkSource {
+ public:
+  /// `folder`: key of the array in the store. `cache` and `store` are shared and outlive nothing.
+  static Result<std::shared_ptr<ChunkSource>> Make(std::shared_ptr<const Store> store,
+                                                   std::string folder,
+                                                   const ArrayMetadata& metadata,
+                                                   std::shared_ptr<IndexCache> cache,
+                                                   Report report);
+
+  [[nodiscard]] const ArrayLayout& layout() const { return layout_; }
+  [[nodiscard]] const std::string& folder() const { return folder_; }
+  /// Different for every ChunkSource of the process.
+  [[nodiscard]] uint64_t id() const { return id_; }
+
+  /// The stored object (by its number in layout().outer_grid) that holds an innermost chunk (by its
+  /// number in layout().inner_grid).
+  [[nodiscard]] uint64_t OuterOf(uint64_t chunk) const;
+
+  /// Key of a stored object.
+  [[nodiscard]] std::string ObjectKey(uint64_t outer) const;
+
+  /// nullopt if the store does not hold the chunk. kDamaged, with key and reason, if the store says
+  /// something about the chunk that cannot be. `may_read`: false if the place is only looked at, not
+  /// read (spares opening an unsharded chunk).
+  [[nodiscard]] Result<std::optional<ChunkPlace>> Locate(uint64_t chunk, Age max_age,
+                                                         bool may_read = true) const;
+
+  /// Forgets what is cached of a stored object: after kStale from a read.
+  void Forget(uint64_t outer) const;
+
+  /// Calls `visit` with each stored object that exists and may hold chunks whose coordinates begin
+  /// with `prefix` (in no order), until it returns false.
+  [[nodiscard]] Result<void> VisitOuter(std::span<const uint64_t> prefix,
+                                        const std::function<bool(uint64_t outer)>& visit) const;
+
+  /// The same as a sorted list.
+  [[nodiscard]] Result<std::vector<uint64_t>> ListOuter(std::span<const uint64_t> prefix) const;
+
+  /// Calls `visit` for each chunk in one stored object that is present, or damaged, and whose
+  /// coordinates begin with `prefix`, in row-major order from place `from` (0 <= from <
+  /// layout().inner_per_outer_count; `slot` counts the same places), until it returns false.
+  /// Chunks of a damaged shard all count as present. Never fails for damage; fails only if the store
+  /// does. An object that is gone has no chunks.
+  using VisitChunk =
+      std::function<bool(uint64_t slot, uint64_t chunk, const Result<ChunkPlace>& place)>;
+  [[nodiscard]] Result<void> VisitChunks(uint64_t outer, std::span<const uint64_t> prefix,
+                                         uint64_t from, Age max_age, const VisitChunk& visit) const;
+
+  /// Whether any chunk begins with `prefix`.
+  [[nodiscard]] Result<bool> AnyChunk(std::span<const uint64_t> prefix, Age max_age) const;
+
+  /// The values, sorted, that coordinate prefix.size() takes in chunks beginning with `prefix`.
+  [[nodiscard]] Result<std::vector<uint64_t>> NextCoordinates(std::span<const uint64_t> prefix,
+                                                              Age max_age) const;
+
+ private:
+  ChunkSource() = default;
+  Result<OpenShardPtr> OuterShard(uint64_t outer, Age max_age, bool may_read) const;
+  Result<IndexCache::Loaded> LoadOuter(const std::string& key) const;
+  Result<OpenShardPtr> NestedShard(uint64_t outer, const OpenShardPtr& parent, uint32_t level,
+                                   uint64_t linear, const ChunkRange& range) const;
+  // `local`: coordinates of the innermost chunk within its outer chunk.
+  Result<std::optional<ChunkPlace>> Find(uint64_t outer, OpenShardPtr shard,
+                                         std::span<const uint64_t> local) const;
+  Error Damage(uint64_t outer, const OpenShard& shard, const Error& error) const;
+  bool IsHot(const ObjectInfo& info) const;
+
+  std::shared_ptr<const Store> store_;
+  std::string folder_;
+  ArrayLayout layout_;
+  ChunkKeyEncoding key_encoding_;
+  std::shared_ptr<IndexCache> cache_;
+  Report report_;
+  uint64_t id_ = 0;
+  std::optional<uint64_t> raw_chunk_size_;  // of every encoded innermost chunk, if constant
+};
+
+}  // namespace zarrfs
+
+#endif  // ZARRCORE_ARRAY_CHUNK_SOURCE_H_

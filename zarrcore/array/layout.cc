@@ -1,0 +1,183 @@
+#include "zarrcore/array/layout.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <numeric>
+#include <span>
+#include <utility>
+
+#include "zarrcore/base/checked.h"
+
+namespace zarrfs {
+namespace {
+
+constexpr std::string_view kSharding = "sharding_indexed";
+constexpr uint64_t kCrc32cBytes = 4;
+constexpr size_t kMaxNesting = 8;
+
+std::vector<size_t> Identity(size_t rank) {
+  std::vector<size_t> axes(rank);
+  std::iota(axes.begin(), axes.end(), size_t{0});
+  return axes;
+}
+
+Result<std::vector<uint64_t>> InnerShape(const Json& configuration, size_t rank) {
+  const auto found = configuration.find("chunk_shape");
+  if (found == configuration.end() || !found->is_array() || found->size() != rank) {
+    return Fail(ErrorCode::kDamaged, "sharding_indexed: chunk_shape is no list of {} integers",
+                rank);
+  }
+  std::vector<uint64_t> shape;
+  for (const Json& edge : *found) {
+    const bool integral = edge.is_number_integer() ||
+                          (edge.is_number_float() && edge.get<double>() >= 1 &&
+                           edge.get<double>() < 9e15 &&
+                           edge.get<double>() == static_cast<double>(edge.get<int64_t>()));
+    if (!integral || (edge.is_number_integer() && !edge.is_number_unsigned() &&
+                      edge.get<int64_t>() < 1) || edge.get<uint64_t>() < 1 ||
+        edge.get<uint64_t>() > (uint64_t{1} << 62)) {
+      return Fail(ErrorCode::kDamaged, "sharding_indexed: chunk_shape has {}, not a positive integer",
+                  edge.dump(-1, ' ', true, Json::error_handler_t::replace));
+    }
+    shape.push_back(edge.get<uint64_t>());
+  }
+  return shape;
+}
+
+Result<bool> IndexAtEnd(const Json& configuration) {
+  const auto found = configuration.find("index_location");
+  if (found == configuration.end() || (found->is_string() && *found == "end")) return true;
+  if (found->is_string() && *found == "start") return false;
+  return Fail(ErrorCode::kDamaged, "sharding_indexed: index_location is neither start nor end");
+}
+
+// Splits off the sharding codec of `chain`, if it has one. `axes` and `shape` (along the array's
+// axes) go in as those of the outer chunk and come out as those of the inner one.
+struct Split {
+  ShardingLevel level;
+  std::vector<CodecSpec> inner;
+};
+
+Result<std::optional<Split>> SplitSharding(std::span<const CodecSpec> chain,
+                                           std::vector<size_t>& axes,
+                                           std::vector<uint64_t>& shape) {
+  const auto sharding = std::ranges::find(chain, kSharding, &CodecSpec::name);
+  if (sharding == chain.end()) return std::nullopt;
+  const size_t rank = shape.size();
+  const Json& configuration = sharding->configuration;
+
+  std::vector<size_t> level_axes = axes;
+  for (auto codec = chain.begin(); codec != sharding; ++codec) {
+    if (codec->name != "transpose") {
+      return Fail(ErrorCode::kUnsupported,
+                  "codec '{}' before sharding_indexed: whole shards would have to be decoded",
+                  codec->name);
+    }
+    const auto order = TransposeOrder(*codec, rank);
+    if (!order) return Fail(order);
+    std::vector<size_t> composed(rank);
+    for (size_t j = 0; j < rank; ++j) composed[j] = level_axes[(*order)[j]];
+    level_axes = std::move(composed);
+  }
+  Split split;
+  for (auto codec = sharding + 1; codec != chain.end(); ++codec) {
+    if (codec->name != "crc32c") {
+      return Fail(ErrorCode::kUnsupported,
+                  "codec '{}' after sharding_indexed: whole shards would have to be decoded",
+                  codec->name);
+    }
+    split.level.trailing_checksum += kCrc32cBytes;
+  }
+
+  auto inner_shape = InnerShape(configuration, rank);
+  if (!inner_shape) return Fail(inner_shape);
+  std::vector<uint64_t> new_shape(rank);
+  split.level.ratio.resize(rank);
+  for (size_t j = 0; j < rank; ++j) {
+    const size_t axis = level_axes[j];
+    if (shape[axis] % (*inner_shape)[j] != 0) {
+      return Fail(ErrorCode::kUnsupported,
+                  "inner chunk shape [{}] does not divide the shard shape [{}]",
+                  fmt::join(*inner_shape, ", "), fmt::join(shape, ", "));
+    }
+    new_shape[axis] = (*inner_shape)[j];
+    split.level.ratio[axis] = shape[axis] / (*inner_shape)[j];
+    split.level.counts.push_back(split.level.ratio[axis]);
+  }
+
+  const auto codecs = configuration.find("codecs");
+  if (codecs == configuration.end()) {
+    return Fail(ErrorCode::kDamaged, "sharding_indexed: codecs are missing");
+  }
+  auto inner = ParseCodecs(*codecs, "sharding_indexed");
+  if (!inner) return Fail(inner);
+  const auto index_codecs = configuration.find("index_codecs");
+  if (index_codecs == configuration.end()) {
+    return Fail(ErrorCode::kDamaged, "sharding_indexed: index_codecs are missing");
+  }
+  const auto index_chain = ParseCodecs(*index_codecs, "sharding_indexed");
+  if (!index_chain) return Fail(index_chain);
+  const auto at_end = IndexAtEnd(configuration);
+  if (!at_end) return Fail(at_end);
+  auto index = ShardIndexSpec::Make(split.level.counts, *index_chain, *at_end);
+  if (!index) return Fail(index);
+
+  split.level.axes = level_axes;
+  split.level.index = std::move(*index);
+  split.inner = std::move(*inner);
+  axes = std::move(level_axes);
+  shape = std::move(new_shape);
+  return std::optional<Split>(std::move(split));
+}
+
+}  // namespace
+
+Result<ArrayLayout> MakeArrayLayout(const ArrayMetadata& metadata) {
+  const size_t rank = metadata.rank();
+  ArrayLayout layout;
+  std::vector<size_t> axes = Identity(rank);
+  layout.inner_chunk_shape = metadata.chunk_shape;
+  layout.inner_codecs = metadata.codecs;
+  layout.inner_per_outer.assign(rank, 1);
+  while (true) {
+    auto split = SplitSharding(layout.inner_codecs, axes, layout.inner_chunk_shape);
+    if (!split) return Fail(split);
+    if (!*split) break;
+    if (layout.levels.size() == kMaxNesting) {
+      return Fail(ErrorCode::kUnsupported, "shards are nested more than {} deep", kMaxNesting);
+    }
+    for (size_t d = 0; d < rank; ++d) {
+      // Each ratio divides the outer chunk shape, so the product cannot overflow.
+      layout.inner_per_outer[d] *= (*split)->level.ratio[d];
+    }
+    layout.inner_codecs = std::move((*split)->inner);
+    layout.levels.push_back(std::move((*split)->level));
+  }
+  if (axes != Identity(rank)) {
+    layout.inner_codecs.insert(layout.inner_codecs.begin(),
+                               CodecSpec{"transpose", Json{{"order", axes}}});
+  }
+  const auto per_outer = CheckedProduct(layout.inner_per_outer);
+  if (!per_outer || *per_outer > kMaxChunksPerArray) {
+    return Fail(ErrorCode::kUnsupported, "a shard holds more than 2^40 inner chunks");
+  }
+  layout.inner_per_outer_count = *per_outer;
+
+  auto outer_grid = ChunkGrid::Make(metadata.shape, metadata.chunk_shape);
+  if (!outer_grid) return Fail(outer_grid);
+  layout.outer_grid = std::move(*outer_grid);
+  auto inner_grid = ChunkGrid::Make(metadata.shape, layout.inner_chunk_shape);
+  if (!inner_grid) return Fail(inner_grid);
+  layout.inner_grid = std::move(*inner_grid);
+  // Positions in listings count whole shards, edge ones too.
+  if (const auto slots = CheckedMul(layout.outer_grid.size(), *per_outer);
+      !slots || *slots > (uint64_t{1} << 62)) {
+    return Fail(ErrorCode::kUnsupported, "the shards of the array have more than 2^62 places");
+  }
+  layout.inner_pipeline = Pipeline::Make(
+      layout.inner_codecs, ChunkSpec{metadata.data_type, layout.inner_chunk_shape});
+  return layout;
+}
+
+}  // namespace zarrfs

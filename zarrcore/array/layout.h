@@ -1,0 +1,52 @@
+// ArrayLayout: how the chunks that a reader without sharding would see (the innermost chunks) lie
+// in the stored objects. Made from the metadata alone; no I/O.
+//
+// An array is stored in outer chunks. If its codec chain holds "sharding_indexed", an outer chunk
+// is a shard, its inner chunks may be shards again, and so on: one ShardingLevel each. Transposes
+// before a sharding codec permute the axes that its grid is counted in; each level therefore names
+// its axes in terms of the array's.
+#ifndef ZARRCORE_ARRAY_LAYOUT_H_
+#define ZARRCORE_ARRAY_LAYOUT_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "zarrcore/array/chunk_grid.h"
+#include "zarrcore/array/shard_index.h"
+#include "zarrcore/base/result.h"
+#include "zarrcore/metadata/metadata.h"
+
+namespace zarrfs {
+
+struct ShardingLevel {
+  std::vector<size_t> axes;       // axis j of the index grid is axis axes[j] of the array
+  std::vector<uint64_t> ratio;    // chunks per shard, along the array's axes
+  std::vector<uint64_t> counts;   // the same along the index grid's axes
+  ShardIndexSpec index;
+  uint64_t trailing_checksum = 0; // bytes of crc32c after the shard, not part of it
+};
+
+struct ArrayLayout {
+  std::vector<ShardingLevel> levels;        // outermost first; empty if the array is not sharded
+  std::vector<uint64_t> inner_chunk_shape;  // of the innermost chunks, along the array's axes
+  /// The chain of the innermost chunks: what "codecs" is for a reader without sharding.
+  std::vector<CodecSpec> inner_codecs;
+  ChunkGrid outer_grid;                     // of stored objects
+  ChunkGrid inner_grid;                     // of innermost chunks; those outside the array left out
+  std::vector<uint64_t> inner_per_outer;    // innermost chunks in an outer chunk, each axis
+  uint64_t inner_per_outer_count = 1;
+  /// Decodes innermost chunks, where all codecs and the data type are known; else why not.
+  Result<Pipeline> inner_pipeline = Fail(ErrorCode::kUnsupported, "not made");
+
+  [[nodiscard]] bool is_sharded() const { return !levels.empty(); }
+};
+
+/// kUnsupported or kDamaged with the reason if the inner chunks are no byte ranges of the stored
+/// objects: a compressor after the sharding codec, shapes that do not divide, index codecs that are
+/// not known, or more chunks than can be numbered.
+[[nodiscard]] Result<ArrayLayout> MakeArrayLayout(const ArrayMetadata& metadata);
+
+}  // namespace zarrfs
+
+#endif  // ZARRCORE_ARRAY_LAYOUT_H_

@@ -1,0 +1,220 @@
+#include "zarrcore/view/hierarchy.h"
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <utility>
+
+namespace zarrfs {
+namespace {
+
+constexpr std::string_view kMetadataName = "zarr.json";
+constexpr int kMaxImplicitDepth = 16;
+constexpr int kMaxImplicitFolders = 4096;
+
+int64_t SteadyNowNs() {
+  return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
+}
+
+bool IsFresh(const Node& node, Age max_age) {
+  return max_age == kAnyAge ||
+         SteadyNowNs() - node.checked_ns.load(std::memory_order_relaxed) < max_age.count();
+}
+
+// Core specification, "Node names"; a folder of another name is no node.
+bool IsNodeName(std::string_view name) {
+  return !name.empty() && !name.starts_with("__") &&
+         name.find_first_not_of('.') != std::string_view::npos && name != kMetadataName;
+}
+
+bool SameChunks(const ArrayMetadata& a, const ArrayMetadata& b) {
+  return a.shape == b.shape && a.chunk_shape == b.chunk_shape &&
+         a.key_encoding == b.key_encoding && a.codecs == b.codecs &&
+         a.data_type.document == b.data_type.document;
+}
+
+bool IsOme(const Json& attributes) {
+  return attributes.contains("ome") || attributes.contains("multiscales") ||
+         attributes.contains("plate");
+}
+
+// Errors that are facts about the zarr.json, not about reading it.
+bool IsVerdict(ErrorCode code) {
+  return code == ErrorCode::kDamaged || code == ErrorCode::kUnsupported ||
+         code == ErrorCode::kTooLarge;
+}
+
+}  // namespace
+
+Hierarchy::Hierarchy(std::shared_ptr<const Store> store, HierarchyOptions options, Report report)
+    : store_(std::move(store)),
+      options_(options),
+      report_(report ? std::move(report) : [](std::string_view) {}),
+      index_cache_(std::make_shared<IndexCache>(options.index_cache_bytes)),
+      nodes_(std::numeric_limits<size_t>::max()) {}
+
+Result<NodePtr> Hierarchy::Get(const std::string& path, Age max_age) const {
+  NodePtr cached = nodes_.Get(path);
+  if (cached != nullptr && IsFresh(*cached, max_age)) return cached;
+
+  bool parent_below_ome = false;
+  if (!path.empty()) {
+    const size_t slash = path.rfind('/');
+    const std::string_view name = std::string_view(path).substr(slash + 1);
+    if (!IsNodeName(name)) return Fail(ErrorCode::kNotFound, "{}: no name of a node", path);
+    auto parent = Get(slash == std::string::npos ? "" : path.substr(0, slash), max_age);
+    if (!parent) return parent;
+    if ((*parent)->group() == nullptr) {
+      return Fail(ErrorCode::kNotFound, "{}: nothing lies below an array", path);
+    }
+    parent_below_ome = (*parent)->below_ome;
+  }
+
+  const int64_t now = SteadyNowNs();
+  if (cached != nullptr) {
+    auto info = store_->Stat(cached->implicit ? path : JoinKey(path, kMetadataName));
+    bool same = info && info->version == cached->info.version && !cached->hot &&
+                parent_below_ome == cached->parent_below_ome;
+    if (same && cached->implicit) {
+      const auto document = store_->Stat(JoinKey(path, kMetadataName));
+      if (!document && document.error().code != ErrorCode::kNotFound) return Fail(document);
+      same = !document;
+    }
+    if (same) {
+      cached->checked_ns.store(now, std::memory_order_relaxed);
+      return cached;
+    }
+    if (!info && info.error().code != ErrorCode::kNotFound) return Fail(info);
+    nodes_.Erase(path, cached);
+  }
+  return nodes_.GetOrLoad(path, [&]() -> Result<LruCache<std::string, Node>::Loaded> {
+    auto node = Load(path, parent_below_ome, cached);
+    if (!node) return Fail(node);
+    (*node)->checked_ns = now;
+    return LruCache<std::string, Node>::Loaded{std::move(*node), 1};
+  });
+}
+
+Result<std::shared_ptr<Node>> Hierarchy::Load(const std::string& path, bool parent_below_ome,
+                                              const NodePtr& before) const {
+  auto folder = store_->Stat(path);
+  if (!folder) return Fail(folder);
+  if (!folder->is_folder) return Fail(ErrorCode::kNotFound, "{} is no folder", path);
+  auto node = std::make_shared<Node>();
+  node->path = path;
+  node->folder_info = *folder;
+  node->parent_below_ome = parent_below_ome;
+  node->below_ome = parent_below_ome;
+
+  const std::string key = JoinKey(path, kMetadataName);
+  auto whole = ReadWhole(*store_, key, kMaxMetadataBytes);
+  Result<NodeMetadata> metadata = GroupMetadata{};
+  if (whole) {
+    node->info = whole->object->info();
+    metadata = ParseZarrJson(whole->bytes, key);
+  } else if (whole.error().code == ErrorCode::kNotFound) {
+    int budget = kMaxImplicitFolders;
+    const auto below = HasNodeBelow(path, 0, budget);
+    if (!below) return Fail(below);
+    if (!*below) return Fail(ErrorCode::kNotFound, "{}: no zarr.json, here or below", path);
+    node->implicit = true;
+    node->info = *folder;
+  } else if (IsVerdict(whole.error().code)) {
+    metadata = Fail(whole);
+    if (auto info = store_->Stat(key)) node->info = std::move(*info);
+  } else {
+    return Fail(whole);
+  }
+  const int64_t real_now =
+      std::chrono::system_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
+  node->hot = real_now - node->info.version.ctime_ns < store_->TimestampGranularityNs();
+
+  if (!metadata) {
+    report_(fmt::format("not shown: {}", metadata.error().message));
+    for (NodeView& view : node->views) view.hidden = metadata.error();
+    return node;
+  }
+  node->metadata = std::move(*metadata);
+  if (node->array() != nullptr) {
+    FillArray(*node, before);
+  } else {
+    node->below_ome = parent_below_ome || IsOme(node->group()->attributes);
+    for (size_t v = 0; v < AllViews().size(); ++v) {
+      node->views[v].documents = AllViews()[v]->ShowGroup(*node->group());
+    }
+  }
+  return node;
+}
+
+void Hierarchy::FillArray(Node& node, const NodePtr& before) const {
+  const ArrayMetadata& metadata = *node.array();
+  if (before != nullptr && before->chunks != nullptr && before->array() != nullptr &&
+      SameChunks(metadata, *before->array())) {
+    node.chunks = before->chunks;
+  } else {
+    auto chunks = ChunkSource::Make(store_, node.path, metadata, index_cache_, report_);
+    if (!chunks) {
+      report_(fmt::format("{}: not shown: {}", node.path, chunks.error().message));
+      for (NodeView& view : node.views) view.hidden = chunks.error();
+      return;
+    }
+    node.chunks = std::move(*chunks);
+  }
+  const ViewContext context{options_.forced_separator, node.parent_below_ome};
+  for (size_t v = 0; v < AllViews().size(); ++v) {
+    NodeView& shown = node.views[v];
+    auto view = AllViews()[v]->ShowArray(metadata, node.chunks->layout(), context);
+    if (view) {
+      shown.documents = std::move(view->documents);
+      shown.array = std::move(*view);
+    } else {
+      report_(fmt::format("{}: not shown in {}: {}", node.path, AllViews()[v]->name(),
+                          view.error().message));
+      shown.hidden = std::move(view.error());
+    }
+  }
+}
+
+Result<bool> Hierarchy::HasNodeBelow(const std::string& folder, int depth, int& budget) const {
+  const auto entries = store_->List(folder);
+  if (!entries) {
+    if (entries.error().code == ErrorCode::kNotFound ||
+        entries.error().code == ErrorCode::kPermissionDenied) {
+      return false;
+    }
+    return Fail(entries);
+  }
+  for (const ListEntry& entry : *entries) {
+    if (!entry.is_folder && entry.name == kMetadataName && depth > 0) return true;
+  }
+  if (depth == kMaxImplicitDepth) return false;
+  for (const ListEntry& entry : *entries) {
+    if (!entry.is_folder || !IsNodeName(entry.name)) continue;
+    if (--budget < 0) return false;
+    const auto below = HasNodeBelow(JoinKey(folder, entry.name), depth + 1, budget);
+    if (!below || *below) return below;
+  }
+  return false;
+}
+
+Result<std::vector<std::string>> Hierarchy::Children(const Node& node, Age max_age) const {
+  std::vector<std::string> names;
+  if (node.group() == nullptr) return names;
+  const auto entries = store_->List(node.path);
+  if (!entries) return Fail(entries);
+  for (const ListEntry& entry : *entries) {
+    if (!entry.is_folder || !IsNodeName(entry.name)) continue;
+    const auto child = Get(JoinKey(node.path, entry.name), max_age);
+    if (!child && child.error().code == ErrorCode::kWouldBlock) return Fail(child);
+    // A node that cannot be read now is listed: using it gives the error.
+    if (child || child.error().code != ErrorCode::kNotFound) names.push_back(entry.name);
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+bool Hierarchy::Shows(const Node& child, std::string_view name, size_t view) {
+  return !child.views[view].hidden && AllViews()[view]->AllowsNodeName(name);
+}
+
+}  // namespace zarrfs

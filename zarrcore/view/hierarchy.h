@@ -1,0 +1,92 @@
+// Hierarchy: the groups and arrays of a store, as each view shows them, as of now.
+//
+// Nodes are read when they are asked for and kept; each answer says how old it may be. A node is an
+// immutable snapshot: if its zarr.json changes, the next sufficiently fresh answer is another
+// snapshot. Snapshots of one array share a ChunkSource as long as where its chunks lie has not
+// changed. Every member may be called from any thread.
+#ifndef ZARRCORE_VIEW_HIERARCHY_H_
+#define ZARRCORE_VIEW_HIERARCHY_H_
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "zarrcore/array/chunk_source.h"
+#include "zarrcore/base/lru_cache.h"
+#include "zarrcore/store/store.h"
+#include "zarrcore/view/view.h"
+
+namespace zarrfs {
+
+/// What one view shows of one node, or why it does not show it.
+struct NodeView {
+  std::vector<Document> documents;
+  std::optional<ArrayView> array;  // documents are moved out of it
+  std::optional<Error> hidden;     // the reason; everything else is empty then
+};
+
+struct Node {
+  std::string path;             // key of the folder; "" for the root
+  std::optional<NodeMetadata> metadata;  // absent if the zarr.json cannot be used
+  bool implicit = false;        // a group without a zarr.json, known by what lies below it
+  bool below_ome = false;       // this group or one above it is an OME one
+  bool parent_below_ome = false;
+  bool hot = false;             // so young that another version may look the same
+  ObjectInfo info;              // of the zarr.json; of the folder, if implicit
+  ObjectInfo folder_info;       // of the folder, when the node was read
+  std::array<NodeView, kMaxViews> views;  // by view number
+  std::shared_ptr<ChunkSource> chunks;    // of an array whose layout can be used
+
+  mutable std::atomic<int64_t> checked_ns{0};  // steady clock: when it was last known current
+
+  [[nodiscard]] const ArrayMetadata* array() const {
+    return metadata ? std::get_if<ArrayMetadata>(&*metadata) : nullptr;
+  }
+  [[nodiscard]] const GroupMetadata* group() const {
+    return metadata ? std::get_if<GroupMetadata>(&*metadata) : nullptr;
+  }
+};
+using NodePtr = std::shared_ptr<const Node>;
+
+struct HierarchyOptions {
+  size_t index_cache_bytes = 64u << 20;
+  char forced_separator = '\0';
+};
+
+class Hierarchy {
+ public:
+  Hierarchy(std::shared_ptr<const Store> store, HierarchyOptions options, Report report);
+
+  /// kNotFound unless `path` is a group or array (or has a zarr.json that cannot be used: such a
+  /// node is hidden in every view, with the reason).
+  [[nodiscard]] Result<NodePtr> Get(const std::string& path, Age max_age) const;
+
+  /// Names of the nodes directly below a group, sorted, hidden ones too. Empty for an array.
+  [[nodiscard]] Result<std::vector<std::string>> Children(const Node& node, Age max_age) const;
+
+  /// Whether view number `view` lists the node `name` below `parent`.
+  [[nodiscard]] static bool Shows(const Node& child, std::string_view name, size_t view);
+
+  [[nodiscard]] const Store& store() const { return *store_; }
+  [[nodiscard]] CacheStatistics index_cache_statistics() const { return index_cache_->statistics(); }
+
+ private:
+  Result<std::shared_ptr<Node>> Load(const std::string& path, bool parent_below_ome,
+                                     const NodePtr& before) const;
+  Result<bool> HasNodeBelow(const std::string& folder, int depth, int& budget) const;
+  void FillArray(Node& node, const NodePtr& before) const;
+
+  const std::shared_ptr<const Store> store_;
+  const HierarchyOptions options_;
+  const Report report_;
+  const std::shared_ptr<IndexCache> index_cache_;
+  mutable LruCache<std::string, Node> nodes_;
+};
+
+}  // namespace zarrfs
+
+#endif  // ZARRCORE_VIEW_HIERARCHY_H_

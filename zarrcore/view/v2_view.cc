@@ -1,0 +1,277 @@
+#include "zarrcore/view/v2_view.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <numeric>
+#include <utility>
+
+namespace zarrfs {
+namespace {
+
+constexpr uint64_t kChecksumBytes = 4;
+
+std::string Base64(std::span<const std::byte> bytes) {
+  static constexpr std::string_view kDigits =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  for (size_t i = 0; i < bytes.size(); i += 3) {
+    const size_t n = std::min<size_t>(3, bytes.size() - i);
+    uint32_t group = 0;
+    for (size_t k = 0; k < 3; ++k) {
+      group = group << 8 | (k < n ? std::to_integer<uint32_t>(bytes[i + k]) : 0);
+    }
+    for (size_t k = 0; k < 4; ++k) {
+      text += k <= n ? kDigits[group >> (18 - 6 * k) & 63] : '=';
+    }
+  }
+  return text;
+}
+
+Result<std::string> TypeString(const DataType& type, char byte_order) {
+  const char order = type.byte_order_unit() > 1 ? byte_order : '|';
+  switch (type.kind) {
+    case DataKind::kBool:
+      return "|b1";
+    case DataKind::kInt:
+      return fmt::format("{}i{}", order, type.item_size);
+    case DataKind::kUint:
+      return fmt::format("{}u{}", order, type.item_size);
+    case DataKind::kFloat:
+      return fmt::format("{}f{}", order, type.item_size);
+    case DataKind::kComplex:
+      return fmt::format("{}c{}", order, type.item_size);
+    case DataKind::kRaw:
+      return fmt::format("|V{}", type.item_size);
+    case DataKind::kOther:
+      break;
+  }
+  return Fail(ErrorCode::kUnsupported, "data type '{}' is not translated to v2", type.name);
+}
+
+// v2 has no spelling for NaN payloads: every hexadecimal float is some NaN.
+Json PlainFloat(Json json) {
+  if (json.is_string() && json.get_ref<const std::string&>().starts_with("0x")) return "NaN";
+  return json;
+}
+
+Json FillValueToV2(const FillBytes& fill, const DataType& type) {
+  if (type.kind == DataKind::kRaw) return Base64(fill);
+  Json json = FillValueToV3(fill, type);
+  if (type.kind == DataKind::kComplex && json.is_array()) {
+    for (Json& part : json) part = PlainFloat(part);
+    return json;
+  }
+  return PlainFloat(std::move(json));
+}
+
+// Bytes of checksum that stand before and after the encoded chunk.
+struct ChecksumPlace {
+  uint64_t front = 0;
+  uint64_t back = 0;
+};
+
+std::optional<ChecksumPlace> Checksum(const CodecSpec& codec) {
+  const auto location = codec.configuration.find("location");
+  const bool said_end = location != codec.configuration.end() && *location == "end";
+  const bool said_start = location != codec.configuration.end() && *location == "start";
+  if (codec.name == "crc32c" || codec.name == "numcodecs.crc32c" ||
+      codec.name == "numcodecs.fletcher32") {
+    if (said_start) return ChecksumPlace{kChecksumBytes, 0};
+    return ChecksumPlace{0, kChecksumBytes};
+  }
+  if (codec.name == "numcodecs.crc32" || codec.name == "numcodecs.adler32" ||
+      codec.name == "numcodecs.jenkins_lookup3") {
+    if (said_end) return ChecksumPlace{0, kChecksumBytes};
+    return ChecksumPlace{kChecksumBytes, 0};
+  }
+  return std::nullopt;
+}
+
+// The v2 "compressor" of a bytes -> bytes codec; extra members would break zarr-python 2.
+std::optional<Json> Compressor(const CodecSpec& codec) {
+  const Json& given = codec.configuration;
+  const auto member = [&](const char* name, Json otherwise) {
+    const auto found = given.find(name);
+    return found == given.end() ? std::move(otherwise) : *found;
+  };
+  std::string_view name = codec.name;
+  if (name.starts_with("numcodecs.")) name.remove_prefix(10);
+  if (name == "gzip") return Json{{"id", "gzip"}, {"level", member("level", 5)}};
+  if (name == "zlib") return Json{{"id", "zlib"}, {"level", member("level", 1)}};
+  if (name == "zstd") return Json{{"id", "zstd"}, {"level", member("level", 0)}};
+  if (name == "bz2") return Json{{"id", "bz2"}, {"level", member("level", 1)}};
+  if (name == "lz4") return Json{{"id", "lz4"}, {"acceleration", member("acceleration", 1)}};
+  if (name == "lzma") {
+    Json json = {{"id", "lzma"}};
+    for (const auto& [key, value] : given.items()) json[key] = value;
+    return json;
+  }
+  if (name == "blosc") {
+    // The frame's own header is what readers decode by; these are for writers.
+    Json shuffle = member("shuffle", "noshuffle");
+    if (shuffle.is_string()) {
+      shuffle = shuffle == "bitshuffle" ? 2 : shuffle == "shuffle" ? 1 : 0;
+    }
+    return Json{{"id", "blosc"},
+                {"cname", member("cname", "lz4")},
+                {"clevel", member("clevel", 5)},
+                {"shuffle", std::move(shuffle)},
+                {"blocksize", member("blocksize", 0)}};
+  }
+  return std::nullopt;
+}
+
+// What v2 can say of a codec chain.
+struct V2Chain {
+  char byte_order = '<';
+  char order = 'C';
+  Json compressor;
+  uint64_t cut_front = 0;
+  uint64_t cut_back = 0;
+};
+
+// C if the axes longer than 1 keep their order, F if they are reversed.
+std::optional<char> MemoryOrder(const std::vector<size_t>& axes,
+                                const std::vector<uint64_t>& chunk_shape) {
+  std::vector<size_t> long_axes;
+  for (const size_t axis : axes) {
+    if (chunk_shape[axis] > 1) long_axes.push_back(axis);
+  }
+  if (std::ranges::is_sorted(long_axes)) return 'C';
+  if (std::ranges::is_sorted(long_axes, std::ranges::greater{})) return 'F';
+  return std::nullopt;
+}
+
+Result<V2Chain> ToV2(const ArrayLayout& layout) {
+  V2Chain chain;
+  const auto& chunk_shape = layout.inner_chunk_shape;
+  std::vector<size_t> axes(chunk_shape.size());
+  std::iota(axes.begin(), axes.end(), size_t{0});
+  bool in_bytes = false;
+  bool checksums = false;
+  for (const CodecSpec& codec : layout.inner_codecs) {
+    if (!in_bytes) {
+      if (codec.name == "transpose") {
+        const auto order = TransposeOrder(codec, axes.size());
+        if (!order) return Fail(order);
+        std::vector<size_t> composed(axes.size());
+        for (size_t j = 0; j < axes.size(); ++j) composed[j] = axes[(*order)[j]];
+        axes = std::move(composed);
+      } else if (codec.name == "bytes") {
+        const auto endian = codec.configuration.find("endian");
+        if (endian != codec.configuration.end() && *endian == "big") chain.byte_order = '>';
+        in_bytes = true;
+      } else if (codec.name != "bitround" && codec.name != "numcodecs.bitround") {
+        // (bitround changes what is written, not how it is read.)
+        return Fail(ErrorCode::kUnsupported, "codec '{}' is not translated to v2", codec.name);
+      }
+    } else if (const auto checksum = Checksum(codec)) {
+      chain.cut_front += checksum->front;
+      chain.cut_back += checksum->back;
+      checksums = true;
+    } else if (auto compressor = Compressor(codec)) {
+      if (checksums) {
+        return Fail(ErrorCode::kUnsupported,
+                    "a checksum before the compressor '{}' is not translated to v2", codec.name);
+      }
+      if (!chain.compressor.is_null()) {
+        return Fail(ErrorCode::kUnsupported, "two compressors are not translated to v2");
+      }
+      chain.compressor = std::move(*compressor);
+    } else {
+      return Fail(ErrorCode::kUnsupported, "codec '{}' is not translated to v2", codec.name);
+    }
+  }
+  if (!in_bytes) {
+    return Fail(ErrorCode::kUnsupported, "a chain without the codec 'bytes' is not translated to v2");
+  }
+  const auto order = MemoryOrder(axes, chunk_shape);
+  if (!order) {
+    return Fail(ErrorCode::kUnsupported,
+                "a transpose that is neither C nor F order is not translated to v2");
+  }
+  chain.order = *order;
+  return chain;
+}
+
+// xarray, GDAL and netCDF-C need a name for each dimension; the same name must not have two lengths.
+Json DimensionNames(const ArrayMetadata& metadata) {
+  const auto given = metadata.attributes.find("_ARRAY_DIMENSIONS");
+  if (given != metadata.attributes.end() && given->is_array() &&
+      given->size() == metadata.rank() &&
+      std::ranges::all_of(*given, [](const Json& name) { return name.is_string(); })) {
+    return *given;
+  }
+  Json names = Json::array();
+  std::map<std::string, uint64_t> lengths;
+  for (size_t d = 0; d < metadata.rank(); ++d) {
+    const uint64_t length = metadata.shape[d];
+    std::string name;
+    if (metadata.dimension_names) name = (*metadata.dimension_names)[d].value_or("");
+    if (name.empty()) name = fmt::format("dim_{}_{}", d, length);
+    if (const auto [known, added] = lengths.emplace(name, length); !added && known->second != length) {
+      name = fmt::format("{}_{}_{}", name, d, length);
+    }
+    names.push_back(std::move(name));
+  }
+  return names;
+}
+
+class V2ViewImplementation final : public View {
+ public:
+  std::string_view name() const override { return "v2"; }
+
+  Result<ArrayView> ShowArray(const ArrayMetadata& metadata, const ArrayLayout& layout,
+                              const ViewContext& context) const override {
+    const auto chain = ToV2(layout);
+    if (!chain) return Fail(chain);
+    const auto type = TypeString(metadata.data_type, chain->byte_order);
+    if (!type) return Fail(type);
+
+    ArrayView view;
+    view.cut_front = chain->cut_front;
+    view.cut_back = chain->cut_back;
+    view.naming.separator = Separator(metadata.key_encoding, context);
+
+    Json zarray;
+    zarray["zarr_format"] = 2;
+    zarray["shape"] = metadata.shape;
+    zarray["chunks"] = layout.inner_chunk_shape;
+    zarray["dtype"] = *type;
+    zarray["compressor"] = chain->compressor;
+    zarray["fill_value"] = FillValueToV2(metadata.fill_value, metadata.data_type);
+    zarray["order"] = std::string(1, chain->order);
+    zarray["filters"] = nullptr;
+    zarray["dimension_separator"] = std::string(1, view.naming.separator);
+    view.documents.push_back({".zarray", DumpJson(zarray)});
+
+    Json zattrs = metadata.attributes;
+    zattrs["_ARRAY_DIMENSIONS"] = DimensionNames(metadata);
+    view.documents.push_back({".zattrs", DumpJson(zattrs)});
+    return view;
+  }
+
+  std::vector<Document> ShowGroup(const GroupMetadata& metadata) const override {
+    return {{".zgroup", DumpJson(Json{{"zarr_format", 2}})},
+            {".zattrs", DumpJson(metadata.attributes)}};
+  }
+
+  bool AllowsNodeName(std::string_view node) const override { return !node.starts_with(".z"); }
+
+ private:
+  static char Separator(const ChunkKeyEncoding& encoding, const ViewContext& context) {
+    if (context.forced_separator != '\0') return context.forced_separator;
+    if (encoding.kind == ChunkKeyEncoding::Kind::kV2) return encoding.separator;
+    return context.below_ome ? '/' : '.';
+  }
+};
+
+}  // namespace
+
+const View& V2View() {
+  static const V2ViewImplementation view;
+  return view;
+}
+
+}  // namespace zarrfs

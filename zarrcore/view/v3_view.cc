@@ -1,0 +1,77 @@
+#include "zarrcore/view/v3_view.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace zarrfs {
+namespace {
+
+constexpr std::string_view kDocumentName = "zarr.json";
+
+Json KeyEncodingJson(const ChunkKeyEncoding& encoding) {
+  Json json;
+  json["name"] = encoding.kind == ChunkKeyEncoding::Kind::kV2 ? "v2" : "default";
+  json["configuration"]["separator"] = std::string(1, encoding.separator);
+  return json;
+}
+
+// Multi-byte types need an "endian" today; older writers left it out for little.
+std::vector<CodecSpec> WithByteOrder(std::vector<CodecSpec> codecs, const DataType& type) {
+  for (CodecSpec& codec : codecs) {
+    if (codec.name == "bytes" && type.byte_order_unit() > 1 &&
+        !codec.configuration.contains("endian")) {
+      codec.configuration["endian"] = "little";
+    }
+  }
+  return codecs;
+}
+
+class V3ViewImplementation final : public View {
+ public:
+  std::string_view name() const override { return "v3"; }
+
+  Result<ArrayView> ShowArray(const ArrayMetadata& metadata, const ArrayLayout& layout,
+                              const ViewContext& context) const override {
+    ArrayView view;
+    ChunkKeyEncoding encoding = metadata.key_encoding;
+    if (context.forced_separator != '\0') encoding.separator = context.forced_separator;
+    view.naming.prefix_c = encoding.kind == ChunkKeyEncoding::Kind::kDefault;
+    view.naming.separator = encoding.separator;
+
+    // The members in their order; those this function knows in today's spelling.
+    Json json = metadata.document;
+    json.erase("extensions");  // of the 2022 drafts; always empty here
+    Json grid;
+    grid["name"] = "regular";
+    grid["configuration"]["chunk_shape"] = layout.inner_chunk_shape;
+    json["chunk_grid"] = std::move(grid);
+    json["chunk_key_encoding"] = KeyEncodingJson(encoding);
+    json["codecs"] = ToJson(WithByteOrder(layout.inner_codecs, metadata.data_type));
+    // Raw types have two spellings that no reader shares: they stay as they are.
+    if (metadata.data_type.is_core() && metadata.data_type.kind != DataKind::kRaw) {
+      json["data_type"] = metadata.data_type.name;
+      json["fill_value"] = FillValueToV3(metadata.fill_value, metadata.data_type);
+    }
+    view.documents.push_back({std::string(kDocumentName), DumpJson(json)});
+    return view;
+  }
+
+  std::vector<Document> ShowGroup(const GroupMetadata& metadata) const override {
+    Json json = metadata.document;
+    if (!json.is_object()) json = Json{{"zarr_format", 3}, {"node_type", "group"}};
+    json.erase("consolidated_metadata");
+    json.erase("extensions");
+    return {{std::string(kDocumentName), DumpJson(json)}};
+  }
+
+  bool AllowsNodeName(std::string_view node) const override { return node != kDocumentName; }
+};
+
+}  // namespace
+
+const View& V3View() {
+  static const V3ViewImplementation view;
+  return view;
+}
+
+}  // namespace zarrfs

@@ -1,0 +1,17 @@
+// The v3 view: the store as it is, unsharded.
+#ifndef ZARRCORE_VIEW_V3_VIEW_H_
+#define ZARRCORE_VIEW_V3_VIEW_H_
+
+#include "zarrcore/view/view.h"
+
+namespace zarrfs {
+
+/// Every zarr.json is rewritten: chunk_grid has the innermost chunk shape, codecs the innermost
+/// chain (with the transposes that stood before a sharding codec), spellings are those of the core
+/// specification 3.1. Key encoding, fill value, attributes and dimension names stay.
+/// consolidated_metadata is left out: it would describe the sharded arrays.
+[[nodiscard]] const View& V3View();
+
+}  // namespace zarrfs
+
+#endif  // ZARRCORE_VIEW_V3_VIEW_H_

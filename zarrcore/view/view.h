@@ -1,0 +1,82 @@
+// View: what a kind of reader is shown of an array or group. A view decides names and contents; it
+// holds no state and does no I/O.
+//
+//   v3   the hierarchy unsharded: zarr.json rewritten, one file an innermost chunk
+//   v2   the same as Zarr v2: .zgroup, .zarray, .zattrs, one file an innermost chunk
+#ifndef ZARRCORE_VIEW_VIEW_H_
+#define ZARRCORE_VIEW_VIEW_H_
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "zarrcore/array/layout.h"
+#include "zarrcore/base/result.h"
+#include "zarrcore/metadata/metadata.h"
+
+namespace zarrfs {
+
+/// A metadata file of a view.
+struct Document {
+  std::string name;
+  std::string bytes;
+  bool operator==(const Document&) const = default;
+};
+
+/// How the chunk files of an array are called: "c/0/3/1", "c.0.3.1", "0/3/1" or "0.3.1".
+struct ChunkNaming {
+  bool prefix_c = false;
+  char separator = '.';
+  bool operator==(const ChunkNaming&) const = default;
+
+  /// True if chunks lie in folders of their own.
+  [[nodiscard]] bool nested() const { return separator == '/'; }
+
+  /// The path of a chunk below the array's folder.
+  [[nodiscard]] std::string Path(std::span<const uint64_t> coordinates) const;
+};
+
+/// What a view shows of one array.
+struct ArrayView {
+  std::vector<Document> documents;
+  ChunkNaming naming;
+  /// Bytes of the stored chunk that the file leaves out: checksums that the reader does not know.
+  uint64_t cut_front = 0;
+  uint64_t cut_back = 0;
+};
+
+/// What a view needs to know beside the metadata.
+struct ViewContext {
+  char forced_separator = '\0';  // '.' or '/' if the user forces one
+  bool below_ome = false;        // an ancestor group is an OME one (tools build "0/3/1" themselves)
+};
+
+class View {
+ public:
+  virtual ~View() = default;
+  /// The name of the view's folder in the mount.
+  [[nodiscard]] virtual std::string_view name() const = 0;
+  /// kUnsupported with the reason if the view cannot express the array.
+  [[nodiscard]] virtual Result<ArrayView> ShowArray(const ArrayMetadata& metadata,
+                                                    const ArrayLayout& layout,
+                                                    const ViewContext& context) const = 0;
+  [[nodiscard]] virtual std::vector<Document> ShowGroup(const GroupMetadata& metadata) const = 0;
+  /// Whether a node of this name may be shown below a group; it would be hidden behind a metadata
+  /// file, or misread by the view's readers, otherwise.
+  [[nodiscard]] virtual bool AllowsNodeName(std::string_view node) const = 0;
+};
+
+/// All views, in the order of their numbers. At most kMaxViews.
+[[nodiscard]] std::span<const View* const> AllViews();
+inline constexpr size_t kMaxViews = 4;
+inline constexpr size_t kMaxDocuments = 3;  // of one node in one view
+
+/// The number of the view called `name` in AllViews().
+[[nodiscard]] std::optional<size_t> ViewNumber(std::string_view name);
+
+}  // namespace zarrfs
+
+#endif  // ZARRCORE_VIEW_VIEW_H_
