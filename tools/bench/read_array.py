@@ -1,0 +1,60 @@
+"""Reads one array with one reader and prints how fast, as JSON: `read_array.py READER PATH TASK`.
+
+READER: zarr (whichever zarr-python this interpreter has) or tensorstore. TASK: scan (the whole
+array, twice in a row) or random (single chunks all over the array). Hashing the data is not part of
+the time.
+"""
+import hashlib
+import itertools
+import json
+import random
+import sys
+import time
+
+SAMPLES = 2000
+
+
+def open_array(reader, path):
+    if reader == "zarr":
+        import zarr
+
+        array = zarr.open(path, mode="r")
+        return array, array.shape, array.chunks, lambda selection: array[selection]
+    import tensorstore
+
+    kvstore = {"driver": "file", "path": path}
+    array = tensorstore.open({"driver": "zarr3", "kvstore": kvstore}, read=True).result()
+    chunks = array.chunk_layout.read_chunk.shape
+    return array, array.shape, chunks, lambda selection: array[selection].read().result()
+
+
+def timed(read, selections):
+    start = time.perf_counter()
+    parts = [read(selection) for selection in selections]
+    seconds = time.perf_counter() - start
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(part.data)
+    return seconds, sum(part.nbytes for part in parts), digest.hexdigest()
+
+
+def main():
+    reader, path, task = sys.argv[1:]
+    _, shape, chunks, read = open_array(reader, path)
+    if task == "scan":
+        seconds, size, digest = timed(read, [...])
+        again, _, same = timed(read, [...])
+        assert digest == same, "two scans differ"
+        answer = {"scan": size / 1e6 / seconds, "again": size / 1e6 / again}
+    else:
+        starts = list(itertools.product(*(range(0, n, c) for n, c in zip(shape, chunks))))
+        random.Random(1).shuffle(starts)
+        selections = [tuple(slice(a, a + c) for a, c in zip(start, chunks))
+                      for start in starts[:SAMPLES]]
+        seconds, _, digest = timed(read, selections)
+        answer = {"random": len(selections) / seconds}
+    print(json.dumps({**answer, "sha256": digest}))
+
+
+if __name__ == "__main__":
+    main()
