@@ -13,11 +13,11 @@
 #ifndef ZARRCORE_BASE_LRU_CACHE_H_
 #define ZARRCORE_BASE_LRU_CACHE_H_
 
-#include <array>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -62,12 +62,16 @@ class LruCache {
   [[nodiscard]] Result<ValuePtr> GetOrLoad(const Key& key,
                                            const std::function<Result<Loaded>()>& load);
 
-  /// Adds or replaces.
+  /// Adds or replaces. A load under way for the key answers those who wait for it, but does not
+  /// replace this newer value when it ends.
   void Put(const Key& key, ValuePtr value, size_t charge);
 
   /// Removes the entry if it still holds `expected`; with null, whatever it holds, and a load under
   /// way for the key is not kept when it ends.
   void Erase(const Key& key, const ValuePtr& expected = nullptr);
+
+  /// Removes every entry. Loads under way are kept when they end.
+  void Clear();
 
   [[nodiscard]] CacheStatistics statistics() const;
 
@@ -75,7 +79,7 @@ class LruCache {
   struct Flight {
     std::condition_variable landed;
     std::optional<Result<ValuePtr>> answer;
-    bool discard = false;  // erased while under way: answer the waiters, keep nothing
+    bool discard = false;  // erased or overtaken: answer the waiters, keep nothing
   };
   struct Entry {
     Key key;
@@ -179,7 +183,8 @@ Result<typename LruCache<K, V, H>::ValuePtr> LruCache<K, V, H>::GetOrLoad(
   Result<Loaded> loaded = load();
 
   std::list<Entry> dropped;
-  Result<ValuePtr> answer = loaded ? Result<ValuePtr>(loaded->value) : Result<ValuePtr>(Fail(loaded));
+  Result<ValuePtr> answer =
+      loaded ? Result<ValuePtr>(loaded->value) : Result<ValuePtr>(Fail(loaded));
   {
     const std::lock_guard lock(split.mutex);
     if (loaded && !flight->discard) {
@@ -200,6 +205,9 @@ void LruCache<K, V, H>::Put(const K& key, ValuePtr value, size_t charge) {
   Split& split = SplitOf(key);
   std::list<Entry> dropped;
   const std::lock_guard lock(split.mutex);
+  if (const auto found = split.flights.find(key); found != split.flights.end()) {
+    found->second->discard = true;
+  }
   InsertLocked(split, key, std::move(value), charge, dropped);
 }
 
@@ -219,6 +227,17 @@ void LruCache<K, V, H>::Erase(const K& key, const ValuePtr& expected) {
   split.bytes -= found->second->charge;
   dropped.splice(dropped.begin(), split.order, found->second);
   split.map.erase(found);
+}
+
+template <typename K, typename V, typename H>
+void LruCache<K, V, H>::Clear() {
+  for (size_t i = 0; i < split_count_; ++i) {
+    std::list<Entry> dropped;
+    const std::lock_guard lock(splits_[i].mutex);
+    splits_[i].map.clear();
+    dropped.swap(splits_[i].order);
+    splits_[i].bytes = 0;
+  }
 }
 
 template <typename K, typename V, typename H>

@@ -138,6 +138,10 @@ struct WholeObject {
 /// `folder` + "/" + `name`, or `name` alone at the root.
 [[nodiscard]] std::string JoinKey(std::string_view folder, std::string_view name);
 
+/// Whether `key` is "" or components joined by "/", none of them empty, "." or "..", and holds no
+/// NUL. A Store answers kInvalidArgument to any other.
+[[nodiscard]] bool IsValidKey(std::string_view key);
+
 }  // namespace zarrfs
 
 #endif  // ZARRCORE_STORE_STORE_H_

@@ -1,0 +1,98 @@
+#include "zarrcore/store/store.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace zarrfs {
+namespace {
+
+// One request for nearly every metadata document; the rest of a longer one takes a second.
+constexpr uint64_t kFirstReadBytes = 64 * 1024;
+
+// How often an object that is replaced while it is read is begun again.
+constexpr int kWholeReadTries = 3;
+
+// The finalizer of MurmurHash3: every bit of the input changes half of the output's.
+uint64_t Scramble(uint64_t x) {
+  x ^= x >> 33;
+  x *= 0xff51afd7ed558ccdULL;
+  x ^= x >> 33;
+  x *= 0xc4ceb9fe1a85ec53ULL;
+  x ^= x >> 33;
+  return x;
+}
+
+// Depends on the order of the fields: {inode 1, size 2} is not {inode 2, size 1}.
+uint64_t Combine(uint64_t hash, uint64_t field) {
+  return Scramble(hash * 0x9e3779b97f4a7c15ULL + Scramble(field + 0x632be59bd9b4e019ULL));
+}
+
+Result<WholeObject> ReadWholeOnce(const Store& store, std::string_view key, uint64_t limit) {
+  WholeObject whole;
+  whole.bytes.resize(static_cast<size_t>(std::min(kFirstReadBytes, limit)));
+  Result<ReadAnswer> first = store.Read(key, ByteRange::At(0, whole.bytes.size()),
+                                        std::as_writable_bytes(std::span(whole.bytes)));
+  if (!first) return Fail(first);
+  const uint64_t size = first->object->info().size();
+  if (size > limit) {
+    return Fail(ErrorCode::kTooLarge, "{}: expected at most {} bytes, found {}", key, limit, size);
+  }
+  const size_t have = std::min<size_t>(first->length, static_cast<size_t>(size));
+  whole.bytes.resize(static_cast<size_t>(size));
+  if (have < size) {
+    const Result<void> rest =
+        first->object->Read(have, std::as_writable_bytes(std::span(whole.bytes)).subspan(have));
+    if (!rest) return Fail(rest);
+  }
+  whole.object = std::move(first->object);
+  return whole;
+}
+
+}  // namespace
+
+uint64_t Version::Fingerprint() const {
+  uint64_t hash = Combine(0, device);
+  hash = Combine(hash, inode);
+  hash = Combine(hash, size);
+  hash = Combine(hash, static_cast<uint64_t>(mtime_ns));
+  hash = Combine(hash, static_cast<uint64_t>(ctime_ns));
+  hash = Combine(hash, etag.size());
+  for (size_t at = 0; at < etag.size(); at += sizeof(uint64_t)) {
+    uint64_t word = 0;
+    std::memcpy(&word, etag.data() + at, std::min(sizeof word, etag.size() - at));
+    hash = Combine(hash, word);
+  }
+  return hash == 0 ? 1 : hash;
+}
+
+Result<WholeObject> ReadWhole(const Store& store, std::string_view key, uint64_t limit) {
+  Result<WholeObject> whole = ReadWholeOnce(store, key, limit);
+  for (int tries = 1; !whole && whole.error().code == ErrorCode::kStale && tries < kWholeReadTries;
+       ++tries) {
+    whole = ReadWholeOnce(store, key, limit);
+  }
+  return whole;
+}
+
+std::string JoinKey(std::string_view folder, std::string_view name) {
+  std::string key;
+  key.reserve(folder.size() + 1 + name.size());
+  key = folder;
+  if (!folder.empty()) key += '/';
+  key += name;
+  return key;
+}
+
+bool IsValidKey(std::string_view key) {
+  if (key.empty()) return true;
+  if (key.find('\0') != std::string_view::npos) return false;
+  for (;;) {
+    const size_t slash = key.find('/');
+    const std::string_view component = key.substr(0, slash);
+    if (component.empty() || component == "." || component == "..") return false;
+    if (slash == std::string_view::npos) return true;
+    key.remove_prefix(slash + 1);
+  }
+}
+
+}  // namespace zarrfs
