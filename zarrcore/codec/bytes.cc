@@ -1,0 +1,60 @@
+#include "zarrcore/codec/bytes.h"
+
+#include "zarrcore/base/byte_order.h"
+#include "zarrcore/base/checked.h"
+#include "zarrcore/codec/configuration.h"
+
+namespace zarrfs {
+namespace {
+
+class BytesCodec : public ArrayToBytesCodec {
+ public:
+  explicit BytesCodec(bool big_endian) : big_endian_(big_endian) {}
+
+  std::optional<uint64_t> EncodedSize(const ChunkSpec& spec) const override {
+    const std::optional<uint64_t> elements = CheckedProduct(spec.shape);
+    if (!elements) return std::nullopt;
+    return CheckedMul(*elements, spec.data_type.item_size);
+  }
+
+  Result<Bytes> Decode(BytesView encoded, const ChunkSpec& spec) const override {
+    return Reorder(encoded, spec, ErrorCode::kDamaged);
+  }
+
+  Result<Bytes> Encode(BytesView decoded, const ChunkSpec& spec) const override {
+    return Reorder(decoded, spec, ErrorCode::kInvalidArgument);
+  }
+
+ private:
+  // Its own inverse.
+  Result<Bytes> Reorder(BytesView from, const ChunkSpec& spec, ErrorCode wrong_size) const {
+    const std::optional<uint64_t> size = EncodedSize(spec);
+    if (!size) return Fail(ErrorCode::kTooLarge, "codec 'bytes': size of a chunk overflows");
+    if (from.size() != *size) {
+      return Fail(wrong_size, "codec 'bytes': expected {} bytes, found {}", *size, from.size());
+    }
+    Bytes to(from.begin(), from.end());
+    if (big_endian_) ReverseEachItem(to, spec.data_type.byte_order_unit());
+    return to;
+  }
+
+  const bool big_endian_;
+};
+
+}  // namespace
+
+Result<std::shared_ptr<const ArrayToBytesCodec>> MakeBytesCodec(const CodecSpec& codec,
+                                                                const ChunkSpec& chunk) {
+  if (!chunk.data_type.is_core() || chunk.data_type.item_size == 0) {
+    return Fail(ErrorCode::kUnsupported, "codec 'bytes': data type '{}' is not known",
+                chunk.data_type.name);
+  }
+  const Result<std::string> endian = StringMember(codec, "endian", "little");
+  if (!endian) return Fail(endian);
+  if (*endian != "little" && *endian != "big") {
+    return WrongMember(codec, "endian", R"("little" or "big")");
+  }
+  return std::make_shared<const BytesCodec>(*endian == "big");
+}
+
+}  // namespace zarrfs

@@ -1,0 +1,53 @@
+#include "zarrcore/codec/configuration.h"
+
+namespace zarrfs {
+
+const Json* FindMember(const CodecSpec& codec, std::string_view member) {
+  if (!codec.configuration.is_object()) return nullptr;
+  const auto found = codec.configuration.find(std::string(member));
+  return found == codec.configuration.end() ? nullptr : &*found;
+}
+
+tl::unexpected<Error> WrongMember(const CodecSpec& codec, std::string_view member,
+                                  std::string_view expected) {
+  const Json* value = FindMember(codec, member);
+  // The text may hold bytes that are not UTF-8, on which a strict dump throws.
+  std::string found = value == nullptr
+                          ? "absent"
+                          : value->dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
+  constexpr size_t kLongest = 80;
+  if (found.size() > kLongest) found = found.substr(0, kLongest) + "...";
+  return Fail(ErrorCode::kDamaged, "codec '{}': {} is {}, expected {}", codec.name, member, found,
+              expected);
+}
+
+Result<int64_t> IntegerMember(const CodecSpec& codec, std::string_view member, int64_t minimum,
+                              int64_t maximum, int64_t otherwise) {
+  const Json* value = FindMember(codec, member);
+  if (value == nullptr) return otherwise;
+  // Above INT64_MAX nlohmann keeps the number as unsigned only.
+  const bool fits = value->is_number_unsigned()
+                        ? value->get<uint64_t>() <= static_cast<uint64_t>(INT64_MAX)
+                        : value->is_number_integer();
+  if (!fits || value->get<int64_t>() < minimum || value->get<int64_t>() > maximum) {
+    return WrongMember(codec, member, fmt::format("an integer from {} to {}", minimum, maximum));
+  }
+  return value->get<int64_t>();
+}
+
+Result<bool> BoolMember(const CodecSpec& codec, std::string_view member, bool otherwise) {
+  const Json* value = FindMember(codec, member);
+  if (value == nullptr) return otherwise;
+  if (!value->is_boolean()) return WrongMember(codec, member, "true or false");
+  return value->get<bool>();
+}
+
+Result<std::string> StringMember(const CodecSpec& codec, std::string_view member,
+                                 std::string_view otherwise) {
+  const Json* value = FindMember(codec, member);
+  if (value == nullptr) return std::string(otherwise);
+  if (!value->is_string()) return WrongMember(codec, member, "a string");
+  return value->get<std::string>();
+}
+
+}  // namespace zarrfs

@@ -1,0 +1,33 @@
+// Members of a codec's configuration, with the one wording for a wrong one.
+#ifndef ZARRCORE_CODEC_CONFIGURATION_H_
+#define ZARRCORE_CODEC_CONFIGURATION_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "zarrcore/base/result.h"
+#include "zarrcore/metadata/metadata.h"
+
+namespace zarrfs {
+
+/// The member if it is there, else null; also null if the configuration is no object.
+[[nodiscard]] const Json* FindMember(const CodecSpec& codec, std::string_view member);
+
+/// kDamaged: "codec 'gzip': level is 12, expected an integer from 0 to 9".
+[[nodiscard]] tl::unexpected<Error> WrongMember(const CodecSpec& codec, std::string_view member,
+                                                std::string_view expected);
+
+/// An integer of minimum <= value <= maximum; `otherwise` if the member is absent.
+[[nodiscard]] Result<int64_t> IntegerMember(const CodecSpec& codec, std::string_view member,
+                                            int64_t minimum, int64_t maximum, int64_t otherwise);
+
+[[nodiscard]] Result<bool> BoolMember(const CodecSpec& codec, std::string_view member,
+                                      bool otherwise);
+
+[[nodiscard]] Result<std::string> StringMember(const CodecSpec& codec, std::string_view member,
+                                               std::string_view otherwise);
+
+}  // namespace zarrfs
+
+#endif  // ZARRCORE_CODEC_CONFIGURATION_H_

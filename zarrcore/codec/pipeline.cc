@@ -1,0 +1,135 @@
+#include <limits>
+#include <new>
+#include <utility>
+
+#include "zarrcore/base/checked.h"
+#include "zarrcore/codec/codec.h"
+#include "zarrcore/codec/registry.h"
+
+namespace zarrfs {
+namespace {
+
+// A decoded size that nothing states is that of a compressor's output: a compressor makes
+// incompressible bytes longer, but none by more than this.
+uint64_t BoundOfCompressed(uint64_t size) { return size + size / 8 + (uint64_t{64} << 10); }
+
+}  // namespace
+
+Result<Pipeline> Pipeline::Make(std::span<const CodecSpec> codecs, const ChunkSpec& chunk) {
+  Pipeline pipeline;
+  ChunkSpec spec = chunk;
+  for (const CodecSpec& codec : codecs) {
+    const CodecFactory* factory = FindCodec(codec.name);
+    if (factory == nullptr) {
+      return Fail(ErrorCode::kUnsupported, "codec '{}' is not known", codec.name);
+    }
+    const bool is_bytes = pipeline.array_to_bytes_ != nullptr;
+    if (const auto* make = std::get_if<BytesToBytesFactory>(factory);
+        (make != nullptr) != is_bytes) {
+      return Fail(ErrorCode::kDamaged, "codec '{}' stands {} the array -> bytes codec", codec.name,
+                  is_bytes ? "after" : "before");
+    } else if (make != nullptr) {
+      auto made = (*make)(codec);
+      if (!made) return Fail(made);
+      pipeline.bytes_to_bytes_.push_back(std::move(*made));
+    } else if (const auto* to_array = std::get_if<ArrayToArrayFactory>(factory)) {
+      auto made = (*to_array)(codec, spec);
+      if (!made) return Fail(made);
+      pipeline.specs_.push_back(spec);
+      spec = (*made)->EncodedSpec(spec);
+      pipeline.array_to_array_.push_back(std::move(*made));
+    } else {
+      auto made = std::get<ArrayToBytesFactory>(*factory)(codec, spec);
+      if (!made) return Fail(made);
+      pipeline.specs_.push_back(spec);
+      pipeline.array_to_bytes_ = std::move(*made);
+    }
+  }
+  if (pipeline.array_to_bytes_ == nullptr) {
+    return Fail(ErrorCode::kDamaged, "a chain of {} codecs has no array -> bytes codec",
+                codecs.size());
+  }
+
+  // File sizes are signed; far below the top no codec's constant overhead can overflow either.
+  constexpr uint64_t kLargest = std::numeric_limits<int64_t>::max();
+  const std::optional<uint64_t> elements = CheckedProduct(chunk.shape);
+  const std::optional<uint64_t> size =
+      elements ? CheckedMul(*elements, chunk.data_type.item_size) : std::nullopt;
+  if (!size || *size > kLargest) {
+    return Fail(ErrorCode::kTooLarge, "size of a chunk of {} axes overflows", chunk.shape.size());
+  }
+  pipeline.decoded_size_ = *size;
+  std::optional<uint64_t> known = pipeline.array_to_bytes_->EncodedSize(pipeline.specs_.back());
+  for (const auto& codec : pipeline.bytes_to_bytes_) {
+    pipeline.sizes_.push_back(known);
+    if (known) known = codec->EncodedSize(*known);
+  }
+  pipeline.encoded_size_ = known;
+  return pipeline;
+}
+
+Result<Bytes> Pipeline::Decode(BytesView encoded) const try {
+  if (decoded_size_ > kMaxChunkBytes) {
+    return Fail(ErrorCode::kTooLarge, "a chunk has {} bytes, at most {} are decoded", decoded_size_,
+                kMaxChunkBytes);
+  }
+  if (encoded_size_ && encoded.size() != *encoded_size_) {
+    return Fail(ErrorCode::kDamaged, "encoded chunk: expected {} bytes, found {}", *encoded_size_,
+                encoded.size());
+  }
+  Bytes bytes;  // what `current` sees, once a codec has run
+  BytesView current = encoded;
+  for (size_t i = bytes_to_bytes_.size(); i-- > 0;) {
+    const uint64_t limit = sizes_[i] ? *sizes_[i] : BoundOfCompressed(decoded_size_);
+    Result<Bytes> decoded = bytes_to_bytes_[i]->Decode(current, limit);
+    if (!decoded) return decoded;
+    if (sizes_[i] && decoded->size() != *sizes_[i]) {
+      return Fail(ErrorCode::kDamaged, "encoded chunk decodes to {} bytes, expected {}",
+                  decoded->size(), *sizes_[i]);
+    }
+    bytes = std::move(*decoded);
+    current = bytes;
+  }
+  Result<Bytes> array = array_to_bytes_->Decode(current, specs_.back());
+  for (size_t i = array_to_array_.size(); array && i-- > 0;) {
+    array = array_to_array_[i]->Decode(*array, specs_[i]);
+  }
+  if (array && array->size() != decoded_size_) {
+    return Fail(ErrorCode::kDamaged, "chunk: expected {} bytes, found {}", decoded_size_,
+                array->size());
+  }
+  return array;
+} catch (const std::bad_alloc&) {
+  return Fail(ErrorCode::kTooLarge, "no memory to decode a chunk of {} bytes", decoded_size_);
+}
+
+Result<Bytes> Pipeline::Encode(BytesView decoded) const try {
+  if (decoded.size() != decoded_size_) {
+    return Fail(ErrorCode::kInvalidArgument, "chunk to encode: expected {} bytes, found {}",
+                decoded_size_, decoded.size());
+  }
+  Bytes bytes;  // what `current` sees, once a codec has run
+  BytesView current = decoded;
+  const auto take = [&](Result<Bytes> encoded) -> Result<void> {
+    if (!encoded) return Fail(encoded);
+    bytes = std::move(*encoded);
+    current = bytes;
+    return {};
+  };
+  for (size_t i = 0; i < array_to_array_.size(); ++i) {
+    if (const auto taken = take(array_to_array_[i]->Encode(current, specs_[i])); !taken) {
+      return Fail(taken);
+    }
+  }
+  if (const auto taken = take(array_to_bytes_->Encode(current, specs_.back())); !taken) {
+    return Fail(taken);
+  }
+  for (const auto& codec : bytes_to_bytes_) {
+    if (const auto taken = take(codec->Encode(current)); !taken) return Fail(taken);
+  }
+  return bytes;
+} catch (const std::bad_alloc&) {
+  return Fail(ErrorCode::kTooLarge, "no memory to encode a chunk of {} bytes", decoded_size_);
+}
+
+}  // namespace zarrfs

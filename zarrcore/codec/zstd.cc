@@ -1,0 +1,116 @@
+#include "zarrcore/codec/zstd.h"
+
+#include <zstd.h>
+
+#include <algorithm>
+
+#include "zarrcore/base/byte_order.h"
+#include "zarrcore/codec/configuration.h"
+
+namespace zarrfs {
+namespace {
+
+// A block of at least four encoded bytes holds at most 128 KiB: what a short input cannot fill is
+// never allocated.
+constexpr uint64_t kBestRatio = ZSTD_BLOCKSIZE_MAX / 4;
+
+struct FreeContext {
+  void operator()(ZSTD_DCtx* context) const { ZSTD_freeDCtx(context); }
+  void operator()(ZSTD_CCtx* context) const { ZSTD_freeCCtx(context); }
+};
+
+// An upper bound of what the frames decode to. Walks the frame and block headers, decodes nothing.
+Result<uint64_t> DecodedBound(BytesView encoded, uint64_t limit) {
+  uint64_t stated = 0;
+  bool all_stated = true;
+  BytesView rest = encoded;
+  while (!rest.empty()) {
+    const size_t at = encoded.size() - rest.size();
+    // The library may also know the formats before RFC 8878; their decoders are not hardened and
+    // nothing wrote Zarr with them.
+    const uint32_t magic = rest.size() < 4 ? 0 : LoadLittle<uint32_t>(rest.data());
+    const bool skippable = (magic & ZSTD_MAGIC_SKIPPABLE_MASK) == ZSTD_MAGIC_SKIPPABLE_START;
+    if (magic != ZSTD_MAGICNUMBER && !skippable) {
+      return Fail(ErrorCode::kDamaged, "zstd: no frame starts at byte {} of {}", at,
+                  encoded.size());
+    }
+    const size_t size = ZSTD_findFrameCompressedSize(rest.data(), rest.size());
+    if (ZSTD_isError(size) != 0 || size > rest.size() || size == 0) {
+      return Fail(ErrorCode::kDamaged, "zstd: frame at byte {} of {} has no end", at,
+                  encoded.size());
+    }
+    if (!skippable) {
+      const unsigned long long content = ZSTD_getFrameContentSize(rest.data(), rest.size());
+      if (content == ZSTD_CONTENTSIZE_UNKNOWN) {
+        all_stated = false;
+      } else if (content == ZSTD_CONTENTSIZE_ERROR || content > limit || stated > limit - content) {
+        return Fail(ErrorCode::kDamaged, "zstd: expected at most {} bytes, found more", limit);
+      } else {
+        stated += content;
+      }
+    }
+    rest = rest.subspan(size);
+  }
+  const uint64_t reachable =
+      encoded.size() < (uint64_t{1} << 48) ? encoded.size() * kBestRatio : UINT64_MAX;
+  return std::min(all_stated ? stated : limit, reachable);
+}
+
+class ZstdCodec : public BytesToBytesCodec {
+ public:
+  ZstdCodec(int level, bool checksum) : level_(level), checksum_(checksum) {}
+
+  std::optional<uint64_t> EncodedSize(uint64_t) const override { return std::nullopt; }
+
+  Result<Bytes> Decode(BytesView encoded, uint64_t limit) const override {
+    // An empty input would be no frame at all, which the library takes for an empty content.
+    if (encoded.empty()) return Fail(ErrorCode::kDamaged, "zstd: 0 bytes hold no frame");
+    const Result<uint64_t> bound = DecodedBound(encoded, limit);
+    if (!bound) return Fail(bound);
+    // A context is some 100 KB to set up: one a thread. It keeps nothing from call to call.
+    static thread_local const std::unique_ptr<ZSTD_DCtx, FreeContext> context(ZSTD_createDCtx());
+    if (context == nullptr) return Fail(ErrorCode::kIo, "zstd: out of memory");
+    Bytes decoded(*bound);
+    const size_t size = ZSTD_decompressDCtx(context.get(), decoded.data(), decoded.size(),
+                                            encoded.data(), encoded.size());
+    if (ZSTD_isError(size) != 0) {
+      return Fail(ErrorCode::kDamaged, "zstd: {} ({} bytes, expected at most {} decoded)",
+                  ZSTD_getErrorName(size), encoded.size(), limit);
+    }
+    decoded.resize(size);
+    return decoded;
+  }
+
+  Result<Bytes> Encode(BytesView decoded) const override {
+    const std::unique_ptr<ZSTD_CCtx, FreeContext> context(ZSTD_createCCtx());
+    if (context == nullptr) return Fail(ErrorCode::kIo, "zstd: out of memory");
+    ZSTD_CCtx_setParameter(context.get(), ZSTD_c_compressionLevel, level_);
+    ZSTD_CCtx_setParameter(context.get(), ZSTD_c_checksumFlag, checksum_ ? 1 : 0);
+    // The whole content in one call: the frame states its size.
+    Bytes encoded(ZSTD_compressBound(decoded.size()));
+    const size_t size = ZSTD_compress2(context.get(), encoded.data(), encoded.size(),
+                                       decoded.data(), decoded.size());
+    if (ZSTD_isError(size) != 0) {
+      return Fail(ErrorCode::kIo, "zstd: cannot compress: {}", ZSTD_getErrorName(size));
+    }
+    encoded.resize(size);
+    return encoded;
+  }
+
+ private:
+  const int level_;
+  const bool checksum_;
+};
+
+}  // namespace
+
+Result<std::shared_ptr<const BytesToBytesCodec>> MakeZstdCodec(const CodecSpec& codec) {
+  const Result<int64_t> level =
+      IntegerMember(codec, "level", ZSTD_minCLevel(), ZSTD_maxCLevel(), 0);
+  if (!level) return Fail(level);
+  const Result<bool> checksum = BoolMember(codec, "checksum", false);
+  if (!checksum) return Fail(checksum);
+  return std::make_shared<const ZstdCodec>(static_cast<int>(*level), *checksum);
+}
+
+}  // namespace zarrfs
