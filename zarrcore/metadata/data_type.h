@@ -24,7 +24,7 @@ enum class DataKind {
 };
 
 struct DataType {
-  std::string name;      // "uint16", "r24"; of an object spelling, its "name"
+  std::string name;  // in the core spelling: "uint16", "complex64", "r24"; else as it stands
   DataKind kind = DataKind::kOther;
   size_t item_size = 0;  // bytes an element; 0 for kOther
   Json document;         // as it stood in zarr.json
@@ -39,22 +39,24 @@ struct DataType {
 
 /// Accepts the short string and the object {"name": ...}; complex_float32/64 are the other spelling
 /// of complex64/128; raw_bytes {length_bytes: n} is r<8n>. An unknown name gives kOther.
-/// kDamaged if the document is no data type at all ("r7", a number, ...).
+/// kDamaged if the document is no data type at all ("r7", a number, ...); kUnsupported for a core
+/// type with members or a configuration that it does not have, and for r<N> beyond 64 KiB.
 [[nodiscard]] Result<DataType> ParseDataType(const Json& document, std::string_view key);
 
 /// One element in little-endian byte order, item_size bytes.
 using FillBytes = std::vector<std::byte>;
 
-/// Every spelling of TRANSLATION: numbers, "NaN", "Infinity", "-Infinity", "+Infinity", "0x…",
-/// "0b…", integral floats for integers, 0/1 for bool, [re, im] or a number for complex, a list of
-/// byte values or base64 for raw, null (0). kDamaged, naming value and type, for anything else and
-/// for integers out of range. For kOther: empty.
+/// Every spelling of the specification and of its drafts: numbers, "NaN", "Infinity", "-Infinity",
+/// "+Infinity", the bits as "0x…" or "0b…" (leading zeros may be left out), integral floats up to
+/// 2^53 for integers, 0/1 for bool, [re, im] or a number for complex, a list of byte values or
+/// base64 for raw, null (zero bytes). kDamaged, naming value and type, for anything else and for
+/// numbers out of range. For kOther: empty.
 [[nodiscard]] Result<FillBytes> ParseFillValue(const Json& document, const DataType& type,
                                                std::string_view key);
 
 /// The v3 spelling of an element: shortest decimal that reads back to the same bits, "NaN" for the
 /// canonical NaN, "0x…" (full width) for any other, "Infinity", "-Infinity", exact integers,
-/// [re, im], a list of byte values.
+/// [re, im], a list of byte values. `fill` must be an element of `type`; null for kOther.
 [[nodiscard]] Json FillValueToV3(const FillBytes& fill, const DataType& type);
 
 }  // namespace zarrfs

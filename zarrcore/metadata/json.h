@@ -3,6 +3,7 @@
 #define ZARRCORE_METADATA_JSON_H_
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -17,12 +18,21 @@ using Json = nlohmann::ordered_json;
 inline constexpr int kMaxJsonDepth = 256;
 
 /// Parses `text`. The bare literals NaN, Infinity and -Infinity outside strings are accepted; they
-/// become marked strings that DumpJson writes as the bare literals again.
-/// kDamaged with line and column, named after `key`, if the text is not JSON.
+/// become marked strings (see NonFinite) that DumpJson writes as the bare literals again. A byte
+/// order mark is skipped; of equal keys the last value counts, at the place of the first.
+/// kDamaged with line and column, named after `key`, if the text is not JSON; kTooLarge if it is
+/// nested too deeply.
 [[nodiscard]] Result<Json> ParseJson(std::string_view text, std::string_view key);
+
+/// The number that a bare NaN, Infinity or -Infinity stood for; nothing for any other value, also
+/// not for the strings "NaN" and so on.
+[[nodiscard]] std::optional<double> NonFinite(const Json& json);
 
 /// Two-space indented, pure ASCII (\uXXXX), with a newline at the end; the inverse of ParseJson.
 [[nodiscard]] std::string DumpJson(const Json& json);
+
+/// The value on one line of printable ASCII, cut short: what a message shows as found.
+[[nodiscard]] std::string Excerpt(const Json& json);
 
 }  // namespace zarrfs
 

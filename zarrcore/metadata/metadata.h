@@ -4,7 +4,8 @@
 // or empty codecs, "endian" for "bytes", short-hand strings, a separator beside the name, empty
 // storage_transformers and extensions). Refuses what would be read wrongly: unknown top-level
 // fields unless they are objects with must_understand false, non-empty storage transformers,
-// chunk grids other than regular, shapes whose element count or byte size overflows.
+// chunk grids other than regular, shapes whose element count overflows 64 bits, and outer chunks
+// of 2^63 bytes or more.
 #ifndef ZARRCORE_METADATA_METADATA_H_
 #define ZARRCORE_METADATA_METADATA_H_
 
@@ -35,7 +36,9 @@ struct CodecSpec {
 /// {"name": …, "configuration": {…}} (configuration left out when empty).
 [[nodiscard]] Json ToJson(const std::vector<CodecSpec>& codecs);
 
-/// A "codecs" member: objects or short-hand strings. kDamaged if it is no list of codecs.
+/// A "codecs" member: objects or short-hand strings. An unknown codec stays in the list, also with
+/// must_understand false: whoever must decode refuses it. kDamaged if it is no list of codecs;
+/// kUnsupported if a codec has members that no codec has.
 [[nodiscard]] Result<std::vector<CodecSpec>> ParseCodecs(const Json& document,
                                                          std::string_view key);
 
@@ -51,11 +54,11 @@ struct ArrayMetadata {
   std::vector<uint64_t> shape;
   DataType data_type;
   /// Of the outermost chunks: shards, where the array is sharded. Same rank as shape; all >= 1
-  /// (a 0, seen in the wild for empty dimensions, is read as 1).
+  /// (a 0, seen in the wild, is read as 1 where the dimension is empty, else kDamaged).
   std::vector<uint64_t> chunk_shape;
   ChunkKeyEncoding key_encoding;
-  FillBytes fill_value;  // little-endian element; empty for extension types
-  std::vector<CodecSpec> codecs;
+  FillBytes fill_value;           // little-endian element; empty for extension types
+  std::vector<CodecSpec> codecs;  // never empty: none at all means [bytes, little endian]
   Json attributes = Json::object();
   /// Absent, or one per dimension; null names are nullopt.
   std::optional<std::vector<std::optional<std::string>>> dimension_names;
@@ -77,6 +80,7 @@ using NodeMetadata = std::variant<GroupMetadata, ArrayMetadata>;
 /// Parses the text of a zarr.json; `key` names it in errors.
 /// kDamaged: not JSON, or members missing or of the wrong type or value.
 /// kUnsupported: valid, but says something that this program does not know and must understand.
+/// kTooLarge: longer than kMaxMetadataBytes or nested deeper than kMaxJsonDepth.
 [[nodiscard]] Result<NodeMetadata> ParseZarrJson(std::string_view text, std::string_view key);
 
 }  // namespace zarrfs

@@ -1,0 +1,139 @@
+#include "zarrcore/metadata/json.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <string>
+
+namespace zarrfs {
+namespace {
+
+using std::string_literals::operator""s;
+
+Json Parsed(std::string_view text) {
+  auto json = ParseJson(text, "a/zarr.json");
+  EXPECT_TRUE(json) << (json ? "" : json.error().message);
+  return json ? *json : Json();
+}
+
+Error Refused(std::string_view text) {
+  const auto json = ParseJson(text, "a/zarr.json");
+  EXPECT_FALSE(json) << text.substr(0, 80);
+  return json ? Error{ErrorCode::kNotFound, ""} : json.error();
+}
+
+std::string OnOneLine(std::string text) {
+  std::erase(text, '\n');
+  std::erase(text, ' ');
+  return text;
+}
+
+TEST(Json, OrderOfKeysSurvives) {
+  EXPECT_EQ(DumpJson(Parsed(R"({"z":1,"a":{"y":2,"b":3}})")),
+            "{\n  \"z\": 1,\n  \"a\": {\n    \"y\": 2,\n    \"b\": 3\n  }\n}\n");
+}
+
+TEST(Json, BareNanAndInfinityRoundTrip) {
+  const std::string text = R"({"a":NaN,"b":[Infinity,-Infinity,"NaN","\"NaN"]})";
+  EXPECT_EQ(OnOneLine(DumpJson(Parsed(text))), text);
+}
+
+TEST(Json, BareNanIsNotTheStringNan) {
+  const Json list = Parsed(R"([NaN, "NaN", -Infinity, Infinity, 1])");
+  EXPECT_TRUE(std::isnan(*NonFinite(list[0])));
+  EXPECT_EQ(NonFinite(list[1]), std::nullopt);
+  EXPECT_EQ(NonFinite(list[2]), -std::numeric_limits<double>::infinity());
+  EXPECT_EQ(NonFinite(list[3]), std::numeric_limits<double>::infinity());
+  EXPECT_EQ(NonFinite(list[4]), std::nullopt);
+}
+
+TEST(Json, NanInsideStringsAndNamesIsText) {
+  const std::string text = R"({"NaN":"a\"NaN\\","x\\":"Infinity"})";
+  EXPECT_EQ(OnOneLine(DumpJson(Parsed(text))), text);
+}
+
+TEST(Json, NanNextToOtherTextIsRefused) {
+  for (const char* text : {"1NaN", "NaNs", "\"a\"NaN", "[NaN NaN]", "-NaN", "+Infinity", "{NaN:1}",
+                           "NaN1", "Infinit", "- Infinity", "NaN,"}) {
+    EXPECT_EQ(Refused(text).code, ErrorCode::kDamaged) << text;
+  }
+}
+
+TEST(Json, StringThatLooksLikeMarkedNanIsRefused) {
+  EXPECT_EQ(Refused(R"(["\u0000#NaN"])").code, ErrorCode::kDamaged);
+  EXPECT_EQ(Refused(R"([NaN, "\u0000\u0023NaN"])").code, ErrorCode::kDamaged);
+  EXPECT_EQ(Refused(R"({"\u0000#NaN": 1})").code, ErrorCode::kDamaged);
+}
+
+TEST(Json, MarkInTheMiddleOfAStringIsText) {
+  const std::string text = R"(["\"\u0000#NaN","a\u0000#NaN","\u0000"])";
+  EXPECT_EQ(OnOneLine(DumpJson(Parsed(text))), text);
+}
+
+TEST(Json, NegativeZeroKeepsItsSign) { EXPECT_EQ(DumpJson(Parsed("-0.0")), "-0.0\n"); }
+
+TEST(Json, LargestIntegersAreExact) {
+  EXPECT_EQ(DumpJson(Parsed("18446744073709551615")), "18446744073709551615\n");
+  EXPECT_EQ(DumpJson(Parsed("-9223372036854775808")), "-9223372036854775808\n");
+}
+
+TEST(Json, DumpIsAscii) {
+  EXPECT_EQ(DumpJson(Parsed("\"\xc3\xa9\xf0\x9f\x98\x80\"")), "\"\\u00e9\\ud83d\\ude00\"\n");
+}
+
+TEST(Json, ByteOrderMarkIsSkipped) { EXPECT_EQ(Parsed("\xef\xbb\xbf[1]"), Json::array({1})); }
+
+TEST(Json, LastOfEqualKeysCounts) {
+  EXPECT_EQ(OnOneLine(DumpJson(Parsed(R"({"a":1,"b":2,"a":3})"))), R"({"a":3,"b":2})");
+}
+
+TEST(Json, ErrorSaysKeyLineAndColumn) {
+  const Error error = Refused("{\n  \"a\": [NaN, NaN 2]}");
+  EXPECT_EQ(error.code, ErrorCode::kDamaged);
+  EXPECT_TRUE(error.message.starts_with("a/zarr.json: not JSON at line 2, column 18: "))
+      << error.message;
+}
+
+TEST(Json, TextsThatAreNotJsonAreRefused) {
+  for (const std::string& text :
+       {""s,        " "s,        "{"s,        "{} x"s,    "{}{}"s,  "[1,]"s,
+        "{\"a\"}"s, "nul"s,      "'a'"s,      "// c\n1"s, "01"s,    "\"\\ud800\""s,
+        "\"\n\""s,  "\"\xff\""s, "\"\xc3\""s, "\xff"s,    "1e999"s, "-1e999"s,
+        "{}\0"s,    "\0{}"s,     "\"\0\""s,   "\"a"s,     "\"\\"s,  "\"NaN\\"s}) {
+    EXPECT_EQ(Refused(text).code, ErrorCode::kDamaged) << text;
+  }
+}
+
+TEST(Json, DeepNestingIsRefused) {
+  const auto nested = [](int depth) {
+    return std::string(static_cast<size_t>(depth), '[') +
+           std::string(static_cast<size_t>(depth), ']');
+  };
+  EXPECT_TRUE(ParseJson(nested(kMaxJsonDepth), "k"));
+  EXPECT_EQ(Refused(nested(kMaxJsonDepth + 1)).code, ErrorCode::kTooLarge);
+  EXPECT_EQ(Refused(nested(100000)).code, ErrorCode::kTooLarge);
+  EXPECT_EQ(Refused(std::string(1 << 20, '[')).code, ErrorCode::kTooLarge);
+  std::string objects;
+  for (int i = 0; i < 100000; ++i) objects += "{\"a\":";
+  EXPECT_EQ(Refused(objects).code, ErrorCode::kTooLarge);
+}
+
+TEST(Json, ObjectOfManyKeysTakesNoQuadraticTime) {
+  std::string text = "{";
+  for (int i = 0; i < 200000; ++i) text += fmt::format("\"{}\":0,", i);
+  EXPECT_EQ(Parsed(text + "\"last\":1}").size(), 200001U);
+}
+
+TEST(Json, MessagesStayShortAndPrintable) {
+  const std::string message = Refused("[\"" + std::string(1 << 20, 'x') + "\x01\xff\"").message;
+  EXPECT_LT(message.size(), 200U);
+  for (const char c : message) EXPECT_TRUE(c >= ' ' && c <= '~');
+  EXPECT_LT(Excerpt(Json(std::string(1 << 20, 'x'))).size(), 110U);
+  EXPECT_EQ(Excerpt(Json(std::string("\xff\n"))), "\"\\ufffd\\n\"");
+  EXPECT_EQ(Excerpt(Json(std::vector<int>(1000))), "a list of 1000 entries");
+  EXPECT_EQ(Excerpt(Parsed("-Infinity")), "-Infinity");
+}
+
+}  // namespace
+}  // namespace zarrfs
