@@ -31,4 +31,5 @@ def read(path):
     return values, attributes
 
 
-main(read)
+if __name__ == "__main__":
+    main(read)

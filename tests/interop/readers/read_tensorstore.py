@@ -20,4 +20,5 @@ def read(path):
     return store.read().result(), attributes
 
 
-main(read)
+if __name__ == "__main__":
+    main(read)

@@ -9,4 +9,5 @@ def read(path):
     return array[...], dict(array.attrs)
 
 
-main(read)
+if __name__ == "__main__":
+    main(read)

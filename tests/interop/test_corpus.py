@@ -1,0 +1,92 @@
+"""Stores that other implementations made: every array that can be passed through reads the same in both views."""
+
+import contextlib
+import json
+import pathlib
+
+import pytest
+from corpus import PLACE, copy
+from mounts import mounted, read
+
+EXPECTED = {name: entry for name, entry in json.loads((PLACE / "EXPECTED.json").read_text()).items() if entry["v"] == 3}
+
+VIEWS = {"v2": "zarr-python-2", "v3": "zarr-python-3"}
+
+# Not shown by a view, for the reason; a test sees to it that they are really absent, so that the list cannot rot.
+NOT_YET = {
+    "v2": {},
+    "v3": {},
+}
+
+# Shown, but the reader cannot read even the plain original; a test sees to it that it still cannot.
+UNREADABLE = {
+    "v2": {},
+    "v3": {},
+}
+
+
+def store_of(name):
+    """The outermost folder that is a store: called .zarr, or with a zarr.json that no folder above it has."""
+    parts = pathlib.PurePath(name).parts
+    folders = [pathlib.PurePath(*parts[:n]) for n in range(2, len(parts) + 1)]
+    for folder in folders:
+        if folder.suffix == ".zarr" or (PLACE / folder / "zarr.json").exists():
+            return str(folder)
+    raise AssertionError(f"{name} is in no store")
+
+
+@pytest.fixture(scope="session")
+def points(tmp_path_factory):
+    """store -> its mount point."""
+    folder = tmp_path_factory.mktemp("corpus")
+    with contextlib.ExitStack() as stack:
+        yield {
+            store: stack.enter_context(mounted(copy(store, folder / str(number))))
+            for number, store in enumerate(sorted({store_of(name) for name in EXPECTED}))}
+
+
+def path_in_view(points, view, name):
+    store = store_of(name)
+    return points[store] / view / pathlib.PurePath(name).relative_to(store)
+
+
+@pytest.fixture(scope="session")
+def readings(points):
+    """view -> name -> what its reader saw."""
+    shown = {view: [name for name in EXPECTED if name not in NOT_YET[view]] for view in VIEWS}
+    return {
+        view: dict(zip(names, read(VIEWS[view], [path_in_view(points, view, name) for name in names])))
+        for view, names in shown.items()}
+
+
+def cases(lists, inside):
+    return [(view, name) for view in VIEWS for name in EXPECTED if (name in lists[view]) == inside]
+
+
+SHOWN = [case for case in cases(NOT_YET, False) if case[1] not in UNREADABLE[case[0]]]
+
+
+@pytest.mark.parametrize("view,name", SHOWN)
+def test_values_are_those_of_the_original(readings, view, name):
+    entry = readings[view][name]
+    assert "error" not in entry
+    assert (entry["shape"], entry["sha256"]) == (EXPECTED[name]["shape"], EXPECTED[name]["sha256"])
+
+
+@pytest.mark.parametrize("view,name", cases(NOT_YET, True))
+def test_what_a_view_cannot_show_is_absent(points, view, name):
+    path = path_in_view(points, view, name)
+    assert not (path / ".zarray").exists() and not (path / "zarr.json").exists()
+    if path.parent != points[store_of(name)]:
+        assert path.name not in [entry.name for entry in path.parent.iterdir()]
+
+
+@pytest.mark.parametrize("view,name", cases(UNREADABLE, True))
+def test_what_a_reader_cannot_read_is_still_so(readings, view, name):
+    assert "error" in readings[view][name]
+
+
+def test_the_lists_name_arrays_of_the_corpus():
+    for lists in (NOT_YET, UNREADABLE):
+        for names in lists.values():
+            assert set(names) <= set(EXPECTED)
