@@ -10,8 +10,6 @@
 #include <optional>
 #include <span>
 
-#include "zarrcore/base/byte_order.h"
-
 namespace zarrfs {
 namespace {
 
