@@ -12,16 +12,43 @@ EXPECTED = {name: entry for name, entry in json.loads((PLACE / "EXPECTED.json").
 
 VIEWS = {"v2": "zarr-python-2", "v3": "zarr-python-3"}
 
+STRINGS = [
+    *(f"zarrita.js/v3/data.zarr/{name}" for name in [
+        "1d.chunked.string.vlen", "1d.contiguous.string.compressed", "1d.contiguous.string.vlen", "1d.string.empty",
+        "1d.string.unicode", "2d.chunked.string.vlen"]),
+    "zarrs/issue_287.zarr/meta/bbox", "zarrs/issue_287.zarr/meta/collection", "zarrs/v3/cities.zarr",
+    "zarrs/zarr_python_compat/cities_v3.zarr", "zarrs/zarr_python_compat/v3_bytes.zarr"]
+DATES = [
+    "zarrs/issue_287.zarr/meta/date",
+    *(f"zarrs/zarr_python_compat/datetime64[{unit}].zarr" for unit in ["10ms", "10us", "D", "W", "Y", "h", "m", "ms", "ns", "s", "us"]),
+    *(f"zarrs/zarr_python_compat/timedelta64[{unit}].zarr" for unit in ["10ms", "10us", "ms", "ns", "ps", "us"])]
+
 # Not shown by a view, for the reason; a test sees to it that they are really absent, so that the list cannot rot.
 NOT_YET = {
-    "v2": {},
-    "v3": {},
+    "v2": {
+        **dict.fromkeys(STRINGS, "codecs vlen-utf8 and vlen-bytes"),
+        **dict.fromkeys(DATES, "data types numpy.datetime64 and numpy.timedelta64"),
+        "zarrs/zarr_python_compat/fixed_length_utf32_v3_le.zarr": "data type fixed_length_utf32",
+        "zarrita.js/v3/data.zarr/1d.contiguous.delta.i4": "codec numcodecs.delta",
+        "zarrita.js/v3/data.zarr/3d.contiguous.delta.i4.mixed": "codec numcodecs.delta, and a transpose that is neither C nor F order",
+        "zarrs/v3/array_optional.zarr/array": "codec optional",
+        "zarrs/v3/array_optional_nested.zarr/array": "codec optional",
+        "zarrs/v3_zarr_python/array_pcodec.zarr": "codec numcodecs.pcodec",
+        "zarrs/v3_zarr_python/array_zfpy.zarr": "codec numcodecs.zfpy",
+        "zarr-java/storage_transformer/exists": "a storage transformer, which changes what is stored",
+    },
+    "v3": {"zarr-java/storage_transformer/exists": "a storage transformer, which changes what is stored"},
 }
 
-# Shown, but the reader cannot read even the plain original; a test sees to it that it still cannot.
+# Shown, but the view's reader does not know a codec or type; a test sees to it that it still does not.
 UNREADABLE = {
     "v2": {},
-    "v3": {},
+    "v3": {
+        **dict.fromkeys(["zarrs/codec/bitround/bitround_float32.zarr", "zarrs/codec/bitround/bitround_uint8.zarr"], "codec bitround"),
+        **dict.fromkeys(["zarrs/v3/array_optional.zarr/array", "zarrs/v3/array_optional_nested.zarr/array"], "data type optional"),
+        "zarrs/v3_zarr_python/array_pcodec.zarr": "codec numcodecs.pcodec is not installed",
+        "zarrs/v3_zarr_python/array_zfpy.zarr": "codec numcodecs.zfpy is not installed",
+    },
 }
 
 
@@ -70,7 +97,9 @@ SHOWN = [case for case in cases(NOT_YET, False) if case[1] not in UNREADABLE[cas
 def test_values_are_those_of_the_original(readings, view, name):
     entry = readings[view][name]
     assert "error" not in entry
-    assert (entry["shape"], entry["sha256"]) == (EXPECTED[name]["shape"], EXPECTED[name]["sha256"])
+    assert entry["shape"] == EXPECTED[name]["shape"]
+    if "err" not in EXPECTED[name]:  # where nobody could read the original, there is only the shape to compare
+        assert entry["sha256"] == EXPECTED[name]["sha256"]
 
 
 @pytest.mark.parametrize("view,name", cases(NOT_YET, True))
