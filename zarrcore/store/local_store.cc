@@ -5,6 +5,7 @@
 #include <linux/openat2.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
@@ -493,6 +494,19 @@ class LocalStore final : public Store {
 
   [[nodiscard]] int64_t TimestampGranularityNs() const override {
     return answers_fast_ ? kLocalGranularityNs : kNetworkGranularityNs;
+  }
+
+  [[nodiscard]] Result<StoreCapacity> Capacity() const override {
+    struct statvfs space;
+    if (fstatvfs(files_->root(), &space) != 0) return FailWithErrno(path_, errno);
+    StoreCapacity capacity;
+    capacity.block_size = space.f_frsize;
+    capacity.blocks = space.f_blocks;
+    capacity.blocks_free = space.f_bfree;
+    capacity.blocks_available = space.f_bavail;
+    capacity.files = space.f_files;
+    capacity.files_free = space.f_ffree;
+    return capacity;
   }
 
   [[nodiscard]] std::string name() const override { return path_; }

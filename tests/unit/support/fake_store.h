@@ -1,0 +1,437 @@
+// FakeStore: a Store in memory, whose every call can be counted, delayed, blocked, failed or
+// answered with other bytes.
+//
+// It behaves like a local directory: folders exist as soon as something lies below them and stay
+// when it is removed; Put over an object is a rename over it (a new inode; whoever holds the old
+// Object reads the old bytes on); RewriteInPlace keeps the inode and makes the old Object stale.
+// Times start in 2020 and grow by a second a change, so no version is young unless SetVersion says
+// so.
+//
+//   FakeStore store;
+//   store.Put("a/c/0", "shard bytes");
+//   store.FailWith(FakeStore::Call::kRead, "a/c", {ErrorCode::kIo, "cable pulled"});
+//
+// Every member may be called from any thread.
+#ifndef TESTS_UNIT_SUPPORT_FAKE_STORE_H_
+#define TESTS_UNIT_SUPPORT_FAKE_STORE_H_
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <condition_variable>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "zarrcore/store/store.h"
+
+namespace zarrfs {
+
+class FakeStore final : public Store {
+ public:
+  enum class Call { kStat, kRead, kList, kObjectRead };
+  static constexpr std::array kAllCalls = {Call::kStat, Call::kRead, Call::kList,
+                                           Call::kObjectRead};
+
+  FakeStore() { state_->Folder(""); }
+
+  // --- What it holds -----------------------------------------------------------------------------
+
+  /// Creates the object, or renames another one over it.
+  void Put(std::string_view key, std::string_view bytes) {
+    const std::lock_guard lock(state_->mutex);
+    Entry entry;
+    entry.info.version = state_->NewVersion(bytes.size());
+    entry.bytes = std::make_shared<const std::string>(bytes);
+    state_->Add(std::string(key), std::move(entry));
+  }
+
+  void PutFolder(std::string_view key) {
+    const std::lock_guard lock(state_->mutex);
+    state_->Folder(std::string(key));
+  }
+
+  /// Other bytes under the same inode, as a program that opens the file for writing does.
+  void RewriteInPlace(std::string_view key, std::string_view bytes) {
+    const std::lock_guard lock(state_->mutex);
+    Entry& entry = state_->entries.at(std::string(key));
+    const uint64_t inode = entry.info.version.inode;
+    entry.info.version = state_->NewVersion(bytes.size());
+    entry.info.version.inode = inode;
+    entry.bytes = std::make_shared<const std::string>(bytes);
+  }
+
+  /// Removes an object, or a folder with all that lies below it.
+  void Remove(std::string_view key) {
+    const std::lock_guard lock(state_->mutex);
+    std::erase_if(state_->entries,
+                  [&](const auto& item) { return item.first == key || IsBelow(item.first, key); });
+    state_->Touch(ParentOf(std::string(key)));
+  }
+
+  /// Gives an object or folder another version; the size stays what the bytes are.
+  void SetVersion(std::string_view key, Version version) {
+    const std::lock_guard lock(state_->mutex);
+    Entry& entry = state_->entries.at(std::string(key));
+    version.size = entry.info.version.size;
+    entry.info.version = std::move(version);
+  }
+
+  /// Mode, uid and gid of an object or folder.
+  void SetOwner(std::string_view key, uint32_t mode, uint32_t uid, uint32_t gid) {
+    const std::lock_guard lock(state_->mutex);
+    ObjectInfo& info = state_->entries.at(std::string(key)).info;
+    info.mode = mode;
+    info.uid = uid;
+    info.gid = gid;
+  }
+
+  /// Old Objects of replaced or removed keys answer kStale, as in a store without descriptors.
+  void SetReplacedIsStale(bool stale) {
+    const std::lock_guard lock(state_->mutex);
+    state_->replaced_is_stale = stale;
+  }
+
+  void SetAnswersFast(bool fast) {
+    const std::lock_guard lock(state_->mutex);
+    state_->answers_fast = fast;
+  }
+
+  void SetTimestampGranularityNs(int64_t granularity) {
+    const std::lock_guard lock(state_->mutex);
+    state_->granularity_ns = granularity;
+  }
+
+  // --- What goes wrong: for keys that start with `prefix` ("" is all of them).
+  // ---------------------- Where several apply, a call first waits, then fails, then answers with
+  // other or fewer bytes.
+
+  void FailWith(Call call, std::string_view prefix, Error error) {
+    Add(call, prefix, [&](Fault& fault) { fault.error = std::move(error); });
+  }
+  void FailAllWith(std::string_view prefix, const Error& error) {
+    for (const Call call : kAllCalls) FailWith(call, prefix, error);
+  }
+
+  void Delay(Call call, std::string_view prefix, std::chrono::milliseconds delay) {
+    Add(call, prefix, [&](Fault& fault) { fault.delay = delay; });
+  }
+
+  /// Such calls do not answer before Release().
+  void Block(Call call, std::string_view prefix) {
+    Add(call, prefix, [](Fault& fault) { fault.blocks = true; });
+  }
+  void Release() {
+    const std::lock_guard lock(state_->mutex);
+    for (auto& [where, fault] : state_->faults) fault.blocks = false;
+    state_->changed.notify_all();
+  }
+
+  /// Reads find the end after `bytes` bytes, though the size says otherwise: kDamaged if the range
+  /// reaches beyond.
+  void Shorten(std::string_view prefix, size_t bytes) {
+    for (const Call call : {Call::kRead, Call::kObjectRead}) {
+      Add(call, prefix, [&](Fault& fault) { fault.ends_at = bytes; });
+    }
+  }
+
+  /// Reads see `bytes` (repeated to the object's size), which no version or size gives away.
+  void AnswerWith(std::string_view prefix, std::string_view bytes) {
+    for (const Call call : {Call::kRead, Call::kObjectRead}) {
+      Add(call, prefix, [&](Fault& fault) { fault.other_bytes = std::string(bytes); });
+    }
+  }
+
+  /// All goes well again; what was blocked goes on.
+  void ClearFaults() {
+    const std::lock_guard lock(state_->mutex);
+    state_->faults.clear();
+    state_->changed.notify_all();
+  }
+
+  // --- What was asked
+  // -------------------------------------------------------------------------------
+
+  /// Calls that began, failed ones included.
+  [[nodiscard]] uint64_t count(Call call) const {
+    const std::lock_guard lock(state_->mutex);
+    return state_->counts[Index(call)];
+  }
+  /// Calls of this kind for keys that start with `prefix`.
+  [[nodiscard]] uint64_t count(Call call, std::string_view prefix) const {
+    const std::lock_guard lock(state_->mutex);
+    uint64_t sum = 0;
+    for (const auto& [where, number] : state_->counts_by_key) {
+      if (where.first == call && where.second.starts_with(prefix)) sum += number;
+    }
+    return sum;
+  }
+  [[nodiscard]] uint64_t total_count() const {
+    uint64_t sum = 0;
+    for (const Call call : kAllCalls) sum += count(call);
+    return sum;
+  }
+  [[nodiscard]] uint64_t bytes_read() const {
+    const std::lock_guard lock(state_->mutex);
+    return state_->bytes_read;
+  }
+  void ResetCounts() {
+    const std::lock_guard lock(state_->mutex);
+    state_->counts = {};
+    state_->counts_by_key.clear();
+    state_->bytes_read = 0;
+  }
+
+  /// Waits until `number` calls hang in Block(); false if they do not within 10 s.
+  [[nodiscard]] bool WaitUntilBlocked(size_t number = 1) const {
+    std::unique_lock lock(state_->mutex);
+    return state_->changed.wait_for(lock, std::chrono::seconds(10),
+                                    [&] { return state_->blocked >= number; });
+  }
+
+  // --- Store
+  // ----------------------------------------------------------------------------------------
+
+  [[nodiscard]] Result<ObjectInfo> Stat(std::string_view key) const override {
+    std::unique_lock lock(state_->mutex);
+    const Result<Fault> fault = state_->Begin(Call::kStat, key, lock);
+    if (!fault) return Fail(fault);
+    const auto found = state_->entries.find(std::string(key));
+    if (found == state_->entries.end()) return Missing(key);
+    return found->second.info;
+  }
+
+  [[nodiscard]] Result<ReadAnswer> Read(std::string_view key, ByteRange range,
+                                        std::span<std::byte> out) const override {
+    std::unique_lock lock(state_->mutex);
+    const Result<Fault> fault = state_->Begin(Call::kRead, key, lock);
+    if (!fault) return Fail(fault);
+    const auto found = state_->entries.find(std::string(key));
+    if (found == state_->entries.end() || found->second.info.is_folder) return Missing(key);
+    const Entry& entry = found->second;
+    const uint64_t size = entry.bytes->size();
+    const uint64_t offset =
+        range.from_end ? size - std::min(size, range.length) : std::min(size, range.offset);
+    const uint64_t length = std::min({range.length, size - offset, uint64_t{out.size()}});
+    const std::span<std::byte> wanted = out.first(static_cast<size_t>(length));
+    if (const Result<void> copied = state_->Copy(key, *fault, *entry.bytes, offset, wanted);
+        !copied) {
+      return Fail(copied);
+    }
+    return ReadAnswer{std::make_shared<FakeObject>(state_, std::string(key), entry), offset,
+                      static_cast<size_t>(length)};
+  }
+
+  [[nodiscard]] Result<std::vector<ListEntry>> List(std::string_view folder) const override {
+    std::unique_lock lock(state_->mutex);
+    const Result<Fault> fault = state_->Begin(Call::kList, folder, lock);
+    if (!fault) return Fail(fault);
+    const auto found = state_->entries.find(std::string(folder));
+    if (found == state_->entries.end() || !found->second.info.is_folder) return Missing(folder);
+    std::vector<ListEntry> names;
+    for (const auto& [key, entry] : state_->entries) {
+      if (key.empty() || ParentOf(key) != folder) continue;
+      names.push_back({key.substr(folder.empty() ? 0 : folder.size() + 1), entry.info.is_folder});
+    }
+    return names;
+  }
+
+  [[nodiscard]] bool AnswersFast() const override {
+    const std::lock_guard lock(state_->mutex);
+    return state_->answers_fast;
+  }
+
+  [[nodiscard]] int64_t TimestampGranularityNs() const override {
+    const std::lock_guard lock(state_->mutex);
+    return state_->granularity_ns;
+  }
+
+  [[nodiscard]] std::string name() const override { return "fake"; }
+
+ private:
+  struct Fault {
+    std::optional<Error> error;
+    std::optional<size_t> ends_at;
+    std::optional<std::string> other_bytes;
+    std::chrono::milliseconds delay{0};
+    bool blocks = false;
+  };
+
+  struct Entry {
+    ObjectInfo info;
+    std::shared_ptr<const std::string> bytes;  // null for a folder
+  };
+
+  static constexpr size_t Index(Call call) { return static_cast<size_t>(call); }
+
+  static std::string ParentOf(const std::string& key) {
+    const size_t slash = key.rfind('/');
+    return slash == std::string::npos ? "" : key.substr(0, slash);
+  }
+
+  static bool IsBelow(std::string_view key, std::string_view folder) {
+    if (folder.empty()) return !key.empty();
+    return key.size() > folder.size() && key.starts_with(folder) && key[folder.size()] == '/';
+  }
+
+  static tl::unexpected<Error> Missing(std::string_view key) {
+    return Fail(ErrorCode::kNotFound, "{}: no such object", key);
+  }
+
+  // Shared with the objects, which may outlive the store. All members but `mutex` and `changed` are
+  // read and written under `mutex`.
+  struct State {
+    mutable std::mutex mutex;
+    std::condition_variable changed;
+    std::map<std::string, Entry> entries;
+    std::map<std::pair<Call, std::string>, Fault> faults;
+    std::array<uint64_t, kAllCalls.size()> counts{};
+    std::map<std::pair<Call, std::string>, uint64_t> counts_by_key;
+    uint64_t bytes_read = 0;
+    uint64_t versions = 0;
+    size_t blocked = 0;
+    int64_t granularity_ns = 20'000'000;
+    bool answers_fast = true;
+    bool replaced_is_stale = false;
+
+    Version NewVersion(uint64_t size) {
+      constexpr int64_t kSecond = 1'000'000'000, kNewYear2020 = 1'577'836'800 * kSecond;
+      const uint64_t number = ++versions;
+      Version version;
+      version.device = 1;
+      version.inode = 100 + number;
+      version.size = size;
+      version.mtime_ns = kNewYear2020 + static_cast<int64_t>(number) * kSecond;
+      version.ctime_ns = version.mtime_ns;
+      return version;
+    }
+
+    void Touch(const std::string& folder) {
+      const auto found = entries.find(folder);
+      if (found == entries.end()) return;
+      const uint64_t inode = found->second.info.version.inode;
+      found->second.info.version = NewVersion(0);
+      found->second.info.version.inode = inode;
+    }
+
+    void Add(std::string key, Entry entry) {
+      if (!key.empty()) Folder(ParentOf(key));
+      const bool is_new = entries.insert_or_assign(key, std::move(entry)).second;
+      if (is_new && !key.empty()) Touch(ParentOf(key));
+    }
+
+    void Folder(const std::string& key) {
+      if (const auto found = entries.find(key);
+          found != entries.end() && found->second.info.is_folder) {
+        return;
+      }
+      Entry folder;
+      folder.info.version = NewVersion(0);
+      folder.info.is_folder = true;
+      folder.info.mode = 0555;
+      Add(key, std::move(folder));
+    }
+
+    // Counts the call and waits as long as it shall; the lock is released meanwhile.
+    Result<Fault> Begin(Call call, std::string_view key, std::unique_lock<std::mutex>& lock) {
+      ++counts[Index(call)];
+      ++counts_by_key[{call, std::string(key)}];
+      if (!IsValidKey(key)) return Fail(ErrorCode::kInvalidArgument, "\"{}\": not a key", key);
+      if (const auto delay = Sum(call, key).delay; delay.count() > 0) {
+        lock.unlock();
+        std::this_thread::sleep_for(delay);
+        lock.lock();
+      }
+      if (Sum(call, key).blocks) {
+        ++blocked;
+        changed.notify_all();
+        changed.wait(lock, [&] { return !Sum(call, key).blocks; });
+        --blocked;
+      }
+      Fault fault = Sum(call, key);
+      if (fault.error) return tl::unexpected<Error>(*fault.error);
+      return fault;
+    }
+
+    // All faults whose prefix the key has; of two that contradict each other, the longer prefix.
+    Fault Sum(Call call, std::string_view key) const {
+      Fault sum;
+      for (const auto& [where, fault] : faults) {
+        if (where.first != call || !key.starts_with(where.second)) continue;
+        if (fault.error) sum.error = fault.error;
+        if (fault.ends_at) sum.ends_at = fault.ends_at;
+        if (fault.other_bytes) sum.other_bytes = fault.other_bytes;
+        sum.delay = std::max(sum.delay, fault.delay);
+        sum.blocks = sum.blocks || fault.blocks;
+      }
+      return sum;
+    }
+
+    Result<void> Copy(std::string_view key, const Fault& fault, const std::string& bytes,
+                      uint64_t offset, std::span<std::byte> out) {
+      const uint64_t end = std::min<uint64_t>(bytes.size(), fault.ends_at.value_or(bytes.size()));
+      if (!out.empty() && (offset > end || out.size() > end - offset)) {
+        return Fail(ErrorCode::kDamaged, "{}: ends early: expected {} bytes at {}, found {} in all",
+                    key, out.size(), offset, end);
+      }
+      if (fault.other_bytes && !fault.other_bytes->empty()) {
+        const std::string& other = *fault.other_bytes;
+        for (size_t i = 0; i < out.size(); ++i) {
+          out[i] = static_cast<std::byte>(other[(offset + i) % other.size()]);
+        }
+      } else if (!out.empty()) {
+        std::memcpy(out.data(), bytes.data() + offset, out.size());
+      }
+      bytes_read += out.size();
+      return {};
+    }
+  };
+
+  class FakeObject final : public Object {
+   public:
+    FakeObject(std::shared_ptr<State> state, std::string key, Entry entry)
+        : state_(std::move(state)), key_(std::move(key)), entry_(std::move(entry)) {}
+
+    [[nodiscard]] const ObjectInfo& info() const override { return entry_.info; }
+
+    [[nodiscard]] Result<void> Read(uint64_t offset, std::span<std::byte> out) const override {
+      std::unique_lock lock(state_->mutex);
+      const Result<Fault> fault = state_->Begin(Call::kObjectRead, key_, lock);
+      if (!fault) return Fail(fault);
+      const auto found = state_->entries.find(key_);
+      const Version* now = found == state_->entries.end() ? nullptr : &found->second.info.version;
+      const bool same = now != nullptr && *now == entry_.info.version;
+      const bool rewritten = now != nullptr && now->device == entry_.info.version.device &&
+                             now->inode == entry_.info.version.inode && !same;
+      if (rewritten || (!same && state_->replaced_is_stale)) {
+        return Fail(ErrorCode::kStale, "{}: changed since it was opened", key_);
+      }
+      return state_->Copy(key_, *fault, *entry_.bytes, offset, out);
+    }
+
+   private:
+    const std::shared_ptr<State> state_;
+    const std::string key_;
+    const Entry entry_;
+  };
+
+  template <typename Change>
+  void Add(Call call, std::string_view prefix, Change&& change) {
+    const std::lock_guard lock(state_->mutex);
+    change(state_->faults[{call, std::string(prefix)}]);
+  }
+
+  const std::shared_ptr<State> state_ = std::make_shared<State>();
+};
+
+}  // namespace zarrfs
+
+#endif  // TESTS_UNIT_SUPPORT_FAKE_STORE_H_
