@@ -1,0 +1,231 @@
+#include "zarrcore/base/lru_cache.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace zarrfs {
+namespace {
+
+using Cache = LruCache<int, std::string>;
+
+Cache::ValuePtr Value(std::string text) {
+  return std::make_shared<const std::string>(std::move(text));
+}
+
+// One split, so that what is evicted does not depend on the hash.
+struct LruCacheTest : testing::Test {
+  Cache cache{10, 1};
+};
+
+TEST_F(LruCacheTest, LeastRecentlyUsedGoesFirst) {
+  cache.Put(1, Value("one"), 4);
+  cache.Put(2, Value("two"), 4);
+  ASSERT_NE(cache.Get(1), nullptr);
+  cache.Put(3, Value("three"), 4);
+  EXPECT_NE(cache.Get(1), nullptr);
+  EXPECT_EQ(cache.Get(2), nullptr);
+  EXPECT_NE(cache.Get(3), nullptr);
+  EXPECT_EQ(cache.statistics().evictions, 1U);
+}
+
+TEST_F(LruCacheTest, ChargesBytesAndNotEntries) {
+  for (int key = 0; key < 10; ++key) cache.Put(key, Value("small"), 1);
+  EXPECT_EQ(cache.statistics().entries, 10U);
+  EXPECT_EQ(cache.statistics().bytes, 10U);
+  cache.Put(10, Value("large"), 8);
+  EXPECT_EQ(cache.statistics().entries, 3U);
+  EXPECT_EQ(cache.statistics().bytes, 10U);
+}
+
+TEST_F(LruCacheTest, NewestStaysEvenIfItIsLargerThanTheCache) {
+  cache.Put(1, Value("one"), 4);
+  cache.Put(2, Value("huge"), 1000);
+  EXPECT_EQ(cache.Get(1), nullptr);
+  ASSERT_NE(cache.Get(2), nullptr);
+  cache.Put(3, Value("three"), 1);
+  EXPECT_EQ(cache.Get(2), nullptr);
+  EXPECT_EQ(cache.statistics().bytes, 1U);
+}
+
+TEST_F(LruCacheTest, ReplacingAnEntryGivesBackItsCharge) {
+  cache.Put(1, Value("old"), 9);
+  cache.Put(1, Value("new"), 2);
+  EXPECT_EQ(*cache.Get(1), "new");
+  EXPECT_EQ(cache.statistics().bytes, 2U);
+  EXPECT_EQ(cache.statistics().entries, 1U);
+}
+
+TEST_F(LruCacheTest, ValueOutlivesItsEviction) {
+  cache.Put(1, Value("one"), 10);
+  const Cache::ValuePtr held = cache.Get(1);
+  cache.Put(2, Value("two"), 10);
+  EXPECT_EQ(cache.Get(1), nullptr);
+  EXPECT_EQ(*held, "one");
+}
+
+TEST_F(LruCacheTest, EraseOfAnotherValueKeepsTheEntry) {
+  cache.Put(1, Value("one"), 1);
+  cache.Erase(1, Value("one"));
+  EXPECT_NE(cache.Get(1), nullptr);
+  cache.Erase(1, cache.Get(1));
+  EXPECT_EQ(cache.Get(1), nullptr);
+  EXPECT_EQ(cache.statistics().bytes, 0U);
+}
+
+TEST_F(LruCacheTest, ClearRemovesEveryEntry) {
+  cache.Put(1, Value("one"), 1);
+  cache.Put(2, Value("two"), 1);
+  cache.Clear();
+  EXPECT_EQ(cache.Get(1), nullptr);
+  EXPECT_EQ(cache.statistics().entries, 0U);
+  EXPECT_EQ(cache.statistics().bytes, 0U);
+}
+
+TEST_F(LruCacheTest, LoadsOnceAndThenAnswersFromMemory) {
+  int loads = 0;
+  const auto load = [&]() -> Result<Cache::Loaded> {
+    ++loads;
+    return Cache::Loaded{Value("one"), 1};
+  };
+  EXPECT_EQ(**cache.GetOrLoad(1, load), "one");
+  EXPECT_EQ(**cache.GetOrLoad(1, load), "one");
+  EXPECT_EQ(loads, 1);
+  EXPECT_EQ(cache.statistics().hits, 1U);
+  EXPECT_EQ(cache.statistics().misses, 1U);
+}
+
+TEST_F(LruCacheTest, FailedLoadIsTriedAgain) {
+  const auto fail = []() -> Result<Cache::Loaded> { return Fail(ErrorCode::kIo, "no"); };
+  EXPECT_EQ(cache.GetOrLoad(1, fail).error().message, "no");
+  EXPECT_EQ(cache.statistics().entries, 0U);
+  const auto load = []() -> Result<Cache::Loaded> { return Cache::Loaded{Value("one"), 1}; };
+  EXPECT_EQ(**cache.GetOrLoad(1, load), "one");
+}
+
+TEST_F(LruCacheTest, LoaderMayUseTheCacheForOtherKeys) {
+  const auto inner = []() -> Result<Cache::Loaded> { return Cache::Loaded{Value("inner"), 1}; };
+  const auto outer = [&]() -> Result<Cache::Loaded> {
+    return Cache::Loaded{Value("outer of " + **cache.GetOrLoad(2, inner)), 1};
+  };
+  EXPECT_EQ(**cache.GetOrLoad(1, outer), "outer of inner");
+}
+
+// A load that 16 threads ask for at once, and that ends when the test says so.
+struct SlowLoad {
+  static constexpr uint64_t kThreads = 16;
+
+  explicit SlowLoad(Cache& cache, Result<Cache::Loaded> with) : cache_(cache) {
+    for (uint64_t i = 0; i < kThreads; ++i) {
+      answers_.push_back(std::async(std::launch::async, [this, with] {
+        return cache_.GetOrLoad(1, [this, &with]() -> Result<Cache::Loaded> {
+          ++loads_;
+          ended_.wait();
+          return with;
+        });
+      }));
+    }
+    // All of them have looked: one loads, the others wait.
+    while (cache_.statistics().misses < kThreads) std::this_thread::yield();
+  }
+
+  std::vector<Result<Cache::ValuePtr>> End() {
+    end_.set_value();
+    std::vector<Result<Cache::ValuePtr>> answers;
+    for (auto& answer : answers_) answers.push_back(answer.get());
+    return answers;
+  }
+
+  [[nodiscard]] int loads() const { return loads_; }
+
+ private:
+  Cache& cache_;
+  std::promise<void> end_;
+  std::shared_future<void> ended_ = end_.get_future().share();
+  std::atomic<int> loads_{0};
+  std::vector<std::future<Result<Cache::ValuePtr>>> answers_;
+};
+
+TEST_F(LruCacheTest, ManyThreadsShareOneLoad) {
+  SlowLoad slow(cache, Cache::Loaded{Value("one"), 1});
+  const auto answers = slow.End();
+  EXPECT_EQ(slow.loads(), 1);
+  for (const auto& answer : answers) EXPECT_EQ(*answer, *answers[0]);
+  EXPECT_EQ(cache.Get(1), *answers[0]);
+}
+
+TEST_F(LruCacheTest, FailedLoadWakesEveryWaiterWithTheError) {
+  SlowLoad slow(cache, Fail(ErrorCode::kTimedOut, "no answer"));
+  for (const auto& answer : slow.End()) {
+    ASSERT_FALSE(answer);
+    EXPECT_EQ(answer.error().code, ErrorCode::kTimedOut);
+    EXPECT_EQ(answer.error().message, "no answer");
+  }
+  EXPECT_EQ(slow.loads(), 1);
+  EXPECT_EQ(cache.Get(1), nullptr);
+}
+
+TEST_F(LruCacheTest, LoadThatWasErasedMeanwhileAnswersButIsNotKept) {
+  SlowLoad slow(cache, Cache::Loaded{Value("old"), 1});
+  cache.Erase(1);
+  const auto newer = []() -> Result<Cache::Loaded> { return Cache::Loaded{Value("new"), 1}; };
+  EXPECT_EQ(**cache.GetOrLoad(1, newer), "new");  // does not join the erased load
+  for (const auto& answer : slow.End()) EXPECT_EQ(**answer, "old");
+  EXPECT_EQ(*cache.Get(1), "new");
+}
+
+TEST_F(LruCacheTest, ErasingOneValueLeavesTheLoadOfTheNextAlone) {
+  const Cache::ValuePtr before = Value("before");
+  SlowLoad slow(cache, Cache::Loaded{Value("next"), 1});
+  cache.Erase(1, before);
+  (void)slow.End();
+  EXPECT_EQ(*cache.Get(1), "next");
+}
+
+TEST_F(LruCacheTest, LoadDoesNotReplaceWhatWasPutMeanwhile) {
+  SlowLoad slow(cache, Cache::Loaded{Value("old"), 1});
+  cache.Put(1, Value("new"), 1);
+  for (const auto& answer : slow.End()) EXPECT_EQ(**answer, "old");
+  EXPECT_EQ(*cache.Get(1), "new");
+}
+
+TEST_F(LruCacheTest, ThreadThatMayNotWaitIsToldSoAndGetsWhatIsThere) {
+  SlowLoad slow(cache, Cache::Loaded{Value("one"), 1});
+  const auto unused = []() -> Result<Cache::Loaded> { return Fail(ErrorCode::kIo, "unused"); };
+  {
+    const NoWaiting no_waiting;
+    EXPECT_EQ(cache.GetOrLoad(1, unused).error().code, ErrorCode::kWouldBlock);
+  }
+  (void)slow.End();
+  const NoWaiting no_waiting;
+  EXPECT_EQ(**cache.GetOrLoad(1, unused), "one");
+}
+
+TEST(LruCacheSplitTest, CapacityHoldsAcrossSplitsUnderManyThreads) {
+  LruCache<int, int> cache(160, 16);
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < 8; ++thread) {
+    threads.emplace_back([&cache, thread] {
+      for (int i = 0; i < 2000; ++i) {
+        const int key = (i * 7 + thread) % 500;
+        const auto value = cache.GetOrLoad(key, [&]() -> Result<LruCache<int, int>::Loaded> {
+          return LruCache<int, int>::Loaded{std::make_shared<const int>(key), 1};
+        });
+        ASSERT_TRUE(value);
+        ASSERT_EQ(**value, key);
+        if (i % 50 == 0) cache.Erase(key);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_LE(cache.statistics().bytes, 160U);
+  EXPECT_EQ(cache.statistics().bytes, cache.statistics().entries);
+}
+
+}  // namespace
+}  // namespace zarrfs
