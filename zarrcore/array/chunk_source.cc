@@ -366,7 +366,7 @@ Result<std::optional<ChunkPlace>> ChunkSource::Find(uint64_t outer, OpenShardPtr
                                                     std::span<const uint64_t> local) const {
   if (!layout_.is_sharded()) {
     const uint64_t size = shard->size;
-    return ChunkPlace{std::move(shard), 0, size};
+    return ChunkPlace{std::move(shard), outer, 0, size};
   }
   const size_t rank = local.size();
   ChunkCoordinates rest{};
@@ -398,7 +398,7 @@ Result<std::optional<ChunkPlace>> ChunkSource::Find(uint64_t outer, OpenShardPtr
                               (*range)->length, *raw_chunk_size_)}));
       }
       const uint64_t offset = shard->offset + (*range)->offset;
-      return ChunkPlace{std::move(shard), offset, (*range)->length};
+      return ChunkPlace{std::move(shard), outer, offset, (*range)->length};
     }
     linear = linear * level.index.entries() + entry;
     auto nested = NestedShard(outer, shard, l + 1, linear, **range);

@@ -68,6 +68,7 @@ using IndexCache = LruCache<ShardKey, OpenShard, ShardKeyHash>;
 /// A chunk that is there: bytes [offset, offset + length) of shard->object.
 struct ChunkPlace {
   OpenShardPtr shard;  // innermost
+  uint64_t outer = 0;  // the stored object, in layout().outer_grid
   uint64_t offset = 0;
   uint64_t length = 0;
 };

@@ -1,0 +1,45 @@
+// EpochTable: which version of a stored object the inodes of its chunks stand for.
+//
+// A file's inode never changes its content, so a chunk of a changed shard must be another inode.
+// The table holds, for each stored object that was seen, a fingerprint of the version seen last and
+// how often it was another one before: its epoch. Nothing is held for a chunk inside a shard.
+// Thread-safe.
+#ifndef FS_EPOCH_TABLE_H_
+#define FS_EPOCH_TABLE_H_
+
+#include <array>
+#include <cstdint>
+#include <mutex>
+#include <unordered_map>
+
+namespace zarrfs {
+
+class EpochTable {
+ public:
+  /// The epoch of `object` in the version with `fingerprint`: 0 for the first version ever seen,
+  /// one more each time the version differs from the one before.
+  uint32_t Observe(uint64_t object, uint64_t fingerprint) {
+    Part& part = parts_[object % parts_.size()];
+    const std::lock_guard lock(part.mutex);
+    const auto [known, added] = part.seen.try_emplace(object, Seen{fingerprint, 0});
+    if (!added && known->second.fingerprint != fingerprint) {
+      known->second = Seen{fingerprint, known->second.epoch + 1};
+    }
+    return known->second.epoch;
+  }
+
+ private:
+  struct Seen {
+    uint64_t fingerprint;
+    uint32_t epoch;
+  };
+  struct Part {
+    std::mutex mutex;
+    std::unordered_map<uint64_t, Seen> seen;
+  };
+  std::array<Part, 8> parts_;
+};
+
+}  // namespace zarrfs
+
+#endif  // FS_EPOCH_TABLE_H_

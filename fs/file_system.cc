@@ -1,0 +1,755 @@
+#include "fs/file_system.h"
+
+#include <spdlog/spdlog.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <random>
+#include <utility>
+
+#include "fs/reply.h"
+#include "zarrcore/store/gated_store.h"
+
+namespace zarrfs {
+namespace {
+
+constexpr size_t kMaxRead = 1u << 20;  // what the kernel asks at most, see options.cc
+constexpr NodeId kUnknownInode = 0xffffffff;  // of a listed name that could not be looked at
+constexpr double kForever = 1e9;       // seconds; a file's inode never changes its content
+
+// Cookies of a listing. The entry at a cookie is the first one not given yet.
+constexpr uint64_t kCookieDotDot = 1;
+constexpr uint64_t kCookieDocuments = 2;
+constexpr uint64_t kCookieChildren = 16;  // from here on: children by place
+static_assert(kCookieDocuments + kMaxDocuments <= kCookieChildren);
+
+// A tenth of the time-to-live at most may pass between asking the store and telling the kernel.
+constexpr double kCheckShare = 0.02;
+
+Age CheckAge(const MountOptions& options) {
+  if (options.immutable) return kAnyAge;
+  return std::chrono::duration_cast<Age>(std::chrono::duration<double>(options.ttl * kCheckShare));
+}
+
+timespec ToTimespec(int64_t ns) {
+  timespec time{};
+  time.tv_sec = ns / 1'000'000'000;
+  time.tv_nsec = ns % 1'000'000'000;
+  if (time.tv_nsec < 0) {
+    time.tv_nsec += 1'000'000'000;
+    --time.tv_sec;
+  }
+  return time;
+}
+
+// A thread's buffer for the bytes of one READ.
+std::span<std::byte> ReadBuffer(size_t size) {
+  thread_local std::unique_ptr<std::byte[]> buffer;
+  if (buffer == nullptr) buffer = std::make_unique_for_overwrite<std::byte[]>(kMaxRead);
+  return {buffer.get(), std::min(size, kMaxRead)};
+}
+
+uint64_t DrawGeneration() {
+  std::random_device random;
+  return random() & 0x7fffffff;
+}
+
+// Parses a path component (nested naming) or a whole name (flat naming) below an array.
+// On success `level` is the number of coordinates known; rank means a chunk.
+bool ParseChunkName(const ChunkNaming& naming, const std::vector<uint64_t>& counts,
+                    std::string_view name, ChunkCoordinates& at, size_t& level, bool in_array) {
+  const size_t rank = counts.size();
+  if (in_array && naming.prefix_c) {
+    if (!name.starts_with('c')) return false;
+    name.remove_prefix(1);
+    if (naming.nested() || rank == 0) return name.empty();
+    if (!name.starts_with('.')) return false;
+    name.remove_prefix(1);
+  }
+  if (rank == 0) return in_array && !naming.prefix_c && name == "0";
+  const size_t wanted = naming.nested() ? level + 1 : rank;
+  while (level < wanted) {
+    const bool last = level + 1 == wanted;
+    const size_t end = last ? name.size() : name.find('.');
+    if (end == std::string_view::npos) return false;
+    const auto value = ParseCoordinate(name.substr(0, end), counts[level]);
+    if (!value) return false;
+    at[level++] = *value;
+    name.remove_prefix(last ? end : end + 1);
+  }
+  return true;
+}
+
+// Damage is told once by whoever finds it, and stale inodes are the normal end of a changed file.
+void LogFailure(std::string_view what, const Error& error) {
+  if (error.code == ErrorCode::kWouldBlock) return;
+  const bool known = error.code == ErrorCode::kDamaged || error.code == ErrorCode::kStale;
+  spdlog::log(known ? spdlog::level::debug : spdlog::level::warn, "{}: {}", what, error.message);
+}
+
+FileSystem& Self(fuse_req_t request) {
+  return *static_cast<FileSystem*>(fuse_req_userdata(request));
+}
+
+}  // namespace
+
+// A folder as it was when it was opened.
+struct DirectoryHandle {
+  Target target;
+  SeenNode node;
+  NodeId self = kRootId;
+  bool is_mount_root_of_views = false;
+  size_t documents = 0;                     // metadata files listed first
+  std::vector<std::string> children;        // nodes below a group
+  std::vector<uint64_t> outers;             // stored objects whose chunks lie in this folder
+  std::vector<uint64_t> folders;            // next coordinates of chunk folders
+  bool chunk_root = false;                  // lists the folder "c" alone
+  ChunkCoordinates prefix{};
+  size_t level = 0;
+};
+
+FileSystem::FileSystem(std::shared_ptr<const Store> store, const MountOptions& options,
+                       uint32_t shown_views)
+    : store_(std::move(store)),
+      options_(options),
+      fast_(store_->AnswersFast()),
+      only_view_(options.view.empty() ? std::nullopt : ViewNumber(options.view)),
+      check_age_(CheckAge(options)),
+      name_timeout_(options.immutable ? kForever : options.ttl * (1 - kCheckShare)),
+      generation_(DrawGeneration()),
+      hierarchy_(store_,
+                 HierarchyOptions{.index_cache_bytes = options.index_cache,
+                                  .forced_separator = options.separator},
+                 [](std::string_view message) { spdlog::warn("{}", message); }),
+      table_(shown_views) {}
+
+Result<std::unique_ptr<FileSystem>> FileSystem::Open(std::shared_ptr<const Store> store,
+                                                     const MountOptions& options) {
+  const std::string name = store->name();
+  uint32_t shown_views = (1u << AllViews().size()) - 1;
+  if (!options.view.empty()) {
+    const auto view = ViewNumber(options.view);
+    if (!view) return Fail(ErrorCode::kInvalidArgument, "there is no view '{}'", options.view);
+    shown_views = 1u << *view;
+  }
+  std::unique_ptr<FileSystem> file_system(new FileSystem(Gate(store), options, shown_views));
+  const auto root = file_system->hierarchy_.Get("", kAnyAge);
+  if (!root) {
+    if (root.error().code != ErrorCode::kNotFound) return Fail(root);
+    if (store->Stat(".zgroup") || store->Stat(".zarray")) {
+      return Fail(ErrorCode::kNotFound, "{} is a Zarr v2 store: old readers can open it as it is",
+                  name);
+    }
+    return Fail(ErrorCode::kNotFound, "{} is not a Zarr v3 store: no zarr.json in it or below",
+                name);
+  }
+  if (!(*root)->metadata) return Fail(ErrorCode::kDamaged, "{}/{}", name, (*root)->views[0].hidden->message);
+  return file_system;
+}
+
+void FileSystem::Answer(fuse_req_t request, std::function<void(Reply&)> handler) {
+  if (fast_) {
+    Reply reply(request);
+    return handler(reply);
+  }
+  {
+    const NoWaiting scope;
+    Reply reply(request, nullptr, /*trial=*/true);
+    handler(reply);
+    if (!reply.must_wait()) return;
+  }
+  WaitingRoom::Submit(request, [request, handler = std::move(handler)](const auto& ticket) {
+    Reply reply(request, ticket);
+    handler(reply);
+  });
+}
+
+// --- Attributes -------------------------------------------------------------------------------------
+
+struct stat FileSystem::FileAttributes(uint64_t inode, const ObjectInfo& info, uint64_t size,
+                                       uint32_t links) const {
+  struct stat st{};
+  st.st_ino = inode;
+  st.st_mode = S_IFREG | (info.mode & 0777 & ~0222u);
+  if (options_.has_umask) st.st_mode = S_IFREG | (0777 & ~options_.umask & ~0333u);
+  st.st_nlink = links;
+  st.st_uid = options_.uid.value_or(info.uid);
+  st.st_gid = options_.gid.value_or(info.gid);
+  st.st_size = static_cast<off_t>(size);
+  st.st_blocks = static_cast<blkcnt_t>(size / 512 + (size % 512 != 0 ? 1 : 0));
+  st.st_blksize = 4096;
+  st.st_mtim = ToTimespec(info.version.mtime_ns);
+  st.st_atim = st.st_mtim;
+  st.st_ctim = ToTimespec(info.version.ctime_ns);
+  return st;
+}
+
+struct stat FileSystem::FolderAttributes(uint64_t inode, const ObjectInfo& info) const {
+  struct stat st = FileAttributes(inode, info, 0, 1);
+  st.st_mode = S_IFDIR | (info.mode & 0777 & ~0222u);
+  if (options_.has_umask) st.st_mode = S_IFDIR | (0777 & ~options_.umask & ~0222u);
+  return st;
+}
+
+fuse_entry_param FileSystem::RootEntry() const {
+  fuse_entry_param entry{};
+  entry.ino = kRootId;
+  entry.generation = generation_;
+  entry.attr_timeout = name_timeout_;
+  entry.entry_timeout = name_timeout_;
+  if (const auto root = hierarchy_.Get("", check_age_)) {
+    entry.attr = FolderAttributes(kRootId, (*root)->folder_info);
+  } else {
+    entry.attr = FolderAttributes(kRootId, ObjectInfo{.version = {}, .is_folder = true, .mode = 0555});
+  }
+  return entry;
+}
+
+Result<fuse_entry_param> FileSystem::FolderEntry(const SeenNode& node, size_t view) const {
+  fuse_entry_param entry{};
+  entry.ino = node.node->path.empty() && only_view_ ? kRootId : node.record->FolderId(view);
+  entry.generation = generation_;
+  entry.attr = FolderAttributes(entry.ino, node.node->folder_info);
+  entry.attr_timeout = name_timeout_;
+  entry.entry_timeout = name_timeout_;
+  return entry;
+}
+
+Result<fuse_entry_param> FileSystem::DocumentEntry(const SeenNode& node, size_t view,
+                                                   size_t document) const {
+  fuse_entry_param entry{};
+  entry.ino = node.record->DocumentId(view, document, node.document_epoch);
+  entry.generation = generation_ + (node.document_epoch >> 16);
+  ObjectInfo info = node.node->info;
+  if (info.is_folder) info.mode &= ~0111u;
+  entry.attr = FileAttributes(entry.ino, info,
+                              node.node->views[view].documents[document].bytes.size(), 1);
+  entry.attr_timeout = kForever;
+  entry.entry_timeout = name_timeout_;
+  return entry;
+}
+
+Result<fuse_entry_param> FileSystem::ChunkEntry(const ArrayRange& range, size_t view, uint64_t chunk,
+                                                const ChunkPlace& place) const {
+  const auto& part = range.views[view];
+  const uint64_t cut = part.cut_front + part.cut_back;
+  if (place.length < cut) {
+    return Fail(ErrorCode::kDamaged, "{}: a chunk of {} bytes is shorter than its checksum",
+                range.chunks->ObjectKey(place.outer), place.length);
+  }
+  const uint32_t epoch = range.epochs.Observe(place.outer, place.shard->fingerprint);
+  fuse_entry_param entry{};
+  entry.ino = MakeId(part.files + chunk, epoch);
+  entry.generation = generation_ + (epoch >> 16);
+  entry.attr = FileAttributes(entry.ino, place.shard->info, place.length - cut, part.links);
+  entry.attr_timeout = kForever;
+  entry.entry_timeout = name_timeout_;
+  return entry;
+}
+
+Result<fuse_entry_param> FileSystem::ChunkFolderEntry(const SeenNode& node, size_t view,
+                                                      std::span<const uint64_t> prefix) const {
+  fuse_entry_param entry{};
+  entry.ino = node.range->FolderId(view, prefix);
+  entry.generation = generation_;
+  entry.attr = FolderAttributes(entry.ino, node.node->folder_info);
+  entry.attr_timeout = name_timeout_;
+  entry.entry_timeout = name_timeout_;
+  return entry;
+}
+
+// --- Names ------------------------------------------------------------------------------------------
+
+Result<SeenNode> FileSystem::See(const std::string& path, Age max_age) {
+  auto node = hierarchy_.Get(path, max_age);
+  if (!node) return Fail(node);
+  return table_.See(*node);
+}
+
+bool FileSystem::IsRootOfMount(const Target& target) const {
+  return target.kind == Target::Kind::kRoot;
+}
+
+Result<fuse_entry_param> FileSystem::LookupInRoot(const std::string& name) {
+  const auto view = ViewNumber(name);
+  if (!view) return Fail(ErrorCode::kNotFound, "no view '{}'", name);
+  auto root = See("", check_age_);
+  if (!root) return Fail(root);
+  if (root->node->views[*view].hidden) return Fail(ErrorCode::kNotFound, "hidden in {}", name);
+  return FolderEntry(*root, *view);
+}
+
+Result<fuse_entry_param> FileSystem::LookupChunkPath(const SeenNode& node, size_t view,
+                                                     ChunkCoordinates prefix, size_t level,
+                                                     std::string_view name) {
+  const Error absent{ErrorCode::kNotFound, "no such chunk"};
+  if (node.range == nullptr || !node.range->views[view].shown) return tl::unexpected(absent);
+  const ArrayRange& range = *node.range;
+  const ChunkNaming& naming = range.views[view].naming;
+  const auto& grid = range.chunks->layout().inner_grid;
+  const size_t rank = grid.rank();
+  // `level` of the array's own folder is passed as kMaxRank + 1: no chunk folder has that.
+  const bool in_array = level > kMaxRank;
+  if (in_array) level = 0;
+  if (grid.size() == 0 || !ParseChunkName(naming, grid.counts(), name, prefix, level, in_array)) {
+    return tl::unexpected(absent);
+  }
+  if (level == rank) {
+    const uint64_t chunk = grid.Linear({prefix.data(), rank});
+    auto place = range.chunks->Locate(chunk, check_age_, /*may_read=*/false);
+    if (!place) return Fail(place);
+    if (!*place) return tl::unexpected(absent);
+    return ChunkEntry(range, view, chunk, **place);
+  }
+  const auto any = range.chunks->AnyChunk({prefix.data(), level}, check_age_);
+  if (!any) return Fail(any);
+  if (!*any) return tl::unexpected(absent);
+  return ChunkFolderEntry(node, view, {prefix.data(), level});
+}
+
+Result<fuse_entry_param> FileSystem::LookupInFolder(const Target& folder, const std::string& name) {
+  if (folder.kind == Target::Kind::kChunkFolder) {
+    auto node = SeeFresh(*folder.record);
+    if (!node) return Fail(node);
+    // Of an older layout: its coordinates still mean the same place, if it exists.
+    if (node->range != nullptr && node->range->rank() != folder.range->rank()) {
+      return Fail(ErrorCode::kStale, "{} changed its rank", folder.record->path);
+    }
+    return LookupChunkPath(*node, folder.view, folder.prefix, folder.level, name);
+  }
+  const std::string path = folder.record == nullptr ? "" : folder.record->path;
+  auto node = See(path, check_age_);
+  if (!node) return Fail(node);
+  const NodeView& view = node->node->views[folder.view];
+  if (view.hidden) return Fail(ErrorCode::kNotFound, "hidden");
+  for (size_t d = 0; d < view.documents.size(); ++d) {
+    if (view.documents[d].name == name) return DocumentEntry(*node, folder.view, d);
+  }
+  if (node->node->chunks != nullptr) {
+    return LookupChunkPath(*node, folder.view, {}, kMaxRank + 1, name);
+  }
+  auto child = See(JoinKey(path, name), check_age_);
+  if (!child) return Fail(child);
+  if (!Hierarchy::Shows(*child->node, name, folder.view)) {
+    return Fail(ErrorCode::kNotFound, "hidden");
+  }
+  return FolderEntry(*child, folder.view);
+}
+
+void FileSystem::Lookup(Reply& reply, fuse_ino_t parent, const std::string& name) {
+  auto target = table_.Resolve(parent);
+  if (!target) return reply.Failed(ErrorCode::kStale);
+  Result<fuse_entry_param> entry = Fail(ErrorCode::kNotADirectory, "not a folder");
+  if (IsRootOfMount(*target)) {
+    if (only_view_) {
+      target->kind = Target::Kind::kFolder;
+      target->view = *only_view_;
+      entry = LookupInFolder(*target, name);
+    } else {
+      entry = LookupInRoot(name);
+    }
+  } else if (target->kind == Target::Kind::kFolder || target->kind == Target::Kind::kChunkFolder) {
+    entry = LookupInFolder(*target, name);
+  }
+  if (entry) return reply.Entry(*entry);
+  if (entry.error().code == ErrorCode::kNotFound) {
+    fuse_entry_param absent{};
+    absent.entry_timeout = name_timeout_;
+    return reply.Entry(absent);
+  }
+  LogFailure("lookup", entry.error());
+  reply.Failed(entry.error().code);
+}
+
+void FileSystem::GetAttributes(Reply& reply, fuse_ino_t id) {
+  auto target = table_.Resolve(id);
+  if (!target) return reply.Failed(ErrorCode::kStale);
+  if (IsRootOfMount(*target)) {
+    const fuse_entry_param root = RootEntry();
+    return reply.Attributes(root.attr, root.attr_timeout);
+  }
+  Result<fuse_entry_param> entry = Fail(ErrorCode::kStale, "the content of this inode is gone");
+  if (target->kind == Target::Kind::kChunk) {
+    const ArrayRange& range = *target->range;
+    auto place = range.chunks->Locate(target->chunk, kAnyAge, /*may_read=*/false);
+    if (!place) return reply.Failed(place.error().code);
+    if (*place) entry = ChunkEntry(range, target->view, target->chunk, **place);
+  } else {
+    auto node = SeeFresh(*target->record);
+    if (!node) return reply.Failed(node.error().code);
+    if (target->kind == Target::Kind::kFolder) {
+      entry = FolderEntry(*node, target->view);
+    } else if (target->kind == Target::Kind::kDocument) {
+      if (target->document < node->node->views[target->view].documents.size()) {
+        entry = DocumentEntry(*node, target->view, target->document);
+      }
+    } else if (node->range != nullptr) {
+      entry = ChunkFolderEntry(SeenNode{target->record, node->node, 0, target->range}, target->view,
+                               {target->prefix.data(), target->level});
+    }
+  }
+  if (!entry) return reply.Failed(entry.error().code);
+  if (entry->ino != id) return reply.Failed(ErrorCode::kStale);
+  reply.Attributes(entry->attr, entry->attr_timeout);
+}
+
+// --- Reading ----------------------------------------------------------------------------------------
+
+void FileSystem::Read(Reply& reply, fuse_ino_t id, size_t size, uint64_t offset) {
+  const auto target = table_.Resolve(id);
+  if (!target) return reply.Failed(ErrorCode::kStale);
+  if (target->kind == Target::Kind::kDocument) {
+    SeenNode seen;
+    {
+      const std::lock_guard lock(target->record->mutex);
+      seen = {target->record, target->record->node, target->record->document_epoch, nullptr};
+    }
+    const auto& documents = seen.node->views[target->view].documents;
+    if (static_cast<uint16_t>(seen.document_epoch) != target->epoch ||
+        target->document >= documents.size()) {
+      return reply.Failed(ErrorCode::kStale);
+    }
+    const std::string& bytes = documents[target->document].bytes;
+    const size_t from = std::min<uint64_t>(offset, bytes.size());
+    return reply.Bytes(bytes.data() + from, std::min(size, bytes.size() - from));
+  }
+  if (target->kind != Target::Kind::kChunk) return reply.Failed(ErrorCode::kInvalidArgument);
+
+  const ArrayRange& range = *target->range;
+  const auto& part = range.views[target->view];
+  auto place = range.chunks->Locate(target->chunk, kAnyAge);
+  if (!place) {
+    LogFailure("read", place.error());
+    return reply.Failed(place.error().code);
+  }
+  if (!*place) return reply.Failed(ErrorCode::kStale);
+  const ChunkPlace& chunk = **place;
+  const uint32_t epoch = range.epochs.Observe(chunk.outer, chunk.shard->fingerprint);
+  if (static_cast<uint16_t>(epoch) != target->epoch) return reply.Failed(ErrorCode::kStale);
+  const uint64_t cut = part.cut_front + part.cut_back;
+  if (chunk.length < cut) return reply.Failed(ErrorCode::kDamaged);
+  const uint64_t length = chunk.length - cut;
+  if (offset >= length) return reply.Bytes(nullptr, 0);
+  const auto out = ReadBuffer(std::min<uint64_t>(size, length - offset));
+  const auto read = chunk.shard->object->Read(chunk.offset + part.cut_front + offset, out);
+  if (!read) {
+    if (read.error().code == ErrorCode::kStale) range.chunks->Forget(chunk.outer);
+    LogFailure("read", read.error());
+    return reply.Failed(read.error().code);
+  }
+  reply.Bytes(reinterpret_cast<const char*>(out.data()), out.size());
+}
+
+// --- Listing ----------------------------------------------------------------------------------------
+
+Result<std::shared_ptr<DirectoryHandle>> FileSystem::MakeHandle(const Target& given) {
+  auto handle = std::make_shared<DirectoryHandle>();
+  Target& target = handle->target;
+  target = given;
+  if (IsRootOfMount(target)) {
+    if (!only_view_) {
+      handle->is_mount_root_of_views = true;
+      auto root = See("", check_age_);
+      if (!root) return Fail(root);
+      handle->node = *root;
+      return handle;
+    }
+    target.kind = Target::Kind::kFolder;
+    target.view = *only_view_;
+  }
+  auto node = See(target.record == nullptr ? "" : target.record->path, check_age_);
+  if (!node) return Fail(node);
+  handle->node = *node;
+  handle->self = target.kind == Target::Kind::kChunkFolder
+                     ? target.range->FolderId(target.view, {target.prefix.data(), target.level})
+                     : FolderEntry(*node, target.view)->ino;
+  if (target.kind == Target::Kind::kChunkFolder) {
+    if (node->range == nullptr || node->range->rank() != target.range->rank()) {
+      return Fail(ErrorCode::kStale, "{} changed its rank", target.record->path);
+    }
+    handle->prefix = target.prefix;
+    handle->level = target.level;
+  } else {
+    handle->documents = node->node->views[target.view].documents.size();
+    if (node->node->group() != nullptr) {
+      auto children = hierarchy_.Children(*node->node, check_age_);
+      if (!children) return Fail(children);
+      handle->children = std::move(*children);
+      return handle;
+    }
+  }
+  if (node->range == nullptr || !node->range->views[target.view].shown) return handle;
+  const ArrayRange& range = *node->range;
+  const ChunkNaming& naming = range.views[target.view].naming;
+  const std::span<const uint64_t> prefix{handle->prefix.data(), handle->level};
+  for (size_t d = 0; d < handle->level; ++d) {
+    // A folder of an older layout that the array does not reach any more: empty.
+    if (prefix[d] >= range.chunks->layout().inner_grid.counts()[d]) return handle;
+  }
+  const bool in_array = target.kind == Target::Kind::kFolder;
+  if (range.chunks->layout().inner_grid.size() == 0) return handle;
+  if (in_array && naming.nested() && naming.prefix_c && range.rank() > 0) {
+    const auto any = range.chunks->AnyChunk({}, check_age_);
+    if (!any) return Fail(any);
+    handle->chunk_root = *any;
+  } else if (naming.nested() && handle->level + 1 < range.rank()) {
+    auto folders = range.chunks->NextCoordinates(prefix, check_age_);
+    if (!folders) return Fail(folders);
+    handle->folders = std::move(*folders);
+  } else {
+    auto outers = range.chunks->ListOuter(prefix);
+    if (!outers) return Fail(outers);
+    handle->outers = std::move(*outers);
+  }
+  return handle;
+}
+
+namespace {
+
+// Fills one READDIR or READDIRPLUS answer.
+class ListingBuffer {
+ public:
+  ListingBuffer(fuse_req_t request, size_t size, bool plus)
+      : request_(request), bytes_(size), plus_(plus) {}
+
+  [[nodiscard]] bool plus() const { return plus_; }
+
+  /// False once the answer is full. An entry with id 0 is a name alone: the kernel looks it up.
+  bool Add(const std::string& name, const fuse_entry_param& entry, uint64_t next_cookie) {
+    const auto cookie = static_cast<off_t>(next_cookie);
+    const size_t room = bytes_.size() - used_;
+    const size_t need =
+        plus_ ? fuse_add_direntry_plus(request_, bytes_.data() + used_, room, name.c_str(), &entry,
+                                       cookie)
+              : fuse_add_direntry(request_, bytes_.data() + used_, room, name.c_str(), &entry.attr,
+                                  cookie);
+    if (need > room) return false;
+    used_ += need;
+    return true;
+  }
+
+  void Send(Reply& reply) const { reply.Bytes(bytes_.data(), used_); }
+
+ private:
+  fuse_req_t request_;
+  std::vector<char> bytes_;
+  size_t used_ = 0;
+  bool plus_;
+};
+
+// A name whose attributes are not known; d_type says folder or file.
+fuse_entry_param NameOnly(NodeId inode, mode_t type) {
+  fuse_entry_param entry{};
+  entry.attr.st_ino = inode;
+  entry.attr.st_mode = type;
+  return entry;
+}
+
+}  // namespace
+
+void FileSystem::ReadDirectory(Reply& reply, const std::shared_ptr<DirectoryHandle>& handle,
+                               size_t size, uint64_t cookie, bool plus) {
+  ListingBuffer buffer(reply.request(), size, plus);
+  const DirectoryHandle& dir = *handle;
+  const size_t view = dir.target.view;
+  bool room = true;
+  if (cookie == 0) {
+    room = buffer.Add(".", NameOnly(dir.self, S_IFDIR), kCookieDotDot);
+    cookie = kCookieDotDot;
+  }
+  if (room && cookie == kCookieDotDot) {
+    room = buffer.Add("..", NameOnly(kRootId, S_IFDIR), kCookieDocuments);
+    cookie = kCookieDocuments;
+  }
+  for (; room && cookie < kCookieChildren; ++cookie) {
+    const size_t d = cookie - kCookieDocuments;
+    if (d >= dir.documents) {
+      cookie = kCookieChildren;
+      break;
+    }
+    const auto entry = DocumentEntry(dir.node, view, d);
+    room = buffer.Add(dir.node.node->views[view].documents[d].name, *entry, cookie + 1);
+  }
+  if (!room) return buffer.Send(reply);
+  const uint64_t place = cookie - kCookieChildren;
+
+  if (dir.is_mount_root_of_views) {
+    for (uint64_t v = place; v < AllViews().size(); ++v) {
+      if (dir.node.node->views[v].hidden) continue;
+      const auto entry = FolderEntry(dir.node, v);
+      if (!buffer.Add(std::string(AllViews()[v]->name()), *entry, kCookieChildren + v + 1)) break;
+    }
+    return buffer.Send(reply);
+  }
+  for (uint64_t i = place; i < dir.children.size(); ++i) {
+    auto child = See(JoinKey(dir.node.node->path, dir.children[i]), kAnyAge);
+    if (!child && child.error().code == ErrorCode::kWouldBlock) return reply.Failed(child.error().code);
+    if (child && !Hierarchy::Shows(*child->node, dir.children[i], view)) continue;
+    if (!child && child.error().code == ErrorCode::kNotFound) continue;
+    const fuse_entry_param entry =
+        child ? *FolderEntry(*child, view) : NameOnly(kUnknownInode, S_IFDIR);
+    if (!buffer.Add(dir.children[i], entry, kCookieChildren + i + 1)) break;
+  }
+  if (dir.node.range == nullptr) return buffer.Send(reply);
+
+  const ArrayRange& range = *dir.node.range;
+  const auto& layout = range.chunks->layout();
+  const ChunkNaming& naming = range.views[view].naming;
+  if (dir.chunk_root && place == 0) {
+    const auto entry = ChunkFolderEntry(dir.node, view, {});
+    (void)buffer.Add("c", *entry, kCookieChildren + 1);
+  }
+  ChunkCoordinates at = dir.prefix;
+  const std::span<const uint64_t> prefix{dir.prefix.data(), dir.level};
+  for (const uint64_t value : dir.folders) {
+    if (value < place) continue;
+    at[dir.level] = value;
+    const auto entry = ChunkFolderEntry(dir.node, view, {at.data(), dir.level + 1});
+    if (!buffer.Add(std::to_string(value), *entry, kCookieChildren + value + 1)) break;
+  }
+
+  // Chunk files. A place is a slot of a shard: each index is read once for a whole listing.
+  const uint64_t slots = layout.inner_per_outer_count;
+  std::string name;
+  for (auto outer = std::ranges::lower_bound(dir.outers, place / slots);
+       room && outer != dir.outers.end(); ++outer) {
+    const uint64_t from = place > *outer * slots ? place - *outer * slots : 0;
+    auto visited = range.chunks->VisitChunks(
+        *outer, prefix, from, check_age_,
+        [&](uint64_t slot, uint64_t chunk, const Result<ChunkPlace>& found) {
+          layout.inner_grid.Coordinates(chunk, at);
+          name = naming.nested() && range.rank() > 0
+                     ? std::to_string(at[range.rank() - 1])
+                     : naming.Path({at.data(), range.rank()});
+          fuse_entry_param entry = NameOnly(range.views[view].files + chunk, S_IFREG);
+          if (found) {
+            if (auto known = ChunkEntry(range, view, chunk, *found)) entry = *known;
+          }
+          room = buffer.Add(name, entry, kCookieChildren + *outer * slots + slot + 1);
+          return room;
+        });
+    if (!visited) return reply.Failed(visited.error().code);
+  }
+  buffer.Send(reply);
+}
+
+void FileSystem::OpenDirectory(Reply& reply, fuse_ino_t id, fuse_file_info info) {
+  const auto target = table_.Resolve(id);
+  if (!target) return reply.Failed(ErrorCode::kStale);
+  auto handle = MakeHandle(*target);
+  if (!handle) {
+    LogFailure("opendir", handle.error());
+    return reply.Failed(handle.error().code);
+  }
+  auto owner = std::make_unique<std::shared_ptr<DirectoryHandle>>(std::move(*handle));
+  info.fh = reinterpret_cast<uint64_t>(owner.get());
+  info.cache_readdir = 1;
+  info.keep_cache = options_.immutable ? 1 : 0;
+  if (reply.Opened(info)) owner.release();
+}
+
+void FileSystem::StatFs(Reply& reply) {
+  struct statvfs st{};
+  st.f_namemax = 255;
+  const auto capacity = store_->Capacity();
+  if (!capacity && capacity.error().code == ErrorCode::kWouldBlock) {
+    return reply.Failed(capacity.error().code);
+  }
+  if (capacity) {
+    st.f_bsize = st.f_frsize = capacity->block_size;
+    st.f_blocks = capacity->blocks;
+    st.f_bfree = capacity->blocks_free;
+    st.f_bavail = capacity->blocks_available;
+    st.f_files = capacity->files;
+    st.f_ffree = st.f_favail = capacity->files_free;
+  } else {
+    st.f_bsize = st.f_frsize = 4096;
+  }
+  reply.StatFs(st);
+}
+
+// --- The kernel's side --------------------------------------------------------------------------------
+
+const fuse_lowlevel_ops& FileSystem::Operations() {
+  static const fuse_lowlevel_ops operations = [] {
+    fuse_lowlevel_ops ops{};
+    // All that is negotiated stands here.
+    ops.init = [](void*, fuse_conn_info* connection) {
+      const auto want = [&](unsigned flag, bool wanted) {
+        if (wanted && (connection->capable & flag) != 0) connection->want |= flag;
+        if (!wanted) connection->want &= ~flag;
+      };
+      want(FUSE_CAP_NO_OPEN_SUPPORT, true);
+      want(FUSE_CAP_ASYNC_READ, true);
+      want(FUSE_CAP_PARALLEL_DIROPS, true);
+      want(FUSE_CAP_READDIRPLUS, true);
+      want(FUSE_CAP_READDIRPLUS_AUTO, true);
+      want(FUSE_CAP_EXPORT_SUPPORT, false);
+      // An inode's content never changes, so nothing is to be invalidated by its attributes; plain
+      // reads beat splicing at every size.
+      want(FUSE_CAP_AUTO_INVAL_DATA, false);
+      want(FUSE_CAP_SPLICE_READ, false);
+      want(FUSE_CAP_SPLICE_WRITE, false);
+      want(FUSE_CAP_SPLICE_MOVE, false);
+      connection->max_read = kMaxRead;
+      connection->max_readahead = kMaxRead;
+      connection->max_background = 64;
+      connection->congestion_threshold = 48;
+      connection->time_gran = 1;
+    };
+    ops.lookup = [](fuse_req_t request, fuse_ino_t parent, const char* name) {
+      Self(request).Answer(request, [self = &Self(request), parent, name = std::string(name)](
+                                        Reply& reply) { self->Lookup(reply, parent, name); });
+    };
+    ops.forget = [](fuse_req_t request, fuse_ino_t, uint64_t) { fuse_reply_none(request); };
+    ops.forget_multi = [](fuse_req_t request, size_t, fuse_forget_data*) {
+      fuse_reply_none(request);
+    };
+    ops.getattr = [](fuse_req_t request, fuse_ino_t id, fuse_file_info*) {
+      Self(request).Answer(request, [self = &Self(request), id](Reply& reply) {
+        self->GetAttributes(reply, id);
+      });
+    };
+    // Answered once: from then on the kernel opens files without asking, and never releases them.
+    ops.open = [](fuse_req_t request, fuse_ino_t, fuse_file_info*) {
+      fuse_reply_err(request, ENOSYS);
+    };
+    ops.read = [](fuse_req_t request, fuse_ino_t id, size_t size, off_t offset, fuse_file_info*) {
+      Self(request).Answer(request, [self = &Self(request), id, size, offset](Reply& reply) {
+        self->Read(reply, id, size, static_cast<uint64_t>(offset));
+      });
+    };
+    ops.opendir = [](fuse_req_t request, fuse_ino_t id, fuse_file_info* info) {
+      Self(request).Answer(request, [self = &Self(request), id, info = *info](Reply& reply) {
+        self->OpenDirectory(reply, id, info);
+      });
+    };
+    static constexpr auto list = [](fuse_req_t request, size_t size, off_t offset,
+                                    fuse_file_info* info, bool plus) {
+      auto handle = *reinterpret_cast<std::shared_ptr<DirectoryHandle>*>(info->fh);
+      Self(request).Answer(request, [self = &Self(request), handle = std::move(handle), size,
+                                     offset, plus](Reply& reply) {
+        self->ReadDirectory(reply, handle, size, static_cast<uint64_t>(offset), plus);
+      });
+    };
+    ops.readdir = [](fuse_req_t request, fuse_ino_t, size_t size, off_t offset,
+                     fuse_file_info* info) { list(request, size, offset, info, false); };
+    ops.readdirplus = [](fuse_req_t request, fuse_ino_t, size_t size, off_t offset,
+                         fuse_file_info* info) { list(request, size, offset, info, true); };
+    ops.releasedir = [](fuse_req_t request, fuse_ino_t, fuse_file_info* info) {
+      delete reinterpret_cast<std::shared_ptr<DirectoryHandle>*>(info->fh);
+      fuse_reply_err(request, 0);
+    };
+    ops.statfs = [](fuse_req_t request, fuse_ino_t) {
+      Self(request).Answer(request, [self = &Self(request)](Reply& reply) { self->StatFs(reply); });
+    };
+    return ops;
+  }();
+  return operations;
+}
+
+}  // namespace zarrfs

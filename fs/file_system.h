@@ -1,0 +1,88 @@
+// FileSystem: answers the kernel's questions about one mount.
+//
+// Every handler finds out everything first and answers last, once. On a store that answers fast it
+// runs on the thread that took the request; otherwise it first tries with what is cached, and only
+// if that is not enough goes to the WaitingRoom. No lock is held while the store is asked or the
+// kernel is answered.
+#ifndef FS_FILE_SYSTEM_H_
+#define FS_FILE_SYSTEM_H_
+
+#include <fuse_lowlevel.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "fs/node_table.h"
+#include "fs/options.h"
+#include "zarrcore/base/result.h"
+#include "zarrcore/store/store.h"
+#include "zarrcore/view/hierarchy.h"
+
+namespace zarrfs {
+
+struct DirectoryHandle;
+class Reply;
+
+class FileSystem {
+ public:
+  /// kNotFound with one line for the user if the store holds no Zarr v3 hierarchy.
+  [[nodiscard]] static Result<std::unique_ptr<FileSystem>> Open(std::shared_ptr<const Store> store,
+                                                                const MountOptions& options);
+
+  /// The userdata of the session is the FileSystem.
+  [[nodiscard]] static const fuse_lowlevel_ops& Operations();
+
+ private:
+  FileSystem(std::shared_ptr<const Store> store, const MountOptions& options, uint32_t shown_views);
+
+  // Runs `handler` where it may take as long as it needs.
+  void Answer(fuse_req_t request, std::function<void(Reply&)> handler);
+
+  void Lookup(Reply& reply, fuse_ino_t parent, const std::string& name);
+  void GetAttributes(Reply& reply, fuse_ino_t id);
+  void Read(Reply& reply, fuse_ino_t id, size_t size, uint64_t offset);
+  void OpenDirectory(Reply& reply, fuse_ino_t id, fuse_file_info info);
+  void ReadDirectory(Reply& reply, const std::shared_ptr<DirectoryHandle>& handle, size_t size,
+                     uint64_t offset, bool plus);
+  void StatFs(Reply& reply);
+
+  Result<SeenNode> See(const std::string& path, Age max_age);
+  Result<SeenNode> SeeFresh(const NodeRecord& record) { return See(record.path, check_age_); }
+
+  // Each gives the entry (id, attributes, time-outs) of what it names.
+  Result<fuse_entry_param> LookupInRoot(const std::string& name);
+  Result<fuse_entry_param> LookupInFolder(const Target& folder, const std::string& name);
+  Result<fuse_entry_param> LookupChunkPath(const SeenNode& node, size_t view,
+                                           ChunkCoordinates prefix, size_t level,
+                                           std::string_view name);
+  Result<fuse_entry_param> FolderEntry(const SeenNode& node, size_t view) const;
+  Result<fuse_entry_param> DocumentEntry(const SeenNode& node, size_t view, size_t document) const;
+  Result<fuse_entry_param> ChunkEntry(const ArrayRange& range, size_t view, uint64_t chunk,
+                                      const ChunkPlace& place) const;
+  Result<fuse_entry_param> ChunkFolderEntry(const SeenNode& node, size_t view,
+                                            std::span<const uint64_t> prefix) const;
+  fuse_entry_param RootEntry() const;
+
+  Result<std::shared_ptr<DirectoryHandle>> MakeHandle(const Target& target);
+  bool IsRootOfMount(const Target& target) const;
+
+  struct stat FileAttributes(uint64_t inode, const ObjectInfo& info, uint64_t size,
+                             uint32_t links) const;
+  struct stat FolderAttributes(uint64_t inode, const ObjectInfo& info) const;
+
+  const std::shared_ptr<const Store> store_;
+  const MountOptions options_;
+  const bool fast_;
+  const std::optional<size_t> only_view_;  // at the root of the mount; else a folder a view
+  const Age check_age_;        // how old an answer of the store may be in an answer to the kernel
+  const double name_timeout_;  // seconds that the kernel may remember a name
+  const uint64_t generation_;  // drawn at mount time: ids of an earlier mount mean nothing
+  Hierarchy hierarchy_;
+  mutable NodeTable table_;
+};
+
+}  // namespace zarrfs
+
+#endif  // FS_FILE_SYSTEM_H_

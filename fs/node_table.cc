@@ -1,0 +1,193 @@
+#include "fs/node_table.h"
+
+#include <algorithm>
+
+namespace zarrfs {
+namespace {
+
+// Whether the ids of `range` still stand for what `node` says.
+bool StillFits(const ArrayRange& range, const Node& node) {
+  if (range.chunks != node.chunks) return false;
+  for (size_t v = 0; v < AllViews().size(); ++v) {
+    const auto& part = range.views[v];
+    const auto& view = node.views[v].array;
+    if (part.shown != view.has_value()) return false;
+    if (view && (part.naming != view->naming || part.cut_front != view->cut_front ||
+                 part.cut_back != view->cut_back)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool SameDocuments(const Node& a, const Node& b) {
+  for (size_t v = 0; v < kMaxViews; ++v) {
+    if (a.views[v].documents != b.views[v].documents) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+NodeId ArrayRange::FolderId(size_t view, std::span<const uint64_t> prefix) const {
+  const auto& counts = chunks->layout().inner_grid.counts();
+  uint64_t linear = 0;
+  for (size_t d = 0; d < prefix.size(); ++d) linear = linear * counts[d] + prefix[d];
+  return MakeId(views[view].folders + folder_offsets[prefix.size()] + linear, 0);
+}
+
+uint64_t NodeTable::Allocate(uint64_t count, NodeRecord* record, const ArrayRange* range) {
+  const bool high = count > kHighCount || next_low_ + count > kHighStart;
+  uint64_t& next = high ? next_high_ : next_low_;
+  const uint64_t first = next;
+  next += count;
+  (high ? high_ : low_).push_back(Span{first, count, record, range});
+  return first;
+}
+
+const ArrayRange* NodeTable::MakeRange(const Node& node, NodeRecord* record) {
+  ArrayRange& range = ranges_.emplace_back();
+  range.record = record;
+  range.chunks = node.chunks;
+  const auto& grid = node.chunks->layout().inner_grid;
+  uint64_t level_size = 1;
+  for (size_t d = 0; d < grid.rank(); ++d) {
+    range.folder_offsets.push_back(range.folder_count);
+    range.folder_count += level_size;
+    level_size *= grid.counts()[d];
+  }
+  // Every view's folders come after the files; views with the same cuts share the files.
+  const size_t views = AllViews().size();
+  uint64_t count = 0;
+  for (size_t v = 0; v < views; ++v) {
+    const auto& view = node.views[v].array;
+    auto& part = range.views[v];
+    if (!view) continue;
+    part.shown = true;
+    part.naming = view->naming;
+    part.cut_front = view->cut_front;
+    part.cut_back = view->cut_back;
+    part.links = 0;
+    part.files = count;
+    bool shared = false;
+    for (size_t other = 0; other < v && !shared; ++other) {
+      const auto& o = range.views[other];
+      shared = o.shown && o.cut_front == part.cut_front && o.cut_back == part.cut_back;
+      if (shared) part.files = o.files;
+    }
+    if (!shared) count += grid.size();
+  }
+  for (size_t v = 0; v < views; ++v) {
+    range.views[v].folders = count;
+    count += range.folder_count;
+    for (size_t other = 0; other < views; ++other) {
+      if (range.views[v].shown && range.views[other].shown && (shown_views_ >> other & 1) != 0 &&
+          range.views[v].files == range.views[other].files) {
+        ++range.views[v].links;
+      }
+    }
+  }
+  const uint64_t first = Allocate(std::max<uint64_t>(count, 1), nullptr, &range);
+  for (auto& part : range.views) {
+    part.files += first;
+    part.folders += first;
+  }
+  return &range;
+}
+
+SeenNode NodeTable::See(const NodePtr& node) {
+  NodeRecord* record = nullptr;
+  {
+    const std::shared_lock lock(mutex_);
+    if (const auto found = by_path_.find(node->path); found != by_path_.end()) {
+      record = found->second;
+    }
+  }
+  if (record == nullptr) {
+    const std::unique_lock lock(mutex_);
+    const auto [found, added] = by_path_.try_emplace(node->path, nullptr);
+    if (added) {
+      NodeRecord& made = records_.emplace_back();
+      made.path = node->path;
+      made.block = Allocate(NodeRecord::kBlock, &made, nullptr);
+      found->second = &made;
+    }
+    record = found->second;
+  }
+
+  const std::lock_guard lock(record->mutex);
+  if (record->node != node) {
+    if (record->node != nullptr && !SameDocuments(*record->node, *node)) ++record->document_epoch;
+    record->node = node;
+    if (node->chunks == nullptr) {
+      record->range = nullptr;
+    } else if (record->range == nullptr || !StillFits(*record->range, *node)) {
+      const std::unique_lock table_lock(mutex_);
+      record->range = MakeRange(*node, record);
+    }
+  }
+  return SeenNode{record, node, record->document_epoch, record->range};
+}
+
+void NodeTable::FillTarget(const ArrayRange& range, uint64_t position, Target& target) {
+  target.record = range.record;
+  target.range = &range;
+  const auto& grid = range.chunks->layout().inner_grid;
+  for (size_t v = 0; v < AllViews().size(); ++v) {
+    const auto& part = range.views[v];
+    if (part.shown && position >= part.files && position - part.files < grid.size()) {
+      target.kind = Target::Kind::kChunk;
+      target.view = v;
+      target.chunk = position - part.files;
+      return;
+    }
+    if (position >= part.folders && position - part.folders < range.folder_count) {
+      target.kind = Target::Kind::kChunkFolder;
+      target.view = v;
+      uint64_t linear = position - part.folders;
+      size_t level = range.folder_offsets.size() - 1;
+      while (range.folder_offsets[level] > linear) --level;
+      linear -= range.folder_offsets[level];
+      target.level = level;
+      for (size_t d = level; d-- > 0;) {
+        target.prefix[d] = linear % grid.counts()[d];
+        linear /= grid.counts()[d];
+      }
+      return;
+    }
+  }
+}
+
+std::optional<Target> NodeTable::Resolve(NodeId id) const {
+  Target target;
+  if (id == kRootId) return target;
+  const uint64_t position = PositionOf(id);
+  target.epoch = EpochOf(id);
+  Span span;
+  {
+    const std::shared_lock lock(mutex_);
+    const std::vector<Span>& spans = position >= kHighStart ? high_ : low_;
+    const auto after = std::ranges::upper_bound(spans, position, {}, &Span::first);
+    if (after == spans.begin()) return std::nullopt;
+    span = *std::prev(after);
+  }
+  if (position - span.first >= span.count) return std::nullopt;
+  if (span.range != nullptr) {
+    FillTarget(*span.range, position, target);
+    if (target.range == nullptr || target.kind == Target::Kind::kRoot) return std::nullopt;
+    return target;
+  }
+  const uint64_t slot = position - span.first;
+  target.record = span.record;
+  target.view = slot / NodeRecord::kSlots;
+  if (slot % NodeRecord::kSlots == 0) {
+    target.kind = Target::Kind::kFolder;
+  } else {
+    target.kind = Target::Kind::kDocument;
+    target.document = slot % NodeRecord::kSlots - 1;
+  }
+  if (target.view >= AllViews().size()) return std::nullopt;
+  return target;
+}
+
+}  // namespace zarrfs

@@ -1,0 +1,159 @@
+// NodeTable: node ids <-> what they stand for.
+//
+// A node id is a 64-bit number that says by itself what it is: 16 bits of epoch over 48 bits of
+// position. Positions are given out in ranges that are never taken back:
+//
+//   1                  the mount's root
+//   a block a node     of the store: a folder in each view, and the views' metadata files
+//   a range an array   and layout of its chunks: the chunk files, numbered row-major over the grid
+//   of
+//                      innermost chunks (views that serve the same bytes share them: one inode),
+//                      and the chunk folders of each view, numbered row-major, level by level
+//
+// Within a range all is arithmetic; the range is found by binary search. So memory grows with the
+// number of arrays looked at, never with chunks, and FORGET has nothing to do.
+//
+// The epoch of a chunk file is that of the stored object it lies in (EpochTable); of a metadata
+// file, how often its node's metadata changed. An id whose epoch is not the current one stands for
+// content that is gone: ESTALE. An array whose layout changes gets a new range; the folders of the
+// old one lead on to the new.
+#ifndef FS_NODE_TABLE_H_
+#define FS_NODE_TABLE_H_
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <shared_mutex>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "fs/epoch_table.h"
+#include "zarrcore/view/hierarchy.h"
+
+namespace zarrfs {
+
+using NodeId = uint64_t;
+
+inline constexpr NodeId kRootId = 1;
+inline constexpr int kPositionBits = 48;
+
+[[nodiscard]] constexpr uint64_t PositionOf(NodeId id) {
+  return id & ((NodeId{1} << kPositionBits) - 1);
+}
+[[nodiscard]] constexpr uint16_t EpochOf(NodeId id) {
+  return static_cast<uint16_t>(id >> kPositionBits);
+}
+[[nodiscard]] constexpr NodeId MakeId(uint64_t position, uint32_t epoch) {
+  return (NodeId{static_cast<uint16_t>(epoch)} << kPositionBits) | position;
+}
+
+struct NodeRecord;
+
+/// The chunk files and chunk folders of one layout of one array. Immutable but for the epochs.
+struct ArrayRange {
+  struct ViewPart {
+    bool shown = false;
+    ChunkNaming naming;
+    uint64_t cut_front = 0;
+    uint64_t cut_back = 0;
+    uint64_t files = 0;    // position of chunk 0
+    uint64_t folders = 0;  // position of the first chunk folder
+    uint32_t links = 1;    // views that serve the same files
+  };
+
+  NodeRecord* record = nullptr;
+  std::shared_ptr<ChunkSource> chunks;
+  std::array<ViewPart, kMaxViews> views;
+  std::vector<uint64_t> folder_offsets;  // of each level of chunk folders, relative to `folders`
+  uint64_t folder_count = 0;             // in each view
+  mutable EpochTable epochs;
+
+  [[nodiscard]] size_t rank() const { return chunks->layout().inner_grid.rank(); }
+  /// Id of the folder of chunks that begin with `prefix` (its level is prefix.size()).
+  [[nodiscard]] NodeId FolderId(size_t view, std::span<const uint64_t> prefix) const;
+};
+
+/// A node of the store that was looked up once. Lives as long as the mount.
+struct NodeRecord {
+  std::string path;
+  uint64_t block = 0;  // first position of its block
+
+  std::mutex mutex;  // guards the rest
+  NodePtr node;      // as seen last
+  uint32_t document_epoch = 0;
+  const ArrayRange* range = nullptr;  // of the array as seen last
+
+  [[nodiscard]] NodeId FolderId(size_t view) const { return MakeId(block + view * kSlots, 0); }
+  [[nodiscard]] NodeId DocumentId(size_t view, size_t document, uint32_t epoch) const {
+    return MakeId(block + view * kSlots + 1 + document, epoch);
+  }
+  static constexpr uint64_t kSlots = 1 + kMaxDocuments;
+  static constexpr uint64_t kBlock = kMaxViews * kSlots;
+};
+
+/// A node as it is now, with what its ids need.
+struct SeenNode {
+  NodeRecord* record = nullptr;
+  NodePtr node;
+  uint32_t document_epoch = 0;
+  const ArrayRange* range = nullptr;
+};
+
+/// What a node id stands for.
+struct Target {
+  enum class Kind { kRoot, kFolder, kDocument, kChunk, kChunkFolder };
+  Kind kind = Kind::kRoot;
+  NodeRecord* record = nullptr;
+  size_t view = 0;
+  size_t document = 0;                // kDocument
+  const ArrayRange* range = nullptr;  // kChunk, kChunkFolder
+  uint64_t chunk = 0;                 // kChunk
+  ChunkCoordinates prefix{};          // kChunkFolder: `level` coordinates
+  size_t level = 0;
+  uint16_t epoch = 0;
+};
+
+class NodeTable {
+ public:
+  /// `shown_views`: bit v set if the mount shows view v (for link counts).
+  explicit NodeTable(uint32_t shown_views) : shown_views_(shown_views) {}
+
+  /// The record of the node's path, brought up to date with `node`.
+  [[nodiscard]] SeenNode See(const NodePtr& node);
+
+  /// nullopt for an id that was never given out.
+  [[nodiscard]] std::optional<Target> Resolve(NodeId id) const;
+
+ private:
+  struct Span {
+    uint64_t first;
+    uint64_t count;
+    NodeRecord* record;       // a node's block, or
+    const ArrayRange* range;  // an array's range
+  };
+  // Numbers below 2^32 are for what 32-bit programs can stat: all but huge arrays.
+  static constexpr uint64_t kHighStart = uint64_t{1} << 32;
+  static constexpr uint64_t kHighCount = uint64_t{1} << 28;
+
+  uint64_t Allocate(uint64_t count, NodeRecord* record, const ArrayRange* range);
+  const ArrayRange* MakeRange(const Node& node, NodeRecord* record);
+  static void FillTarget(const ArrayRange& range, uint64_t position, Target& target);
+
+  const uint32_t shown_views_;
+  mutable std::shared_mutex mutex_;  // guards all below
+  std::unordered_map<std::string, NodeRecord*> by_path_;
+  std::deque<NodeRecord> records_;
+  std::deque<ArrayRange> ranges_;
+  std::vector<Span> low_, high_;  // each sorted by first
+  uint64_t next_low_ = 16;
+  uint64_t next_high_ = kHighStart;
+};
+
+}  // namespace zarrfs
+
+#endif  // FS_NODE_TABLE_H_
