@@ -213,7 +213,8 @@ def test_the_v3_view_passes_on_what_it_need_not_understand(point, store, case):
     assert is_shown(point, "v3", case)
     original = json.loads((store / case / "zarr.json").read_text())
     shown = json.loads((point / "v3" / case / "zarr.json").read_text())
-    assert (shown["data_type"], shown["codecs"]) == (original["data_type"], original["codecs"])
+    assert shown["data_type"] == original["data_type"]
+    assert [codec["name"] for codec in shown["codecs"]] == [codec["name"] for codec in original["codecs"]]
 
 
 @pytest.mark.parametrize("case", [*REFUSED, *NOT_YET, *ONLY_IN_V3])
