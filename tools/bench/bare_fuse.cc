@@ -103,7 +103,6 @@ struct stat AttributesOf(fuse_ino_t ino) {
 
 void Init(void* /*userdata*/, fuse_conn_info* connection) {
   connection->max_read = kMaxRead;
-  connection->want &= ~static_cast<unsigned>(FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE);
 }
 
 void Lookup(fuse_req_t req, fuse_ino_t parent, const char* name) {
