@@ -1,0 +1,126 @@
+#include "fs/log.h"
+
+#include <fuse_log.h>
+#include <spdlog/sinks/dist_sink.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/sinks/syslog_sink.h>
+#include <spdlog/spdlog.h>
+#include <sys/mman.h>
+#include <syslog.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cstdarg>
+#include <cstdio>
+#include <memory>
+
+namespace zarrfs {
+namespace {
+
+std::atomic<bool> keep_messages = false;
+
+void TakeFuseMessage(fuse_log_level level, const char* format, va_list arguments) {
+  std::array<char, 1024> text;
+  std::vsnprintf(text.data(), text.size(), format, arguments);
+  if (keep_messages) {
+    std::fputs(text.data(), stderr);  // which is the kept file
+    return;
+  }
+  const std::string line = OneLine(text.data());
+  if (line.empty()) return;
+  if (level <= FUSE_LOG_ERR) {
+    spdlog::error("libfuse: {}", line);
+  } else if (level == FUSE_LOG_WARNING) {
+    spdlog::warn("libfuse: {}", line);
+  } else {
+    spdlog::debug("libfuse: {}", line);
+  }
+}
+
+// The default logger's sink. Threads may be logging while it changes its target, which is why the
+// logger itself never changes.
+std::shared_ptr<spdlog::sinks::dist_sink_mt> target;
+
+void SetTarget(spdlog::sink_ptr sink, std::string_view level, const char* pattern) {
+  if (target == nullptr) {
+    target = std::make_shared<spdlog::sinks::dist_sink_mt>();
+    spdlog::set_default_logger(std::make_shared<spdlog::logger>("zarrfs", target));
+    fuse_set_log_func(TakeFuseMessage);
+  }
+  sink->set_pattern(pattern);
+  target->set_sinks({std::move(sink)});
+  spdlog::set_level(spdlog::level::from_str(std::string(level)));
+}
+
+}  // namespace
+
+void LogToStderr(std::string_view level) {
+  SetTarget(std::make_shared<spdlog::sinks::stderr_sink_mt>(), level,
+            level == "debug" ? "%H:%M:%S.%e [%t] zarrfs: %l: %v" : "zarrfs: %v");
+}
+
+void LogToSyslog(std::string_view level) {
+  SetTarget(std::make_shared<spdlog::sinks::syslog_sink_mt>("zarrfs", LOG_PID, LOG_DAEMON, true),
+            level, "%v");
+}
+
+std::string OneLine(std::string_view text) {
+  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.remove_suffix(1);
+  std::string line;
+  for (const char c : text) {
+    if (c == '\n') {
+      line += "; ";
+    } else {
+      line += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
+    }
+  }
+  return line;
+}
+
+void PrintError(std::string_view message) {
+  const std::string line = fmt::format("zarrfs: {}\n", OneLine(message));
+  // One write, so that lines of several processes do not mix.
+  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
+}
+
+MountMessages::MountMessages() {
+  kept_ = memfd_create("zarrfs-messages", MFD_CLOEXEC);
+  if (kept_ < 0) return;
+  std::fflush(stderr);
+  stderr_ = dup(STDERR_FILENO);
+  dup2(kept_, STDERR_FILENO);
+  keep_messages = true;
+}
+
+MountMessages::~MountMessages() {
+  if (stderr_ >= 0) static_cast<void>(Take());
+  if (kept_ >= 0) close(kept_);
+}
+
+std::string MountMessages::Take() {
+  if (kept_ < 0 || stderr_ < 0) return "";
+  std::fflush(stderr);
+  keep_messages = false;
+  dup2(stderr_, STDERR_FILENO);
+  close(stderr_);
+  stderr_ = -1;
+  std::array<char, 4096> text;
+  const ssize_t length = pread(kept_, text.data(), text.size(), 0);
+  std::string_view said(text.data(), length > 0 ? static_cast<size_t>(length) : 0);
+  std::string reason;
+  while (!said.empty()) {
+    const size_t end = said.find('\n');
+    std::string_view line = said.substr(0, end);
+    said.remove_prefix(end == std::string_view::npos ? said.size() : end + 1);
+    for (const std::string_view speaker : {"fuse: ", "fusermount3: ", "fusermount: "}) {
+      if (line.starts_with(speaker)) line.remove_prefix(speaker.size());
+    }
+    if (line.empty()) continue;
+    if (!reason.empty()) reason += "; ";
+    reason += OneLine(line);
+  }
+  return reason;
+}
+
+}  // namespace zarrfs

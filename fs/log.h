@@ -1,0 +1,45 @@
+// Where the program's words go. Everybody logs through spdlog's default logger; this room decides
+// where that leads: stderr while somebody watches, syslog (ident "zarrfs") afterwards. libfuse's
+// own messages take the same way.
+#ifndef FS_LOG_H_
+#define FS_LOG_H_
+
+#include <string>
+#include <string_view>
+
+namespace zarrfs {
+
+/// Logs to stderr as "zarrfs: message", from `level` ("error", "warning", "info", "debug") on.
+void LogToStderr(std::string_view level);
+
+/// Logs to syslog from now on, and no more to stderr.
+void LogToSyslog(std::string_view level);
+
+/// `text` as one printable line: lines joined by "; ", other control characters as '?'.
+[[nodiscard]] std::string OneLine(std::string_view text);
+
+/// Prints "zarrfs: message" on stderr, on one line, whatever the log level is.
+void PrintError(std::string_view message);
+
+/// While one lives, what libfuse and the programs it starts (fusermount3) say is kept instead of
+/// logged: it is the only place where the reason of a failed mount is found. Takes descriptor 2 of
+/// the whole process, so nobody else may have anything to say meanwhile. One at a time.
+class MountMessages {
+ public:
+  MountMessages();
+  ~MountMessages();
+  MountMessages(const MountMessages&) = delete;
+  MountMessages& operator=(const MountMessages&) = delete;
+
+  /// Gives descriptor 2 back; what was said, as one line, without the speakers' names. libfuse's
+  /// messages are logged again afterwards.
+  [[nodiscard]] std::string Take();
+
+ private:
+  int kept_ = -1;    // what is said lands in this memory file
+  int stderr_ = -1;  // the real one; -1 once it is back
+};
+
+}  // namespace zarrfs
+
+#endif  // FS_LOG_H_

@@ -1,0 +1,422 @@
+#include "fs/options.h"
+
+#include <fuse_lowlevel.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <span>
+#include <thread>
+
+namespace zarrfs {
+namespace {
+
+constexpr uint32_t kMaxThreads = 1024;
+constexpr uint64_t kMaxRead = 1 << 20;
+
+// Applies a value; what was expected instead if it is wrong, else "".
+using Apply = std::string (*)(MountOptions&, std::string_view value);
+
+struct ValueOption {
+  std::string_view name;
+  std::string_view value_name;
+  std::string_view help;
+  Apply apply;
+};
+
+struct FlagOption {
+  std::string_view name;
+  std::string_view help;
+  void (*apply)(MountOptions&);
+};
+
+// `base` is std::from_chars' base or, for a floating-point number, nothing.
+template <typename T, typename... Base>
+std::optional<T> ParseNumber(std::string_view text, Base... base) {
+  T number{};
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number, base...);
+  if (error != std::errc() || stop != end) return std::nullopt;
+  return number;
+}
+
+// The largest id means "no change" to the kernel, so nobody can have it.
+std::string ApplyId(std::optional<uint32_t>& id, std::string_view value) {
+  const auto number = ParseNumber<uint32_t>(value);
+  if (!number || *number == UINT32_MAX) return "a number";
+  id = number;
+  return "";
+}
+
+std::string ApplyContext(MountOptions& options, std::string_view name, std::string_view value) {
+  // The kernel refuses a context where SELinux is not compiled in or switched off; fstab lines are
+  // written for both.
+  if (access("/sys/fs/selinux", F_OK) == 0) {
+    options.kernel_options.push_back(fmt::format("{}={}", name, value));
+  }
+  return "";
+}
+
+constexpr std::array kValueOptions = {
+    ValueOption{"view", "v2|v3", "show only this view, at the root (default: a folder for each)",
+                [](MountOptions& o, std::string_view v) -> std::string {
+                  if (v != "v2" && v != "v3" && v != "all") return "v2, v3 or all";
+                  o.view = v == "all" ? "" : v;
+                  return "";
+                }},
+    ValueOption{"separator", ".|/", "between the numbers of a v2 chunk's name (default: auto)",
+                [](MountOptions& o, std::string_view v) -> std::string {
+                  if (v != "." && v != "/" && v != "auto") return "'.', '/' or auto";
+                  o.separator = v == "auto" ? '\0' : v[0];
+                  return "";
+                }},
+    ValueOption{"ttl", "SECONDS", "how long a name may be out of date (default: 1)",
+                [](MountOptions& o, std::string_view v) -> std::string {
+                  const auto seconds = ParseNumber<double>(v);
+                  if (!seconds || !std::isfinite(*seconds) || *seconds < 0) {
+                    return "a number of seconds, 0 or more";
+                  }
+                  o.ttl = *seconds;
+                  return "";
+                }},
+    ValueOption{"index_cache", "SIZE", "memory for shard indexes: 512k, 64M, 1G (default: 64M)",
+                [](MountOptions& o, std::string_view v) -> std::string {
+                  const auto size = ParseSize(v);
+                  if (!size) return "a size such as 512k, 64M or 1G";
+                  o.index_cache = *size;
+                  return "";
+                }},
+    ValueOption{"threads", "N", "threads that answer the kernel (default: two a core, 4 at least)",
+                [](MountOptions& o, std::string_view v) -> std::string {
+                  const auto number = ParseNumber<uint32_t>(v);
+                  if (!number || *number < 1 || *number > kMaxThreads) {
+                    return fmt::format("a number from 1 to {}", kMaxThreads);
+                  }
+                  o.threads = *number;
+                  return "";
+                }},
+    ValueOption{"uid", "N", "owner of every file (default: as in the store)",
+                [](MountOptions& o, std::string_view v) { return ApplyId(o.uid, v); }},
+    ValueOption{"gid", "N", "group of every file (default: as in the store)",
+                [](MountOptions& o, std::string_view v) { return ApplyId(o.gid, v); }},
+    ValueOption{"umask", "OCTAL", "permissions to take away from every file (default: 0)",
+                [](MountOptions& o, std::string_view v) -> std::string {
+                  const auto bits = ParseNumber<uint32_t>(v, 8);
+                  if (!bits || *bits > 0777) return "an octal number from 0 to 777";
+                  o.umask = *bits;
+                  o.has_umask = true;
+                  return "";
+                }},
+    ValueOption{"log_level", "LEVEL", "error, warning, info or debug (default: info)",
+                [](MountOptions& o, std::string_view v) -> std::string {
+                  if (v != "error" && v != "warning" && v != "info" && v != "debug") {
+                    return "error, warning, info or debug";
+                  }
+                  o.log_level = v;
+                  return "";
+                }},
+    ValueOption{"context", "", "",
+                [](MountOptions& o, std::string_view v) { return ApplyContext(o, "context", v); }},
+    ValueOption{
+        "fscontext", "", "",
+        [](MountOptions& o, std::string_view v) { return ApplyContext(o, "fscontext", v); }},
+    ValueOption{
+        "defcontext", "", "",
+        [](MountOptions& o, std::string_view v) { return ApplyContext(o, "defcontext", v); }},
+    ValueOption{
+        "rootcontext", "", "",
+        [](MountOptions& o, std::string_view v) { return ApplyContext(o, "rootcontext", v); }},
+};
+
+constexpr std::array kFlagOptions = {
+    FlagOption{"immutable", "the store never changes: everything is cached for ever",
+               [](MountOptions& o) { o.immutable = true; }},
+    FlagOption{"allow_other", "other users may look (default: only who mounted)",
+               [](MountOptions& o) { o.allow_other = true; }},
+    FlagOption{"nonempty", "mount over a folder that has something in it",
+               [](MountOptions& o) { o.nonempty = true; }},
+    FlagOption{"noexec", "no file can be run as a program",
+               [](MountOptions& o) { o.kernel_options.emplace_back("noexec"); }},
+    FlagOption{"exec", "", [](MountOptions& o) { std::erase(o.kernel_options, "noexec"); }},
+    // fusermount3 knows no other of the atime family, and nothing here has an atime anyway.
+    FlagOption{"noatime", "", [](MountOptions& o) { o.kernel_options.emplace_back("noatime"); }},
+    FlagOption{"atime", "", [](MountOptions& o) { std::erase(o.kernel_options, "noatime"); }},
+    FlagOption{"debug", "", [](MountOptions& o) { o.debug = o.foreground = true; }},
+};
+
+// What fstab, mount(8) and mount.fuse(8) write and what changes nothing here: the mount is
+// read-only and ignores set-uid bits and devices whatever they ask for.
+constexpr auto kIgnoredWords = std::to_array<std::string_view>({"ro",
+                                                                "rw",
+                                                                "defaults",
+                                                                "auto",
+                                                                "noauto",
+                                                                "suid",
+                                                                "nosuid",
+                                                                "dev",
+                                                                "nodev",
+                                                                "relatime",
+                                                                "norelatime",
+                                                                "strictatime",
+                                                                "nostrictatime",
+                                                                "diratime",
+                                                                "nodiratime",
+                                                                "lazytime",
+                                                                "nolazytime",
+                                                                "sync",
+                                                                "async",
+                                                                "dirsync",
+                                                                "user",
+                                                                "nouser",
+                                                                "users",
+                                                                "nousers",
+                                                                "owner",
+                                                                "noowner",
+                                                                "group",
+                                                                "nogroup",
+                                                                "nofail",
+                                                                "_netdev",
+                                                                "default_permissions"});
+constexpr auto kIgnoredNames =
+    std::to_array<std::string_view>({"user", "comment", "fsname", "subtype"});
+
+template <typename Table>
+auto FindNamed(const Table& table, std::string_view name) {
+  const auto found = std::ranges::find(table, name, [](const auto& row) { return row.name; });
+  return found == std::end(table) ? nullptr : &*found;
+}
+
+Result<void> ApplyWord(std::string_view word, MountOptions& options,
+                       std::optional<std::string>& unknown) {
+  const size_t equals = word.find('=');
+  const std::string_view name = word.substr(0, equals);
+  const bool has_value = equals != std::string_view::npos;
+  const std::string_view value = has_value ? word.substr(equals + 1) : std::string_view();
+
+  if (const ValueOption* option = FindNamed(kValueOptions, name)) {
+    const std::string expected = has_value ? option->apply(options, value) : "a value";
+    if (expected.empty()) return {};
+    return Fail(ErrorCode::kInvalidArgument, "option '{}': expected {} (zarrfs --help lists them)",
+                word, expected);
+  }
+  if (const FlagOption* option = FindNamed(kFlagOptions, name)) {
+    if (has_value) {
+      return Fail(ErrorCode::kInvalidArgument,
+                  "option '{}': '{}' takes no value (zarrfs --help lists them)", word, name);
+    }
+    option->apply(options);
+    return {};
+  }
+  if (!has_value && std::ranges::find(kIgnoredWords, word) != kIgnoredWords.end()) return {};
+  if (has_value && std::ranges::find(kIgnoredNames, name) != kIgnoredNames.end()) return {};
+  if (word.starts_with("x-") || word.starts_with("X-")) return {};
+  // Later words decide whether this one matters: mount(8) writes -s after or before.
+  if (!unknown) unknown = std::string(word);
+  return {};
+}
+
+std::string Escape(std::string_view text) {
+  std::string escaped;
+  for (const char c : text) {
+    if (c == ',' || c == '\\') escaped += '\\';
+    escaped += c;
+  }
+  return escaped;
+}
+
+}  // namespace
+
+uint32_t DefaultThreads() { return std::max(4U, 2 * std::thread::hardware_concurrency()); }
+
+std::vector<std::string> SplitOptions(std::string_view list) {
+  std::vector<std::string> words(1);
+  bool quoted = false;
+  for (size_t i = 0; i < list.size(); ++i) {
+    const char c = list[i];
+    if (c == '\\' && i + 1 < list.size() && (list[i + 1] == ',' || list[i + 1] == '\\')) {
+      words.back() += list[++i];
+    } else if (c == ',' && !quoted) {
+      words.emplace_back();
+    } else {
+      if (c == '"') quoted = !quoted;
+      words.back() += c;
+    }
+  }
+  std::erase(words, "");
+  return words;
+}
+
+std::optional<uint64_t> ParseSize(std::string_view text) {
+  int shift = 0;
+  if (!text.empty()) {
+    switch (text.back()) {
+      case 'k':
+      case 'K':
+        shift = 10;
+        break;
+      case 'm':
+      case 'M':
+        shift = 20;
+        break;
+      case 'g':
+      case 'G':
+        shift = 30;
+        break;
+      case 't':
+      case 'T':
+        shift = 40;
+        break;
+      default:
+        break;
+    }
+  }
+  if (shift != 0) text.remove_suffix(1);
+  const auto number = ParseNumber<uint64_t>(text);
+  if (!number || *number > (UINT64_MAX >> shift)) return std::nullopt;
+  return *number << shift;
+}
+
+Result<CommandLine> ParseCommandLine(int argc, const char* const* argv) {
+  const std::span<const char* const> words(argv, static_cast<size_t>(argc));
+  std::string_view program = argc > 0 ? words[0] : "zarrfs";
+  program.remove_prefix(program.rfind('/') + 1);  // npos + 1 is 0
+  const bool called_by_mount = program.starts_with("mount.");
+
+  CommandLine line;
+  MountOptions& options = line.options;
+  std::vector<std::string_view> paths;
+  std::optional<std::string> unknown;
+  bool only_paths = false;
+  for (size_t i = 1; i < words.size(); ++i) {
+    const std::string_view word = words[i];
+    if (only_paths || word.size() < 2 || word[0] != '-') {
+      paths.push_back(word);
+    } else if (word == "--") {
+      only_paths = true;
+    } else if (word == "--help") {
+      return CommandLine{CommandLine::Action::kShowHelp, {}};
+    } else if (word == "--version") {
+      return CommandLine{CommandLine::Action::kShowVersion, {}};
+    } else if (word[1] == '-') {
+      return Fail(ErrorCode::kInvalidArgument, "unknown option '{}' (zarrfs --help lists them)",
+                  word);
+    } else {
+      for (size_t at = 1; at < word.size(); ++at) {
+        const char letter = word[at];
+        if (letter == 'o' || letter == 't' || letter == 'N') {
+          std::string_view value = word.substr(at + 1);
+          if (value.empty()) {
+            if (++i == words.size()) {
+              return Fail(ErrorCode::kInvalidArgument,
+                          "option '-{}' needs a value (zarrfs --help lists them)", letter);
+            }
+            value = words[i];
+          }
+          if (letter == 'o') {
+            for (const std::string& option : SplitOptions(value)) {
+              if (const auto applied = ApplyWord(option, options, unknown); !applied) {
+                return Fail(applied);
+              }
+            }
+          }
+          break;  // the rest of the word was the value
+        }
+        switch (letter) {
+          case 'h':
+            return CommandLine{CommandLine::Action::kShowHelp, {}};
+          case 'V':
+            return CommandLine{CommandLine::Action::kShowVersion, {}};
+          case 'd':
+            options.debug = options.foreground = true;
+            break;
+          case 'f':
+            (called_by_mount ? options.fake : options.foreground) = true;
+            break;
+          case 's':
+            options.sloppy = true;
+            break;
+          case 'v':
+            options.verbose = true;
+            break;
+          case 'n':
+            break;  // there has been no mtab to leave alone for long
+          default:
+            return Fail(ErrorCode::kInvalidArgument,
+                        "unknown option '-{}' (zarrfs --help lists them)", letter);
+        }
+      }
+    }
+  }
+
+  if (unknown && !options.sloppy) {
+    return Fail(ErrorCode::kInvalidArgument, "unknown option '{}' (zarrfs --help lists them)",
+                *unknown);
+  }
+  constexpr std::string_view kUsage = "usage: zarrfs SRC MNT [-o options]; --help says more";
+  if (paths.size() > 2) {
+    return Fail(ErrorCode::kInvalidArgument, "unexpected argument '{}' ({})", paths[2], kUsage);
+  }
+  if (paths.empty()) {
+    return Fail(ErrorCode::kInvalidArgument, "store and mount point are missing ({})", kUsage);
+  }
+  if (paths.size() == 1) {
+    return Fail(ErrorCode::kInvalidArgument, "mount point is missing ({})", kUsage);
+  }
+  for (const std::string_view path : paths) {
+    if (path.empty()) return Fail(ErrorCode::kInvalidArgument, "empty path ({})", kUsage);
+  }
+  options.source = paths[0];
+  options.mountpoint = paths[1];
+  if (options.debug) options.log_level = "debug";
+  return line;
+}
+
+std::string LibfuseOptions(const MountOptions& options) {
+  std::string list =
+      fmt::format("ro,nosuid,nodev,default_permissions,subtype=zarrfs,fsname={},max_read={}",
+                  Escape(options.source), kMaxRead);
+  if (options.allow_other) list += ",allow_other";
+  if (options.debug) list += ",debug";
+  for (const std::string& option : options.kernel_options) {
+    list += ',';
+    list += Escape(option);
+  }
+  return list;
+}
+
+std::string HelpText() {
+  std::string text =
+      "zarrfs SRC MNT [-o options] [-f] [-d]\n"
+      "Shows each inner chunk of the sharded Zarr store SRC as a plain file below MNT, read-only.\n"
+      "Unmount with `umount MNT` or `fusermount3 -u MNT`.\n"
+      "\n"
+      "  -f                    stay in the foreground, log to stderr\n"
+      "  -d                    likewise, with every request logged\n"
+      "  -h, --help            print this\n"
+      "  -V, --version         print the versions of zarrfs and libfuse\n"
+      "  -s, -v                ignore unknown options; say what was mounted\n"
+      "\n"
+      "Options after -o, separated by commas (\\, stands for a comma in a value):\n";
+  for (const ValueOption& option : kValueOptions) {
+    if (option.help.empty()) continue;
+    text += fmt::format("  {:<22}{}\n", fmt::format("{}={}", option.name, option.value_name),
+                        option.help);
+  }
+  for (const FlagOption& option : kFlagOptions) {
+    if (!option.help.empty()) text += fmt::format("  {:<22}{}\n", option.name, option.help);
+  }
+  text +=
+      "Options of mount(8) and fstab(5) such as noauto, user, _netdev or x-systemd.* are "
+      "accepted.\n"
+      "\n"
+      "Exit status: 0 mounted, 1 wrong usage, 2 system error, 32 mount failure.\n";
+  return text;
+}
+
+std::string VersionText() {
+  return fmt::format("zarrfs {} (libfuse {})\n", ZARRFS_VERSION, fuse_pkgversion());
+}
+
+}  // namespace zarrfs

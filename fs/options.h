@@ -1,0 +1,82 @@
+// The command line of `zarrfs`, as people, mount(8), mount.fuse(8) and fstab write it:
+//
+//   zarrfs SRC MNT [-o options] [-f] [-d]
+//
+// Parsing looks at nothing but the words: whether SRC and MNT are of any use is fs/mountpoint.h's
+// question.
+#ifndef FS_OPTIONS_H_
+#define FS_OPTIONS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "zarrcore/base/result.h"
+
+namespace zarrfs {
+
+/// max(4, two a core): a reader that waits for the disk must not keep another from its answer.
+[[nodiscard]] uint32_t DefaultThreads();
+
+struct MountOptions {
+  std::string source;      // as written; a daemon makes it absolute before it changes its folder
+  std::string mountpoint;  // likewise
+
+  // What the mount shows.
+  std::string view;    // "v2" or "v3" at the root; "" for a folder a view
+  char separator = 0;  // '.' or '/' between the numbers of a v2 chunk's name; 0: as suits the array
+  uint32_t umask = 0;  // permission bits to take away from every file and folder
+  bool has_umask = false;
+  std::optional<uint32_t> uid;  // owner of everything; else as in the store
+  std::optional<uint32_t> gid;
+
+  // What it costs, and how soon it sees changes.
+  uint32_t threads = DefaultThreads();  // that answer the kernel, at most
+  uint64_t index_cache = 64ULL << 20;   // bytes
+  double ttl = 1;                       // seconds that a name may be out of date
+  bool immutable = false;               // the store promises never to change
+
+  // How it is mounted.
+  bool allow_other = false;
+  bool nonempty = false;
+  std::vector<std::string> kernel_options;  // beyond those of every mount: "noexec", "context=…"
+
+  // How the program runs.
+  bool foreground = false;
+  bool debug = false;  // implies foreground
+  bool verbose = false;
+  bool fake = false;    // check everything, mount nothing (mount -f)
+  bool sloppy = false;  // unknown options are no error (mount -s)
+  std::string log_level = "info";
+};
+
+struct CommandLine {
+  enum class Action { kMount, kShowHelp, kShowVersion };
+  Action action = Action::kMount;
+  MountOptions options;  // meaningful for kMount only
+};
+
+/// kInvalidArgument with one line that names the offending word. argv[0] counts: under a name that
+/// begins with "mount." (mount(8)'s helper) `-f` means fake, not foreground.
+[[nodiscard]] Result<CommandLine> ParseCommandLine(int argc, const char* const* argv);
+
+/// Splits at commas. A backslash takes the meaning from a comma or a backslash; commas between
+/// double quotes do not split (security contexts have them), and the quotes stay. No empty words.
+[[nodiscard]] std::vector<std::string> SplitOptions(std::string_view list);
+
+/// "512k", "64M", "1G", "4096": bytes, in powers of 1024. Empty if it is no size or does not fit.
+[[nodiscard]] std::optional<uint64_t> ParseSize(std::string_view text);
+
+/// The one argument that libfuse gets after "-o": what every mount of ours has (read-only, no
+/// devices, no set-uid bits, permissions checked by the kernel) and what `options` add.
+[[nodiscard]] std::string LibfuseOptions(const MountOptions& options);
+
+/// What --help and --version print, with a newline at the end.
+[[nodiscard]] std::string HelpText();
+[[nodiscard]] std::string VersionText();
+
+}  // namespace zarrfs
+
+#endif  // FS_OPTIONS_H_
