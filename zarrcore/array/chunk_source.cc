@@ -4,7 +4,7 @@
 #include <set>
 #include <utility>
 
-#include "zarrcore/base/checked.h"
+#include "zarrcore/base/waiting.h"
 
 namespace zarrfs {
 namespace {
@@ -166,6 +166,12 @@ class OuterWalk {
 
 }  // namespace
 
+bool IsHot(const Store& store, const ObjectInfo& info) {
+  // Clocks may disagree a little: a version from the near future is as hot as a fresh one.
+  const int64_t age = RealNowNs() - info.version.ctime_ns;
+  return age < store.TimestampGranularityNs() && age > -store.TimestampGranularityNs();
+}
+
 Result<std::shared_ptr<ChunkSource>> ChunkSource::Make(std::shared_ptr<const Store> store,
                                                        std::string folder,
                                                        const ArrayMetadata& metadata,
@@ -208,15 +214,11 @@ std::string ChunkSource::ObjectKey(uint64_t outer) const {
   return JoinKey(folder_, name);
 }
 
-bool ChunkSource::IsHot(const ObjectInfo& info) const {
-  // Clocks may disagree a little: a version from the near future is as hot as a fresh one.
-  const int64_t age = RealNowNs() - info.version.ctime_ns;
-  return age < store_->TimestampGranularityNs() && age > -store_->TimestampGranularityNs();
-}
-
 Error ChunkSource::Damage(uint64_t outer, const OpenShard& shard, const Error& error) const {
   Error named{error.code, fmt::format("{}: {}", ObjectKey(outer), error.message)};
-  if (report_ && !shard.reported.exchange(true)) report_(named.message);
+  // What was only looked at is forgotten again, and with it that it was told.
+  const bool is_kept = shard.object != nullptr;
+  if (report_ && is_kept && !shard.reported.exchange(true)) report_(named.message);
   return named;
 }
 
@@ -248,9 +250,9 @@ Result<IndexCache::Loaded> ChunkSource::LoadOuter(const std::string& key) const 
   shard->fingerprint = shard->info.version.Fingerprint();
   const uint64_t object_size = shard->info.size();
   if (object_size < tail || object_size - tail < index_size) {
-    shard->damage = Error{ErrorCode::kDamaged,
-                          fmt::format("the shard has {} bytes, fewer than its index of {}",
-                                      object_size, index_size + tail)};
+    shard->damage =
+        Error{ErrorCode::kDamaged, fmt::format("the shard has {} bytes, fewer than its index of {}",
+                                               object_size, index_size + tail)};
     return IndexCache::Loaded{shard, ChargeOf(*shard)};
   }
   shard->size = object_size - tail;
@@ -279,52 +281,62 @@ Result<OpenShardPtr> ChunkSource::OuterShard(uint64_t outer, Age max_age, bool m
   OpenShardPtr cached = cache_->Get(key);
   if (cached != nullptr && max_age == kAnyAge) return cached;
   const int64_t now = SteadyNowNs();
-  if (cached != nullptr && now - cached->checked_ns.load(std::memory_order_relaxed) < max_age.count()) {
-    return cached;
-  }
+  const auto is_fresh = [&](const OpenShard& shard) {
+    return max_age == kAnyAge ||
+           now - shard.checked_ns.load(std::memory_order_relaxed) < max_age.count();
+  };
+  if (cached != nullptr && is_fresh(*cached)) return cached;
   const std::string object_key = ObjectKey(outer);
   const bool only_look = !layout_.is_sharded() && !may_read;
-  if (cached != nullptr || only_look) {
-    auto info = store_->Stat(object_key);
-    if (info && info->is_folder) info = Fail(ErrorCode::kNotFound, "{} is a folder", object_key);
-    if (!info) {
-      if (cached != nullptr && info.error().code == ErrorCode::kNotFound) cache_->Erase(key, cached);
-      return Fail(info);
-    }
-    if (cached != nullptr && info->version == cached->info.version) {
-      cached->checked_ns.store(now, std::memory_order_relaxed);
-      return cached;
-    }
-    if (cached != nullptr) cache_->Erase(key, cached);
-    if (only_look) {
-      auto seen = std::make_shared<OpenShard>();
-      seen->info = std::move(*info);
-      seen->fingerprint = seen->info.version.Fingerprint();
-      seen->size = seen->info.size();
-      return seen;
-    }
-  }
   for (int attempt = 1;; ++attempt) {
-    auto loaded = cache_->GetOrLoad(key, [&] { return LoadOuter(object_key); });
+    if (cached != nullptr || only_look) {
+      auto info = store_->Stat(object_key);
+      if (info && info->is_folder) info = Fail(ErrorCode::kNotFound, "{} is a folder", object_key);
+      if (!info) {
+        if (cached != nullptr && info.error().code == ErrorCode::kNotFound) {
+          cache_->Erase(key, cached);
+        }
+        return Fail(info);
+      }
+      if (cached != nullptr && info->version == cached->info.version) {
+        cached->checked_ns.store(now, std::memory_order_relaxed);
+        return cached;
+      }
+      if (cached != nullptr) cache_->Erase(key, cached);
+      if (only_look) {
+        auto seen = std::make_shared<OpenShard>();
+        seen->info = std::move(*info);
+        seen->fingerprint = seen->info.version.Fingerprint();
+        seen->size = seen->info.size();
+        return seen;
+      }
+    }
+    cached = nullptr;
+    bool is_ours = false;  // not what another thread has loaded or is loading
+    auto loaded = cache_->GetOrLoad(key, [&] {
+      is_ours = true;
+      return LoadOuter(object_key);
+    });
     if (!loaded) {
-      if (loaded.error().code == ErrorCode::kStale && attempt < kAttempts) continue;
+      const ErrorCode code = loaded.error().code;
+      const bool only_they_may_not_wait = code == ErrorCode::kWouldBlock && !is_ours && MayWait();
+      const bool is_replaced = code == ErrorCode::kStale && attempt < kAttempts;
+      if (only_they_may_not_wait || is_replaced) continue;
       return Fail(loaded);
     }
-    if (IsHot((*loaded)->info)) cache_->Erase(key, *loaded);
-    return loaded;
+    if (IsHot(*store_, (*loaded)->info)) cache_->Erase(key, *loaded);
+    if (is_ours || is_fresh(**loaded) || attempt >= kAttempts) return loaded;
+    // They began before we were asked, perhaps longer ago than the answer may be old.
+    cached = std::move(*loaded);
   }
 }
 
-Result<OpenShardPtr> ChunkSource::NestedShard(uint64_t outer, const OpenShardPtr& parent,
-                                              uint32_t level, uint64_t linear,
-                                              const ChunkRange& range) const {
+Result<OpenShardPtr> ChunkSource::NestedShard(const OpenShardPtr& parent, uint32_t level,
+                                              uint64_t linear, const ChunkRange& range) const {
   const ShardKey key{id_, linear, level};
-  const auto is_of_parent = [&](const OpenShardPtr& shard) {
-    return shard->fingerprint == parent->fingerprint && shard->object == parent->object;
-  };
   OpenShardPtr cached = cache_->Get(key);
   if (cached != nullptr) {
-    if (is_of_parent(cached)) return cached;
+    if (cached->object == parent->object) return cached;
     cache_->Erase(key, cached);
   }
   const auto load = [&]() -> Result<IndexCache::Loaded> {
@@ -335,7 +347,8 @@ Result<OpenShardPtr> ChunkSource::NestedShard(uint64_t outer, const OpenShardPtr
     shard->fingerprint = parent->fingerprint;
     shard->offset = parent->offset + range.offset;
     const uint64_t index_size = spec.index.encoded_size();
-    if (range.length < spec.trailing_checksum || range.length - spec.trailing_checksum < index_size) {
+    if (range.length < spec.trailing_checksum ||
+        range.length - spec.trailing_checksum < index_size) {
       shard->damage = Error{ErrorCode::kDamaged,
                             fmt::format("a nested shard has {} bytes, fewer than its index of {}",
                                         range.length, index_size)};
@@ -353,19 +366,32 @@ Result<OpenShardPtr> ChunkSource::NestedShard(uint64_t outer, const OpenShardPtr
     }
     return IndexCache::Loaded{shard, ChargeOf(*shard)};
   };
-  auto loaded = cache_->GetOrLoad(key, load);
-  if (!loaded) return loaded;
-  if (!is_of_parent(*loaded)) {
-    cache_->Erase(key, *loaded);
-    return Fail(ErrorCode::kStale, "{} was replaced while it was read", ObjectKey(outer));
+  const auto shared = cache_->GetOrLoad(key, load);
+  if (shared && (*shared)->object == parent->object) return *shared;
+  if (!shared && !(shared.error().code == ErrorCode::kWouldBlock && MayWait())) return shared;
+  // What another thread loaded meanwhile is of another version, or it may not wait and we may.
+  auto own = load();
+  if (!own) return Fail(own);
+  return own->value;
+}
+
+std::optional<Error> ChunkSource::PlainChunkDamage(uint64_t size) const {
+  if (raw_chunk_size_ && size != *raw_chunk_size_) {
+    return Error{ErrorCode::kDamaged,
+                 fmt::format("the chunk has {} bytes, {} expected", size, *raw_chunk_size_)};
   }
-  return loaded;
+  if (size == 0) return Error{ErrorCode::kDamaged, "the chunk has no bytes"};
+  return std::nullopt;
 }
 
 Result<std::optional<ChunkPlace>> ChunkSource::Find(uint64_t outer, OpenShardPtr shard,
-                                                    std::span<const uint64_t> local) const {
+                                                    std::span<const uint64_t> local,
+                                                    uint64_t* missing) const {
   if (!layout_.is_sharded()) {
     const uint64_t size = shard->size;
+    if (const auto damage = PlainChunkDamage(size)) {
+      return tl::unexpected(Damage(outer, *shard, *damage));
+    }
     return ChunkPlace{std::move(shard), outer, 0, size};
   }
   const size_t rank = local.size();
@@ -388,20 +414,23 @@ Result<std::optional<ChunkPlace>> ChunkSource::Find(uint64_t outer, OpenShardPtr
     for (size_t d = 0; d < rank; ++d) rest[d] %= below[d];
     const auto range = shard->index->Find(entry);
     if (!range) return tl::unexpected(Damage(outer, *shard, range.error()));
-    if (!*range) return std::nullopt;
+    if (!*range) {
+      if (missing != nullptr) *missing = rank == 0 ? 1 : below[rank - 1] - rest[rank - 1];
+      return std::nullopt;
+    }
     if (l + 1 == layout_.levels.size()) {
       if (raw_chunk_size_ && (*range)->length != *raw_chunk_size_) {
-        return tl::unexpected(Damage(
-            outer, *shard,
-            Error{ErrorCode::kDamaged,
-                  fmt::format("shard index entry {}: the chunk has {} bytes, {} expected", entry,
-                              (*range)->length, *raw_chunk_size_)}));
+        return tl::unexpected(
+            Damage(outer, *shard,
+                   Error{ErrorCode::kDamaged,
+                         fmt::format("shard index entry {}: the chunk has {} bytes, {} expected",
+                                     entry, (*range)->length, *raw_chunk_size_)}));
       }
       const uint64_t offset = shard->offset + (*range)->offset;
       return ChunkPlace{std::move(shard), outer, offset, (*range)->length};
     }
     linear = linear * level.index.entries() + entry;
-    auto nested = NestedShard(outer, shard, l + 1, linear, **range);
+    auto nested = NestedShard(shard, l + 1, linear, **range);
     if (!nested) return Fail(nested);
     shard = std::move(*nested);
   }
@@ -476,37 +505,51 @@ Result<void> ChunkSource::VisitChunks(uint64_t outer, std::span<const uint64_t> 
   }
   ChunkCoordinates local{};
   ChunkCoordinates global{};
-  uint64_t rest = slot;
-  for (size_t d = rank; d-- > 0;) {
-    local[d] = rest % per_outer[d];
-    rest /= per_outer[d];
-  }
-  for (; slot < base + run; ++slot) {
-    bool inside = true;
-    for (size_t d = 0; d < rank; ++d) {
-      global[d] = outer_at[d] * per_outer[d] + local[d];
-      inside = inside && global[d] < layout_.inner_grid.counts()[d];
-    }
-    if (inside) {
-      const uint64_t chunk = layout_.inner_grid.Linear({global.data(), rank});
-      bool go_on = true;
-      if (!shard) {
-        go_on = visit(slot, chunk, Fail(shard));
-      } else {
-        auto place = Find(outer, *shard, {local.data(), rank});
-        if (!place) {
-          if (MustAbort(place.error().code)) return Fail(place);
-          go_on = visit(slot, chunk, Fail(place));
-        } else if (*place) {
-          go_on = visit(slot, chunk, std::move(**place));
-        }
-      }
-      if (!go_on) return {};
-    }
+  const auto step_to = [&](uint64_t next) {
+    slot = next;
     for (size_t d = rank; d-- > 0;) {
-      if (++local[d] < per_outer[d]) break;
-      local[d] = 0;
+      local[d] = next % per_outer[d];
+      next /= per_outer[d];
+      global[d] = outer_at[d] * per_outer[d] + local[d];
     }
+  };
+  int attempt = 1;
+  for (step_to(slot); slot < base + run;) {
+    // Of an outer chunk at the array's edge: on to the next place that may lie inside.
+    uint64_t outside = 0;
+    uint64_t stride = layout_.inner_per_outer_count;
+    for (size_t d = 0; d < rank && outside == 0; ++d) {
+      const uint64_t row = stride;
+      stride /= per_outer[d];
+      if (global[d] >= layout_.inner_grid.counts()[d]) outside = row - slot % row;
+    }
+    if (outside > 0) {
+      step_to(slot + outside);
+      continue;
+    }
+    const uint64_t chunk = layout_.inner_grid.Linear({global.data(), rank});
+    uint64_t skip = 1;
+    bool go_on = true;
+    if (!shard) {
+      go_on = visit(slot, chunk, Fail(shard));
+    } else {
+      auto place = Find(outer, *shard, {local.data(), rank}, &skip);
+      if (!place && place.error().code == ErrorCode::kStale && attempt++ < kAttempts) {
+        Forget(outer);
+        shard = OuterShard(outer, max_age, /*may_read=*/true);
+        if (shard) continue;
+        if (shard.error().code == ErrorCode::kNotFound) return {};
+        place = Fail(shard);
+      }
+      if (!place) {
+        if (MustAbort(place.error().code)) return Fail(place);
+        go_on = visit(slot, chunk, Fail(place));
+      } else if (*place) {
+        go_on = visit(slot, chunk, std::move(**place));
+      }
+    }
+    if (!go_on) return {};
+    step_to(slot + skip);
   }
   return {};
 }
@@ -529,6 +572,7 @@ Result<bool> ChunkSource::AnyChunk(std::span<const uint64_t> prefix, Age max_age
 Result<std::vector<uint64_t>> ChunkSource::NextCoordinates(std::span<const uint64_t> prefix,
                                                            Age max_age) const {
   const size_t dimension = prefix.size();
+  if (dimension >= layout_.inner_grid.rank()) return std::vector<uint64_t>{};
   const uint64_t per_outer = layout_.inner_per_outer[dimension];
   const uint64_t count = layout_.inner_grid.counts()[dimension];
   std::set<uint64_t> found;

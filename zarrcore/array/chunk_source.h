@@ -33,14 +33,14 @@ using Report = std::function<void(std::string_view)>;
 using Age = std::chrono::nanoseconds;
 inline constexpr Age kAnyAge = Age::max();
 
-/// One version of a stored object that holds chunks: a shard with its index, a shard inside a shard,
-/// or a plain chunk.
+/// One version of a stored object that holds chunks: a shard with its index, a shard inside a
+/// shard, or a plain chunk.
 struct OpenShard {
   std::shared_ptr<const Object> object;  // null if a plain chunk was only asked for its size
   ObjectInfo info;
-  uint64_t fingerprint = 0;  // of info.version
-  uint64_t offset = 0;       // of this shard in the object
-  uint64_t size = 0;         // bytes, without a trailing checksum
+  uint64_t fingerprint = 0;         // of info.version
+  uint64_t offset = 0;              // of this shard in the object
+  uint64_t size = 0;                // bytes, without a trailing checksum
   std::optional<ShardIndex> index;  // absent in a plain chunk, and where there is damage
   std::optional<Error> damage;      // why there is no index: true of this version for ever
 
@@ -64,6 +64,10 @@ struct ShardKeyHash {
   }
 };
 using IndexCache = LruCache<ShardKey, OpenShard, ShardKeyHash>;
+
+/// Whether the object is so young that a further change may leave its version the same: it is used,
+/// but what was read of it is not remembered.
+[[nodiscard]] bool IsHot(const Store& store, const ObjectInfo& info);
 
 /// A chunk that is there: bytes [offset, offset + length) of shard->object.
 struct ChunkPlace {
@@ -95,8 +99,9 @@ class ChunkSource {
   [[nodiscard]] std::string ObjectKey(uint64_t outer) const;
 
   /// nullopt if the store does not hold the chunk. kDamaged, with key and reason, if the store says
-  /// something about the chunk that cannot be. `may_read`: false if the place is only looked at, not
-  /// read (spares opening an unsharded chunk).
+  /// something about the chunk that cannot be: also a chunk of no bytes, and one of another size
+  /// than all chunks of an uncompressed array have. `may_read`: false if the place is only looked
+  /// at, not read (spares opening an unsharded chunk).
   [[nodiscard]] Result<std::optional<ChunkPlace>> Locate(uint64_t chunk, Age max_age,
                                                          bool may_read = true) const;
 
@@ -114,8 +119,9 @@ class ChunkSource {
   /// Calls `visit` for each chunk in one stored object that is present, or damaged, and whose
   /// coordinates begin with `prefix`, in row-major order from place `from` (0 <= from <
   /// layout().inner_per_outer_count; `slot` counts the same places), until it returns false.
-  /// Chunks of a damaged shard all count as present. Never fails for damage; fails only if the store
-  /// does. An object that is gone has no chunks.
+  /// Chunks of a shard that is damaged, or that the store refuses to read, all count as present.
+  /// Fails only if the store cannot be asked now (it would block, timed out, no descriptors left).
+  /// An object that is gone has no chunks.
   using VisitChunk =
       std::function<bool(uint64_t slot, uint64_t chunk, const Result<ChunkPlace>& place)>;
   [[nodiscard]] Result<void> VisitChunks(uint64_t outer, std::span<const uint64_t> prefix,
@@ -124,7 +130,8 @@ class ChunkSource {
   /// Whether any chunk begins with `prefix`.
   [[nodiscard]] Result<bool> AnyChunk(std::span<const uint64_t> prefix, Age max_age) const;
 
-  /// The values, sorted, that coordinate prefix.size() takes in chunks beginning with `prefix`.
+  /// The values, sorted, that coordinate prefix.size() takes in chunks beginning with `prefix`;
+  /// none if the prefix is a whole chunk's coordinates.
   [[nodiscard]] Result<std::vector<uint64_t>> NextCoordinates(std::span<const uint64_t> prefix,
                                                               Age max_age) const;
 
@@ -132,13 +139,16 @@ class ChunkSource {
   ChunkSource() = default;
   Result<OpenShardPtr> OuterShard(uint64_t outer, Age max_age, bool may_read) const;
   Result<IndexCache::Loaded> LoadOuter(const std::string& key) const;
-  Result<OpenShardPtr> NestedShard(uint64_t outer, const OpenShardPtr& parent, uint32_t level,
-                                   uint64_t linear, const ChunkRange& range) const;
-  // `local`: coordinates of the innermost chunk within its outer chunk.
+  Result<OpenShardPtr> NestedShard(const OpenShardPtr& parent, uint32_t level, uint64_t linear,
+                                   const ChunkRange& range) const;
+  // `local`: coordinates of the innermost chunk within its outer chunk. For a missing chunk,
+  // `missing` becomes the number of chunks from it on, along the last axis, that are missing with
+  // it.
   Result<std::optional<ChunkPlace>> Find(uint64_t outer, OpenShardPtr shard,
-                                         std::span<const uint64_t> local) const;
+                                         std::span<const uint64_t> local,
+                                         uint64_t* missing = nullptr) const;
+  std::optional<Error> PlainChunkDamage(uint64_t size) const;
   Error Damage(uint64_t outer, const OpenShard& shard, const Error& error) const;
-  bool IsHot(const ObjectInfo& info) const;
 
   std::shared_ptr<const Store> store_;
   std::string folder_;

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <span>
 #include <utility>
@@ -30,15 +31,16 @@ Result<std::vector<uint64_t>> InnerShape(const Json& configuration, size_t rank)
   }
   std::vector<uint64_t> shape;
   for (const Json& edge : *found) {
-    const bool integral = edge.is_number_integer() ||
-                          (edge.is_number_float() && edge.get<double>() >= 1 &&
-                           edge.get<double>() < 9e15 &&
-                           edge.get<double>() == static_cast<double>(edge.get<int64_t>()));
-    if (!integral || (edge.is_number_integer() && !edge.is_number_unsigned() &&
-                      edge.get<int64_t>() < 1) || edge.get<uint64_t>() < 1 ||
-        edge.get<uint64_t>() > (uint64_t{1} << 62)) {
-      return Fail(ErrorCode::kDamaged, "sharding_indexed: chunk_shape has {}, not a positive integer",
-                  edge.dump(-1, ' ', true, Json::error_handler_t::replace));
+    // Some writers write 64.0.
+    const bool is_positive = edge.is_number_unsigned() ? edge.get<uint64_t>() >= 1
+                             : edge.is_number_integer()
+                                 ? edge.get<int64_t>() >= 1
+                                 : edge.is_number_float() && edge.get<double>() >= 1 &&
+                                       edge.get<double>() < 9e15 &&
+                                       edge.get<double>() == std::trunc(edge.get<double>());
+    if (!is_positive || edge.get<uint64_t>() > (uint64_t{1} << 62)) {
+      return Fail(ErrorCode::kDamaged,
+                  "sharding_indexed: chunk_shape has {}, not a positive integer", Excerpt(edge));
     }
     shape.push_back(edge.get<uint64_t>());
   }
@@ -87,6 +89,9 @@ Result<std::optional<Split>> SplitSharding(std::span<const CodecSpec> chain,
                   "codec '{}' after sharding_indexed: whole shards would have to be decoded",
                   codec->name);
     }
+    if (codec->configuration.value("location", Json("end")) != "end") {
+      return Fail(ErrorCode::kUnsupported, "codec 'crc32c': the checksum is not at the end");
+    }
     split.level.trailing_checksum += kCrc32cBytes;
   }
 
@@ -112,6 +117,7 @@ Result<std::optional<Split>> SplitSharding(std::span<const CodecSpec> chain,
   }
   auto inner = ParseCodecs(*codecs, "sharding_indexed");
   if (!inner) return Fail(inner);
+  if (inner->empty()) return Fail(ErrorCode::kDamaged, "sharding_indexed: codecs is an empty list");
   const auto index_codecs = configuration.find("index_codecs");
   if (index_codecs == configuration.end()) {
     return Fail(ErrorCode::kDamaged, "sharding_indexed: index_codecs are missing");
@@ -175,8 +181,8 @@ Result<ArrayLayout> MakeArrayLayout(const ArrayMetadata& metadata) {
       !slots || *slots > (uint64_t{1} << 62)) {
     return Fail(ErrorCode::kUnsupported, "the shards of the array have more than 2^62 places");
   }
-  layout.inner_pipeline = Pipeline::Make(
-      layout.inner_codecs, ChunkSpec{metadata.data_type, layout.inner_chunk_shape});
+  layout.inner_pipeline =
+      Pipeline::Make(layout.inner_codecs, ChunkSpec{metadata.data_type, layout.inner_chunk_shape});
   return layout;
 }
 

@@ -20,11 +20,11 @@
 namespace zarrfs {
 
 struct ShardingLevel {
-  std::vector<size_t> axes;       // axis j of the index grid is axis axes[j] of the array
-  std::vector<uint64_t> ratio;    // chunks per shard, along the array's axes
-  std::vector<uint64_t> counts;   // the same along the index grid's axes
+  std::vector<size_t> axes;      // axis j of the index grid is axis axes[j] of the array
+  std::vector<uint64_t> ratio;   // chunks per shard, along the array's axes
+  std::vector<uint64_t> counts;  // the same along the index grid's axes
   ShardIndexSpec index;
-  uint64_t trailing_checksum = 0; // bytes of crc32c after the shard, not part of it
+  uint64_t trailing_checksum = 0;  // bytes of crc32c after the shard, not part of it
 };
 
 struct ArrayLayout {
@@ -32,9 +32,9 @@ struct ArrayLayout {
   std::vector<uint64_t> inner_chunk_shape;  // of the innermost chunks, along the array's axes
   /// The chain of the innermost chunks: what "codecs" is for a reader without sharding.
   std::vector<CodecSpec> inner_codecs;
-  ChunkGrid outer_grid;                     // of stored objects
-  ChunkGrid inner_grid;                     // of innermost chunks; those outside the array left out
-  std::vector<uint64_t> inner_per_outer;    // innermost chunks in an outer chunk, each axis
+  ChunkGrid outer_grid;                   // of stored objects
+  ChunkGrid inner_grid;                   // of innermost chunks; those outside the array left out
+  std::vector<uint64_t> inner_per_outer;  // innermost chunks in an outer chunk, each axis
   uint64_t inner_per_outer_count = 1;
   /// Decodes innermost chunks, where all codecs and the data type are known; else why not.
   Result<Pipeline> inner_pipeline = Fail(ErrorCode::kUnsupported, "not made");

@@ -14,7 +14,9 @@ Result<ShardIndexSpec> ShardIndexSpec::Make(std::span<const uint64_t> chunks_per
     return Fail(ErrorCode::kUnsupported, "a shard holds more than {} inner chunks",
                 kMaxIndexEntries);
   }
-  ChunkSpec array{.data_type = {.name = "uint64", .kind = DataKind::kUint, .item_size = 8,
+  ChunkSpec array{.data_type = {.name = "uint64",
+                                .kind = DataKind::kUint,
+                                .item_size = 8,
                                 .document = "uint64"},
                   .shape = {chunks_per_shard.begin(), chunks_per_shard.end()}};
   array.shape.push_back(2);
