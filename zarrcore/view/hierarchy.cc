@@ -5,20 +5,23 @@
 #include <limits>
 #include <utility>
 
+#include "zarrcore/base/waiting.h"
+
 namespace zarrfs {
 namespace {
 
 constexpr std::string_view kMetadataName = "zarr.json";
 constexpr int kMaxImplicitDepth = 16;
 constexpr int kMaxImplicitFolders = 4096;
+constexpr int kAttempts = 3;
 
 int64_t SteadyNowNs() {
   return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
 }
 
-bool IsFresh(const Node& node, Age max_age) {
+bool IsFresh(const Node& node, Age max_age, int64_t now) {
   return max_age == kAnyAge ||
-         SteadyNowNs() - node.checked_ns.load(std::memory_order_relaxed) < max_age.count();
+         now - node.checked_ns.load(std::memory_order_relaxed) < max_age.count();
 }
 
 // Core specification, "Node names"; a folder of another name is no node.
@@ -28,9 +31,8 @@ bool IsNodeName(std::string_view name) {
 }
 
 bool SameChunks(const ArrayMetadata& a, const ArrayMetadata& b) {
-  return a.shape == b.shape && a.chunk_shape == b.chunk_shape &&
-         a.key_encoding == b.key_encoding && a.codecs == b.codecs &&
-         a.data_type.document == b.data_type.document;
+  return a.shape == b.shape && a.chunk_shape == b.chunk_shape && a.key_encoding == b.key_encoding &&
+         a.codecs == b.codecs && a.data_type.document == b.data_type.document;
 }
 
 bool IsOme(const Json& attributes) {
@@ -51,11 +53,13 @@ Hierarchy::Hierarchy(std::shared_ptr<const Store> store, HierarchyOptions option
       options_(options),
       report_(report ? std::move(report) : [](std::string_view) {}),
       index_cache_(std::make_shared<IndexCache>(options.index_cache_bytes)),
-      nodes_(std::numeric_limits<size_t>::max()) {}
+      nodes_(std::numeric_limits<size_t>::max()),
+      newest_(std::numeric_limits<size_t>::max()) {}
 
 Result<NodePtr> Hierarchy::Get(const std::string& path, Age max_age) const {
+  const int64_t now = SteadyNowNs();
   NodePtr cached = nodes_.Get(path);
-  if (cached != nullptr && IsFresh(*cached, max_age)) return cached;
+  if (cached != nullptr && IsFresh(*cached, max_age, now)) return cached;
 
   bool parent_below_ome = false;
   if (!path.empty()) {
@@ -70,29 +74,46 @@ Result<NodePtr> Hierarchy::Get(const std::string& path, Age max_age) const {
     parent_below_ome = (*parent)->below_ome;
   }
 
-  const int64_t now = SteadyNowNs();
-  if (cached != nullptr) {
-    auto info = store_->Stat(cached->implicit ? path : JoinKey(path, kMetadataName));
-    bool same = info && info->version == cached->info.version && !cached->hot &&
-                parent_below_ome == cached->parent_below_ome;
-    if (same && cached->implicit) {
-      const auto document = store_->Stat(JoinKey(path, kMetadataName));
-      if (!document && document.error().code != ErrorCode::kNotFound) return Fail(document);
-      same = !document;
+  for (int attempt = 1;; ++attempt) {
+    if (cached != nullptr) {
+      auto info = store_->Stat(cached->implicit ? path : JoinKey(path, kMetadataName));
+      bool same = info && info->version == cached->info.version && !cached->hot &&
+                  parent_below_ome == cached->parent_below_ome;
+      if (same && cached->implicit) {
+        const auto document = store_->Stat(JoinKey(path, kMetadataName));
+        if (!document && document.error().code != ErrorCode::kNotFound) return Fail(document);
+        same = !document;
+      }
+      if (same) {
+        cached->checked_ns.store(now, std::memory_order_relaxed);
+        return cached;
+      }
+      if (!info && info.error().code != ErrorCode::kNotFound) return Fail(info);
+      nodes_.Erase(path, cached);
     }
-    if (same) {
-      cached->checked_ns.store(now, std::memory_order_relaxed);
-      return cached;
+    bool is_ours = false;  // not what another thread has loaded or is loading
+    auto node = nodes_.GetOrLoad(path, [&]() -> Result<LruCache<std::string, Node>::Loaded> {
+      is_ours = true;
+      auto loaded = Load(path, parent_below_ome, newest_.Get(path));
+      if (!loaded) {
+        if (loaded.error().code == ErrorCode::kNotFound) newest_.Erase(path);
+        return Fail(loaded);
+      }
+      (*loaded)->checked_ns = now;
+      newest_.Put(path, *loaded, 1);
+      return LruCache<std::string, Node>::Loaded{std::move(*loaded), 1};
+    });
+    if (!node) {
+      const bool only_they_may_not_wait =
+          node.error().code == ErrorCode::kWouldBlock && !is_ours && MayWait();
+      if (!only_they_may_not_wait) return node;
+      cached = nullptr;
+      continue;
     }
-    if (!info && info.error().code != ErrorCode::kNotFound) return Fail(info);
-    nodes_.Erase(path, cached);
+    if (is_ours || IsFresh(**node, max_age, now) || attempt >= kAttempts) return node;
+    // They began before we were asked, perhaps longer ago than the answer may be old.
+    cached = std::move(*node);
   }
-  return nodes_.GetOrLoad(path, [&]() -> Result<LruCache<std::string, Node>::Loaded> {
-    auto node = Load(path, parent_below_ome, cached);
-    if (!node) return Fail(node);
-    (*node)->checked_ns = now;
-    return LruCache<std::string, Node>::Loaded{std::move(*node), 1};
-  });
 }
 
 Result<std::shared_ptr<Node>> Hierarchy::Load(const std::string& path, bool parent_below_ome,
@@ -121,16 +142,16 @@ Result<std::shared_ptr<Node>> Hierarchy::Load(const std::string& path, bool pare
     node->info = *folder;
   } else if (IsVerdict(whole.error().code)) {
     metadata = Fail(whole);
+    // Perhaps of a later version than the one refused: looked at again each time.
     if (auto info = store_->Stat(key)) node->info = std::move(*info);
+    node->hot = true;
   } else {
     return Fail(whole);
   }
-  const int64_t real_now =
-      std::chrono::system_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
-  node->hot = real_now - node->info.version.ctime_ns < store_->TimestampGranularityNs();
+  node->hot = node->hot || IsHot(*store_, node->info);
 
   if (!metadata) {
-    report_(fmt::format("not shown: {}", metadata.error().message));
+    Tell(*node, before, fmt::format("not shown: {}", metadata.error().message));
     for (NodeView& view : node->views) view.hidden = metadata.error();
     return node;
   }
@@ -154,7 +175,7 @@ void Hierarchy::FillArray(Node& node, const NodePtr& before) const {
   } else {
     auto chunks = ChunkSource::Make(store_, node.path, metadata, index_cache_, report_);
     if (!chunks) {
-      report_(fmt::format("{}: not shown: {}", node.path, chunks.error().message));
+      Tell(node, before, fmt::format("{}: not shown: {}", node.path, chunks.error().message));
       for (NodeView& view : node.views) view.hidden = chunks.error();
       return;
     }
@@ -168,11 +189,16 @@ void Hierarchy::FillArray(Node& node, const NodePtr& before) const {
       shown.documents = std::move(view->documents);
       shown.array = std::move(*view);
     } else {
-      report_(fmt::format("{}: not shown in {}: {}", node.path, AllViews()[v]->name(),
-                          view.error().message));
+      Tell(node, before,
+           fmt::format("{}: not shown in {}: {}", node.path, AllViews()[v]->name(),
+                       view.error().message));
       shown.hidden = std::move(view.error());
     }
   }
+}
+
+void Hierarchy::Tell(const Node& node, const NodePtr& before, const std::string& reason) const {
+  if (before == nullptr || before->info.version != node.info.version) report_(reason);
 }
 
 Result<bool> Hierarchy::HasNodeBelow(const std::string& folder, int depth, int& budget) const {

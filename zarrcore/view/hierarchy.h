@@ -30,14 +30,14 @@ struct NodeView {
 };
 
 struct Node {
-  std::string path;             // key of the folder; "" for the root
+  std::string path;                      // key of the folder; "" for the root
   std::optional<NodeMetadata> metadata;  // absent if the zarr.json cannot be used
-  bool implicit = false;        // a group without a zarr.json, known by what lies below it
-  bool below_ome = false;       // this group or one above it is an OME one
+  bool implicit = false;                 // a group without a zarr.json, known by what lies below it
+  bool below_ome = false;                // this group or one above it is an OME one
   bool parent_below_ome = false;
-  bool hot = false;             // so young that another version may look the same
-  ObjectInfo info;              // of the zarr.json; of the folder, if implicit
-  ObjectInfo folder_info;       // of the folder, when the node was read
+  bool hot = false;                       // so young that another version may look the same
+  ObjectInfo info;                        // of the zarr.json; of the folder, if implicit
+  ObjectInfo folder_info;                 // of the folder, when the node was read
   std::array<NodeView, kMaxViews> views;  // by view number
   std::shared_ptr<ChunkSource> chunks;    // of an array whose layout can be used
 
@@ -72,19 +72,25 @@ class Hierarchy {
   [[nodiscard]] static bool Shows(const Node& child, std::string_view name, size_t view);
 
   [[nodiscard]] const Store& store() const { return *store_; }
-  [[nodiscard]] CacheStatistics index_cache_statistics() const { return index_cache_->statistics(); }
+  [[nodiscard]] CacheStatistics index_cache_statistics() const {
+    return index_cache_->statistics();
+  }
 
  private:
   Result<std::shared_ptr<Node>> Load(const std::string& path, bool parent_below_ome,
                                      const NodePtr& before) const;
   Result<bool> HasNodeBelow(const std::string& folder, int depth, int& budget) const;
   void FillArray(Node& node, const NodePtr& before) const;
+  // Tells why the node is not shown, unless that was told when `before` was read.
+  void Tell(const Node& node, const NodePtr& before, const std::string& reason) const;
 
   const std::shared_ptr<const Store> store_;
   const HierarchyOptions options_;
   const Report report_;
   const std::shared_ptr<IndexCache> index_cache_;
   mutable LruCache<std::string, Node> nodes_;
+  // The newest snapshot of each path, also once it is out of date: the next one is made from it.
+  mutable LruCache<std::string, Node> newest_;
 };
 
 }  // namespace zarrfs

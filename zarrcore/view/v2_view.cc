@@ -159,8 +159,12 @@ Result<V2Chain> ToV2(const ArrayLayout& layout) {
         for (size_t j = 0; j < axes.size(); ++j) composed[j] = axes[(*order)[j]];
         axes = std::move(composed);
       } else if (codec.name == "bytes") {
-        const auto endian = codec.configuration.find("endian");
-        if (endian != codec.configuration.end() && *endian == "big") chain.byte_order = '>';
+        const Json endian = codec.configuration.value("endian", Json("little"));
+        if (endian != "little" && endian != "big") {
+          return Fail(ErrorCode::kUnsupported, "endian {} is not translated to v2",
+                      Excerpt(endian));
+        }
+        chain.byte_order = endian == "big" ? '>' : '<';
         in_bytes = true;
       } else if (codec.name != "bitround" && codec.name != "numcodecs.bitround") {
         // (bitround changes what is written, not how it is read.)
@@ -184,7 +188,8 @@ Result<V2Chain> ToV2(const ArrayLayout& layout) {
     }
   }
   if (!in_bytes) {
-    return Fail(ErrorCode::kUnsupported, "a chain without the codec 'bytes' is not translated to v2");
+    return Fail(ErrorCode::kUnsupported,
+                "a chain without the codec 'bytes' is not translated to v2");
   }
   const auto order = MemoryOrder(axes, chunk_shape);
   if (!order) {
@@ -195,12 +200,13 @@ Result<V2Chain> ToV2(const ArrayLayout& layout) {
   return chain;
 }
 
-// xarray, GDAL and netCDF-C need a name for each dimension; the same name must not have two lengths.
+// xarray, GDAL and netCDF-C need a name for each dimension; the same name must not have two
+// lengths.
 Json DimensionNames(const ArrayMetadata& metadata) {
   const auto given = metadata.attributes.find("_ARRAY_DIMENSIONS");
-  if (given != metadata.attributes.end() && given->is_array() &&
-      given->size() == metadata.rank() &&
-      std::ranges::all_of(*given, [](const Json& name) { return name.is_string(); })) {
+  if (given != metadata.attributes.end() && given->is_array() && given->size() == metadata.rank() &&
+      std::ranges::all_of(*given,
+                          [](const Json& name) { return name.is_string() && !NonFinite(name); })) {
     return *given;
   }
   Json names = Json::array();
@@ -210,7 +216,7 @@ Json DimensionNames(const ArrayMetadata& metadata) {
     std::string name;
     if (metadata.dimension_names) name = (*metadata.dimension_names)[d].value_or("");
     if (name.empty()) name = fmt::format("dim_{}_{}", d, length);
-    if (const auto [known, added] = lengths.emplace(name, length); !added && known->second != length) {
+    while (lengths.emplace(name, length).first->second != length) {
       name = fmt::format("{}_{}_{}", name, d, length);
     }
     names.push_back(std::move(name));
