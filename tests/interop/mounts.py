@@ -17,10 +17,14 @@ ZARRCTL = ZARRFS.with_name("zarrctl")
 SYSTEM_PYTHON = "/usr/bin/python3"
 ZARR2_PYTHON = str(ROOT / "build/python/zarr2/bin/python")
 
-# name: (view, command). "debian" is the zarr-python of the system's own packages.
+# The zarr-python of the system's own packages: 2.13 in Debian 12, 3.0 in Debian 13.
+DEBIAN_ZARR = subprocess.run(
+    [SYSTEM_PYTHON, "-c", "import zarr; print(zarr.__version__[0])"], capture_output=True, text=True, check=True).stdout.strip()
+
+# name: (view, command)
 READERS = {
     "zarr-python-2": ("v2", [ZARR2_PYTHON, "read_zarr_python.py"]),
-    "debian-zarr-python": ("v2", [SYSTEM_PYTHON, "read_zarr_python.py"]),
+    f"debian-zarr-python-{DEBIAN_ZARR}": ("v2", [SYSTEM_PYTHON, "read_zarr_python.py"]),
     "gdal": ("v2", [SYSTEM_PYTHON, "read_gdal.py"]),
     "tensorstore-v2": ("v2", [sys.executable, "read_tensorstore.py", "zarr"]),
     "tensorstore-v3": ("v3", [sys.executable, "read_tensorstore.py", "zarr3"]),
