@@ -1,0 +1,53 @@
+// The subcommands of zarrctl. Each prints its answer on stdout and what went wrong, in one line, on
+// stderr, and gives the exit code (output.h).
+#ifndef TOOLS_ZARRCTL_COMMANDS_H_
+#define TOOLS_ZARRCTL_COMMANDS_H_
+
+#include <string>
+#include <vector>
+
+namespace zarrfs::ctl {
+
+struct InfoOptions {
+  std::string store;  // the folder of a store, or of a group or array in one
+  std::string path;   // a node below it
+  bool json = false;
+};
+/// The groups and arrays from a node down, and what each view does with them.
+int RunInfo(const InfoOptions& options);
+
+struct LsOptions {
+  std::string store;
+  std::string path;
+  bool json = false;
+  bool details = false;
+};
+/// The nodes directly below a group, or the stored objects of an array.
+int RunLs(const LsOptions& options);
+
+struct WhereOptions {
+  std::vector<std::string> words;  // ARRAY CHUNK, STORE PATH CHUNK, or a path below a mount
+  bool json = false;
+};
+/// The file and the range of it that hold one chunk.
+int RunWhere(const WhereOptions& options);
+
+struct CatOptions {
+  std::vector<std::string> words;  // as for `where`
+  bool decode = false;
+};
+/// One chunk, as stored or decoded (C order, little-endian), on stdout.
+int RunCat(const CatOptions& options);
+
+struct VerifyOptions {
+  std::string store;
+  std::string path;
+  bool json = false;
+  unsigned jobs = 0;  // threads; 0: one a core
+};
+/// Reads and decodes every chunk from a node down.
+int RunVerify(const VerifyOptions& options);
+
+}  // namespace zarrfs::ctl
+
+#endif  // TOOLS_ZARRCTL_COMMANDS_H_

@@ -1,0 +1,168 @@
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "tools/zarrctl/commands.h"
+#include "tools/zarrctl/describe.h"
+#include "tools/zarrctl/output.h"
+#include "tools/zarrctl/target.h"
+
+namespace zarrfs::ctl {
+namespace {
+
+std::string ChunkName(uint64_t chunk, const ChunkGrid& grid) {
+  ChunkCoordinates at;
+  grid.Coordinates(chunk, at);
+  return ChunkNaming{}.Path({at.data(), grid.rank()});
+}
+
+// Chunks of a stored object that lie in the array.
+uint64_t Places(const ArrayLayout& layout, uint64_t outer) {
+  ChunkCoordinates at;
+  layout.outer_grid.Coordinates(outer, at);
+  uint64_t places = 1;
+  for (size_t d = 0; d < layout.outer_grid.rank(); ++d) {
+    const uint64_t first = at[d] * layout.inner_per_outer[d];
+    places *= std::min(layout.inner_per_outer[d], layout.inner_grid.counts()[d] - first);
+  }
+  return places;
+}
+
+int ListGroup(const TargetNode& target, const LsOptions& options) {
+  const auto children = target.hierarchy->Children(*target.node, kAnyAge);
+  if (!children) return Complain(children.error());
+  int code = kExitOk;
+  Table table;
+  Json nodes = Json::array();
+  for (const std::string& name : *children) {
+    const auto child = target.hierarchy->Get(JoinKey(target.node->path, name), kAnyAge);
+    if (!child) {
+      Complain(child.error());
+      code = kExitSystem;
+      continue;
+    }
+    const Node& node = **child;
+    const ArrayMetadata* metadata = node.array();
+    const Error* unusable = Unusable(node);
+    Json json = {{"name", name}, {"node_type", NodeType(node)}};
+    std::vector<std::string> row = {Visible(name), NodeType(node)};
+    if (metadata != nullptr) {
+      json["data_type"] = metadata->data_type.document;
+      json["shape"] = metadata->shape;
+      row.push_back(Visible(DescribeType(metadata->data_type)));
+      row.push_back(DescribeShape(metadata->shape));
+      if (options.details) {
+        const bool sharded = node.chunks != nullptr && node.chunks->layout().is_sharded();
+        const auto& chunk_shape = node.chunks != nullptr ? node.chunks->layout().inner_chunk_shape
+                                                         : metadata->chunk_shape;
+        const auto& codecs =
+            node.chunks != nullptr ? node.chunks->layout().inner_codecs : metadata->codecs;
+        json["chunk_shape"] = chunk_shape;
+        json["shard_shape"] = sharded ? Json(metadata->chunk_shape) : Json();
+        json["codecs"] = ToJson(codecs);
+        row.push_back("chunks " + DescribeShape(chunk_shape));
+        row.push_back(sharded ? "shards " + DescribeShape(metadata->chunk_shape) : "no shards");
+        row.push_back(Visible(DescribeCodecs(codecs)));
+      }
+    }
+    if (unusable != nullptr) {
+      json["reason"] = unusable->message;
+      row.push_back("not shown: " + Visible(unusable->message));
+    }
+    nodes.push_back(std::move(json));
+    table.Add(std::move(row));
+  }
+  if (options.json) {
+    Write(DumpJson(Json{{"group", target.FileOf(target.node->path)}, {"nodes", std::move(nodes)}}));
+  } else {
+    table.Print();
+  }
+  return code;
+}
+
+int ListArray(const TargetNode& target, const LsOptions& options) {
+  if (target.node->chunks == nullptr) {
+    const Error* error = Unusable(*target.node);
+    if (error == nullptr) return kExitWrong;
+    return Complain(Error{error->code, target.FileOf(target.node->path) + ": " + error->message});
+  }
+  const ChunkSource& source = *target.node->chunks;
+  const ArrayLayout& layout = source.layout();
+  const auto outers = source.ListOuter({});
+  if (!outers) return Complain(outers.error());
+  int code = kExitOk;
+  Json objects = Json::array();
+  for (const uint64_t outer : *outers) {
+    const std::string key = source.ObjectKey(outer);
+    const auto info = target.hierarchy->store().Stat(key);
+    if (!info) {
+      if (info.error().code == ErrorCode::kNotFound) continue;  // removed since it was listed
+      Complain(info.error());
+      code = kExitSystem;
+      continue;
+    }
+    uint64_t present = 0;
+    uint64_t damaged = 0;
+    std::string details;
+    Json chunks = Json::array();
+    const auto visited = source.VisitChunks(
+        outer, {}, 0, kAnyAge, [&](uint64_t, uint64_t chunk, const Result<ChunkPlace>& place) {
+          ++(place ? present : damaged);
+          if (!options.details) return true;
+          const std::string name = ChunkName(chunk, layout.inner_grid);
+          if (options.json) {
+            Json json = {{"chunk", name}};
+            if (place) {
+              json["offset"] = place->offset;
+              json["length"] = place->length;
+            } else {
+              json["damage"] = place.error().message;
+            }
+            chunks.push_back(std::move(json));
+          } else if (place) {
+            details += fmt::format("{:>14} {:>12}  chunk {}\n", place->offset, place->length, name);
+          } else {
+            details += fmt::format("{:>27}  chunk {}: {}\n", "damaged", name,
+                                   Visible(place.error().message));
+          }
+          return true;
+        });
+    if (!visited) {
+      Complain(visited.error());
+      code = kExitSystem;
+    }
+    const uint64_t places = Places(layout, outer);
+    if (options.json) {
+      Json json = {{"key", key},
+                   {"size", info->size()},
+                   {"chunks", present},
+                   {"places", places},
+                   {"damaged", damaged}};
+      if (options.details) json["chunk_list"] = std::move(chunks);
+      objects.push_back(std::move(json));
+      continue;
+    }
+    Print("{:>14} bytes  {:>6} of {} chunks  {}{}\n{}", info->size(), present, places, Visible(key),
+          damaged == 0 ? "" : fmt::format("  ({} damaged)", damaged), details);
+  }
+  if (options.json) {
+    Write(DumpJson(
+        Json{{"array", target.FileOf(target.node->path)}, {"objects", std::move(objects)}}));
+  }
+  return code;
+}
+
+}  // namespace
+
+int RunLs(const LsOptions& options) {
+  const auto target = FindNode(options.store, options.path);
+  if (!target) return Complain(target.error());
+  if (!target->node->metadata) {
+    const Error* error = Unusable(*target->node);
+    if (error != nullptr) return Complain(*error);
+  }
+  return target->node->array() != nullptr ? ListArray(*target, options)
+                                          : ListGroup(*target, options);
+}
+
+}  // namespace zarrfs::ctl

@@ -1,0 +1,20 @@
+// The zarrfs mounts of this machine, as /proc/self/mountinfo lists them.
+#ifndef TOOLS_ZARRCTL_MOUNT_TABLE_H_
+#define TOOLS_ZARRCTL_MOUNT_TABLE_H_
+
+#include <optional>
+#include <string>
+
+namespace zarrfs::ctl {
+
+struct MountedPath {
+  std::string store;     // what is mounted
+  std::string relative;  // from the root of the file system, without a leading slash
+};
+
+/// nullopt unless `path` (absolute, without symbolic links) lies in a zarrfs mount.
+[[nodiscard]] std::optional<MountedPath> FindMountedPath(const std::string& path);
+
+}  // namespace zarrfs::ctl
+
+#endif  // TOOLS_ZARRCTL_MOUNT_TABLE_H_

@@ -1,0 +1,99 @@
+#include "tools/zarrctl/output.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+namespace zarrfs::ctl {
+namespace {
+
+// Characters of UTF-8 text: every byte but those that continue one.
+size_t Width(std::string_view text) {
+  return static_cast<size_t>(std::ranges::count_if(
+      text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+}
+
+}  // namespace
+
+void Write(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+
+int FinishOutput(int code) {
+  errno = 0;
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+  Complain(fmt::format("standard output: {}", errno != 0 ? std::strerror(errno) : "not written"));
+  return kExitSystem;
+}
+
+void Complain(std::string_view message) {
+  const std::string line = fmt::format("zarrctl: {}\n", Visible(message));
+  std::fwrite(line.data(), 1, line.size(), stderr);
+}
+
+int Complain(const Error& error) {
+  Complain(error.message);
+  switch (error.code) {
+    case ErrorCode::kInvalidArgument:
+    case ErrorCode::kDamaged:
+    case ErrorCode::kUnsupported:
+    case ErrorCode::kTooLarge:
+      return kExitWrong;
+    default:
+      return kExitSystem;
+  }
+}
+
+std::string Visible(std::string_view text) {
+  std::string visible;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7F) {
+      visible += fmt::format("\\x{:02x}", byte);
+    } else {
+      visible += c;
+    }
+  }
+  return visible;
+}
+
+std::string WithoutKey(std::string_view message, std::string_view key) {
+  if (message.starts_with(key) && message.substr(key.size()).starts_with(": ")) {
+    message.remove_prefix(key.size() + 2);
+  }
+  return std::string(message);
+}
+
+std::string SizeText(uint64_t bytes) {
+  if (bytes < 1024) return CountText(bytes, "byte");
+  constexpr std::array kUnits = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  double value = static_cast<double>(bytes) / 1024;
+  size_t unit = 0;
+  while (value >= 1024 && unit + 1 < kUnits.size()) {
+    value /= 1024;
+    ++unit;
+  }
+  return fmt::format("{:.1f} {}", value, kUnits[unit]);
+}
+
+std::string CountText(uint64_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+void Table::Print() const {
+  std::vector<size_t> widths;
+  for (const auto& row : rows_) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (size_t i = 0; i + 1 < row.size(); ++i) widths[i] = std::max(widths[i], Width(row[i]));
+  }
+  for (const auto& row : rows_) {
+    std::string line;
+    for (size_t i = 0; i < row.size(); ++i) {
+      line += row[i];
+      if (i + 1 < row.size()) line.append(widths[i] - Width(row[i]) + 2, ' ');
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    Write(line + "\n");
+  }
+}
+
+}  // namespace zarrfs::ctl

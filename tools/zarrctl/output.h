@@ -1,0 +1,65 @@
+// What zarrctl prints, and the exit codes.
+#ifndef TOOLS_ZARRCTL_OUTPUT_H_
+#define TOOLS_ZARRCTL_OUTPUT_H_
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "zarrcore/base/result.h"
+#include "zarrcore/metadata/json.h"
+
+namespace zarrfs::ctl {
+
+inline constexpr int kExitOk = 0;
+inline constexpr int kExitWrong = 1;    // usage, damage, or a chunk that is not there
+inline constexpr int kExitSystem = 2;   // the store, or stdout, cannot be used
+inline constexpr int kExitCtrlC = 130;  // as a shell says it
+
+/// Writes to stdout. Failures show in FinishOutput.
+void Write(std::string_view text);
+
+template <typename... Args>
+void Print(fmt::format_string<Args...> format, Args&&... args) {
+  Write(fmt::format(format, std::forward<Args>(args)...));
+}
+
+/// Flushes stdout; `code`, or kExitSystem with a line on stderr if not all of it could be written.
+int FinishOutput(int code);
+
+/// "zarrctl: message" on stderr.
+void Complain(std::string_view message);
+
+/// Complains; the exit code for the error.
+int Complain(const Error& error);
+
+/// `text` with control characters as \xNN: names come from the store, and a terminal obeys them.
+std::string Visible(std::string_view text);
+
+/// `message` without the key in front, for where the key already stands.
+std::string WithoutKey(std::string_view message, std::string_view key);
+
+/// "512 bytes", "1.2 MiB".
+std::string SizeText(uint64_t bytes);
+
+/// "1 chunk", "3 chunks".
+std::string CountText(uint64_t count, std::string_view noun);
+
+/// Rows of columns, each as wide as its widest cell; the last one is not padded.
+class Table {
+ public:
+  void Add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+  void Print() const;
+
+ private:
+  std::vector<std::vector<std::string>> rows_;
+};
+
+}  // namespace zarrfs::ctl
+
+#endif  // TOOLS_ZARRCTL_OUTPUT_H_

@@ -1,0 +1,54 @@
+// From the words of a command line to a node of a store, or to one of its chunks.
+#ifndef TOOLS_ZARRCTL_TARGET_H_
+#define TOOLS_ZARRCTL_TARGET_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "zarrcore/base/result.h"
+#include "zarrcore/view/hierarchy.h"
+
+namespace zarrfs::ctl {
+
+/// A store that was opened, and one node of it.
+struct TargetNode {
+  std::string folder;  // of the store: absolute, symbolic links resolved
+  std::unique_ptr<Hierarchy> hierarchy;
+  NodePtr node;
+
+  /// Absolute path of an object.
+  [[nodiscard]] std::string FileOf(std::string_view key) const;
+};
+
+/// Opens the store that `store` lies in (the topmost of the groups that hold each other; what is
+/// above decides how a view names chunks) and finds the node `path` below `store`.
+[[nodiscard]] Result<TargetNode> FindNode(const std::string& store, const std::string& path);
+
+/// A chunk of an array, whether or not the store holds it.
+struct TargetChunk {
+  TargetNode array;    // node->chunks is never null
+  uint64_t chunk = 0;  // in layout().inner_grid
+  ChunkCoordinates coordinates{};
+  std::optional<size_t> view;  // the view that a path below a mount goes through
+
+  [[nodiscard]] std::span<const uint64_t> at() const {
+    return {coordinates.data(), array.node->chunks->layout().inner_grid.rank()};
+  }
+};
+
+/// `words`: ARRAY CHUNK; STORE PATH CHUNK; or, in one or more parts, the path of a chunk file below
+/// a mount, whether or not there is such a file.
+[[nodiscard]] Result<TargetChunk> FindChunk(const std::vector<std::string>& words);
+
+/// "0.3.1", "0/3/1", "c.0.3.1" or "c/0/3/1"; of an array without dimensions "0", "c" or "".
+/// kInvalidArgument unless it is a chunk of the grid.
+[[nodiscard]] Result<ChunkCoordinates> ParseChunkName(std::string_view name, const ChunkGrid& grid);
+
+}  // namespace zarrfs::ctl
+
+#endif  // TOOLS_ZARRCTL_TARGET_H_

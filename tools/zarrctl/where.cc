@@ -1,0 +1,61 @@
+#include <fmt/ranges.h>
+
+#include <string>
+#include <vector>
+
+#include "tools/zarrctl/commands.h"
+#include "tools/zarrctl/output.h"
+#include "tools/zarrctl/target.h"
+
+namespace zarrfs::ctl {
+
+int RunWhere(const WhereOptions& options) {
+  const auto target = FindChunk(options.words);
+  if (!target) return Complain(target.error());
+  const Node& node = *target->array.node;
+  const ChunkSource& source = *node.chunks;
+  const std::string name = ChunkNaming{}.Path(target->at());
+  const std::string file = target->array.FileOf(source.ObjectKey(source.OuterOf(target->chunk)));
+
+  // A file of a view may leave out a checksum of the stored chunk.
+  uint64_t cut_front = 0;
+  uint64_t cut_back = 0;
+  if (target->view) {
+    const NodeView& view = node.views[*target->view];
+    if (view.hidden) return Complain(*view.hidden);
+    if (view.array) {
+      cut_front = view.array->cut_front;
+      cut_back = view.array->cut_back;
+    }
+  }
+  const auto place = source.Locate(target->chunk, kAnyAge);
+  if (!place) return Complain(place.error());
+  const bool present = place->has_value();
+  if (present && (*place)->length < cut_front + cut_back) {
+    Complain(fmt::format("{}: chunk {}: shorter than its checksum", file, name));
+    return kExitWrong;
+  }
+  const uint64_t offset = present ? (*place)->offset + cut_front : 0;
+  const uint64_t length = present ? (*place)->length - cut_front - cut_back : 0;
+
+  if (options.json) {
+    Json json;
+    json["array"] = target->array.FileOf(node.path);
+    json["chunk"] = std::vector<uint64_t>(target->at().begin(), target->at().end());
+    json["present"] = present;
+    json["file"] = file;
+    if (present) {
+      json["offset"] = offset;
+      json["length"] = length;
+    }
+    Write(DumpJson(json));
+  } else if (present) {
+    Print("file    {}\noffset  {}\nlength  {}\n", Visible(file), offset, length);
+  } else {
+    Complain(fmt::format(
+        "chunk {} is not stored: every element is the fill value (it would be in {})", name, file));
+  }
+  return present ? kExitOk : kExitWrong;
+}
+
+}  // namespace zarrfs::ctl
