@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import pathlib
+import select
 import subprocess
 import sys
 import tempfile
@@ -45,31 +46,30 @@ def unmount(point):
 
 @contextlib.contextmanager
 def mounted(store, options=None):
-    """The folder where `store` is mounted. The daemon must end by itself with exit code 0 once unmounted, so that what a
-    sanitizer found fails the test too."""
+    """The folder where `store` is mounted. Once unmounted the daemon must end by itself, and a sanitizer must have found nothing."""
     with tempfile.TemporaryDirectory(prefix="zarrfs-") as folder:
         point = os.path.join(folder, "mnt")
         os.mkdir(point)
-        log = pathlib.Path(folder, "stderr")
-        command = [str(ZARRFS), str(store), point, "-f"] + (["-o", options] if options else [])
-        with open(log, "w") as stderr:
-            daemon = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=stderr, stderr=stderr)
+        findings = f"log_path={folder}/sanitizer"
+        environment = {**os.environ, "ASAN_OPTIONS": findings, "UBSAN_OPTIONS": findings, "TSAN_OPTIONS": findings}
+        alive, held_by_daemon = os.pipe()  # closed when the daemon has ended, which is nobody's child
         try:
-            deadline = time.monotonic() + 60
-            while not os.path.ismount(point):
-                if daemon.poll() is not None or time.monotonic() > deadline:
-                    raise RuntimeError(f"{' '.join(command)}: no mount; exit code {daemon.poll()}: {log.read_text()}")
-                time.sleep(0.01)
-            yield pathlib.Path(point)
-        finally:
-            if os.path.ismount(point):
-                unmount(point)
+            command = [str(ZARRFS), str(store), point] + (["-o", options] if options else [])
+            result = subprocess.run(
+                command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, env=environment,
+                pass_fds=[held_by_daemon])
+            os.close(held_by_daemon)
+            if result.returncode != 0:
+                raise RuntimeError(f"{' '.join(command)} ended with {result.returncode}: {result.stderr}")
             try:
-                code = daemon.wait(timeout=30)
-            except subprocess.TimeoutExpired:
-                daemon.kill()
-                code = daemon.wait()
-        assert code == 0, f"zarrfs ended with {code}: {log.read_text()}"
+                yield pathlib.Path(point)
+            finally:
+                unmount(point)
+            assert select.select([alive], [], [], 60)[0], "zarrfs still runs a minute after it was unmounted"
+        finally:
+            os.close(alive)
+        found = "\n".join(path.read_text() for path in pathlib.Path(folder).glob("sanitizer*"))
+        assert not found, found
 
 
 def read(reader, paths):
