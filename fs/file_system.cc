@@ -17,9 +17,9 @@
 namespace zarrfs {
 namespace {
 
-constexpr size_t kMaxRead = 1u << 20;  // what the kernel asks at most, see options.cc
+constexpr size_t kMaxRead = 1u << 20;         // what the kernel asks at most, see options.cc
 constexpr NodeId kUnknownInode = 0xffffffff;  // of a listed name that could not be looked at
-constexpr double kForever = 1e9;       // seconds; a file's inode never changes its content
+constexpr double kForever = 1e9;              // seconds; a file's inode never changes its content
 
 // Cookies of a listing. The entry at a cookie is the first one not given yet.
 constexpr uint64_t kCookieDotDot = 1;
@@ -103,11 +103,11 @@ struct DirectoryHandle {
   SeenNode node;
   NodeId self = kRootId;
   bool is_mount_root_of_views = false;
-  size_t documents = 0;                     // metadata files listed first
-  std::vector<std::string> children;        // nodes below a group
-  std::vector<uint64_t> outers;             // stored objects whose chunks lie in this folder
-  std::vector<uint64_t> folders;            // next coordinates of chunk folders
-  bool chunk_root = false;                  // lists the folder "c" alone
+  size_t documents = 0;               // metadata files listed first
+  std::vector<std::string> children;  // nodes below a group
+  std::vector<uint64_t> outers;       // stored objects whose chunks lie in this folder
+  std::vector<uint64_t> folders;      // next coordinates of chunk folders
+  bool chunk_root = false;            // lists the folder "c" alone
   ChunkCoordinates prefix{};
   size_t level = 0;
 };
@@ -147,7 +147,8 @@ Result<std::unique_ptr<FileSystem>> FileSystem::Open(std::shared_ptr<const Store
     return Fail(ErrorCode::kNotFound, "{} is not a Zarr v3 store: no zarr.json in it or below",
                 name);
   }
-  if (!(*root)->metadata) return Fail(ErrorCode::kDamaged, "{}/{}", name, (*root)->views[0].hidden->message);
+  if (!(*root)->metadata)
+    return Fail(ErrorCode::kDamaged, "{}/{}", name, (*root)->views[0].hidden->message);
   return file_system;
 }
 
@@ -168,11 +169,12 @@ void FileSystem::Answer(fuse_req_t request, std::function<void(Reply&)> handler)
   });
 }
 
-// --- Attributes -------------------------------------------------------------------------------------
+// --- Attributes
+// -------------------------------------------------------------------------------------
 
 struct stat FileSystem::FileAttributes(uint64_t inode, const ObjectInfo& info, uint64_t size,
                                        uint32_t links) const {
-  struct stat st{};
+  struct stat st {};
   st.st_ino = inode;
   st.st_mode = S_IFREG | (info.mode & 0777 & ~0222u);
   if (options_.has_umask) st.st_mode = S_IFREG | (0777 & ~options_.umask & ~0333u);
@@ -204,7 +206,8 @@ fuse_entry_param FileSystem::RootEntry() const {
   if (const auto root = hierarchy_.Get("", check_age_)) {
     entry.attr = FolderAttributes(kRootId, (*root)->folder_info);
   } else {
-    entry.attr = FolderAttributes(kRootId, ObjectInfo{.version = {}, .is_folder = true, .mode = 0555});
+    entry.attr =
+        FolderAttributes(kRootId, ObjectInfo{.version = {}, .is_folder = true, .mode = 0555});
   }
   return entry;
 }
@@ -226,15 +229,15 @@ Result<fuse_entry_param> FileSystem::DocumentEntry(const SeenNode& node, size_t 
   entry.generation = generation_ + (node.document_epoch >> 16);
   ObjectInfo info = node.node->info;
   if (info.is_folder) info.mode &= ~0111u;
-  entry.attr = FileAttributes(entry.ino, info,
-                              node.node->views[view].documents[document].bytes.size(), 1);
+  entry.attr =
+      FileAttributes(entry.ino, info, node.node->views[view].documents[document].bytes.size(), 1);
   entry.attr_timeout = kForever;
   entry.entry_timeout = name_timeout_;
   return entry;
 }
 
-Result<fuse_entry_param> FileSystem::ChunkEntry(const ArrayRange& range, size_t view, uint64_t chunk,
-                                                const ChunkPlace& place) const {
+Result<fuse_entry_param> FileSystem::ChunkEntry(const ArrayRange& range, size_t view,
+                                                uint64_t chunk, const ChunkPlace& place) const {
   const auto& part = range.views[view];
   const uint64_t cut = part.cut_front + part.cut_back;
   if (place.length < cut) {
@@ -262,7 +265,8 @@ Result<fuse_entry_param> FileSystem::ChunkFolderEntry(const SeenNode& node, size
   return entry;
 }
 
-// --- Names ------------------------------------------------------------------------------------------
+// --- Names
+// ------------------------------------------------------------------------------------------
 
 Result<SeenNode> FileSystem::See(const std::string& path, Age max_age) {
   auto node = hierarchy_.Get(path, max_age);
@@ -397,7 +401,8 @@ void FileSystem::GetAttributes(Reply& reply, fuse_ino_t id) {
   reply.Attributes(entry->attr, entry->attr_timeout);
 }
 
-// --- Reading ----------------------------------------------------------------------------------------
+// --- Reading
+// ----------------------------------------------------------------------------------------
 
 void FileSystem::Read(Reply& reply, fuse_ino_t id, size_t size, uint64_t offset) {
   const auto target = table_.Resolve(id);
@@ -444,7 +449,8 @@ void FileSystem::Read(Reply& reply, fuse_ino_t id, size_t size, uint64_t offset)
   reply.Bytes(reinterpret_cast<const char*>(out.data()), out.size());
 }
 
-// --- Listing ----------------------------------------------------------------------------------------
+// --- Listing
+// ----------------------------------------------------------------------------------------
 
 Result<std::shared_ptr<DirectoryHandle>> FileSystem::MakeHandle(const Target& given) {
   auto handle = std::make_shared<DirectoryHandle>();
@@ -522,11 +528,10 @@ class ListingBuffer {
   bool Add(const std::string& name, const fuse_entry_param& entry, uint64_t next_cookie) {
     const auto cookie = static_cast<off_t>(next_cookie);
     const size_t room = bytes_.size() - used_;
-    const size_t need =
-        plus_ ? fuse_add_direntry_plus(request_, bytes_.data() + used_, room, name.c_str(), &entry,
-                                       cookie)
-              : fuse_add_direntry(request_, bytes_.data() + used_, room, name.c_str(), &entry.attr,
-                                  cookie);
+    const size_t need = plus_ ? fuse_add_direntry_plus(request_, bytes_.data() + used_, room,
+                                                       name.c_str(), &entry, cookie)
+                              : fuse_add_direntry(request_, bytes_.data() + used_, room,
+                                                  name.c_str(), &entry.attr, cookie);
     if (need > room) return false;
     used_ += need;
     return true;
@@ -587,7 +592,8 @@ void FileSystem::ReadDirectory(Reply& reply, const std::shared_ptr<DirectoryHand
   }
   for (uint64_t i = place; i < dir.children.size(); ++i) {
     auto child = See(JoinKey(dir.node.node->path, dir.children[i]), kAnyAge);
-    if (!child && child.error().code == ErrorCode::kWouldBlock) return reply.Failed(child.error().code);
+    if (!child && child.error().code == ErrorCode::kWouldBlock)
+      return reply.Failed(child.error().code);
     if (child && !Hierarchy::Shows(*child->node, dir.children[i], view)) continue;
     if (!child && child.error().code == ErrorCode::kNotFound) continue;
     const fuse_entry_param entry =
@@ -622,9 +628,8 @@ void FileSystem::ReadDirectory(Reply& reply, const std::shared_ptr<DirectoryHand
         *outer, prefix, from, check_age_,
         [&](uint64_t slot, uint64_t chunk, const Result<ChunkPlace>& found) {
           layout.inner_grid.Coordinates(chunk, at);
-          name = naming.nested() && range.rank() > 0
-                     ? std::to_string(at[range.rank() - 1])
-                     : naming.Path({at.data(), range.rank()});
+          name = naming.nested() && range.rank() > 0 ? std::to_string(at[range.rank() - 1])
+                                                     : naming.Path({at.data(), range.rank()});
           fuse_entry_param entry = NameOnly(range.views[view].files + chunk, S_IFREG);
           if (found) {
             if (auto known = ChunkEntry(range, view, chunk, *found)) entry = *known;
@@ -653,7 +658,7 @@ void FileSystem::OpenDirectory(Reply& reply, fuse_ino_t id, fuse_file_info info)
 }
 
 void FileSystem::StatFs(Reply& reply) {
-  struct statvfs st{};
+  struct statvfs st {};
   st.f_namemax = 255;
   const auto capacity = store_->Capacity();
   if (!capacity && capacity.error().code == ErrorCode::kWouldBlock) {
@@ -672,7 +677,8 @@ void FileSystem::StatFs(Reply& reply) {
   reply.StatFs(st);
 }
 
-// --- The kernel's side --------------------------------------------------------------------------------
+// --- The kernel's side
+// --------------------------------------------------------------------------------
 
 const fuse_lowlevel_ops& FileSystem::Operations() {
   static const fuse_lowlevel_ops operations = [] {
@@ -710,9 +716,8 @@ const fuse_lowlevel_ops& FileSystem::Operations() {
       fuse_reply_none(request);
     };
     ops.getattr = [](fuse_req_t request, fuse_ino_t id, fuse_file_info*) {
-      Self(request).Answer(request, [self = &Self(request), id](Reply& reply) {
-        self->GetAttributes(reply, id);
-      });
+      Self(request).Answer(
+          request, [self = &Self(request), id](Reply& reply) { self->GetAttributes(reply, id); });
     };
     // Answered once: from then on the kernel opens files without asking, and never releases them.
     ops.open = [](fuse_req_t request, fuse_ino_t, fuse_file_info*) {

@@ -1,7 +1,8 @@
 // Mutated input: takes stores, damages a zarr.json or a stored object at random, and does with the
 // result all that a mount does: every node, every view's files, every listing, every chunk located,
-// read and decoded. Nothing may crash or hang (sanitizers watch), no range may leave its object, and
-// a shard whose checksummed index was damaged may give errors but never other ranges than before.
+// read and decoded. Nothing may crash or hang (sanitizers watch), no range may leave its object,
+// and a shard whose checksummed index was damaged may give errors but never other ranges than
+// before.
 //
 //   mutate_test SECONDS STORE-FOLDER… [--seed N]
 //
@@ -74,7 +75,8 @@ struct Failure {
 };
 
 // Visits all that a mount would show. Throws Failure for what must never be.
-void Walk(const Hierarchy& hierarchy, const std::string& path, int depth, int& budget, Found& found) {
+void Walk(const Hierarchy& hierarchy, const std::string& path, int depth, int& budget,
+          Found& found) {
   const auto node = hierarchy.Get(path, Age{0});
   if (!node || depth > 8) return;
   const auto again = hierarchy.Get(path, kAnyAge);
@@ -95,32 +97,34 @@ void Walk(const Hierarchy& hierarchy, const std::string& path, int depth, int& b
   if (!outers) return;
   if (layout.inner_grid.rank() > 0) (void)source->NextCoordinates({}, kAnyAge);
   for (const uint64_t outer : *outers) {
-    (void)source->VisitChunks(outer, {}, 0, kAnyAge, [&](uint64_t, uint64_t chunk, const auto& place) {
-      const auto located = source->Locate(chunk, kAnyAge);
-      if (place.has_value() != (located.has_value() && located->has_value())) {
-        throw Failure{path + ": listing and look-up disagree on a chunk"};
-      }
-      if (!place) found.damage = true;
-      if (place) {
-        const uint64_t size = place->shard->info.size();
-        if (place->offset > size || place->length > size - place->offset) {
-          throw Failure{path + ": a chunk lies outside its object"};
-        }
-        Bytes bytes(place->length);
-        if (place->shard->object == nullptr) return --budget > 0;
-        if (const auto read = place->shard->object->Read(place->offset, bytes); !read) {
-          throw Failure{path + ": a chunk inside its object cannot be read"};
-        }
-        found.chunks[{path, chunk}].assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-        if (layout.inner_pipeline && layout.inner_pipeline->decoded_size() < (64u << 20)) {
-          const auto decoded = layout.inner_pipeline->Decode(bytes);
-          if (decoded && decoded->size() != layout.inner_pipeline->decoded_size()) {
-            throw Failure{path + ": a chunk decoded to a wrong size"};
+    (void)source->VisitChunks(
+        outer, {}, 0, kAnyAge, [&](uint64_t, uint64_t chunk, const auto& place) {
+          const auto located = source->Locate(chunk, kAnyAge);
+          if (place.has_value() != (located.has_value() && located->has_value())) {
+            throw Failure{path + ": listing and look-up disagree on a chunk"};
           }
-        }
-      }
-      return --budget > 0;
-    });
+          if (!place) found.damage = true;
+          if (place) {
+            const uint64_t size = place->shard->info.size();
+            if (place->offset > size || place->length > size - place->offset) {
+              throw Failure{path + ": a chunk lies outside its object"};
+            }
+            Bytes bytes(place->length);
+            if (place->shard->object == nullptr) return --budget > 0;
+            if (const auto read = place->shard->object->Read(place->offset, bytes); !read) {
+              throw Failure{path + ": a chunk inside its object cannot be read"};
+            }
+            found.chunks[{path, chunk}].assign(reinterpret_cast<const char*>(bytes.data()),
+                                               bytes.size());
+            if (layout.inner_pipeline && layout.inner_pipeline->decoded_size() < (64u << 20)) {
+              const auto decoded = layout.inner_pipeline->Decode(bytes);
+              if (decoded && decoded->size() != layout.inner_pipeline->decoded_size()) {
+                throw Failure{path + ": a chunk decoded to a wrong size"};
+              }
+            }
+          }
+          return --budget > 0;
+        });
     if (budget <= 0) return;
   }
 }
@@ -178,17 +182,46 @@ class Mutator {
  private:
   // Structure-aware: a number becomes another, a value one of another type.
   void ReplaceNumber(std::string& text, size_t from) {
-    static const std::vector<std::string> kNumbers = {
-        "0",   "1",          "-1",         "2",   "3", "7",     "1.0",
-        "1e3", "2147483648", "4294967296", "64",  "9223372036854775807",
-        "1e400", "18446744073709551615", "18446744073709551616", "1000000000000", "NaN"};
+    static const std::vector<std::string> kNumbers = {"0",
+                                                      "1",
+                                                      "-1",
+                                                      "2",
+                                                      "3",
+                                                      "7",
+                                                      "1.0",
+                                                      "1e3",
+                                                      "2147483648",
+                                                      "4294967296",
+                                                      "64",
+                                                      "9223372036854775807",
+                                                      "1e400",
+                                                      "18446744073709551615",
+                                                      "18446744073709551616",
+                                                      "1000000000000",
+                                                      "NaN"};
     Replace(text, from, "0123456789", "0123456789.eE+-", kNumbers[Below(kNumbers.size())]);
   }
   void ReplaceValue(std::string& text, size_t from) {
-    static const std::vector<std::string> kValues = {
-        "null", "true", "[]", "{}", "\"\"", "[[[]]]", "\"sharding_indexed\"", "\"transpose\"",
-        "\"gzip\"", "\"crc32c\"", "\"bytes\"", "\"big\"", "\"start\"", "\"float64\"", "\"r24\"",
-        "\"v2\"", "\".\"", "\"\\u0000\"", "{\"name\": \"zstd\"}", "[1, 2]"};
+    static const std::vector<std::string> kValues = {"null",
+                                                     "true",
+                                                     "[]",
+                                                     "{}",
+                                                     "\"\"",
+                                                     "[[[]]]",
+                                                     "\"sharding_indexed\"",
+                                                     "\"transpose\"",
+                                                     "\"gzip\"",
+                                                     "\"crc32c\"",
+                                                     "\"bytes\"",
+                                                     "\"big\"",
+                                                     "\"start\"",
+                                                     "\"float64\"",
+                                                     "\"r24\"",
+                                                     "\"v2\"",
+                                                     "\".\"",
+                                                     "\"\\u0000\"",
+                                                     "{\"name\": \"zstd\"}",
+                                                     "[1, 2]"};
     Replace(text, from, "\"[{tfn", "abcdefghijklmnopqrstuvwxyz_\"", kValues[Below(kValues.size())]);
   }
   static void Replace(std::string& text, size_t from, const char* first, const char* rest,
@@ -212,7 +245,8 @@ bool HasIndexChecksum(const Objects& objects) {
     if (array == nullptr) continue;
     if (array->codecs.size() != 1 || array->codecs[0].name != "sharding_indexed") return false;
     const Json& index = array->codecs[0].configuration["index_codecs"];
-    if (index.empty() || !index.back().is_object() || index.back()["name"] != "crc32c") return false;
+    if (index.empty() || !index.back().is_object() || index.back()["name"] != "crc32c")
+      return false;
   }
   return true;
 }
