@@ -1,0 +1,836 @@
+#include "zarrcore/array/chunk_source.h"
+
+#include <fmt/ranges.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <map>
+#include <numeric>
+#include <random>
+#include <set>
+#include <thread>
+
+#include "tests/unit/array/array_testing.h"
+#include "tests/unit/support/fake_store.h"
+#include "zarrcore/base/waiting.h"
+#include "zarrcore/store/gated_store.h"
+
+namespace zarrfs {
+namespace {
+
+using Call = FakeStore::Call;
+using Coordinates = std::vector<uint64_t>;
+using std::chrono::hours;
+
+constexpr Age kNow{0};
+constexpr std::string_view kGzip2 =
+    R"({"name": "bytes"}, {"name": "gzip", "configuration": {"level": 1}})";
+
+/// An array "a" in a store of its own.
+struct Fixture {
+  explicit Fixture(const ArrayMetadata& metadata, bool gated = false) {
+    if (gated) store->SetAnswersFast(false);
+    auto made = ChunkSource::Make(Gate(store), "a", metadata, cache,
+                                  [this](std::string_view line) { reports.emplace_back(line); });
+    EXPECT_TRUE(made) << (made ? "" : made.error().message);
+    source = std::move(*made);
+  }
+
+  [[nodiscard]] Result<std::optional<ChunkPlace>> Locate(uint64_t chunk, Age age = kAnyAge) const {
+    return source->Locate(chunk, age);
+  }
+  /// The bytes of a chunk; "-" if it is missing; the code's name for errors.
+  [[nodiscard]] std::string Text(uint64_t chunk, Age age = kAnyAge) const {
+    const auto place = Locate(chunk, age);
+    if (!place) return std::string(ToString(place.error().code));
+    if (!*place) return "-";
+    return TextOf(**place);
+  }
+  [[nodiscard]] static std::string TextOf(const ChunkPlace& place) {
+    std::string bytes(place.length, '?');
+    const auto read =
+        place.shard->object->Read(place.offset, std::as_writable_bytes(std::span(bytes)));
+    return read ? bytes : std::string(ToString(read.error().code));
+  }
+  [[nodiscard]] std::vector<uint64_t> Visited(uint64_t outer, const Coordinates& prefix = {},
+                                              uint64_t from = 0) const {
+    std::vector<uint64_t> chunks;
+    EXPECT_TRUE(source->VisitChunks(outer, prefix, from, kAnyAge,
+                                    [&](uint64_t, uint64_t chunk, const auto&) {
+                                      chunks.push_back(chunk);
+                                      return true;
+                                    }));
+    return chunks;
+  }
+
+  std::shared_ptr<FakeStore> store = std::make_shared<FakeStore>();
+  std::shared_ptr<IndexCache> cache = std::make_shared<IndexCache>(64u << 20);
+  std::vector<std::string> reports;
+  std::shared_ptr<ChunkSource> source;
+};
+
+/// Shape [4], one shard of two chunks of "gzip" bytes at a time: keys a/c/0 and a/c/1.
+ArrayMetadata TwoShards() { return Array("[4]", "[2]", Sharding("[1]", kGzip2)); }
+
+std::string Encoding(std::string_view name, std::string_view separator) {
+  return fmt::format(
+      R"({{"chunk_key_encoding": {{"name": "{}", "configuration": {{"separator": "{}"}}}}}})", name,
+      separator);
+}
+
+TEST(ChunkSource, EveryKeyEncodingIsFound) {
+  const struct {
+    std::string_view name, separator, key;
+  } cases[] = {{"default", "/", "a/c/1/0"},
+               {"default", ".", "a/c.1.0"},
+               {"v2", "/", "a/1/0"},
+               {"v2", ".", "a/1.0"}};
+  for (const auto& [name, separator, key] : cases) {
+    const Fixture fixture(
+        Array("[4, 2]", "[2, 2]", Sharding("[1, 1]", kGzip2), Encoding(name, separator)));
+    fixture.store->Put(key, ShardBytes({"one", std::nullopt, "two", "three"}));
+    EXPECT_EQ(fixture.source->ObjectKey(1), key);
+    EXPECT_EQ(fixture.source->ListOuter({}), std::vector<uint64_t>{1}) << key;
+    EXPECT_EQ(fixture.Text(4), "one");
+    EXPECT_EQ(fixture.Text(5), "-");
+    EXPECT_EQ(fixture.Text(6), "two");
+    EXPECT_EQ(fixture.Text(7), "three");
+    EXPECT_EQ(fixture.Text(0), "-");
+    EXPECT_EQ(fixture.source->OuterOf(6), 1U);
+    EXPECT_EQ(fixture.source->NextCoordinates({}, kNow), (Coordinates{2, 3})) << key;
+  }
+}
+
+TEST(ChunkSource, RankZeroHasAKeyOfItsOwn) {
+  const struct { std::string_view name, key; } cases[] = {{"default", "a/c"}, {"v2", "a/0"}};
+  for (const auto& [name, key] : cases) {
+    const Fixture fixture(Array("[]", "[]", Sharding("[]", kGzip2), Encoding(name, "/")));
+    EXPECT_EQ(fixture.source->ListOuter({}), std::vector<uint64_t>{});
+    EXPECT_FALSE(*fixture.source->AnyChunk({}, kNow));
+    fixture.store->Put(key, ShardBytes({"only"}));
+    EXPECT_EQ(fixture.source->ListOuter({}), std::vector<uint64_t>{0});
+    EXPECT_EQ(fixture.Visited(0), std::vector<uint64_t>{0});
+    EXPECT_EQ(fixture.Text(0), "only");
+    EXPECT_TRUE(*fixture.source->AnyChunk({}, kNow));
+    EXPECT_EQ(fixture.source->NextCoordinates({}, kNow), Coordinates{});
+  }
+}
+
+TEST(ChunkSource, UnshardedChunksAreWholeObjects) {
+  const Fixture fixture(Array("[4]", "[2]", kGzip2));
+  fixture.store->Put("a/c/1", "plain");
+  EXPECT_EQ(fixture.Text(0), "-");
+  EXPECT_EQ(fixture.Text(1), "plain");
+  EXPECT_EQ(fixture.Visited(0), std::vector<uint64_t>{});
+  EXPECT_EQ(fixture.Visited(1), std::vector<uint64_t>{1});
+}
+
+TEST(ChunkSource, LookingAtAnUnshardedChunkDoesNotOpenIt) {
+  const Fixture fixture(Array("[4]", "[2]", kGzip2));
+  fixture.store->Put("a/c/1", "plain");
+  const auto place = fixture.source->Locate(1, kNow, /*may_read=*/false);
+  ASSERT_TRUE(place && *place);
+  EXPECT_EQ((*place)->length, 5U);
+  EXPECT_EQ(fixture.store->count(Call::kRead), 0U);
+  EXPECT_EQ(fixture.store->count(Call::kStat), 1U);
+}
+
+TEST(ChunkSource, AFolderInThePlaceOfAChunkIsNone) {
+  const Fixture plain(Array("[4]", "[2]", kGzip2));
+  plain.store->PutFolder("a/c/1");
+  EXPECT_EQ(plain.Text(1), "-");
+  const auto looked_at = plain.source->Locate(1, kNow, /*may_read=*/false);
+  ASSERT_TRUE(looked_at);
+  EXPECT_FALSE(*looked_at);
+  const Fixture sharded(TwoShards());
+  sharded.store->PutFolder("a/c/1");
+  EXPECT_EQ(sharded.Text(2), "-");
+  EXPECT_EQ(sharded.source->ListOuter({}), std::vector<uint64_t>{});
+}
+
+// --- Damage
+// -----------------------------------------------------------------------------------------
+
+TEST(ChunkSource, ABrokenIndexIsDamageOfEveryChunkToldOnce) {
+  std::string bad_checksum = ShardBytes({"ab", "cd"});
+  bad_checksum.back() ^= 1;
+  const struct {
+    std::string bytes, reason;
+  } cases[] = {{"", "a/c/0: the shard has 0 bytes, fewer than its index of 36"},
+               {"short", "a/c/0: the shard has 5 bytes, fewer than its index of 36"},
+               {bad_checksum, "a/c/0: shard index: crc32c checksum 0x"}};
+  for (const auto& [bytes, reason] : cases) {
+    const Fixture fixture(TwoShards());
+    fixture.store->Put("a/c/0", bytes);
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(fixture.Text(static_cast<uint64_t>(i) % 2), "damaged");
+    EXPECT_EQ(fixture.Visited(0), (std::vector<uint64_t>{0, 1}));
+    EXPECT_TRUE(*fixture.source->AnyChunk({}, kAnyAge));
+    ASSERT_EQ(fixture.reports.size(), 1U);
+    EXPECT_TRUE(fixture.reports[0].starts_with(reason)) << fixture.reports[0];
+    EXPECT_EQ(fixture.store->count(Call::kRead), 1U) << "damage is remembered";
+  }
+}
+
+TEST(ChunkSource, DamageLastsAsLongAsTheVersion) {
+  const Fixture fixture(TwoShards());
+  fixture.store->Put("a/c/0", "short");
+  EXPECT_EQ(fixture.Text(0, kNow), "damaged");
+  fixture.store->Put("a/c/0", ShardBytes({"ab", "cd"}));
+  EXPECT_EQ(fixture.Text(0, kNow), "ab");
+  EXPECT_EQ(fixture.reports.size(), 1U);
+}
+
+TEST(ChunkSource, ADamagedEntryHarmsNoOtherChunk) {
+  const Fixture fixture(TwoShards());
+  fixture.store->Put("a/c/0", "xy" + IndexBytes({{0, 0}, {0, 2}}));
+  EXPECT_EQ(fixture.Text(0), "damaged");
+  EXPECT_EQ(fixture.Text(1), "xy");
+  EXPECT_EQ(fixture.Visited(0), (std::vector<uint64_t>{0, 1}));
+  ASSERT_EQ(fixture.reports.size(), 1U);
+  EXPECT_EQ(fixture.reports[0], "a/c/0: shard index entry 0 has no bytes (offset 0)");
+}
+
+TEST(ChunkSource, RawChunksMustHaveTheirSize) {
+  const Fixture sharded(Array("[4]", "[4]", Sharding("[2]", kBytesCodec)));
+  sharded.store->Put("a/c/0", ShardBytes({"ab", "abc"}));
+  EXPECT_EQ(sharded.Text(0), "ab");
+  EXPECT_EQ(sharded.Locate(1).error().message,
+            "a/c/0: shard index entry 1: the chunk has 3 bytes, 2 expected");
+  const Fixture plain(Array("[6]", "[2]", kBytesCodec));
+  plain.store->Put("a/c/0", "ab");
+  plain.store->Put("a/c/1", "a");
+  plain.store->Put("a/c/2", "");
+  EXPECT_EQ(plain.Text(0), "ab");
+  EXPECT_EQ(plain.Locate(1).error().message, "a/c/1: the chunk has 1 bytes, 2 expected");
+  EXPECT_EQ(plain.Text(2), "damaged");
+}
+
+TEST(ChunkSource, NoCompressorMakesAnEmptyChunk) {
+  const Fixture plain(Array("[2]", "[2]", kGzip2));
+  plain.store->Put("a/c/0", "");
+  EXPECT_EQ(plain.Text(0), "damaged");
+  EXPECT_EQ(plain.Visited(0), std::vector<uint64_t>{0});
+}
+
+TEST(ChunkSource, DamageThatIsOnlyLookedAtIsNotToldAgainAndAgain) {
+  const Fixture plain(Array("[2]", "[2]", kBytesCodec));
+  plain.store->Put("a/c/0", "a");
+  for (int i = 0; i < 3; ++i) EXPECT_FALSE(plain.source->Locate(0, kNow, /*may_read=*/false));
+  EXPECT_EQ(plain.reports.size(), 0U);
+  for (int i = 0; i < 3; ++i) EXPECT_FALSE(plain.source->Locate(0, kNow, /*may_read=*/true));
+  EXPECT_EQ(plain.reports.size(), 1U);
+}
+
+TEST(ChunkSource, IndexAtTheStart) {
+  const Fixture fixture(
+      Array("[2]", "[2]", Sharding("[1]", kGzip2, R"("index_location": "start")")));
+  fixture.store->Put("a/c/0", ShardBytes({"ab", "cde"}, /*at_end=*/false));
+  EXPECT_EQ(fixture.Text(0), "ab");
+  EXPECT_EQ(fixture.Text(1), "cde");
+}
+
+TEST(ChunkSource, AChecksumBehindTheShardIsSkipped) {
+  for (const bool at_end : {true, false}) {
+    const Fixture fixture(
+        Array("[2]", "[2]",
+              Sharding("[1]", kGzip2,
+                       at_end ? R"("index_location": "end")" : R"("index_location": "start")") +
+                  R"(, {"name": "crc32c"})"));
+    fixture.store->Put("a/c/0", WithCrc32c(ShardBytes({"ab", "cde"}, at_end)));
+    EXPECT_EQ(fixture.Text(0), "ab");
+    EXPECT_EQ(fixture.Text(1), "cde");
+    // The checksum is no place for a chunk.
+    fixture.store->Put("a/c/0", "ab" + IndexBytes({{0, 2}, {0, 39}}) + "sum!");
+    if (at_end) {
+      EXPECT_EQ(fixture.Text(1, kNow), "damaged");
+    }
+  }
+}
+
+TEST(ChunkSource, AnIndexLongerThanTheFirstReadIsReadWhole) {
+  constexpr uint64_t kChunks = 100'000;  // 1.6 MB of index
+  for (const bool at_end : {true, false}) {
+    const Fixture fixture(
+        Array("[100000]", "[100000]",
+              Sharding("[1]", kGzip2,
+                       at_end ? R"("index_location": "end")" : R"("index_location": "start")")));
+    Chunks chunks(kChunks);
+    chunks.front() = "first";
+    chunks.back() = "last";
+    fixture.store->Put("a/c/0", ShardBytes(chunks, at_end));
+    EXPECT_EQ(fixture.Text(0), "first");
+    EXPECT_EQ(fixture.Text(kChunks - 1), "last");
+    EXPECT_EQ(fixture.Visited(0), (std::vector<uint64_t>{0, kChunks - 1}));
+    fixture.store->Put("a/c/0", "short");
+    EXPECT_EQ(fixture.Text(0, kNow), "damaged");
+  }
+}
+
+// --- Nested shards
+// ----------------------------------------------------------------------------------
+
+ArrayMetadata Nested() { return Array("[8]", "[8]", Sharding("[4]", Sharding("[2]", kGzip2))); }
+
+TEST(ChunkSource, NestedShardsAreDamagedEachForItself) {
+  const Fixture fixture(Nested());
+  fixture.store->Put("a/c/0", ShardBytes({"not a shard", ShardBytes({"x", "yz"})}));
+  EXPECT_EQ(fixture.Text(0), "damaged");
+  EXPECT_EQ(fixture.Text(1), "damaged");
+  EXPECT_EQ(fixture.Text(2), "x");
+  EXPECT_EQ(fixture.Text(3), "yz");
+  ASSERT_EQ(fixture.reports.size(), 1U);
+  EXPECT_EQ(fixture.reports[0], "a/c/0: a nested shard has 11 bytes, fewer than its index of 36");
+}
+
+TEST(ChunkSource, ANestedEntryMustStayInItsShard) {
+  const Fixture fixture(Nested());
+  const std::string reaches_out = "x" + IndexBytes({{0, 38}, {0, 37}});
+  fixture.store->Put("a/c/0", ShardBytes({reaches_out, ShardBytes({"x", "yz"})}));
+  EXPECT_EQ(fixture.Text(0), "damaged");
+  EXPECT_EQ(fixture.Text(1), reaches_out);
+}
+
+TEST(ChunkSource, AShardReplacedBetweenTwoNestedIndexesIsReadAnew) {
+  for (const bool in_place : {false, true}) {
+    const Fixture fixture(Nested());
+    fixture.store->SetReplacedIsStale(true);
+    fixture.store->Put("a/c/0", ShardBytes({ShardBytes({"a", "b"}), ShardBytes({"c", "d"})}));
+    EXPECT_EQ(fixture.Text(0), "a");
+    const std::string newer = ShardBytes({ShardBytes({"AA", "BB"}), ShardBytes({"CC", "DD"})});
+    in_place ? fixture.store->RewriteInPlace("a/c/0", newer) : fixture.store->Put("a/c/0", newer);
+    EXPECT_EQ(fixture.Text(2), "CC");
+    EXPECT_EQ(fixture.Text(0), "AA");
+    EXPECT_EQ(fixture.Visited(0), (std::vector<uint64_t>{0, 1, 2, 3}));
+  }
+}
+
+TEST(ChunkSource, AListingGoesOnInTheNewVersionOfAShardReplacedMeanwhile) {
+  const Fixture fixture(Nested());
+  fixture.store->SetReplacedIsStale(true);
+  fixture.store->Put("a/c/0", ShardBytes({ShardBytes({"a", "b"}), ShardBytes({"c", "d"})}));
+  std::string seen;
+  ASSERT_TRUE(fixture.source->VisitChunks(
+      0, {}, 0, kAnyAge, [&](uint64_t slot, uint64_t, const auto& place) {
+        seen += place && place->shard ? Fixture::TextOf(*place) + " " : "error ";
+        if (slot == 1) {
+          fixture.store->Put(
+              "a/c/0", ShardBytes({ShardBytes({"AA", "BB"}), ShardBytes({std::nullopt, "DD"})}));
+        }
+        return true;
+      }));
+  EXPECT_EQ(seen, "a b DD ");
+}
+
+TEST(ChunkSource, MissingNestedShardsCostNothingToList) {
+  // 2^32 places, all in one nested shard.
+  const Fixture fixture(
+      Array("[4294967296]", "[4294967296]", Sharding("[65536]", Sharding("[1]", kGzip2))));
+  Chunks nested(65536);
+  nested[65535] = "here";
+  Chunks outer(65536);
+  outer[40000] = ShardBytes(nested);
+  fixture.store->Put("a/c/0", ShardBytes(outer));
+  EXPECT_EQ(fixture.Visited(0), std::vector<uint64_t>{40000ULL * 65536 + 65535});
+}
+
+TEST(ChunkSource, PlacesOutsideTheArrayCostNothingToList) {
+  // 2^32 places, two of them inside.
+  const Fixture fixture(
+      Array("[2, 1]", "[65536, 65536]", Sharding("[256, 256]", Sharding("[1, 1]", kGzip2))));
+  Chunks nested(65536, "out");
+  nested[0] = std::nullopt;
+  nested[256] = "in";
+  Chunks outer(65536, "no shard");
+  outer[0] = ShardBytes(nested);
+  fixture.store->Put("a/c/0/0", ShardBytes(outer));
+  EXPECT_EQ(fixture.Visited(0), std::vector<uint64_t>{1});
+}
+
+// --- Freshness
+// ----------------------------------------------------------------------------------------
+
+TEST(ChunkSource, AReplacedShardIsSeenAfterMaxAgeAndNotBefore) {
+  const Fixture fixture(TwoShards());
+  fixture.store->Put("a/c/0", ShardBytes({"old", "o"}));
+  EXPECT_EQ(fixture.Text(0), "old");
+  fixture.store->ResetCounts();
+  fixture.store->Put("a/c/0", ShardBytes({"newer", "n"}));
+  const auto before = fixture.Locate(0, hours(1));
+  EXPECT_EQ(fixture.store->total_count(), 0U);
+  EXPECT_EQ(Fixture::TextOf(**before), "old") << "the old version is read on";
+  EXPECT_EQ(fixture.Text(0, kNow), "newer");
+  EXPECT_EQ(fixture.Text(0, kAnyAge), "newer");
+  fixture.store->Remove("a/c/0");
+  EXPECT_EQ(fixture.Text(0, hours(1)), "newer");
+  EXPECT_EQ(fixture.Text(0, kNow), "-");
+  EXPECT_EQ(fixture.Text(0, hours(1)), "-");
+}
+
+TEST(ChunkSource, AnUnchangedShardIsNotReadAgain) {
+  const Fixture fixture(TwoShards());
+  fixture.store->Put("a/c/0", ShardBytes({"ab", "cd"}));
+  const auto first = fixture.Locate(0, kNow);
+  const auto second = fixture.Locate(1, kNow);
+  EXPECT_EQ((*first)->shard, (*second)->shard);
+  EXPECT_EQ(fixture.store->count(Call::kRead), 1U);
+}
+
+TEST(ChunkSource, YoungVersionsAreUsedButNotRemembered) {
+  for (const int64_t seconds_ahead : {0, 5}) {  // the store's clock may be ahead a little
+    const Fixture fixture(TwoShards());
+    fixture.store->Put("a/c/0", ShardBytes({"ab", "cd"}));
+    fixture.store->SetTimestampGranularityNs(3600'000'000'000);
+    Version young;
+    young.inode = 7;
+    young.ctime_ns =
+        std::chrono::system_clock::now().time_since_epoch() / std::chrono::nanoseconds(1) +
+        seconds_ahead * 1'000'000'000;
+    fixture.store->SetVersion("a/c/0", young);
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(fixture.Text(0), "ab");
+    EXPECT_EQ(fixture.store->count(Call::kRead), 3U);
+  }
+}
+
+TEST(ChunkSource, YoungNestedShardsAreFound) {
+  const Fixture fixture(Nested());
+  fixture.store->Put("a/c/0", ShardBytes({ShardBytes({"a", "b"}), ShardBytes({"c", "d"})}));
+  fixture.store->SetTimestampGranularityNs(std::numeric_limits<int64_t>::max());
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong = 0;
+  for (int t = 0; t < 8; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 200; ++i) wrong += fixture.Text(2) != "c";
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST(ChunkSource, FailuresOfTheStoreAreNotRemembered) {
+  for (const ErrorCode code : {ErrorCode::kIo, ErrorCode::kPermissionDenied, ErrorCode::kTimedOut,
+                               ErrorCode::kTooManyOpenFiles, ErrorCode::kInterrupted}) {
+    const Fixture fixture(TwoShards());
+    fixture.store->Put("a/c/0", ShardBytes({"ab", "cd"}));
+    fixture.store->FailAllWith("a/c/0", {code, "pulled"});
+    EXPECT_EQ(fixture.Text(0, kNow), ToString(code));
+    EXPECT_EQ(fixture.reports.size(), 0U);
+    fixture.store->ClearFaults();
+    EXPECT_EQ(fixture.Text(0, kNow), "ab");
+    fixture.store->FailAllWith("a/c/0", {code, "pulled"});
+    EXPECT_EQ(fixture.Text(0, kNow), ToString(code));
+    EXPECT_EQ(fixture.Locate(0, hours(1)).has_value(), true) << "what is known stays known";
+    fixture.store->ClearFaults();
+    EXPECT_EQ(fixture.Text(0, kNow), "ab");
+  }
+}
+
+TEST(ChunkSource, AnUnreadableShardIsListedAndAnAbsentStoreIsNot) {
+  const Fixture fixture(TwoShards());
+  fixture.store->Put("a/c/0", ShardBytes({"ab", "cd"}));
+  fixture.store->FailWith(Call::kRead, "a/c/0", {ErrorCode::kPermissionDenied, "no"});
+  EXPECT_EQ(fixture.Visited(0), (std::vector<uint64_t>{0, 1}));
+  fixture.store->FailWith(Call::kRead, "a/c/0", {ErrorCode::kTimedOut, "no"});
+  const auto listed =
+      fixture.source->VisitChunks(0, {}, 0, kNow, [](auto, auto, const auto&) { return true; });
+  ASSERT_FALSE(listed);
+  EXPECT_EQ(listed.error().code, ErrorCode::kTimedOut);
+}
+
+TEST(ChunkSource, AShardThatEndsEarlyIsAnErrorAndNoShortAnswer) {
+  const Fixture fixture(TwoShards());
+  fixture.store->Put("a/c/0", ShardBytes({"ab", "cd"}));
+  fixture.store->Shorten("a/c/0", 10);
+  EXPECT_EQ(fixture.Text(0), "damaged");
+  fixture.store->ClearFaults();
+  EXPECT_EQ(fixture.Text(0), "ab") << "not a fact about the version";
+}
+
+TEST(ChunkSource, AShardReplacedBetweenIndexAndDataIsNeverBlended) {
+  for (const bool in_place : {false, true}) {
+    const Fixture fixture(TwoShards());
+    fixture.store->SetReplacedIsStale(true);
+    fixture.store->Put("a/c/0", ShardBytes({"old", "o"}));
+    const auto place = fixture.Locate(0);
+    ASSERT_TRUE(place && *place);
+    const std::string newer = ShardBytes({"N", "newest"});
+    in_place ? fixture.store->RewriteInPlace("a/c/0", newer) : fixture.store->Put("a/c/0", newer);
+    EXPECT_EQ(Fixture::TextOf(**place), "changed meanwhile");
+    EXPECT_EQ(fixture.Text(0), "changed meanwhile");
+    fixture.source->Forget(0);
+    EXPECT_EQ(fixture.Text(0), "N");
+  }
+}
+
+// --- Threads
+// ------------------------------------------------------------------------------------------
+
+TEST(ChunkSource, SixteenThreadsReadAnIndexOnce) {
+  const Fixture fixture(TwoShards());
+  fixture.store->Put("a/c/0", ShardBytes({"ab", "cd"}));
+  fixture.store->Block(Call::kRead, "a/c/0");
+  std::atomic<int> right = 0;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 16; ++t) {
+    threads.emplace_back([&] { right += fixture.Text(0, hours(1)) == "ab"; });
+  }
+  EXPECT_TRUE(fixture.store->WaitUntilBlocked());
+  fixture.store->Release();
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(right, 16);
+  EXPECT_EQ(fixture.store->count(Call::kRead), 1U);
+}
+
+TEST(ChunkSource, ALoadThatBeganBeforeTheQuestionIsCheckedForItsAge) {
+  const Fixture fixture(TwoShards());
+  fixture.store->Put("a/c/0", ShardBytes({"ab", "cd"}));
+  fixture.store->Block(Call::kRead, "a/c/0");
+  std::thread first([&] { EXPECT_EQ(fixture.Text(0, kNow), "ab"); });
+  EXPECT_TRUE(fixture.store->WaitUntilBlocked());
+  std::thread second([&] { EXPECT_EQ(fixture.Text(0, kNow), "ab"); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  fixture.store->Release();
+  first.join();
+  second.join();
+  EXPECT_EQ(fixture.store->count(Call::kRead), 1U);
+  EXPECT_EQ(fixture.store->count(Call::kStat), 1U);
+}
+
+TEST(ChunkSource, AThreadThatMayNotWaitIsAnsweredAtOnce) {
+  const Fixture fixture(TwoShards(), /*gated=*/true);
+  fixture.store->Put("a/c/0", ShardBytes({"ab", "cd"}));
+  EXPECT_EQ(fixture.Text(0), "ab");
+  for (const Call call : FakeStore::kAllCalls) fixture.store->Block(call, "");
+  {
+    const NoWaiting no_waiting;
+    EXPECT_TRUE(fixture.Locate(1)) << "what is known needs no store";
+    EXPECT_EQ(fixture.Text(1), "would block") << "its bytes do";
+    EXPECT_EQ(fixture.Text(1, kNow), "would block");
+    EXPECT_EQ(fixture.Text(2), "would block");
+    EXPECT_EQ(fixture.source->ListOuter({}).error().code, ErrorCode::kWouldBlock);
+    EXPECT_EQ(fixture.source->AnyChunk({}, kNow).error().code, ErrorCode::kWouldBlock);
+    EXPECT_EQ(fixture.source->NextCoordinates({}, kNow).error().code, ErrorCode::kWouldBlock);
+    EXPECT_FALSE(
+        fixture.source->VisitChunks(1, {}, 0, kNow, [](auto, auto, const auto&) { return true; }));
+  }
+  fixture.store->ClearFaults();
+  EXPECT_EQ(fixture.Text(2), "-");
+  EXPECT_EQ(fixture.reports.size(), 0U);
+}
+
+TEST(ChunkSource, AThreadThatMayNotWaitDoesNotJoinALoad) {
+  const Fixture fixture(TwoShards(), /*gated=*/true);
+  fixture.store->Put("a/c/0", ShardBytes({"ab", "cd"}));
+  fixture.store->Block(Call::kRead, "a/c/0");
+  std::thread loader([&] { EXPECT_EQ(fixture.Text(0), "ab"); });
+  EXPECT_TRUE(fixture.store->WaitUntilBlocked());
+  {
+    const NoWaiting no_waiting;
+    EXPECT_EQ(fixture.Text(0), "would block");
+  }
+  fixture.store->Release();
+  loader.join();
+}
+
+/// Whoever may not wait is told so only when somebody else has joined the load.
+class SlowRefusal final : public Store {
+ public:
+  explicit SlowRefusal(std::shared_ptr<const Store> store) : store_(std::move(store)) {}
+  Result<ObjectInfo> Stat(std::string_view key) const override { return store_->Stat(key); }
+  Result<ReadAnswer> Read(std::string_view key, ByteRange range,
+                          std::span<std::byte> out) const override {
+    if (MayWait()) return store_->Read(key, range, out);
+    refusing = true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    return Fail(ErrorCode::kWouldBlock, "may not wait");
+  }
+  Result<std::vector<ListEntry>> List(std::string_view folder) const override {
+    return store_->List(folder);
+  }
+  bool AnswersFast() const override { return false; }
+  int64_t TimestampGranularityNs() const override { return 1; }
+  std::string name() const override { return "slow refusal"; }
+
+  mutable std::atomic<bool> refusing = false;
+
+ private:
+  const std::shared_ptr<const Store> store_;
+};
+
+TEST(ChunkSource, AThreadThatMayWaitIsNotRefusedForAnotherThatMayNot) {
+  const auto store = std::make_shared<FakeStore>();
+  store->Put("a/c/0", ShardBytes({"ab", "cd"}));
+  const auto slow = std::make_shared<SlowRefusal>(store);
+  const auto source =
+      *ChunkSource::Make(slow, "a", TwoShards(), std::make_shared<IndexCache>(1u << 20), {});
+  std::thread refused([&] {
+    const NoWaiting no_waiting;
+    EXPECT_FALSE(source->Locate(0, kAnyAge));
+  });
+  while (!slow->refusing) std::this_thread::yield();
+  EXPECT_TRUE(source->Locate(0, kAnyAge));
+  refused.join();
+}
+
+// --- Listings
+// -----------------------------------------------------------------------------------------
+
+TEST(ChunkSource, ForeignNamesAreNoChunks) {
+  const Fixture nested(Array("[40, 40]", "[2, 2]", Sharding("[1, 1]", kGzip2)));
+  const std::string shard = ShardBytes({"a", "b", "c", "d"});
+  for (const char* key : {"a/c/1/2", "a/c/00/0", "a/c/1/02", "a/c/1/20", "a/c/20/0", "a/c/1/2.tmp",
+                          "a/c/1/.2", "a/c/1/-0", "a/c/x/0", "a/c/0", "a/c/1/c", "a/zarr.json"}) {
+    nested.store->Put(key, shard);
+  }
+  nested.store->PutFolder("a/c/1/3");
+  EXPECT_EQ(nested.source->ListOuter({}), std::vector<uint64_t>{22});
+  EXPECT_EQ(nested.source->NextCoordinates({}, kNow), (Coordinates{2, 3}));
+  EXPECT_EQ(nested.source->NextCoordinates(Coordinates{2}, kNow), (Coordinates{4, 5}));
+
+  const Fixture flat(
+      Array("[40, 40]", "[2, 2]", Sharding("[1, 1]", kGzip2), Encoding("default", ".")));
+  for (const char* key : {"a/c.1.2", "a/c.01.2", "a/c.1", "a/c.1.2.0", "a/c.1.20", "a/1.2",
+                          "a/c.1.2~", "a/c", "a/c.", "a/c..", "a/c.1.", "a/.c.1.2"}) {
+    flat.store->Put(key, shard);
+  }
+  flat.store->PutFolder("a/c.0.0");
+  EXPECT_EQ(flat.source->ListOuter({}), std::vector<uint64_t>{22});
+}
+
+TEST(ChunkSource, AnArrayWithoutChunksIsEmptyAndNoError) {
+  for (const char* separator : {"/", "."}) {
+    const Fixture fixture(
+        Array("[4, 4]", "[2, 2]", Sharding("[1, 1]", kGzip2), Encoding("default", separator)));
+    EXPECT_EQ(fixture.source->ListOuter({}), std::vector<uint64_t>{});
+    EXPECT_FALSE(*fixture.source->AnyChunk({}, kNow));
+    EXPECT_EQ(fixture.source->NextCoordinates({}, kNow), Coordinates{});
+    EXPECT_EQ(fixture.Visited(0), std::vector<uint64_t>{});
+  }
+}
+
+TEST(ChunkSource, AnEmptyDimensionHasNoChunksWhateverLiesThere) {
+  const Fixture fixture(Array("[4, 0]", "[2, 2]", Sharding("[1, 1]", kGzip2)));
+  fixture.store->Put("a/c/0/0", ShardBytes({"a", "b", "c", "d"}));
+  EXPECT_EQ(fixture.source->ListOuter({}), std::vector<uint64_t>{});
+  EXPECT_EQ(fixture.source->NextCoordinates({}, kNow), Coordinates{});
+  EXPECT_FALSE(*fixture.source->AnyChunk({}, kNow));
+}
+
+TEST(ChunkSource, ATrillionPositionsWithThreeShardsListAtOnce) {
+  for (const char* separator : {"/", "."}) {
+    const Fixture fixture(Array("[1000000, 1000000]", "[10, 10]", Sharding("[1, 1]", kGzip2),
+                                Encoding("default", separator)));
+    Chunks chunks(100);
+    chunks[3] = "x";
+    chunks[95] = "y";
+    for (const uint64_t at : {0, 500, 99'999}) {
+      fixture.store->Put(fmt::format("a/c{0}{1}{0}{1}", separator, at), ShardBytes(chunks));
+    }
+    const auto outers = fixture.source->ListOuter({});
+    ASSERT_TRUE(outers);
+    EXPECT_EQ(*outers, (std::vector<uint64_t>{0, 50'000'500, 9'999'999'999}));
+    EXPECT_EQ(fixture.Visited(outers->back()),
+              (std::vector<uint64_t>{999'990'999'993, 999'999'999'995}));
+    EXPECT_EQ(fixture.source->NextCoordinates({}, kNow),
+              (Coordinates{0, 9, 5000, 5009, 999'990, 999'999}));
+    EXPECT_TRUE(*fixture.source->AnyChunk(Coordinates{5009}, kNow));
+    EXPECT_FALSE(*fixture.source->AnyChunk(Coordinates{5008}, kNow));
+    EXPECT_LT(fixture.store->total_count(), 200U);
+  }
+}
+
+TEST(ChunkSource, AVisitStopsWhenItIsTold) {
+  const Fixture fixture(TwoShards());
+  fixture.store->Put("a/c/0", ShardBytes({"ab", "cd"}));
+  fixture.store->Put("a/c/1", ShardBytes({"ab", "cd"}));
+  int visits = 0;
+  const auto stop = [&](auto&&...) { return ++visits, false; };
+  EXPECT_TRUE(fixture.source->VisitChunks(0, {}, 0, kNow, stop));
+  EXPECT_EQ(visits, 1);
+  EXPECT_TRUE(fixture.source->VisitOuter({}, stop));
+  EXPECT_EQ(visits, 2);
+}
+
+// --- Against a model
+// ------------------------------------------------------------------------------------
+
+/// A random array: what is in it, and the shards that the specification makes of that.
+class Model {
+ public:
+  explicit Model(uint32_t seed) : random_(seed) {
+    const size_t rank = 1 + Draw(3);
+    const size_t levels = Draw(3);
+    Coordinates inner(rank);
+    for (auto& edge : inner) edge = 1 + Draw(2);
+    Coordinates size = inner;
+    std::string codecs(kGzip2);
+    for (size_t l = levels; l-- > 0;) {
+      Coordinates ratio(rank);
+      std::vector<size_t> order(rank);
+      std::iota(order.begin(), order.end(), size_t{0});
+      std::shuffle(order.begin(), order.end(), random_);
+      const Coordinates chunk = size;
+      for (size_t j = 0; j < rank; ++j) ratio[j] = 1 + Draw(3);
+      for (size_t j = 0; j < rank; ++j) size[j] = chunk[j] * ratio[j];
+      codecs = Sharding(Text(chunk), codecs);
+      if (Draw(2) == 0) {
+        codecs = fmt::format(R"({{"name": "transpose", "configuration": {{"order": {}}}}}, {})",
+                             Text(order), codecs);
+        Coordinates before(rank);
+        for (size_t j = 0; j < rank; ++j) before[order[j]] = size[j];
+        size = before;
+      } else {
+        std::iota(order.begin(), order.end(), size_t{0});
+      }
+      plan_.insert(plan_.begin(), {order, ratio});
+    }
+    for (size_t d = 0; d < rank; ++d) shape_.push_back(1 + Draw(3 * size[d]));
+    const bool v2 = Draw(2) == 0;
+    metadata_ = Array(Text(shape_), Text(size), codecs,
+                      Encoding(v2 ? "v2" : "default", Draw(2) == 0 ? "/" : "."));
+  }
+
+  const ArrayMetadata& metadata() const { return metadata_; }
+  const std::map<uint64_t, std::string>& chunks() const { return chunks_; }
+
+  void Fill(const ChunkSource& source, FakeStore& store) {
+    const ArrayLayout& layout = source.layout();
+    for (uint64_t chunk = 0; chunk < layout.inner_grid.size(); ++chunk) {
+      if (Draw(3) == 0) chunks_[chunk] = fmt::format("<chunk {}>", chunk);
+    }
+    const auto& per_outer = layout.inner_per_outer;
+    for (uint64_t outer = 0; outer < layout.outer_grid.size(); ++outer) {
+      ChunkCoordinates origin;
+      layout.outer_grid.Coordinates(outer, origin);
+      const auto bytes =
+          Encode(0, per_outer, [&](const Coordinates& at) -> std::optional<std::string> {
+            Coordinates global(at.size());
+            for (size_t d = 0; d < at.size(); ++d) {
+              global[d] = origin[d] * per_outer[d] + at[d];
+              if (global[d] >= layout.inner_grid.counts()[d]) return "outside of the array";
+            }
+            const auto found = chunks_.find(layout.inner_grid.Linear(global));
+            if (found == chunks_.end()) return std::nullopt;
+            return found->second;
+          });
+      if (bytes) store.Put(source.ObjectKey(outer), *bytes);
+    }
+  }
+
+ private:
+  using Contents = std::function<std::optional<std::string>(const Coordinates&)>;
+  struct Level {
+    std::vector<size_t> order;
+    Coordinates ratio;
+  };
+
+  uint64_t Draw(uint64_t below) { return random_() % below; }
+  template <typename T>
+  static std::string Text(const std::vector<T>& values) {
+    return fmt::format("[{}]", fmt::join(values, ", "));
+  }
+
+  // The object that holds `contents`: a block of `size` innermost chunks.
+  std::optional<std::string> Encode(size_t level, const Coordinates& size,
+                                    const Contents& contents) const {
+    const size_t rank = size.size();
+    if (level == plan_.size()) return contents(Coordinates(rank, 0));
+    const auto& [order, ratio] = plan_[level];
+    Coordinates part(rank);  // in transposed axes
+    uint64_t count = 1;
+    for (size_t j = 0; j < rank; ++j) {
+      part[j] = size[order[j]] / ratio[j];
+      count *= ratio[j];
+    }
+    Chunks entries;
+    bool any = false;
+    for (uint64_t i = 0; i < count; ++i) {
+      Coordinates at(rank);
+      for (uint64_t rest = i, j = rank; j-- > 0; rest /= ratio[j]) at[j] = rest % ratio[j];
+      entries.push_back(Encode(level + 1, part, [&](const Coordinates& in_part) {
+        Coordinates decoded(rank);
+        for (size_t j = 0; j < rank; ++j) decoded[order[j]] = at[j] * part[j] + in_part[j];
+        return contents(decoded);
+      }));
+      any = any || entries.back();
+    }
+    if (!any) return std::nullopt;
+    return ShardBytes(entries);
+  }
+
+  std::mt19937 random_;
+  Coordinates shape_;
+  std::vector<Level> plan_;  // outermost first
+  ArrayMetadata metadata_;
+  std::map<uint64_t, std::string> chunks_;
+};
+
+bool BeginsWith(const ChunkCoordinates& at, const Coordinates& prefix) {
+  return std::equal(prefix.begin(), prefix.end(), at.begin());
+}
+
+TEST(ChunkSource, AgreesWithAModelOnRandomArrays) {
+  for (uint32_t seed = 0; seed < 150; ++seed) {
+    SCOPED_TRACE(seed);
+    Model model(seed);
+    const Fixture fixture(model.metadata());
+    model.Fill(*fixture.source, *fixture.store);
+    const ChunkGrid& grid = fixture.source->layout().inner_grid;
+    const size_t rank = grid.rank();
+
+    for (uint64_t chunk = 0; chunk < grid.size(); ++chunk) {
+      const auto found = model.chunks().find(chunk);
+      ASSERT_EQ(fixture.Text(chunk), found == model.chunks().end() ? "-" : found->second) << chunk;
+    }
+
+    // Every prefix of every chunk, and a few that have no chunks.
+    std::set<Coordinates> prefixes = {{}};
+    for (uint64_t chunk = 0; chunk < grid.size(); ++chunk) {
+      ChunkCoordinates at;
+      grid.Coordinates(chunk, at);
+      for (size_t n = 1; n <= rank; ++n)
+        prefixes.insert(Coordinates(at.begin(), at.begin() + static_cast<std::ptrdiff_t>(n)));
+      if (prefixes.size() > 60) break;
+    }
+    for (const Coordinates& prefix : prefixes) {
+      std::set<uint64_t> expected;
+      std::set<uint64_t> next;
+      for (const auto& [chunk, text] : model.chunks()) {
+        ChunkCoordinates at;
+        grid.Coordinates(chunk, at);
+        if (!BeginsWith(at, prefix)) continue;
+        expected.insert(chunk);
+        if (prefix.size() < rank) next.insert(at[prefix.size()]);
+      }
+      const auto outers = fixture.source->ListOuter(prefix);
+      ASSERT_TRUE(outers);
+      std::set<uint64_t> visited;
+      for (const uint64_t outer : *outers) {
+        std::vector<std::pair<uint64_t, uint64_t>> places;  // slot, chunk
+        ASSERT_TRUE(fixture.source->VisitChunks(
+            outer, prefix, 0, kAnyAge, [&](uint64_t slot, uint64_t chunk, const auto& place) {
+              EXPECT_EQ(Fixture::TextOf(*place), model.chunks().at(chunk));
+              EXPECT_EQ(place->outer, outer);
+              places.emplace_back(slot, chunk);
+              return true;
+            }));
+        EXPECT_TRUE(std::ranges::is_sorted(places));
+        for (size_t i = 0; i < places.size(); ++i) {
+          visited.insert(places[i].second);
+          EXPECT_EQ(fixture.source->OuterOf(places[i].second), outer);
+          // Resumed behind it, the rest and nothing else comes.
+          std::vector<uint64_t> rest;
+          for (size_t k = i + 1; k < places.size(); ++k) rest.push_back(places[k].second);
+          ASSERT_EQ(fixture.Visited(outer, prefix, places[i].first + 1), rest);
+        }
+      }
+      ASSERT_EQ(visited, expected);
+      ASSERT_EQ(*fixture.source->AnyChunk(prefix, kAnyAge), !expected.empty());
+      ASSERT_EQ(*fixture.source->NextCoordinates(prefix, kAnyAge),
+                Coordinates(next.begin(), next.end()));
+    }
+    EXPECT_EQ(fixture.reports.size(), 0U);
+  }
+}
+
+}  // namespace
+}  // namespace zarrfs

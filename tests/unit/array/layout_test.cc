@@ -1,0 +1,165 @@
+#include "zarrcore/array/layout.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/array/array_testing.h"
+
+namespace zarrfs {
+namespace {
+
+using Shape = std::vector<uint64_t>;
+using Axes = std::vector<size_t>;
+
+void ExpectRefused(const ArrayMetadata& metadata, ErrorCode code, std::string_view reason) {
+  const auto layout = MakeArrayLayout(metadata);
+  ASSERT_FALSE(layout) << reason;
+  EXPECT_EQ(layout.error().code, code) << layout.error().message;
+  EXPECT_TRUE(Contains(layout.error().message, reason)) << layout.error().message;
+}
+
+std::string Transpose(std::string_view order) {
+  return fmt::format(R"({{"name": "transpose", "configuration": {{"order": {}}}}})", order);
+}
+
+TEST(ArrayLayout, WithoutShardingStoredChunksAreTheInnermost) {
+  const auto layout = LayoutOf(Array("[5, 7]", "[2, 7]", kBytesCodec));
+  EXPECT_FALSE(layout.is_sharded());
+  EXPECT_EQ(layout.inner_chunk_shape, (Shape{2, 7}));
+  EXPECT_EQ(layout.outer_grid.counts(), (Shape{3, 1}));
+  EXPECT_EQ(layout.inner_grid.counts(), (Shape{3, 1}));
+  EXPECT_EQ(layout.inner_per_outer_count, 1U);
+  ASSERT_TRUE(layout.inner_pipeline);
+  EXPECT_EQ(layout.inner_pipeline->encoded_size(), 14U);
+}
+
+TEST(ArrayLayout, ChunksOfEdgeShardsOutsideTheArrayAreLeftOut) {
+  const auto layout = LayoutOf(Array("[5, 9]", "[4, 6]", Sharding("[2, 3]", kBytesCodec)));
+  EXPECT_EQ(layout.outer_grid.counts(), (Shape{2, 2}));
+  EXPECT_EQ(layout.inner_grid.counts(), (Shape{3, 3}));
+  EXPECT_EQ(layout.inner_per_outer, (Shape{2, 2}));
+  EXPECT_EQ(layout.inner_per_outer_count, 4U);
+  EXPECT_EQ(ToJson(layout.inner_codecs).dump(),
+            ParseJson(fmt::format("[{}]", kBytesCodec), "")->dump());
+  EXPECT_TRUE(layout.levels[0].index.at_end());
+}
+
+TEST(ArrayLayout, IndexLocationStartIsKept) {
+  const auto layout =
+      LayoutOf(Array("[4]", "[4]", Sharding("[2]", kBytesCodec, R"("index_location": "start")")));
+  EXPECT_FALSE(layout.levels[0].index.at_end());
+}
+
+TEST(ArrayLayout, ShardsNest) {
+  const auto layout =
+      LayoutOf(Array("[16, 16]", "[8, 16]", Sharding("[4, 4]", Sharding("[2, 1]", kBytesCodec))));
+  ASSERT_EQ(layout.levels.size(), 2U);
+  EXPECT_EQ(layout.levels[0].counts, (Shape{2, 4}));
+  EXPECT_EQ(layout.levels[1].counts, (Shape{2, 4}));
+  EXPECT_EQ(layout.inner_per_outer, (Shape{4, 16}));
+  EXPECT_EQ(layout.inner_chunk_shape, (Shape{2, 1}));
+}
+
+TEST(ArrayLayout, AFixedChecksumAfterTheShardIsNoPartOfIt) {
+  const auto layout =
+      LayoutOf(Array("[4]", "[4]", Sharding("[2]", kBytesCodec) + R"(, {"name": "crc32c"})"));
+  EXPECT_EQ(layout.levels[0].trailing_checksum, 4U);
+}
+
+TEST(ArrayLayout, ATransposeBeforeShardingTurnsTheAxesOfTheIndex) {
+  // The shard of [4, 6, 8] is transposed to [8, 4, 6] and divided in [2, 2, 3].
+  const auto layout =
+      LayoutOf(Array("[4, 6, 8]", "[4, 6, 8]",
+                     Transpose("[2, 0, 1]") + ", " + Sharding("[2, 2, 3]", kBytesCodec)));
+  EXPECT_EQ(layout.levels[0].axes, (Axes{2, 0, 1}));
+  EXPECT_EQ(layout.levels[0].counts, (Shape{4, 2, 2}));
+  EXPECT_EQ(layout.inner_chunk_shape, (Shape{2, 3, 2}));
+  EXPECT_EQ(layout.inner_per_outer, (Shape{2, 2, 4}));
+  EXPECT_EQ(ToJson(layout.inner_codecs)[0].dump(),
+            R"({"name":"transpose","configuration":{"order":[2,0,1]}})");
+}
+
+TEST(ArrayLayout, TransposesThatUndoEachOtherLeaveNoTrace) {
+  const auto layout = LayoutOf(Array("[4, 6, 8]", "[4, 6, 8]",
+                                     Transpose("[2, 0, 1]") + ", " + Transpose("[1, 2, 0]") + ", " +
+                                         Sharding("[2, 2, 4]", kBytesCodec)));
+  EXPECT_EQ(layout.levels[0].axes, (Axes{0, 1, 2}));
+  EXPECT_EQ(layout.inner_codecs[0].name, "bytes");
+}
+
+TEST(ArrayLayout, RankZeroCanBeSharded) {
+  const auto layout = LayoutOf(Array("[]", "[]", Sharding("[]", kBytesCodec)));
+  EXPECT_EQ(layout.levels[0].index.entries(), 1U);
+  EXPECT_EQ(layout.inner_grid.size(), 1U);
+}
+
+TEST(ArrayLayout, UnknownInnerCodecsLeaveThePipelineOut) {
+  const auto layout = LayoutOf(
+      Array("[4]", "[4]", Sharding("[2]", std::string(kBytesCodec) + R"(, {"name": "fancy"})")));
+  ASSERT_FALSE(layout.inner_pipeline);
+  EXPECT_EQ(layout.inner_pipeline.error().message, "codec 'fancy' is not known");
+}
+
+TEST(ArrayLayout, InnerChunksThatDoNotDivideTheShardAreRefused) {
+  ExpectRefused(Array("[8, 8]", "[8, 8]", Sharding("[8, 3]", kBytesCodec)), ErrorCode::kUnsupported,
+                "inner chunk shape [8, 3] does not divide the shard shape [8, 8]");
+  ExpectRefused(Array("[8]", "[8]", Sharding("[16]", kBytesCodec)), ErrorCode::kUnsupported,
+                "does not divide");
+  ExpectRefused(Array("[8]", "[8]", Sharding("[4]", Sharding("[3]", kBytesCodec))),
+                ErrorCode::kUnsupported, "does not divide");
+}
+
+TEST(ArrayLayout, CodecsAroundTheShardsThatHideTheirBytesAreRefused) {
+  ExpectRefused(Array("[4]", "[4]", Sharding("[2]", kBytesCodec) + ", " + std::string(kGzipCodec)),
+                ErrorCode::kUnsupported, "codec 'gzip' after sharding_indexed");
+  ExpectRefused(Array("[4]", "[4]", R"({"name": "delta"}, )" + Sharding("[2]", kBytesCodec)),
+                ErrorCode::kUnsupported, "codec 'delta' before sharding_indexed");
+  ExpectRefused(Array("[4]", "[4]",
+                      Sharding("[2]", kBytesCodec) +
+                          R"(, {"name": "crc32c", "configuration": {"location": "start"}})"),
+                ErrorCode::kUnsupported, "not at the end");
+}
+
+TEST(ArrayLayout, WrongInnerShapesAreDamage) {
+  for (const char* shape : {"[0]", "[-2]", "[1.5]", "[2, 2]", "[]", "2", "[\"2\"]", "[NaN]", "null",
+                            "[1e300]", "[18446744073709551615]"}) {
+    const auto layout = MakeArrayLayout(Array("[4]", "[4]", Sharding(shape, kBytesCodec)));
+    ASSERT_FALSE(layout) << shape;
+    EXPECT_EQ(layout.error().code, ErrorCode::kDamaged) << shape;
+    EXPECT_TRUE(Contains(layout.error().message, "chunk_shape")) << layout.error().message;
+  }
+  EXPECT_EQ(LayoutOf(Array("[4]", "[4]", Sharding("[2.0]", kBytesCodec))).inner_chunk_shape,
+            (Shape{2}));
+}
+
+TEST(ArrayLayout, AShardingCodecNeedsItsMembers) {
+  const auto with = [](std::string_view configuration) {
+    return Array(
+        "[4]", "[4]",
+        fmt::format(R"({{"name": "sharding_indexed", "configuration": {}}})", configuration));
+  };
+  ExpectRefused(with(R"({"chunk_shape": [2], "index_codecs": ["bytes"]})"), ErrorCode::kDamaged,
+                "codecs are missing");
+  ExpectRefused(with(R"({"chunk_shape": [2], "codecs": ["bytes"]})"), ErrorCode::kDamaged,
+                "index_codecs are missing");
+  ExpectRefused(with(R"({"chunk_shape": [2], "codecs": [], "index_codecs": ["bytes"]})"),
+                ErrorCode::kDamaged, "codecs is an empty list");
+  ExpectRefused(with(R"({"chunk_shape": [2], "codecs": ["bytes"], "index_codecs": []})"),
+                ErrorCode::kDamaged, "index_codecs");
+  ExpectRefused(Array("[4]", "[4]", Sharding("[2]", kBytesCodec, R"("index_location": "middle")")),
+                ErrorCode::kDamaged, "index_location");
+}
+
+TEST(ArrayLayout, HugeGridsAreRefused) {
+  ExpectRefused(Array("[1099511627777]", "[1]", kBytesCodec), ErrorCode::kUnsupported, "2^40");
+  ExpectRefused(Array("[4]", "[134217728]", Sharding("[1]", kBytesCodec)), ErrorCode::kUnsupported,
+                "more than 67108864 inner chunks");
+}
+
+TEST(ArrayLayout, NestingHasACap) {
+  std::string codecs(kBytesCodec);
+  for (int i = 0; i < 9; ++i) codecs = Sharding("[2]", codecs);
+  ExpectRefused(Array("[4]", "[4]", codecs), ErrorCode::kUnsupported, "nested more than 8 deep");
+}
+
+}  // namespace
+}  // namespace zarrfs

@@ -1,0 +1,160 @@
+#include "zarrcore/array/shard_index.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/array/array_testing.h"
+
+namespace zarrfs {
+namespace {
+
+using Counts = std::vector<uint64_t>;
+using Chain = std::vector<CodecSpec>;
+
+const CodecSpec kLittle = {"bytes", Json{{"endian", "little"}}};
+const CodecSpec kBig = {"bytes", Json{{"endian", "big"}}};
+const CodecSpec kCrc = {"crc32c"};
+
+ShardIndexSpec Spec(const Counts& counts, const Chain& chain, bool at_end = true) {
+  auto spec = ShardIndexSpec::Make(counts, chain, at_end);
+  EXPECT_TRUE(spec) << (spec ? "" : spec.error().message);
+  return spec ? std::move(*spec) : ShardIndexSpec();
+}
+
+Result<ShardIndex> Decoded(std::string_view bytes, const ShardIndexSpec& spec,
+                           uint64_t shard_size = 100) {
+  return ShardIndex::Decode(std::as_bytes(std::span(bytes)), spec, shard_size);
+}
+
+/// What a shard of 100 bytes says of its only chunk.
+Result<std::optional<ChunkRange>> Found(uint64_t offset, uint64_t length) {
+  const auto index = Decoded(IndexBytes({{offset, length}}), Spec({1}, {kLittle, kCrc}));
+  EXPECT_TRUE(index);
+  return index->Find(0);
+}
+
+void ExpectDamaged(uint64_t offset, uint64_t length, std::string_view reason) {
+  const auto found = Found(offset, length);
+  ASSERT_FALSE(found) << offset << " " << length;
+  EXPECT_EQ(found.error().code, ErrorCode::kDamaged);
+  EXPECT_TRUE(Contains(found.error().message, reason)) << found.error().message;
+}
+
+TEST(ShardIndex, EntriesAreOffsetAndLengthInRowMajorOrder) {
+  const auto index = Decoded(IndexBytes({{0, 10}, {kNone, kNone}, {30, 5}, {10, 20}}),
+                             Spec({2, 2}, {kLittle, kCrc}));
+  ASSERT_TRUE(index);
+  EXPECT_EQ(index->entries(), 4U);
+  EXPECT_EQ(*index->Find(0), (ChunkRange{0, 10}));
+  EXPECT_EQ(*index->Find(1), std::nullopt);
+  EXPECT_TRUE(index->IsMissing(1));
+  EXPECT_FALSE(index->IsMissing(2));
+  EXPECT_EQ(*index->Find(2), (ChunkRange{30, 5}));
+  EXPECT_EQ(*index->Find(3), (ChunkRange{10, 20}));
+}
+
+TEST(ShardIndex, HalfEmptyEntriesAreDamage) {
+  ExpectDamaged(kNone, 5, "entry 0 is half empty");
+  ExpectDamaged(5, kNone, "entry 0 is half empty");
+}
+
+TEST(ShardIndex, AChunkWithoutBytesIsDamage) {
+  ExpectDamaged(0, 0, "no bytes");
+  ExpectDamaged(7, 0, "no bytes");
+}
+
+TEST(ShardIndex, AChunkThatReachesBeyondTheShardIsDamage) {
+  EXPECT_EQ(*Found(0, 100), (ChunkRange{0, 100}));
+  EXPECT_EQ(*Found(99, 1), (ChunkRange{99, 1}));
+  ExpectDamaged(0, 101, "beyond the shard");
+  ExpectDamaged(100, 1, "beyond the shard");
+  ExpectDamaged(101, 1, "beyond the shard");
+}
+
+TEST(ShardIndex, ASumThatWrapsAroundIsDamage) {
+  ExpectDamaged(kNone - 1, 3, "beyond the shard");
+  ExpectDamaged(3, kNone - 1, "beyond the shard");
+  ExpectDamaged(uint64_t{1} << 63, uint64_t{1} << 63, "beyond the shard");
+}
+
+TEST(ShardIndex, RangesMayOverlapEachOtherAndTheIndex) {
+  const auto index = Decoded(IndexBytes({{0, 60}, {30, 70}, {0, 60}}), Spec({3}, {kLittle, kCrc}));
+  ASSERT_TRUE(index);
+  EXPECT_EQ(*index->Find(0), (ChunkRange{0, 60}));
+  EXPECT_EQ(*index->Find(1), (ChunkRange{30, 70}));
+  EXPECT_EQ(*index->Find(2), (ChunkRange{0, 60}));
+}
+
+TEST(ShardIndex, AWrongChecksumIsDamageAndNamesBoth) {
+  std::string bytes = IndexBytes({{0, 10}});
+  bytes[0] ^= 1;
+  const auto index = Decoded(bytes, Spec({1}, {kLittle, kCrc}));
+  ASSERT_FALSE(index);
+  EXPECT_EQ(index.error().code, ErrorCode::kDamaged);
+  EXPECT_TRUE(Contains(index.error().message, "shard index: crc32c checksum 0x"));
+  EXPECT_TRUE(Contains(index.error().message, "computed 0x")) << index.error().message;
+}
+
+TEST(ShardIndex, AnIndexOfAnotherSizeIsDamage) {
+  const auto spec = Spec({2}, {kLittle, kCrc});
+  EXPECT_EQ(spec.encoded_size(), 36U);
+  EXPECT_FALSE(Decoded(IndexBytes({{0, 10}}), spec));
+  EXPECT_FALSE(Decoded("", spec));
+}
+
+TEST(ShardIndex, NeedsNoChecksum) {
+  const auto spec = Spec({1}, {kLittle});
+  EXPECT_EQ(spec.encoded_size(), 16U);
+  const auto index = Decoded(Little64(3) + Little64(4), spec);
+  ASSERT_TRUE(index);
+  EXPECT_EQ(*index->Find(0), (ChunkRange{3, 4}));
+}
+
+TEST(ShardIndex, MayBeBigEndian) {
+  const std::string_view bytes("\0\0\0\0\0\0\0\x03\0\0\0\0\0\0\0\x04", 16);
+  const auto index = Decoded(bytes, Spec({1}, {kBig}));
+  ASSERT_TRUE(index);
+  EXPECT_EQ(*index->Find(0), (ChunkRange{3, 4}));
+}
+
+TEST(ShardIndex, MayBeTransposed) {
+  const CodecSpec reversed = {"transpose", *ParseJson(R"({"order": [1, 0]})", "")};
+  const std::string bytes = Little64(1) + Little64(2) + Little64(10) + Little64(20);
+  const auto index = Decoded(bytes, Spec({2}, {reversed, kLittle}));
+  ASSERT_TRUE(index);
+  EXPECT_EQ(*index->Find(0), (ChunkRange{1, 10}));
+  EXPECT_EQ(*index->Find(1), (ChunkRange{2, 20}));
+}
+
+TEST(ShardIndex, OfRankZeroHasOneEntry) {
+  const auto index = Decoded(IndexBytes({{0, 1}}), Spec({}, {kLittle, kCrc}));
+  ASSERT_TRUE(index);
+  EXPECT_EQ(index->entries(), 1U);
+}
+
+TEST(ShardIndexSpec, CodecsThatGiveDifferentSizesAreRefused) {
+  const CodecSpec gzip = {"gzip", Json{{"level", 1}}};
+  const auto spec = ShardIndexSpec::Make(Counts{4}, Chain{kLittle, gzip}, true);
+  ASSERT_FALSE(spec);
+  EXPECT_EQ(spec.error().code, ErrorCode::kUnsupported);
+  EXPECT_TRUE(Contains(spec.error().message, "different sizes")) << spec.error().message;
+}
+
+TEST(ShardIndexSpec, UnknownCodecsAreRefusedByName) {
+  const auto spec = ShardIndexSpec::Make(Counts{4}, Chain{kLittle, {"fancy"}}, true);
+  ASSERT_FALSE(spec);
+  EXPECT_EQ(spec.error().code, ErrorCode::kUnsupported);
+  EXPECT_EQ(spec.error().message, "index_codecs: codec 'fancy' is not known");
+}
+
+TEST(ShardIndexSpec, HasACap) {
+  EXPECT_TRUE(ShardIndexSpec::Make(Counts{kMaxIndexEntries}, Chain{kLittle}, true));
+  for (const Counts& counts :
+       {Counts{kMaxIndexEntries + 1}, Counts{uint64_t{1} << 40, uint64_t{1} << 40}}) {
+    const auto spec = ShardIndexSpec::Make(counts, Chain{kLittle}, true);
+    ASSERT_FALSE(spec);
+    EXPECT_EQ(spec.error().code, ErrorCode::kUnsupported);
+  }
+}
+
+}  // namespace
+}  // namespace zarrfs
