@@ -1,0 +1,337 @@
+#include "zarrcore/view/hierarchy.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "tests/unit/array/array_testing.h"
+#include "tests/unit/support/fake_store.h"
+#include "zarrcore/base/waiting.h"
+#include "zarrcore/store/gated_store.h"
+
+namespace zarrfs {
+namespace {
+
+using Call = FakeStore::Call;
+using Names = std::vector<std::string>;
+using std::chrono::hours;
+
+constexpr Age kNow{0};
+constexpr std::string_view kGroup = R"({"zarr_format": 3, "node_type": "group"})";
+
+const std::string& ArrayJson() {
+  static const std::string text = ArrayText("[4]", "[4]", Sharding("[2]", kBytesCodec));
+  return text;
+}
+
+struct Fixture {
+  explicit Fixture(bool gated = false, HierarchyOptions options = {})
+      : hierarchy((store->SetAnswersFast(!gated), Gate(store)), options,
+                  [this](std::string_view line) {
+                    const std::lock_guard lock(mutex);
+                    reports.emplace_back(line);
+                  }) {}
+
+  [[nodiscard]] NodePtr Node(const std::string& path, Age age = kNow) const {
+    auto node = hierarchy.Get(path, age);
+    EXPECT_TRUE(node) << path << ": " << (node ? "" : node.error().message);
+    return node ? *node : std::make_shared<const zarrfs::Node>();
+  }
+  [[nodiscard]] std::string Failure(const std::string& path, Age age = kNow) const {
+    const auto node = hierarchy.Get(path, age);
+    return node ? "found" : std::string(ToString(node.error().code));
+  }
+  [[nodiscard]] Names Children(const std::string& path, Age age = kNow) const {
+    const auto children = hierarchy.Children(*Node(path, age), age);
+    EXPECT_TRUE(children);
+    return children ? *children : Names{"failed"};
+  }
+
+  std::shared_ptr<FakeStore> store = std::make_shared<FakeStore>();
+  std::mutex mutex;
+  Names reports;
+  Hierarchy hierarchy;
+};
+
+const size_t kV2 = *ViewNumber("v2");
+const size_t kV3 = *ViewNumber("v3");
+
+TEST(Hierarchy, GroupsAndArraysHaveTheirDocumentsInEveryView) {
+  const Fixture fixture;
+  fixture.store->Put("zarr.json", kGroup);
+  fixture.store->Put("g/zarr.json", kGroup);
+  fixture.store->Put("g/a/zarr.json", ArrayJson());
+  const NodePtr root = fixture.Node("");
+  ASSERT_NE(root->group(), nullptr);
+  EXPECT_EQ(root->views[kV2].documents.size(), 2U);
+  EXPECT_FALSE(root->views[kV2].array);
+  const NodePtr array = fixture.Node("g/a");
+  ASSERT_NE(array->array(), nullptr);
+  ASSERT_NE(array->chunks, nullptr);
+  EXPECT_EQ(array->chunks->folder(), "g/a");
+  EXPECT_EQ(array->views[kV2].documents[0].name, ".zarray");
+  EXPECT_EQ(array->views[kV3].documents[0].name, "zarr.json");
+  EXPECT_EQ(array->views[kV3].array->naming, (ChunkNaming{true, '/'}));
+  EXPECT_EQ(fixture.Failure("g/b"), "not found");
+  EXPECT_EQ(fixture.Failure("g/a/c"), "not found");
+}
+
+TEST(Hierarchy, AForcedSeparatorReachesTheViews) {
+  const Fixture fixture(false, {.forced_separator = '/'});
+  fixture.store->Put("zarr.json", ArrayJson());
+  EXPECT_EQ(fixture.Node("")->views[kV2].array->naming.separator, '/');
+}
+
+TEST(Hierarchy, AFolderAboveANodeIsAnImplicitGroup) {
+  const Fixture fixture;
+  fixture.store->Put("x/y/a/zarr.json", ArrayJson());
+  fixture.store->Put("x/photos/cat.jpg", "meow");
+  fixture.store->PutFolder("x/empty");
+  for (const char* path : {"", "x", "x/y"}) {
+    const NodePtr node = fixture.Node(path);
+    EXPECT_TRUE(node->implicit) << path;
+    EXPECT_NE(node->group(), nullptr);
+  }
+  EXPECT_EQ(fixture.Children("x"), Names{"y"});
+  EXPECT_EQ(fixture.Failure("x/photos"), "not found");
+  EXPECT_EQ(fixture.Failure("x/empty"), "not found");
+  EXPECT_EQ(fixture.Failure("x/photos/cat.jpg"), "not found");
+}
+
+TEST(Hierarchy, AnImplicitGroupThatGetsAZarrJsonIsReadAnew) {
+  const Fixture fixture;
+  fixture.store->Put("x/a/zarr.json", ArrayJson());
+  EXPECT_TRUE(fixture.Node("x")->implicit);
+  fixture.store->Put("x/zarr.json",
+                     R"({"zarr_format": 3, "node_type": "group", "attributes": {"n": 1}})");
+  EXPECT_FALSE(fixture.Node("x")->implicit);
+  EXPECT_EQ(fixture.Node("x")->group()->attributes["n"], 1);
+  fixture.store->Remove("x/zarr.json");
+  EXPECT_TRUE(fixture.Node("x")->implicit);
+  fixture.store->Remove("x/a");
+  EXPECT_EQ(fixture.Failure("x"), "not found");
+}
+
+TEST(Hierarchy, ANodeThatCannotBeUsedIsHiddenWithTheReasonToldOnce) {
+  const struct {
+    std::string text, report, reason;
+  } cases[] = {{"{", "not shown: b/zarr.json: not JSON", "not JSON"},
+               {R"({"zarr_format": 3, "node_type": "array", "shape": [1], "data_type": "int8",
+           "chunk_grid": {"name": "odd"}, "chunk_key_encoding": "default"})",
+                "not shown: b/zarr.json: chunk grid 'odd' is not known", "chunk grid"},
+               {ArrayText("[4]", "[4]", Sharding("[3]", kBytesCodec)),
+                "b: not shown: inner chunk shape [3] does not divide", "does not divide"}};
+  for (const auto& [text, report, reason] : cases) {
+    const Fixture fixture;
+    fixture.store->Put("b/zarr.json", text);
+    for (int i = 0; i < 3; ++i) {
+      const NodePtr node = fixture.Node("b");
+      for (size_t v = 0; v < AllViews().size(); ++v) {
+        ASSERT_TRUE(node->views[v].hidden);
+        EXPECT_TRUE(Contains(node->views[v].hidden->message, reason));
+        EXPECT_TRUE(node->views[v].documents.empty());
+        EXPECT_FALSE(Hierarchy::Shows(*node, "b", v));
+      }
+      EXPECT_EQ(node->chunks, nullptr);
+    }
+    ASSERT_EQ(fixture.reports.size(), 1U) << reason;
+    EXPECT_TRUE(fixture.reports[0].starts_with(report)) << fixture.reports[0];
+  }
+}
+
+TEST(Hierarchy, WhatOneViewCannotSayAnotherShows) {
+  const Fixture fixture;
+  fixture.store->Put(
+      "a/zarr.json",
+      ArrayText("[4]", "[4]", Sharding("[2]", std::string(kBytesCodec) + R"(, "fancy")")));
+  const NodePtr node = fixture.Node("a");
+  EXPECT_FALSE(Hierarchy::Shows(*node, "a", kV2));
+  EXPECT_TRUE(Hierarchy::Shows(*node, "a", kV3));
+  EXPECT_EQ(fixture.reports, Names{"a: not shown in v2: codec 'fancy' is not translated to v2"});
+}
+
+TEST(Hierarchy, ReasonsAreToldOnceHoweverYoungTheZarrJsonIs) {
+  const Fixture fixture;
+  fixture.store->Put("b/zarr.json", "{");
+  fixture.store->SetTimestampGranularityNs(std::numeric_limits<int64_t>::max());
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(fixture.Node("b")->hot);
+  EXPECT_EQ(fixture.reports.size(), 1U);
+  fixture.store->Put("b/zarr.json", "{{");
+  (void)fixture.Node("b");
+  EXPECT_EQ(fixture.reports.size(), 2U) << "another version, another reason";
+}
+
+TEST(Hierarchy, AZarrJsonBeyondTheCapIsHidden) {
+  const Fixture fixture;
+  fixture.store->Put("b/zarr.json", std::string(kMaxMetadataBytes + 1, ' '));
+  EXPECT_EQ(fixture.Node("b")->views[kV3].hidden->code, ErrorCode::kTooLarge);
+  (void)fixture.Node("b");
+  EXPECT_EQ(fixture.reports.size(), 1U);
+}
+
+// --- Change
+// -------------------------------------------------------------------------------------------
+
+TEST(Hierarchy, AChangedZarrJsonIsAnotherSnapshotAfterMaxAge) {
+  const Fixture fixture;
+  fixture.store->Put("a/zarr.json", ArrayJson());
+  const NodePtr before = fixture.Node("a");
+  EXPECT_EQ(fixture.Node("a"), before);
+  Json changed = *ParseJson(ArrayJson(), "a");
+  changed["attributes"]["units"] = "m";
+  fixture.store->Put("a/zarr.json", DumpJson(changed));
+  fixture.store->ResetCounts();
+  EXPECT_EQ(fixture.Node("a", hours(1)), before);
+  EXPECT_EQ(fixture.Node("a", kAnyAge), before);
+  EXPECT_EQ(fixture.store->total_count(), 0U);
+  const NodePtr after = fixture.Node("a");
+  EXPECT_NE(after, before);
+  EXPECT_EQ(after->array()->attributes["units"], "m");
+  EXPECT_EQ(after->chunks, before->chunks) << "chunks lie where they lay";
+  EXPECT_EQ(fixture.Node("a", kAnyAge), after);
+}
+
+TEST(Hierarchy, ADifferentLayoutIsAnotherChunkSource) {
+  for (const auto& [member, value] : std::map<std::string, std::string>{
+           {"shape", "[6]"}, {"data_type", R"("int8")"}, {"chunk_key_encoding", R"("v2")"}}) {
+    const Fixture fixture;
+    fixture.store->Put("a/zarr.json", ArrayJson());
+    const NodePtr before = fixture.Node("a");
+    Json changed = *ParseJson(ArrayJson(), "a");
+    changed[member] = *ParseJson(value, "literal");
+    fixture.store->Put("a/zarr.json", DumpJson(changed));
+    const NodePtr after = fixture.Node("a");
+    EXPECT_NE(after->chunks, before->chunks) << member;
+    EXPECT_NE(after->chunks->id(), before->chunks->id());
+  }
+}
+
+TEST(Hierarchy, ThreadsThatSeeTheSameChangeKeepTheChunkSource) {
+  const Fixture fixture;
+  fixture.store->Put("a/zarr.json", ArrayJson());
+  const auto chunks = fixture.Node("a")->chunks;
+  std::atomic<bool> stop = false;
+  std::atomic<int> others = 0;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      while (!stop) others += fixture.Node("a")->chunks != chunks;
+    });
+  }
+  for (int i = 0; i < 300; ++i) {
+    fixture.store->Put("a/zarr.json", ArrayJson() + std::string(static_cast<size_t>(i), ' '));
+    std::this_thread::yield();
+  }
+  stop = true;
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(others, 0);
+}
+
+TEST(Hierarchy, ArraysComeAndGo) {
+  const Fixture fixture;
+  fixture.store->Put("zarr.json", kGroup);
+  fixture.store->Put("b/zarr.json", ArrayJson());
+  EXPECT_EQ(fixture.Children(""), Names{"b"});
+  EXPECT_EQ(fixture.Failure("a"), "not found");
+  fixture.store->Put("a/zarr.json", ArrayJson());
+  EXPECT_EQ(fixture.Children(""), (Names{"a", "b"}));
+  EXPECT_NE(fixture.Node("a")->array(), nullptr);
+  fixture.store->Remove("b");
+  EXPECT_EQ(fixture.Failure("b", hours(1)), "found");
+  EXPECT_EQ(fixture.Failure("b"), "not found");
+  EXPECT_EQ(fixture.Failure("b", hours(1)), "not found");
+  EXPECT_EQ(fixture.Children(""), Names{"a"});
+}
+
+TEST(Hierarchy, AGroupThatBecomesAnArrayHidesWhatLiesBelow) {
+  const Fixture fixture;
+  fixture.store->Put("g/zarr.json", kGroup);
+  fixture.store->Put("g/a/zarr.json", ArrayJson());
+  EXPECT_NE(fixture.Node("g/a")->array(), nullptr);
+  fixture.store->Put("g/zarr.json", ArrayJson());
+  EXPECT_EQ(fixture.Failure("g/a"), "not found");
+  EXPECT_EQ(fixture.Children("g"), Names{});
+}
+
+TEST(Hierarchy, FailuresOfTheStoreAreNotRemembered) {
+  const Fixture fixture;
+  fixture.store->Put("zarr.json", kGroup);
+  fixture.store->Put("a/zarr.json", ArrayJson());
+  fixture.store->FailAllWith("a", {ErrorCode::kIo, "pulled"});
+  EXPECT_EQ(fixture.Failure("a"), "input/output error");
+  EXPECT_EQ(fixture.Children(""), Names{"a"}) << "listed: using it gives the error";
+  fixture.store->ClearFaults();
+  EXPECT_NE(fixture.Node("a")->array(), nullptr);
+  fixture.store->FailAllWith("a", {ErrorCode::kTimedOut, "pulled"});
+  EXPECT_EQ(fixture.Failure("a"), "timed out");
+  EXPECT_EQ(fixture.Failure("a", hours(1)), "found");
+  EXPECT_EQ(fixture.reports.size(), 0U);
+}
+
+TEST(Hierarchy, AThreadThatMayNotWaitIsAnsweredAtOnce) {
+  const Fixture fixture(/*gated=*/true);
+  fixture.store->Put("zarr.json", kGroup);
+  fixture.store->Put("a/zarr.json", ArrayJson());
+  const NodePtr root = fixture.Node("");
+  for (const Call call : FakeStore::kAllCalls) fixture.store->Block(call, "");
+  {
+    const NoWaiting no_waiting;
+    EXPECT_EQ(fixture.Node("", hours(1)), root);
+    EXPECT_EQ(fixture.Failure(""), "would block");
+    EXPECT_EQ(fixture.Failure("a", hours(1)), "would block");
+    EXPECT_EQ(fixture.hierarchy.Children(*root, hours(1)).error().code, ErrorCode::kWouldBlock);
+  }
+  fixture.store->ClearFaults();
+  EXPECT_NE(fixture.Node("a")->array(), nullptr);
+}
+
+// --- Names
+// ----------------------------------------------------------------------------------------------
+
+TEST(Hierarchy, FoldersWhoseNamesAreReservedAreNoNodes) {
+  const Fixture fixture;
+  fixture.store->Put("zarr.json", kGroup);
+  for (const char* name : {"b", "a", "__hidden", "...", "_fine", ".fine", "B", "10", "9"}) {
+    fixture.store->Put(std::string(name) + "/zarr.json", ArrayJson());
+  }
+  EXPECT_EQ(fixture.Children(""), (Names{".fine", "10", "9", "B", "_fine", "a", "b"}));
+  for (const char* path :
+       {"__hidden", "...", "..", ".", "zarr.json", "a/../b", "/", "a/", "a//b", "__hidden/x"}) {
+    EXPECT_EQ(fixture.Failure(path), "not found") << path;
+  }
+}
+
+TEST(Hierarchy, ANodeNamedLikeAV2FileIsNotInTheV2View) {
+  const Fixture fixture;
+  fixture.store->Put("zarr.json", kGroup);
+  fixture.store->Put(".zattrs/zarr.json", ArrayJson());
+  EXPECT_EQ(fixture.Children(""), Names{".zattrs"});
+  const NodePtr node = fixture.Node(".zattrs");
+  EXPECT_FALSE(Hierarchy::Shows(*node, ".zattrs", kV2));
+  EXPECT_TRUE(Hierarchy::Shows(*node, ".zattrs", kV3));
+}
+
+TEST(Hierarchy, ArraysBelowOmeGroupsKnowIt) {
+  for (const char* attribute : {"ome", "multiscales", "plate"}) {
+    const Fixture fixture;
+    fixture.store->Put("image/zarr.json", fmt::format(R"({{"zarr_format": 3, "node_type": "group",
+                                        "attributes": {{"{}": {{}}}}}})",
+                                                      attribute));
+    fixture.store->Put("image/labels/cells/0/zarr.json", ArrayJson());
+    fixture.store->Put("other/zarr.json", ArrayJson());
+    EXPECT_TRUE(fixture.Node("image")->below_ome);
+    EXPECT_FALSE(fixture.Node("image")->parent_below_ome);
+    EXPECT_TRUE(fixture.Node("image/labels/cells/0")->parent_below_ome);
+    EXPECT_EQ(fixture.Node("image/labels/cells/0")->views[kV2].array->naming.separator, '/');
+    EXPECT_EQ(fixture.Node("other")->views[kV2].array->naming.separator, '.');
+    // No OME group any more: what lies below is shown otherwise.
+    fixture.store->Put("image/zarr.json", kGroup);
+    EXPECT_EQ(fixture.Node("image/labels/cells/0")->views[kV2].array->naming.separator, '.');
+  }
+}
+
+}  // namespace
+}  // namespace zarrfs

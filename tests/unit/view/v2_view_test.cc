@@ -1,0 +1,339 @@
+#include "zarrcore/view/v2_view.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/array/array_testing.h"
+
+namespace zarrfs {
+namespace {
+
+constexpr std::string_view kGzip = R"({"name": "gzip", "configuration": {"level": 5}})";
+
+Result<ArrayView> TryShow(const ArrayMetadata& metadata, const ViewContext& context = {}) {
+  return V2View().ShowArray(metadata, LayoutOf(metadata), context);
+}
+
+ArrayView Shown(const ArrayMetadata& metadata, const ViewContext& context = {}) {
+  auto view = TryShow(metadata, context);
+  EXPECT_TRUE(view) << (view ? "" : view.error().message);
+  return view ? std::move(*view) : ArrayView{};
+}
+
+std::string Text(const ArrayView& view, std::string_view name) {
+  for (const Document& document : view.documents) {
+    if (document.name == name) return document.bytes;
+  }
+  return "no such document";
+}
+
+Json Member(const ArrayMetadata& metadata, const char* member) {
+  return (*ParseJson(Text(Shown(metadata), ".zarray"), ".zarray"))[member];
+}
+
+Json Compressor(std::string_view codec) {
+  return Member(Array("[4]", "[2]", fmt::format("{}, {}", kBytesCodec, codec)), "compressor");
+}
+
+Json Parsed(std::string_view text) { return *ParseJson(text, "literal"); }
+
+std::string Refused(const ArrayMetadata& metadata) {
+  const auto view = TryShow(metadata);
+  EXPECT_FALSE(view);
+  if (view) return "shown";
+  EXPECT_EQ(view.error().code, ErrorCode::kUnsupported);
+  return view.error().message;
+}
+
+std::string RefusedChain(std::string_view codecs) { return Refused(Array("[4]", "[2]", codecs)); }
+
+TEST(V2View, ASecondReadersFilesOfATypicalArray) {
+  const ArrayView view = Shown(Array(
+      "[100, 200]", "[50, 100]", Sharding("[10, 20]", fmt::format("{}, {}", kBytesCodec, kGzip)),
+      R"({"data_type": "float32", "fill_value": "NaN", "dimension_names": ["lat", "lon"],
+          "attributes": {"units": "K", "valid": [1, 2.5]}})"));
+  EXPECT_EQ(Text(view, ".zarray"), R"({
+  "zarr_format": 2,
+  "shape": [
+    100,
+    200
+  ],
+  "chunks": [
+    10,
+    20
+  ],
+  "dtype": "<f4",
+  "compressor": {
+    "id": "gzip",
+    "level": 5
+  },
+  "fill_value": "NaN",
+  "order": "C",
+  "filters": null,
+  "dimension_separator": "."
+}
+)");
+  EXPECT_EQ(Text(view, ".zattrs"), R"({
+  "units": "K",
+  "valid": [
+    1,
+    2.5
+  ],
+  "_ARRAY_DIMENSIONS": [
+    "lat",
+    "lon"
+  ]
+}
+)");
+  EXPECT_EQ(view.documents.size(), 2U);
+  EXPECT_EQ(view.cut_front + view.cut_back, 0U);
+  EXPECT_FALSE(view.naming.prefix_c);
+}
+
+TEST(V2View, AGroupIsZgroupAndItsAttributes) {
+  GroupMetadata group;
+  group.attributes = Parsed(R"({"title": "Z\u00fcrich"})");
+  const auto documents = V2View().ShowGroup(group);
+  ASSERT_EQ(documents.size(), 2U);
+  EXPECT_EQ(documents[0], (Document{".zgroup", "{\n  \"zarr_format\": 2\n}\n"}));
+  EXPECT_EQ(documents[1], (Document{".zattrs", "{\n  \"title\": \"Z\\u00fcrich\"\n}\n"}));
+}
+
+TEST(V2View, ANameThatIsAMetadataFileIsNotShown) {
+  for (const char* name : {".zarray", ".zattrs", ".zgroup", ".zmetadata"}) {
+    EXPECT_FALSE(V2View().AllowsNodeName(name)) << name;
+  }
+  EXPECT_TRUE(V2View().AllowsNodeName("zarray"));
+}
+
+// --- Data types and fill values
+// -----------------------------------------------------------------------
+
+TEST(V2View, DataTypesHaveTheirByteOrderSpelledOut) {
+  const struct {
+    std::string_view type, little, big;
+  } cases[] = {{"bool", "|b1", "|b1"},         {"int8", "|i1", "|i1"},
+               {"uint8", "|u1", "|u1"},        {"int16", "<i2", ">i2"},
+               {"uint64", "<u8", ">u8"},       {"float16", "<f2", ">f2"},
+               {"float64", "<f8", ">f8"},      {"complex64", "<c8", ">c8"},
+               {"complex128", "<c16", ">c16"}, {"r24", "|V3", "|V3"}};
+  for (const auto& [type, little, big] : cases) {
+    const std::string members = fmt::format(R"({{"data_type": "{}", "fill_value": null}})", type);
+    EXPECT_EQ(Member(Array("[4]", "[2]", kBytesCodec, members), "dtype"), little);
+    EXPECT_EQ(Member(Array("[4]", "[2]", R"({"name": "bytes", "configuration": {"endian": "big"}})",
+                           members),
+                     "dtype"),
+              big);
+  }
+}
+
+TEST(V2View, FillValuesAreThoseOfTheTypedValue) {
+  const struct {
+    std::string_view type, v3, v2;
+  } cases[] = {{"bool", "true", "true"},
+               {"int64", "-9223372036854775808", "-9223372036854775808"},
+               {"uint64", "18446744073709551615", "18446744073709551615"},
+               {"int16", "3.0", "3"},
+               {"float32", "0.1", "0.1"},
+               {"float64", "-0.0", "-0.0"},
+               {"float64", R"("-Infinity")", R"("-Infinity")"},
+               {"float32", R"("0x7fc00000")", R"("NaN")"},
+               {"float32", R"("0x7fc00001")", R"("NaN")"},
+               {"float32", R"("0x3f800000")", "1.0"},
+               {"complex64", R"([1.5, "NaN"])", R"([1.5, "NaN"])"},
+               {"complex64", R"(["0x7fc00001", 0.0])", R"(["NaN", 0.0])"},
+               {"r8", "[255]", R"("/w==")"},
+               {"r24", "[1, 2, 3]", R"("AQID")"},
+               {"r32", "[0, 1, 2, 255]", R"("AAEC/w==")"}};
+  for (const auto& [type, v3, v2] : cases) {
+    const auto array = Array("[4]", "[2]", kBytesCodec,
+                             fmt::format(R"({{"data_type": "{}", "fill_value": {}}})", type, v3));
+    EXPECT_EQ(Member(array, "fill_value").dump(), Parsed(v2).dump()) << type << " " << v3;
+  }
+}
+
+TEST(V2View, ExtensionTypesAreRefusedByName) {
+  EXPECT_EQ(
+      Refused(Array("[4]", "[2]", kBytesCodec, R"({"data_type": "string", "fill_value": ""})")),
+      "data type 'string' is not translated to v2");
+}
+
+// --- Codecs
+// -------------------------------------------------------------------------------------------
+
+TEST(V2View, CompressorsHaveNoMembersThatOldReadersDoNotKnow) {
+  EXPECT_EQ(Member(Array("[4]", "[2]", kBytesCodec), "compressor"), nullptr);
+  EXPECT_EQ(Compressor(R"({"name": "zstd", "configuration": {"level": 3, "checksum": true}})"),
+            Parsed(R"({"id": "zstd", "level": 3})"));
+  EXPECT_EQ(
+      Compressor(R"({"name": "blosc", "configuration": {"cname": "zstd", "clevel": 4,
+                           "shuffle": "bitshuffle", "typesize": 4, "blocksize": 0}})"),
+      Parsed(R"({"id": "blosc", "cname": "zstd", "clevel": 4, "shuffle": 2, "blocksize": 0})"));
+  EXPECT_EQ(Compressor(R"({"name": "blosc", "configuration": {"cname": "lz4", "clevel": 1,
+                           "shuffle": "noshuffle", "blocksize": 0}})")["shuffle"],
+            0);
+  EXPECT_EQ(Compressor(R"({"name": "numcodecs.blosc", "configuration": {"cname": "lz4", "clevel": 1,
+                           "shuffle": 1, "blocksize": 0}})")["shuffle"],
+            1);
+  EXPECT_EQ(Compressor(R"({"name": "gzip"})"), Parsed(R"({"id": "gzip", "level": 5})"));
+  EXPECT_EQ(Compressor(R"({"name": "numcodecs.zlib", "configuration": {"level": 9}})"),
+            Parsed(R"({"id": "zlib", "level": 9})"));
+  EXPECT_EQ(Compressor(R"({"name": "numcodecs.bz2"})"), Parsed(R"({"id": "bz2", "level": 1})"));
+  EXPECT_EQ(Compressor(R"({"name": "numcodecs.lz4"})"),
+            Parsed(R"({"id": "lz4", "acceleration": 1})"));
+  EXPECT_EQ(Compressor(R"({"name": "numcodecs.lzma"})"), Parsed(R"({"id": "lzma"})"));
+  EXPECT_EQ(
+      Compressor(R"({"name": "numcodecs.lzma", "configuration": {"format": 1, "preset": 6}})"),
+      Parsed(R"({"id": "lzma", "format": 1, "preset": 6})"));
+}
+
+TEST(V2View, ChecksumsAreCutOff) {
+  const struct {
+    std::string_view codecs;
+    uint64_t front, back;
+  } cases[] = {{R"({"name": "crc32c"})", 0, 4},
+               {R"({"name": "gzip"}, {"name": "crc32c"})", 0, 4},
+               {R"({"name": "numcodecs.fletcher32"})", 0, 4},
+               {R"({"name": "numcodecs.crc32"})", 4, 0},
+               {R"({"name": "numcodecs.crc32", "configuration": {"location": "end"}})", 0, 4},
+               {R"({"name": "numcodecs.crc32c", "configuration": {"location": "start"}})", 4, 0},
+               {R"({"name": "numcodecs.adler32"}, {"name": "crc32c"})", 4, 4}};
+  for (const auto& [codecs, front, back] : cases) {
+    const ArrayView view = Shown(Array("[4]", "[2]", fmt::format("{}, {}", kBytesCodec, codecs)));
+    EXPECT_EQ(view.cut_front, front) << codecs;
+    EXPECT_EQ(view.cut_back, back) << codecs;
+    EXPECT_FALSE(Contains(Text(view, ".zarray"), "crc32"));
+  }
+}
+
+TEST(V2View, ReversedAxesAreOrderF) {
+  const auto order = [](std::string_view chunk, std::string_view transposes) {
+    const auto array = Array("[8, 8, 8]", chunk, fmt::format("{}, {}", transposes, kBytesCodec));
+    EXPECT_EQ(Member(array, "chunks"), Parsed(chunk)) << "along the array's axes";
+    return Member(array, "order").get<std::string>();
+  };
+  const auto by = [](std::string_view axes) {
+    return fmt::format(R"({{"name": "transpose", "configuration": {{"order": {}}}}})", axes);
+  };
+  EXPECT_EQ(order("[2, 3, 4]", by("[2, 1, 0]")), "F");
+  EXPECT_EQ(order("[2, 3, 4]", by("\"F\"")), "F");
+  EXPECT_EQ(order("[2, 3, 4]", by("[0, 1, 2]")), "C");
+  EXPECT_EQ(order("[2, 3, 4]", by("[1, 2, 0]") + ", " + by("[1, 2, 0]") + ", " + by("[1, 2, 0]")),
+            "C");
+  EXPECT_EQ(order("[2, 3, 4]", by("[1, 2, 0]") + ", " + by("[1, 0, 2]")), "F");
+  EXPECT_EQ(order("[2, 1, 4]", by("[1, 0, 2]")), "C") << "an axis of 1 may stand anywhere";
+  EXPECT_EQ(order("[2, 1, 4]", by("[2, 0, 1]")), "F");
+  EXPECT_EQ(
+      Refused(Array("[8, 8, 8]", "[2, 3, 4]", by("[1, 0, 2]") + ", " + std::string(kBytesCodec))),
+      "a transpose that is neither C nor F order is not translated to v2");
+}
+
+TEST(V2View, ATransposeBeforeShardingIsOrderFToo) {
+  const auto array = Array("[8, 12]", "[4, 6]",
+                           R"({"name": "transpose", "configuration": {"order": [1, 0]}}, )" +
+                               Sharding("[3, 2]", kBytesCodec));
+  EXPECT_EQ(Member(array, "order"), "F");
+  EXPECT_EQ(Member(array, "chunks"), Parsed("[2, 3]"));
+}
+
+TEST(V2View, WhatV2CannotSayIsRefusedWithTheReason) {
+  const std::string bytes = std::string(kBytesCodec) + ", ";
+  EXPECT_EQ(RefusedChain(bytes + R"({"name": "fancy"})"), "codec 'fancy' is not translated to v2");
+  EXPECT_EQ(RefusedChain(R"({"name": "numcodecs.delta"}, )" + std::string(kBytesCodec)),
+            "codec 'numcodecs.delta' is not translated to v2");
+  EXPECT_EQ(RefusedChain(R"({"name": "vlen-utf8"})"), "codec 'vlen-utf8' is not translated to v2");
+  EXPECT_EQ(RefusedChain(bytes + R"({"name": "gzip"}, {"name": "zstd"})"),
+            "two compressors are not translated to v2");
+  EXPECT_EQ(RefusedChain(bytes + R"({"name": "crc32c"}, {"name": "gzip"})"),
+            "a checksum before the compressor 'gzip' is not translated to v2");
+  EXPECT_EQ(RefusedChain(R"({"name": "transpose", "configuration": {"order": [0]}})"),
+            "a chain without the codec 'bytes' is not translated to v2");
+  EXPECT_EQ(RefusedChain(R"({"name": "bytes", "configuration": {"endian": "middle"}})"),
+            "endian \"middle\" is not translated to v2");
+}
+
+TEST(V2View, BitroundChangesNothingForAReader) {
+  EXPECT_TRUE(TryShow(Array("[4]", "[2]", R"({"name": "bitround"}, )" + std::string(kBytesCodec))));
+}
+
+// --- Names
+// --------------------------------------------------------------------------------------------
+
+Json Dimensions(std::string_view shape, std::string_view members) {
+  const ArrayView view = Shown(Array(shape, shape, kBytesCodec, members));
+  return Parsed(Text(view, ".zattrs"))["_ARRAY_DIMENSIONS"];
+}
+
+TEST(V2View, EveryDimensionHasAName) {
+  EXPECT_EQ(Dimensions("[4, 5]", "{}"), Parsed(R"(["dim_0_4", "dim_1_5"])"));
+  EXPECT_EQ(Dimensions("[4, 5]", R"({"dimension_names": [null, "x"]})"),
+            Parsed(R"(["dim_0_4", "x"])"));
+  EXPECT_EQ(Dimensions("[4, 5]", R"({"dimension_names": ["", "x"]})"),
+            Parsed(R"(["dim_0_4", "x"])"));
+  EXPECT_EQ(Dimensions("[]", "{}"), Parsed("[]"));
+}
+
+TEST(V2View, OneNameHasOneLength) {
+  EXPECT_EQ(Dimensions("[4, 4]", R"({"dimension_names": ["x", "x"]})"), Parsed(R"(["x", "x"])"));
+  EXPECT_EQ(Dimensions("[4, 5]", R"({"dimension_names": ["x", "x"]})"),
+            Parsed(R"(["x", "x_1_5"])"));
+  EXPECT_EQ(Dimensions("[7, 4, 5]", R"({"dimension_names": ["x_2_5", "x", "x"]})"),
+            Parsed(R"(["x_2_5", "x", "x_2_5_2_5"])"));
+}
+
+TEST(V2View, DimensionsNamedInTheAttributesStay) {
+  EXPECT_EQ(Dimensions("[4, 5]", R"({"attributes": {"_ARRAY_DIMENSIONS": ["a", "b"]}})"),
+            Parsed(R"(["a", "b"])"));
+  for (const char* wrong : {R"(["a"])", R"(["a", null])", R"("a")", R"(["a", NaN])"}) {
+    EXPECT_EQ(Dimensions("[4, 5]",
+                         fmt::format(R"({{"attributes": {{"_ARRAY_DIMENSIONS": {}}}}})", wrong)),
+              Parsed(R"(["dim_0_4", "dim_1_5"])"))
+        << wrong;
+  }
+}
+
+TEST(V2View, DocumentsArePureAscii) {
+  const ArrayView view =
+      Shown(Array("[4]", "[2]", kBytesCodec,
+                  R"({"dimension_names": ["länge"], "attributes": {"größe": "𝄞", "nan": NaN}})"));
+  const std::string text = Text(view, ".zattrs");
+  EXPECT_TRUE(
+      std::ranges::all_of(text, [](char c) { return c == '\n' || (c >= ' ' && c <= '~'); }));
+  EXPECT_TRUE(Contains(text, R"("gr\u00f6\u00dfe": "\ud834\udd1e")")) << text;
+  EXPECT_TRUE(Contains(text, R"("l\u00e4nge")"));
+  EXPECT_TRUE(Contains(text, "\"nan\": NaN"));
+}
+
+TEST(V2View, TheSeparatorIsTheSourcesTheUsersOrADot) {
+  const auto separator = [](std::string_view encoding, const ViewContext& context) {
+    const ArrayView view = Shown(Array("[4, 4]", "[2, 2]", kBytesCodec,
+                                       fmt::format(R"({{"chunk_key_encoding": {}}})", encoding)),
+                                 context);
+    EXPECT_EQ(Parsed(Text(view, ".zarray"))["dimension_separator"],
+              std::string(1, view.naming.separator));
+    return view.naming.separator;
+  };
+  const std::string_view standard = R"({"name": "default"})";
+  const std::string_view v2_slash = R"({"name": "v2", "configuration": {"separator": "/"}})";
+  const std::string_view v2_dot = R"({"name": "v2"})";
+  EXPECT_EQ(separator(standard, {}), '.');
+  EXPECT_EQ(separator(standard, {.below_ome = true}), '/');
+  EXPECT_EQ(separator(v2_slash, {}), '/');
+  EXPECT_EQ(separator(v2_dot, {}), '.');
+  EXPECT_EQ(separator(v2_dot, {.below_ome = true}), '.');
+  EXPECT_EQ(separator(v2_slash, {.forced_separator = '.'}), '.');
+  EXPECT_EQ(separator(standard, {.forced_separator = '/', .below_ome = false}), '/');
+  EXPECT_EQ(separator(standard, {.forced_separator = '.', .below_ome = true}), '.');
+}
+
+TEST(ChunkNaming, PathsAreThoseOfTheKeyEncodings) {
+  using Coordinates = std::vector<uint64_t>;
+  EXPECT_EQ((ChunkNaming{true, '/'}.Path(Coordinates{0, 3, 1})), "c/0/3/1");
+  EXPECT_EQ((ChunkNaming{true, '.'}.Path(Coordinates{0, 3, 1})), "c.0.3.1");
+  EXPECT_EQ((ChunkNaming{false, '/'}.Path(Coordinates{0, 3, 1})), "0/3/1");
+  EXPECT_EQ((ChunkNaming{false, '.'}.Path(Coordinates{0, 3, 1})), "0.3.1");
+  EXPECT_EQ((ChunkNaming{true, '/'}.Path({})), "c");
+  EXPECT_EQ((ChunkNaming{false, '.'}.Path({})), "0");
+}
+
+}  // namespace
+}  // namespace zarrfs
