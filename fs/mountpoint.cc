@@ -134,7 +134,7 @@ Result<void> CheckDevice() {
                 "/dev/fuse is missing: load the fuse module (modprobe fuse) or pass the device "
                 "into the container");
   }
-  if (geteuid() != 0) return {};  // fusermount3 opens it with its own rights
+  // fusermount3 opens it with the rights of who calls it, too.
   const int fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
   if (fd >= 0) {
     close(fd);
@@ -144,9 +144,9 @@ Result<void> CheckDevice() {
     return Fail(ErrorCode::kNotFound,
                 "/dev/fuse leads nowhere: load the fuse module (modprobe fuse)");
   }
-  return Fail(FromErrno(errno),
-              "/dev/fuse cannot be opened ({}): pass the device into the container",
-              ErrnoText(errno));
+  return Fail(FromErrno(errno), "/dev/fuse cannot be opened ({}): {}", ErrnoText(errno),
+              geteuid() == 0 ? "pass the device into the container"
+                             : "its mode has to be 0666, or mount as root");
 }
 
 bool IsOnPath(const std::string& program) {
