@@ -60,8 +60,6 @@ std::string DescribeShape(std::span<const uint64_t> shape) {
   return fmt::format("[{}]", fmt::join(shape, ", "));
 }
 
-std::string DescribeType(const DataType& type) { return type.name; }
-
 Json FillValueJson(const ArrayMetadata& metadata) {
   if (metadata.data_type.is_core()) return FillValueToV3(metadata.fill_value, metadata.data_type);
   const auto found = metadata.document.find("fill_value");

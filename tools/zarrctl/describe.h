@@ -18,9 +18,6 @@ std::string DescribeCodecs(const std::vector<CodecSpec>& codecs);
 /// "[4, 6, 8]".
 std::string DescribeShape(std::span<const uint64_t> shape);
 
-/// "float32".
-std::string DescribeType(const DataType& type);
-
 /// In today's v3 spelling; of extension types as it stands in the metadata.
 Json FillValueJson(const ArrayMetadata& metadata);
 

@@ -52,7 +52,7 @@ void PrintNode(const Node& node) {
   const std::string name = node.path.empty() ? "/" : Visible(node.path);
   if (const ArrayMetadata* metadata = node.array()) {
     const std::string dimensions = Visible(DimensionsText(*metadata));
-    Print("{}  array  {}  {}{}{}\n", name, Visible(DescribeType(metadata->data_type)),
+    Print("{}  array  {}  {}{}{}\n", name, Visible(metadata->data_type.name),
           DescribeShape(metadata->shape), dimensions.empty() ? "" : "  ", dimensions);
     PrintArray(node);
   } else if (const Error* error = Unusable(node)) {

@@ -49,7 +49,7 @@ int ListGroup(const TargetNode& target, const LsOptions& options) {
     if (metadata != nullptr) {
       json["data_type"] = metadata->data_type.document;
       json["shape"] = metadata->shape;
-      row.push_back(Visible(DescribeType(metadata->data_type)));
+      row.push_back(Visible(metadata->data_type.name));
       row.push_back(DescribeShape(metadata->shape));
       if (options.details) {
         const bool sharded = node.chunks != nullptr && node.chunks->layout().is_sharded();

@@ -1,0 +1,315 @@
+"""What zarrctl says of a store is what the files hold: compared with the bytes on disk and with zarr-python."""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import time
+import zlib
+
+import numpy as np
+import pytest
+from arrays import ARRAYS, write_group, write_store
+from corpus import PLACE
+from mounts import ROOT, ZARRCTL, mounted, zarrctl
+
+SAMPLE = ROOT / "tests/data/sample.zarr"
+BY_NAME = {array.name: array for array in ARRAYS}
+NAMES = ["codec/gzip", "codec/gzip-crc32c", "codec/f-order-3d", "missing/chunk-in-shard", "nested/two", "nested/checksum-around-shard",
+         "key/v2-dot", "key/default-dot-unsharded", "key/v2-dot-scalar", "attributes"]
+
+
+@pytest.fixture(scope="session")
+def store(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("zarrctl") / "store"
+    write_store("zarr-python", folder, [BY_NAME[name] for name in NAMES])
+    return folder
+
+
+def told(*arguments, code=0):
+    """The JSON document that zarrctl prints."""
+    result = zarrctl(*arguments, "--json")
+    assert result.returncode == code, result.stderr
+    return json.loads(result.stdout)
+
+
+def refused(*arguments, code=1):
+    """The one line that zarrctl prints instead of an answer."""
+    result = zarrctl(*arguments)
+    assert result.returncode == code, result.stdout + result.stderr
+    line, = result.stderr.splitlines()
+    assert line.startswith("zarrctl: ")
+    return line
+
+
+def raw(*arguments):
+    result = subprocess.run([ZARRCTL, *map(str, arguments)], capture_output=True, timeout=120)
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+def flip(path, offset):
+    content = bytearray(path.read_bytes())
+    content[offset] ^= 1
+    path.write_bytes(content)
+
+
+def chunk_of(array, coordinates):
+    """The elements of a chunk, those outside the array left out."""
+    region = tuple(slice(i * n, (i + 1) * n) for i, n in zip(coordinates, array.chunks))
+    return array.expected()[region]
+
+
+# info
+
+def test_info_tells_what_the_metadata_say(store):
+    nodes = {node["path"]: node for node in told("info", store)["nodes"]}
+    assert nodes[""]["node_type"] == nodes["codec"]["node_type"] == "group"
+    assert {path for path, node in nodes.items() if node["node_type"] == "array"} == set(NAMES)
+    for name in NAMES:
+        array, node = BY_NAME[name], nodes[name]
+        assert (tuple(node["shape"]), node["data_type"], tuple(node["chunk_shape"])) == (array.shape, array.data_type, array.chunks)
+        assert node["shard_shape"] == (list(array.outer) if array.outer else None)
+        assert node["chunks"] == np.prod([-(-s // c) for s, c in zip(array.shape, array.chunks)], dtype=int)
+    assert nodes["attributes"]["dimension_names"] == ["lat", "lon"]
+    assert nodes["key/v2-dot-scalar"]["views"]["v3"]["first_chunk"] == "0"
+
+
+def test_info_says_what_a_view_does(store):
+    lines = zarrctl("info", store, "codec/gzip-crc32c").stdout.splitlines()
+    assert "    codecs   bytes(little), gzip(5), crc32c" in lines
+    assert "    v2       chunks without their last 4 bytes (checksum), order C, named 0.0" in lines
+    assert "    v2       chunks as they are, order F, named 0.0.0" in zarrctl("info", store, "codec/f-order-3d").stdout.splitlines()
+
+
+def test_info_of_an_array_is_the_same_from_its_own_folder(store):
+    assert told("info", store / "codec/gzip") == told("info", store, "codec/gzip")
+
+
+def test_info_gives_the_reason_for_unusable_metadata(tmp_path):
+    write_group(tmp_path)
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken/zarr.json").write_text("{")
+    _, node = told("info", tmp_path)["nodes"]
+    assert node["node_type"] == "unusable" and node["reason"]
+    assert any(line.startswith("broken  not shown: ") for line in zarrctl("info", tmp_path).stdout.splitlines())
+
+
+def test_control_characters_of_names_do_not_reach_the_terminal(tmp_path):
+    write_group(tmp_path / "a\x1b[31m")
+    assert "\x1b" not in zarrctl("info", tmp_path).stdout
+    assert told("info", tmp_path)["nodes"][1]["path"] == "a\x1b[31m"
+
+
+# ls
+
+def test_ls_of_a_group_lists_the_nodes(store):
+    assert [node["name"] for node in told("ls", store)["nodes"]] == sorted({name.split("/")[0] for name in NAMES})
+    lines = zarrctl("ls", store / "key").stdout.splitlines()
+    assert [line.split()[:2] for line in lines] == [["default-dot-unsharded", "array"], ["v2-dot", "array"], ["v2-dot-scalar", "array"]]
+
+
+def test_ls_of_an_array_lists_the_objects_and_counts_the_chunks(store):
+    folder = store / "missing/chunk-in-shard"
+    only, = told("ls", store, "missing/chunk-in-shard")["objects"]
+    assert (only["key"], only["chunks"], only["places"]) == ("missing/chunk-in-shard/c/0/0", 2, 4)
+    assert only["size"] == (folder / "c/0/0").stat().st_size
+    chunks = told("ls", "-l", folder)["objects"][0]["chunk_list"]
+    assert [chunk["chunk"] for chunk in chunks] == ["0.0", "1.1"]
+
+
+def test_places_of_an_edge_shard_are_those_inside_the_array(store):
+    places = {o["key"].removeprefix("codec/gzip/c/"): o["places"] for o in told("ls", store, "codec/gzip")["objects"]}
+    assert places == {"0/0": 4, "0/1": 4, "1/0": 4, "1/1": 4}  # 4 x 4 chunks in shards of 2 x 2
+    scalar, = told("ls", store, "key/v2-dot-scalar")["objects"]
+    assert (scalar["key"], scalar["places"]) == ("key/v2-dot-scalar/0", 1)
+
+
+# where, cat
+
+@pytest.mark.parametrize("name", [name for name in NAMES if BY_NAME[name].shape])
+def test_where_and_cat_agree_and_decoded_bytes_are_the_values(store, name):
+    array = BY_NAME[name]
+    coordinates = (1,) * len(array.shape)
+    label = ".".join(map(str, coordinates))
+    place = told("where", store / name, label)
+    content = pathlib.Path(place["file"]).read_bytes()[place["offset"]:place["offset"] + place["length"]]
+    assert raw("cat", store / name, label) == content
+    chunk = np.frombuffer(raw("cat", "--decode", store, name, label), array.dtype.newbyteorder("<")).reshape(array.chunks)
+    values = chunk_of(array, coordinates)
+    assert np.array_equal(chunk[tuple(slice(n) for n in values.shape)], values)
+
+
+def test_every_spelling_of_a_chunk_names_it(store):
+    answers = [zarrctl("where", store / "codec/gzip", name).stdout for name in ["1.1", "1/1", "c/1/1", "c.1.1"]]
+    assert len(set(answers)) == 1 and "offset" in answers[0]
+    for name in ["01.1", "1.1.0", "1", "1.4", "-1.0", "c", "1./1", "", "1.1 "]:
+        assert "no chunk of a grid of 4 x 4" in refused("where", store / "codec/gzip", name)
+
+
+def test_an_array_without_dimensions_has_one_chunk(store):
+    folder = store / "key/v2-dot-scalar"
+    for words in [[], ["0"], ["c"]]:
+        assert told("where", folder, *words)["file"] == str(folder / "0")
+
+
+def test_a_missing_chunk_is_said_to_be_missing(store):
+    folder = store / "missing/chunk-in-shard"
+    for chunk in ["0.1", "3.3"]:  # not in its shard; no shard
+        assert "not stored" in refused("where", folder, chunk)
+        assert "not stored" in refused("cat", folder, chunk)
+    assert told("where", folder, "0.1", code=1)["present"] is False
+
+
+def test_where_finds_the_file_of_a_mount(store):
+    with mounted(store) as point:
+        for path, name, chunk in [("v3/codec/gzip/c/1/1", "codec/gzip", "1.1"), ("v2/codec/gzip/1.1", "codec/gzip", "1.1"),
+                                  ("v2/key/v2-dot-scalar/0", "key/v2-dot-scalar", "0"), ("v2/nested/two/0.1", "nested/two", "0.1")]:
+            assert told("where", point / path) == told("where", store / name, chunk)
+            place = told("where", point / path)
+            content = pathlib.Path(place["file"]).read_bytes()[place["offset"]:place["offset"] + place["length"]]
+            assert (point / path).read_bytes() == content
+        # The v2 file leaves the checksum out, and so does its range.
+        assert told("where", point / "v2/codec/gzip-crc32c/0.0")["length"] == (point / "v2/codec/gzip-crc32c/0.0").stat().st_size
+        assert "not stored" in refused("where", point / "v2/missing/chunk-in-shard/0.1")
+        refused("where", point / "v2/codec/gzip/.zarray")
+        refused("where", point / "v2/codec")
+
+
+def test_where_finds_the_file_of_a_mount_of_one_view(tmp_path, store):
+    source = tmp_path / "with blank, and comma"
+    shutil.copytree(store, source)
+    with mounted(source, "view=v2") as point:
+        assert told("where", point / "codec/gzip/1.1") == told("where", source / "codec/gzip", "1.1")
+
+
+# verify
+
+def test_verify_counts_what_it_checked(store):
+    answer = told("verify", store)
+    assert (answer["complete"], answer["damaged"], answer["damage"], answer["unchecked"]) == (True, 0, [], [])
+    objects = [path for path in store.rglob("*") if path.is_file() and path.name != "zarr.json"]
+    assert (answer["arrays"], answer["objects"]) == (len(NAMES), len(objects))
+    assert answer["chunks"] == sum(o["chunks"] for name in NAMES for o in told("ls", store, name)["objects"])
+
+
+def test_verify_does_not_depend_on_the_number_of_threads():
+    answers = [zarrctl("verify", SAMPLE, "--jobs", jobs).stdout for jobs in [1, 7]]
+    assert answers[0] == answers[1]
+
+
+@pytest.mark.parametrize("name,chunk,at", [  # zstd frames are written without a checksum: there the magic number is hit
+    ("codec/gzip", "1.1", -6), ("codec/gzip-crc32c", "0.0", -1), ("key/default-dot-unsharded", "3.2", 0), ("nested/two", "0.1", 0)])
+def test_verify_names_the_chunk_with_a_flipped_bit(tmp_path, store, name, chunk, at):
+    copy = tmp_path / "store"
+    shutil.copytree(store, copy)
+    place = told("where", copy / name, chunk)
+    flip(pathlib.Path(place["file"]), place["offset"] + at % place["length"])
+    damage, = told("verify", copy, code=1)["damage"]
+    assert copy / damage["key"] == pathlib.Path(place["file"])
+    assert (damage["chunk"], damage["others"]) == (chunk, 0)
+    line = zarrctl("verify", copy).stdout.splitlines()[0]
+    assert line.startswith(f"{damage['key']}: chunk {chunk}: ")
+
+
+def test_verify_checks_the_checksum_around_a_shard(tmp_path, store):
+    copy = tmp_path / "store"
+    shutil.copytree(store, copy)
+    shard = copy / "nested/checksum-around-shard/c/0/0"
+    flip(shard, shard.stat().st_size - 1)
+    damage, = told("verify", copy, code=1)["damage"]
+    assert damage["key"] == "nested/checksum-around-shard/c/0/0" and "checksum of the shard" in damage["reason"]
+
+
+def test_verify_tells_a_damaged_index_once(tmp_path, store):
+    copy = tmp_path / "store"
+    shutil.copytree(store, copy)
+    shard = copy / "codec/gzip/c/0/0"
+    flip(shard, shard.stat().st_size - 1)
+    answer = told("verify", copy, code=1)
+    damage, = answer["damage"]
+    assert (damage["chunk"], damage["others"], answer["damaged"]) == ("0.0", 3, 4)
+
+
+def test_verify_finds_broken_metadata(tmp_path):
+    write_group(tmp_path)
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken/zarr.json").write_text("{")
+    damage, = told("verify", tmp_path, code=1)["damage"]
+    assert damage["key"] == "broken/zarr.json"
+
+
+@pytest.mark.parametrize("case", ["m_codec_mu_false", "dt_bfloat16", "nodivide", "outer_gzip"])
+def test_what_cannot_be_decoded_is_named_and_is_no_damage(case):
+    result = zarrctl("verify", PLACE / "edge" / case)
+    assert result.returncode == 0
+    first, summary = result.stdout.splitlines()
+    assert "checked: " in first and "no damage; 1 array not or not fully checked" in summary
+
+
+def test_ctrl_c_ends_verify_with_a_summary(tmp_path):
+    # Many chunks that take a while to inflate.
+    data = zlib.compress(bytes(1 << 22), 9, wbits=31)
+    codecs = [{"name": "bytes"}, {"name": "gzip", "configuration": {"level": 9}}]
+    (tmp_path / "zarr.json").write_text(json.dumps({
+        "zarr_format": 3, "node_type": "array", "shape": [4000 << 22], "data_type": "uint8", "fill_value": 0, "codecs": codecs,
+        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [1 << 22]}},
+        "chunk_key_encoding": {"name": "default", "configuration": {"separator": "."}}}))
+    (tmp_path / "c.0").write_bytes(data)
+    for i in range(1, 4000):
+        os.link(tmp_path / "c.0", tmp_path / f"c.{i}")
+    process = subprocess.Popen([ZARRCTL, "verify", tmp_path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    time.sleep(1)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=20)
+    assert (process.returncode, err) == (130, "")
+    assert out.startswith("stopped early: 1 array")
+
+
+# The command line
+
+@pytest.mark.parametrize("command", ["info", "ls", "verify"])
+def test_what_is_not_there_is_one_line_and_exit_code_2(tmp_path, command):
+    assert "nowhere" in refused(command, tmp_path / "nowhere", code=2)
+    assert "no Zarr v3 group or array" in refused(command, tmp_path, code=2)
+
+
+def test_wrong_usage_is_one_line_and_exit_code_1(store):
+    for arguments in [[], ["frobnicate"], ["info"], ["info", store, "a", "b"], ["info", store, "--frobnicate"], ["where"],
+                      ["verify", store, "--jobs", "0"], ["where", store / "codec/gzip"], ["where", store / "codec", "0.0"],
+                      ["where", store / "codec/gzip", "one"]]:
+        refused(*arguments)
+
+
+def test_a_path_does_not_leave_the_store(store):
+    refused("info", store / "codec", "../key")
+
+
+def test_a_closed_pipe_is_no_crash(store):
+    command = f"'{ZARRCTL}' info '{store}' | head -n 1; exit ${{PIPESTATUS[0]}}"
+    result = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
+    assert result.returncode in (0, 128 + signal.SIGPIPE) and result.stderr == ""
+
+
+def test_a_full_disk_is_exit_code_2(store):
+    with open("/dev/full", "w") as full:
+        result = subprocess.run([ZARRCTL, "info", store], stdout=full, stderr=subprocess.PIPE, text=True)
+    assert result.returncode == 2 and result.stderr.startswith("zarrctl: standard output: ")
+
+
+def test_help_tells_the_commands():
+    text = zarrctl("--help").stdout
+    assert all(f"  {command} " in text for command in ["info", "ls", "where", "cat", "verify"])
+    assert zarrctl("--version").stdout.startswith("zarrctl ")
+
+
+# The corpus
+
+@pytest.mark.parametrize("name", sorted(str(path.parent.relative_to(PLACE)) for path in PLACE.rglob("zarr.json")))
+def test_no_store_of_the_corpus_is_too_odd(name):
+    for arguments in [["info"], ["info", "--json"], ["ls", "-l"], ["verify"]]:
+        result = zarrctl(*arguments, PLACE / name)
+        assert result.returncode in (0, 1), result.stderr
+        assert all(line.startswith("zarrctl: ") for line in result.stderr.splitlines())
