@@ -1,0 +1,147 @@
+#include "fs/node_table.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <set>
+#include <string>
+
+#include "fs/epoch_table.h"
+#include "tests/unit/support/fake_store.h"
+
+namespace zarrfs {
+namespace {
+
+std::string ArrayJson(const std::string& shape, const std::string& inner,
+                      const std::string& extra) {
+  return R"({"zarr_format": 3, "node_type": "array", "data_type": "uint8", "fill_value": 0,
+    "chunk_key_encoding": {"name": "default"}, "attributes": {)" +
+         extra + R"(}, "shape": )" + shape +
+         R"(, "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [8, 8]}},
+    "codecs": [{"name": "sharding_indexed", "configuration": {"chunk_shape": [4, 4], "codecs": [)" +
+         inner +
+         R"(], "index_codecs": [{"name": "bytes", "configuration": {"endian": "little"}}]}}]})";
+}
+
+constexpr const char* kPlain = R"({"name": "bytes"})";
+constexpr const char* kChecked = R"({"name": "bytes"}, {"name": "crc32c"})";
+
+struct NodeTableTest : testing::Test {
+  NodeTableTest() { store->Put("zarr.json", R"({"zarr_format": 3, "node_type": "group"})"); }
+
+  SeenNode See(const std::string& path) { return table.See(hierarchy.Get(path, Age{0}).value()); }
+
+  const size_t v2 = *ViewNumber("v2");
+  const size_t v3 = *ViewNumber("v3");
+  std::shared_ptr<FakeStore> store = std::make_shared<FakeStore>();
+  Hierarchy hierarchy{store, HierarchyOptions{}, {}};
+  NodeTable table{0b11};
+};
+
+TEST_F(NodeTableTest, RootIsOne) { EXPECT_EQ(table.Resolve(1)->kind, Target::Kind::kRoot); }
+
+TEST_F(NodeTableTest, IdsThatWereNeverGivenOutStandForNothing) {
+  See("");
+  EXPECT_FALSE(table.Resolve(0));
+  EXPECT_FALSE(table.Resolve(2));
+  EXPECT_FALSE(table.Resolve(1'000'000));
+  EXPECT_FALSE(table.Resolve(MakeId((uint64_t{1} << kPositionBits) - 1, 3)));
+}
+
+TEST_F(NodeTableTest, EachIdLeadsBackToWhatItStandsFor) {
+  store->Put("a/zarr.json", ArrayJson("[20, 12]", kPlain, ""));
+  const SeenNode seen = See("a");
+  std::set<NodeId> ids;
+  for (const size_t view : {v2, v3}) {
+    const NodeId folder = seen.record->FolderId(view);
+    EXPECT_TRUE(ids.insert(folder).second);
+    EXPECT_EQ(table.Resolve(folder)->kind, Target::Kind::kFolder);
+    EXPECT_EQ(table.Resolve(folder)->view, view);
+    EXPECT_EQ(table.Resolve(folder)->record, seen.record);
+    for (size_t d = 0; d < seen.node->views[view].documents.size(); ++d) {
+      const auto document = table.Resolve(seen.record->DocumentId(view, d, 7));
+      EXPECT_EQ(document->kind, Target::Kind::kDocument);
+      EXPECT_EQ(document->document, d);
+      EXPECT_EQ(document->epoch, 7);
+    }
+    for (uint64_t row = 0; row < 5; ++row) {
+      const NodeId rows = seen.range->FolderId(view, std::span(&row, 1));
+      EXPECT_TRUE(ids.insert(rows).second);
+      const auto target = table.Resolve(rows);
+      ASSERT_EQ(target->kind, Target::Kind::kChunkFolder);
+      EXPECT_EQ(target->view, view);
+      EXPECT_EQ(target->level, 1u);
+      EXPECT_EQ(target->prefix[0], row);
+    }
+    EXPECT_EQ(table.Resolve(seen.range->FolderId(view, {}))->level, 0u);
+  }
+  for (uint64_t chunk = 0; chunk < 15; ++chunk) {
+    const NodeId id = MakeId(seen.range->views[v2].files + chunk, 65535);
+    EXPECT_TRUE(ids.insert(id).second);
+    const auto target = table.Resolve(id);
+    ASSERT_EQ(target->kind, Target::Kind::kChunk);
+    EXPECT_EQ(target->chunk, chunk);
+    EXPECT_EQ(target->epoch, 65535);
+  }
+}
+
+TEST_F(NodeTableTest, ViewsThatServeTheSameBytesShareFiles) {
+  store->Put("a/zarr.json", ArrayJson("[16, 16]", kPlain, ""));
+  const SeenNode seen = See("a");
+  EXPECT_EQ(seen.range->views[v2].files, seen.range->views[v3].files);
+  EXPECT_EQ(seen.range->views[v2].links, 2u);
+}
+
+TEST_F(NodeTableTest, ViewsThatCutDifferentlyHaveFilesOfTheirOwn) {
+  store->Put("a/zarr.json", ArrayJson("[16, 16]", kChecked, ""));
+  const SeenNode seen = See("a");
+  EXPECT_EQ(seen.range->views[v2].cut_back, 4u);
+  EXPECT_GE(std::max(seen.range->views[v2].files, seen.range->views[v3].files) -
+                std::min(seen.range->views[v2].files, seen.range->views[v3].files),
+            16u);
+  EXPECT_EQ(seen.range->views[v3].links, 1u);
+}
+
+TEST_F(NodeTableTest, ChangedAttributesAreNewMetadataFilesButTheSameChunks) {
+  store->Put("a/zarr.json", ArrayJson("[16, 16]", kPlain, ""));
+  const SeenNode before = See("a");
+  store->Put("a/zarr.json", ArrayJson("[16, 16]", kPlain, R"("x": 1)"));
+  const SeenNode after = See("a");
+  EXPECT_EQ(after.document_epoch, before.document_epoch + 1);
+  EXPECT_EQ(after.range, before.range);
+  EXPECT_EQ(after.record, before.record);
+}
+
+TEST_F(NodeTableTest, ChangedShapeIsNewChunksInTheSameFolder) {
+  store->Put("a/zarr.json", ArrayJson("[16, 16]", kPlain, ""));
+  const SeenNode before = See("a");
+  store->Put("a/zarr.json", ArrayJson("[16, 24]", kPlain, ""));
+  const SeenNode after = See("a");
+  EXPECT_NE(after.range, before.range);
+  EXPECT_NE(after.range->views[v2].files, before.range->views[v2].files);
+  EXPECT_EQ(after.record->FolderId(v2), before.record->FolderId(v2));
+  EXPECT_EQ(table.Resolve(before.range->views[v2].files)->range, before.range);
+}
+
+TEST_F(NodeTableTest, OnlyHugeArraysHaveNumbersThat32BitProgramsCannotStat) {
+  store->Put("huge/zarr.json", ArrayJson("[4000000, 400000]", kPlain, ""));
+  store->Put("small/zarr.json", ArrayJson("[16, 16]", kPlain, ""));
+  EXPECT_GE(See("huge").range->views[v2].files, uint64_t{1} << 32);
+  EXPECT_LT(See("small").range->views[v2].folders, uint64_t{1} << 32);
+  const SeenNode huge = See("huge");
+  const auto last = table.Resolve(huge.range->views[v2].files + 999'999ull * 100'000);
+  EXPECT_EQ(last->chunk, 999'999ull * 100'000);
+}
+
+TEST(EpochTable, CountsEachTimeTheVersionIsAnother) {
+  EpochTable table;
+  EXPECT_EQ(table.Observe(5, 100), 0u);
+  EXPECT_EQ(table.Observe(5, 100), 0u);
+  EXPECT_EQ(table.Observe(6, 200), 0u);
+  EXPECT_EQ(table.Observe(5, 101), 1u);
+  EXPECT_EQ(table.Observe(5, 100), 2u);
+  EXPECT_EQ(table.Observe(6, 200), 0u);
+}
+
+}  // namespace
+}  // namespace zarrfs
