@@ -124,7 +124,9 @@ FileSystem::FileSystem(std::shared_ptr<const Store> store, const MountOptions& o
       hierarchy_(store_,
                  HierarchyOptions{.index_cache_bytes = options.index_cache,
                                   .forced_separator = options.separator},
-                 [](std::string_view message) { spdlog::warn("{}", message); }),
+                 [this](std::string_view message) {
+                   if (opened_) spdlog::warn("{}", message);
+                 }),
       table_(shown_views) {}
 
 Result<std::unique_ptr<FileSystem>> FileSystem::Open(std::shared_ptr<const Store> store,
@@ -149,6 +151,12 @@ Result<std::unique_ptr<FileSystem>> FileSystem::Open(std::shared_ptr<const Store
   }
   if (!(*root)->metadata)
     return Fail(ErrorCode::kDamaged, "{}/{}", name, (*root)->views[0].hidden->message);
+  file_system->opened_ = true;
+  for (size_t v = 0; v < AllViews().size(); ++v) {
+    if (const auto& hidden = (*root)->views[v].hidden) {
+      spdlog::warn("not shown in {}: {}", AllViews()[v]->name(), hidden->message);
+    }
+  }
   return file_system;
 }
 

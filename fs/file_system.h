@@ -9,6 +9,7 @@
 
 #include <fuse_lowlevel.h>
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -79,6 +80,8 @@ class FileSystem {
   const Age check_age_;        // how old an answer of the store may be in an answer to the kernel
   const double name_timeout_;  // seconds that the kernel may remember a name
   const uint64_t generation_;  // drawn at mount time: ids of an earlier mount mean nothing
+  // Until then whatever the store has wrong is the error of Open(), and said once.
+  std::atomic<bool> opened_ = false;
   Hierarchy hierarchy_;
   mutable NodeTable table_;
 };
