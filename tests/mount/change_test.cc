@@ -1,0 +1,258 @@
+// What a reader sees when the store changes under the mount.
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/mount/mounted.h"
+#include "tests/mount/programs.h"
+#include "tests/mount/sample_store.h"
+
+namespace zarrfs {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr Seconds kTtl{0.3};
+const std::string kWithTtl = "ttl=0.3";
+
+class ChangeTest : public testing::Test {
+ protected:
+  // After this everything that was changed before is seen.
+  static void WaitForTtl() { SleepFor(kTtl + Seconds(0.05)); }
+
+  static uint64_t InodeOf(const fs::path& path) {
+    struct stat info = {};
+    EXPECT_EQ(stat(path.c_str(), &info), 0) << path << ": " << std::strerror(errno);
+    return info.st_ino;
+  }
+
+  TemporaryFolder folder_;
+  const fs::path store_ = folder_ / "sample.zarr";
+  const std::map<std::string, std::string> chunks_ = WriteSampleStore(store_);
+};
+
+// What read(2) gives until the end of the file, or the error.
+struct ReadOutcome {
+  std::string bytes;
+  int error = 0;
+};
+ReadOutcome ReadFrom(int fd, off_t offset) {
+  ReadOutcome outcome;
+  std::vector<char> part(65536);
+  for (;;) {
+    const ssize_t have =
+        pread(fd, part.data(), part.size(), offset + static_cast<off_t>(outcome.bytes.size()));
+    if (have < 0) outcome.error = errno;
+    if (have <= 0) return outcome;
+    outcome.bytes.append(part.data(), static_cast<size_t>(have));
+  }
+}
+
+TEST_F(ChangeTest, ReplacedShardGivesNewInodesWithNewBytes) {
+  const TestMount mount(store_, kWithTtl);
+  EXPECT_EQ(ReadFile(mount / "v2/a/0.1"), chunks_.at("0.1"));
+  EXPECT_EQ(ReadFile(mount / "v3/a/c/0/1"), chunks_.at("0.1"));
+  const uint64_t before = InodeOf(mount / "v2/a/0.1");
+  const uint64_t other_shard = InodeOf(mount / "v2/a/2.1");
+  Replace(store_ / "a/c/0/0", EncodeShard(4, {{1, "another chunk"}, {2, "new"}}));
+  WaitForTtl();
+  EXPECT_EQ(ReadFile(mount / "v2/a/0.1"), "another chunk");
+  EXPECT_EQ(ReadFile(mount / "v3/a/c/0/1"), "another chunk");
+  EXPECT_NE(InodeOf(mount / "v2/a/0.1"), before);
+  EXPECT_EQ(InodeOf(mount / "v2/a/0.1"), InodeOf(mount / "v3/a/c/0/1"));
+  EXPECT_EQ(ReadFile(mount / "v2/a/1.0"), "new");
+  EXPECT_FALSE(fs::exists(mount / "v2/a/0.0")) << "the new shard does not have it";
+  EXPECT_EQ(InodeOf(mount / "v2/a/2.1"), other_shard);
+}
+
+TEST_F(ChangeTest, OpenFileOfAReplacedShardGivesOldBytesOrStale) {
+  const std::string old_bytes = Pattern(3 << 20, 100);
+  Replace(store_ / "a/c/0/0", EncodeShard(4, {{0, old_bytes}}));
+  const TestMount mount(store_, kWithTtl);
+  const int fd = open((mount / "v2/a/0.0").c_str(), O_RDONLY);
+  ASSERT_GE(fd, 0);
+  std::string first(4096, '\0');
+  ASSERT_EQ(pread(fd, first.data(), first.size(), 0), 4096);
+  EXPECT_EQ(first, old_bytes.substr(0, 4096));
+  Replace(store_ / "a/c/0/0", EncodeShard(4, {{0, Pattern(3 << 20, 200)}}));
+  for (int round = 0; round < 2; ++round) {
+    const ReadOutcome rest = ReadFrom(fd, 2 << 20);
+    EXPECT_EQ(rest.bytes, old_bytes.substr(2 << 20, rest.bytes.size()));
+    EXPECT_TRUE(rest.error == ESTALE || rest.bytes.size() == 1 << 20) << rest.error;
+    WaitForTtl();
+    EXPECT_EQ(ReadFile(mount / "v2/a/0.0"), Pattern(3 << 20, 200));
+  }
+  close(fd);
+}
+
+TEST_F(ChangeTest, OpenFileOfAShardRewrittenInPlaceIsStale) {
+  const std::string old_bytes = Pattern(3 << 20, 100);
+  const std::string new_bytes = Pattern(3 << 20, 200);
+  Replace(store_ / "a/c/0/0", EncodeShard(4, {{0, old_bytes}}));
+  const TestMount mount(store_, kWithTtl);
+  const int fd = open((mount / "v2/a/0.0").c_str(), O_RDONLY);
+  ASSERT_GE(fd, 0);
+  std::string first(4096, '\0');
+  ASSERT_EQ(pread(fd, first.data(), first.size(), 0), 4096);
+  RewriteInPlace(store_ / "a/c/0/0", EncodeShard(4, {{0, new_bytes}}));
+  const ReadOutcome rest = ReadFrom(fd, 2 << 20);
+  EXPECT_EQ(rest.error, ESTALE);
+  EXPECT_EQ(rest.bytes, "");
+  WaitForTtl();
+  EXPECT_EQ(ReadFile(mount / "v2/a/0.0"), new_bytes);
+  EXPECT_EQ(ReadFrom(fd, 2 << 20).error, ESTALE) << "an inode never changes its content";
+  close(fd);
+}
+
+TEST_F(ChangeTest, ReadersOfAShardThatIsReplacedAllTheTimeNeverSeeAMixture) {
+  // Each version of the chunk is one letter, repeated, and has a length of its own.
+  const auto version = [](int number) {
+    return std::string(200'000 + static_cast<size_t>(number % 7) * 1000,
+                       static_cast<char>('a' + number % 7));
+  };
+  Replace(store_ / "a/c/0/0", EncodeShard(4, {{2, version(0)}}));
+  const TestMount mount(store_, "ttl=0.01");
+  std::atomic<bool> stop = false;
+  std::atomic<int> whole = 0;
+  std::atomic<int> stale = 0;
+  std::vector<std::string> wrong(4);
+  std::vector<std::thread> readers;
+  for (std::string& complaint : wrong) {
+    readers.emplace_back([&] {
+      while (!stop && complaint.empty()) {
+        const int fd = open((mount / "v2/a/1.0").c_str(), O_RDONLY);
+        if (fd < 0) {
+          if (errno != ESTALE) complaint = std::strerror(errno);
+          continue;
+        }
+        const ReadOutcome outcome = ReadFrom(fd, 0);
+        close(fd);
+        const std::string& bytes = outcome.bytes;
+        if (outcome.error == ESTALE) {
+          ++stale;
+        } else if (outcome.error != 0) {
+          complaint = std::strerror(outcome.error);
+        } else if (bytes.empty() || bytes != version(bytes[0] - 'a')) {
+          complaint = "a mixture of " + std::to_string(bytes.size()) + " bytes";
+        } else {
+          ++whole;
+        }
+        if (!bytes.empty() && bytes != std::string(bytes.size(), bytes[0])) complaint = "a mixture";
+      }
+    });
+  }
+  for (int number = 1; number < 150; ++number) {
+    Replace(store_ / "a/c/0/0", EncodeShard(4, {{0, std::string(static_cast<size_t>(number), '-')},
+                                                {2, version(number)}}));
+    SleepFor(Seconds(0.01));
+  }
+  stop = true;
+  for (std::thread& reader : readers) reader.join();
+  for (const std::string& complaint : wrong) EXPECT_EQ(complaint, "");
+  EXPECT_GT(whole, 10);
+}
+
+TEST_F(ChangeTest, MissingChunkAppears) {
+  const TestMount mount(store_, kWithTtl);
+  EXPECT_FALSE(fs::exists(mount / "v2/a/3.3"));
+  EXPECT_FALSE(fs::exists(mount / "v3/a/c/3/3"));
+  EXPECT_FALSE(fs::exists(mount / "v2/a/0.3"));
+  Replace(store_ / "a/c/1/1", EncodeShard(4, {{3, "in a new shard"}}));
+  Replace(store_ / "a/c/0/1", EncodeShard(4, {{1, "in a shard that was there"}}));
+  WaitForTtl();
+  EXPECT_EQ(ReadFile(mount / "v2/a/3.3"), "in a new shard");
+  EXPECT_EQ(ReadFile(mount / "v3/a/c/3/3"), "in a new shard");
+  EXPECT_EQ(ReadFile(mount / "v2/a/0.3"), "in a shard that was there");
+  EXPECT_EQ(Shell("ls " + (mount / "v3/a/c/3").string()).output, "0\n3\n");
+}
+
+TEST_F(ChangeTest, RemovedShardDisappears) {
+  const TestMount mount(store_, kWithTtl);
+  EXPECT_EQ(ReadFile(mount / "v2/a/3.0"), chunks_.at("3.0"));
+  EXPECT_EQ(Shell("ls " + (mount / "v3/a/c").string()).output, "0\n1\n2\n3\n");
+  fs::remove(store_ / "a/c/1/0");
+  WaitForTtl();
+  EXPECT_FALSE(fs::exists(mount / "v2/a/3.0"));
+  EXPECT_FALSE(fs::exists(mount / "v3/a/c/3/0"));
+  EXPECT_EQ(Shell("ls " + (mount / "v3/a/c").string()).output, "0\n1\n");
+}
+
+TEST_F(ChangeTest, ArraysComeAndGo) {
+  const TestMount mount(store_, kWithTtl);
+  EXPECT_EQ(Shell("ls " + (mount / "v2").string()).output, "a\n");
+  EXPECT_FALSE(fs::exists(mount / "v2/b"));
+  Replace(store_ / "b/zarr.json", SampleArrayOfStore().ZarrJson());
+  Replace(store_ / "b/c/0/0", EncodeShard(4, {{0, "b"}}));
+  WaitForTtl();
+  EXPECT_EQ(Shell("ls " + (mount / "v2").string()).output, "a\nb\n");
+  EXPECT_EQ(ReadFile(mount / "v2/b/0.0"), "b");
+  fs::remove_all(store_ / "b");
+  WaitForTtl();
+  EXPECT_EQ(Shell("ls " + (mount / "v2").string()).output, "a\n");
+  EXPECT_FALSE(fs::exists(mount / "v2/b/0.0"));
+}
+
+TEST_F(ChangeTest, ChangedAttributesAreSeen) {
+  const TestMount mount(store_, kWithTtl);
+  EXPECT_NE(ReadFile(mount / "v2/a/.zattrs").find("\"K\""), std::string::npos);
+  const uint64_t chunk = InodeOf(mount / "v2/a/0.1");
+  const uint64_t document = InodeOf(mount / "v3/a/zarr.json");
+  SampleArray array = SampleArrayOfStore();
+  array.attributes = R"({"unit": "degree_Celsius", "valid_min": -2})";
+  Replace(store_ / "a/zarr.json", array.ZarrJson());
+  WaitForTtl();
+  for (const std::string name : {"v2/a/.zattrs", "v3/a/zarr.json"}) {
+    const std::string text = ReadFile(mount / name);
+    EXPECT_NE(text.find("degree_Celsius"), std::string::npos) << text;
+    EXPECT_EQ(fs::file_size(mount / name), text.size());
+  }
+  EXPECT_NE(InodeOf(mount / "v3/a/zarr.json"), document);
+  EXPECT_EQ(InodeOf(mount / "v2/a/0.1"), chunk) << "the chunks are what they were";
+}
+
+TEST_F(ChangeTest, GrownArrayShowsItsNewChunks) {
+  const TestMount mount(store_, kWithTtl);
+  EXPECT_FALSE(fs::exists(mount / "v2/a/4.0"));
+  EXPECT_EQ(ReadFile(mount / "v2/a/0.1"), chunks_.at("0.1"));
+  SampleArray array = SampleArrayOfStore();
+  array.shape = {60, 40};
+  Replace(store_ / "a/c/2/0", EncodeShard(4, {{0, "grown"}}));
+  Replace(store_ / "a/zarr.json", array.ZarrJson());
+  WaitForTtl();
+  EXPECT_EQ(ReadFile(mount / "v2/a/4.0"), "grown");
+  EXPECT_EQ(ReadFile(mount / "v3/a/c/4/0"), "grown");
+  EXPECT_EQ(ReadFile(mount / "v2/a/0.1"), chunks_.at("0.1"));
+  EXPECT_NE(ReadFile(mount / "v2/a/.zarray").find("60"), std::string::npos);
+  EXPECT_EQ(Shell("ls " + (mount / "v3/a/c").string()).output, "0\n1\n2\n3\n4\n");
+}
+
+TEST_F(ChangeTest, ImmutableStoreIsNotLookedAtAgain) {
+  SleepFor(Seconds(0.1));  // what was written this instant may change unnoticed: it is not kept
+  const TestMount mount(store_, "immutable");
+  EXPECT_EQ(ReadFile(mount / "v2/a/0.1"), chunks_.at("0.1"));
+  EXPECT_FALSE(fs::exists(mount / "v2/a/3.3"));
+  EXPECT_EQ(Shell("ls " + (mount / "v2").string()).output, "a\n");
+  Replace(store_ / "a/c/0/0", EncodeShard(4, {{1, "another chunk"}}));
+  Replace(store_ / "a/c/1/1", EncodeShard(4, {{3, "new"}}));
+  Replace(store_ / "b/zarr.json", SampleArrayOfStore().ZarrJson());
+  SleepFor(Seconds(1.2));
+  EXPECT_EQ(ReadFile(mount / "v2/a/0.1"), chunks_.at("0.1"));
+  EXPECT_EQ(ReadFile(mount / "v2/a/1.1"), chunks_.at("1.1")) << "not read before, same shard";
+  EXPECT_FALSE(fs::exists(mount / "v2/a/3.3"));
+  EXPECT_EQ(Shell("ls " + (mount / "v2").string()).output, "a\n");
+}
+
+}  // namespace
+}  // namespace zarrfs

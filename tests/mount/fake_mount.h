@@ -1,0 +1,45 @@
+// A mount of a store that does not answer: this program, started again, mounts a FakeStore and
+// takes orders from its standard input.
+#ifndef TESTS_MOUNT_FAKE_MOUNT_H_
+#define TESTS_MOUNT_FAKE_MOUNT_H_
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "tests/mount/programs.h"
+
+namespace zarrfs {
+
+inline constexpr const char* kServeFakeStore = "--serve-fake-store";
+
+/// The started program's main: SRC (copied into a FakeStore that does not answer fast) MNT OPTIONS.
+/// Orders, a line each: "block PREFIX" stops all calls for such keys until "release"; "waiting N"
+/// waits until N calls hang. Each is answered by one line, "ok" or what went wrong.
+int ServeFakeStore(int argc, char** argv);
+
+class FakeMount {
+ public:
+  FakeMount(const std::filesystem::path& source, const std::string& options);
+  ~FakeMount();
+  FakeMount(const FakeMount&) = delete;
+  FakeMount& operator=(const FakeMount&) = delete;
+
+  [[nodiscard]] std::filesystem::path operator/(const std::string& name) const {
+    return mountpoint_ / name;
+  }
+  [[nodiscard]] const std::filesystem::path& path() const { return mountpoint_; }
+  /// Fails the test unless the answer is "ok".
+  void Order(const std::string& order);
+
+ private:
+  TemporaryFolder folder_;
+  std::filesystem::path mountpoint_;
+  std::unique_ptr<Program> program_;
+  int orders_ = -1;
+  size_t answers_read_ = 0;
+};
+
+}  // namespace zarrfs
+
+#endif  // TESTS_MOUNT_FAKE_MOUNT_H_

@@ -1,0 +1,374 @@
+// How a mount begins and ends.
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <iterator>
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/mount/mounted.h"
+#include "tests/mount/programs.h"
+#include "tests/mount/sample_store.h"
+
+namespace zarrfs {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string kProgram = ZARRFS_PROGRAM;
+
+bool IsOneLine(const std::string& text) {
+  return text.size() > 1 && text.find('\n') == text.size() - 1;
+}
+
+class LifeTest : public testing::Test {
+ protected:
+  // Nothing is mounted, and nobody serves it any more.
+  void ExpectGone() {
+    EXPECT_TRUE(Eventually(Seconds(5), [&] { return !IsMounted(mnt_); }));
+    EXPECT_TRUE(Eventually(Seconds(5), [&] { return DaemonsOf(mnt_).empty(); }));
+  }
+  void ExpectServes() {
+    EXPECT_TRUE(IsMounted(mnt_));
+    EXPECT_EQ(ReadFile(mnt_ / "v2/a/0.1"), chunks_.at("0.1"));
+  }
+  // zarrfs fails with this code and one line that holds `words`; nothing is left.
+  void ExpectRefused(const std::vector<std::string>& arguments, int code,
+                     const std::string& words) {
+    std::vector<std::string> line = {kProgram};
+    line.insert(line.end(), arguments.begin(), arguments.end());
+    const Outcome outcome = RunProgram(line);
+    EXPECT_EQ(outcome.code, code) << outcome.errors;
+    EXPECT_TRUE(IsOneLine(outcome.errors)) << outcome.errors;
+    EXPECT_NE(outcome.errors.find(words), std::string::npos) << outcome.errors;
+    EXPECT_EQ(outcome.output, "");
+  }
+
+  TemporaryFolder folder_;
+  const fs::path store_ = folder_ / "sample.zarr";
+  const std::map<std::string, std::string> chunks_ = WriteSampleStore(store_);
+  const fs::path mnt_ = folder_.Folder("mnt");
+  const Unmounted whatever_happens_{mnt_};
+};
+
+// --- Beginning
+// ---------------------------------------------------------------------------------------
+
+TEST_F(LifeTest, ReturnsOnceTheMountAnswers) {
+  for (int i = 0; i < 5; ++i) {
+    const Outcome outcome = RunProgram({kProgram, store_, mnt_});
+    ASSERT_EQ(outcome.code, 0) << outcome.errors;
+    EXPECT_EQ(outcome.errors, "");
+    ExpectServes();
+    ASSERT_EQ(umount2(mnt_.c_str(), 0), 0) << std::strerror(errno);
+    ExpectGone();
+  }
+}
+
+TEST_F(LifeTest, SaysWhoIsMounted) {
+  const TestMount mount(store_, "", mnt_);
+  EXPECT_EQ(RunProgram({"findmnt", "-no", "FSTYPE,SOURCE", mnt_.string()}).output,
+            "fuse.zarrfs " + store_.string() + "\n");
+}
+
+TEST_F(LifeTest, HelpAndVersionArePrinted) {
+  for (const std::string word : {"--help", "-h"}) {
+    const Outcome help = RunProgram({kProgram, word});
+    EXPECT_EQ(help.code, 0);
+    EXPECT_NE(help.output.find("zarrfs SRC MNT"), std::string::npos);
+  }
+  for (const std::string word : {"--version", "-V"}) {
+    const Outcome version = RunProgram({kProgram, word});
+    EXPECT_EQ(version.code, 0);
+    EXPECT_EQ(version.output.substr(0, 7), "zarrfs ");
+  }
+}
+
+TEST_F(LifeTest, WrongUsageIsRefused) {
+  ExpectRefused({}, 1, "missing");
+  ExpectRefused({store_}, 1, "mount point is missing");
+  ExpectRefused({store_, mnt_, "-o", "veiw=v2"}, 1, "veiw");
+  ExpectRefused({store_, mnt_, "-o", "view=v9"}, 1, "view=v9");
+  ExpectRefused({store_, mnt_, "-o", "ttl=soon"}, 1, "ttl=soon");
+  ExpectRefused({store_, mnt_, "--frobnicate"}, 1, "--frobnicate");
+  ExpectRefused({store_, mnt_, "third"}, 1, "third");
+  ExpectGone();
+}
+
+TEST_F(LifeTest, WhatIsNoStoreIsRefused) {
+  ExpectRefused({folder_.Folder("empty"), mnt_}, 32, "not a Zarr v3 store");
+  ExpectRefused({folder_ / "nowhere", mnt_}, 32, "does not exist");
+  ExpectRefused({store_ / "zarr.json", mnt_}, 32, "not a folder");
+  Replace(folder_ / "old/.zgroup", R"({"zarr_format": 2})");
+  ExpectRefused({folder_ / "old", mnt_}, 32, "v2");
+  Replace(folder_ / "broken/zarr.json", "{");
+  ExpectRefused({folder_ / "broken", mnt_}, 32, "zarr.json");
+  ExpectGone();
+}
+
+TEST_F(LifeTest, UnfitMountPointIsRefused) {
+  ExpectRefused({store_, folder_ / "nowhere"}, 32, "does not exist");
+  ExpectRefused({store_, store_ / "zarr.json"}, 32, "not a directory");
+  ExpectRefused({store_, store_}, 32, "not empty");
+  ExpectGone();
+  const TestMount mount(store_, "", mnt_);
+  ExpectRefused({store_, mnt_}, 32, "already mounted");
+  ExpectServes();
+}
+
+TEST_F(LifeTest, NonemptyMountsOverAFolderWithFiles) {
+  Replace(mnt_ / "note", "covered while it is mounted");
+  {
+    const TestMount mount(store_, "nonempty", mnt_);
+    ExpectServes();
+    EXPECT_FALSE(fs::exists(mnt_ / "note"));
+  }
+  EXPECT_TRUE(fs::exists(mnt_ / "note"));
+}
+
+// mount(8) gives its helpers no PATH, so that the shell's own applies: this puts the program there,
+// in the mount namespace of the tests alone.
+class MountProgramTest : public LifeTest {
+ protected:
+  void SetUp() override {
+    ASSERT_EQ(geteuid(), 0U) << "only root can use mount(8) here";
+    ASSERT_EQ(mount(fs::path(kProgram).parent_path().c_str(), "/usr/local/sbin", nullptr, MS_BIND,
+                    nullptr),
+              0)
+        << std::strerror(errno);
+  }
+  const Unmounted program_too_{"/usr/local/sbin"};
+};
+
+TEST_F(MountProgramTest, MountsWithoutAnyOption) {
+  // mount(8) adds "rw", mount.fuse(8) "dev,suid".
+  const Outcome mounted = RunProgram({"mount", "-t", "fuse.zarrfs", store_, mnt_});
+  ASSERT_EQ(mounted.code, 0) << mounted.errors;
+  ExpectServes();
+  EXPECT_EQ(RunProgram({"umount", mnt_}).code, 0);
+  ExpectGone();
+}
+
+TEST_F(MountProgramTest, MountsALineOfFstab) {
+  Replace(folder_ / "fstab",
+          store_.string() + " " + mnt_.string() + " fuse.zarrfs defaults,user,nofail 0 0\n");
+  const Outcome mounted = RunProgram({"mount", "-T", folder_ / "fstab", mnt_});
+  ASSERT_EQ(mounted.code, 0) << mounted.errors;
+  ExpectServes();
+  EXPECT_EQ(RunProgram({"umount", mnt_}).code, 0);
+  ExpectGone();
+}
+
+TEST_F(MountProgramTest, FailureIsToldWithItsExitCode) {
+  const Outcome refused = RunProgram({"mount", "-t", "fuse.zarrfs", folder_.Folder("empty"), mnt_});
+  EXPECT_NE(refused.code, 0);
+  EXPECT_NE(refused.errors.find("not a Zarr v3 store"), std::string::npos) << refused.errors;
+  ExpectGone();
+}
+
+TEST_F(LifeTest, UserMountsAndUnmounts) {
+  ASSERT_EQ(geteuid(), 0U) << "only root can become another user for this test";
+  // In our own mount namespace: a FUSE device that users may open, whatever /dev has.
+  const fs::path devices = folder_.Folder("dev");
+  ASSERT_EQ(mount("zarrfs-test", devices.c_str(), "tmpfs", 0, "mode=755"), 0)
+      << std::strerror(errno);
+  const Unmounted devices_too(devices);
+  ASSERT_EQ(mknod((devices / "fuse").c_str(), S_IFCHR | 0666, makedev(10, 229)), 0)
+      << std::strerror(errno);
+  ASSERT_EQ(chmod((devices / "fuse").c_str(), 0666), 0);
+  ASSERT_EQ(mount((devices / "fuse").c_str(), "/dev/fuse", nullptr, MS_BIND, nullptr), 0)
+      << std::strerror(errno);
+  const Unmounted device_too("/dev/fuse");
+  // The program may lie where users cannot get.
+  fs::copy_file(kProgram, folder_ / "zarrfs");
+  const fs::path mine = folder_.Folder("mine");
+  const Unmounted mine_too(mine);
+  constexpr uid_t kNobody = 65534;
+  ASSERT_EQ(chown(mine.c_str(), kNobody, kNobody), 0);
+  const std::string as_user =
+      "exec setpriv --reuid=65534 --regid=65534 --clear-groups /bin/sh -c '" +
+      (folder_ / "zarrfs").string() + " " + store_.string() + " " + mine.string();
+
+  const Outcome outcome = Shell(as_user + " && cat " + (mine / "v2/a/0.1").string() +
+                                " && fusermount3 -u " + mine.string() + "'");
+  EXPECT_EQ(outcome.code, 0) << outcome.errors;
+  EXPECT_EQ(outcome.output, chunks_.at("0.1"));
+  EXPECT_TRUE(Eventually(Seconds(5), [&] { return DaemonsOf(mine).empty(); }));
+  EXPECT_FALSE(IsMounted(mine));
+
+  // A signal ends it as well.
+  ASSERT_EQ(Shell(as_user + "'").code, 0);
+  EXPECT_TRUE(IsMounted(mine));
+  ASSERT_EQ(DaemonsOf(mine).size(), 1U);
+  kill(DaemonsOf(mine)[0], SIGTERM);
+  EXPECT_TRUE(Eventually(Seconds(5), [&] { return DaemonsOf(mine).empty(); }));
+  EXPECT_FALSE(IsMounted(mine));
+}
+
+// --- End
+// ---------------------------------------------------------------------------------------------
+
+TEST_F(LifeTest, UmountEndsTheProcess) {
+  for (const std::string program : {"umount", "fusermount3 -u", "umount -l"}) {
+    ASSERT_EQ(RunProgram({kProgram, store_, mnt_}).code, 0);
+    ASSERT_EQ(DaemonsOf(mnt_).size(), 1U);
+    const Outcome outcome = Shell(program + " " + mnt_.string());
+    EXPECT_EQ(outcome.code, 0) << outcome.errors;
+    ExpectGone();
+  }
+}
+
+TEST_F(LifeTest, SignalUnmounts) {
+  for (const int signal_number : {SIGINT, SIGTERM}) {
+    ASSERT_EQ(RunProgram({kProgram, store_, mnt_}).code, 0);
+    ASSERT_EQ(DaemonsOf(mnt_).size(), 1U);
+    kill(DaemonsOf(mnt_)[0], signal_number);
+    ExpectGone();
+  }
+}
+
+TEST_F(LifeTest, SignalInTheForegroundEndsWithSuccess) {
+  for (const int signal_number : {SIGINT, SIGTERM}) {
+    TestMount mount(store_, "", mnt_);
+    ExpectServes();
+    mount.program().Signal(signal_number);
+    EXPECT_EQ(mount.program().WaitFor(Seconds(5)), 0) << mount.Log();
+    ExpectGone();
+  }
+}
+
+TEST_F(LifeTest, BusyMountServesOnUntilTheSecondSignal) {
+  TestMount mount(store_, "", mnt_);
+  const int held = open((mnt_ / "v2/a/0.1").c_str(), O_RDONLY);
+  ASSERT_GE(held, 0);
+  mount.program().Signal(SIGTERM);
+  EXPECT_TRUE(Eventually(Seconds(5), [&] { return mount.Log().find("busy") != std::string::npos; }))
+      << mount.Log();
+  ExpectServes();
+  EXPECT_EQ(mount.program().WaitFor(Seconds(0.2)), std::nullopt);
+  mount.program().Signal(SIGTERM);
+  EXPECT_EQ(mount.program().WaitFor(Seconds(5)), 0) << mount.Log();
+  EXPECT_FALSE(IsMounted(mnt_));
+  close(held);
+  ExpectGone();
+}
+
+TEST_F(LifeTest, KilledProcessLeavesAMountThatIsToldAndCanBeUnmounted) {
+  ASSERT_EQ(RunProgram({kProgram, store_, mnt_}).code, 0);
+  ASSERT_EQ(DaemonsOf(mnt_).size(), 1U);
+  kill(DaemonsOf(mnt_)[0], SIGKILL);
+  EXPECT_TRUE(Eventually(Seconds(5), [&] { return DaemonsOf(mnt_).empty(); }));
+  ExpectRefused({store_, mnt_}, 32, "already mounted");
+  EXPECT_EQ(RunProgram({"umount", mnt_}).code, 0);
+  ExpectGone();
+}
+
+TEST_F(LifeTest, UnmountingWhileThreadsReadEndsEverything) {
+  TestMount mount(store_, "ttl=0", mnt_);
+  std::atomic<bool> gone = false;
+  std::atomic<int> reads = 0;
+  std::atomic<int> wrong = 0;
+  std::vector<std::thread> readers;
+  for (int i = 0; i < 8; ++i) {
+    readers.emplace_back([&, i] {
+      auto chunk = chunks_.begin();
+      std::advance(chunk, i % 7);
+      while (!gone) {
+        const int fd = open((mnt_ / "v2/a" / chunk->first).c_str(), O_RDONLY);
+        if (fd < 0) continue;
+        std::string bytes(6000, '\0');
+        const ssize_t have = read(fd, bytes.data(), bytes.size());
+        close(fd);
+        if (have < 0) continue;
+        ++reads;
+        if (bytes.substr(0, static_cast<size_t>(have)) != chunk->second) ++wrong;
+        if (++chunk == chunks_.end()) chunk = chunks_.begin();
+      }
+    });
+  }
+  EXPECT_TRUE(Eventually(Seconds(5), [&] { return reads > 1000; })) << reads;
+  EXPECT_EQ(umount2(mnt_.c_str(), MNT_DETACH), 0) << std::strerror(errno);
+  EXPECT_EQ(mount.program().WaitFor(Seconds(8)), 0) << mount.Log();
+  gone = true;
+  for (std::thread& reader : readers) reader.join();
+  EXPECT_EQ(wrong, 0);
+  ExpectGone();
+}
+
+// --- Mounts and stores inside each other
+// -------------------------------------------------------------
+
+class NestedTest : public LifeTest {
+ protected:
+  // find(1) over the folder: the names it gives, sorted. Fails if it does not end in time.
+  std::string Find(const fs::path& folder) {
+    const Outcome outcome =
+        Shell("cd " + folder.string() + " && find . -type f | sort", Seconds(5));
+    EXPECT_EQ(outcome.code, 0) << outcome.errors;
+    EXPECT_EQ(outcome.errors, "");
+    return outcome.output;
+  }
+  const std::string expected_ = [this] {
+    const TestMount elsewhere(store_);
+    return Find(elsewhere.path());
+  }();
+};
+
+TEST_F(NestedTest, MountPointInsideTheSourceIsNotPartOfIt) {
+  fs::create_directory(store_ / "here");
+  const TestMount mount(store_, "ttl=0", store_ / "here");
+  EXPECT_EQ(Find(mount.path()), expected_);
+  EXPECT_FALSE(fs::exists(mount / "v2/here"));
+  EXPECT_FALSE(fs::exists(mount / "v3/here/v3/here"));
+  EXPECT_EQ(ReadFile(store_ / "here/v2/a/0.1"), chunks_.at("0.1"));
+}
+
+TEST_F(NestedTest, MountPointInsideAnArrayIsNotPartOfIt) {
+  fs::create_directory(store_ / "a/c/1/1");
+  const TestMount mount(store_, "ttl=0", store_ / "a/c/1/1");
+  EXPECT_EQ(Find(mount.path()), expected_);
+  EXPECT_EQ(ReadFile(mount / "v2/a/0.1"), chunks_.at("0.1"));
+}
+
+TEST_F(NestedTest, SourceMayLieUnderTheMountPoint) {
+  const fs::path top = folder_.Folder("top");
+  fs::rename(store_, top / "sample.zarr");
+  const TestMount mount(top / "sample.zarr", "nonempty,ttl=0", top);
+  EXPECT_EQ(Find(top), expected_);
+  EXPECT_EQ(ReadFile(top / "v2/a/0.1"), chunks_.at("0.1"));
+}
+
+TEST_F(NestedTest, SourceMayBeItsOwnMountPoint) {
+  const TestMount mount(store_, "nonempty,ttl=0", store_);
+  EXPECT_EQ(Find(store_), expected_);
+}
+
+TEST_F(NestedTest, MountOfAnotherStoreInsideTheSourceIsNotEntered) {
+  const fs::path other = folder_ / "other.zarr";
+  static_cast<void>(WriteSampleStore(other));
+  fs::create_directory(store_ / "inner");
+  fs::create_directory(other / "inner");
+  // Each store holds the mount of the other one.
+  const TestMount first(store_, "ttl=0", other / "inner");
+  const TestMount second(other, "ttl=0", store_ / "inner");
+  EXPECT_EQ(Find(first.path()), expected_);
+  EXPECT_EQ(Find(second.path()), expected_);
+  EXPECT_FALSE(fs::exists(first / "v3/inner"));
+}
+
+}  // namespace
+}  // namespace zarrfs

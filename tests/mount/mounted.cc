@@ -1,0 +1,65 @@
+#include "tests/mount/mounted.h"
+
+#include <gtest/gtest.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "fs/mountpoint.h"
+
+namespace zarrfs {
+namespace {
+
+bool UnmountAt(const std::filesystem::path& mountpoint, bool detach) {
+  if (geteuid() == 0) return umount2(mountpoint.c_str(), detach ? MNT_DETACH : 0) == 0;
+  return RunProgram({"fusermount3", detach ? "-uz" : "-u", mountpoint}).code == 0;
+}
+
+}  // namespace
+
+bool IsMounted(const std::filesystem::path& mountpoint) {
+  return FindMount(mountpoint.string()).has_value();
+}
+
+Unmounted::~Unmounted() {
+  for (int tries = 0; tries < 4 && IsMounted(mountpoint_); ++tries) {
+    UnmountAt(mountpoint_, /*detach=*/true);
+  }
+}
+
+TestMount::TestMount(const std::filesystem::path& source, const std::string& options,
+                     const std::filesystem::path& at)
+    : mountpoint_(at.empty() ? folder_.Folder("mnt") : at) {
+  std::vector<std::string> words = {ZARRFS_PROGRAM, source, mountpoint_, "-f"};
+  if (!options.empty()) words.insert(words.end(), {"-o", options});
+  program_ = std::make_unique<Program>(words, folder_ / "log", folder_ / "log");
+  std::optional<int> code;
+  const bool ready = Eventually(Seconds(10), [&] {
+    code = program_->WaitFor(Seconds(0));
+    struct stat root;
+    return code || (IsMounted(mountpoint_) && stat(mountpoint_.c_str(), &root) == 0);
+  });
+  if (!ready || code) {
+    ADD_FAILURE() << "no mount of " << source << ": " << Log();
+    ended_ = true;
+  }
+}
+
+TestMount::~TestMount() {
+  const Unmounted whatever_happens(mountpoint_);
+  if (!ended_) Unmount();
+}
+
+void TestMount::Unmount() {
+  ended_ = true;
+  // Busy for a moment while a program that was killed lets go.
+  if (IsMounted(mountpoint_) &&
+      !Eventually(Seconds(5), [&] { return UnmountAt(mountpoint_, /*detach=*/false); })) {
+    ADD_FAILURE() << mountpoint_ << " stayed busy";
+    UnmountAt(mountpoint_, /*detach=*/true);
+  }
+  const auto code = program_->WaitFor(Seconds(10));
+  EXPECT_EQ(code, 0) << Log();
+}
+
+}  // namespace zarrfs

@@ -1,0 +1,59 @@
+// Mounts that end with the test, whatever happens.
+#ifndef TESTS_MOUNT_MOUNTED_H_
+#define TESTS_MOUNT_MOUNTED_H_
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tests/mount/programs.h"
+
+namespace zarrfs {
+
+/// Whether something is mounted on exactly this folder.
+[[nodiscard]] bool IsMounted(const std::filesystem::path& mountpoint);
+
+/// Unmounts whatever is on `mountpoint` in the end, however it came there.
+class Unmounted {
+ public:
+  explicit Unmounted(std::filesystem::path mountpoint) : mountpoint_(std::move(mountpoint)) {}
+  ~Unmounted();
+  Unmounted(const Unmounted&) = delete;
+  Unmounted& operator=(const Unmounted&) = delete;
+
+ private:
+  const std::filesystem::path mountpoint_;
+};
+
+/// `zarrfs SRC MNT -f`, ready to use. In the end it is unmounted, and the test fails unless the
+/// process then ends by itself with exit code 0: so a sanitizer's finding fails the test too.
+class TestMount {
+ public:
+  /// Mounts on a new folder, or on `at`.
+  explicit TestMount(const std::filesystem::path& source, const std::string& options = "",
+                     const std::filesystem::path& at = {});
+  ~TestMount();
+  TestMount(const TestMount&) = delete;
+  TestMount& operator=(const TestMount&) = delete;
+
+  [[nodiscard]] const std::filesystem::path& path() const { return mountpoint_; }
+  [[nodiscard]] std::filesystem::path operator/(const std::string& name) const {
+    return mountpoint_ / name;
+  }
+  [[nodiscard]] Program& program() { return *program_; }
+  [[nodiscard]] std::string Log() const { return ReadFile(folder_ / "log"); }
+
+  /// Unmounts now; a failure of the test if that does not work.
+  void Unmount();
+
+ private:
+  TemporaryFolder folder_;
+  std::filesystem::path mountpoint_;
+  std::unique_ptr<Program> program_;
+  bool ended_ = false;
+};
+
+}  // namespace zarrfs
+
+#endif  // TESTS_MOUNT_MOUNTED_H_

@@ -1,0 +1,107 @@
+// Other programs, run with a deadline: nothing that a mount does wrong may hang the tests.
+#ifndef TESTS_MOUNT_PROGRAMS_H_
+#define TESTS_MOUNT_PROGRAMS_H_
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace zarrfs {
+
+using Seconds = std::chrono::duration<double>;
+
+/// How much more time everything may take in a build with sanitizers.
+#if defined(__SANITIZE_THREAD__)
+inline constexpr double kPatience = 8;
+#elif defined(__SANITIZE_ADDRESS__)
+inline constexpr double kPatience = 4;
+#else
+inline constexpr double kPatience = 1;
+#endif
+
+/// A program under way in a process group of its own, which is killed when this goes, or when the
+/// tests themselves are killed. For the main thread only.
+class Program {
+ public:
+  /// `output` gets stdout, `errors` stderr; files that are created. `input`: a descriptor; -1 is
+  /// /dev/null.
+  Program(const std::vector<std::string>& words, const std::filesystem::path& output,
+          const std::filesystem::path& errors, int input = -1);
+  ~Program();
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
+  [[nodiscard]] pid_t pid() const { return pid_; }
+  void Signal(int signal_number) const;
+  /// The exit code, 128 + the number of the signal that ended it, or nullopt if it runs on.
+  [[nodiscard]] std::optional<int> WaitFor(Seconds limit);
+
+ private:
+  pid_t pid_ = -1;
+  std::optional<int> code_;
+};
+
+struct Outcome {
+  int code = -1;  // as Program::WaitFor; -1 if it had to be killed
+  std::string output;
+  std::string errors;
+};
+
+/// Runs a program to its end and waits until all that it started has let go of its output.
+[[nodiscard]] Outcome RunProgram(const std::vector<std::string>& words,
+                                 Seconds limit = Seconds(20));
+
+/// The same for a line of shell.
+[[nodiscard]] Outcome Shell(const std::string& line, Seconds limit = Seconds(20));
+
+/// A folder that everybody may enter, removed in the end.
+class TemporaryFolder {
+ public:
+  TemporaryFolder();
+  ~TemporaryFolder();
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+  [[nodiscard]] std::filesystem::path operator/(const std::string& name) const {
+    return path_ / name;
+  }
+  /// A new empty folder.
+  [[nodiscard]] std::filesystem::path Folder(const std::string& name) const;
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// All of a file; throws nothing, "" if it cannot be read.
+[[nodiscard]] std::string ReadFile(const std::filesystem::path& path);
+
+/// Asks again and again until `condition` holds; false if it does not in time.
+template <typename Condition>
+bool Eventually(Seconds limit, Condition&& condition);
+
+/// The processes that run zarrfs for this mount point.
+[[nodiscard]] std::vector<pid_t> DaemonsOf(const std::filesystem::path& mountpoint);
+
+void SleepFor(Seconds time);
+
+// --- Implementation
+// ----------------------------------------------------------------------------------
+
+template <typename Condition>
+bool Eventually(Seconds limit, Condition&& condition) {
+  const auto end = std::chrono::steady_clock::now() + limit * kPatience;
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    SleepFor(Seconds(0.005));
+  }
+  return true;
+}
+
+}  // namespace zarrfs
+
+#endif  // TESTS_MOUNT_PROGRAMS_H_

@@ -1,0 +1,151 @@
+// A store that does not answer holds up only those who ask it.
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/stat.h>
+
+#include <chrono>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/mount/fake_mount.h"
+#include "tests/mount/programs.h"
+#include "tests/mount/sample_store.h"
+
+namespace zarrfs {
+namespace {
+
+namespace fs = std::filesystem;
+
+using Clock = std::chrono::steady_clock;
+
+class SlowStoreTest : public testing::Test {
+ protected:
+  TemporaryFolder folder_;
+  const fs::path store_ = folder_ / "sample.zarr";
+  const std::map<std::string, std::string> chunks_ = WriteSampleStore(store_);
+};
+
+// Threads that wait for the mount until it is told to release them.
+class Waiters {
+ public:
+  explicit Waiters(FakeMount& mount) : mount_(mount) {}
+  ~Waiters() {
+    mount_.Order("release");
+    for (std::thread& thread : threads_) thread.join();
+  }
+  Waiters(const Waiters&) = delete;
+  Waiters& operator=(const Waiters&) = delete;
+  template <typename Wait>
+  void Start(int count, Wait wait) {
+    for (int i = 0; i < count; ++i) threads_.emplace_back(wait, i);
+  }
+
+ private:
+  FakeMount& mount_;
+  std::vector<std::thread> threads_;
+};
+
+TEST_F(SlowStoreTest, AnswersComeThrough) {
+  FakeMount mount(store_, "");
+  for (const auto& [name, bytes] : chunks_) EXPECT_EQ(ReadFile(mount / "v2/a" / name), bytes);
+  EXPECT_EQ(Shell("ls " + (mount / "v3/a/c/3").string()).output, "0\n");
+}
+
+TEST_F(SlowStoreTest, InterruptedListingEndsAtOnce) {
+  FakeMount mount(store_, "ttl=0");
+  EXPECT_EQ(Shell("ls " + (mount / "v2/a").string()).code, 0);
+  mount.Order("block a");
+  Program ls({"ls", "-l", mount / "v2/a"}, folder_ / "out", folder_ / "err");
+  mount.Order("waiting 1");
+  EXPECT_EQ(ls.WaitFor(Seconds(0.2)), std::nullopt) << "it waits for the store";
+  const auto start = Clock::now();
+  ls.Signal(SIGINT);
+  EXPECT_EQ(ls.WaitFor(Seconds(5)), 128 + SIGINT);
+  EXPECT_LT(Seconds(Clock::now() - start).count(), 1 * kPatience);
+}
+
+TEST_F(SlowStoreTest, InterruptedReadEndsAtOnce) {
+  FakeMount mount(store_, "immutable");
+  EXPECT_EQ(Shell("stat " + (mount / "v2/a/1.2").string()).code, 0);
+  mount.Order("block a/c");
+  Program cat({"cat", mount / "v2/a/1.2"}, folder_ / "out", folder_ / "err");
+  mount.Order("waiting 1");
+  const auto start = Clock::now();
+  cat.Signal(SIGINT);
+  EXPECT_EQ(cat.WaitFor(Seconds(5)), 128 + SIGINT);
+  EXPECT_LT(Seconds(Clock::now() - start).count(), 1 * kPatience);
+  mount.Order("release");
+  EXPECT_EQ(ReadFile(mount / "v2/a/1.2"), chunks_.at("1.2")) << "and it serves on";
+}
+
+// What is asked of the mount while everything else waits, by programs that can be killed.
+void ExpectCachedAnswers(const FakeMount& mount) {
+  const auto ask = [](const std::vector<std::string>& words) {
+    const auto start = Clock::now();
+    const Outcome outcome = RunProgram(words, Seconds(5));
+    EXPECT_LT(Seconds(Clock::now() - start).count(), 1 * kPatience) << words[0];
+    return outcome;
+  };
+  // Its shard's index is at hand, and its name was never asked for.
+  EXPECT_EQ(ask({"stat", "-c", "%s", mount / "v2/a/1.1"}).output, "513\n");
+  EXPECT_EQ(ask({"stat", "-c", "%F", mount / "v3/a/zarr.json"}).output, "regular file\n");
+  // In the kernel's cache, then past it.
+  EXPECT_GT(ask({"cat", mount / "v3/a/zarr.json"}).output.size(), 100U);
+  EXPECT_GT(ask({"dd", "bs=64k", "iflag=direct", "status=none",
+                 "if=" + (mount / "v2/a/.zarray").string()})
+                .output.size(),
+            100U);
+  EXPECT_GT(ask({"cat", mount / "v2/a/.zattrs"}).output.size(), 5U) << "read for the first time";
+}
+
+TEST_F(SlowStoreTest, CachedAnswersComeWhileAHundredLookupsWait) {
+  // A hundred groups; nobody has looked at the array in each.
+  for (int i = 0; i < 100; ++i) {
+    const fs::path group = store_ / ("g" + std::to_string(i));
+    Replace(group / "zarr.json", GroupJson());
+    Replace(group / "array/zarr.json", SampleArrayOfStore().ZarrJson());
+  }
+  FakeMount mount(store_, "immutable");
+  EXPECT_EQ(ReadFile(mount / "v2/a/0.0"), chunks_.at("0.0"));
+  EXPECT_TRUE(fs::exists(mount / "v3/a"));
+  for (int i = 0; i < 100; ++i) EXPECT_TRUE(fs::exists(mount / ("v2/g" + std::to_string(i))));
+  {
+    Waiters waiters(mount);
+    mount.Order("block g");
+    waiters.Start(100, [&](int i) {
+      struct stat info;
+      stat((mount / ("v2/g" + std::to_string(i)) / "array").c_str(), &info);
+    });
+    mount.Order("waiting 50");
+    ExpectCachedAnswers(mount);
+  }
+  EXPECT_TRUE(fs::exists(mount / "v2/g99/array"));
+}
+
+TEST_F(SlowStoreTest, CachedAnswersComeWhileAHundredReadsWait) {
+  const SampleArray line{.shape = {100}, .shard = {100}, .chunk = {1}};
+  Replace(store_ / "line/zarr.json", line.ZarrJson());
+  Chunks chunks;
+  for (uint64_t i = 0; i < 100; ++i) chunks[i] = Pattern(2, i);
+  Replace(store_ / "line/c/0", EncodeShard(100, chunks));
+  FakeMount mount(store_, "immutable");
+  EXPECT_EQ(ReadFile(mount / "v2/a/0.0"), chunks_.at("0.0"));
+  EXPECT_EQ(RunProgram({"ls", "-l", mount / "v2/line"}).code, 0);
+  EXPECT_TRUE(fs::exists(mount / "v3/a"));
+  {
+    Waiters waiters(mount);
+    mount.Order("block line/c");
+    waiters.Start(
+        100, [&](int i) { static_cast<void>(ReadFile(mount / "v2/line" / std::to_string(i))); });
+    mount.Order("waiting 50");
+    ExpectCachedAnswers(mount);
+  }
+  EXPECT_EQ(ReadFile(mount / "v2/line/99"), chunks[99]);
+}
+
+}  // namespace
+}  // namespace zarrfs
