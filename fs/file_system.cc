@@ -234,7 +234,7 @@ Result<fuse_entry_param> FileSystem::DocumentEntry(const SeenNode& node, size_t 
                                                    size_t document) const {
   fuse_entry_param entry{};
   entry.ino = node.record->DocumentId(view, document, node.document_epoch);
-  entry.generation = generation_ + (node.document_epoch >> 16);
+  entry.generation = generation_ + node.document_epoch / kUnreadableEpoch;
   ObjectInfo info = node.node->info;
   if (info.is_folder) info.mode &= ~0111u;
   entry.attr =
@@ -255,10 +255,33 @@ Result<fuse_entry_param> FileSystem::ChunkEntry(const ArrayRange& range, size_t 
   const uint32_t epoch = range.epochs.Observe(place.outer, place.shard->fingerprint);
   fuse_entry_param entry{};
   entry.ino = MakeId(part.files + chunk, epoch);
-  entry.generation = generation_ + (epoch >> 16);
+  entry.generation = generation_ + epoch / kUnreadableEpoch;
   entry.attr = FileAttributes(entry.ino, place.shard->info, place.length - cut, part.links);
   entry.attr_timeout = kForever;
   entry.entry_timeout = name_timeout_;
+  return entry;
+}
+
+std::optional<fuse_entry_param> FileSystem::UnreadableChunkEntry(const SeenNode& node, size_t view,
+                                                                 uint64_t chunk,
+                                                                 const Error& error) const {
+  if (error.code == ErrorCode::kWouldBlock || error.code == ErrorCode::kInterrupted ||
+      error.code == ErrorCode::kStale) {
+    return std::nullopt;
+  }
+  LogFailure("look-up", error);
+  const auto& pipeline = node.range->chunks->layout().inner_pipeline;
+  ObjectInfo info = node.node->folder_info;
+  info.mode &= 0444;
+  fuse_entry_param entry{};
+  entry.ino = MakeUnreadableId(node.range->views[view].files + chunk);
+  entry.generation = generation_;
+  entry.attr =
+      FileAttributes(entry.ino, info, pipeline ? pipeline->encoded_size().value_or(1) : 1, 1);
+  // Damage is true of a version of the shard; whatever else it is may have passed in a moment.
+  entry.entry_timeout =
+      error.code == ErrorCode::kDamaged ? name_timeout_ : std::min(name_timeout_, 1.0);
+  entry.attr_timeout = entry.entry_timeout;
   return entry;
 }
 
@@ -313,9 +336,15 @@ Result<fuse_entry_param> FileSystem::LookupChunkPath(const SeenNode& node, size_
   if (level == rank) {
     const uint64_t chunk = grid.Linear({prefix.data(), rank});
     auto place = range.chunks->Locate(chunk, check_age_, /*may_read=*/false);
-    if (!place) return Fail(place);
-    if (!*place) return tl::unexpected(absent);
-    return ChunkEntry(range, view, chunk, **place);
+    if (place && !*place) return tl::unexpected(absent);
+    Result<fuse_entry_param> entry =
+        place ? ChunkEntry(range, view, chunk, **place) : Result<fuse_entry_param>(Fail(place));
+    if (!entry) {
+      if (auto unreadable = UnreadableChunkEntry(node, view, chunk, entry.error())) {
+        return *unreadable;
+      }
+    }
+    return entry;
   }
   const auto any = range.chunks->AnyChunk({prefix.data(), level}, check_age_);
   if (!any) return Fail(any);
@@ -388,8 +417,16 @@ void FileSystem::GetAttributes(Reply& reply, fuse_ino_t id) {
   if (target->kind == Target::Kind::kChunk) {
     const ArrayRange& range = *target->range;
     auto place = range.chunks->Locate(target->chunk, kAnyAge, /*may_read=*/false);
-    if (!place) return reply.Failed(place.error().code);
-    if (*place) entry = ChunkEntry(range, target->view, target->chunk, **place);
+    if (place && *place) entry = ChunkEntry(range, target->view, target->chunk, **place);
+    if (!place) entry = Fail(place);
+    if (target->epoch == kUnreadableEpoch && !entry) {
+      auto node = SeeFresh(*target->record);
+      if (!node) return reply.Failed(node.error().code);
+      node->range = &range;
+      if (auto still = UnreadableChunkEntry(*node, target->view, target->chunk, entry.error())) {
+        entry = *still;
+      }
+    }
   } else {
     auto node = SeeFresh(*target->record);
     if (!node) return reply.Failed(node.error().code);
@@ -422,7 +459,7 @@ void FileSystem::Read(Reply& reply, fuse_ino_t id, size_t size, uint64_t offset)
       seen = {target->record, target->record->node, target->record->document_epoch, nullptr};
     }
     const auto& documents = seen.node->views[target->view].documents;
-    if (static_cast<uint16_t>(seen.document_epoch) != target->epoch ||
+    if (EpochOf(MakeId(0, seen.document_epoch)) != target->epoch ||
         target->document >= documents.size()) {
       return reply.Failed(ErrorCode::kStale);
     }
@@ -442,7 +479,7 @@ void FileSystem::Read(Reply& reply, fuse_ino_t id, size_t size, uint64_t offset)
   if (!*place) return reply.Failed(ErrorCode::kStale);
   const ChunkPlace& chunk = **place;
   const uint32_t epoch = range.epochs.Observe(chunk.outer, chunk.shard->fingerprint);
-  if (static_cast<uint16_t>(epoch) != target->epoch) return reply.Failed(ErrorCode::kStale);
+  if (EpochOf(MakeId(0, epoch)) != target->epoch) return reply.Failed(ErrorCode::kStale);
   const uint64_t cut = part.cut_front + part.cut_back;
   if (chunk.length < cut) return reply.Failed(ErrorCode::kDamaged);
   const uint64_t length = chunk.length - cut;
@@ -638,11 +675,13 @@ void FileSystem::ReadDirectory(Reply& reply, const std::shared_ptr<DirectoryHand
           layout.inner_grid.Coordinates(chunk, at);
           name = naming.nested() && range.rank() > 0 ? std::to_string(at[range.rank() - 1])
                                                      : naming.Path({at.data(), range.rank()});
-          fuse_entry_param entry = NameOnly(range.views[view].files + chunk, S_IFREG);
-          if (found) {
-            if (auto known = ChunkEntry(range, view, chunk, *found)) entry = *known;
+          Result<fuse_entry_param> entry = found ? ChunkEntry(range, view, chunk, *found)
+                                                 : Result<fuse_entry_param>(Fail(found));
+          if (!entry) {
+            entry = UnreadableChunkEntry(dir.node, view, chunk, entry.error())
+                        .value_or(NameOnly(range.views[view].files + chunk, S_IFREG));
           }
-          room = buffer.Add(name, entry, kCookieChildren + *outer * slots + slot + 1);
+          room = buffer.Add(name, *entry, kCookieChildren + *outer * slots + slot + 1);
           return room;
         });
     if (!visited) return reply.Failed(visited.error().code);

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "fs/node_table.h"
@@ -62,6 +63,12 @@ class FileSystem {
   Result<fuse_entry_param> DocumentEntry(const SeenNode& node, size_t view, size_t document) const;
   Result<fuse_entry_param> ChunkEntry(const ArrayRange& range, size_t view, uint64_t chunk,
                                       const ChunkPlace& place) const;
+  // A chunk that may be there but cannot be read (damage, or a store that fails). It is a file: old
+  // readers take a name that cannot be looked up for a missing chunk and fill in values silently.
+  // It has at least a byte, so that they read, and READ gives the error. nullopt if the error is to
+  // be handed on.
+  std::optional<fuse_entry_param> UnreadableChunkEntry(const SeenNode& node, size_t view,
+                                                       uint64_t chunk, const Error& error) const;
   Result<fuse_entry_param> ChunkFolderEntry(const SeenNode& node, size_t view,
                                             std::span<const uint64_t> prefix) const;
   fuse_entry_param RootEntry() const;

@@ -48,8 +48,14 @@ inline constexpr int kPositionBits = 48;
 [[nodiscard]] constexpr uint16_t EpochOf(NodeId id) {
   return static_cast<uint16_t>(id >> kPositionBits);
 }
+/// The epoch of inodes that stand for a chunk that cannot be read; no version has it.
+inline constexpr uint16_t kUnreadableEpoch = 0xffff;
+
 [[nodiscard]] constexpr NodeId MakeId(uint64_t position, uint32_t epoch) {
-  return (NodeId{static_cast<uint16_t>(epoch)} << kPositionBits) | position;
+  return (NodeId{epoch % kUnreadableEpoch} << kPositionBits) | position;
+}
+[[nodiscard]] constexpr NodeId MakeUnreadableId(uint64_t position) {
+  return (NodeId{kUnreadableEpoch} << kPositionBits) | position;
 }
 
 struct NodeRecord;

@@ -76,12 +76,12 @@ TEST_F(NodeTableTest, EachIdLeadsBackToWhatItStandsFor) {
     EXPECT_EQ(table.Resolve(seen.range->FolderId(view, {}))->level, 0u);
   }
   for (uint64_t chunk = 0; chunk < 15; ++chunk) {
-    const NodeId id = MakeId(seen.range->views[v2].files + chunk, 65535);
+    const NodeId id = MakeId(seen.range->views[v2].files + chunk, 65534);
     EXPECT_TRUE(ids.insert(id).second);
     const auto target = table.Resolve(id);
     ASSERT_EQ(target->kind, Target::Kind::kChunk);
     EXPECT_EQ(target->chunk, chunk);
-    EXPECT_EQ(target->epoch, 65535);
+    EXPECT_EQ(target->epoch, 65534);
   }
 }
 
