@@ -306,7 +306,8 @@ Json ToJson(const std::vector<CodecSpec>& codecs) {
   for (const CodecSpec& codec : codecs) {
     Json& entry = list.emplace_back(Json::object());
     entry["name"] = codec.name;
-    if (!codec.configuration.empty()) entry["configuration"] = codec.configuration;
+    // Readers of numcodecs' own codecs want the member even if it says nothing.
+    if (!codec.configuration.empty() || codec.name.starts_with("numcodecs.")) entry["configuration"] = codec.configuration;
   }
   return list;
 }

@@ -33,7 +33,7 @@ struct CodecSpec {
   bool operator==(const CodecSpec&) const = default;
 };
 
-/// {"name": …, "configuration": {…}} (configuration left out when empty).
+/// {"name": …, "configuration": {…}} (configuration left out when empty, but for numcodecs.*).
 [[nodiscard]] Json ToJson(const std::vector<CodecSpec>& codecs);
 
 /// A "codecs" member: objects or short-hand strings. An unknown codec stays in the list, also with

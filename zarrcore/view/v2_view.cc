@@ -238,7 +238,8 @@ class V2ViewImplementation final : public View {
     ArrayView view;
     view.cut_front = chain->cut_front;
     view.cut_back = chain->cut_back;
-    view.naming.separator = Separator(metadata.key_encoding, context);
+    // (GDAL 3.6 dies on a scalar with any other separator; its one chunk is "0" either way.)
+    view.naming.separator = metadata.rank() == 0 ? '.' : Separator(metadata.key_encoding, context);
 
     Json zarray;
     zarray["zarr_format"] = 2;

