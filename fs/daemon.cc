@@ -32,6 +32,7 @@
 #include "fs/file_system.h"
 #include "fs/log.h"
 #include "fs/mountpoint.h"
+#include "fs/parallel_lookups.h"
 #include "zarrcore/store/local_store.h"
 
 namespace zarrfs {
@@ -207,6 +208,7 @@ Result<void> Daemon::Mount() {
                 said.empty() ? "libfuse gives no reason" : said);
   }
   if (!said.empty()) spdlog::warn("mounting: {}", said);
+  AllowParallelLookups(session);
   const auto entry = FindMount(mountpoint_);
   device_ = entry && entry->type == "fuse.zarrfs" ? entry->device : 0;
   static_cast<void>(file_system->release());  // the session's for as long as the process lives
