@@ -13,6 +13,7 @@
 
 #include "fs/file_system.h"
 #include "fs/options.h"
+#include "fs/parallel_lookups.h"
 #include "tests/mount/mounted.h"
 #include "tests/unit/support/fake_store.h"
 
@@ -41,6 +42,7 @@ int ServeFakeStore(int argc, char** argv) {
                                            sizeof(fuse_lowlevel_ops), file_system->get());
   fuse_opt_free_args(&arguments);
   if (session == nullptr || fuse_session_mount(session, argv[1]) != 0) return 1;
+  AllowParallelLookups(session);
   std::thread([session] {
     fuse_loop_config* config = fuse_loop_cfg_create();
     fuse_loop_cfg_set_max_threads(config, 4);

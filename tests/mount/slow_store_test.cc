@@ -126,6 +126,22 @@ TEST_F(SlowStoreTest, CachedAnswersComeWhileAHundredLookupsWait) {
   EXPECT_TRUE(fs::exists(mount / "v2/g99/array"));
 }
 
+TEST_F(SlowStoreTest, NameThatHangsHoldsUpNoOtherOfItsFolder) {
+  for (const std::string name : {"b0", "b1", "c"}) {
+    Replace(store_ / name / "zarr.json", SampleArrayOfStore().ZarrJson());
+  }
+  FakeMount mount(store_, "");
+  mount.Order("block b");
+  Program first({"stat", mount / "v2/b0"}, folder_ / "out", folder_ / "err");
+  mount.Order("waiting 1");
+  EXPECT_EQ(RunProgram({"stat", mount / "v2/c"}, Seconds(3)).code, 0);
+  // Another name that hangs can be given up before the first one.
+  Program second({"stat", mount / "v2/b1"}, folder_ / "out", folder_ / "err");
+  mount.Order("waiting 2");
+  second.Signal(SIGINT);
+  EXPECT_EQ(second.WaitFor(Seconds(1)), 128 + SIGINT);
+}
+
 TEST_F(SlowStoreTest, CachedAnswersComeWhileAHundredReadsWait) {
   const SampleArray line{.shape = {100}, .shard = {100}, .chunk = {1}};
   Replace(store_ / "line/zarr.json", line.ZarrJson());
