@@ -10,7 +10,6 @@ from mounts import READERS, mounted, read
 
 # (reader, prefix of the array's name): what it cannot take from any store, mounted or not. GDAL here is 3.6 and later.
 UNREADABLE = {
-    ("gdal", "key/v2-slash-scalar"): "GDAL 3.6 crashes on rank 0 with the dimension separator /",
     ("gdal", "type/complex"): "refuses a fill value [re, im]",
     ("gdal", "fill/16-complex64"): "refuses a fill value [re, im]",
     ("gdal", "fill/17-complex128"): "refuses a fill value [re, im]",
