@@ -27,7 +27,7 @@ constexpr uint64_t kCookieDocuments = 2;
 constexpr uint64_t kCookieChildren = 16;  // from here on: children by place
 static_assert(kCookieDocuments + kMaxDocuments <= kCookieChildren);
 
-// A tenth of the time-to-live at most may pass between asking the store and telling the kernel.
+// This share of the time-to-live may pass between asking the store and telling the kernel.
 constexpr double kCheckShare = 0.02;
 
 Age CheckAge(const MountOptions& options) {

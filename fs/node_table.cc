@@ -36,9 +36,11 @@ NodeId ArrayRange::FolderId(size_t view, std::span<const uint64_t> prefix) const
   return MakeId(views[view].folders + folder_offsets[prefix.size()] + linear, 0);
 }
 
-uint64_t NodeTable::Allocate(uint64_t count, NodeRecord* record, const ArrayRange* range) {
+std::optional<uint64_t> NodeTable::Allocate(uint64_t count, NodeRecord* record,
+                                            const ArrayRange* range) {
   const bool high = count > kHighCount || next_low_ + count > kHighStart;
   uint64_t& next = high ? next_high_ : next_low_;
+  if (count > (uint64_t{1} << kPositionBits) - next) return std::nullopt;
   const uint64_t first = next;
   next += count;
   (high ? high_ : low_).push_back(Span{first, count, record, range});
@@ -87,15 +89,19 @@ const ArrayRange* NodeTable::MakeRange(const Node& node, NodeRecord* record) {
       }
     }
   }
-  const uint64_t first = Allocate(std::max<uint64_t>(count, 1), nullptr, &range);
+  const auto first = Allocate(std::max<uint64_t>(count, 1), nullptr, &range);
+  if (!first) {
+    ranges_.pop_back();
+    return nullptr;
+  }
   for (auto& part : range.views) {
-    part.files += first;
-    part.folders += first;
+    part.files += *first;
+    part.folders += *first;
   }
   return &range;
 }
 
-SeenNode NodeTable::See(const NodePtr& node) {
+Result<SeenNode> NodeTable::See(const NodePtr& node) {
   NodeRecord* record = nullptr;
   {
     const std::shared_lock lock(mutex_);
@@ -108,8 +114,14 @@ SeenNode NodeTable::See(const NodePtr& node) {
     const auto [found, added] = by_path_.try_emplace(node->path, nullptr);
     if (added) {
       NodeRecord& made = records_.emplace_back();
+      const auto block = Allocate(NodeRecord::kBlock, &made, nullptr);
+      if (!block) {
+        records_.pop_back();
+        by_path_.erase(found);
+        return Fail(ErrorCode::kUnsupported, "{}: no node ids are left", node->path);
+      }
       made.path = node->path;
-      made.block = Allocate(NodeRecord::kBlock, &made, nullptr);
+      made.block = *block;
       found->second = &made;
     }
     record = found->second;
@@ -125,6 +137,9 @@ SeenNode NodeTable::See(const NodePtr& node) {
       const std::unique_lock table_lock(mutex_);
       record->range = MakeRange(*node, record);
     }
+  }
+  if (node->chunks != nullptr && record->range == nullptr) {
+    return Fail(ErrorCode::kUnsupported, "{}: no node ids are left for its chunks", node->path);
   }
   return SeenNode{record, node, record->document_epoch, record->range};
 }

@@ -129,8 +129,9 @@ class NodeTable {
   /// `shown_views`: bit v set if the mount shows view v (for link counts).
   explicit NodeTable(uint32_t shown_views) : shown_views_(shown_views) {}
 
-  /// The record of the node's path, brought up to date with `node`.
-  [[nodiscard]] SeenNode See(const NodePtr& node);
+  /// The record of the node's path, brought up to date with `node`. kUnsupported once so many huge
+  /// arrays were looked at that the positions are used up.
+  [[nodiscard]] Result<SeenNode> See(const NodePtr& node);
 
   /// nullopt for an id that was never given out.
   [[nodiscard]] std::optional<Target> Resolve(NodeId id) const;
@@ -146,7 +147,8 @@ class NodeTable {
   static constexpr uint64_t kHighStart = uint64_t{1} << 32;
   static constexpr uint64_t kHighCount = uint64_t{1} << 28;
 
-  uint64_t Allocate(uint64_t count, NodeRecord* record, const ArrayRange* range);
+  // nullopt if no positions are left.
+  std::optional<uint64_t> Allocate(uint64_t count, NodeRecord* record, const ArrayRange* range);
   const ArrayRange* MakeRange(const Node& node, NodeRecord* record);
   static void FillTarget(const ArrayRange& range, uint64_t position, Target& target);
 

@@ -29,7 +29,9 @@ constexpr const char* kChecked = R"({"name": "bytes"}, {"name": "crc32c"})";
 struct NodeTableTest : testing::Test {
   NodeTableTest() { store->Put("zarr.json", R"({"zarr_format": 3, "node_type": "group"})"); }
 
-  SeenNode See(const std::string& path) { return table.See(hierarchy.Get(path, Age{0}).value()); }
+  SeenNode See(const std::string& path) {
+    return table.See(hierarchy.Get(path, Age{0}).value()).value();
+  }
 
   const size_t v2 = *ViewNumber("v2");
   const size_t v3 = *ViewNumber("v3");
@@ -131,6 +133,24 @@ TEST_F(NodeTableTest, OnlyHugeArraysHaveNumbersThat32BitProgramsCannotStat) {
   const SeenNode huge = See("huge");
   const auto last = table.Resolve(huge.range->views[v2].files + 999'999ull * 100'000);
   EXPECT_EQ(last->chunk, 999'999ull * 100'000);
+}
+
+TEST_F(NodeTableTest, ArraysAreRefusedOnceAllNumbersAreUsed) {
+  int shown = 0;
+  for (int i = 0; i < 300; ++i) {
+    const std::string path = "a" + std::to_string(i);
+    store->Put(path + "/zarr.json", ArrayJson("[4000000, 4000000]", kPlain, ""));
+    const auto seen = table.See(hierarchy.Get(path, Age{0}).value());
+    if (!seen) {
+      EXPECT_EQ(seen.error().message, path + ": no node ids are left for its chunks");
+      break;
+    }
+    ++shown;
+  }
+  EXPECT_GT(shown, 50);
+  EXPECT_LT(shown, 300);
+  store->Put("small/zarr.json", ArrayJson("[16, 16]", kPlain, ""));
+  EXPECT_TRUE(table.See(hierarchy.Get("small", Age{0}).value()));
 }
 
 TEST(EpochTable, CountsEachTimeTheVersionIsAnother) {
