@@ -153,6 +153,9 @@ class Daemon {
   std::atomic<Phase> phase_ = Phase::kStarting;
   std::atomic<int> exit_code_ = kExitDone;
   std::atomic<bool> end_requested_ = false;
+  // Our mount is gone: what lies at the mount point from now on is somebody else's, even if it has
+  // the device number that was ours.
+  std::atomic<bool> unmounted_ = false;
 
   // Held while mounting, so that a start that is given up meanwhile knows whether to unmount.
   std::mutex mount_mutex_;
@@ -217,6 +220,7 @@ Result<void> Daemon::Mount() {
 }
 
 Result<void> Daemon::Unmount(bool detach) const {
+  if (unmounted_) return {};
   const auto top = FindMount(mountpoint_);
   if (device_ != 0) {
     if (!top) return {};
@@ -305,6 +309,7 @@ void Daemon::OnSignal(int signal_number) {
   }
   if (!unmounted)
     spdlog::error("{}: cannot be detached: {}", mountpoint_, unmounted.error().message);
+  unmounted_ = unmounted.has_value();
   spdlog::info("signal {}: {} is {}", signal_number, mountpoint_,
                asked_before_ ? "detached" : "unmounted");
   // The kernel's farewell does not come while another namespace or an open file keeps the mount.
@@ -332,6 +337,7 @@ void Daemon::Keep() {
     }
     fuse_session* const session = session_;
     if (session == nullptr) continue;
+    if (!deadline_ && !end_requested_ && fuse_session_exited(session) != 0) unmounted_ = true;
     if (!deadline_ && (end_requested_ || fuse_session_exited(session) != 0)) EndLoop();
     if (deadline_) {
       if (Clock::now() > *deadline_) EndAnyhow();
@@ -385,7 +391,8 @@ void Daemon::Run() {
                   ErrnoText(result < 0 ? -result : result));
     exit_code_ = kExitSystem;
   }
-  RequestEnd();  // from here on the keeper's deadline runs
+  if (result == 0 && !end_requested_) unmounted_ = true;  // the kernel said so
+  RequestEnd();                                           // from here on the keeper's deadline runs
   if (result == 0) {
     FailStart(kExitMountFailed, fmt::format("{} was unmounted before it was ready", mountpoint_));
   } else {
@@ -394,7 +401,7 @@ void Daemon::Run() {
         fmt::format("{} was mounted, but the kernel broke off the conversation", mountpoint_));
   }
   doorbell.join();
-  // After an abort the dead mount is still there.
+  // After an abort, or a start that failed, the mount is still there.
   if (const auto unmounted = Unmount(/*detach=*/true); !unmounted) {
     spdlog::debug("{}: {}", mountpoint_, unmounted.error().message);
   }

@@ -10,6 +10,7 @@
 #include <array>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <unordered_map>
 
 namespace zarrfs {
@@ -25,6 +26,16 @@ class EpochTable {
     if (!added && known->second.fingerprint != fingerprint) {
       known->second = Seen{fingerprint, known->second.epoch + 1};
     }
+    return known->second.epoch;
+  }
+
+  /// For reads, which may still hold a version that a look-up has found superseded. The epoch of
+  /// the version, if it is the one that was observed last.
+  std::optional<uint32_t> Known(uint64_t object, uint64_t fingerprint) {
+    Part& part = parts_[object % parts_.size()];
+    const std::lock_guard lock(part.mutex);
+    const auto known = part.seen.find(object);
+    if (known == part.seen.end() || known->second.fingerprint != fingerprint) return std::nullopt;
     return known->second.epoch;
   }
 

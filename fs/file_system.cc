@@ -32,7 +32,8 @@ constexpr double kCheckShare = 0.02;
 
 Age CheckAge(const MountOptions& options) {
   if (options.immutable) return kAnyAge;
-  return std::chrono::duration_cast<Age>(std::chrono::duration<double>(options.ttl * kCheckShare));
+  return std::chrono::duration_cast<Age>(
+      std::chrono::duration<double>(std::min(options.ttl, kForever) * kCheckShare));
 }
 
 timespec ToTimespec(int64_t ns) {
@@ -160,7 +161,8 @@ Result<std::unique_ptr<FileSystem>> FileSystem::Open(std::shared_ptr<const Store
   return file_system;
 }
 
-void FileSystem::Answer(fuse_req_t request, std::function<void(Reply&)> handler) {
+template <typename Handler>
+void FileSystem::Answer(fuse_req_t request, Handler handler) {
   if (fast_) {
     Reply reply(request);
     return handler(reply);
@@ -185,7 +187,7 @@ struct stat FileSystem::FileAttributes(uint64_t inode, const ObjectInfo& info, u
   struct stat st {};
   st.st_ino = inode;
   st.st_mode = S_IFREG | (info.mode & 0777 & ~0222u);
-  if (options_.has_umask) st.st_mode = S_IFREG | (0777 & ~options_.umask & ~0333u);
+  if (options_.umask) st.st_mode = S_IFREG | (0777 & ~*options_.umask & ~0333u);
   st.st_nlink = links;
   st.st_uid = options_.uid.value_or(info.uid);
   st.st_gid = options_.gid.value_or(info.gid);
@@ -201,22 +203,19 @@ struct stat FileSystem::FileAttributes(uint64_t inode, const ObjectInfo& info, u
 struct stat FileSystem::FolderAttributes(uint64_t inode, const ObjectInfo& info) const {
   struct stat st = FileAttributes(inode, info, 0, 1);
   st.st_mode = S_IFDIR | (info.mode & 0777 & ~0222u);
-  if (options_.has_umask) st.st_mode = S_IFDIR | (0777 & ~options_.umask & ~0222u);
+  if (options_.umask) st.st_mode = S_IFDIR | (0777 & ~*options_.umask & ~0222u);
   return st;
 }
 
-fuse_entry_param FileSystem::RootEntry() const {
+Result<fuse_entry_param> FileSystem::RootEntry() const {
+  const auto root = hierarchy_.Get("", check_age_);
+  if (!root) return Fail(root);
   fuse_entry_param entry{};
   entry.ino = kRootId;
   entry.generation = generation_;
   entry.attr_timeout = name_timeout_;
   entry.entry_timeout = name_timeout_;
-  if (const auto root = hierarchy_.Get("", check_age_)) {
-    entry.attr = FolderAttributes(kRootId, (*root)->folder_info);
-  } else {
-    entry.attr =
-        FolderAttributes(kRootId, ObjectInfo{.version = {}, .is_folder = true, .mode = 0555});
-  }
+  entry.attr = FolderAttributes(kRootId, (*root)->folder_info);
   return entry;
 }
 
@@ -246,13 +245,19 @@ Result<fuse_entry_param> FileSystem::DocumentEntry(const SeenNode& node, size_t 
 
 Result<fuse_entry_param> FileSystem::ChunkEntry(const ArrayRange& range, size_t view,
                                                 uint64_t chunk, const ChunkPlace& place) const {
+  return ChunkEntry(range, view, chunk, place,
+                    range.epochs.Observe(place.outer, place.shard->fingerprint));
+}
+
+Result<fuse_entry_param> FileSystem::ChunkEntry(const ArrayRange& range, size_t view,
+                                                uint64_t chunk, const ChunkPlace& place,
+                                                uint32_t epoch) const {
   const auto& part = range.views[view];
   const uint64_t cut = part.cut_front + part.cut_back;
   if (place.length < cut) {
     return Fail(ErrorCode::kDamaged, "{}: a chunk of {} bytes is shorter than its checksum",
                 range.chunks->ObjectKey(place.outer), place.length);
   }
-  const uint32_t epoch = range.epochs.Observe(place.outer, place.shard->fingerprint);
   fuse_entry_param entry{};
   entry.ino = MakeId(part.files + chunk, epoch);
   entry.generation = generation_ + epoch / kUnreadableEpoch;
@@ -305,6 +310,15 @@ Result<SeenNode> FileSystem::See(const std::string& path, Age max_age) {
   return table_.See(*node);
 }
 
+Result<SeenNode> FileSystem::SeeUsable(const std::string& path) {
+  auto node = See(path, check_age_);
+  if (node && !node->node->metadata) {
+    const Error& reason = *node->node->views[0].hidden;
+    if (reason.code == ErrorCode::kDamaged) return tl::unexpected(reason);
+  }
+  return node;
+}
+
 bool FileSystem::IsRootOfMount(const Target& target) const {
   return target.kind == Target::Kind::kRoot;
 }
@@ -312,7 +326,7 @@ bool FileSystem::IsRootOfMount(const Target& target) const {
 Result<fuse_entry_param> FileSystem::LookupInRoot(const std::string& name) {
   const auto view = ViewNumber(name);
   if (!view) return Fail(ErrorCode::kNotFound, "no view '{}'", name);
-  auto root = See("", check_age_);
+  auto root = SeeUsable("");
   if (!root) return Fail(root);
   if (root->node->views[*view].hidden) return Fail(ErrorCode::kNotFound, "hidden in {}", name);
   return FolderEntry(*root, *view);
@@ -330,6 +344,10 @@ Result<fuse_entry_param> FileSystem::LookupChunkPath(const SeenNode& node, size_
   // `level` of the array's own folder is passed as kMaxRank + 1: no chunk folder has that.
   const bool in_array = level > kMaxRank;
   if (in_array) level = 0;
+  for (size_t d = 0; d < level; ++d) {
+    // A folder of an older layout that the array does not reach any more.
+    if (prefix[d] >= grid.counts()[d]) return tl::unexpected(absent);
+  }
   if (grid.size() == 0 || !ParseChunkName(naming, grid.counts(), name, prefix, level, in_array)) {
     return tl::unexpected(absent);
   }
@@ -354,7 +372,7 @@ Result<fuse_entry_param> FileSystem::LookupChunkPath(const SeenNode& node, size_
 
 Result<fuse_entry_param> FileSystem::LookupInFolder(const Target& folder, const std::string& name) {
   if (folder.kind == Target::Kind::kChunkFolder) {
-    auto node = SeeFresh(*folder.record);
+    auto node = SeeUsable(folder.record->path);
     if (!node) return Fail(node);
     // Of an older layout: its coordinates still mean the same place, if it exists.
     if (node->range != nullptr && node->range->rank() != folder.range->rank()) {
@@ -363,7 +381,7 @@ Result<fuse_entry_param> FileSystem::LookupInFolder(const Target& folder, const 
     return LookupChunkPath(*node, folder.view, folder.prefix, folder.level, name);
   }
   const std::string path = folder.record == nullptr ? "" : folder.record->path;
-  auto node = See(path, check_age_);
+  auto node = SeeUsable(path);
   if (!node) return Fail(node);
   const NodeView& view = node->node->views[folder.view];
   if (view.hidden) return Fail(ErrorCode::kNotFound, "hidden");
@@ -373,7 +391,7 @@ Result<fuse_entry_param> FileSystem::LookupInFolder(const Target& folder, const 
   if (node->node->chunks != nullptr) {
     return LookupChunkPath(*node, folder.view, {}, kMaxRank + 1, name);
   }
-  auto child = See(JoinKey(path, name), check_age_);
+  auto child = SeeUsable(JoinKey(path, name));
   if (!child) return Fail(child);
   if (!Hierarchy::Shows(*child->node, name, folder.view)) {
     return Fail(ErrorCode::kNotFound, "hidden");
@@ -410,15 +428,20 @@ void FileSystem::GetAttributes(Reply& reply, fuse_ino_t id) {
   auto target = table_.Resolve(id);
   if (!target) return reply.Failed(ErrorCode::kStale);
   if (IsRootOfMount(*target)) {
-    const fuse_entry_param root = RootEntry();
-    return reply.Attributes(root.attr, root.attr_timeout);
+    const auto root = RootEntry();
+    if (!root) return reply.Failed(root.error().code);
+    return reply.Attributes(root->attr, root->attr_timeout);
   }
   Result<fuse_entry_param> entry = Fail(ErrorCode::kStale, "the content of this inode is gone");
   if (target->kind == Target::Kind::kChunk) {
     const ArrayRange& range = *target->range;
     auto place = range.chunks->Locate(target->chunk, kAnyAge, /*may_read=*/false);
-    if (place && *place) entry = ChunkEntry(range, target->view, target->chunk, **place);
-    if (!place) entry = Fail(place);
+    if (!place) {
+      entry = Fail(place);
+    } else if (*place) {
+      const auto epoch = range.epochs.Known((*place)->outer, (*place)->shard->fingerprint);
+      if (epoch) entry = ChunkEntry(range, target->view, target->chunk, **place, *epoch);
+    }
     if (target->epoch == kUnreadableEpoch && !entry) {
       auto node = SeeFresh(*target->record);
       if (!node) return reply.Failed(node.error().code);
@@ -478,8 +501,8 @@ void FileSystem::Read(Reply& reply, fuse_ino_t id, size_t size, uint64_t offset)
   }
   if (!*place) return reply.Failed(ErrorCode::kStale);
   const ChunkPlace& chunk = **place;
-  const uint32_t epoch = range.epochs.Observe(chunk.outer, chunk.shard->fingerprint);
-  if (EpochOf(MakeId(0, epoch)) != target->epoch) return reply.Failed(ErrorCode::kStale);
+  const auto epoch = range.epochs.Known(chunk.outer, chunk.shard->fingerprint);
+  if (!epoch || EpochOf(MakeId(0, *epoch)) != target->epoch) return reply.Failed(ErrorCode::kStale);
   const uint64_t cut = part.cut_front + part.cut_back;
   if (chunk.length < cut) return reply.Failed(ErrorCode::kDamaged);
   const uint64_t length = chunk.length - cut;

@@ -11,7 +11,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -39,8 +38,9 @@ class FileSystem {
  private:
   FileSystem(std::shared_ptr<const Store> store, const MountOptions& options, uint32_t shown_views);
 
-  // Runs `handler` where it may take as long as it needs.
-  void Answer(fuse_req_t request, std::function<void(Reply&)> handler);
+  // Runs `handler`, a void(Reply&), where it may take as long as it needs.
+  template <typename Handler>
+  void Answer(fuse_req_t request, Handler handler);
 
   void Lookup(Reply& reply, fuse_ino_t parent, const std::string& name);
   void GetAttributes(Reply& reply, fuse_ino_t id);
@@ -52,6 +52,9 @@ class FileSystem {
 
   Result<SeenNode> See(const std::string& path, Age max_age);
   Result<SeenNode> SeeFresh(const NodeRecord& record) { return See(record.path, check_age_); }
+  // For look-ups: kDamaged if the zarr.json cannot be read. It may be half written this moment, and
+  // a name that is said to be absent is believed for a while.
+  Result<SeenNode> SeeUsable(const std::string& path);
 
   // Each gives the entry (id, attributes, time-outs) of what it names.
   Result<fuse_entry_param> LookupInRoot(const std::string& name);
@@ -63,6 +66,8 @@ class FileSystem {
   Result<fuse_entry_param> DocumentEntry(const SeenNode& node, size_t view, size_t document) const;
   Result<fuse_entry_param> ChunkEntry(const ArrayRange& range, size_t view, uint64_t chunk,
                                       const ChunkPlace& place) const;
+  Result<fuse_entry_param> ChunkEntry(const ArrayRange& range, size_t view, uint64_t chunk,
+                                      const ChunkPlace& place, uint32_t epoch) const;
   // A chunk that may be there but cannot be read (damage, or a store that fails). It is a file: old
   // readers take a name that cannot be looked up for a missing chunk and fill in values silently.
   // It has at least a byte, so that they read, and READ gives the error. nullopt if the error is to
@@ -71,7 +76,7 @@ class FileSystem {
                                                        uint64_t chunk, const Error& error) const;
   Result<fuse_entry_param> ChunkFolderEntry(const SeenNode& node, size_t view,
                                             std::span<const uint64_t> prefix) const;
-  fuse_entry_param RootEntry() const;
+  Result<fuse_entry_param> RootEntry() const;
 
   Result<std::shared_ptr<DirectoryHandle>> MakeHandle(const Target& target);
   bool IsRootOfMount(const Target& target) const;

@@ -53,9 +53,11 @@ const ArrayRange* NodeTable::MakeRange(const Node& node, NodeRecord* record) {
   range.chunks = node.chunks;
   const auto& grid = node.chunks->layout().inner_grid;
   uint64_t level_size = 1;
-  for (size_t d = 0; d < grid.rank(); ++d) {
-    range.folder_offsets.push_back(range.folder_count);
-    range.folder_count += level_size;
+  uint64_t folder_count = 0;
+  // (An empty array has no folders, and its other dimensions may be of any size.)
+  for (size_t d = 0; d < grid.rank() && grid.size() > 0; ++d) {
+    range.folder_offsets.push_back(folder_count);
+    folder_count += level_size;
     level_size *= grid.counts()[d];
   }
   // Every view's folders come after the files; views with the same cuts share the files.
@@ -80,8 +82,10 @@ const ArrayRange* NodeTable::MakeRange(const Node& node, NodeRecord* record) {
     if (!shared) count += grid.size();
   }
   for (size_t v = 0; v < views; ++v) {
-    range.views[v].folders = count;
-    count += range.folder_count;
+    auto& part = range.views[v];
+    part.folders = count;
+    if (part.shown && part.naming.nested()) part.folder_count = folder_count;
+    count += part.folder_count;
     for (size_t other = 0; other < views; ++other) {
       if (range.views[v].shown && range.views[other].shown && (shown_views_ >> other & 1) != 0 &&
           range.views[v].files == range.views[other].files) {
@@ -156,7 +160,7 @@ void NodeTable::FillTarget(const ArrayRange& range, uint64_t position, Target& t
       target.chunk = position - part.files;
       return;
     }
-    if (position >= part.folders && position - part.folders < range.folder_count) {
+    if (position >= part.folders && position - part.folders < part.folder_count) {
       target.kind = Target::Kind::kChunkFolder;
       target.view = v;
       uint64_t linear = position - part.folders;

@@ -67,16 +67,16 @@ struct ArrayRange {
     ChunkNaming naming;
     uint64_t cut_front = 0;
     uint64_t cut_back = 0;
-    uint64_t files = 0;    // position of chunk 0
-    uint64_t folders = 0;  // position of the first chunk folder
-    uint32_t links = 1;    // views that serve the same files
+    uint64_t files = 0;         // position of chunk 0
+    uint64_t folders = 0;       // position of the first chunk folder
+    uint64_t folder_count = 0;  // 0 where chunks lie in the array's own folder
+    uint32_t links = 1;         // views that serve the same files
   };
 
   NodeRecord* record = nullptr;
   std::shared_ptr<ChunkSource> chunks;
   std::array<ViewPart, kMaxViews> views;
   std::vector<uint64_t> folder_offsets;  // of each level of chunk folders, relative to `folders`
-  uint64_t folder_count = 0;             // in each view
   mutable EpochTable epochs;
 
   [[nodiscard]] size_t rank() const { return chunks->layout().inner_grid.rank(); }

@@ -66,7 +66,7 @@ constexpr std::array kValueOptions = {
                   o.view = v == "all" ? "" : v;
                   return "";
                 }},
-    ValueOption{"separator", ".|/", "between the numbers of a v2 chunk's name (default: auto)",
+    ValueOption{"separator", ".|/", "between the numbers of chunk names (default: auto)",
                 [](MountOptions& o, std::string_view v) -> std::string {
                   if (v != "." && v != "/" && v != "auto") return "'.', '/' or auto";
                   o.separator = v == "auto" ? '\0' : v[0];
@@ -101,12 +101,11 @@ constexpr std::array kValueOptions = {
                 [](MountOptions& o, std::string_view v) { return ApplyId(o.uid, v); }},
     ValueOption{"gid", "N", "group of every file (default: as in the store)",
                 [](MountOptions& o, std::string_view v) { return ApplyId(o.gid, v); }},
-    ValueOption{"umask", "OCTAL", "permissions to take away from every file (default: 0)",
+    ValueOption{"umask", "OCTAL", "permissions 555 and 444 less these, not the store's own",
                 [](MountOptions& o, std::string_view v) -> std::string {
                   const auto bits = ParseNumber<uint32_t>(v, 8);
                   if (!bits || *bits > 0777) return "an octal number from 0 to 777";
                   o.umask = *bits;
-                  o.has_umask = true;
                   return "";
                 }},
     ValueOption{"log_level", "LEVEL", "error, warning, info or debug (default: info)",

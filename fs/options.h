@@ -26,10 +26,9 @@ struct MountOptions {
 
   // What the mount shows.
   std::string view;    // "v2" or "v3" at the root; "" for a folder a view
-  char separator = 0;  // '.' or '/' between the numbers of a v2 chunk's name; 0: as suits the array
-  uint32_t umask = 0;  // permission bits to take away from every file and folder
-  bool has_umask = false;
-  std::optional<uint32_t> uid;  // owner of everything; else as in the store
+  char separator = 0;  // '.' or '/' between the numbers of chunk names; 0: as suits the array
+  std::optional<uint32_t> umask;  // 0555 and 0444 less these; else as in the store
+  std::optional<uint32_t> uid;    // owner of everything; else as in the store
   std::optional<uint32_t> gid;
 
   // What it costs, and how soon it sees changes.

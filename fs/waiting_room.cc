@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <chrono>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -97,8 +98,12 @@ void WaitingRoom::Submit(fuse_req_t request, Handler handler) {
   const std::lock_guard lock(room.mutex);
   room.queue.push_back(Waiting{number, std::move(ticket), std::move(handler)});
   if (room.idle < room.queue.size() && room.threads < kMaxThreads) {
-    ++room.threads;
-    std::thread(Work).detach();
+    try {
+      std::thread(Work).detach();
+      ++room.threads;
+    } catch (const std::system_error&) {
+      // No more threads are to be had: those there are take it, or the next request tries again.
+    }
   }
   room.arrived.notify_one();
 }

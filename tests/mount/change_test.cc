@@ -11,6 +11,7 @@
 #include <cstring>
 #include <filesystem>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
 #include <vector>
@@ -252,6 +253,33 @@ TEST_F(ChangeTest, ImmutableStoreIsNotLookedAtAgain) {
   EXPECT_EQ(ReadFile(mount / "v2/a/1.1"), chunks_.at("1.1")) << "not read before, same shard";
   EXPECT_FALSE(fs::exists(mount / "v2/a/3.3"));
   EXPECT_EQ(Shell("ls " + (mount / "v2").string()).output, "a\n");
+}
+
+TEST_F(ChangeTest, HalfWrittenMetadataHidesNoChunk) {
+  const TestMount mount(store_, kWithTtl);
+  const std::string whole = ReadFile(store_ / "a/zarr.json");
+  EXPECT_EQ(ReadFile(mount / "v2/a/0.1"), chunks_.at("0.1"));
+  RewriteInPlace(store_ / "a/zarr.json", whole.substr(0, 20));
+  WaitForTtl();
+  EXPECT_EQ(open((mount / "v2/a/0.1").c_str(), O_RDONLY | O_CLOEXEC), -1);
+  EXPECT_EQ(errno, EIO) << "a reader would take \"No such file\" for a missing chunk";
+  RewriteInPlace(store_ / "a/zarr.json", whole);
+  SleepFor(kTtl / 5);
+  EXPECT_EQ(ReadFile(mount / "v2/a/0.1"), chunks_.at("0.1")) << "an error is not remembered";
+}
+
+TEST_F(ChangeTest, FolderThatAnArrayNoLongerReachesIsEmpty) {
+  const TestMount mount(store_, kWithTtl);
+  const int row = open((mount / "v3/a/c/2").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  ASSERT_GE(row, 0);
+  auto json = nlohmann::ordered_json::parse(ReadFile(store_ / "a/zarr.json"));
+  json["shape"][0] = 1;
+  Replace(store_ / "a/zarr.json", json.dump());
+  WaitForTtl();
+  EXPECT_EQ(ReadFile(mount / "v3/a/c/0/1"), chunks_.at("0.1"));
+  EXPECT_EQ(openat(row, "1", O_RDONLY | O_CLOEXEC), -1);
+  EXPECT_EQ(errno, ENOENT);
+  close(row);
 }
 
 }  // namespace

@@ -232,6 +232,20 @@ TEST_F(LifeTest, UmountEndsTheProcess) {
   }
 }
 
+TEST_F(LifeTest, ProcessThatEndsLateLeavesTheNextMountAlone) {
+  ASSERT_EQ(RunProgram({kProgram, store_, mnt_}).code, 0);
+  const auto old = DaemonsOf(mnt_);
+  ASSERT_EQ(old.size(), 1U);
+  kill(old[0], SIGSTOP);
+  ASSERT_EQ(umount2(mnt_.c_str(), UMOUNT_NOFOLLOW), 0) << std::strerror(errno);
+  ASSERT_EQ(RunProgram({kProgram, store_, mnt_}).code, 0);
+  kill(old[0], SIGCONT);
+  EXPECT_TRUE(Eventually(Seconds(5), [&] { return DaemonsOf(mnt_).size() == 1; }));
+  ExpectServes();
+  ASSERT_EQ(umount2(mnt_.c_str(), 0), 0) << std::strerror(errno);
+  ExpectGone();
+}
+
 TEST_F(LifeTest, SignalUnmounts) {
   for (const int signal_number : {SIGINT, SIGTERM}) {
     ASSERT_EQ(RunProgram({kProgram, store_, mnt_}).code, 0);
@@ -355,6 +369,13 @@ TEST_F(NestedTest, SourceMayLieUnderTheMountPoint) {
 TEST_F(NestedTest, SourceMayBeItsOwnMountPoint) {
   const TestMount mount(store_, "nonempty,ttl=0", store_);
   EXPECT_EQ(Find(store_), expected_);
+}
+
+TEST_F(NestedTest, ViewOfAMountMayBeMountedAgain) {
+  const TestMount below(store_);
+  const TestMount above(below / "v3");
+  EXPECT_EQ(ReadFile(above / "v2/a/0.1"), chunks_.at("0.1"));
+  EXPECT_EQ(Find(above.path()), expected_);
 }
 
 TEST_F(NestedTest, MountOfAnotherStoreInsideTheSourceIsNotEntered) {

@@ -21,6 +21,7 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <unordered_map>
 #include <utility>
@@ -180,7 +181,14 @@ Result<typename LruCache<K, V, H>::ValuePtr> LruCache<K, V, H>::GetOrLoad(
     split.flights.emplace(key, flight);
   }
 
-  Result<Loaded> loaded = load();
+  // Whatever happens, the waiters are answered.
+  Result<Loaded> loaded = [&]() -> Result<Loaded> {
+    try {
+      return load();
+    } catch (const std::bad_alloc&) {
+      return Fail(ErrorCode::kTooLarge, "there is not enough memory");
+    }
+  }();
 
   std::list<Entry> dropped;
   Result<ValuePtr> answer =

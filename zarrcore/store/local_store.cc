@@ -221,7 +221,13 @@ class LocalFiles {
     }
     if (fd >= 0) return Descriptor(fd);
     if (errno == EXDEV) return OpenAcrossMounts(key, flags);
-    return FailToOpen(key, errno);
+    const int error_number = errno;
+    // Below a folder that was deleted nothing is found, but that says nothing about the data.
+    if (struct stat status;
+        error_number == ENOENT && fstat(root(), &status) == 0 && status.st_nlink == 0) {
+      return Fail(ErrorCode::kIo, "{}: the store's folder was deleted", key);
+    }
+    return FailToOpen(key, error_number);
   }
 
   // Opens a regular file and says what it is.
@@ -454,7 +460,9 @@ class LocalStore final : public Store {
     if (!fd) return Fail(fd);
     // One look at the mounts for the folder, not one for each of its entries. Where they cannot be
     // read, entering the folder is refused in Open().
-    const std::vector<dev_t> forbidden = ZarrfsDevices().value_or(std::vector<dev_t>{});
+    std::vector<dev_t> forbidden = ZarrfsDevices().value_or(std::vector<dev_t>{});
+    // (A view of a mount may be a store itself.)
+    if (const auto own = DeviceOf(files_->root(), "")) std::erase(forbidden, *own);
 
     const std::unique_ptr<DIR, int (*)(DIR*)> stream(fdopendir(fd->get()), &closedir);
     if (stream == nullptr) return FailWithErrno(folder, errno);

@@ -68,6 +68,8 @@ Result<NodePtr> Hierarchy::Get(const std::string& path, Age max_age) const {
     if (!IsNodeName(name)) return Fail(ErrorCode::kNotFound, "{}: no name of a node", path);
     auto parent = Get(slash == std::string::npos ? "" : path.substr(0, slash), max_age);
     if (!parent) return parent;
+    // Perhaps being rewritten: what lies below is not known to be absent.
+    if (!(*parent)->metadata) return tl::unexpected(*(*parent)->views[0].hidden);
     if ((*parent)->group() == nullptr) {
       return Fail(ErrorCode::kNotFound, "{}: nothing lies below an array", path);
     }

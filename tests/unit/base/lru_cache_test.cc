@@ -227,5 +227,13 @@ TEST(LruCacheSplitTest, CapacityHoldsAcrossSplitsUnderManyThreads) {
   EXPECT_EQ(cache.statistics().bytes, cache.statistics().entries);
 }
 
+TEST(LruCache, LoaderWithoutMemoryIsAnErrorAndNotTheEndOfTheProcess) {
+  LruCache<int, int> cache(100);
+  const auto loaded =
+      cache.GetOrLoad(1, []() -> Result<LruCache<int, int>::Loaded> { throw std::bad_alloc(); });
+  ASSERT_FALSE(loaded);
+  EXPECT_EQ(loaded.error().code, ErrorCode::kTooLarge);
+}
+
 }  // namespace
 }  // namespace zarrfs

@@ -36,7 +36,7 @@ TEST(OptionsTest, TwoPathsAreEnough) {
   EXPECT_EQ(line->options.index_cache, 64U << 20);
   EXPECT_EQ(line->options.ttl, 1);
   EXPECT_GE(line->options.threads, 4U);
-  EXPECT_FALSE(line->options.has_umask);
+  EXPECT_FALSE(line->options.umask);
   EXPECT_FALSE(line->options.foreground);
 }
 
@@ -52,7 +52,6 @@ TEST(OptionsTest, EachOptionArrives) {
   EXPECT_EQ(options.uid, 1000U);
   EXPECT_EQ(options.gid, 100U);
   EXPECT_EQ(options.umask, 027U);
-  EXPECT_TRUE(options.has_umask);
   EXPECT_EQ(options.log_level, "warning");
   EXPECT_TRUE(options.immutable);
   EXPECT_TRUE(options.allow_other);

@@ -226,6 +226,13 @@ TEST_F(LocalStoreTest, DeepKeysAreRead) {
   EXPECT_EQ(ReadAll(*Open(), key), "deep");
 }
 
+TEST_F(LocalStoreTest, NothingIsSaidToBeAbsentFromADeletedFolder) {
+  const auto store = Open();
+  fs::remove_all(root);
+  EXPECT_EQ(ReadAll(*store, "k"), "input/output error");
+  fs::create_directories(root);
+}
+
 TEST_F(LocalStoreTest, UnreadableObjectIsDenied) {
   Write("k", "x");
   chmod(root.c_str(), 0755);
