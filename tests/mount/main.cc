@@ -25,7 +25,8 @@ std::string Obstacle() {
   if (access("/dev/fuse", F_OK) != 0) return "/dev/fuse is missing";
   if (geteuid() != 0) return "";
   if (unshare(CLONE_NEWNS) != 0) return std::string("no mount namespace: ") + std::strerror(errno);
-  if (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) {
+  // (In a chroot whose root is no mount point there is nothing to make private: EINVAL.)
+  if (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 && errno != EINVAL) {
     return std::string("mounts cannot be made private: ") + std::strerror(errno);
   }
   return "";

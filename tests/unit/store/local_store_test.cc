@@ -457,8 +457,9 @@ struct LocalStoreMountTest : LocalStoreTest {
   void SetUp() override {
     LocalStoreTest::SetUp();
     // Mounts of its own, so that no other process meets the one that nobody serves.
+    // (In a chroot whose root is no mount point there is nothing to make private: EINVAL.)
     if (unshare(CLONE_NEWNS) != 0 ||
-        mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) {
+        (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 && errno != EINVAL)) {
       FAIL() << "these tests mount: run them as root";
     }
   }
