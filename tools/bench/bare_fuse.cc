@@ -101,9 +101,7 @@ struct stat AttributesOf(fuse_ino_t ino) {
   return attributes;
 }
 
-void Init(void* /*userdata*/, fuse_conn_info* connection) {
-  connection->max_read = kMaxRead;
-}
+void Init(void* /*userdata*/, fuse_conn_info* connection) { connection->max_read = kMaxRead; }
 
 void Lookup(fuse_req_t req, fuse_ino_t parent, const char* name) {
   fuse_entry_param entry = {};

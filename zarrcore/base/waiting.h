@@ -1,8 +1,9 @@
 // Whether the current thread may wait for a store.
 //
 // A thread that answers cached questions must never hang on a dead server. It asks inside a
-// NoWaiting scope: whatever would have to wait (a store call through GatedStore, a load that another
-// thread runs) fails at once with kWouldBlock, and the question is put again on a thread that may.
+// NoWaiting scope: whatever would have to wait (a store call through GatedStore, a load that
+// another thread runs) fails at once with kWouldBlock, and the question is put again on a thread
+// that may.
 #ifndef ZARRCORE_BASE_WAITING_H_
 #define ZARRCORE_BASE_WAITING_H_
 

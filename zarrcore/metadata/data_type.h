@@ -56,7 +56,8 @@ using FillBytes = std::vector<std::byte>;
 
 /// The v3 spelling of an element: shortest decimal that reads back to the same bits (of a float16:
 /// its exact value), "NaN" for the canonical NaN, "0x…" (full width) for any other, "Infinity",
-/// "-Infinity", exact integers, [re, im], a list of byte values. `fill` must be an element of `type`; null for kOther.
+/// "-Infinity", exact integers, [re, im], a list of byte values. `fill` must be an element of
+/// `type`; null for kOther.
 [[nodiscard]] Json FillValueToV3(const FillBytes& fill, const DataType& type);
 
 }  // namespace zarrfs

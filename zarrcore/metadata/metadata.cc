@@ -307,7 +307,8 @@ Json ToJson(const std::vector<CodecSpec>& codecs) {
     Json& entry = list.emplace_back(Json::object());
     entry["name"] = codec.name;
     // Readers of numcodecs' own codecs want the member even if it says nothing.
-    if (!codec.configuration.empty() || codec.name.starts_with("numcodecs.")) entry["configuration"] = codec.configuration;
+    if (!codec.configuration.empty() || codec.name.starts_with("numcodecs."))
+      entry["configuration"] = codec.configuration;
   }
   return list;
 }
