@@ -402,18 +402,15 @@ Result<fuse_entry_param> FileSystem::LookupInFolder(const Target& folder, const 
 void FileSystem::Lookup(Reply& reply, fuse_ino_t parent, const std::string& name) {
   auto target = table_.Resolve(parent);
   if (!target) return reply.Failed(ErrorCode::kStale);
-  Result<fuse_entry_param> entry = Fail(ErrorCode::kNotADirectory, "not a folder");
-  if (IsRootOfMount(*target)) {
-    if (only_view_) {
-      target->kind = Target::Kind::kFolder;
-      target->view = *only_view_;
-      entry = LookupInFolder(*target, name);
-    } else {
-      entry = LookupInRoot(name);
-    }
-  } else if (target->kind == Target::Kind::kFolder || target->kind == Target::Kind::kChunkFolder) {
-    entry = LookupInFolder(*target, name);
+  if (IsRootOfMount(*target) && only_view_) {
+    target->kind = Target::Kind::kFolder;
+    target->view = *only_view_;
   }
+  if (!IsRootOfMount(*target) && target->kind != Target::Kind::kFolder &&
+      target->kind != Target::Kind::kChunkFolder) {
+    return reply.Failed(ErrorCode::kNotADirectory);
+  }
+  const auto entry = IsRootOfMount(*target) ? LookupInRoot(name) : LookupInFolder(*target, name);
   if (entry) return reply.Entry(*entry);
   if (entry.error().code == ErrorCode::kNotFound) {
     fuse_entry_param absent{};
