@@ -23,6 +23,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -60,7 +61,15 @@ std::string ErrnoText(int error_number) { return std::strerror(error_number); }
 
 Result<std::unique_ptr<FileSystem>> OpenSource(const MountOptions& options) {
   RaiseOpenFileLimit();
-  auto store = OpenLocalStore(options.source);
+  // Looked for at its path again, a store below the mount point would be found in the mount.
+  const auto lies_below = [](const std::string& path, const std::string& folder) {
+    return path == folder || path.starts_with(folder == "/" ? folder : folder + "/");
+  };
+  std::error_code ignored;
+  const std::string real_source = std::filesystem::canonical(options.source, ignored).string();
+  const bool follow_path = !lies_below(options.source, options.mountpoint) &&
+                           !lies_below(real_source, options.mountpoint);
+  auto store = OpenLocalStore(options.source, {.max_open_files = 0, .follow_path = follow_path});
   if (!store) return Fail(store);
   return FileSystem::Open(*std::move(store), options);
 }
@@ -160,6 +169,7 @@ class Daemon {
   // Held while mounting, so that a start that is given up meanwhile knows whether to unmount.
   std::mutex mount_mutex_;
   std::atomic<fuse_session*> session_ = nullptr;  // set once mounted; never destroyed
+  FileSystem* file_system_ = nullptr;             // likewise
   dev_t device_before_ = 0;                       // at the mount point, before mounting
   dev_t device_ = 0;                              // of our mount; 0 if the kernel does not tell
 
@@ -214,7 +224,7 @@ Result<void> Daemon::Mount() {
   AllowParallelLookups(session);
   const auto entry = FindMount(mountpoint_);
   device_ = entry && entry->type == "fuse.zarrfs" ? entry->device : 0;
-  static_cast<void>(file_system->release());  // the session's for as long as the process lives
+  file_system_ = file_system->release();  // the session's for as long as the process lives
   session_ = session;
   return {};
 }
@@ -256,6 +266,7 @@ void Daemon::RingDoorbell() {
     RequestEnd();
     return;
   }
+  file_system_->OnMounted(session_);
   if (!EndStart(Phase::kReady)) return;
   if (report_fd_ >= 0) {
     // First let go of the terminal or pipe: whoever reads it to its end must not wait for us.

@@ -2,16 +2,18 @@
 //
 // A file's inode never changes its content, so a chunk of a changed shard must be another inode.
 // The table holds, for each stored object that was seen, a fingerprint of the version seen last and
-// how often it was another one before: its epoch. Nothing is held for a chunk inside a shard.
-// Thread-safe.
+// how often it was another one before: its epoch; and the fingerprints of the last kMaxPast
+// versions before that. Nothing is held for a chunk inside a shard. Thread-safe.
 #ifndef FS_EPOCH_TABLE_H_
 #define FS_EPOCH_TABLE_H_
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <mutex>
 #include <optional>
 #include <unordered_map>
+#include <vector>
 
 namespace zarrfs {
 
@@ -24,9 +26,27 @@ class EpochTable {
     const std::lock_guard lock(part.mutex);
     const auto [known, added] = part.seen.try_emplace(object, Seen{fingerprint, 0});
     if (!added && known->second.fingerprint != fingerprint) {
+      if (part.past.size() >= kMaxPast) {
+        part.past.erase(part.past.begin(), part.past.begin() + kMaxPast / 2);
+      }
+      part.past.push_back({object, known->second});
       known->second = Seen{fingerprint, known->second.epoch + 1};
     }
     return known->second.epoch;
+  }
+
+  /// The fingerprint of the version that had this epoch (by `same`, a bool(uint32_t epoch)), the
+  /// current one included; nullopt if that is too long ago.
+  template <typename Same>
+  std::optional<uint64_t> FingerprintOf(uint64_t object, Same same) {
+    Part& part = parts_[object % parts_.size()];
+    const std::lock_guard lock(part.mutex);
+    const auto known = part.seen.find(object);
+    if (known != part.seen.end() && same(known->second.epoch)) return known->second.fingerprint;
+    for (auto past = part.past.rbegin(); past != part.past.rend(); ++past) {
+      if (past->object == object && same(past->seen.epoch)) return past->seen.fingerprint;
+    }
+    return std::nullopt;
   }
 
   /// For reads, which may still hold a version that a look-up has found superseded. The epoch of
@@ -40,13 +60,19 @@ class EpochTable {
   }
 
  private:
+  static constexpr size_t kMaxPast = 1024;  // of each part
   struct Seen {
     uint64_t fingerprint;
     uint32_t epoch;
   };
+  struct Past {
+    uint64_t object;
+    Seen seen;
+  };
   struct Part {
     std::mutex mutex;
     std::unordered_map<uint64_t, Seen> seen;
+    std::vector<Past> past;  // oldest first
   };
   std::array<Part, 8> parts_;
 };

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <limits>
 #include <random>
 #include <utility>
 
@@ -27,13 +28,29 @@ constexpr uint64_t kCookieDocuments = 2;
 constexpr uint64_t kCookieChildren = 16;  // from here on: children by place
 static_assert(kCookieDocuments + kMaxDocuments <= kCookieChildren);
 
+// Without `ttl=`, names live for this share of the age of what they stand for, within limits; names
+// of nothing for the least.
+constexpr double kTtlShareOfAge = 0.1;
+constexpr double kLeastTtl = 1;  // seconds
+constexpr double kMostTtl = 60;
+
 // This share of the time-to-live may pass between asking the store and telling the kernel.
 constexpr double kCheckShare = 0.02;
 
+// How often what nobody reads any more is let go.
+constexpr std::chrono::seconds kSweepPeriod{20};
+
+// Not more names than these are taken back one by one.
+constexpr size_t kMaxNamesTakenBack = 1u << 17;
+
 Age CheckAge(const MountOptions& options) {
   if (options.immutable) return kAnyAge;
-  return std::chrono::duration_cast<Age>(
-      std::chrono::duration<double>(std::min(options.ttl, kForever) * kCheckShare));
+  return std::chrono::duration_cast<Age>(std::chrono::duration<double>(
+      std::min(options.ttl.value_or(kLeastTtl), kForever) * kCheckShare));
+}
+
+int64_t RealNowNs() {
+  return std::chrono::system_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
 }
 
 timespec ToTimespec(int64_t ns) {
@@ -120,14 +137,19 @@ FileSystem::FileSystem(std::shared_ptr<const Store> store, const MountOptions& o
       fast_(store_->AnswersFast()),
       only_view_(options.view.empty() ? std::nullopt : ViewNumber(options.view)),
       check_age_(CheckAge(options)),
-      name_timeout_(options.immutable ? kForever : options.ttl * (1 - kCheckShare)),
       generation_(DrawGeneration()),
-      hierarchy_(store_,
-                 HierarchyOptions{.index_cache_bytes = options.index_cache,
-                                  .forced_separator = options.separator},
-                 [this](std::string_view message) {
-                   if (opened_) spdlog::warn("{}", message);
-                 }),
+      hierarchy_(
+          store_,
+          HierarchyOptions{
+              .index_cache_bytes = options.index_cache,
+              .forced_separator = options.separator,
+              .on_superseded =
+                  [this](const ChunkSource& source, uint64_t outer, const OpenShardPtr& old) {
+                    superseded_.Put(source.id(), outer, old, SupersededShards::Clock::now());
+                  }},
+          [this](std::string_view message) {
+            if (opened_) spdlog::warn("{}", message);
+          }),
       table_(shown_views) {}
 
 Result<std::unique_ptr<FileSystem>> FileSystem::Open(std::shared_ptr<const Store> store,
@@ -200,8 +222,12 @@ struct stat FileSystem::FileAttributes(uint64_t inode, const ObjectInfo& info, u
   return st;
 }
 
-struct stat FileSystem::FolderAttributes(uint64_t inode, const ObjectInfo& info) const {
+struct stat FileSystem::FolderAttributes(uint64_t inode, const Node& node) const {
+  const ObjectInfo& info = node.folder_info;
   struct stat st = FileAttributes(inode, info, 0, 1);
+  if (node.chunks != nullptr && node.chunks->changed_ns() > info.version.mtime_ns) {
+    st.st_mtim = st.st_ctim = ToTimespec(node.chunks->changed_ns());
+  }
   st.st_mode = S_IFDIR | (info.mode & 0777 & ~0222u);
   if (options_.umask) st.st_mode = S_IFDIR | (0777 & ~*options_.umask & ~0222u);
   return st;
@@ -213,9 +239,9 @@ Result<fuse_entry_param> FileSystem::RootEntry() const {
   fuse_entry_param entry{};
   entry.ino = kRootId;
   entry.generation = generation_;
-  entry.attr_timeout = name_timeout_;
-  entry.entry_timeout = name_timeout_;
-  entry.attr = FolderAttributes(kRootId, (*root)->folder_info);
+  // Nobody looks the root up: its attributes are asked for by themselves.
+  entry.attr_timeout = entry.entry_timeout = std::min(NodeTimeout(**root), kLeastTtl);
+  entry.attr = FolderAttributes(kRootId, **root);
   return entry;
 }
 
@@ -223,9 +249,8 @@ Result<fuse_entry_param> FileSystem::FolderEntry(const SeenNode& node, size_t vi
   fuse_entry_param entry{};
   entry.ino = node.node->path.empty() && only_view_ ? kRootId : node.record->FolderId(view);
   entry.generation = generation_;
-  entry.attr = FolderAttributes(entry.ino, node.node->folder_info);
-  entry.attr_timeout = name_timeout_;
-  entry.entry_timeout = name_timeout_;
+  entry.attr = FolderAttributes(entry.ino, *node.node);
+  entry.attr_timeout = entry.entry_timeout = NodeTimeout(*node.node);
   return entry;
 }
 
@@ -239,14 +264,20 @@ Result<fuse_entry_param> FileSystem::DocumentEntry(const SeenNode& node, size_t 
   entry.attr =
       FileAttributes(entry.ino, info, node.node->views[view].documents[document].bytes.size(), 1);
   entry.attr_timeout = kForever;
-  entry.entry_timeout = name_timeout_;
+  entry.entry_timeout = NodeTimeout(*node.node);
   return entry;
 }
 
-Result<fuse_entry_param> FileSystem::ChunkEntry(const ArrayRange& range, size_t view,
-                                                uint64_t chunk, const ChunkPlace& place) const {
-  return ChunkEntry(range, view, chunk, place,
-                    range.epochs.Observe(place.outer, place.shard->fingerprint));
+Result<fuse_entry_param> FileSystem::ChunkEntry(const SeenNode& node, size_t view, uint64_t chunk,
+                                                const ChunkPlace& place) const {
+  const ArrayRange& range = *node.range;
+  auto entry = ChunkEntry(range, view, chunk, place,
+                          range.epochs->Observe(place.outer, place.shard->fingerprint));
+  if (entry) {
+    entry->entry_timeout = std::min(NameTimeout(place.shard->info.version.ctime_ns, place.watched),
+                                    NodeTimeout(*node.node));
+  }
+  return entry;
 }
 
 Result<fuse_entry_param> FileSystem::ChunkEntry(const ArrayRange& range, size_t view,
@@ -263,7 +294,6 @@ Result<fuse_entry_param> FileSystem::ChunkEntry(const ArrayRange& range, size_t 
   entry.generation = generation_ + epoch / kUnreadableEpoch;
   entry.attr = FileAttributes(entry.ino, place.shard->info, place.length - cut, part.links);
   entry.attr_timeout = kForever;
-  entry.entry_timeout = name_timeout_;
   return entry;
 }
 
@@ -284,8 +314,8 @@ std::optional<fuse_entry_param> FileSystem::UnreadableChunkEntry(const SeenNode&
   entry.attr =
       FileAttributes(entry.ino, info, pipeline ? pipeline->encoded_size().value_or(1) : 1, 1);
   // Damage is true of a version of the shard; whatever else it is may have passed in a moment.
-  entry.entry_timeout =
-      error.code == ErrorCode::kDamaged ? name_timeout_ : std::min(name_timeout_, 1.0);
+  entry.entry_timeout = error.code == ErrorCode::kDamaged ? AbsenceTimeout(0)
+                                                          : std::min(AbsenceTimeout(0), kLeastTtl);
   entry.attr_timeout = entry.entry_timeout;
   return entry;
 }
@@ -295,14 +325,32 @@ Result<fuse_entry_param> FileSystem::ChunkFolderEntry(const SeenNode& node, size
   fuse_entry_param entry{};
   entry.ino = node.range->FolderId(view, prefix);
   entry.generation = generation_;
-  entry.attr = FolderAttributes(entry.ino, node.node->folder_info);
-  entry.attr_timeout = name_timeout_;
-  entry.entry_timeout = name_timeout_;
+  entry.attr = FolderAttributes(entry.ino, *node.node);
+  entry.entry_timeout = NameTimeout(node.node->info.version.ctime_ns, 0);
+  entry.attr_timeout = NodeTimeout(*node.node);
   return entry;
 }
 
 // --- Names
 // ------------------------------------------------------------------------------------------
+
+double FileSystem::NameTimeout(int64_t ctime_ns, uint64_t watched) const {
+  if (options_.immutable) return kForever;
+  if (options_.ttl) return *options_.ttl * (1 - kCheckShare);
+  if (watched != 0 && notifier_.takes_back_all() && watched == store_->change_count()) {
+    return kForever;
+  }
+  const double age = static_cast<double>(RealNowNs() - ctime_ns) * 1e-9;
+  return std::clamp(age * kTtlShareOfAge, kLeastTtl, kMostTtl) - kLeastTtl * kCheckShare;
+}
+
+double FileSystem::AbsenceTimeout(uint64_t watched) const {
+  return NameTimeout(std::numeric_limits<int64_t>::max() / 2, watched);
+}
+
+double FileSystem::NodeTimeout(const Node& node) const {
+  return NameTimeout(node.info.version.ctime_ns, node.freshness.watched());
+}
 
 Result<SeenNode> FileSystem::See(const std::string& path, Age max_age) {
   auto node = hierarchy_.Get(path, max_age);
@@ -353,10 +401,15 @@ Result<fuse_entry_param> FileSystem::LookupChunkPath(const SeenNode& node, size_
   }
   if (level == rank) {
     const uint64_t chunk = grid.Linear({prefix.data(), rank});
-    auto place = range.chunks->Locate(chunk, check_age_, /*may_read=*/false);
-    if (place && !*place) return tl::unexpected(absent);
+    uint64_t watched = 0;
+    auto place = range.chunks->Locate(chunk, check_age_, /*may_read=*/false, &watched);
+    if (place && !*place) {
+      fuse_entry_param nothing{};
+      nothing.entry_timeout = std::min(AbsenceTimeout(watched), NodeTimeout(*node.node));
+      return nothing;
+    }
     Result<fuse_entry_param> entry =
-        place ? ChunkEntry(range, view, chunk, **place) : Result<fuse_entry_param>(Fail(place));
+        place ? ChunkEntry(node, view, chunk, **place) : Result<fuse_entry_param>(Fail(place));
     if (!entry) {
       if (auto unreadable = UnreadableChunkEntry(node, view, chunk, entry.error())) {
         return *unreadable;
@@ -414,7 +467,7 @@ void FileSystem::Lookup(Reply& reply, fuse_ino_t parent, const std::string& name
   if (entry) return reply.Entry(*entry);
   if (entry.error().code == ErrorCode::kNotFound) {
     fuse_entry_param absent{};
-    absent.entry_timeout = name_timeout_;
+    absent.entry_timeout = AbsenceTimeout(0);
     return reply.Entry(absent);
   }
   LogFailure("lookup", entry.error());
@@ -431,18 +484,19 @@ void FileSystem::GetAttributes(Reply& reply, fuse_ino_t id) {
   }
   Result<fuse_entry_param> entry = Fail(ErrorCode::kStale, "the content of this inode is gone");
   if (target->kind == Target::Kind::kChunk) {
-    const ArrayRange& range = *target->range;
-    auto place = range.chunks->Locate(target->chunk, kAnyAge, /*may_read=*/false);
-    if (!place) {
+    if (target->epoch == kUnreadableEpoch) {
+      auto place = target->range->chunks->Locate(target->chunk, kAnyAge, /*may_read=*/false);
+      if (!place) entry = Fail(place);
+    } else if (auto place = PlaceOf(*target)) {
+      entry = ChunkEntry(*target->range, target->view, target->chunk, *place, target->epoch);
+      if (entry) entry->ino = id;  // (an epoch is known by its lower bits)
+    } else {
       entry = Fail(place);
-    } else if (*place) {
-      const auto epoch = range.epochs.Known((*place)->outer, (*place)->shard->fingerprint);
-      if (epoch) entry = ChunkEntry(range, target->view, target->chunk, **place, *epoch);
     }
     if (target->epoch == kUnreadableEpoch && !entry) {
       auto node = SeeFresh(*target->record);
       if (!node) return reply.Failed(node.error().code);
-      node->range = &range;
+      node->range = target->range;
       if (auto still = UnreadableChunkEntry(*node, target->view, target->chunk, entry.error())) {
         entry = *still;
       }
@@ -469,20 +523,47 @@ void FileSystem::GetAttributes(Reply& reply, fuse_ino_t id) {
 // --- Reading
 // ----------------------------------------------------------------------------------------
 
+Result<ChunkPlace> FileSystem::PlaceOf(const Target& target) {
+  const ArrayRange& range = *target.range;
+  const ChunkSource& chunks = *range.chunks;
+  const auto is_it = [&](uint32_t epoch) { return EpochOf(MakeId(0, epoch)) == target.epoch; };
+  auto place = chunks.Locate(target.chunk, kAnyAge);
+  if (place && *place) {
+    const auto epoch = range.epochs->Known((*place)->outer, (*place)->shard->fingerprint);
+    if (epoch && is_it(*epoch)) return std::move(**place);
+  }
+  if (!place && place.error().code == ErrorCode::kWouldBlock) return Fail(place);
+  const uint64_t outer = chunks.OuterOf(target.chunk);
+  if (const auto fingerprint = range.epochs->FingerprintOf(outer, is_it)) {
+    const auto old = superseded_.Get(chunks.id(), outer, *fingerprint, Notifier::Clock::now());
+    if (old != nullptr) {
+      auto before = chunks.LocateIn(old, target.chunk);
+      if (!before) return Fail(before);
+      if (*before) return std::move(**before);
+    }
+  }
+  if (!place) return Fail(place);
+  return Fail(ErrorCode::kStale, "{}: replaced since it was opened", chunks.ObjectKey(outer));
+}
+
 void FileSystem::Read(Reply& reply, fuse_ino_t id, size_t size, uint64_t offset) {
   const auto target = table_.Resolve(id);
   if (!target) return reply.Failed(ErrorCode::kStale);
   if (target->kind == Target::Kind::kDocument) {
-    SeenNode seen;
+    NodePtr node;  // as it was in the inode's epoch
     {
-      const std::lock_guard lock(target->record->mutex);
-      seen = {target->record, target->record->node, target->record->document_epoch, nullptr};
+      NodeRecord& record = *target->record;
+      const std::lock_guard lock(record.mutex);
+      const auto is_it = [&](uint32_t epoch) { return EpochOf(MakeId(0, epoch)) == target->epoch; };
+      if (is_it(record.document_epoch)) node = record.node;
+      for (const auto& [epoch, past] : record.past_documents) {
+        if (is_it(epoch)) node = past;
+      }
     }
-    const auto& documents = seen.node->views[target->view].documents;
-    if (EpochOf(MakeId(0, seen.document_epoch)) != target->epoch ||
-        target->document >= documents.size()) {
+    if (node == nullptr || target->document >= node->views[target->view].documents.size()) {
       return reply.Failed(ErrorCode::kStale);
     }
+    const auto& documents = node->views[target->view].documents;
     const std::string& bytes = documents[target->document].bytes;
     const size_t from = std::min<uint64_t>(offset, bytes.size());
     return reply.Bytes(bytes.data() + from, std::min(size, bytes.size() - from));
@@ -491,15 +572,12 @@ void FileSystem::Read(Reply& reply, fuse_ino_t id, size_t size, uint64_t offset)
 
   const ArrayRange& range = *target->range;
   const auto& part = range.views[target->view];
-  auto place = range.chunks->Locate(target->chunk, kAnyAge);
+  const auto place = PlaceOf(*target);
   if (!place) {
     LogFailure("read", place.error());
     return reply.Failed(place.error().code);
   }
-  if (!*place) return reply.Failed(ErrorCode::kStale);
-  const ChunkPlace& chunk = **place;
-  const auto epoch = range.epochs.Known(chunk.outer, chunk.shard->fingerprint);
-  if (!epoch || EpochOf(MakeId(0, *epoch)) != target->epoch) return reply.Failed(ErrorCode::kStale);
+  const ChunkPlace& chunk = *place;
   const uint64_t cut = part.cut_front + part.cut_back;
   if (chunk.length < cut) return reply.Failed(ErrorCode::kDamaged);
   const uint64_t length = chunk.length - cut;
@@ -512,6 +590,164 @@ void FileSystem::Read(Reply& reply, fuse_ino_t id, size_t size, uint64_t offset)
     return reply.Failed(read.error().code);
   }
   reply.Bytes(reinterpret_cast<const char*>(out.data()), out.size());
+}
+
+void FileSystem::Open(Reply& reply, fuse_ino_t id, fuse_file_info info) {
+  constexpr Age kNow{0};
+  const auto target = table_.Resolve(id);
+  if (!target) return reply.Failed(ErrorCode::kStale);
+  // Told that the inode is of a version that is gone, the kernel looks the name up again.
+  Result<fuse_entry_param> current = Fail(ErrorCode::kStale, "nothing is there now");
+  if (target->kind == Target::Kind::kDocument) {
+    auto node = See(target->record->path, kNow);
+    if (!node) return reply.Failed(node.error().code);
+    if (target->document < node->node->views[target->view].documents.size()) {
+      current = DocumentEntry(*node, target->view, target->document);
+    }
+  } else if (target->kind == Target::Kind::kChunk && target->epoch != kUnreadableEpoch) {
+    auto place = target->range->chunks->Locate(target->chunk, kNow, /*may_read=*/false);
+    if (!place) return reply.Failed(place.error().code);
+    if (*place) {
+      const uint32_t epoch =
+          target->range->epochs->Observe((*place)->outer, (*place)->shard->fingerprint);
+      current = ChunkEntry(*target->range, target->view, target->chunk, **place, epoch);
+    }
+  } else {
+    fuse_entry_param same{};
+    same.ino = id;
+    current = same;
+  }
+  if (!current || current->ino != id) return reply.Failed(ErrorCode::kStale);
+  info.keep_cache = 1;
+  info.noflush = 1;
+  (void)reply.Opened(info);
+}
+
+// --- Changes
+// ----------------------------------------------------------------------------------------
+
+NodeRecord* FileSystem::OwnerOf(std::string_view key) const {
+  for (;;) {
+    if (NodeRecord* record = table_.Find(key)) return record;
+    if (key.empty()) return nullptr;
+    key = FolderOf(key);
+  }
+}
+
+void FileSystem::OnChange(const Changes& changes) {
+  for (const std::string& key : changes.keys) {
+    NodeRecord* const owner = OwnerOf(key);
+    if (owner == nullptr) continue;
+    const std::lock_guard lock(owner->mutex);
+    // (A record that is being made has no node yet.)
+    if (owner->node != nullptr && owner->node->chunks != nullptr &&
+        owner->node->chunks->ObjectOfKey(key)) {
+      owner->node->chunks->SetChanged();
+    }
+  }
+  notifier_.Tell(changes);
+}
+
+void FileSystem::TakeBackNames(fuse_session* session, const Changes& changes) {
+  size_t left = kMaxNamesTakenBack;
+  const auto take_back = [&](NodeId folder, const std::string& name) {
+    if (left == 0) return;
+    --left;
+    fuse_lowlevel_notify_inval_entry(session, folder, name.c_str(), name.size());
+  };
+  const auto folder_of = [&](const NodeRecord& record, size_t view) {
+    return record.path.empty() && only_view_ ? kRootId : record.FolderId(view);
+  };
+  const auto take_back_node = [&](NodeRecord& record) {
+    NodePtr node;
+    {
+      const std::lock_guard lock(record.mutex);
+      node = record.node;
+    }
+    if (node == nullptr) return;
+    for (size_t view = 0; view < AllViews().size(); ++view) {
+      for (const Document& document : node->views[view].documents) {
+        take_back(folder_of(record, view), document.name);
+      }
+      if (record.path.empty()) continue;
+      if (const NodeRecord* parent = table_.Find(FolderOf(record.path))) {
+        const std::string name = record.path.substr(record.path.rfind('/') + 1);
+        take_back(folder_of(*parent, view), name);
+      }
+    }
+  };
+  const auto take_back_chunks = [&](const ArrayRange& range, std::optional<uint64_t> only_outer) {
+    const auto& layout = range.chunks->layout();
+    const auto& grid = layout.inner_grid;
+    if (grid.size() == 0 || (!only_outer && grid.size() > left)) return;
+    const uint64_t count = only_outer ? layout.inner_per_outer_count : grid.size();
+    ChunkCoordinates at{};
+    ChunkCoordinates outer_at{};
+    if (only_outer) layout.outer_grid.Coordinates(*only_outer, outer_at);
+    for (uint64_t slot = 0; slot < count && left > 0; ++slot) {
+      bool inside = true;
+      if (only_outer) {
+        uint64_t rest = slot;
+        for (size_t d = grid.rank(); d-- > 0; rest /= layout.inner_per_outer[d]) {
+          at[d] = outer_at[d] * layout.inner_per_outer[d] + rest % layout.inner_per_outer[d];
+          inside = inside && at[d] < grid.counts()[d];
+        }
+      } else {
+        grid.Coordinates(slot, at);
+      }
+      for (size_t view = 0; inside && view < AllViews().size(); ++view) {
+        const auto& part = range.views[view];
+        if (!part.shown) continue;
+        if (part.naming.nested() && grid.rank() > 0) {
+          take_back(range.FolderId(view, {at.data(), grid.rank() - 1}),
+                    std::to_string(at[grid.rank() - 1]));
+        } else {
+          take_back(folder_of(*range.record, view), part.naming.Path({at.data(), grid.rank()}));
+        }
+      }
+    }
+  };
+  for (const std::string& key : changes.keys) {
+    NodeRecord* const owner = OwnerOf(key);
+    if (owner == nullptr) continue;
+    const ArrayRange* range = nullptr;
+    {
+      const std::lock_guard lock(owner->mutex);
+      range = owner->range;
+    }
+    const auto outer = range == nullptr ? std::nullopt : range->chunks->ObjectOfKey(key);
+    if (outer) {
+      take_back_chunks(*range, outer);
+      continue;
+    }
+    take_back_node(*owner);
+    if (range != nullptr) {
+      take_back_chunks(*range, std::nullopt);
+    } else if (key.size() > owner->path.size()) {
+      // A child that nobody has looked at yet, but perhaps for.
+      const size_t begin = owner->path.empty() ? 0 : owner->path.size() + 1;
+      const std::string child = key.substr(begin, key.find('/', begin) - begin);
+      for (size_t view = 0; view < AllViews().size(); ++view) {
+        take_back(folder_of(*owner, view), child);
+      }
+    }
+  }
+}
+
+void FileSystem::OnMounted(fuse_session* session) {
+  notifier_.Start(
+      session, !options_.no_epoch,
+      [this](fuse_session* to, const Changes& changes) { TakeBackNames(to, changes); },
+      [this] {
+        store_->LetGoOfIdle();
+        const auto now = Notifier::Clock::now();
+        return std::min(superseded_.Sweep(now), now + kSweepPeriod);
+      });
+  if (options_.immutable || options_.ttl) return;
+  const auto watching =
+      store_->StartWatching([this](const Changes& changes) { OnChange(changes); },
+                            [](std::string_view message) { spdlog::warn("{}", message); });
+  if (!watching) spdlog::info("changes are seen within a minute: {}", watching.error().message);
 }
 
 // --- Listing
@@ -584,15 +820,19 @@ namespace {
 // Fills one READDIR or READDIRPLUS answer.
 class ListingBuffer {
  public:
-  ListingBuffer(fuse_req_t request, size_t size, bool plus)
-      : request_(request), bytes_(size), plus_(plus) {}
+  // `for_ever`: names may be remembered for ever, because nothing changes.
+  ListingBuffer(fuse_req_t request, size_t size, bool plus, bool for_ever)
+      : request_(request), bytes_(size), plus_(plus), for_ever_(for_ever) {}
 
   [[nodiscard]] bool plus() const { return plus_; }
 
   /// False once the answer is full. An entry with id 0 is a name alone: the kernel looks it up.
-  bool Add(const std::string& name, const fuse_entry_param& entry, uint64_t next_cookie) {
+  bool Add(const std::string& name, fuse_entry_param entry, uint64_t next_cookie) {
     const auto cookie = static_cast<off_t>(next_cookie);
     const size_t room = bytes_.size() - used_;
+    // The kernel takes a name of a listing for as new as the moment when it reads the listing, and
+    // a change may have come between.
+    if (!for_ever_) entry.entry_timeout = std::min(entry.entry_timeout, kMostTtl);
     const size_t need = plus_ ? fuse_add_direntry_plus(request_, bytes_.data() + used_, room,
                                                        name.c_str(), &entry, cookie)
                               : fuse_add_direntry(request_, bytes_.data() + used_, room,
@@ -608,7 +848,8 @@ class ListingBuffer {
   fuse_req_t request_;
   std::vector<char> bytes_;
   size_t used_ = 0;
-  bool plus_;
+  const bool plus_;
+  const bool for_ever_;
 };
 
 // A name whose attributes are not known; d_type says folder or file.
@@ -623,7 +864,7 @@ fuse_entry_param NameOnly(NodeId inode, mode_t type) {
 
 void FileSystem::ReadDirectory(Reply& reply, const std::shared_ptr<DirectoryHandle>& handle,
                                size_t size, uint64_t cookie, bool plus) {
-  ListingBuffer buffer(reply.request(), size, plus);
+  ListingBuffer buffer(reply.request(), size, plus, options_.immutable);
   const DirectoryHandle& dir = *handle;
   const size_t view = dir.target.view;
   bool room = true;
@@ -641,7 +882,9 @@ void FileSystem::ReadDirectory(Reply& reply, const std::shared_ptr<DirectoryHand
       cookie = kCookieChildren;
       break;
     }
-    const auto entry = DocumentEntry(dir.node, view, d);
+    auto entry = DocumentEntry(dir.node, view, d);
+    // The folder was opened a while ago: the kernel is to look the name up.
+    if (!hierarchy_.IsFresh(*dir.node.node, check_age_)) entry = NameOnly(entry->ino, S_IFREG);
     room = buffer.Add(dir.node.node->views[view].documents[d].name, *entry, cookie + 1);
   }
   if (!room) return buffer.Send(reply);
@@ -695,7 +938,7 @@ void FileSystem::ReadDirectory(Reply& reply, const std::shared_ptr<DirectoryHand
           layout.inner_grid.Coordinates(chunk, at);
           name = naming.nested() && range.rank() > 0 ? std::to_string(at[range.rank() - 1])
                                                      : naming.Path({at.data(), range.rank()});
-          Result<fuse_entry_param> entry = found ? ChunkEntry(range, view, chunk, *found)
+          Result<fuse_entry_param> entry = found ? ChunkEntry(dir.node, view, chunk, *found)
                                                  : Result<fuse_entry_param>(Fail(found));
           if (!entry) {
             entry = UnreadableChunkEntry(dir.node, view, chunk, entry.error())
@@ -786,9 +1029,15 @@ const fuse_lowlevel_ops& FileSystem::Operations() {
       Self(request).Answer(
           request, [self = &Self(request), id](Reply& reply) { self->GetAttributes(reply, id); });
     };
-    // Answered once: from then on the kernel opens files without asking, and never releases them.
-    ops.open = [](fuse_req_t request, fuse_ino_t, fuse_file_info*) {
-      fuse_reply_err(request, ENOSYS);
+    ops.open = [](fuse_req_t request, fuse_ino_t id, fuse_file_info* info) {
+      // Answered once: from then on the kernel opens files without asking, and never releases them.
+      if (!Self(request).options_.open_messages) {
+        fuse_reply_err(request, ENOSYS);
+        return;
+      }
+      Self(request).Answer(request, [self = &Self(request), id, info = *info](Reply& reply) {
+        self->Open(reply, id, info);
+      });
     };
     ops.read = [](fuse_req_t request, fuse_ino_t id, size_t size, off_t offset, fuse_file_info*) {
       Self(request).Answer(request, [self = &Self(request), id, size, offset](Reply& reply) {

@@ -16,7 +16,9 @@
 #include <string>
 
 #include "fs/node_table.h"
+#include "fs/notifier.h"
 #include "fs/options.h"
+#include "fs/superseded_shards.h"
 #include "zarrcore/base/result.h"
 #include "zarrcore/store/store.h"
 #include "zarrcore/view/hierarchy.h"
@@ -32,6 +34,9 @@ class FileSystem {
   [[nodiscard]] static Result<std::unique_ptr<FileSystem>> Open(std::shared_ptr<const Store> store,
                                                                 const MountOptions& options);
 
+  /// The mount answers: from now on the kernel is told of changes. Once.
+  void OnMounted(fuse_session* session);
+
   /// The userdata of the session is the FileSystem.
   [[nodiscard]] static const fuse_lowlevel_ops& Operations();
 
@@ -45,6 +50,7 @@ class FileSystem {
   void Lookup(Reply& reply, fuse_ino_t parent, const std::string& name);
   void GetAttributes(Reply& reply, fuse_ino_t id);
   void Read(Reply& reply, fuse_ino_t id, size_t size, uint64_t offset);
+  void Open(Reply& reply, fuse_ino_t id, fuse_file_info info);
   void OpenDirectory(Reply& reply, fuse_ino_t id, fuse_file_info info);
   void ReadDirectory(Reply& reply, const std::shared_ptr<DirectoryHandle>& handle, size_t size,
                      uint64_t offset, bool plus);
@@ -56,6 +62,24 @@ class FileSystem {
   // a name that is said to be absent is believed for a while.
   Result<SeenNode> SeeUsable(const std::string& path);
 
+  // Seconds that the kernel may remember a name: of what last changed at `ctime_ns`, or of nothing;
+  // `watched`: the store's change_count() while which the answer is current, 0 if not known.
+  double NameTimeout(int64_t ctime_ns, uint64_t watched) const;
+  double AbsenceTimeout(uint64_t watched) const;
+  double NodeTimeout(const Node& node) const;
+
+  // Where a chunk is in the version that its inode stands for, superseded or not. kStale if that is
+  // gone.
+  Result<ChunkPlace> PlaceOf(const Target& chunk);
+
+  // The store has changed (on the store's thread).
+  void OnChange(const Changes& changes);
+  // Names that the kernel may remember and a change may concern, one by one.
+  void TakeBackNames(fuse_session* session, const Changes& changes);
+  // The record of the node that the object or folder with this key belongs to; null if none was
+  // looked at.
+  NodeRecord* OwnerOf(std::string_view key) const;
+
   // Each gives the entry (id, attributes, time-outs) of what it names.
   Result<fuse_entry_param> LookupInRoot(const std::string& name);
   Result<fuse_entry_param> LookupInFolder(const Target& folder, const std::string& name);
@@ -64,7 +88,8 @@ class FileSystem {
                                            std::string_view name);
   Result<fuse_entry_param> FolderEntry(const SeenNode& node, size_t view) const;
   Result<fuse_entry_param> DocumentEntry(const SeenNode& node, size_t view, size_t document) const;
-  Result<fuse_entry_param> ChunkEntry(const ArrayRange& range, size_t view, uint64_t chunk,
+  // The version at `place` becomes the current one.
+  Result<fuse_entry_param> ChunkEntry(const SeenNode& node, size_t view, uint64_t chunk,
                                       const ChunkPlace& place) const;
   Result<fuse_entry_param> ChunkEntry(const ArrayRange& range, size_t view, uint64_t chunk,
                                       const ChunkPlace& place, uint32_t epoch) const;
@@ -83,17 +108,18 @@ class FileSystem {
 
   struct stat FileAttributes(uint64_t inode, const ObjectInfo& info, uint64_t size,
                              uint32_t links) const;
-  struct stat FolderAttributes(uint64_t inode, const ObjectInfo& info) const;
+  struct stat FolderAttributes(uint64_t inode, const Node& node) const;
 
   const std::shared_ptr<const Store> store_;
   const MountOptions options_;
   const bool fast_;
   const std::optional<size_t> only_view_;  // at the root of the mount; else a folder a view
   const Age check_age_;        // how old an answer of the store may be in an answer to the kernel
-  const double name_timeout_;  // seconds that the kernel may remember a name
   const uint64_t generation_;  // drawn at mount time: ids of an earlier mount mean nothing
   // Until then whatever the store has wrong is the error of Open(), and said once.
   std::atomic<bool> opened_ = false;
+  SupersededShards superseded_;
+  Notifier notifier_;
   Hierarchy hierarchy_;
   mutable NodeTable table_;
 };

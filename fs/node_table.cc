@@ -51,6 +51,10 @@ const ArrayRange* NodeTable::MakeRange(const Node& node, NodeRecord* record) {
   ArrayRange& range = ranges_.emplace_back();
   range.record = record;
   range.chunks = node.chunks;
+  const ArrayRange* const before = record->range;
+  range.epochs = before != nullptr && before->chunks == node.chunks
+                     ? before->epochs
+                     : std::make_shared<EpochTable>();
   const auto& grid = node.chunks->layout().inner_grid;
   uint64_t level_size = 1;
   uint64_t folder_count = 0;
@@ -133,7 +137,11 @@ Result<SeenNode> NodeTable::See(const NodePtr& node) {
 
   const std::lock_guard lock(record->mutex);
   if (record->node != node) {
-    if (record->node != nullptr && !SameDocuments(*record->node, *node)) ++record->document_epoch;
+    if (record->node != nullptr && !SameDocuments(*record->node, *node)) {
+      auto& past = record->past_documents;
+      if (past.size() >= NodeRecord::kMaxPastDocuments) past.erase(past.begin());
+      past.emplace_back(record->document_epoch++, record->node);
+    }
     record->node = node;
     if (node->chunks == nullptr) {
       record->range = nullptr;
@@ -146,6 +154,12 @@ Result<SeenNode> NodeTable::See(const NodePtr& node) {
     return Fail(ErrorCode::kUnsupported, "{}: no node ids are left for its chunks", node->path);
   }
   return SeenNode{record, node, record->document_epoch, record->range};
+}
+
+NodeRecord* NodeTable::Find(std::string_view path) const {
+  const std::shared_lock lock(mutex_);
+  const auto found = by_path_.find(std::string(path));
+  return found == by_path_.end() ? nullptr : found->second;
 }
 
 void NodeTable::FillTarget(const ArrayRange& range, uint64_t position, Target& target) {

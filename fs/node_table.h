@@ -60,7 +60,8 @@ inline constexpr uint16_t kUnreadableEpoch = 0xffff;
 
 struct NodeRecord;
 
-/// The chunk files and chunk folders of one layout of one array. Immutable but for the epochs.
+/// The chunk files and chunk folders of one layout of one array, as some views show them. Immutable
+/// but for the epochs, which ranges of the same chunks share.
 struct ArrayRange {
   struct ViewPart {
     bool shown = false;
@@ -77,7 +78,7 @@ struct ArrayRange {
   std::shared_ptr<ChunkSource> chunks;
   std::array<ViewPart, kMaxViews> views;
   std::vector<uint64_t> folder_offsets;  // of each level of chunk folders, relative to `folders`
-  mutable EpochTable epochs;
+  std::shared_ptr<EpochTable> epochs;
 
   [[nodiscard]] size_t rank() const { return chunks->layout().inner_grid.rank(); }
   /// Id of the folder of chunks that begin with `prefix` (its level is prefix.size()).
@@ -92,6 +93,9 @@ struct NodeRecord {
   std::mutex mutex;  // guards the rest
   NodePtr node;      // as seen last
   uint32_t document_epoch = 0;
+  // What its documents were before, for programs that opened them then: the latest last.
+  std::vector<std::pair<uint32_t, NodePtr>> past_documents;  // by epoch
+  static constexpr size_t kMaxPastDocuments = 4;
   const ArrayRange* range = nullptr;  // of the array as seen last
 
   [[nodiscard]] NodeId FolderId(size_t view) const { return MakeId(block + view * kSlots, 0); }
@@ -135,6 +139,9 @@ class NodeTable {
 
   /// nullopt for an id that was never given out.
   [[nodiscard]] std::optional<Target> Resolve(NodeId id) const;
+
+  /// The record of a path that was looked up once, or null.
+  [[nodiscard]] NodeRecord* Find(std::string_view path) const;
 
  private:
   struct Span {

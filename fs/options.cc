@@ -72,13 +72,22 @@ constexpr std::array kValueOptions = {
                   o.separator = v == "auto" ? '\0' : v[0];
                   return "";
                 }},
-    ValueOption{"ttl", "SECONDS", "how long a name may be out of date (default: 1)",
+    ValueOption{"ttl", "SECONDS",
+                "how long a name may be out of date (default: not at all where the\n"
+                "                        store can be watched, else 1 to 60, a tenth of its age)",
                 [](MountOptions& o, std::string_view v) -> std::string {
                   const auto seconds = ParseNumber<double>(v);
                   if (!seconds || !std::isfinite(*seconds) || *seconds < 0) {
                     return "a number of seconds, 0 or more";
                   }
                   o.ttl = *seconds;
+                  return "";
+                }},
+    ValueOption{"open", "message",
+                "ask the store at each open too: for a store that is rewritten all the time",
+                [](MountOptions& o, std::string_view v) -> std::string {
+                  if (v != "message" && v != "auto") return "message or auto";
+                  o.open_messages = v == "message";
                   return "";
                 }},
     ValueOption{"index_cache", "SIZE", "memory for shard indexes: 512k, 64M, 1G (default: 64M)",
@@ -142,6 +151,8 @@ constexpr std::array kFlagOptions = {
     // fusermount3 knows no other of the atime family, and nothing here has an atime anyway.
     FlagOption{"noatime", "", [](MountOptions& o) { o.kernel_options.emplace_back("noatime"); }},
     FlagOption{"atime", "", [](MountOptions& o) { std::erase(o.kernel_options, "noatime"); }},
+    // For tests on kernels that have more than the oldest supported one.
+    FlagOption{"no_epoch", "", [](MountOptions& o) { o.no_epoch = true; }},
     FlagOption{"debug", "", [](MountOptions& o) { o.debug = o.foreground = true; }},
 };
 

@@ -34,8 +34,10 @@ struct MountOptions {
   // What it costs, and how soon it sees changes.
   uint32_t threads = DefaultThreads();  // that answer the kernel, at most
   uint64_t index_cache = 64ULL << 20;   // bytes
-  double ttl = 1;                       // seconds that a name may be out of date
+  std::optional<double> ttl;            // seconds that a name may be out of date; else as suits
   bool immutable = false;               // the store promises never to change
+  bool no_epoch = false;       // do without FUSE_NOTIFY_INC_EPOCH, as kernels before 6.16 must
+  bool open_messages = false;  // the kernel asks for each open: see file_system.cc
 
   // How it is mounted.
   bool allow_other = false;

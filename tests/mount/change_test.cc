@@ -117,6 +117,21 @@ TEST_F(ChangeTest, OpenFileOfAShardRewrittenInPlaceIsStale) {
   close(fd);
 }
 
+TEST_F(ChangeTest, WithOpenMessagesEachOpenSeesTheStoreAsItIs) {
+  const TestMount mount(store_, "ttl=60,open=message");
+  const auto attributes = store_ / "a/zarr.json";
+  for (int round = 0; round < 5; ++round) {
+    const std::string bytes = "chunk of round " + std::to_string(round);
+    Replace(store_ / "a/c/0/0", EncodeShard(4, {{1, bytes}}));
+    EXPECT_EQ(ReadFile(mount / "v2/a/0.1"), bytes);
+    SampleArray array = SampleArrayOfStore();
+    array.attributes = R"({"round": )" + std::to_string(round) + "}";
+    Replace(attributes, array.ZarrJson());
+    EXPECT_NE(ReadFile(mount / "v2/a/.zattrs").find("\"round\": " + std::to_string(round)),
+              std::string::npos);
+  }
+}
+
 TEST_F(ChangeTest, ReadersOfAShardThatIsReplacedAllTheTimeNeverSeeAMixture) {
   // Each version of the chunk is one letter, repeated, and has a length of its own.
   const auto version = [](int number) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <thread>
 #include <utility>
 
 #include "zarrcore/base/waiting.h"
@@ -12,6 +13,7 @@ namespace {
 // More than this of an index is read only once the object is known to be long enough.
 constexpr uint64_t kFirstIndexRead = 1u << 20;
 constexpr int kAttempts = 3;
+constexpr int64_t kLongestCoolingNs = 100'000'000;
 
 std::atomic<uint64_t> next_id{1};
 
@@ -176,7 +178,7 @@ Result<std::shared_ptr<ChunkSource>> ChunkSource::Make(std::shared_ptr<const Sto
                                                        std::string folder,
                                                        const ArrayMetadata& metadata,
                                                        std::shared_ptr<IndexCache> cache,
-                                                       Report report) {
+                                                       Report report, OnSuperseded on_superseded) {
   auto layout = MakeArrayLayout(metadata);
   if (!layout) return Fail(layout);
   std::shared_ptr<ChunkSource> source(new ChunkSource);
@@ -186,6 +188,7 @@ Result<std::shared_ptr<ChunkSource>> ChunkSource::Make(std::shared_ptr<const Sto
   source->key_encoding_ = metadata.key_encoding;
   source->cache_ = std::move(cache);
   source->report_ = std::move(report);
+  source->on_superseded_ = std::move(on_superseded);
   source->id_ = next_id++;
   if (source->layout_.inner_pipeline) {
     source->raw_chunk_size_ = source->layout_.inner_pipeline->encoded_size();
@@ -214,6 +217,36 @@ std::string ChunkSource::ObjectKey(uint64_t outer) const {
   return JoinKey(folder_, name);
 }
 
+std::optional<uint64_t> ChunkSource::ObjectOfKey(std::string_view key) const {
+  if (!folder_.empty()) {
+    if (!key.starts_with(folder_)) return std::nullopt;
+    key.remove_prefix(folder_.size());
+    if (!key.starts_with('/')) return std::nullopt;
+    key.remove_prefix(1);
+  }
+  const ChunkGrid& grid = layout_.outer_grid;
+  const size_t rank = grid.rank();
+  const bool v2 = key_encoding_.kind == ChunkKeyEncoding::Kind::kV2;
+  if (rank == 0) return key == (v2 ? "0" : "c") ? std::optional<uint64_t>(0) : std::nullopt;
+  if (!v2) {
+    if (key.size() < 2 || key[0] != 'c' || key[1] != key_encoding_.separator) return std::nullopt;
+    key.remove_prefix(2);
+  }
+  ChunkCoordinates at{};
+  for (size_t d = 0; d < rank; ++d) {
+    const bool last = d + 1 == rank;
+    const size_t end = last ? key.size() : key.find(key_encoding_.separator);
+    if (end == std::string_view::npos) return std::nullopt;
+    const auto value = ParseCoordinate(key.substr(0, end), grid.counts()[d]);
+    if (!value) return std::nullopt;
+    at[d] = *value;
+    key.remove_prefix(last ? end : end + 1);
+  }
+  return grid.Linear({at.data(), rank});
+}
+
+void ChunkSource::SetChanged() const { changed_ns_.store(RealNowNs(), std::memory_order_relaxed); }
+
 Error ChunkSource::Damage(uint64_t outer, const OpenShard& shard, const Error& error) const {
   Error named{error.code, fmt::format("{}: {}", ObjectKey(outer), error.message)};
   // What was only looked at is forgotten again, and with it that it was told.
@@ -222,11 +255,13 @@ Error ChunkSource::Damage(uint64_t outer, const OpenShard& shard, const Error& e
   return named;
 }
 
-void ChunkSource::Forget(uint64_t outer) const { cache_->Erase(ShardKey{id_, outer, 0}); }
+void ChunkSource::Forget(uint64_t outer) const {
+  cache_->Erase(ShardKey{id_, outer, 0});
+  SetChanged();
+}
 
 Result<IndexCache::Loaded> ChunkSource::LoadOuter(const std::string& key) const {
   auto shard = std::make_shared<OpenShard>();
-  shard->checked_ns = SteadyNowNs();
   if (!layout_.is_sharded()) {
     auto answer = store_->Read(key, ByteRange::At(0, 0), {});
     if (!answer) return Fail(answer);
@@ -276,39 +311,68 @@ Result<IndexCache::Loaded> ChunkSource::LoadOuter(const std::string& key) const 
   return IndexCache::Loaded{shard, ChargeOf(*shard)};
 }
 
-Result<OpenShardPtr> ChunkSource::OuterShard(uint64_t outer, Age max_age, bool may_read) const {
+void ChunkSource::Supersede(uint64_t outer, const OpenShardPtr& old) const {
+  cache_->Erase(ShardKey{id_, outer, 0}, old);
+  SetChanged();
+  if (on_superseded_) on_superseded_(*this, outer, old);
+}
+
+bool ChunkSource::WaitUntilCool(const ObjectInfo& info) const {
+  // (Where clocks tick in seconds the wait would be longer than what it spares.)
+  const int64_t granularity = store_->TimestampGranularityNs();
+  if (granularity > kLongestCoolingNs || !MayWait() || !IsHot(*store_, info)) return false;
+  std::this_thread::sleep_for(std::chrono::nanoseconds(granularity));
+  return true;
+}
+
+Result<OpenShardPtr> ChunkSource::OuterShard(uint64_t outer, Age max_age, bool may_read,
+                                             uint64_t* watched) const {
   const ShardKey key{id_, outer, 0};
   OpenShardPtr cached = cache_->Get(key);
   if (cached != nullptr && max_age == kAnyAge) return cached;
-  const int64_t now = SteadyNowNs();
+  const auto give = [&](OpenShardPtr shard) {
+    if (watched != nullptr) *watched = shard->freshness.watched();
+    return shard;
+  };
   const auto is_fresh = [&](const OpenShard& shard) {
     return max_age == kAnyAge ||
-           now - shard.checked_ns.load(std::memory_order_relaxed) < max_age.count();
+           shard.freshness.IsFresh(*store_, max_age.count(), [] { return SteadyNowNs(); });
   };
-  if (cached != nullptr && is_fresh(*cached)) return cached;
+  if (cached != nullptr && is_fresh(*cached)) return give(std::move(cached));
+  const int64_t now = SteadyNowNs();
   const std::string object_key = ObjectKey(outer);
+  const uint64_t count = store_->change_count();
+  const bool is_watched =
+      max_age != kAnyAge && count != 0 && store_->Watch(FolderOf(object_key)) == count;
+  const auto set_checked = [&](const OpenShard& shard) {
+    shard.freshness.Set(now, count, is_watched && !shard.info.may_change_elsewhere);
+  };
   const bool only_look = !layout_.is_sharded() && !may_read;
   for (int attempt = 1;; ++attempt) {
     if (cached != nullptr || only_look) {
       auto info = store_->Stat(object_key);
       if (info && info->is_folder) info = Fail(ErrorCode::kNotFound, "{} is a folder", object_key);
       if (!info) {
-        if (cached != nullptr && info.error().code == ErrorCode::kNotFound) {
-          cache_->Erase(key, cached);
+        if (info.error().code == ErrorCode::kNotFound) {
+          if (cached != nullptr) Supersede(outer, cached);
+          if (watched != nullptr) *watched = is_watched ? count : 0;
         }
         return Fail(info);
       }
       if (cached != nullptr && info->version == cached->info.version) {
-        cached->checked_ns.store(now, std::memory_order_relaxed);
-        return cached;
+        set_checked(*cached);
+        return give(std::move(cached));
       }
-      if (cached != nullptr) cache_->Erase(key, cached);
+      if (cached != nullptr) Supersede(outer, cached);
       if (only_look) {
+        cached = nullptr;
+        if (attempt == 1 && WaitUntilCool(*info)) continue;
         auto seen = std::make_shared<OpenShard>();
         seen->info = std::move(*info);
         seen->fingerprint = seen->info.version.Fingerprint();
         seen->size = seen->info.size();
-        return seen;
+        set_checked(*seen);
+        return give(std::move(seen));
       }
     }
     cached = nullptr;
@@ -322,10 +386,22 @@ Result<OpenShardPtr> ChunkSource::OuterShard(uint64_t outer, Age max_age, bool m
       const bool only_they_may_not_wait = code == ErrorCode::kWouldBlock && !is_ours && MayWait();
       const bool is_replaced = code == ErrorCode::kStale && attempt < kAttempts;
       if (only_they_may_not_wait || is_replaced) continue;
+      if (code == ErrorCode::kNotFound && is_ours && is_watched && watched != nullptr) {
+        *watched = count;
+      }
       return Fail(loaded);
     }
-    if (IsHot(*store_, (*loaded)->info)) cache_->Erase(key, *loaded);
-    if (is_ours || is_fresh(**loaded) || attempt >= kAttempts) return loaded;
+    if (is_ours) set_checked(**loaded);
+    if (IsHot(*store_, (*loaded)->info)) {
+      cache_->Erase(key, *loaded);
+      // A version that is read anyway is known by its fingerprint: no need to wait.
+      if (attempt == 1 && max_age != kAnyAge && WaitUntilCool((*loaded)->info)) continue;
+      // Whoever looks it up now may read it when it has been replaced.
+      if (on_superseded_) on_superseded_(*this, outer, *loaded);
+    }
+    if (is_ours || is_fresh(**loaded) || attempt >= kAttempts) {
+      return give(std::move(*loaded));
+    }
     // They began before we were asked, perhaps longer ago than the answer may be old.
     cached = std::move(*loaded);
   }
@@ -392,7 +468,7 @@ Result<std::optional<ChunkPlace>> ChunkSource::Find(uint64_t outer, OpenShardPtr
     if (const auto damage = PlainChunkDamage(size)) {
       return tl::unexpected(Damage(outer, *shard, *damage));
     }
-    return ChunkPlace{std::move(shard), outer, 0, size};
+    return ChunkPlace{std::move(shard), outer, 0, size, 0};
   }
   const size_t rank = local.size();
   ChunkCoordinates rest{};
@@ -427,7 +503,7 @@ Result<std::optional<ChunkPlace>> ChunkSource::Find(uint64_t outer, OpenShardPtr
                                      entry, (*range)->length, *raw_chunk_size_)}));
       }
       const uint64_t offset = shard->offset + (*range)->offset;
-      return ChunkPlace{std::move(shard), outer, offset, (*range)->length};
+      return ChunkPlace{std::move(shard), outer, offset, (*range)->length, 0};
     }
     linear = linear * level.index.entries() + entry;
     auto nested = NestedShard(shard, l + 1, linear, **range);
@@ -436,28 +512,44 @@ Result<std::optional<ChunkPlace>> ChunkSource::Find(uint64_t outer, OpenShardPtr
   }
 }
 
-Result<std::optional<ChunkPlace>> ChunkSource::Locate(uint64_t chunk, Age max_age,
-                                                      bool may_read) const {
+uint64_t ChunkSource::Split(uint64_t chunk, ChunkCoordinates& local) const {
   const size_t rank = layout_.inner_grid.rank();
-  ChunkCoordinates at;
   ChunkCoordinates outer_at;
-  layout_.inner_grid.Coordinates(chunk, at);
+  layout_.inner_grid.Coordinates(chunk, local);
   for (size_t d = 0; d < rank; ++d) {
-    outer_at[d] = at[d] / layout_.inner_per_outer[d];
-    at[d] %= layout_.inner_per_outer[d];
+    outer_at[d] = local[d] / layout_.inner_per_outer[d];
+    local[d] %= layout_.inner_per_outer[d];
   }
-  const uint64_t outer = layout_.outer_grid.Linear({outer_at.data(), rank});
+  return layout_.outer_grid.Linear({outer_at.data(), rank});
+}
+
+Result<std::optional<ChunkPlace>> ChunkSource::LocateIn(const OpenShardPtr& shard,
+                                                        uint64_t chunk) const {
+  ChunkCoordinates local;
+  const uint64_t outer = Split(chunk, local);
+  return Find(outer, shard, {local.data(), layout_.inner_grid.rank()});
+}
+
+Result<std::optional<ChunkPlace>> ChunkSource::Locate(uint64_t chunk, Age max_age, bool may_read,
+                                                      uint64_t* watched) const {
+  ChunkCoordinates local;
+  const uint64_t outer = Split(chunk, local);
+  uint64_t count = 0;
+  if (watched != nullptr) *watched = 0;
   for (int attempt = 1;; ++attempt) {
-    auto shard = OuterShard(outer, max_age, may_read);
+    auto shard = OuterShard(outer, max_age, may_read, &count);
     if (!shard) {
-      if (shard.error().code == ErrorCode::kNotFound) return std::nullopt;
-      return Fail(shard);
+      if (shard.error().code != ErrorCode::kNotFound) return Fail(shard);
+      if (watched != nullptr) *watched = count;
+      return std::nullopt;
     }
-    auto place = Find(outer, std::move(*shard), {at.data(), rank});
+    auto place = Find(outer, std::move(*shard), {local.data(), layout_.inner_grid.rank()});
     if (!place && place.error().code == ErrorCode::kStale && attempt < kAttempts) {
       Forget(outer);
       continue;
     }
+    if (place && *place) (*place)->watched = count;
+    if (watched != nullptr) *watched = count;
     return place;
   }
 }
@@ -498,7 +590,8 @@ Result<void> ChunkSource::VisitChunks(uint64_t outer, std::span<const uint64_t> 
   uint64_t slot = std::max(from, base);
   if (slot >= base + run) return {};
 
-  auto shard = OuterShard(outer, max_age, /*may_read=*/layout_.is_sharded());
+  uint64_t watched = 0;
+  auto shard = OuterShard(outer, max_age, /*may_read=*/layout_.is_sharded(), &watched);
   if (!shard) {
     if (shard.error().code == ErrorCode::kNotFound) return {};
     if (MustAbort(shard.error().code)) return Fail(shard);
@@ -536,7 +629,8 @@ Result<void> ChunkSource::VisitChunks(uint64_t outer, std::span<const uint64_t> 
       auto place = Find(outer, *shard, {local.data(), rank}, &skip);
       if (!place && place.error().code == ErrorCode::kStale && attempt++ < kAttempts) {
         Forget(outer);
-        shard = OuterShard(outer, max_age, /*may_read=*/true);
+        watched = 0;
+        shard = OuterShard(outer, max_age, /*may_read=*/true, &watched);
         if (shard) continue;
         if (shard.error().code == ErrorCode::kNotFound) return {};
         place = Fail(shard);
@@ -545,6 +639,7 @@ Result<void> ChunkSource::VisitChunks(uint64_t outer, std::span<const uint64_t> 
         if (MustAbort(place.error().code)) return Fail(place);
         go_on = visit(slot, chunk, Fail(place));
       } else if (*place) {
+        (*place)->watched = watched;
         go_on = visit(slot, chunk, std::move(**place));
       }
     }

@@ -44,8 +44,8 @@ struct OpenShard {
   std::optional<ShardIndex> index;  // absent in a plain chunk, and where there is damage
   std::optional<Error> damage;      // why there is no index: true of this version for ever
 
-  mutable std::atomic<int64_t> checked_ns{0};  // steady clock: when it was last known current
-  mutable std::atomic<bool> reported{false};   // damage in an entry was told
+  mutable Freshness freshness;
+  mutable std::atomic<bool> reported{false};  // damage in an entry was told
 };
 using OpenShardPtr = std::shared_ptr<const OpenShard>;
 
@@ -75,7 +75,14 @@ struct ChunkPlace {
   uint64_t outer = 0;  // the stored object, in layout().outer_grid
   uint64_t offset = 0;
   uint64_t length = 0;
+  uint64_t watched = 0;  // current while Store::change_count() is this; 0 if that is not known
 };
+
+class ChunkSource;
+/// Told of a version of a stored object that is not kept: found not to be current any more, or so
+/// young that another may look the same.
+using OnSuperseded =
+    std::function<void(const ChunkSource& source, uint64_t outer, const OpenShardPtr& old)>;
 
 class ChunkSource {
  public:
@@ -83,8 +90,8 @@ class ChunkSource {
   static Result<std::shared_ptr<ChunkSource>> Make(std::shared_ptr<const Store> store,
                                                    std::string folder,
                                                    const ArrayMetadata& metadata,
-                                                   std::shared_ptr<IndexCache> cache,
-                                                   Report report);
+                                                   std::shared_ptr<IndexCache> cache, Report report,
+                                                   OnSuperseded on_superseded = {});
 
   [[nodiscard]] const ArrayLayout& layout() const { return layout_; }
   [[nodiscard]] const std::string& folder() const { return folder_; }
@@ -97,13 +104,27 @@ class ChunkSource {
 
   /// Key of a stored object.
   [[nodiscard]] std::string ObjectKey(uint64_t outer) const;
+  /// The stored object with this key, or nullopt if the array has none.
+  [[nodiscard]] std::optional<uint64_t> ObjectOfKey(std::string_view key) const;
+
+  /// Wall-clock nanoseconds: when an object was last seen to have changed; 0 for never.
+  [[nodiscard]] int64_t changed_ns() const { return changed_ns_.load(std::memory_order_relaxed); }
+  /// An object has changed now.
+  void SetChanged() const;
 
   /// nullopt if the store does not hold the chunk. kDamaged, with key and reason, if the store says
   /// something about the chunk that cannot be: also a chunk of no bytes, and one of another size
   /// than all chunks of an uncompressed array have. `may_read`: false if the place is only looked
-  /// at, not read (spares opening an unsharded chunk).
+  /// at, not read (spares opening an unsharded chunk). `watched` becomes the change_count() of the
+  /// store while which the answer is current, or 0 if that is not known.
   [[nodiscard]] Result<std::optional<ChunkPlace>> Locate(uint64_t chunk, Age max_age,
-                                                         bool may_read = true) const;
+                                                         bool may_read = true,
+                                                         uint64_t* watched = nullptr) const;
+
+  /// The chunk as it was in a version of its stored object (`shard`: that object's, not a nested
+  /// one's).
+  [[nodiscard]] Result<std::optional<ChunkPlace>> LocateIn(const OpenShardPtr& shard,
+                                                           uint64_t chunk) const;
 
   /// Forgets what is cached of a stored object: after kStale from a read.
   void Forget(uint64_t outer) const;
@@ -137,7 +158,8 @@ class ChunkSource {
 
  private:
   ChunkSource() = default;
-  Result<OpenShardPtr> OuterShard(uint64_t outer, Age max_age, bool may_read) const;
+  Result<OpenShardPtr> OuterShard(uint64_t outer, Age max_age, bool may_read,
+                                  uint64_t* watched = nullptr) const;
   Result<IndexCache::Loaded> LoadOuter(const std::string& key) const;
   Result<OpenShardPtr> NestedShard(const OpenShardPtr& parent, uint32_t level, uint64_t linear,
                                    const ChunkRange& range) const;
@@ -148,6 +170,12 @@ class ChunkSource {
                                          std::span<const uint64_t> local,
                                          uint64_t* missing = nullptr) const;
   std::optional<Error> PlainChunkDamage(uint64_t size) const;
+  // Splits a chunk's number into its outer chunk and its coordinates in there.
+  uint64_t Split(uint64_t chunk, ChunkCoordinates& local) const;
+  // Removes a version that is not current any more from the cache, and tells.
+  void Supersede(uint64_t outer, const OpenShardPtr& old) const;
+  // True after waiting until a hot version is not hot any more: it is to be looked at again.
+  bool WaitUntilCool(const ObjectInfo& info) const;
   Error Damage(uint64_t outer, const OpenShard& shard, const Error& error) const;
 
   std::shared_ptr<const Store> store_;
@@ -156,7 +184,9 @@ class ChunkSource {
   ChunkKeyEncoding key_encoding_;
   std::shared_ptr<IndexCache> cache_;
   Report report_;
+  OnSuperseded on_superseded_;
   uint64_t id_ = 0;
+  mutable std::atomic<int64_t> changed_ns_ = 0;
   std::optional<uint64_t> raw_chunk_size_;  // of every encoded innermost chunk, if constant
 };
 

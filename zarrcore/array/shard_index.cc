@@ -14,12 +14,13 @@ Result<ShardIndexSpec> ShardIndexSpec::Make(std::span<const uint64_t> chunks_per
     return Fail(ErrorCode::kUnsupported, "a shard holds more than {} inner chunks",
                 kMaxIndexEntries);
   }
+  std::vector<uint64_t> shape(chunks_per_shard.begin(), chunks_per_shard.end());
+  shape.push_back(2);
   ChunkSpec array{.data_type = {.name = "uint64",
                                 .kind = DataKind::kUint,
                                 .item_size = 8,
                                 .document = "uint64"},
-                  .shape = {chunks_per_shard.begin(), chunks_per_shard.end()}};
-  array.shape.push_back(2);
+                  .shape = std::move(shape)};
   Result<Pipeline> pipeline = Pipeline::Make(index_codecs, array);
   if (!pipeline) {
     return Fail(pipeline.error().code, "index_codecs: {}", pipeline.error().message);

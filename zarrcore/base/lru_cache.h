@@ -71,6 +71,11 @@ class LruCache {
   /// way for the key is not kept when it ends.
   void Erase(const Key& key, const ValuePtr& expected = nullptr);
 
+  /// Removes every entry for which `goes`, a bool(const Key&, const Value&), is true. It is called
+  /// under a lock: it must not use this cache. Loads under way are kept when they end.
+  template <typename Goes>
+  void EraseIf(Goes goes);
+
   /// Removes every entry. Loads under way are kept when they end.
   void Clear();
 
@@ -235,6 +240,23 @@ void LruCache<K, V, H>::Erase(const K& key, const ValuePtr& expected) {
   split.bytes -= found->second->charge;
   dropped.splice(dropped.begin(), split.order, found->second);
   split.map.erase(found);
+}
+
+template <typename K, typename V, typename H>
+template <typename Goes>
+void LruCache<K, V, H>::EraseIf(Goes goes) {
+  for (size_t i = 0; i < split_count_; ++i) {
+    Split& split = splits_[i];
+    std::list<Entry> dropped;
+    const std::lock_guard lock(split.mutex);
+    for (auto at = split.order.begin(); at != split.order.end();) {
+      const auto entry = at++;
+      if (!goes(entry->key, *entry->value)) continue;
+      split.map.erase(entry->key);
+      split.bytes -= entry->charge;
+      dropped.splice(dropped.end(), split.order, entry);
+    }
+  }
 }
 
 template <typename K, typename V, typename H>

@@ -47,6 +47,15 @@ class GatedStore final : public Store {
     if (!MayWait()) return WouldBlock();
     return store_->Capacity();
   }
+  Result<void> StartWatching(ChangeListener listener,
+                             std::function<void(std::string_view)> report) const override {
+    return store_->StartWatching(std::move(listener), std::move(report));
+  }
+  uint64_t Watch(std::string_view folder) const override {
+    return MayWait() ? store_->Watch(folder) : 0;
+  }
+  uint64_t change_count() const override { return store_->change_count(); }
+  void LetGoOfIdle() const override { store_->LetGoOfIdle(); }
   bool AnswersFast() const override { return false; }
   int64_t TimestampGranularityNs() const override { return store_->TimestampGranularityNs(); }
   std::string name() const override { return store_->name(); }

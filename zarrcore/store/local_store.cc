@@ -15,16 +15,20 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <climits>
 #include <cstring>
+#include <ctime>
 #include <fstream>
 #include <limits>
+#include <mutex>
 #include <optional>
 #include <sstream>
 #include <system_error>
 #include <utility>
 
 #include "zarrcore/base/lru_cache.h"
+#include "zarrcore/store/folder_watch.h"
 
 namespace zarrfs {
 namespace {
@@ -40,10 +44,23 @@ constexpr int kMaxSymbolicLinks = 40;
 // A store under constant rewriting is read again this often before the reader hears of it.
 constexpr int kReadTries = 4;
 
+// How often the root is looked for at its path while keys are asked for, where nothing is watched.
+constexpr std::chrono::milliseconds kRootCheckedEvery{10};
+
+// A descriptor that nobody reads through for so long is closed: the file may have been deleted, or
+// its file system is to be unmounted.
+constexpr int64_t kIdleSeconds = 60;
+
 constexpr int64_t kLocalGranularityNs = 20'000'000;
 constexpr int64_t kNetworkGranularityNs = 2'000'000'000;
 
 constexpr std::string_view kMountType = "fuse.zarrfs";
+
+int64_t SteadySeconds() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+  return now.tv_sec;
+}
 
 // An owned file descriptor.
 class Descriptor {
@@ -84,7 +101,7 @@ int64_t Nanoseconds(const timespec& time) {
   return static_cast<int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
 }
 
-ObjectInfo InfoOf(const struct stat& status) {
+ObjectInfo InfoOf(const struct stat& status, bool found_directly = true) {
   ObjectInfo info;
   info.version.device = status.st_dev;
   info.version.inode = status.st_ino;
@@ -95,6 +112,7 @@ ObjectInfo InfoOf(const struct stat& status) {
   info.mode = status.st_mode & 0777U;
   info.uid = status.st_uid;
   info.gid = status.st_gid;
+  info.may_change_elsewhere = !found_directly || (!info.is_folder && status.st_nlink > 1);
   return info;
 }
 
@@ -188,7 +206,18 @@ bool IsSlow(int64_t file_system_type) {
 }
 
 struct OpenFile {
+  explicit OpenFile(Descriptor descriptor) : fd(std::move(descriptor)) {}
+
+  const Descriptor fd;
+  mutable std::atomic<int64_t> read_at = SteadySeconds();
+};
+
+// An open file or folder of the store.
+struct Opened {
   Descriptor fd;
+  bool directly;  // no symbolic link was followed, and no other mount entered
+
+  [[nodiscard]] int get() const { return fd.get(); }
 };
 
 // What a store and its objects share: the root, and the descriptors that are kept open. Objects
@@ -197,15 +226,47 @@ class LocalFiles {
  public:
   using OpenFiles = LruCache<uint64_t, OpenFile>;
 
-  LocalFiles(Descriptor root, size_t max_open_files)
-      : root_(std::move(root)), open_files_(max_open_files, max_open_files >= 1024 ? 4 : 1) {}
+  // `path` is where the root was found, and is looked for again; empty if it is not to be.
+  LocalFiles(Descriptor root, std::string path, size_t max_open_files)
+      : path_(std::move(path)),
+        root_(std::make_shared<const Descriptor>(std::move(root))),
+        open_files_(max_open_files, max_open_files >= 1024 ? 4 : 1) {}
 
-  [[nodiscard]] int root() const { return root_.get(); }
+  // The root as it is now: another directory may have been put in its place.
+  [[nodiscard]] std::shared_ptr<const Descriptor> root() {
+    if (path_.empty()) return root_;
+    const std::lock_guard lock(root_mutex_);
+    const FolderWatch* const watch = this->watch();
+    const uint64_t count = watch != nullptr ? watch->change_count() : 0;
+    const auto now = std::chrono::steady_clock::now();
+    const bool is_current =
+        watch != nullptr ? root_count_ == count : now - root_checked_ < kRootCheckedEvery;
+    if (is_current) return root_;
+    root_count_ = count;
+    root_checked_ = now;
+    Descriptor found(open(path_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    struct stat old_status, status;
+    if (found.get() < 0 || fstat(found.get(), &status) != 0 ||
+        fstat(root_->get(), &old_status) != 0 ||
+        (status.st_dev == old_status.st_dev && status.st_ino == old_status.st_ino)) {
+      return root_;
+    }
+    const auto forbidden = ZarrfsDevices();
+    if (!forbidden || std::ranges::find(*forbidden, status.st_dev) != forbidden->end())
+      return root_;
+    root_ = std::make_shared<const Descriptor>(std::move(found));
+    return root_;
+  }
+  [[nodiscard]] const std::string& path() const { return path_; }
+  // Null before StartWatching().
+  [[nodiscard]] FolderWatch* watch() const { return watch_.load(std::memory_order_acquire); }
+  void set_watch(FolderWatch* watch) { watch_.store(watch, std::memory_order_release); }
+
   [[nodiscard]] OpenFiles& open_files() { return open_files_; }
   [[nodiscard]] uint64_t NextSerial() { return next_serial_.fetch_add(1); }
 
   // Opens what `key` names, symbolic links followed, beneath the root and outside zarrfs mounts.
-  Result<Descriptor> Open(std::string_view key, uint64_t flags) {
+  Result<Opened> Open(std::string_view key, uint64_t flags) {
     if (!IsValidKey(key)) return Fail(ErrorCode::kInvalidArgument, "\"{}\": not a key", key);
     std::array<char, PATH_MAX> path;
     if (key.size() >= path.size()) return FailToOpen(key, ENAMETOOLONG);
@@ -213,26 +274,38 @@ class LocalFiles {
     path[key.size()] = '\0';
     const char* name = key.empty() ? "." : path.data();
 
-    int fd = OpenAt2(root(), name, flags, kBeneath | RESOLVE_NO_XDEV);
+    const std::shared_ptr<const Descriptor> root = this->root();
+    bool directly = true;
+    uint64_t resolve = kBeneath | RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS;
+    int fd = OpenAt2(root->get(), name, flags, resolve);
+    if (fd < 0 && errno == ELOOP) {
+      directly = false;
+      resolve &= ~uint64_t{RESOLVE_NO_SYMLINKS};
+      fd = OpenAt2(root->get(), name, flags, resolve);
+    }
     if (fd < 0 && (errno == EMFILE || errno == ENFILE)) {
       // Descriptors that are only kept for later make room for one that is needed now.
       open_files_.Clear();
-      fd = OpenAt2(root(), name, flags, kBeneath | RESOLVE_NO_XDEV);
+      fd = OpenAt2(root->get(), name, flags, resolve);
     }
-    if (fd >= 0) return Descriptor(fd);
-    if (errno == EXDEV) return OpenAcrossMounts(key, flags);
+    if (fd >= 0) return Opened{Descriptor(fd), directly};
+    if (errno == EXDEV) {
+      Result<Descriptor> found = OpenAcrossMounts(root->get(), key, flags);
+      if (!found) return Fail(found);
+      return Opened{*std::move(found), false};
+    }
     const int error_number = errno;
     // Below a folder that was deleted nothing is found, but that says nothing about the data.
     if (struct stat status;
-        error_number == ENOENT && fstat(root(), &status) == 0 && status.st_nlink == 0) {
+        error_number == ENOENT && fstat(root->get(), &status) == 0 && status.st_nlink == 0) {
       return Fail(ErrorCode::kIo, "{}: the store's folder was deleted", key);
     }
     return FailToOpen(key, error_number);
   }
 
   // Opens a regular file and says what it is.
-  Result<std::pair<Descriptor, struct stat>> OpenFileToRead(std::string_view key) {
-    Result<Descriptor> fd = Open(key, kOpenToRead);
+  Result<std::pair<Opened, struct stat>> OpenFileToRead(std::string_view key) {
+    Result<Opened> fd = Open(key, kOpenToRead);
     if (!fd) return Fail(fd);
     struct stat status;
     if (fstat(fd->get(), &status) != 0) return FailWithErrno(key, errno);
@@ -246,7 +319,7 @@ class LocalFiles {
   // Open() for a path that meets a mount, or a symbolic link that leaves the store. The kernel
   // cannot be told which mounts to enter, so this resolves as it would, one component at a time,
   // and looks at each folder before anything is asked of it.
-  Result<Descriptor> OpenAcrossMounts(std::string_view key, uint64_t flags) {
+  Result<Descriptor> OpenAcrossMounts(int root, std::string_view key, uint64_t flags) {
     struct Step {
       Descriptor fd;
       dev_t device;
@@ -263,7 +336,7 @@ class LocalFiles {
       }
     };
 
-    const std::optional<dev_t> root_device = DeviceOf(root(), "");
+    const std::optional<dev_t> root_device = DeviceOf(root, "");
     if (!root_device) return FailWithErrno(key, errno);
     std::optional<std::vector<dev_t>> forbidden;  // read when a mount is met
     add_pending(key);
@@ -277,7 +350,7 @@ class LocalFiles {
         steps.pop_back();
         continue;
       }
-      const int parent = steps.empty() ? root() : steps.back().fd.get();
+      const int parent = steps.empty() ? root : steps.back().fd.get();
       const dev_t parent_device = steps.empty() ? *root_device : steps.back().device;
       Descriptor fd(OpenAt2(parent, name.c_str(), O_PATH | O_NOFOLLOW, kBeneath));
       if (fd.get() < 0) return FailToOpen(key, errno);
@@ -309,18 +382,23 @@ class LocalFiles {
     }
 
     if (steps.empty()) {
-      Descriptor fd(OpenAt2(root(), ".", flags, kBeneath));
+      Descriptor fd(OpenAt2(root, ".", flags, kBeneath));
       if (fd.get() < 0) return FailToOpen(key, errno);
       return fd;
     }
     if ((flags & O_PATH) != 0) return std::move(steps.back().fd);
-    const int parent = steps.size() == 1 ? root() : steps[steps.size() - 2].fd.get();
+    const int parent = steps.size() == 1 ? root : steps[steps.size() - 2].fd.get();
     Descriptor fd(OpenAt2(parent, steps.back().name.c_str(), flags | O_NOFOLLOW, kBeneath));
     if (fd.get() < 0) return FailToOpen(key, errno);
     return fd;
   }
 
-  const Descriptor root_;
+  const std::string path_;
+  std::mutex root_mutex_;  // guards the next three, if there is a path
+  std::shared_ptr<const Descriptor> root_;
+  uint64_t root_count_ = 0;                             // change_count() when it was looked for
+  std::chrono::steady_clock::time_point root_checked_;  // where nothing is watched
+  std::atomic<FolderWatch*> watch_ = nullptr;
   OpenFiles open_files_;
   std::atomic<uint64_t> next_serial_{1};
 };
@@ -348,7 +426,7 @@ class LocalObject final : public Object {
         serial_(files_->NextSerial()),
         key_(std::move(key)),
         info_(std::move(info)) {
-    files_->open_files().Put(serial_, std::make_shared<OpenFile>(OpenFile{std::move(fd)}), 1);
+    files_->open_files().Put(serial_, std::make_shared<OpenFile>(std::move(fd)), 1);
   }
   ~LocalObject() override { files_->open_files().Erase(serial_); }
 
@@ -366,6 +444,7 @@ class LocalObject final : public Object {
       file = *std::move(reopened);
     }
     const int fd = file->fd.get();
+    file->read_at.store(SteadySeconds(), std::memory_order_relaxed);
     const uint64_t size = info_.size();
     const bool inside = offset <= size && out.size() <= size - offset;
     ssize_t have = 0;
@@ -399,8 +478,7 @@ class LocalObject final : public Object {
           if (InfoOf(status).version != info_.version) {
             return Fail(ErrorCode::kStale, "{}: replaced since it was opened", key_);
           }
-          return LocalFiles::OpenFiles::Loaded{std::make_shared<OpenFile>(OpenFile{std::move(fd)}),
-                                               1};
+          return LocalFiles::OpenFiles::Loaded{std::make_shared<OpenFile>(std::move(fd.fd)), 1};
         });
   }
 
@@ -412,20 +490,19 @@ class LocalObject final : public Object {
 
 class LocalStore final : public Store {
  public:
-  LocalStore(std::string path, Descriptor root, size_t max_open_files, bool answers_fast)
-      : path_(std::move(path)),
-        files_(std::make_shared<LocalFiles>(std::move(root), max_open_files)),
-        answers_fast_(answers_fast) {}
+  LocalStore(std::string path, std::shared_ptr<LocalFiles> files, bool answers_fast)
+      : path_(std::move(path)), files_(std::move(files)), answers_fast_(answers_fast) {}
+  ~LocalStore() override { files_->set_watch(nullptr); }
 
   [[nodiscard]] Result<ObjectInfo> Stat(std::string_view key) const override {
-    const Result<Descriptor> fd = files_->Open(key, O_PATH);
+    const Result<Opened> fd = files_->Open(key, O_PATH);
     if (!fd) return Fail(fd);
     struct stat status;
     if (fstat(fd->get(), &status) != 0) return FailWithErrno(key, errno);
     if (!S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) {
       return Fail(ErrorCode::kNotFound, "{}: neither a regular file nor a folder", key);
     }
-    return InfoOf(status);
+    return InfoOf(status, fd->directly);
   }
 
   [[nodiscard]] Result<ReadAnswer> Read(std::string_view key, ByteRange range,
@@ -434,7 +511,7 @@ class LocalStore final : public Store {
       auto opened = files_->OpenFileToRead(key);
       if (!opened) return Fail(opened);
       auto& [fd, before] = *opened;
-      ObjectInfo info = InfoOf(before);
+      ObjectInfo info = InfoOf(before, fd.directly);
       const uint64_t size = info.size();
       const uint64_t offset =
           range.from_end ? size - std::min(size, range.length) : std::min(size, range.offset);
@@ -448,25 +525,25 @@ class LocalStore final : public Store {
         return Fail(ErrorCode::kDamaged, "{}: ends early: expected {} bytes at {}, found {}", key,
                     length, offset, have);
       }
-      return ReadAnswer{
-          std::make_shared<LocalObject>(files_, std::string(key), std::move(info), std::move(fd)),
-          offset, static_cast<size_t>(length)};
+      return ReadAnswer{std::make_shared<LocalObject>(files_, std::string(key), std::move(info),
+                                                      std::move(fd.fd)),
+                        offset, static_cast<size_t>(length)};
     }
     return Fail(ErrorCode::kStale, "{}: changed during each of {} reads", key, kReadTries);
   }
 
   [[nodiscard]] Result<std::vector<ListEntry>> List(std::string_view folder) const override {
-    Result<Descriptor> fd = files_->Open(folder, kOpenToRead | O_DIRECTORY);
+    Result<Opened> fd = files_->Open(folder, kOpenToRead | O_DIRECTORY);
     if (!fd) return Fail(fd);
     // One look at the mounts for the folder, not one for each of its entries. Where they cannot be
     // read, entering the folder is refused in Open().
     std::vector<dev_t> forbidden = ZarrfsDevices().value_or(std::vector<dev_t>{});
     // (A view of a mount may be a store itself.)
-    if (const auto own = DeviceOf(files_->root(), "")) std::erase(forbidden, *own);
+    if (const auto own = DeviceOf(files_->root()->get(), "")) std::erase(forbidden, *own);
 
     const std::unique_ptr<DIR, int (*)(DIR*)> stream(fdopendir(fd->get()), &closedir);
     if (stream == nullptr) return FailWithErrno(folder, errno);
-    const int folder_fd = fd->release();  // the stream's from here on
+    const int folder_fd = fd->fd.release();  // the stream's from here on
     std::vector<ListEntry> entries;
     for (;;) {
       errno = 0;
@@ -498,6 +575,13 @@ class LocalStore final : public Store {
     return entries;
   }
 
+  void LetGoOfIdle() const override {
+    const int64_t now = SteadySeconds();
+    files_->open_files().EraseIf([now](uint64_t, const OpenFile& file) {
+      return now - file.read_at.load(std::memory_order_relaxed) >= kIdleSeconds;
+    });
+  }
+
   [[nodiscard]] bool AnswersFast() const override { return answers_fast_; }
 
   [[nodiscard]] int64_t TimestampGranularityNs() const override {
@@ -506,7 +590,7 @@ class LocalStore final : public Store {
 
   [[nodiscard]] Result<StoreCapacity> Capacity() const override {
     struct statvfs space;
-    if (fstatvfs(files_->root(), &space) != 0) return FailWithErrno(path_, errno);
+    if (fstatvfs(files_->root()->get(), &space) != 0) return FailWithErrno(path_, errno);
     StoreCapacity capacity;
     capacity.block_size = space.f_frsize;
     capacity.blocks = space.f_blocks;
@@ -517,12 +601,39 @@ class LocalStore final : public Store {
     return capacity;
   }
 
+  [[nodiscard]] Result<void> StartWatching(
+      ChangeListener listener, std::function<void(std::string_view)> report) const override {
+    if (!answers_fast_) {
+      return Fail(ErrorCode::kUnsupported,
+                  "{}: other machines may change it, which the kernel does not tell", path_);
+    }
+    const auto open_folder = [files = files_.get()](const std::string& key) {
+      return OpenAt2(files->root()->get(), key.empty() ? "." : key.c_str(), O_PATH | O_DIRECTORY,
+                     kBeneath | RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS);
+    };
+    auto watch =
+        FolderWatch::Start(files_->path(), open_folder, std::move(listener), std::move(report));
+    if (!watch) return Fail(watch);
+    watch_ = std::move(*watch);
+    files_->set_watch(watch_.get());
+    return {};
+  }
+  [[nodiscard]] uint64_t Watch(std::string_view folder) const override {
+    FolderWatch* const watch = files_->watch();
+    return watch == nullptr ? 0 : watch->Watch(folder);
+  }
+  [[nodiscard]] uint64_t change_count() const override {
+    const FolderWatch* const watch = files_->watch();
+    return watch == nullptr ? 0 : watch->change_count();
+  }
+
   [[nodiscard]] std::string name() const override { return path_; }
 
  private:
   const std::string path_;
   const std::shared_ptr<LocalFiles> files_;
   const bool answers_fast_;
+  mutable std::unique_ptr<FolderWatch> watch_;  // owned here; for use see files_->watch()
 };
 
 size_t DefaultMaxOpenFiles() {
@@ -548,8 +659,9 @@ Result<std::shared_ptr<Store>> OpenLocalStore(const std::string& path, LocalStor
   if (fstatfs(root.get(), &file_system) != 0) return FailWithErrno(path, errno);
   const size_t max_open_files =
       options.max_open_files != 0 ? options.max_open_files : DefaultMaxOpenFiles();
-  return std::make_shared<LocalStore>(path, std::move(root), max_open_files,
-                                      !IsSlow(file_system.f_type));
+  auto files = std::make_shared<LocalFiles>(std::move(root), options.follow_path ? path : "",
+                                            max_open_files);
+  return std::make_shared<LocalStore>(path, std::move(files), !IsSlow(file_system.f_type));
 }
 
 size_t RaiseOpenFileLimit() {

@@ -1,15 +1,17 @@
 // LocalStore: a directory as a Store.
 //
-// Every path is resolved beneath a descriptor of the root that is opened once
+// Every path is resolved beneath a descriptor of the root
 // (openat2, RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS), so no key and no symbolic link leaves the
-// store, and a mount made over the root later is not seen. Folders that are zarrfs mounts
-// themselves are never entered: they count as absent, so a mount point inside its own source
+// store. Another directory that is put in the root's place (by rename, by a symbolic link that now
+// leads elsewhere) is the store from then on; a zarrfs mount there is not. Folders that are zarrfs
+// mounts themselves are never entered: they count as absent, so a mount point inside its own source
 // neither hangs nor recurses. Other mounts inside the source are read like any folder.
 //
-// Objects that were read keep their descriptor in a cache of at most `max_open_files`; a closed one
-// is opened again when it is read again, and kStale if it is another version by then. After every
-// read an fstat proves that the file did not change under it; a file that was only unlinked or
-// replaced by rename keeps its version for as long as its descriptor is open.
+// Objects that were read keep their descriptor in a cache of at most `max_open_files`, until
+// LetGoOfIdle() finds it unread for a minute; a closed one is opened again when it is read again,
+// and kStale if it is another version by then. After every read an fstat proves that the file did
+// not change under it; a file that was only unlinked or replaced by rename keeps its version for as
+// long as its descriptor is open.
 #ifndef ZARRCORE_STORE_LOCAL_STORE_H_
 #define ZARRCORE_STORE_LOCAL_STORE_H_
 
@@ -23,6 +25,9 @@ namespace zarrfs {
 struct LocalStoreOptions {
   /// Descriptors to keep open; 0 takes three quarters of RLIMIT_NOFILE's soft limit, less 64.
   size_t max_open_files = 0;
+  /// Whether to look for the root at its path again. Not where a mount of this process will lie
+  /// over the path: it would wait for itself.
+  bool follow_path = true;
 };
 
 /// kNotFound, kNotADirectory or kPermissionDenied if `path` cannot be opened as a folder.

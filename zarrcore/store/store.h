@@ -11,8 +11,10 @@
 #ifndef ZARRCORE_STORE_STORE_H_
 #define ZARRCORE_STORE_STORE_H_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -46,6 +48,9 @@ struct ObjectInfo {
   uint32_t mode = 0444;  // permission bits only
   uint32_t uid = 0;
   uint32_t gid = 0;
+  /// Reached through a symbolic link, another mount, or one of several hard links: it may change
+  /// without a change in the folder where it was found (see Store::Watch).
+  bool may_change_elsewhere = false;
 
   [[nodiscard]] uint64_t size() const { return version.size; }
 };
@@ -94,6 +99,13 @@ struct StoreCapacity {
   uint64_t files = 0, files_free = 0;
 };
 
+/// What has changed in a store that tells of it.
+struct Changes {
+  std::vector<std::string> keys;  // of objects and folders
+  bool all = false;               // more than can be named: perhaps everything
+};
+using ChangeListener = std::function<void(const Changes&)>;
+
 class Store {
  public:
   virtual ~Store() = default;
@@ -123,8 +135,63 @@ class Store {
     return Fail(ErrorCode::kUnsupported, "{}: the store has no capacity to tell", name());
   }
 
+  // A store that can tell of its changes does so by a number that grows with each of them. Who asks
+  // calls Watch() first, then Stat(), Read() or List(), and keeps what Watch() gave with the
+  // answer: the answer is current for as long as change_count() is the same.
+
+  /// Begins to tell of changes; once. The listener is called after change_count() has grown, from a
+  /// thread of the store's own, and `report` with one line for people when not everything that is
+  /// asked for can be watched. kUnsupported, with the reason, if the store cannot tell of any
+  /// change.
+  [[nodiscard]] virtual Result<void> StartWatching(
+      ChangeListener /*listener*/, std::function<void(std::string_view)> /*report*/) const {
+    return Fail(ErrorCode::kUnsupported, "{}: this store does not tell of changes", name());
+  }
+
+  /// change_count(), if from now on it grows with every change in `folder` (a name, an object's
+  /// bytes or attributes) or to what lies above it; the folder may be absent. 0 if that cannot be
+  /// promised. Says nothing about objects that may_change_elsewhere.
+  [[nodiscard]] virtual uint64_t Watch(std::string_view /*folder*/) const { return 0; }
+
+  [[nodiscard]] virtual uint64_t change_count() const { return 0; }
+
+  /// Lets go of what was kept for a next read and has not been read for a minute. An Object is
+  /// opened again when it is read again, and kStale by then if it was removed or replaced.
+  virtual void LetGoOfIdle() const {}
+
   /// What people call this store, for messages: the path or address.
   [[nodiscard]] virtual std::string name() const = 0;
+};
+
+/// When an answer of a store was checked last: how old it is, and whether it is current still.
+/// Thread-safe.
+class Freshness {
+ public:
+  /// The answer was asked for when change_count() was `count` and the clock stood at `steady_ns`.
+  /// `watched`: the folder it is about was watched then.
+  void Set(int64_t steady_ns, uint64_t count, bool watched) {
+    checked_ns_.store(steady_ns, std::memory_order_relaxed);
+    state_.store(count << 1 | (watched ? 1 : 0), std::memory_order_release);
+  }
+
+  /// change_count() while which the answer is current; 0 if that is not known.
+  [[nodiscard]] uint64_t watched() const {
+    const uint64_t state = state_.load(std::memory_order_acquire);
+    return (state & 1) != 0 ? state >> 1 : 0;
+  }
+
+  /// Known to be current, or checked less than `max_age_ns` ago and the store has told of no change
+  /// since. `now` gives the steady clock, if it is needed.
+  template <typename Now>
+  [[nodiscard]] bool IsFresh(const Store& store, int64_t max_age_ns, Now now) const {
+    const uint64_t state = state_.load(std::memory_order_acquire);
+    if (state >> 1 != store.change_count()) return false;
+    return (state & 1) != 0 || now() - checked_ns_.load(std::memory_order_relaxed) < max_age_ns;
+  }
+
+ private:
+  std::atomic<int64_t> checked_ns_{0};
+  std::atomic<uint64_t> state_{0};
 };
 
 /// A whole object of at most `limit` bytes (kTooLarge beyond), all of one version.
@@ -134,6 +201,12 @@ struct WholeObject {
 };
 [[nodiscard]] Result<WholeObject> ReadWhole(const Store& store, std::string_view key,
                                             uint64_t limit);
+
+/// `key` up to its last slash; "" for a name at the root.
+[[nodiscard]] inline std::string_view FolderOf(std::string_view key) {
+  const size_t slash = key.rfind('/');
+  return key.substr(0, slash == std::string_view::npos ? 0 : slash);
+}
 
 /// `folder` + "/" + `name`, or `name` alone at the root.
 [[nodiscard]] std::string JoinKey(std::string_view folder, std::string_view name);

@@ -19,11 +19,6 @@ int64_t SteadyNowNs() {
   return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
 }
 
-bool IsFresh(const Node& node, Age max_age, int64_t now) {
-  return max_age == kAnyAge ||
-         now - node.checked_ns.load(std::memory_order_relaxed) < max_age.count();
-}
-
 // Core specification, "Node names"; a folder of another name is no node.
 bool IsNodeName(std::string_view name) {
   return !name.empty() && !name.starts_with("__") &&
@@ -50,16 +45,16 @@ bool IsVerdict(ErrorCode code) {
 
 Hierarchy::Hierarchy(std::shared_ptr<const Store> store, HierarchyOptions options, Report report)
     : store_(std::move(store)),
-      options_(options),
+      options_(std::move(options)),
       report_(report ? std::move(report) : [](std::string_view) {}),
-      index_cache_(std::make_shared<IndexCache>(options.index_cache_bytes)),
+      index_cache_(std::make_shared<IndexCache>(options_.index_cache_bytes)),
       nodes_(std::numeric_limits<size_t>::max()),
       newest_(std::numeric_limits<size_t>::max()) {}
 
 Result<NodePtr> Hierarchy::Get(const std::string& path, Age max_age) const {
   const int64_t now = SteadyNowNs();
   NodePtr cached = nodes_.Get(path);
-  if (cached != nullptr && IsFresh(*cached, max_age, now)) return cached;
+  if (cached != nullptr && IsFresh(*cached, max_age)) return cached;
 
   bool parent_below_ome = false;
   if (!path.empty()) {
@@ -76,6 +71,14 @@ Result<NodePtr> Hierarchy::Get(const std::string& path, Age max_age) const {
     parent_below_ome = (*parent)->below_ome;
   }
 
+  const uint64_t count = store_->change_count();
+  const bool is_watched = max_age != kAnyAge && count != 0 && store_->Watch(path) == count;
+  const auto set_checked = [&](const Node& node) {
+    // What makes an implicit group one may lie far below.
+    node.freshness.Set(now, count,
+                       is_watched && !node.implicit && !node.info.may_change_elsewhere &&
+                           !node.folder_info.may_change_elsewhere);
+  };
   for (int attempt = 1;; ++attempt) {
     if (cached != nullptr) {
       auto info = store_->Stat(cached->implicit ? path : JoinKey(path, kMetadataName));
@@ -87,7 +90,7 @@ Result<NodePtr> Hierarchy::Get(const std::string& path, Age max_age) const {
         same = !document;
       }
       if (same) {
-        cached->checked_ns.store(now, std::memory_order_relaxed);
+        set_checked(*cached);
         return cached;
       }
       if (!info && info.error().code != ErrorCode::kNotFound) return Fail(info);
@@ -101,7 +104,7 @@ Result<NodePtr> Hierarchy::Get(const std::string& path, Age max_age) const {
         if (loaded.error().code == ErrorCode::kNotFound) newest_.Erase(path);
         return Fail(loaded);
       }
-      (*loaded)->checked_ns = now;
+      set_checked(**loaded);
       newest_.Put(path, *loaded, 1);
       return LruCache<std::string, Node>::Loaded{std::move(*loaded), 1};
     });
@@ -112,7 +115,7 @@ Result<NodePtr> Hierarchy::Get(const std::string& path, Age max_age) const {
       cached = nullptr;
       continue;
     }
-    if (is_ours || IsFresh(**node, max_age, now) || attempt >= kAttempts) return node;
+    if (is_ours || IsFresh(**node, max_age) || attempt >= kAttempts) return node;
     // They began before we were asked, perhaps longer ago than the answer may be old.
     cached = std::move(*node);
   }
@@ -175,7 +178,8 @@ void Hierarchy::FillArray(Node& node, const NodePtr& before) const {
       SameChunks(metadata, *before->array())) {
     node.chunks = before->chunks;
   } else {
-    auto chunks = ChunkSource::Make(store_, node.path, metadata, index_cache_, report_);
+    auto chunks = ChunkSource::Make(store_, node.path, metadata, index_cache_, report_,
+                                    options_.on_superseded);
     if (!chunks) {
       Tell(node, before, fmt::format("{}: not shown: {}", node.path, chunks.error().message));
       for (NodeView& view : node.views) view.hidden = chunks.error();
@@ -239,6 +243,11 @@ Result<std::vector<std::string>> Hierarchy::Children(const Node& node, Age max_a
   }
   std::ranges::sort(names);
   return names;
+}
+
+bool Hierarchy::IsFresh(const Node& node, Age max_age) const {
+  return max_age == kAnyAge ||
+         node.freshness.IsFresh(*store_, max_age.count(), [] { return SteadyNowNs(); });
 }
 
 bool Hierarchy::Shows(const Node& child, std::string_view name, size_t view) {

@@ -41,7 +41,7 @@ struct Node {
   std::array<NodeView, kMaxViews> views;  // by view number
   std::shared_ptr<ChunkSource> chunks;    // of an array whose layout can be used
 
-  mutable std::atomic<int64_t> checked_ns{0};  // steady clock: when it was last known current
+  mutable Freshness freshness;
 
   [[nodiscard]] const ArrayMetadata* array() const {
     return metadata ? std::get_if<ArrayMetadata>(&*metadata) : nullptr;
@@ -55,6 +55,7 @@ using NodePtr = std::shared_ptr<const Node>;
 struct HierarchyOptions {
   size_t index_cache_bytes = 64u << 20;
   char forced_separator = '\0';
+  OnSuperseded on_superseded = {};
 };
 
 class Hierarchy {
@@ -64,6 +65,9 @@ class Hierarchy {
   /// kNotFound unless `path` is a group or array (or has a zarr.json that cannot be used: such a
   /// node is hidden in every view, with the reason).
   [[nodiscard]] Result<NodePtr> Get(const std::string& path, Age max_age) const;
+
+  /// Whether `node` is known to be current, or was less than `max_age` ago.
+  [[nodiscard]] bool IsFresh(const Node& node, Age max_age) const;
 
   /// Names of the nodes directly below a group, sorted, hidden ones too. Empty for an array.
   [[nodiscard]] Result<std::vector<std::string>> Children(const Node& node, Age max_age) const;

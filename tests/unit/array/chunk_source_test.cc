@@ -93,6 +93,11 @@ TEST(ChunkSource, EveryKeyEncodingIsFound) {
         Array("[4, 2]", "[2, 2]", Sharding("[1, 1]", kGzip2), Encoding(name, separator)));
     fixture.store->Put(key, ShardBytes({"one", std::nullopt, "two", "three"}));
     EXPECT_EQ(fixture.source->ObjectKey(1), key);
+    EXPECT_EQ(fixture.source->ObjectOfKey(key), 1U) << key;
+    for (const std::string_view other :
+         {"a", "a/zarr.json", "b/c/1/0", "a/c/1/00", "a/c/1/0/0", "a/c/2/0", "a/x", ""}) {
+      EXPECT_EQ(fixture.source->ObjectOfKey(other), std::nullopt) << other;
+    }
     EXPECT_EQ(fixture.source->ListOuter({}), std::vector<uint64_t>{1}) << key;
     EXPECT_EQ(fixture.Text(4), "one");
     EXPECT_EQ(fixture.Text(5), "-");

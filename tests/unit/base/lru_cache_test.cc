@@ -87,6 +87,18 @@ TEST_F(LruCacheTest, ClearRemovesEveryEntry) {
   EXPECT_EQ(cache.statistics().bytes, 0U);
 }
 
+TEST_F(LruCacheTest, EraseIfRemovesWhatItIsTold) {
+  cache.Put(1, Value("one"), 1);
+  cache.Put(2, Value("two"), 2);
+  cache.Put(3, Value("three"), 4);
+  cache.EraseIf([](int key, const std::string& value) { return key == 1 || value == "three"; });
+  EXPECT_EQ(cache.Get(1), nullptr);
+  EXPECT_EQ(*cache.Get(2), "two");
+  EXPECT_EQ(cache.Get(3), nullptr);
+  EXPECT_EQ(cache.statistics().entries, 1U);
+  EXPECT_EQ(cache.statistics().bytes, 2U);
+}
+
 TEST_F(LruCacheTest, LoadsOnceAndThenAnswersFromMemory) {
   int loads = 0;
   const auto load = [&]() -> Result<Cache::Loaded> {

@@ -34,7 +34,7 @@ TEST(OptionsTest, TwoPathsAreEnough) {
   EXPECT_EQ(line->options.view, "");
   EXPECT_EQ(line->options.separator, '\0');
   EXPECT_EQ(line->options.index_cache, 64U << 20);
-  EXPECT_EQ(line->options.ttl, 1);
+  EXPECT_EQ(line->options.ttl, std::nullopt);
   EXPECT_GE(line->options.threads, 4U);
   EXPECT_FALSE(line->options.umask);
   EXPECT_FALSE(line->options.foreground);

@@ -105,13 +105,17 @@ TEST_F(LocalStoreTest, CapacityIsThatOfTheFileSystem) {
   EXPECT_GE(capacity.blocks_free, capacity.blocks_available);
 }
 
-TEST_F(LocalStoreTest, StoreStaysTheFolderThatWasOpened) {
+TEST_F(LocalStoreTest, AnotherFolderInItsPlaceIsTheStore) {
   Write("k", "old");
   const auto store = Open();
+  const auto stays = OpenLocalStore(root.string(), {.max_open_files = 0, .follow_path = false});
   fs::rename(root, outer / "moved");
+  EXPECT_EQ(ReadAll(*store, "k"), "old") << "nothing is in its place";
   fs::create_directory(root);
   Write("k", "new");
-  EXPECT_EQ(ReadAll(*store, "k"), "old");
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_EQ(ReadAll(*store, "k"), "new");
+  EXPECT_EQ(ReadAll(**stays, "k"), "old") << "where it was asked to stay";
 }
 
 // --- Reading

@@ -1,0 +1,312 @@
+#include "zarrcore/store/folder_watch.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sys/eventfd.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <csignal>
+#include <cstring>
+#include <system_error>
+
+namespace zarrfs {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr uint32_t kFolderEvents = IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_MODIFY |
+                                   IN_CLOSE_WRITE | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF |
+                                   IN_ONLYDIR | IN_EXCL_UNLINK;
+constexpr uint32_t kPathEvents = IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO |
+                                 IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR;
+// More than these are not named one by one.
+constexpr size_t kMaxNamedChanges = 256;
+constexpr int kMaxSymbolicLinks = 40;
+constexpr std::chrono::seconds kTryAgainAfter{10};
+// How often the directory is looked for where its path cannot be watched.
+constexpr int kLookForPathMs = 1000;
+
+// Whether an object of this name can be part of a Zarr hierarchy: writers make temporary files and
+// lock files beside the ones that count.
+bool IsOfZarr(std::string_view name) {
+  return name == "zarr.json" || name.find_first_not_of("c0123456789.") == std::string_view::npos;
+}
+
+// inotify_add_watch(2) by descriptor.
+int AddWatch(int inotify, int folder, uint32_t events) {
+  const std::string name = fmt::format("/proc/self/fd/{}", folder);
+  return inotify_add_watch(inotify, name.c_str(), events);
+}
+
+template <typename Visit>  // void(const inotify_event&, std::string_view name)
+void VisitEvents(int inotify, Visit visit) {
+  alignas(inotify_event) std::array<char, 65536> buffer;
+  for (;;) {
+    const ssize_t length = read(inotify, buffer.data(), buffer.size());
+    if (length <= 0) return;
+    for (ssize_t at = 0; at < length;) {
+      inotify_event event;
+      std::memcpy(&event, buffer.data() + at, sizeof event);
+      const char* name = buffer.data() + at + sizeof event;
+      visit(event, std::string_view(name, event.len == 0 ? 0 : strnlen(name, event.len)));
+      at += static_cast<ssize_t>(sizeof event + event.len);
+    }
+  }
+}
+
+int NewInotify() { return inotify_init1(IN_NONBLOCK | IN_CLOEXEC); }
+
+}  // namespace
+
+Result<std::unique_ptr<FolderWatch>> FolderWatch::Start(std::string path, OpenFolder open_folder,
+                                                        ChangeListener listener, Report report) {
+  std::unique_ptr<FolderWatch> watch(new FolderWatch(std::move(path), std::move(open_folder),
+                                                     std::move(listener), std::move(report)));
+  watch->folders_fd_ = NewInotify();
+  watch->path_fd_ = NewInotify();
+  watch->end_fd_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (watch->folders_fd_ < 0 || watch->path_fd_ < 0 || watch->end_fd_ < 0) {
+    return Fail(ErrorCode::kUnsupported, "inotify: {} (see fs.inotify.max_user_instances)",
+                std::generic_category().message(errno));
+  }
+  watch->WatchPath();
+  // Signals are for the threads that wait for them.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  watch->thread_ = std::thread([raw = watch.get()] { raw->Run(); });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return watch;
+}
+
+FolderWatch::FolderWatch(std::string path, OpenFolder open_folder, ChangeListener listener,
+                         Report report)
+    : path_(std::move(path)),
+      open_folder_(std::move(open_folder)),
+      listener_(std::move(listener)),
+      report_(std::move(report)) {}
+
+FolderWatch::~FolderWatch() {
+  if (thread_.joinable()) {
+    const uint64_t one = 1;
+    [[maybe_unused]] const ssize_t written = write(end_fd_, &one, sizeof one);
+    thread_.join();
+  }
+  for (const int fd : {folders_fd_, path_fd_, end_fd_}) {
+    if (fd >= 0) close(fd);
+  }
+}
+
+uint64_t FolderWatch::Watch(std::string_view folder) {
+  // Before anything is added: a change from here on makes the answer worthless.
+  const uint64_t count = change_count();
+  const std::lock_guard lock(mutex_);
+  const std::string key(folder);
+  if (by_folder_.contains(key)) return count;
+  if (Clock::now() < try_again_) return 0;
+  // From the root down, so that nothing above changes unseen.
+  for (size_t end = 0;; ++end) {
+    end = end == 0 ? 0 : std::min(key.find('/', end), key.size());
+    const std::string part = key.substr(0, end);
+    bool absent = false;
+    if (!by_folder_.contains(part) && !AddLocked(part, absent)) return absent ? count : 0;
+    if (end == key.size()) return count;
+  }
+}
+
+// False with `absent` if there is no such folder: the one above, which is watched, will tell.
+bool FolderWatch::AddLocked(const std::string& folder, bool& absent) {
+  const auto tell_limit = [this](std::string_view reason) {
+    if (!std::exchange(limit_told_, true)) {
+      report_(fmt::format("changes in some folders are seen late: {} folders are watched, {}",
+                          by_folder_.size(), reason));
+    }
+  };
+  if (by_folder_.size() >= kMaxWatchedFolders) {
+    tell_limit("and never more");
+    return false;
+  }
+  const int fd = open_folder_(folder);
+  if (fd < 0) {
+    absent = !folder.empty() && (errno == ENOENT || errno == ENOTDIR);
+    return false;
+  }
+  const int watch = AddWatch(folders_fd_, fd, kFolderEvents);
+  const int error_number = errno;
+  close(fd);
+  if (watch < 0) {
+    if (error_number == ENOSPC || error_number == ENOMEM) {
+      try_again_ = Clock::now() + kTryAgainAfter;
+      tell_limit(error_number == ENOSPC ? "and the kernel allows no more (see "
+                                          "fs.inotify.max_user_watches)"
+                                        : "and the kernel has no memory for more");
+    }
+    return false;
+  }
+  // A folder with two paths (a bind mount) has one watch.
+  if (!by_watch_.try_emplace(watch, folder).second) return false;
+  by_folder_.emplace(folder, watch);
+  return true;
+}
+
+size_t FolderWatch::watched_folders() const {
+  const std::lock_guard lock(mutex_);
+  return by_folder_.size();
+}
+
+void FolderWatch::StartOverLocked() {
+  const int fresh = NewInotify();
+  if (fresh >= 0) {
+    close(folders_fd_);
+    folders_fd_ = fresh;
+  } else {
+    for (const auto& [watch, folder] : by_watch_) inotify_rm_watch(folders_fd_, watch);
+  }
+  by_folder_.clear();
+  by_watch_.clear();
+}
+
+bool FolderWatch::ReadEvents(Changes& changes, bool& start_over) {
+  bool changed = false;
+  const auto add = [&](const std::string& folder, std::string_view name) {
+    changed = true;
+    std::string key = name.empty() ? folder : JoinKey(folder, name);
+    if (!changes.keys.empty() && changes.keys.back() == key) return;
+    if (changes.keys.size() >= kMaxNamedChanges) changes.all = true;
+    if (!changes.all) changes.keys.push_back(std::move(key));
+  };
+  const std::lock_guard lock(mutex_);
+  VisitEvents(folders_fd_, [&](const inotify_event& event, std::string_view name) {
+    if ((event.mask & (IN_Q_OVERFLOW | IN_UNMOUNT | IN_MOVE_SELF)) != 0) {
+      start_over = true;
+      return;
+    }
+    const auto found = by_watch_.find(event.wd);
+    if (found == by_watch_.end()) return;
+    const std::string folder = found->second;
+    const bool is_folder = (event.mask & IN_ISDIR) != 0;
+    if ((event.mask & IN_IGNORED) != 0) {  // deleted; what was below went before it
+      by_folder_.erase(folder);
+      by_watch_.erase(found);
+      add(folder, "");
+    } else if (is_folder && (event.mask & IN_MOVED_FROM) != 0) {
+      start_over = true;  // its folders' watches now have other paths
+      add(folder, name);
+    } else if (is_folder || name.empty() || IsOfZarr(name)) {
+      add(folder, name);
+    }
+  });
+  return changed;
+}
+
+// True if another directory may be found at the path now.
+bool FolderWatch::ReadPathEvents() {
+  bool hit = false;
+  VisitEvents(path_fd_, [&](const inotify_event& event, std::string_view name) {
+    if ((event.mask & (IN_Q_OVERFLOW | IN_UNMOUNT | IN_DELETE_SELF | IN_MOVE_SELF)) != 0) {
+      hit = true;
+    } else if (const auto names = path_names_.find(event.wd); names != path_names_.end()) {
+      hit = hit || names->second.find(fmt::format("/{}/", name)) != std::string::npos;
+    }
+  });
+  return hit;
+}
+
+std::pair<uint64_t, uint64_t> FolderWatch::IdentityOfPath() const {
+  struct stat status;
+  if (stat(path_.c_str(), &status) != 0) return {};
+  return {status.st_dev, status.st_ino};
+}
+
+// Watches each folder in which a component of the path is found, symbolic links followed.
+void FolderWatch::WatchPath() {
+  path_names_.clear();
+  const int fresh = NewInotify();
+  if (fresh >= 0) {
+    if (path_fd_ >= 0) close(path_fd_);
+    path_fd_ = fresh;
+  }
+  path_is_watched_ = fresh >= 0;
+  std::vector<std::string> pending;  // the next component comes last
+  const auto add_pending = [&pending](std::string_view path) {
+    while (!path.empty()) {
+      const size_t slash = path.rfind('/');
+      pending.emplace_back(slash == std::string_view::npos ? path : path.substr(slash + 1));
+      path = path.substr(0, slash == std::string_view::npos ? 0 : slash);
+    }
+  };
+  add_pending(path_);
+  std::string folder = "/";
+  int links = 0;
+  while (!pending.empty() && path_is_watched_) {
+    const std::string name = std::move(pending.back());
+    pending.pop_back();
+    if (name.empty() || name == ".") continue;
+    if (name == "..") {
+      folder = folder.substr(0, std::max<size_t>(folder.rfind('/'), 1));
+      if (folder.empty()) folder = "/";
+      continue;
+    }
+    const int watch = inotify_add_watch(path_fd_, folder.c_str(), kPathEvents);
+    if (watch < 0) {
+      path_is_watched_ = false;
+      break;
+    }
+    std::string& names = path_names_[watch];
+    names += names.empty() ? "/" + name + "/" : name + "/";
+    const std::string next = (folder == "/" ? "" : folder) + "/" + name;
+    std::array<char, PATH_MAX> target;
+    const ssize_t length = readlink(next.c_str(), target.data(), target.size());
+    if (length < 0) {
+      folder = next;
+    } else if (++links > kMaxSymbolicLinks) {
+      path_is_watched_ = false;
+    } else {
+      if (target[0] == '/') folder = "/";
+      add_pending({target.data(), static_cast<size_t>(length)});
+    }
+  }
+  identity_ = IdentityOfPath();
+}
+
+void FolderWatch::Run() {
+  auto let_go = Clock::now() + kWatchPeriod;
+  for (;;) {
+    std::array<pollfd, 3> wait = {pollfd{folders_fd_, POLLIN, 0}, pollfd{path_fd_, POLLIN, 0},
+                                  pollfd{end_fd_, POLLIN, 0}};
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(let_go - Clock::now());
+    const int period = static_cast<int>(std::max<int64_t>(left.count() + 1, 0));
+    poll(wait.data(), wait.size(), path_is_watched_ ? period : std::min(period, kLookForPathMs));
+    if (wait[2].revents != 0) return;
+
+    Changes changes;
+    bool start_over = false;
+    bool changed = wait[0].revents != 0 && ReadEvents(changes, start_over);
+    const bool path_changed = (wait[1].revents != 0 && ReadPathEvents()) ||
+                              (!path_is_watched_ && IdentityOfPath() != identity_);
+    if (path_changed) WatchPath();
+    if (Clock::now() >= let_go) {
+      let_go = Clock::now() + kWatchPeriod;
+      const std::lock_guard lock(mutex_);
+      start_over = start_over || !by_folder_.empty();
+    }
+    if (start_over || path_changed) {
+      const std::lock_guard lock(mutex_);
+      // Counted before the watches go: an answer that relied on them must not outlive them.
+      count_.fetch_add(1, std::memory_order_acq_rel);
+      StartOverLocked();
+      changes.all = changed = true;
+    } else if (changed) {
+      count_.fetch_add(1, std::memory_order_acq_rel);
+    }
+    if (changed) listener_(changes);
+  }
+}
+
+}  // namespace zarrfs

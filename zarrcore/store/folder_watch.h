@@ -1,0 +1,91 @@
+// FolderWatch: tells of changes below a local directory, by inotify(7).
+//
+// Folders are watched one by one, as they are asked for; never more than kMaxWatchedFolders, and
+// all are let go every kWatchPeriod, so that only those in use stay. Also watched are the folders
+// that the path of the directory itself leads through: another directory may be put in its place.
+//
+// What inotify cannot do is never promised: a folder behind a symbolic link or on another file
+// system is not watched, nor is one for which the kernel has no watches left (reported once).
+#ifndef ZARRCORE_STORE_FOLDER_WATCH_H_
+#define ZARRCORE_STORE_FOLDER_WATCH_H_
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "zarrcore/base/result.h"
+#include "zarrcore/store/store.h"
+
+namespace zarrfs {
+
+inline constexpr size_t kMaxWatchedFolders = 16384;
+inline constexpr std::chrono::seconds kWatchPeriod{600};
+
+class FolderWatch {
+ public:
+  /// An O_PATH descriptor of a folder by its key, no symbolic link followed and no other file
+  /// system entered; -1 and errno on failure.
+  using OpenFolder = std::function<int(const std::string& key)>;
+  /// Told once, in a line for people, why not all folders are watched.
+  using Report = std::function<void(std::string_view)>;
+
+  /// `path`: of the directory, absolute; empty if it is not to be looked for. The listener is
+  /// called from a thread of the watch's own until the watch is destroyed. kUnsupported if the
+  /// kernel gives no inotify instance.
+  static Result<std::unique_ptr<FolderWatch>> Start(std::string path, OpenFolder open_folder,
+                                                    ChangeListener listener, Report report);
+  ~FolderWatch();
+  FolderWatch(const FolderWatch&) = delete;
+  FolderWatch& operator=(const FolderWatch&) = delete;
+
+  /// As Store::Watch and Store::change_count.
+  [[nodiscard]] uint64_t Watch(std::string_view folder);
+  [[nodiscard]] uint64_t change_count() const { return count_.load(std::memory_order_acquire); }
+
+  [[nodiscard]] size_t watched_folders() const;
+
+ private:
+  FolderWatch(std::string path, OpenFolder open_folder, ChangeListener listener, Report report);
+  bool AddLocked(const std::string& folder, bool& absent);
+  void StartOverLocked();
+  void WatchPath();
+  void Run();
+  // True if something changed; `changes` says what, `start_over` that paths mean other folders now.
+  bool ReadEvents(Changes& changes, bool& start_over);
+  bool ReadPathEvents();
+  std::pair<uint64_t, uint64_t> IdentityOfPath() const;
+
+  const std::string path_;
+  const OpenFolder open_folder_;
+  const ChangeListener listener_;
+  const Report report_;
+  std::atomic<uint64_t> count_{1};
+
+  mutable std::mutex mutex_;  // guards the next five
+  int folders_fd_ = -1;
+  std::unordered_map<std::string, int> by_folder_;
+  std::unordered_map<int, std::string> by_watch_;
+  bool limit_told_ = false;
+  std::chrono::steady_clock::time_point try_again_;  // not before: the kernel had no watches left
+
+  // The thread's own.
+  int path_fd_ = -1;
+  std::unordered_map<int, std::string> path_names_;  // by watch: what leads on, "/a/b/" if several
+  bool path_is_watched_ = false;
+  std::pair<uint64_t, uint64_t> identity_;  // device and inode found at `path_`
+  int end_fd_ = -1;
+  std::thread thread_;
+};
+
+}  // namespace zarrfs
+
+#endif  // ZARRCORE_STORE_FOLDER_WATCH_H_
