@@ -155,11 +155,6 @@ bool FolderWatch::AddLocked(const std::string& folder, bool& absent) {
   return true;
 }
 
-size_t FolderWatch::watched_folders() const {
-  const std::lock_guard lock(mutex_);
-  return by_folder_.size();
-}
-
 void FolderWatch::StartOverLocked() {
   const int fresh = NewInotify();
   if (fresh >= 0) {

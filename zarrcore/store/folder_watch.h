@@ -51,8 +51,6 @@ class FolderWatch {
   [[nodiscard]] uint64_t Watch(std::string_view folder);
   [[nodiscard]] uint64_t change_count() const { return count_.load(std::memory_order_acquire); }
 
-  [[nodiscard]] size_t watched_folders() const;
-
  private:
   FolderWatch(std::string path, OpenFolder open_folder, ChangeListener listener, Report report);
   bool AddLocked(const std::string& folder, bool& absent);

@@ -36,7 +36,6 @@ class FolderWatchTest : public testing::Test {
         [this](const Changes& changes) {
           const std::lock_guard lock(mutex_);
           keys_.insert(changes.keys.begin(), changes.keys.end());
-          all_ = all_ || changes.all;
           told_.notify_all();
         },
         [](std::string_view) {});
@@ -51,7 +50,7 @@ class FolderWatchTest : public testing::Test {
     std::ofstream(top_ / name) << bytes;
   }
   // Whether the change count leaves `count` within some seconds.
-  bool Changes_(uint64_t count) const {
+  bool IsCounted(uint64_t count) const {
     for (int i = 0; i < 5000 && store_->change_count() == count; ++i) usleep(1000);
     return store_->change_count() != count;
   }
@@ -70,7 +69,6 @@ class FolderWatchTest : public testing::Test {
   std::mutex mutex_;
   std::condition_variable told_;
   std::set<std::string> keys_;
-  bool all_ = false;
 };
 
 TEST_F(FolderWatchTest, EachKindOfChangeIsCountedAndNamed) {
@@ -82,24 +80,24 @@ TEST_F(FolderWatchTest, EachKindOfChangeIsCountedAndNamed) {
   };
   Write("temporary", "replacing");
   fs::rename(top_ / "temporary", top_ / "store/a/c/0/0");
-  EXPECT_TRUE(Changes_(count)) << "renamed over";
+  EXPECT_TRUE(IsCounted(count)) << "renamed over";
   EXPECT_TRUE(IsTold("a/c/0/0"));
   again();
   Write("store/a/c/0/0", "rewritten");
-  EXPECT_TRUE(Changes_(count)) << "rewritten in place";
+  EXPECT_TRUE(IsCounted(count)) << "rewritten in place";
   again();
   Write("store/a/c/0/1", "new");
-  EXPECT_TRUE(Changes_(count)) << "added";
+  EXPECT_TRUE(IsCounted(count)) << "added";
   EXPECT_TRUE(IsTold("a/c/0/1"));
   again();
   fs::remove(top_ / "store/a/c/0/1");
-  EXPECT_TRUE(Changes_(count)) << "removed";
+  EXPECT_TRUE(IsCounted(count)) << "removed";
   again();
   ASSERT_EQ(chmod((top_ / "store/a/c/0/0").c_str(), 0400), 0);
-  EXPECT_TRUE(Changes_(count)) << "attributes";
+  EXPECT_TRUE(IsCounted(count)) << "attributes";
   again();
   Write("store/a/zarr.json", "{ }");
-  EXPECT_TRUE(Changes_(count)) << "above";
+  EXPECT_TRUE(IsCounted(count)) << "above";
   EXPECT_TRUE(IsTold("a/zarr.json"));
 }
 
@@ -116,20 +114,20 @@ TEST_F(FolderWatchTest, FolderThatIsAbsentIsToldOfByTheOneAbove) {
   const uint64_t count = store_->Watch("a/c/5");
   ASSERT_NE(count, 0U);
   fs::create_directory(top_ / "store/a/c/5");
-  EXPECT_TRUE(Changes_(count));
+  EXPECT_TRUE(IsCounted(count));
 }
 
 TEST_F(FolderWatchTest, FolderThatIsMovedTakesItsWatchesAlong) {
   uint64_t count = store_->Watch("a/c/0");
   ASSERT_NE(count, 0U);
   fs::rename(top_ / "store/a/c", top_ / "store/a/old");
-  EXPECT_TRUE(Changes_(count));
+  EXPECT_TRUE(IsCounted(count));
   fs::create_directories(top_ / "store/a/c/0");
   usleep(100'000);
   count = store_->Watch("a/c/0");
   ASSERT_NE(count, 0U);
   Write("store/a/c/0/0", "in the new folder");
-  EXPECT_TRUE(Changes_(count));
+  EXPECT_TRUE(IsCounted(count));
 }
 
 TEST_F(FolderWatchTest, WhatIsReachedThroughALinkIsNotPromised) {
@@ -149,7 +147,7 @@ TEST_F(FolderWatchTest, AnotherDirectoryInThePlaceOfTheStoreIsFollowed) {
   Write("next/a/other", "bytes");
   fs::rename(top_ / "store", top_ / "before");
   fs::rename(top_ / "next", top_ / "store");
-  EXPECT_TRUE(Changes_(count));
+  EXPECT_TRUE(IsCounted(count));
   for (int i = 0; i < 5000 && !store_->Stat("a/other"); ++i) usleep(1000);
   EXPECT_TRUE(store_->Stat("a/other"));
   EXPECT_FALSE(store_->Stat("a/c/0/0"));
