@@ -49,6 +49,14 @@ class EpochTable {
     return std::nullopt;
   }
 
+  /// The epoch that was observed last; 0 if none was.
+  uint32_t Current(uint64_t object) {
+    Part& part = parts_[object % parts_.size()];
+    const std::lock_guard lock(part.mutex);
+    const auto known = part.seen.find(object);
+    return known == part.seen.end() ? 0 : known->second.epoch;
+  }
+
   /// For reads, which may still hold a version that a look-up has found superseded. The epoch of
   /// the version, if it is the one that was observed last.
   std::optional<uint32_t> Known(uint64_t object, uint64_t fingerprint) {

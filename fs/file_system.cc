@@ -117,17 +117,30 @@ FileSystem& Self(fuse_req_t request) {
 
 // A folder as it was when it was opened.
 struct DirectoryHandle {
+  DirectoryHandle() = default;
+  ~DirectoryHandle() {
+    if (listings != nullptr) listings->Close(self, count, is_current && was_read_to_end);
+  }
+  DirectoryHandle(const DirectoryHandle&) = delete;
+  DirectoryHandle& operator=(const DirectoryHandle&) = delete;
+
   Target target;
   SeenNode node;
   NodeId self = kRootId;
   bool is_mount_root_of_views = false;
-  size_t documents = 0;               // metadata files listed first
+  bool has_documents = false;         // metadata files, listed first
   std::vector<std::string> children;  // nodes below a group
-  std::vector<uint64_t> outers;       // stored objects whose chunks lie in this folder
-  std::vector<uint64_t> folders;      // next coordinates of chunk folders
-  bool chunk_root = false;            // lists the folder "c" alone
+  std::vector<std::string> status_files;
+  std::vector<uint64_t> outers;   // stored objects whose chunks lie in this folder
+  std::vector<uint64_t> folders;  // next coordinates of chunk folders
+  bool chunk_root = false;        // lists the folder "c" alone
   ChunkCoordinates prefix{};
   size_t level = 0;
+
+  ListingTable* listings = nullptr;      // that was told of its opening
+  uint64_t count = 0;                    // the store's change_count() when it was opened
+  std::atomic<bool> is_current = false;  // all that was listed, while change_count() is `count`
+  std::atomic<bool> was_read_to_end = false;
 };
 
 FileSystem::FileSystem(std::shared_ptr<const Store> store, const MountOptions& options,
@@ -142,15 +155,20 @@ FileSystem::FileSystem(std::shared_ptr<const Store> store, const MountOptions& o
           store_,
           HierarchyOptions{
               .index_cache_bytes = options.index_cache,
+              .consolidated_max = options.consolidated_max,
               .forced_separator = options.separator,
               .on_superseded =
                   [this](const ChunkSource& source, uint64_t outer, const OpenShardPtr& old) {
                     superseded_.Put(source.id(), outer, old, SupersededShards::Clock::now());
                   }},
           [this](std::string_view message) {
+            errors_.Add(message);
             if (opened_) spdlog::warn("{}", message);
           }),
-      table_(shown_views) {}
+      table_(shown_views) {
+  status_files_.Add("options", [this] { return DescribeOptions(); });
+  status_files_.Add("errors", [this] { return errors_.Text(); });
+}
 
 Result<std::unique_ptr<FileSystem>> FileSystem::Open(std::shared_ptr<const Store> store,
                                                      const MountOptions& options) {
@@ -256,15 +274,46 @@ Result<fuse_entry_param> FileSystem::FolderEntry(const SeenNode& node, size_t vi
 
 Result<fuse_entry_param> FileSystem::DocumentEntry(const SeenNode& node, size_t view,
                                                    size_t document) const {
+  const NodeView& shown = node.node->views[view];
+  if (document == kConsolidatedDocument && !shown.consolidated.empty()) {
+    return ConsolidatedEntry(node, view);
+  }
+  if (document >= shown.documents.size()) {
+    return Fail(ErrorCode::kNotFound, "{}: no such document", node.node->path);
+  }
   fuse_entry_param entry{};
   entry.ino = node.record->DocumentId(view, document, node.document_epoch);
   entry.generation = generation_ + node.document_epoch / kUnreadableEpoch;
   ObjectInfo info = node.node->info;
   if (info.is_folder) info.mode &= ~0111u;
-  entry.attr =
-      FileAttributes(entry.ino, info, node.node->views[view].documents[document].bytes.size(), 1);
+  entry.attr = FileAttributes(entry.ino, info, shown.documents[document].bytes.size(), 1);
   entry.attr_timeout = kForever;
   entry.entry_timeout = NodeTimeout(*node.node);
+  return entry;
+}
+
+Result<fuse_entry_param> FileSystem::ConsolidatedEntry(const SeenNode& node, size_t view) const {
+  const auto consolidated = hierarchy_.Consolidate(node.node, view, check_age_);
+  if (!consolidated) return Fail(consolidated);
+  if (!(*consolidated)->is_too_large) return ConsolidatedEntry(node, view, **consolidated);
+  const NodeView& shown = node.node->views[view];
+  const auto plain = std::ranges::find(shown.documents, shown.consolidated, &Document::name);
+  return DocumentEntry(node, view, static_cast<size_t>(plain - shown.documents.begin()));
+}
+
+fuse_entry_param FileSystem::ConsolidatedEntry(const SeenNode& node, size_t view,
+                                               const Consolidated& consolidated) const {
+  const uint32_t epoch = consolidated_epochs_.Observe(
+      node.record->DocumentId(view, kConsolidatedDocument, 0), consolidated.hash);
+  fuse_entry_param entry{};
+  entry.ino = node.record->DocumentId(view, kConsolidatedDocument, epoch);
+  entry.generation = generation_ + epoch / kUnreadableEpoch;
+  ObjectInfo info = node.node->info;
+  if (info.is_folder) info.mode &= ~0111u;
+  info.version = consolidated.newest;
+  entry.attr = FileAttributes(entry.ino, info, consolidated.size, 1);
+  entry.attr_timeout = kForever;
+  entry.entry_timeout = NameTimeout(consolidated.newest.ctime_ns, consolidated.freshness.watched());
   return entry;
 }
 
@@ -321,13 +370,15 @@ std::optional<fuse_entry_param> FileSystem::UnreadableChunkEntry(const SeenNode&
 }
 
 Result<fuse_entry_param> FileSystem::ChunkFolderEntry(const SeenNode& node, size_t view,
-                                                      std::span<const uint64_t> prefix) const {
+                                                      std::span<const uint64_t> prefix,
+                                                      uint64_t watched) const {
   fuse_entry_param entry{};
   entry.ino = node.range->FolderId(view, prefix);
   entry.generation = generation_;
   entry.attr = FolderAttributes(entry.ino, *node.node);
-  entry.entry_timeout = NameTimeout(node.node->info.version.ctime_ns, 0);
   entry.attr_timeout = NodeTimeout(*node.node);
+  entry.entry_timeout =
+      std::min(NameTimeout(node.node->info.version.ctime_ns, watched), entry.attr_timeout);
   return entry;
 }
 
@@ -417,10 +468,11 @@ Result<fuse_entry_param> FileSystem::LookupChunkPath(const SeenNode& node, size_
     }
     return entry;
   }
-  const auto any = range.chunks->AnyChunk({prefix.data(), level}, check_age_);
+  uint64_t watched = 0;
+  const auto any = range.chunks->AnyChunk({prefix.data(), level}, check_age_, &watched);
   if (!any) return Fail(any);
   if (!*any) return tl::unexpected(absent);
-  return ChunkFolderEntry(node, view, {prefix.data(), level});
+  return ChunkFolderEntry(node, view, {prefix.data(), level}, watched);
 }
 
 Result<fuse_entry_param> FileSystem::LookupInFolder(const Target& folder, const std::string& name) {
@@ -438,6 +490,7 @@ Result<fuse_entry_param> FileSystem::LookupInFolder(const Target& folder, const 
   if (!node) return Fail(node);
   const NodeView& view = node->node->views[folder.view];
   if (view.hidden) return Fail(ErrorCode::kNotFound, "hidden");
+  if (!name.empty() && name == view.consolidated) return ConsolidatedEntry(*node, folder.view);
   for (size_t d = 0; d < view.documents.size(); ++d) {
     if (view.documents[d].name == name) return DocumentEntry(*node, folder.view, d);
   }
@@ -452,7 +505,41 @@ Result<fuse_entry_param> FileSystem::LookupInFolder(const Target& folder, const 
   return FolderEntry(*child, folder.view);
 }
 
+Result<fuse_entry_param> FileSystem::StatusFolderEntry() const {
+  const auto root = hierarchy_.Get("", kAnyAge);
+  if (!root) return Fail(root);
+  fuse_entry_param entry{};
+  entry.ino = StatusFiles::kFolderId;
+  entry.generation = generation_;
+  entry.attr = FolderAttributes(entry.ino, **root);
+  entry.attr_timeout = entry.entry_timeout = kForever;
+  return entry;
+}
+
+Result<fuse_entry_param> FileSystem::StatusEntry(
+    const std::optional<StatusFiles::Snapshot>& file) const {
+  const auto root = hierarchy_.Get("", kAnyAge);
+  if (!root) return Fail(root);
+  if (!file) return Fail(ErrorCode::kStale, "{}: too old", StatusFiles::kFolderName);
+  fuse_entry_param entry{};
+  entry.ino = file->id;
+  entry.generation = generation_;
+  ObjectInfo info = (*root)->folder_info;
+  info.mode &= ~0111u;
+  info.version.mtime_ns = info.version.ctime_ns = file->made_ns;
+  entry.attr = FileAttributes(entry.ino, info, file->text->size(), 1);
+  entry.attr_timeout = kForever;
+  return entry;  // its name is looked up each time
+}
+
 void FileSystem::Lookup(Reply& reply, fuse_ino_t parent, const std::string& name) {
+  const bool is_status_folder = parent == kRootId && name == StatusFiles::kFolderName;
+  if (is_status_folder || StatusFiles::Has(parent)) {
+    const auto file = is_status_folder ? std::nullopt : status_files_.Look(name);
+    if (!is_status_folder && !file) return reply.Failed(ErrorCode::kNotFound);
+    const auto entry = is_status_folder ? StatusFolderEntry() : StatusEntry(file);
+    return entry ? reply.Entry(*entry) : reply.Failed(entry.error().code);
+  }
   auto target = table_.Resolve(parent);
   if (!target) return reply.Failed(ErrorCode::kStale);
   if (IsRootOfMount(*target) && only_view_) {
@@ -475,6 +562,12 @@ void FileSystem::Lookup(Reply& reply, fuse_ino_t parent, const std::string& name
 }
 
 void FileSystem::GetAttributes(Reply& reply, fuse_ino_t id) {
+  if (StatusFiles::Has(id)) {
+    const auto entry =
+        id == StatusFiles::kFolderId ? StatusFolderEntry() : StatusEntry(status_files_.Find(id));
+    return entry ? reply.Attributes(entry->attr, entry->attr_timeout)
+                 : reply.Failed(entry.error().code);
+  }
   auto target = table_.Resolve(id);
   if (!target) return reply.Failed(ErrorCode::kStale);
   if (IsRootOfMount(*target)) {
@@ -507,8 +600,9 @@ void FileSystem::GetAttributes(Reply& reply, fuse_ino_t id) {
     if (target->kind == Target::Kind::kFolder) {
       entry = FolderEntry(*node, target->view);
     } else if (target->kind == Target::Kind::kDocument) {
-      if (target->document < node->node->views[target->view].documents.size()) {
-        entry = DocumentEntry(*node, target->view, target->document);
+      entry = DocumentEntry(*node, target->view, target->document);
+      if (!entry && entry.error().code == ErrorCode::kNotFound) {
+        entry = Fail(ErrorCode::kStale, "{}: there is no such document now", target->record->path);
       }
     } else if (node->range != nullptr) {
       entry = ChunkFolderEntry(SeenNode{target->record, node->node, 0, target->range}, target->view,
@@ -546,28 +640,47 @@ Result<ChunkPlace> FileSystem::PlaceOf(const Target& target) {
   return Fail(ErrorCode::kStale, "{}: replaced since it was opened", chunks.ObjectKey(outer));
 }
 
+std::shared_ptr<const std::string> FileSystem::TextOf(const Target& target) const {
+  const auto is_it = [&](uint32_t epoch) { return EpochOf(MakeId(0, epoch)) == target.epoch; };
+  NodeRecord& record = *target.record;
+  NodePtr current;
+  NodePtr then;  // as it was in the inode's epoch
+  {
+    const std::lock_guard lock(record.mutex);
+    current = record.node;
+    if (is_it(record.document_epoch)) then = record.node;
+    for (const auto& [epoch, past] : record.past_documents) {
+      if (is_it(epoch)) then = past;
+    }
+  }
+  if (target.document == kConsolidatedDocument) {
+    const auto hash = consolidated_epochs_.FingerprintOf(
+        record.DocumentId(target.view, kConsolidatedDocument, 0), is_it);
+    if (!hash) return nullptr;
+    if (auto text = hierarchy_.TextWithHash(*hash)) return text;
+    const auto known = hierarchy_.KnownConsolidated(*current, target.view);
+    return known != nullptr && known->hash == *hash ? hierarchy_.TextOf(*known, target.view)
+                                                    : nullptr;
+  }
+  if (then == nullptr || target.document >= then->views[target.view].documents.size()) {
+    return nullptr;
+  }
+  return {then, &then->views[target.view].documents[target.document].bytes};
+}
+
 void FileSystem::Read(Reply& reply, fuse_ino_t id, size_t size, uint64_t offset) {
+  const auto reply_with = [&](const std::shared_ptr<const std::string>& text) {
+    if (text == nullptr) return reply.Failed(ErrorCode::kStale);
+    const size_t from = std::min<uint64_t>(offset, text->size());
+    reply.Bytes(text->data() + from, std::min(size, text->size() - from));
+  };
+  if (StatusFiles::Has(id)) {
+    const auto file = status_files_.Find(id);
+    return reply_with(file ? file->text : nullptr);
+  }
   const auto target = table_.Resolve(id);
   if (!target) return reply.Failed(ErrorCode::kStale);
-  if (target->kind == Target::Kind::kDocument) {
-    NodePtr node;  // as it was in the inode's epoch
-    {
-      NodeRecord& record = *target->record;
-      const std::lock_guard lock(record.mutex);
-      const auto is_it = [&](uint32_t epoch) { return EpochOf(MakeId(0, epoch)) == target->epoch; };
-      if (is_it(record.document_epoch)) node = record.node;
-      for (const auto& [epoch, past] : record.past_documents) {
-        if (is_it(epoch)) node = past;
-      }
-    }
-    if (node == nullptr || target->document >= node->views[target->view].documents.size()) {
-      return reply.Failed(ErrorCode::kStale);
-    }
-    const auto& documents = node->views[target->view].documents;
-    const std::string& bytes = documents[target->document].bytes;
-    const size_t from = std::min<uint64_t>(offset, bytes.size());
-    return reply.Bytes(bytes.data() + from, std::min(size, bytes.size() - from));
-  }
+  if (target->kind == Target::Kind::kDocument) return reply_with(TextOf(*target));
   if (target->kind != Target::Kind::kChunk) return reply.Failed(ErrorCode::kInvalidArgument);
 
   const ArrayRange& range = *target->range;
@@ -594,16 +707,14 @@ void FileSystem::Read(Reply& reply, fuse_ino_t id, size_t size, uint64_t offset)
 
 void FileSystem::Open(Reply& reply, fuse_ino_t id, fuse_file_info info) {
   constexpr Age kNow{0};
-  const auto target = table_.Resolve(id);
+  const auto target = StatusFiles::Has(id) ? Target{} : table_.Resolve(id);
   if (!target) return reply.Failed(ErrorCode::kStale);
   // Told that the inode is of a version that is gone, the kernel looks the name up again.
   Result<fuse_entry_param> current = Fail(ErrorCode::kStale, "nothing is there now");
   if (target->kind == Target::Kind::kDocument) {
     auto node = See(target->record->path, kNow);
     if (!node) return reply.Failed(node.error().code);
-    if (target->document < node->node->views[target->view].documents.size()) {
-      current = DocumentEntry(*node, target->view, target->document);
-    }
+    current = DocumentEntry(*node, target->view, target->document);
   } else if (target->kind == Target::Kind::kChunk && target->epoch != kUnreadableEpoch) {
     auto place = target->range->chunks->Locate(target->chunk, kNow, /*may_read=*/false);
     if (!place) return reply.Failed(place.error().code);
@@ -657,6 +768,22 @@ void FileSystem::TakeBackNames(fuse_session* session, const Changes& changes) {
   };
   const auto folder_of = [&](const NodeRecord& record, size_t view) {
     return record.path.empty() && only_view_ ? kRootId : record.FolderId(view);
+  };
+  const auto take_back_consolidated = [&](std::string_view path) {
+    for (;; path = FolderOf(path)) {
+      if (NodeRecord* const record = table_.Find(path)) {
+        NodePtr node;
+        {
+          const std::lock_guard lock(record->mutex);
+          node = record->node;
+        }
+        for (size_t view = 0; node != nullptr && view < AllViews().size(); ++view) {
+          const std::string& name = node->views[view].consolidated;
+          if (!name.empty()) take_back(folder_of(*record, view), name);
+        }
+      }
+      if (path.empty()) return;
+    }
   };
   const auto take_back_node = [&](NodeRecord& record) {
     NodePtr node;
@@ -721,6 +848,7 @@ void FileSystem::TakeBackNames(fuse_session* session, const Changes& changes) {
       continue;
     }
     take_back_node(*owner);
+    take_back_consolidated(owner->path);
     if (range != nullptr) {
       take_back_chunks(*range, std::nullopt);
     } else if (key.size() > owner->path.size()) {
@@ -748,6 +876,58 @@ void FileSystem::OnMounted(fuse_session* session) {
       store_->StartWatching([this](const Changes& changes) { OnChange(changes); },
                             [](std::string_view message) { spdlog::warn("{}", message); });
   if (!watching) spdlog::info("changes are seen within a minute: {}", watching.error().message);
+  const std::lock_guard lock(not_watched_mutex_);
+  not_watched_ = watching ? "" : watching.error().message;
+}
+
+std::string FileSystem::DescribeOptions() const {
+  std::string text;
+  const auto say = [&text](std::string_view name, const auto& value) {
+    text += fmt::format("{}: {}\n", name, value);
+  };
+  const auto seconds = [](double value) { return fmt::format("{} s", value); };
+  const WatchState watch = store_->watch_state();
+  std::string not_watched;
+  {
+    const std::lock_guard lock(not_watched_mutex_);
+    not_watched = not_watched_;
+  }
+  say("version", ZARRFS_VERSION);
+  say("source", store_->name());
+  say("view", options_.view.empty() ? "all" : options_.view);
+  say("separator", options_.separator == 0 ? "auto" : std::string(1, options_.separator));
+  if (options_.consolidated_max == 0) {
+    say("consolidated", "no");
+  } else {
+    say("consolidated_max", options_.consolidated_max);
+  }
+  const std::string by_age =
+      fmt::format("a tenth of their age, {} to {}", kLeastTtl, seconds(kMostTtl));
+  if (options_.immutable) {
+    say("changes", "not looked for (immutable)");
+  } else if (options_.ttl) {
+    say("changes", fmt::format("looked for every {} (ttl)", seconds(*options_.ttl)));
+  } else if (!not_watched.empty()) {
+    say("changes", fmt::format("looked for after {}", by_age));
+    say("not watched", not_watched);
+  } else {
+    say("changes", "told by the store");
+    say("watched folders", watch.folders);
+    if (!watch.limit.empty()) {
+      say("elsewhere", fmt::format("looked for after {}: {}", by_age, watch.limit));
+    }
+    say("names", notifier_.takes_back_all()
+                     ? "kept until something changes"
+                     : fmt::format("kept for {}, taken back one by one", by_age));
+  }
+  say("open", options_.open_messages ? "message" : "auto");
+  say("old versions",
+      fmt::format("{} kept, for {} s after the last read, {} at most", superseded_.size(),
+                  SupersededShards::kGracePeriod.count(), SupersededShards::kMaxSuperseded));
+  say("index_cache", fmt::format("{} of {} bytes", hierarchy_.index_cache_statistics().bytes,
+                                 options_.index_cache));
+  say("threads", options_.threads);
+  return text;
 }
 
 // --- Listing
@@ -755,6 +935,11 @@ void FileSystem::OnMounted(fuse_session* session) {
 
 Result<std::shared_ptr<DirectoryHandle>> FileSystem::MakeHandle(const Target& given) {
   auto handle = std::make_shared<DirectoryHandle>();
+  handle->count = store_->change_count();
+  const auto set_current = [&](uint64_t watched) {
+    handle->is_current = watched != 0 && watched == handle->count &&
+                         handle->node.node->freshness.watched() == handle->count;
+  };
   Target& target = handle->target;
   target = given;
   if (IsRootOfMount(target)) {
@@ -763,6 +948,7 @@ Result<std::shared_ptr<DirectoryHandle>> FileSystem::MakeHandle(const Target& gi
       auto root = See("", check_age_);
       if (!root) return Fail(root);
       handle->node = *root;
+      set_current(handle->count);
       return handle;
     }
     target.kind = Target::Kind::kFolder;
@@ -781,10 +967,12 @@ Result<std::shared_ptr<DirectoryHandle>> FileSystem::MakeHandle(const Target& gi
     handle->prefix = target.prefix;
     handle->level = target.level;
   } else {
-    handle->documents = node->node->views[target.view].documents.size();
+    handle->has_documents = true;
     if (node->node->group() != nullptr) {
-      auto children = hierarchy_.Children(*node->node, check_age_);
+      uint64_t watched = 0;
+      auto children = hierarchy_.Children(*node->node, check_age_, &watched);
       if (!children) return Fail(children);
+      set_current(watched);
       handle->children = std::move(*children);
       return handle;
     }
@@ -808,8 +996,10 @@ Result<std::shared_ptr<DirectoryHandle>> FileSystem::MakeHandle(const Target& gi
     if (!folders) return Fail(folders);
     handle->folders = std::move(*folders);
   } else {
-    auto outers = range.chunks->ListOuter(prefix);
+    uint64_t watched = 0;
+    auto outers = range.chunks->ListOuter(prefix, &watched);
     if (!outers) return Fail(outers);
+    set_current(watched);
     handle->outers = std::move(*outers);
   }
   return handle;
@@ -865,7 +1055,7 @@ fuse_entry_param NameOnly(NodeId inode, mode_t type) {
 void FileSystem::ReadDirectory(Reply& reply, const std::shared_ptr<DirectoryHandle>& handle,
                                size_t size, uint64_t cookie, bool plus) {
   ListingBuffer buffer(reply.request(), size, plus, options_.immutable);
-  const DirectoryHandle& dir = *handle;
+  DirectoryHandle& dir = *handle;
   const size_t view = dir.target.view;
   bool room = true;
   if (cookie == 0) {
@@ -878,27 +1068,52 @@ void FileSystem::ReadDirectory(Reply& reply, const std::shared_ptr<DirectoryHand
   }
   for (; room && cookie < kCookieChildren; ++cookie) {
     const size_t d = cookie - kCookieDocuments;
-    if (d >= dir.documents) {
+    if (!dir.has_documents || d > kConsolidatedDocument) {
       cookie = kCookieChildren;
       break;
     }
-    auto entry = DocumentEntry(dir.node, view, d);
-    // The folder was opened a while ago: the kernel is to look the name up.
-    if (!hierarchy_.IsFresh(*dir.node.node, check_age_)) entry = NameOnly(entry->ino, S_IFREG);
-    room = buffer.Add(dir.node.node->views[view].documents[d].name, *entry, cookie + 1);
+    const NodeView& shown = dir.node.node->views[view];
+    // Not made for a listing: that may take a while, and nobody may want it.
+    const auto known =
+        shown.consolidated.empty() ? nullptr : hierarchy_.KnownConsolidated(*dir.node.node, view);
+    const bool is_consolidated =
+        !shown.consolidated.empty() &&
+        (known != nullptr ? !known->is_too_large
+                          : dir.children.size() <= options_.consolidated_max);
+    if (d == kConsolidatedDocument && is_consolidated) {
+      // Most likely: as it was when it was looked at last.
+      const uint32_t epoch =
+          consolidated_epochs_.Current(dir.node.record->DocumentId(view, kConsolidatedDocument, 0));
+      const NodeId id = dir.node.record->DocumentId(view, kConsolidatedDocument, epoch);
+      room = buffer.Add(shown.consolidated, NameOnly(id, S_IFREG), cookie + 1);
+    } else if (d < shown.documents.size() &&
+               !(is_consolidated && shown.documents[d].name == shown.consolidated)) {
+      auto entry = DocumentEntry(dir.node, view, d);
+      // The folder was opened a while ago: the kernel is to look the name up.
+      if (!hierarchy_.IsFresh(*dir.node.node, check_age_)) entry = NameOnly(entry->ino, S_IFREG);
+      room = buffer.Add(shown.documents[d].name, *entry, cookie + 1);
+    }
   }
   if (!room) return buffer.Send(reply);
   const uint64_t place = cookie - kCookieChildren;
 
+  const auto send = [&] {
+    if (room) dir.was_read_to_end = true;
+    buffer.Send(reply);
+  };
   if (dir.is_mount_root_of_views) {
-    for (uint64_t v = place; v < AllViews().size(); ++v) {
+    for (uint64_t v = place; room && v < AllViews().size(); ++v) {
       if (dir.node.node->views[v].hidden) continue;
       const auto entry = FolderEntry(dir.node, v);
-      if (!buffer.Add(std::string(AllViews()[v]->name()), *entry, kCookieChildren + v + 1)) break;
+      room = buffer.Add(std::string(AllViews()[v]->name()), *entry, kCookieChildren + v + 1);
     }
-    return buffer.Send(reply);
+    return send();
   }
-  for (uint64_t i = place; i < dir.children.size(); ++i) {
+  for (uint64_t i = place; room && i < dir.status_files.size(); ++i) {
+    room =
+        buffer.Add(dir.status_files[i], NameOnly(kUnknownInode, S_IFREG), kCookieChildren + i + 1);
+  }
+  for (uint64_t i = place; room && i < dir.children.size(); ++i) {
     auto child = See(JoinKey(dir.node.node->path, dir.children[i]), kAnyAge);
     if (!child && child.error().code == ErrorCode::kWouldBlock)
       return reply.Failed(child.error().code);
@@ -906,24 +1121,24 @@ void FileSystem::ReadDirectory(Reply& reply, const std::shared_ptr<DirectoryHand
     if (!child && child.error().code == ErrorCode::kNotFound) continue;
     const fuse_entry_param entry =
         child ? *FolderEntry(*child, view) : NameOnly(kUnknownInode, S_IFDIR);
-    if (!buffer.Add(dir.children[i], entry, kCookieChildren + i + 1)) break;
+    room = buffer.Add(dir.children[i], entry, kCookieChildren + i + 1);
   }
-  if (dir.node.range == nullptr) return buffer.Send(reply);
+  if (dir.node.range == nullptr) return send();
 
   const ArrayRange& range = *dir.node.range;
   const auto& layout = range.chunks->layout();
   const ChunkNaming& naming = range.views[view].naming;
   if (dir.chunk_root && place == 0) {
     const auto entry = ChunkFolderEntry(dir.node, view, {});
-    (void)buffer.Add("c", *entry, kCookieChildren + 1);
+    room = buffer.Add("c", *entry, kCookieChildren + 1);
   }
   ChunkCoordinates at = dir.prefix;
   const std::span<const uint64_t> prefix{dir.prefix.data(), dir.level};
   for (const uint64_t value : dir.folders) {
-    if (value < place) continue;
+    if (value < place || !room) continue;
     at[dir.level] = value;
     const auto entry = ChunkFolderEntry(dir.node, view, {at.data(), dir.level + 1});
-    if (!buffer.Add(std::to_string(value), *entry, kCookieChildren + value + 1)) break;
+    room = buffer.Add(std::to_string(value), *entry, kCookieChildren + value + 1);
   }
 
   // Chunk files. A place is a slot of a shard: each index is read once for a whole listing.
@@ -932,6 +1147,7 @@ void FileSystem::ReadDirectory(Reply& reply, const std::shared_ptr<DirectoryHand
   for (auto outer = std::ranges::lower_bound(dir.outers, place / slots);
        room && outer != dir.outers.end(); ++outer) {
     const uint64_t from = place > *outer * slots ? place - *outer * slots : 0;
+    uint64_t watched = 0;
     auto visited = range.chunks->VisitChunks(
         *outer, prefix, from, check_age_,
         [&](uint64_t slot, uint64_t chunk, const Result<ChunkPlace>& found) {
@@ -946,16 +1162,24 @@ void FileSystem::ReadDirectory(Reply& reply, const std::shared_ptr<DirectoryHand
           }
           room = buffer.Add(name, *entry, kCookieChildren + *outer * slots + slot + 1);
           return room;
-        });
+        },
+        &watched);
+    if (watched != dir.count) dir.is_current = false;
     if (!visited) return reply.Failed(visited.error().code);
   }
-  buffer.Send(reply);
+  send();
 }
 
 void FileSystem::OpenDirectory(Reply& reply, fuse_ino_t id, fuse_file_info info) {
-  const auto target = table_.Resolve(id);
+  const auto target = StatusFiles::Has(id) ? Target{} : table_.Resolve(id);
   if (!target) return reply.Failed(ErrorCode::kStale);
-  auto handle = MakeHandle(*target);
+  Result<std::shared_ptr<DirectoryHandle>> handle = std::make_shared<DirectoryHandle>();
+  if (StatusFiles::Has(id)) {
+    (*handle)->self = id;
+    (*handle)->status_files = status_files_.names();
+  } else {
+    handle = MakeHandle(*target);
+  }
   if (!handle) {
     LogFailure("opendir", handle.error());
     return reply.Failed(handle.error().code);
@@ -963,7 +1187,13 @@ void FileSystem::OpenDirectory(Reply& reply, fuse_ino_t id, fuse_file_info info)
   auto owner = std::make_unique<std::shared_ptr<DirectoryHandle>>(std::move(*handle));
   info.fh = reinterpret_cast<uint64_t>(owner.get());
   info.cache_readdir = 1;
-  info.keep_cache = options_.immutable ? 1 : 0;
+  if (options_.immutable) {
+    info.keep_cache = 1;
+  } else {
+    DirectoryHandle& dir = **owner;
+    dir.listings = &listings_;
+    info.keep_cache = listings_.Open(dir.self, dir.count) ? 1 : 0;
+  }
   if (reply.Opened(info)) owner.release();
 }
 

@@ -12,12 +12,15 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 
+#include "fs/listing_table.h"
 #include "fs/node_table.h"
 #include "fs/notifier.h"
 #include "fs/options.h"
+#include "fs/status_files.h"
 #include "fs/superseded_shards.h"
 #include "zarrcore/base/result.h"
 #include "zarrcore/store/store.h"
@@ -87,7 +90,13 @@ class FileSystem {
                                            ChunkCoordinates prefix, size_t level,
                                            std::string_view name);
   Result<fuse_entry_param> FolderEntry(const SeenNode& node, size_t view) const;
+  // kNotFound if there are fewer documents.
   Result<fuse_entry_param> DocumentEntry(const SeenNode& node, size_t view, size_t document) const;
+  // Of a group's document that NodeView::consolidated names; the plain one of that name, or
+  // kNotFound, if the view does without.
+  Result<fuse_entry_param> ConsolidatedEntry(const SeenNode& node, size_t view) const;
+  fuse_entry_param ConsolidatedEntry(const SeenNode& node, size_t view,
+                                     const Consolidated& consolidated) const;
   // The version at `place` becomes the current one.
   Result<fuse_entry_param> ChunkEntry(const SeenNode& node, size_t view, uint64_t chunk,
                                       const ChunkPlace& place) const;
@@ -100,11 +109,20 @@ class FileSystem {
   std::optional<fuse_entry_param> UnreadableChunkEntry(const SeenNode& node, size_t view,
                                                        uint64_t chunk, const Error& error) const;
   Result<fuse_entry_param> ChunkFolderEntry(const SeenNode& node, size_t view,
-                                            std::span<const uint64_t> prefix) const;
+                                            std::span<const uint64_t> prefix,
+                                            uint64_t watched = 0) const;
   Result<fuse_entry_param> RootEntry() const;
 
   Result<std::shared_ptr<DirectoryHandle>> MakeHandle(const Target& target);
   bool IsRootOfMount(const Target& target) const;
+
+  // The folder of StatusFiles and what is in it.
+  Result<fuse_entry_param> StatusFolderEntry() const;
+  Result<fuse_entry_param> StatusEntry(const std::optional<StatusFiles::Snapshot>& file) const;
+  std::string DescribeOptions() const;
+
+  // The bytes that a document's inode stands for; null if they are gone.
+  std::shared_ptr<const std::string> TextOf(const Target& document) const;
 
   struct stat FileAttributes(uint64_t inode, const ObjectInfo& info, uint64_t size,
                              uint32_t links) const;
@@ -118,10 +136,18 @@ class FileSystem {
   const uint64_t generation_;  // drawn at mount time: ids of an earlier mount mean nothing
   // Until then whatever the store has wrong is the error of Open(), and said once.
   std::atomic<bool> opened_ = false;
+  MessageRing errors_;
+  StatusFiles status_files_;
+  std::string not_watched_ = "not yet";  // why the store tells of no changes; set by OnMounted()
+  mutable std::mutex not_watched_mutex_;
   SupersededShards superseded_;
   Notifier notifier_;
   Hierarchy hierarchy_;
   mutable NodeTable table_;
+  ListingTable listings_;
+  // Of consolidated documents, by DocumentId(view, kConsolidatedDocument, 0): hashes of their
+  // texts.
+  mutable EpochTable consolidated_epochs_;
 };
 
 }  // namespace zarrfs

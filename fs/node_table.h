@@ -14,9 +14,9 @@
 // number of arrays looked at, never with chunks, and FORGET has nothing to do.
 //
 // The epoch of a chunk file is that of the stored object it lies in (EpochTable); of a metadata
-// file, how often its node's metadata changed. An id whose epoch is not the current one stands for
-// content that is gone: ESTALE. An array whose layout changes gets a new range; the folders of the
-// old one lead on to the new.
+// file, how often its node's metadata changed; of a consolidated one, how often its text did. An id
+// whose epoch is not the current one stands for content that is gone: ESTALE. An array whose layout
+// changes gets a new range; the folders of the old one lead on to the new.
 #ifndef FS_NODE_TABLE_H_
 #define FS_NODE_TABLE_H_
 
@@ -40,6 +40,8 @@ namespace zarrfs {
 using NodeId = uint64_t;
 
 inline constexpr NodeId kRootId = 1;
+/// The place, among a folder's documents, of the one that NodeView::consolidated names.
+inline constexpr size_t kConsolidatedDocument = kMaxDocuments - 1;
 inline constexpr int kPositionBits = 48;
 
 [[nodiscard]] constexpr uint64_t PositionOf(NodeId id) {

@@ -14,6 +14,7 @@ namespace zarrfs {
 namespace {
 
 constexpr uint32_t kMaxThreads = 1024;
+constexpr uint64_t kMaxConsolidated = 1'000'000;
 constexpr uint64_t kMaxRead = 1 << 20;
 
 // Applies a value; what was expected instead if it is wrong, else "".
@@ -70,6 +71,23 @@ constexpr std::array kValueOptions = {
                 [](MountOptions& o, std::string_view v) -> std::string {
                   if (v != "." && v != "/" && v != "auto") return "'.', '/' or auto";
                   o.separator = v == "auto" ? '\0' : v[0];
+                  return "";
+                }},
+    ValueOption{"consolidated", "no",
+                "no .zmetadata, no consolidated metadata in zarr.json (default: yes)",
+                [](MountOptions& o, std::string_view v) -> std::string {
+                  if (v != "no" && v != "yes") return "yes or no";
+                  if (v == "no") o.consolidated_max = 0;
+                  return "";
+                }},
+    ValueOption{"consolidated_max", "N",
+                "leave it out of groups with more nodes below (default: 4096)",
+                [](MountOptions& o, std::string_view v) -> std::string {
+                  const auto number = ParseNumber<uint64_t>(v);
+                  if (!number || *number > kMaxConsolidated) {
+                    return fmt::format("a number up to {}", kMaxConsolidated);
+                  }
+                  o.consolidated_max = *number;
                   return "";
                 }},
     ValueOption{"ttl", "SECONDS",

@@ -27,8 +27,9 @@ struct MountOptions {
   // What the mount shows.
   std::string view;    // "v2" or "v3" at the root; "" for a folder a view
   char separator = 0;  // '.' or '/' between the numbers of chunk names; 0: as suits the array
-  std::optional<uint32_t> umask;  // 0555 and 0444 less these; else as in the store
-  std::optional<uint32_t> uid;    // owner of everything; else as in the store
+  uint64_t consolidated_max = 4096;  // nodes in a .zmetadata; a group with more below has none
+  std::optional<uint32_t> umask;     // 0555 and 0444 less these; else as in the store
+  std::optional<uint32_t> uid;       // owner of everything; else as in the store
   std::optional<uint32_t> gid;
 
   // What it costs, and how soon it sees changes.

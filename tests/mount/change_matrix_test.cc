@@ -16,6 +16,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <ostream>
 #include <set>
 #include <string>
@@ -138,6 +139,10 @@ enum class Held { kOld, kOldOrError, kError };
 
 enum class Inode { kSame, kOther, kAny };
 
+// What v2/.zmetadata says once the change is visible; its own held descriptor gives the old text or
+// ESTALE.
+enum class Summary { kSame, kNew };
+
 // kMovesIfTold: not under `ttl=`, where nothing tells of an object that was never there before.
 enum class FolderTime { kMoves, kMovesIfTold, kAny };
 
@@ -152,6 +157,8 @@ const Files kChunk = {"v2/a/0.0", "v2/a/0.1"};
 const Files kMetadata = {"v3/a/zarr.json", "v2/a/.zattrs", false};
 
 using Names = std::vector<std::string>;
+const std::string kSummary = "v2/.zmetadata";
+
 const Names kNone;
 const Names kChunk10 = {"v2/a/1.0", "v3/a/c/1/0"};
 const Names kChunk11 = {"v2/a/1.1", "v3/a/c/1/1"};
@@ -169,24 +176,25 @@ struct Row {
   Held held;
   Inode inode;
   FolderTime folder_time;  // of the array
-  Names appear;            // were absent, and looked up, before
+  Summary summary;
+  Names appear;  // were absent, and looked up, before
   Names vanish;
 };
 
 // clang-format off
 const std::vector<Row> kRows = {
-    // change                                  file       its path         if held before     inode          time of folder      appear    vanish
-    {"ShardReplaced",       ReplaceShard,      kChunk,    Path::kReadsNew, Held::kOld,        Inode::kOther, FolderTime::kMoves, kChunk10, kChunk11},
-    {"ShardReplacedAlike",  ReplaceShardAlike, kChunk,    Path::kReadsNew, Held::kOld,        Inode::kOther, FolderTime::kMoves, kChunk10, kChunk11},
-    {"ShardRewritten",      RewriteShard,      kChunk,    Path::kReadsNew, Held::kError,      Inode::kOther, FolderTime::kMoves, kChunk10, kChunk11},
-    {"ShardRewrittenAlike", RewriteShardAlike, kChunk,    Path::kReadsNew, Held::kError,      Inode::kOther, FolderTime::kMoves, kChunk10, kChunk11},
-    {"ShardDeleted",        DeleteShard,       kChunk,    Path::kIsGone,   Held::kOld,        Inode::kAny,   FolderTime::kMoves, kNone,    kShard00},
-    {"ShardAdded",          AddShard,          kChunk,    Path::kReadsOld, Held::kOld,        Inode::kSame,  FolderTime::kMovesIfTold, kChunk33, kNone},
-    {"ArrayResized",        ResizeArray,       kChunk,    Path::kReadsOld, Held::kOldOrError, Inode::kAny,   FolderTime::kAny,   kRow4,    kNone},
-    {"AttributesEdited",    EditAttributes,    kMetadata, Path::kReadsNew, Held::kOldOrError, Inode::kOther, FolderTime::kAny,   kNone,    kNone},
-    {"ArrayAdded",          AddArray,          kChunk,    Path::kReadsOld, Held::kOld,        Inode::kSame,  FolderTime::kAny,   kArrayB,  kNone},
-    {"StoreSwapped",        SwapStore,         kChunk,    Path::kReadsNew, Held::kOld,        Inode::kOther, FolderTime::kMoves, kChunk10, kChunk11},
-    {"LinkToStoreFlipped",  FlipLinkToStore,   kChunk,    Path::kReadsNew, Held::kOld,        Inode::kOther, FolderTime::kMoves, kChunk10, kChunk11},
+    // change                                  file       its path         if held before     inode          time of folder      .zmetadata      appear    vanish
+    {"ShardReplaced",       ReplaceShard,      kChunk,    Path::kReadsNew, Held::kOld,        Inode::kOther, FolderTime::kMoves, Summary::kSame, kChunk10, kChunk11},
+    {"ShardReplacedAlike",  ReplaceShardAlike, kChunk,    Path::kReadsNew, Held::kOld,        Inode::kOther, FolderTime::kMoves, Summary::kSame, kChunk10, kChunk11},
+    {"ShardRewritten",      RewriteShard,      kChunk,    Path::kReadsNew, Held::kError,      Inode::kOther, FolderTime::kMoves, Summary::kSame, kChunk10, kChunk11},
+    {"ShardRewrittenAlike", RewriteShardAlike, kChunk,    Path::kReadsNew, Held::kError,      Inode::kOther, FolderTime::kMoves, Summary::kSame, kChunk10, kChunk11},
+    {"ShardDeleted",        DeleteShard,       kChunk,    Path::kIsGone,   Held::kOld,        Inode::kAny,   FolderTime::kMoves, Summary::kSame, kNone,    kShard00},
+    {"ShardAdded",          AddShard,          kChunk,    Path::kReadsOld, Held::kOld,        Inode::kSame,  FolderTime::kMovesIfTold, Summary::kSame, kChunk33, kNone},
+    {"ArrayResized",        ResizeArray,       kChunk,    Path::kReadsOld, Held::kOldOrError, Inode::kAny,   FolderTime::kAny,   Summary::kNew,  kRow4,    kNone},
+    {"AttributesEdited",    EditAttributes,    kMetadata, Path::kReadsNew, Held::kOldOrError, Inode::kOther, FolderTime::kAny,   Summary::kNew,  kNone,    kNone},
+    {"ArrayAdded",          AddArray,          kChunk,    Path::kReadsOld, Held::kOld,        Inode::kSame,  FolderTime::kAny,   Summary::kNew,  kArrayB,  kNone},
+    {"StoreSwapped",        SwapStore,         kChunk,    Path::kReadsNew, Held::kOld,        Inode::kOther, FolderTime::kMoves, Summary::kNew,  kChunk10, kChunk11},
+    {"LinkToStoreFlipped",  FlipLinkToStore,   kChunk,    Path::kReadsNew, Held::kOld,        Inode::kOther, FolderTime::kMoves, Summary::kNew,  kChunk10, kChunk11},
 };
 // clang-format on
 
@@ -347,6 +355,22 @@ class ChangeMatrixTest : public testing::TestWithParam<std::tuple<Row, Mode>> {
            std::ranges::all_of(absent, [&](const auto& name) { return error(name) == ENOENT; });
   }
 
+  // Whether v2/.zmetadata repeats all that the other metadata files say, and no more.
+  bool SummaryAgrees() const {
+    const ReadOutcome outcome = ReadPath(At(kSummary));
+    if (outcome.error != 0) return false;
+    const auto summary = nlohmann::json::parse(outcome.bytes, nullptr, false);
+    if (!summary.is_object()) return false;
+    nlohmann::json files = nlohmann::json::object();
+    for (const std::string folder : {"", "a/", "b/"}) {
+      for (const std::string name : {".zgroup", ".zarray", ".zattrs"}) {
+        const ReadOutcome file = ReadPath(At("v2/" + folder + name));
+        if (file.error == 0) files[folder + name] = nlohmann::json::parse(file.bytes);
+      }
+    }
+    return summary.value("metadata", nlohmann::json()) == files;
+  }
+
   Listings List() const {
     Listings listings;
     for (const std::string& folder : kFolders) {
@@ -410,6 +434,9 @@ TEST_P(ChangeMatrixTest, ReaderSeesOldThenNewAndNeverAMixture) {
 
   HeldFile opened(At(files.path));
   HeldFile mapped(At(files.mapped));
+  HeldFile summary(At(kSummary));
+  const std::string old_summary = ReadPath(At(kSummary)).bytes;
+  const struct stat summary_status = StatusOf(At(kSummary));
   const std::string first_opened = opened.ReadFirstPage();
   const std::string first_mapped = mapped.MapFirstPage();
   const struct stat status = StatusOf(At(files.path));
@@ -419,6 +446,8 @@ TEST_P(ChangeMatrixTest, ReaderSeesOldThenNewAndNeverAMixture) {
   ASSERT_EQ(first_opened.size(), kPage);
   ASSERT_EQ(first_mapped.size(), kPage);
   ASSERT_TRUE(NamesAre(row().vanish, row().appear));
+  ASSERT_EQ(summary.ReadFirstPage(), old_summary.substr(0, kPage));
+  ASSERT_TRUE(SummaryAgrees());
 
   const auto expect_held = [&](size_t offset) {
     const auto old = [&](bool of_mapped) {
@@ -428,6 +457,8 @@ TEST_P(ChangeMatrixTest, ReaderSeesOldThenNewAndNeverAMixture) {
     ExpectHeld("mapped", row().held, mapped.Map(offset, old(true)));
     ExpectHeld("open, read before", Held::kOldOrError, opened.Read(0, first_opened));
     ExpectHeld("mapped, read before", Held::kOld, mapped.Map(0, first_mapped));
+    ExpectHeld(".zmetadata open", Held::kOldOrError,
+               summary.Read(offset, std::string_view(old_summary).substr(offset, 16 * kPage)));
   };
 
   row().change(source);
@@ -441,6 +472,14 @@ TEST_P(ChangeMatrixTest, ReaderSeesOldThenNewAndNeverAMixture) {
     ExpectSoon("names", [&] { return NamesAre(row().appear, row().vanish); });
     ExpectSoon("listing", [&] { return List() == Changed(listings); });
     EXPECT_EQ(List(), Changed(listings));
+    if (row().summary == Summary::kNew) {
+      ExpectSoon(".zmetadata", [&] { return ReadPath(At(kSummary)).bytes != old_summary; });
+      EXPECT_NE(StatusOf(At(kSummary)).st_ino, summary_status.st_ino);
+    } else {
+      EXPECT_EQ(ReadPath(At(kSummary)).bytes, old_summary);
+      EXPECT_EQ(StatusOf(At(kSummary)).st_ino, summary_status.st_ino);
+    }
+    ExpectSoon(".zmetadata as the files", [&] { return SummaryAgrees(); });
     if (row().path == Path::kReadsNew) {
       EXPECT_EQ(static_cast<size_t>(StatusOf(At(files.path)).st_size),
                 ReadPath(At(files.path)).bytes.size());
@@ -459,6 +498,7 @@ TEST_P(ChangeMatrixTest, ReaderSeesOldThenNewAndNeverAMixture) {
     SleepFor(Seconds(0.5));  // time enough to notice, if it looked
     EXPECT_TRUE(NamesAre(row().vanish, row().appear));
     EXPECT_EQ(List(), listings);
+    EXPECT_EQ(ReadPath(At(kSummary)).bytes, old_summary);
     EXPECT_TRUE(IsOld(ReadPath(At(files.path))));
     EXPECT_EQ(StatusOf(At(files.path)).st_ino, status.st_ino);
     EXPECT_EQ(StatusOf(At(files.path)).st_size, status.st_size);

@@ -38,8 +38,12 @@ size_t ChargeOf(const OpenShard& shard) {
 class OuterWalk {
  public:
   OuterWalk(const Store& store, const std::string& folder, const ChunkKeyEncoding& encoding,
-            const ChunkGrid& grid)
-      : store_(store), encoding_(encoding), grid_(grid), folder_(folder) {
+            const ChunkGrid& grid, std::function<void(const std::string&)> on_folder = {})
+      : store_(store),
+        encoding_(encoding),
+        grid_(grid),
+        on_folder_(std::move(on_folder)),
+        folder_(folder) {
     if (encoding.separator == '/' && encoding.kind == ChunkKeyEncoding::Kind::kDefault &&
         grid.rank() > 0) {
       folder_ = JoinKey(folder, "c");
@@ -72,6 +76,7 @@ class OuterWalk {
 
  private:
   Result<bool> Exists(const std::string& key) const {
+    if (on_folder_) on_folder_(std::string(FolderOf(key)));
     const auto info = store_.Stat(key);
     if (info) return !info->is_folder;
     if (info.error().code == ErrorCode::kNotFound) return false;
@@ -79,6 +84,7 @@ class OuterWalk {
   }
 
   Result<std::vector<uint64_t>> List(const std::string& folder, size_t dimension) const {
+    if (on_folder_) on_folder_(folder);
     const auto entries = store_.List(folder);
     std::vector<uint64_t> values;
     if (!entries) {
@@ -129,6 +135,7 @@ class OuterWalk {
 
   Result<void> VisitFlat(std::span<const uint64_t> fixed,
                          const std::function<bool(uint64_t)>& visit) const {
+    if (on_folder_) on_folder_(folder_);
     const auto entries = store_.List(folder_);
     if (!entries) {
       if (entries.error().code == ErrorCode::kNotFound) return {};
@@ -163,6 +170,7 @@ class OuterWalk {
   const Store& store_;
   const ChunkKeyEncoding& encoding_;
   const ChunkGrid& grid_;
+  const std::function<void(const std::string&)> on_folder_;
   std::string folder_;
 };
 
@@ -554,27 +562,38 @@ Result<std::optional<ChunkPlace>> ChunkSource::Locate(uint64_t chunk, Age max_ag
   }
 }
 
-Result<void> ChunkSource::VisitOuter(std::span<const uint64_t> prefix,
-                                     const std::function<bool(uint64_t)>& visit) const {
+Result<void> ChunkSource::VisitOuter(
+    std::span<const uint64_t> prefix, const std::function<bool(uint64_t)>& visit,
+    const std::function<void(const std::string&)>& on_folder) const {
   ChunkCoordinates fixed{};
   for (size_t d = 0; d < prefix.size(); ++d) fixed[d] = prefix[d] / layout_.inner_per_outer[d];
-  return OuterWalk(*store_, folder_, key_encoding_, layout_.outer_grid)
+  return OuterWalk(*store_, folder_, key_encoding_, layout_.outer_grid, on_folder)
       .Visit({fixed.data(), prefix.size()}, visit);
 }
 
-Result<std::vector<uint64_t>> ChunkSource::ListOuter(std::span<const uint64_t> prefix) const {
+Result<std::vector<uint64_t>> ChunkSource::ListOuter(std::span<const uint64_t> prefix,
+                                                     uint64_t* watched) const {
   std::vector<uint64_t> outers;
-  auto walked = VisitOuter(prefix, [&](uint64_t outer) {
-    outers.push_back(outer);
-    return true;
-  });
+  const uint64_t count = store_->change_count();
+  bool is_watched = watched != nullptr && count != 0;
+  auto walked = VisitOuter(
+      prefix,
+      [&](uint64_t outer) {
+        outers.push_back(outer);
+        return true;
+      },
+      [&](const std::string& folder) {
+        is_watched = is_watched && store_->Watch(folder) == count;
+      });
   if (!walked) return Fail(walked);
+  if (watched != nullptr) *watched = is_watched ? count : 0;
   std::ranges::sort(outers);
   return outers;
 }
 
 Result<void> ChunkSource::VisitChunks(uint64_t outer, std::span<const uint64_t> prefix,
-                                      uint64_t from, Age max_age, const VisitChunk& visit) const {
+                                      uint64_t from, Age max_age, const VisitChunk& visit,
+                                      uint64_t* watched_answer) const {
   const size_t rank = layout_.inner_grid.rank();
   const auto& per_outer = layout_.inner_per_outer;
   ChunkCoordinates outer_at;
@@ -590,7 +609,9 @@ Result<void> ChunkSource::VisitChunks(uint64_t outer, std::span<const uint64_t> 
   uint64_t slot = std::max(from, base);
   if (slot >= base + run) return {};
 
-  uint64_t watched = 0;
+  uint64_t nobody_asks = 0;
+  uint64_t& watched = watched_answer != nullptr ? *watched_answer : nobody_asks;
+  watched = 0;
   auto shard = OuterShard(outer, max_age, /*may_read=*/layout_.is_sharded(), &watched);
   if (!shard) {
     if (shard.error().code == ErrorCode::kNotFound) return {};
@@ -649,12 +670,15 @@ Result<void> ChunkSource::VisitChunks(uint64_t outer, std::span<const uint64_t> 
   return {};
 }
 
-Result<bool> ChunkSource::AnyChunk(std::span<const uint64_t> prefix, Age max_age) const {
+Result<bool> ChunkSource::AnyChunk(std::span<const uint64_t> prefix, Age max_age,
+                                   uint64_t* watched) const {
   bool any = false;
+  if (watched != nullptr) *watched = 0;
   Result<void> visited;
   auto walked = VisitOuter(prefix, [&](uint64_t outer) {
-    visited = VisitChunks(outer, prefix, 0, max_age, [&](uint64_t, uint64_t, const auto&) {
+    visited = VisitChunks(outer, prefix, 0, max_age, [&](uint64_t, uint64_t, const auto& place) {
       any = true;
+      if (watched != nullptr && place) *watched = place->watched;
       return false;
     });
     return visited.has_value() && !any;

@@ -131,11 +131,15 @@ class ChunkSource {
 
   /// Calls `visit` with each stored object that exists and may hold chunks whose coordinates begin
   /// with `prefix` (in no order), until it returns false.
-  [[nodiscard]] Result<void> VisitOuter(std::span<const uint64_t> prefix,
-                                        const std::function<bool(uint64_t outer)>& visit) const;
+  /// `on_folder`: called with the key of each folder before it is listed.
+  [[nodiscard]] Result<void> VisitOuter(
+      std::span<const uint64_t> prefix, const std::function<bool(uint64_t outer)>& visit,
+      const std::function<void(const std::string& folder)>& on_folder = {}) const;
 
-  /// The same as a sorted list.
-  [[nodiscard]] Result<std::vector<uint64_t>> ListOuter(std::span<const uint64_t> prefix) const;
+  /// The same as a sorted list. `watched` becomes the change_count() of the store while which it is
+  /// current, 0 if that is not known.
+  [[nodiscard]] Result<std::vector<uint64_t>> ListOuter(std::span<const uint64_t> prefix,
+                                                        uint64_t* watched = nullptr) const;
 
   /// Calls `visit` for each chunk in one stored object that is present, or damaged, and whose
   /// coordinates begin with `prefix`, in row-major order from place `from` (0 <= from <
@@ -145,11 +149,14 @@ class ChunkSource {
   /// An object that is gone has no chunks.
   using VisitChunk =
       std::function<bool(uint64_t slot, uint64_t chunk, const Result<ChunkPlace>& place)>;
+  /// `watched` as in Locate(), of the whole object.
   [[nodiscard]] Result<void> VisitChunks(uint64_t outer, std::span<const uint64_t> prefix,
-                                         uint64_t from, Age max_age, const VisitChunk& visit) const;
+                                         uint64_t from, Age max_age, const VisitChunk& visit,
+                                         uint64_t* watched = nullptr) const;
 
-  /// Whether any chunk begins with `prefix`.
-  [[nodiscard]] Result<bool> AnyChunk(std::span<const uint64_t> prefix, Age max_age) const;
+  /// Whether any chunk begins with `prefix`. `watched` as in Locate(), but 0 if there is none.
+  [[nodiscard]] Result<bool> AnyChunk(std::span<const uint64_t> prefix, Age max_age,
+                                      uint64_t* watched = nullptr) const;
 
   /// The values, sorted, that coordinate prefix.size() takes in chunks beginning with `prefix`;
   /// none if the prefix is a whole chunk's coordinates.

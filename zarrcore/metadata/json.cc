@@ -245,6 +245,10 @@ std::string DumpJson(const Json& json) {
   return dumped.append(text, copied, text.npos);
 }
 
+std::string JsonText(std::string_view text) {
+  return Json(text).dump(-1, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace);
+}
+
 std::string Excerpt(const Json& json) {
   if (json.is_structured() && json.size() > kExcerptLength) {
     return fmt::format("{} of {} entries", json.is_array() ? "a list" : "an object", json.size());

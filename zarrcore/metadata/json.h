@@ -31,6 +31,9 @@ inline constexpr int kMaxJsonDepth = 256;
 /// Two-space indented, pure ASCII (\uXXXX), with a newline at the end; the inverse of ParseJson.
 [[nodiscard]] std::string DumpJson(const Json& json);
 
+/// `text` as JSON, quoted, in pure ASCII; bytes that are not UTF-8 become U+FFFD.
+[[nodiscard]] std::string JsonText(std::string_view text);
+
 /// The value on one line of printable ASCII, cut short: what a message shows as found.
 [[nodiscard]] std::string Excerpt(const Json& json);
 

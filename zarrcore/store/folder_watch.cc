@@ -123,9 +123,9 @@ uint64_t FolderWatch::Watch(std::string_view folder) {
 // False with `absent` if there is no such folder: the one above, which is watched, will tell.
 bool FolderWatch::AddLocked(const std::string& folder, bool& absent) {
   const auto tell_limit = [this](std::string_view reason) {
+    limit_ = fmt::format("{} folders are watched, {}", by_folder_.size(), reason);
     if (!std::exchange(limit_told_, true)) {
-      report_(fmt::format("changes in some folders are seen late: {} folders are watched, {}",
-                          by_folder_.size(), reason));
+      report_(fmt::format("changes in some folders are seen late: {}", limit_));
     }
   };
   if (by_folder_.size() >= kMaxWatchedFolders) {
@@ -165,6 +165,12 @@ void FolderWatch::StartOverLocked() {
   }
   by_folder_.clear();
   by_watch_.clear();
+  limit_.clear();
+}
+
+WatchState FolderWatch::state() const {
+  const std::lock_guard lock(mutex_);
+  return {by_folder_.size(), limit_};
 }
 
 bool FolderWatch::ReadEvents(Changes& changes, bool& start_over) {

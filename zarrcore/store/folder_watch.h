@@ -50,6 +50,8 @@ class FolderWatch {
   /// As Store::Watch and Store::change_count.
   [[nodiscard]] uint64_t Watch(std::string_view folder);
   [[nodiscard]] uint64_t change_count() const { return count_.load(std::memory_order_acquire); }
+  /// As Store::watch_state.
+  [[nodiscard]] WatchState state() const;
 
  private:
   FolderWatch(std::string path, OpenFolder open_folder, ChangeListener listener, Report report);
@@ -68,10 +70,11 @@ class FolderWatch {
   const Report report_;
   std::atomic<uint64_t> count_{1};
 
-  mutable std::mutex mutex_;  // guards the next five
+  mutable std::mutex mutex_;  // guards the next six
   int folders_fd_ = -1;
   std::unordered_map<std::string, int> by_folder_;
   std::unordered_map<int, std::string> by_watch_;
+  std::string limit_;  // as in WatchState
   bool limit_told_ = false;
   std::chrono::steady_clock::time_point try_again_;  // not before: the kernel had no watches left
 

@@ -51,6 +51,7 @@ class GatedStore final : public Store {
                              std::function<void(std::string_view)> report) const override {
     return store_->StartWatching(std::move(listener), std::move(report));
   }
+  WatchState watch_state() const override { return store_->watch_state(); }
   uint64_t Watch(std::string_view folder) const override {
     return MayWait() ? store_->Watch(folder) : 0;
   }

@@ -618,6 +618,11 @@ class LocalStore final : public Store {
     files_->set_watch(watch_.get());
     return {};
   }
+  [[nodiscard]] WatchState watch_state() const override {
+    const FolderWatch* const watch = files_->watch();
+    return watch == nullptr ? WatchState{} : watch->state();
+  }
+
   [[nodiscard]] uint64_t Watch(std::string_view folder) const override {
     FolderWatch* const watch = files_->watch();
     return watch == nullptr ? 0 : watch->Watch(folder);

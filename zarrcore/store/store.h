@@ -106,6 +106,12 @@ struct Changes {
 };
 using ChangeListener = std::function<void(const Changes&)>;
 
+/// What a store watches at this moment.
+struct WatchState {
+  size_t folders = 0;
+  std::string limit;  // why changes in other folders are not told, in a line for people; else ""
+};
+
 class Store {
  public:
   virtual ~Store() = default;
@@ -154,6 +160,8 @@ class Store {
   [[nodiscard]] virtual uint64_t Watch(std::string_view /*folder*/) const { return 0; }
 
   [[nodiscard]] virtual uint64_t change_count() const { return 0; }
+
+  [[nodiscard]] virtual WatchState watch_state() const { return {}; }
 
   /// Lets go of what was kept for a next read and has not been read for a minute. An Object is
   /// opened again when it is read again, and kStale by then if it was removed or replaced.

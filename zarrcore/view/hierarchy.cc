@@ -14,6 +14,7 @@ constexpr std::string_view kMetadataName = "zarr.json";
 constexpr int kMaxImplicitDepth = 16;
 constexpr int kMaxImplicitFolders = 4096;
 constexpr int kAttempts = 3;
+constexpr size_t kTextsBytes = 64u << 20;
 
 int64_t SteadyNowNs() {
   return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
@@ -35,6 +36,22 @@ bool IsOme(const Json& attributes) {
          attributes.contains("plate");
 }
 
+std::string ConsolidatedKey(const Node& group, size_t view) {
+  return fmt::format("{}/{}", view, group.path);
+}
+
+std::string Render(const Consolidated& consolidated, size_t view) {
+  const size_t prefix = consolidated.nodes.front()->path.size();
+  std::vector<NodeBelow> nodes;
+  for (const NodePtr& node : consolidated.nodes) {
+    std::string_view path = node->path;
+    path.remove_prefix(prefix);
+    if (path.starts_with('/')) path.remove_prefix(1);
+    nodes.push_back({path, node->views[view].documents});
+  }
+  return AllViews()[view]->Consolidate(nodes);
+}
+
 // Errors that are facts about the zarr.json, not about reading it.
 bool IsVerdict(ErrorCode code) {
   return code == ErrorCode::kDamaged || code == ErrorCode::kUnsupported ||
@@ -49,7 +66,9 @@ Hierarchy::Hierarchy(std::shared_ptr<const Store> store, HierarchyOptions option
       report_(report ? std::move(report) : [](std::string_view) {}),
       index_cache_(std::make_shared<IndexCache>(options_.index_cache_bytes)),
       nodes_(std::numeric_limits<size_t>::max()),
-      newest_(std::numeric_limits<size_t>::max()) {}
+      newest_(std::numeric_limits<size_t>::max()),
+      consolidated_(std::numeric_limits<size_t>::max()),
+      texts_(kTextsBytes) {}
 
 Result<NodePtr> Hierarchy::Get(const std::string& path, Age max_age) const {
   const int64_t now = SteadyNowNs();
@@ -167,6 +186,9 @@ Result<std::shared_ptr<Node>> Hierarchy::Load(const std::string& path, bool pare
     node->below_ome = parent_below_ome || IsOme(node->group()->attributes);
     for (size_t v = 0; v < AllViews().size(); ++v) {
       node->views[v].documents = AllViews()[v]->ShowGroup(*node->group());
+      if (options_.consolidated_max > 0) {
+        node->views[v].consolidated = AllViews()[v]->ConsolidatedName(*node->group());
+      }
     }
   }
   return node;
@@ -229,20 +251,112 @@ Result<bool> Hierarchy::HasNodeBelow(const std::string& folder, int depth, int& 
   return false;
 }
 
-Result<std::vector<std::string>> Hierarchy::Children(const Node& node, Age max_age) const {
+Result<std::vector<std::string>> Hierarchy::Children(const Node& node, Age max_age,
+                                                     uint64_t* watched) const {
   std::vector<std::string> names;
+  const uint64_t count = store_->change_count();
+  bool is_watched = count != 0 && node.freshness.watched() == count;
+  if (watched != nullptr) *watched = is_watched ? count : 0;
   if (node.group() == nullptr) return names;
   const auto entries = store_->List(node.path);
   if (!entries) return Fail(entries);
   for (const ListEntry& entry : *entries) {
     if (!entry.is_folder || !IsNodeName(entry.name)) continue;
-    const auto child = Get(JoinKey(node.path, entry.name), max_age);
+    const std::string path = JoinKey(node.path, entry.name);
+    const auto child = Get(path, max_age);
     if (!child && child.error().code == ErrorCode::kWouldBlock) return Fail(child);
     // A node that cannot be read now is listed: using it gives the error.
     if (child || child.error().code != ErrorCode::kNotFound) names.push_back(entry.name);
+    if (watched == nullptr || !is_watched) continue;
+    if (child) {
+      is_watched = (*child)->freshness.watched() == count;
+    } else {
+      // It becomes a node once there is a zarr.json in it, or anywhere below: only its own names
+      // are watched.
+      is_watched = child.error().code == ErrorCode::kNotFound && store_->Watch(path) == count;
+      const auto below = is_watched ? store_->List(path) : entries;
+      is_watched = is_watched && below && std::ranges::none_of(*below, &ListEntry::is_folder);
+    }
   }
   std::ranges::sort(names);
+  if (watched != nullptr) *watched = is_watched ? count : 0;
   return names;
+}
+
+Result<ConsolidatedPtr> Hierarchy::Consolidate(const NodePtr& group, size_t view,
+                                               Age max_age) const {
+  const ConsolidatedPtr known = KnownConsolidated(*group, view);
+  const auto is_fresh = [&](const Consolidated& consolidated) {
+    return max_age == kAnyAge ||
+           consolidated.freshness.IsFresh(*store_, max_age.count(), [] { return SteadyNowNs(); });
+  };
+  if (known != nullptr && known->nodes.front() == group && is_fresh(*known)) return known;
+
+  const int64_t now = SteadyNowNs();
+  const uint64_t count = store_->change_count();
+  bool is_watched = count != 0;
+  auto made = std::make_shared<Consolidated>();
+  uint64_t bytes = 0;
+  std::vector<NodePtr> pending = {group};
+  while (!pending.empty() && !made->is_too_large) {
+    const NodePtr node = std::move(pending.back());
+    pending.pop_back();
+    made->nodes.push_back(node);
+    if (node->info.version.ctime_ns >= made->newest.ctime_ns) made->newest = node->info.version;
+    for (const Document& document : node->views[view].documents) bytes += document.bytes.size();
+    made->is_too_large =
+        made->nodes.size() > options_.consolidated_max + 1 || bytes > kMaxMetadataBytes;
+    uint64_t watched = 0;
+    const auto names = Children(*node, max_age, &watched);
+    is_watched = is_watched && watched == count;
+    if (!names) {
+      if (names.error().code == ErrorCode::kPermissionDenied) continue;
+      return Fail(names);
+    }
+    for (auto name = names->rbegin(); name != names->rend(); ++name) {
+      auto child = Get(JoinKey(node->path, *name), kAnyAge);
+      if (child) {
+        if (Shows(**child, *name, view)) pending.push_back(std::move(*child));
+      } else if (child.error().code != ErrorCode::kNotFound &&
+                 child.error().code != ErrorCode::kPermissionDenied) {
+        return Fail(child);
+      }
+    }
+  }
+  made->freshness.Set(now, count, is_watched);
+  if (known != nullptr && known->nodes == made->nodes) {
+    known->freshness.Set(now, count, is_watched);
+    return known;
+  }
+  if (made->is_too_large) {
+    if (known == nullptr || !known->is_too_large) {
+      report_(fmt::format("{}: no consolidated metadata in {}: more than {} nodes or {} MiB",
+                          group->path.empty() ? "/" : group->path, AllViews()[view]->name(),
+                          options_.consolidated_max, kMaxMetadataBytes >> 20));
+    }
+    made->nodes.resize(1);
+  } else {
+    auto text = std::make_shared<const std::string>(Render(*made, view));
+    made->hash = std::hash<std::string_view>()(*text);
+    made->size = text->size();
+    texts_.Put(made->hash, text, text->size());
+  }
+  consolidated_.Put(ConsolidatedKey(*group, view), made, made->nodes.size());
+  return made;
+}
+
+ConsolidatedPtr Hierarchy::KnownConsolidated(const Node& group, size_t view) const {
+  return consolidated_.Get(ConsolidatedKey(group, view));
+}
+
+std::shared_ptr<const std::string> Hierarchy::TextOf(const Consolidated& consolidated,
+                                                     size_t view) const {
+  auto text =
+      texts_.GetOrLoad(consolidated.hash, [&]() -> Result<LruCache<uint64_t, std::string>::Loaded> {
+        auto made = std::make_shared<const std::string>(Render(consolidated, view));
+        return LruCache<uint64_t, std::string>::Loaded{made, made->size()};
+      });
+  return text ? *text : std::make_shared<const std::string>(Render(consolidated, view));
 }
 
 bool Hierarchy::IsFresh(const Node& node, Age max_age) const {

@@ -25,6 +25,9 @@ namespace zarrfs {
 /// What one view shows of one node, or why it does not show it.
 struct NodeView {
   std::vector<Document> documents;
+  /// Of a group: the name of the document that repeats those of all nodes below (Consolidated),
+  /// which stands for the document of this name, if there is one; "" if the group has none.
+  std::string consolidated;
   std::optional<ArrayView> array;  // documents are moved out of it
   std::optional<Error> hidden;     // the reason; everything else is empty then
 };
@@ -52,8 +55,21 @@ struct Node {
 };
 using NodePtr = std::shared_ptr<const Node>;
 
+/// What one view says in one document of a group and all nodes below it, as of now.
+struct Consolidated {
+  std::vector<NodePtr> nodes;  // it is made from: the group, and those below that the view shows
+  bool is_too_large = false;   // more nodes than HierarchyOptions say: the view does without
+  uint64_t hash = 0;           // of its bytes; texts of equal hashes are equal
+  uint64_t size = 0;           // in bytes
+  Version newest;              // of what it is made from, the version that changed last
+
+  mutable Freshness freshness;
+};
+using ConsolidatedPtr = std::shared_ptr<const Consolidated>;
+
 struct HierarchyOptions {
   size_t index_cache_bytes = 64u << 20;
+  size_t consolidated_max = 4096;  // nodes in a consolidated document; 0: make none
   char forced_separator = '\0';
   OnSuperseded on_superseded = {};
 };
@@ -70,7 +86,24 @@ class Hierarchy {
   [[nodiscard]] bool IsFresh(const Node& node, Age max_age) const;
 
   /// Names of the nodes directly below a group, sorted, hidden ones too. Empty for an array.
-  [[nodiscard]] Result<std::vector<std::string>> Children(const Node& node, Age max_age) const;
+  /// `watched` becomes the change_count() of the store while which the answer, and each of the
+  /// nodes, is current; 0 if that is not known.
+  [[nodiscard]] Result<std::vector<std::string>> Children(const Node& node, Age max_age,
+                                                          uint64_t* watched = nullptr) const;
+
+  /// The consolidated document of a group in view number `view`, whose NodeView names one. Nodes
+  /// that the store refuses to show are left out; any other failure to read one fails it.
+  [[nodiscard]] Result<ConsolidatedPtr> Consolidate(const NodePtr& group, size_t view,
+                                                    Age max_age) const;
+  /// The same if it is known, else null; never asks the store.
+  [[nodiscard]] ConsolidatedPtr KnownConsolidated(const Node& group, size_t view) const;
+  /// The bytes of a consolidated document.
+  [[nodiscard]] std::shared_ptr<const std::string> TextOf(const Consolidated& consolidated,
+                                                          size_t view) const;
+  /// The bytes with this hash, if they were asked for lately; else null.
+  [[nodiscard]] std::shared_ptr<const std::string> TextWithHash(uint64_t hash) const {
+    return texts_.Get(hash);
+  }
 
   /// Whether view number `view` lists the node `name` below `parent`.
   [[nodiscard]] static bool Shows(const Node& child, std::string_view name, size_t view);
@@ -95,6 +128,8 @@ class Hierarchy {
   mutable LruCache<std::string, Node> nodes_;
   // The newest snapshot of each path, also once it is out of date: the next one is made from it.
   mutable LruCache<std::string, Node> newest_;
+  mutable LruCache<std::string, Consolidated> consolidated_;  // by view and path
+  mutable LruCache<uint64_t, std::string> texts_;             // by hash
 };
 
 }  // namespace zarrfs

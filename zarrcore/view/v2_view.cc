@@ -6,6 +6,8 @@
 #include <numeric>
 #include <utility>
 
+#include "zarrcore/store/store.h"
+
 namespace zarrfs {
 namespace {
 
@@ -262,6 +264,23 @@ class V2ViewImplementation final : public View {
   std::vector<Document> ShowGroup(const GroupMetadata& metadata) const override {
     return {{".zgroup", DumpJson(Json{{"zarr_format", 2}})},
             {".zattrs", DumpJson(metadata.attributes)}};
+  }
+
+  std::string_view ConsolidatedName(const GroupMetadata&) const override { return ".zmetadata"; }
+
+  // zarr-python 2, "Consolidating metadata".
+  std::string Consolidate(std::span<const NodeBelow> nodes) const override {
+    std::string text = "{\n\"zarr_consolidated_format\": 1,\n\"metadata\": {";
+    std::string_view comma;
+    for (const NodeBelow& node : nodes) {
+      for (const Document& document : node.documents) {
+        text += fmt::format("{}\n{}: {}", comma, JsonText(JoinKey(node.path, document.name)),
+                            document.bytes);
+        text.pop_back();  // the newline
+        comma = ",";
+      }
+    }
+    return text + "\n}\n}\n";
   }
 
   bool AllowsNodeName(std::string_view node) const override { return !node.starts_with(".z"); }

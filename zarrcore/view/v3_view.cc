@@ -64,6 +64,28 @@ class V3ViewImplementation final : public View {
     return {{std::string(kDocumentName), DumpJson(json)}};
   }
 
+  // A reader that was told to use it would not find the nodes without.
+  std::string_view ConsolidatedName(const GroupMetadata& metadata) const override {
+    return metadata.consolidated_metadata.is_object() ? kDocumentName : "";
+  }
+
+  // Core specification, "Consolidated metadata".
+  std::string Consolidate(std::span<const NodeBelow> nodes) const override {
+    std::string text = nodes.front().documents.front().bytes;
+    text.resize(text.rfind('}'));
+    while (text.ends_with('\n')) text.pop_back();
+    text +=
+        ",\n\"consolidated_metadata\": {\n\"kind\": \"inline\",\n\"must_understand\": false,\n"
+        "\"metadata\": {";
+    std::string_view comma;
+    for (const NodeBelow& node : nodes.subspan(1)) {
+      text += fmt::format("{}\n{}: {}", comma, JsonText(node.path), node.documents.front().bytes);
+      text.pop_back();  // the newline
+      comma = ",";
+    }
+    return text + "\n}\n}\n}\n";
+  }
+
   bool AllowsNodeName(std::string_view node) const override { return node != kDocumentName; }
 };
 

@@ -48,6 +48,12 @@ struct ArrayView {
   uint64_t cut_back = 0;
 };
 
+/// A node below a group, as a view shows it.
+struct NodeBelow {
+  std::string_view path;  // from the group on; "" is the group itself
+  std::span<const Document> documents;
+};
+
 /// What a view needs to know beside the metadata.
 struct ViewContext {
   char forced_separator = '\0';  // '.' or '/' if the user forces one
@@ -64,6 +70,11 @@ class View {
                                                     const ArrayLayout& layout,
                                                     const ViewContext& context) const = 0;
   [[nodiscard]] virtual std::vector<Document> ShowGroup(const GroupMetadata& metadata) const = 0;
+  /// The name of the group's document that repeats those of all nodes below it, instead of the one
+  /// of this name that ShowGroup() gives, if any; "" if the group has none.
+  [[nodiscard]] virtual std::string_view ConsolidatedName(const GroupMetadata& metadata) const = 0;
+  /// Its bytes. `nodes`: the group itself first.
+  [[nodiscard]] virtual std::string Consolidate(std::span<const NodeBelow> nodes) const = 0;
   /// Whether a node of this name may be shown below a group; it would be hidden behind a metadata
   /// file, or misread by the view's readers, otherwise.
   [[nodiscard]] virtual bool AllowsNodeName(std::string_view node) const = 0;
@@ -72,7 +83,8 @@ class View {
 /// All views, in the order of their numbers. At most kMaxViews.
 [[nodiscard]] std::span<const View* const> AllViews();
 inline constexpr size_t kMaxViews = 4;
-inline constexpr size_t kMaxDocuments = 3;  // of one node in one view
+inline constexpr size_t kMaxDocuments =
+    3;  // of one node in one view, the consolidated one included
 
 /// The number of the view called `name` in AllViews().
 [[nodiscard]] std::optional<size_t> ViewNumber(std::string_view name);

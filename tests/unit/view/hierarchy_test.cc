@@ -335,5 +335,115 @@ TEST(Hierarchy, ArraysBelowOmeGroupsKnowIt) {
   }
 }
 
+// --- Consolidated documents
+
+constexpr std::string_view kConsolidatedGroup =
+    R"({"zarr_format": 3, "node_type": "group", "attributes": {"a": 1},
+        "consolidated_metadata": {"kind": "inline", "must_understand": false, "metadata": {"old": {}}}})";
+
+Json TextOf(const Fixture& fixture, const std::string& path, size_t view) {
+  const auto consolidated = fixture.hierarchy.Consolidate(fixture.Node(path), view, kNow);
+  EXPECT_TRUE(consolidated) << (consolidated ? "" : consolidated.error().message);
+  if (!consolidated || (*consolidated)->is_too_large) return "none";
+  const auto text = fixture.hierarchy.TextOf(**consolidated, view);
+  EXPECT_EQ(text->size(), (*consolidated)->size);
+  const auto json = ParseJson(*text, path);
+  EXPECT_TRUE(json) << *text;
+  return json ? *json : Json();
+}
+
+Names Keys(const Json& json) {
+  Names keys;
+  for (const auto& [key, value] : json.items()) keys.push_back(key);
+  return keys;
+}
+
+void PutTree(FakeStore& store) {
+  store.Put("zarr.json", kConsolidatedGroup);
+  store.Put("a/zarr.json", ArrayJson());
+  store.Put("g/zarr.json", kGroup);
+  store.Put("g/b/zarr.json", ArrayJson());
+  store.Put("g/unknown/zarr.json", ArrayText("[4]", "[4]", R"([{"name": "no such codec"}])"));
+  store.Put("no node/notes.txt", "");
+}
+
+TEST(Hierarchy, ConsolidatedDocumentRepeatsThoseOfAllNodesShown) {
+  const Fixture fixture;
+  PutTree(*fixture.store);
+  EXPECT_EQ(fixture.Node("")->views[kV2].consolidated, ".zmetadata");
+  EXPECT_EQ(fixture.Node("")->views[kV3].consolidated, "zarr.json");
+  EXPECT_EQ(fixture.Node("g")->views[kV2].consolidated, ".zmetadata");
+  EXPECT_EQ(fixture.Node("g")->views[kV3].consolidated, "") << "the stored group has none";
+  EXPECT_EQ(fixture.Node("a")->views[kV2].consolidated, "");
+
+  const Json v2 = TextOf(fixture, "", kV2);
+  EXPECT_EQ(v2.value("zarr_consolidated_format", 0), 1);
+  EXPECT_EQ(Keys(v2["metadata"]), (Names{".zgroup", ".zattrs", "a/.zarray", "a/.zattrs",
+                                         "g/.zgroup", "g/.zattrs", "g/b/.zarray", "g/b/.zattrs"}));
+  for (const Document& document : fixture.Node("g/b")->views[kV2].documents) {
+    EXPECT_EQ(v2["metadata"]["g/b/" + document.name], *ParseJson(document.bytes, ""));
+  }
+  EXPECT_EQ(Keys(TextOf(fixture, "g", kV2)["metadata"]),
+            (Names{".zgroup", ".zattrs", "b/.zarray", "b/.zattrs"}));
+
+  const Json v3 = TextOf(fixture, "", kV3);
+  EXPECT_EQ(v3["attributes"], Json({{"a", 1}}));
+  const Json& inner = v3["consolidated_metadata"];
+  EXPECT_EQ(inner["kind"], "inline");
+  EXPECT_EQ(inner["must_understand"], false);
+  EXPECT_EQ(Keys(inner["metadata"])[0], "a");
+  EXPECT_FALSE(inner["metadata"].contains("old")) << "made from the files, not from what it was";
+  EXPECT_EQ(inner["metadata"]["g/b"],
+            *ParseJson(fixture.Node("g/b")->views[kV3].documents[0].bytes, ""));
+}
+
+TEST(Hierarchy, ConsolidatedDocumentIsTheSameUntilSomethingBelowChanges) {
+  const Fixture fixture;
+  PutTree(*fixture.store);
+  const auto get = [&] { return *fixture.hierarchy.Consolidate(fixture.Node(""), kV2, kNow); };
+  const auto first = get();
+  EXPECT_EQ(get(), first);
+  fixture.store->Put("g/zarr.json", kGroup);  // the same text
+  const auto same = get();
+  EXPECT_EQ(same->hash, first->hash);
+  fixture.store->Put("g/zarr.json", kConsolidatedGroup);  // other attributes
+  const auto other = get();
+  EXPECT_NE(other->hash, first->hash);
+  EXPECT_NE(fixture.hierarchy.TextWithHash(first->hash), nullptr) << "for who has it open";
+  fixture.store->Remove("g/b");
+  EXPECT_EQ(Keys(TextOf(fixture, "g", kV2)["metadata"]), (Names{".zgroup", ".zattrs"}));
+}
+
+TEST(Hierarchy, ConsolidatedDocumentIsLeftOutAboveItsLimit) {
+  for (const size_t limit : {4U, 3U, 0U}) {
+    Fixture fixture(false, {.consolidated_max = limit});
+    PutTree(*fixture.store);
+    fixture.store->Remove("g/unknown");
+    fixture.store->Put("g/c/zarr.json", ArrayJson());
+    if (limit == 0) {
+      EXPECT_EQ(fixture.Node("")->views[kV2].consolidated, "");
+      EXPECT_EQ(fixture.Node("")->views[kV3].consolidated, "");
+      continue;
+    }
+    const bool is_left_out = limit < 4;  // a, g, g/b, g/c
+    EXPECT_EQ(TextOf(fixture, "", kV2) == "none", is_left_out);
+    EXPECT_EQ(TextOf(fixture, "", kV2) == "none", is_left_out);
+    EXPECT_EQ(TextOf(fixture, "", kV3) == "none", is_left_out);
+    EXPECT_NE(TextOf(fixture, "g", kV2), "none");
+    EXPECT_EQ(fixture.reports.size(), is_left_out ? 2U : 0U) << "told once in each view";
+  }
+}
+
+TEST(Hierarchy, ConsolidatedDocumentFailsRatherThanLeaveOutWhatCannotBeReadNow) {
+  const Fixture fixture;
+  PutTree(*fixture.store);
+  fixture.store->FailAllWith("g/b/zarr.json", {ErrorCode::kIo, "cable pulled"});
+  const auto failed = fixture.hierarchy.Consolidate(fixture.Node(""), kV2, kNow);
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().code, ErrorCode::kIo);
+  fixture.store->FailAllWith("g/b/zarr.json", {ErrorCode::kPermissionDenied, "not for you"});
+  EXPECT_FALSE(TextOf(fixture, "", kV2)["metadata"].contains("g/b/.zarray"));
+}
+
 }  // namespace
 }  // namespace zarrfs

@@ -1,0 +1,79 @@
+// StatusFiles: the folder ".zarrfs" at the root of a mount, which can be opened but is not listed
+// there.
+//
+//   options   what is in force, one "name: value" a line
+//   errors    what the store has wrong, in the words of the log, newest last
+//
+// There is no message when a file is opened, so a look-up that finds another text than the last one
+// makes a snapshot: an inode of its own, of exact size, that can be read as long as it is among the
+// last kMaxSnapshots. Thread-safe.
+#ifndef FS_STATUS_FILES_H_
+#define FS_STATUS_FILES_H_
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fs/node_table.h"
+
+namespace zarrfs {
+
+class StatusFiles {
+ public:
+  static constexpr std::string_view kFolderName = ".zarrfs";
+  static constexpr NodeId kFolderId = 2;
+
+  struct Snapshot {
+    NodeId id = 0;
+    std::shared_ptr<const std::string> text;
+    int64_t made_ns = 0;  // wall clock
+  };
+
+  /// Before the first look-up. `write` gives the text, on any thread.
+  void Add(std::string name, std::function<std::string()> write);
+
+  [[nodiscard]] std::vector<std::string> names() const;
+  /// Whether the id is that of the folder or of a snapshot, one that is gone too.
+  [[nodiscard]] static bool Has(NodeId id);
+
+  /// nullopt if there is no such file.
+  [[nodiscard]] std::optional<Snapshot> Look(std::string_view name);
+  /// nullopt if it is gone.
+  [[nodiscard]] std::optional<Snapshot> Find(NodeId id) const;
+
+ private:
+  static constexpr size_t kMaxSnapshots = 64;
+  static constexpr uint64_t kFirstFile = 3;  // positions: one a file
+  static constexpr size_t kMaxFiles = 4;
+
+  struct File {
+    std::string name;
+    std::function<std::string()> write;
+  };
+  std::vector<File> files_;
+  mutable std::mutex mutex_;  // guards the rest
+  uint32_t made_ = 0;
+  std::deque<Snapshot> snapshots_;  // oldest first
+};
+
+/// The last messages, oldest first. Thread-safe.
+class MessageRing {
+ public:
+  void Add(std::string_view message);
+  [[nodiscard]] std::string Text() const;
+
+ private:
+  static constexpr size_t kMaxMessages = 256;
+  mutable std::mutex mutex_;
+  std::deque<std::string> messages_;
+};
+
+}  // namespace zarrfs
+
+#endif  // FS_STATUS_FILES_H_
