@@ -298,6 +298,9 @@ Result<fuse_entry_param> FileSystem::ConsolidatedEntry(const SeenNode& node, siz
   if (!(*consolidated)->is_too_large) return ConsolidatedEntry(node, view, **consolidated);
   const NodeView& shown = node.node->views[view];
   const auto plain = std::ranges::find(shown.documents, shown.consolidated, &Document::name);
+  if (plain == shown.documents.end()) {
+    return Fail(ErrorCode::kNotFound, "{}: too many nodes below", node.node->path);
+  }
   return DocumentEntry(node, view, static_cast<size_t>(plain - shown.documents.begin()));
 }
 

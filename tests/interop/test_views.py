@@ -109,7 +109,7 @@ def test_what_v2_cannot_say_is_not_listed_and_info_says_why(tmp_path):
     assert info.returncode == 0, info.stderr
     assert re.search(r"^names .*\n(?: .*\n)* +v2 +not shown: .*vlen-utf8", info.stdout, re.MULTILINE), info.stdout
     with mounted(store) as point:
-        assert sorted(os.listdir(point / "v2")) == [".zattrs", ".zgroup", "count"]
+        assert sorted(os.listdir(point / "v2")) == [".zattrs", ".zgroup", ".zmetadata", "count"]
         assert not (point / "v2/names").exists()
 
 

@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <sstream>
 #include <system_error>
 #include <thread>
 
@@ -151,7 +152,9 @@ std::filesystem::path TemporaryFolder::Folder(const std::string& name) const {
 
 std::string ReadFile(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  std::ostringstream bytes;
+  bytes << file.rdbuf();  // (an iterator would throw when a read fails)
+  return file.bad() ? "" : std::move(bytes).str();
 }
 
 std::vector<pid_t> DaemonsOf(const std::filesystem::path& mountpoint) {
