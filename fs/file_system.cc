@@ -151,6 +151,7 @@ FileSystem::FileSystem(std::shared_ptr<const Store> store, const MountOptions& o
       only_view_(options.view.empty() ? std::nullopt : ViewNumber(options.view)),
       check_age_(CheckAge(options)),
       generation_(DrawGeneration()),
+      decoded_(options.cache),
       hierarchy_(
           store_,
           HierarchyOptions{
@@ -337,6 +338,8 @@ Result<fuse_entry_param> FileSystem::ChunkEntry(const ArrayRange& range, size_t 
                                                 uint32_t epoch) const {
   const auto& part = range.views[view];
   const uint64_t cut = part.cut_front + part.cut_back;
+  const uint64_t size =
+      part.decoded ? range.chunks->layout().inner_pipeline->decoded_size() : place.length - cut;
   if (place.length < cut) {
     return Fail(ErrorCode::kDamaged, "{}: a chunk of {} bytes is shorter than its checksum",
                 range.chunks->ObjectKey(place.outer), place.length);
@@ -344,7 +347,7 @@ Result<fuse_entry_param> FileSystem::ChunkEntry(const ArrayRange& range, size_t 
   fuse_entry_param entry{};
   entry.ino = MakeId(part.files + chunk, epoch);
   entry.generation = generation_ + epoch / kUnreadableEpoch;
-  entry.attr = FileAttributes(entry.ino, place.shard->info, place.length - cut, part.links);
+  entry.attr = FileAttributes(entry.ino, place.shard->info, size, part.links);
   entry.attr_timeout = kForever;
   return entry;
 }
@@ -358,13 +361,14 @@ std::optional<fuse_entry_param> FileSystem::UnreadableChunkEntry(const SeenNode&
   }
   LogFailure("look-up", error);
   const auto& pipeline = node.range->chunks->layout().inner_pipeline;
+  uint64_t size = pipeline ? pipeline->encoded_size().value_or(1) : 1;
+  if (node.range->views[view].decoded) size = pipeline->decoded_size();
   ObjectInfo info = node.node->folder_info;
   info.mode &= 0444;
   fuse_entry_param entry{};
   entry.ino = MakeUnreadableId(node.range->views[view].files + chunk);
   entry.generation = generation_;
-  entry.attr =
-      FileAttributes(entry.ino, info, pipeline ? pipeline->encoded_size().value_or(1) : 1, 1);
+  entry.attr = FileAttributes(entry.ino, info, std::max<uint64_t>(size, 1), 1);
   // Damage is true of a version of the shard; whatever else it is may have passed in a moment.
   entry.entry_timeout = error.code == ErrorCode::kDamaged ? AbsenceTimeout(0)
                                                           : std::min(AbsenceTimeout(0), kLeastTtl);
@@ -694,17 +698,26 @@ void FileSystem::Read(Reply& reply, fuse_ino_t id, size_t size, uint64_t offset)
     return reply.Failed(place.error().code);
   }
   const ChunkPlace& chunk = *place;
+  const auto fail = [&](const Error& error) {
+    if (error.code == ErrorCode::kStale) range.chunks->Forget(chunk.outer);
+    LogFailure("read", error);
+    reply.Failed(error.code);
+  };
+  if (part.decoded) {
+    const auto decoded = decoded_.Get(*range.chunks, target->chunk, chunk);
+    if (!decoded) return fail(decoded.error());
+    const Bytes& bytes = **decoded;
+    const size_t from = std::min<uint64_t>(offset, bytes.size());
+    return reply.Bytes(reinterpret_cast<const char*>(bytes.data()) + from,
+                       std::min(size, bytes.size() - from));
+  }
   const uint64_t cut = part.cut_front + part.cut_back;
   if (chunk.length < cut) return reply.Failed(ErrorCode::kDamaged);
   const uint64_t length = chunk.length - cut;
   if (offset >= length) return reply.Bytes(nullptr, 0);
   const auto out = ReadBuffer(std::min<uint64_t>(size, length - offset));
   const auto read = chunk.shard->object->Read(chunk.offset + part.cut_front + offset, out);
-  if (!read) {
-    if (read.error().code == ErrorCode::kStale) range.chunks->Forget(chunk.outer);
-    LogFailure("read", read.error());
-    return reply.Failed(read.error().code);
-  }
+  if (!read) return fail(read.error());
   reply.Bytes(reinterpret_cast<const char*>(out.data()), out.size());
 }
 
@@ -929,6 +942,7 @@ std::string FileSystem::DescribeOptions() const {
                   SupersededShards::kGracePeriod.count(), SupersededShards::kMaxSuperseded));
   say("index_cache", fmt::format("{} of {} bytes", hierarchy_.index_cache_statistics().bytes,
                                  options_.index_cache));
+  say("cache", fmt::format("{} of {} bytes", decoded_.statistics().bytes, options_.cache));
   say("threads", options_.threads);
   return text;
 }

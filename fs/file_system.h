@@ -22,6 +22,7 @@
 #include "fs/options.h"
 #include "fs/status_files.h"
 #include "fs/superseded_shards.h"
+#include "zarrcore/array/decoded_chunks.h"
 #include "zarrcore/base/result.h"
 #include "zarrcore/store/store.h"
 #include "zarrcore/view/hierarchy.h"
@@ -141,6 +142,7 @@ class FileSystem {
   std::string not_watched_ = "not yet";  // why the store tells of no changes; set by OnMounted()
   mutable std::mutex not_watched_mutex_;
   SupersededShards superseded_;
+  DecodedChunks decoded_;
   Notifier notifier_;
   Hierarchy hierarchy_;
   mutable NodeTable table_;

@@ -12,8 +12,8 @@ bool StillFits(const ArrayRange& range, const Node& node) {
     const auto& part = range.views[v];
     const auto& view = node.views[v].array;
     if (part.shown != view.has_value()) return false;
-    if (view && (part.naming != view->naming || part.cut_front != view->cut_front ||
-                 part.cut_back != view->cut_back)) {
+    if (view && (part.naming != view->naming || part.decoded != view->decoded ||
+                 part.cut_front != view->cut_front || part.cut_back != view->cut_back)) {
       return false;
     }
   }
@@ -64,7 +64,7 @@ const ArrayRange* NodeTable::MakeRange(const Node& node, NodeRecord* record) {
     folder_count += level_size;
     level_size *= grid.counts()[d];
   }
-  // Every view's folders come after the files; views with the same cuts share the files.
+  // Every view's folders come after the files; views with the same bytes share the files.
   const size_t views = AllViews().size();
   uint64_t count = 0;
   for (size_t v = 0; v < views; ++v) {
@@ -73,6 +73,7 @@ const ArrayRange* NodeTable::MakeRange(const Node& node, NodeRecord* record) {
     if (!view) continue;
     part.shown = true;
     part.naming = view->naming;
+    part.decoded = view->decoded;
     part.cut_front = view->cut_front;
     part.cut_back = view->cut_back;
     part.links = 0;
@@ -80,7 +81,8 @@ const ArrayRange* NodeTable::MakeRange(const Node& node, NodeRecord* record) {
     bool shared = false;
     for (size_t other = 0; other < v && !shared; ++other) {
       const auto& o = range.views[other];
-      shared = o.shown && o.cut_front == part.cut_front && o.cut_back == part.cut_back;
+      shared = o.shown && o.decoded == part.decoded && o.cut_front == part.cut_front &&
+               o.cut_back == part.cut_back;
       if (shared) part.files = o.files;
     }
     if (!shared) count += grid.size();

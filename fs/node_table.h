@@ -68,6 +68,7 @@ struct ArrayRange {
   struct ViewPart {
     bool shown = false;
     ChunkNaming naming;
+    bool decoded = false;
     uint64_t cut_front = 0;
     uint64_t cut_back = 0;
     uint64_t files = 0;         // position of chunk 0

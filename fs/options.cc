@@ -115,6 +115,13 @@ constexpr std::array kValueOptions = {
                   o.index_cache = *size;
                   return "";
                 }},
+    ValueOption{"cache", "SIZE", "memory for chunks that must be decoded (default: 256M)",
+                [](MountOptions& o, std::string_view v) -> std::string {
+                  const auto size = ParseSize(v);
+                  if (!size) return "a size such as 512k, 64M or 1G";
+                  o.cache = *size;
+                  return "";
+                }},
     ValueOption{"threads", "N", "threads that answer the kernel (default: two a core, 4 at least)",
                 [](MountOptions& o, std::string_view v) -> std::string {
                   const auto number = ParseNumber<uint32_t>(v);

@@ -90,12 +90,14 @@ ViewSummary DescribeView(const Node& array, size_t view) {
     const ArrayView& how = *shown.array;
     const std::vector<uint64_t> first(array.array()->rank(), 0);
     summary.shown = true;
+    summary.decoded = how.decoded;
     summary.cut_front = how.cut_front;
     summary.cut_back = how.cut_back;
     summary.example = how.naming.Path(first);
     const std::string order = MemoryOrder(shown);
-    summary.text = fmt::format("{}{}{}, named {}", LeftOut(how.cut_front, how.cut_back),
-                               order.empty() ? "" : ", order ", order, summary.example);
+    summary.text = fmt::format(
+        "{}{}{}, named {}", how.decoded ? "chunks decoded" : LeftOut(how.cut_front, how.cut_back),
+        order.empty() ? "" : ", order ", order, summary.example);
     return summary;
   }
   summary.text = "not shown: " + summary.reason;

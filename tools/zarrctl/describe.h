@@ -33,6 +33,7 @@ struct ViewSummary {
   std::string text;     // "chunks as they are, order C, named 0.0", "not shown: codec 'x' …"
   std::string reason;   // why not shown
   std::string example;  // path of the first chunk below the array
+  bool decoded = false;
   uint64_t cut_front = 0;
   uint64_t cut_back = 0;
 };

@@ -93,6 +93,7 @@ Json NodeJson(const Node& node) {
     view["shown"] = summary.shown;
     if (summary.shown) {
       view["first_chunk"] = summary.example;
+      view["decoded"] = summary.decoded;
       view["cut_front"] = summary.cut_front;
       view["cut_back"] = summary.cut_back;
     } else {

@@ -126,6 +126,9 @@ class ChunkSource {
   [[nodiscard]] Result<std::optional<ChunkPlace>> LocateIn(const OpenShardPtr& shard,
                                                            uint64_t chunk) const;
 
+  /// `error`, found in a stored object, with its key; reported once an object and version.
+  [[nodiscard]] Error Damage(uint64_t outer, const OpenShard& shard, const Error& error) const;
+
   /// Forgets what is cached of a stored object: after kStale from a read.
   void Forget(uint64_t outer) const;
 
@@ -183,7 +186,6 @@ class ChunkSource {
   void Supersede(uint64_t outer, const OpenShardPtr& old) const;
   // True after waiting until a hot version is not hot any more: it is to be looked at again.
   bool WaitUntilCool(const ObjectInfo& info) const;
-  Error Damage(uint64_t outer, const OpenShard& shard, const Error& error) const;
 
   std::shared_ptr<const Store> store_;
   std::string folder_;

@@ -81,6 +81,8 @@ class Pipeline {
   [[nodiscard]] uint64_t decoded_size() const { return decoded_size_; }
   /// Size of every encoded chunk, where the chain makes it constant (no compression).
   [[nodiscard]] std::optional<uint64_t> encoded_size() const { return encoded_size_; }
+  /// No writer makes a longer one.
+  [[nodiscard]] uint64_t max_encoded_size() const;
 
  private:
   std::vector<std::shared_ptr<const ArrayToArrayCodec>> array_to_array_;

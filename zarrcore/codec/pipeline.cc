@@ -68,6 +68,15 @@ Result<Pipeline> Pipeline::Make(std::span<const CodecSpec> codecs, const ChunkSp
   return pipeline;
 }
 
+uint64_t Pipeline::max_encoded_size() const {
+  if (encoded_size_) return *encoded_size_;
+  uint64_t size = decoded_size_;
+  for (size_t i = 0; i < bytes_to_bytes_.size(); ++i) {
+    size = sizes_[i] ? BoundOfCompressed(*sizes_[i]) : BoundOfCompressed(size);
+  }
+  return size;
+}
+
 Result<Bytes> Pipeline::Decode(BytesView encoded) const try {
   if (decoded_size_ > kMaxChunkBytes) {
     return Fail(ErrorCode::kTooLarge, "a chunk has {} bytes, at most {} are decoded", decoded_size_,

@@ -202,6 +202,11 @@ Result<V2Chain> ToV2(const ArrayLayout& layout) {
   return chain;
 }
 
+// Whether the chunks can be served as their elements instead.
+bool CanBeDecoded(const ArrayLayout& layout) {
+  return layout.inner_pipeline && layout.inner_pipeline->decoded_size() <= kMaxChunkBytes;
+}
+
 // xarray, GDAL and netCDF-C need a name for each dimension; the same name must not have two
 // lengths.
 Json DimensionNames(const ArrayMetadata& metadata) {
@@ -232,12 +237,15 @@ class V2ViewImplementation final : public View {
 
   Result<ArrayView> ShowArray(const ArrayMetadata& metadata, const ArrayLayout& layout,
                               const ViewContext& context) const override {
-    const auto chain = ToV2(layout);
+    auto chain = ToV2(layout);
+    const bool decoded = !chain && CanBeDecoded(layout);
+    if (decoded) chain = V2Chain{};
     if (!chain) return Fail(chain);
     const auto type = TypeString(metadata.data_type, chain->byte_order);
     if (!type) return Fail(type);
 
     ArrayView view;
+    view.decoded = decoded;
     view.cut_front = chain->cut_front;
     view.cut_back = chain->cut_back;
     // (GDAL 3.6 dies on a scalar with any other separator; its one chunk is "0" either way.)

@@ -43,6 +43,8 @@ struct ChunkNaming {
 struct ArrayView {
   std::vector<Document> documents;
   ChunkNaming naming;
+  /// The files hold the chunk's elements, in C order and little-endian; else the stored bytes.
+  bool decoded = false;
   /// Bytes of the stored chunk that the file leaves out: checksums that the reader does not know.
   uint64_t cut_front = 0;
   uint64_t cut_back = 0;
