@@ -190,6 +190,10 @@ class V2ViewImplementation final : public View {
     if (!chain) return Fail(chain);
     const auto type = V2TypeOf(metadata.data_type, chain->byte_order);
     if (!type) return Fail(type);
+    if (metadata.data_type.item_size == 0) {  // of variable length: needs a filter
+      return Fail(ErrorCode::kUnsupported, "data type '{}' is not translated to v2",
+                  metadata.data_type.name);
+    }
 
     ArrayView view;
     view.decoded = decoded;
