@@ -76,6 +76,7 @@ struct V2Chain {
   char byte_order = '<';
   char order = 'C';
   Json compressor;
+  Json filters;
   uint64_t cut_front = 0;
   uint64_t cut_back = 0;
 };
@@ -114,6 +115,9 @@ Result<V2Chain> ToV2(const ArrayLayout& layout) {
                       Excerpt(endian));
         }
         chain.byte_order = endian == "big" ? '>' : '<';
+        in_bytes = true;
+      } else if (codec.name == "vlen-utf8") {
+        chain.filters = Json::array({Json{{"id", "vlen-utf8"}}});
         in_bytes = true;
       } else if (codec.name != "bitround" && codec.name != "numcodecs.bitround") {
         // (bitround changes what is written, not how it is read.)
@@ -190,7 +194,8 @@ class V2ViewImplementation final : public View {
     if (!chain) return Fail(chain);
     const auto type = V2TypeOf(metadata.data_type, chain->byte_order);
     if (!type) return Fail(type);
-    if (metadata.data_type.item_size == 0) {  // of variable length: needs a filter
+    const bool is_text = metadata.data_type.kind == DataKind::kString;
+    if (is_text ? chain->filters.is_null() : metadata.data_type.item_size == 0) {
       return Fail(ErrorCode::kUnsupported, "data type '{}' is not translated to v2",
                   metadata.data_type.name);
     }
@@ -210,7 +215,7 @@ class V2ViewImplementation final : public View {
     zarray["compressor"] = chain->compressor;
     zarray["fill_value"] = V2FillOf(metadata.fill_value, metadata.data_type, chain->byte_order);
     zarray["order"] = std::string(1, chain->order);
-    zarray["filters"] = nullptr;
+    zarray["filters"] = chain->filters;
     zarray["dimension_separator"] = std::string(1, view.naming.separator);
     view.documents.push_back({".zarray", DumpJson(zarray)});
 

@@ -241,11 +241,21 @@ TEST(V2View, WhatV2CannotSayIsRefusedWithTheReason) {
   EXPECT_EQ(RefusedChain(bytes + R"({"name": "fancy"})"), "codec 'fancy' is not translated to v2");
   EXPECT_EQ(RefusedChain(R"({"name": "numcodecs.delta"}, )" + std::string(kBytesCodec)),
             "codec 'numcodecs.delta' is not translated to v2");
-  EXPECT_EQ(RefusedChain(R"({"name": "vlen-utf8"})"), "codec 'vlen-utf8' is not translated to v2");
+  EXPECT_EQ(RefusedChain(R"({"name": "vlen-bytes"})"),
+            "codec 'vlen-bytes' is not translated to v2");
   EXPECT_EQ(RefusedChain(R"({"name": "transpose", "configuration": {"order": [0]}})"),
             "a chain without the codec 'bytes' is not translated to v2");
   EXPECT_EQ(RefusedChain(R"({"name": "bytes", "configuration": {"endian": "middle"}})"),
             "endian \"middle\" is not translated to v2");
+}
+
+TEST(V2View, StringsAreObjectsWithTheFilterOfTheirCodec) {
+  const auto array = Array("[4]", "[2]", R"({"name": "vlen-utf8"}, {"name": "zstd"})",
+                           R"({"data_type": "string", "fill_value": "ü"})");
+  EXPECT_EQ(Member(array, "dtype"), "|O");
+  EXPECT_EQ(Member(array, "filters"), Parsed(R"([{"id": "vlen-utf8"}])"));
+  EXPECT_EQ(Member(array, "fill_value"), "ü");
+  EXPECT_EQ(Member(array, "compressor")["id"], "zstd");
 }
 
 TEST(V2View, WhatV2CannotSayIsDecodedWhereTheCodecsAreKnown) {
