@@ -18,10 +18,6 @@ STRINGS = [
         "1d.string.unicode", "2d.chunked.string.vlen"]),
     "zarrs/issue_287.zarr/meta/bbox", "zarrs/issue_287.zarr/meta/collection", "zarrs/v3/cities.zarr",
     "zarrs/zarr_python_compat/cities_v3.zarr", "zarrs/zarr_python_compat/v3_bytes.zarr"]
-DATES = [
-    "zarrs/issue_287.zarr/meta/date",
-    *(f"zarrs/zarr_python_compat/datetime64[{unit}].zarr" for unit in ["10ms", "10us", "D", "W", "Y", "h", "m", "ms", "ns", "s", "us"]),
-    *(f"zarrs/zarr_python_compat/timedelta64[{unit}].zarr" for unit in ["10ms", "10us", "ms", "ns", "ps", "us"])]
 
 # The root itself is what no view can show: there is nothing to mount.
 REFUSED = {"zarr-java/storage_transformer/exists": "storage_transformers"}
@@ -30,8 +26,6 @@ REFUSED = {"zarr-java/storage_transformer/exists": "storage_transformers"}
 NOT_YET = {
     "v2": {
         **dict.fromkeys(STRINGS, "codecs vlen-utf8 and vlen-bytes"),
-        **dict.fromkeys(DATES, "data types numpy.datetime64 and numpy.timedelta64"),
-        "zarrs/zarr_python_compat/fixed_length_utf32_v3_le.zarr": "data type fixed_length_utf32",
         "zarrita.js/v3/data.zarr/1d.contiguous.delta.i4": "codec numcodecs.delta",
         "zarrita.js/v3/data.zarr/3d.contiguous.delta.i4.mixed": "codec numcodecs.delta, and a transpose that is neither C nor F order",
         "zarrs/v3/array_optional.zarr/array": "codec optional",

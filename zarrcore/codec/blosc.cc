@@ -145,6 +145,25 @@ class BloscCodec : public BytesToBytesCodec {
   const size_t block_size_;  // bytes; 0 lets the library choose
 };
 
+// Of numcodecs: 0, 1, 2 or -1, which chooses by the size of an element.
+Result<int> ShuffleMember(const CodecSpec& codec, int64_t type_size) {
+  const Json* value = FindMember(codec, "shuffle");
+  if (value != nullptr && value->is_number()) {
+    const Result<int64_t> number =
+        IntegerMember(codec, "shuffle", -1, BLOSC_BITSHUFFLE, BLOSC_NOSHUFFLE);
+    if (!number) return Fail(number);
+    if (*number >= 0) return static_cast<int>(*number);
+    return type_size == 1 ? BLOSC_BITSHUFFLE : BLOSC_SHUFFLE;
+  }
+  const Result<std::string> name = StringMember(codec, "shuffle", "noshuffle");
+  if (!name) return Fail(name);
+  const auto known = std::ranges::find(kShuffles, *name);
+  if (known == kShuffles.end()) {
+    return WrongMember(codec, "shuffle", "noshuffle, shuffle or bitshuffle");
+  }
+  return static_cast<int>(known - kShuffles.begin());
+}
+
 }  // namespace
 
 Result<std::shared_ptr<const BytesToBytesCodec>> MakeBloscCodec(const CodecSpec& codec) {
@@ -155,20 +174,16 @@ Result<std::shared_ptr<const BytesToBytesCodec>> MakeBloscCodec(const CodecSpec&
   }
   const Result<int64_t> level = IntegerMember(codec, "clevel", 0, 9, 5);
   if (!level) return Fail(level);
-  const Result<std::string> shuffle = StringMember(codec, "shuffle", "noshuffle");
-  if (!shuffle) return Fail(shuffle);
-  const auto known = std::ranges::find(kShuffles, *shuffle);
-  if (known == kShuffles.end()) {
-    return WrongMember(codec, "shuffle", "noshuffle, shuffle or bitshuffle");
-  }
   constexpr int64_t kLargest = std::numeric_limits<int32_t>::max();
   const Result<int64_t> type_size = IntegerMember(codec, "typesize", 1, kLargest, 1);
   if (!type_size) return Fail(type_size);
+  const Result<int> shuffle = ShuffleMember(codec, *type_size);
+  if (!shuffle) return Fail(shuffle);
   const Result<int64_t> block_size = IntegerMember(codec, "blocksize", 0, kLargest, 0);
   if (!block_size) return Fail(block_size);
-  return std::make_shared<const BloscCodec>(
-      *compressor, static_cast<int>(*level), static_cast<int>(known - kShuffles.begin()),
-      static_cast<size_t>(*type_size), static_cast<size_t>(*block_size));
+  return std::make_shared<const BloscCodec>(*compressor, static_cast<int>(*level), *shuffle,
+                                            static_cast<size_t>(*type_size),
+                                            static_cast<size_t>(*block_size));
 }
 
 }  // namespace zarrfs

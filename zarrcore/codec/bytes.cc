@@ -1,6 +1,5 @@
 #include "zarrcore/codec/bytes.h"
 
-#include "zarrcore/base/byte_order.h"
 #include "zarrcore/base/checked.h"
 #include "zarrcore/codec/configuration.h"
 
@@ -34,7 +33,7 @@ class BytesCodec : public ArrayToBytesCodec {
       return Fail(wrong_size, "codec 'bytes': expected {} bytes, found {}", *size, from.size());
     }
     Bytes to(from.begin(), from.end());
-    if (big_endian_) ReverseEachItem(to, spec.data_type.byte_order_unit());
+    if (big_endian_) ReverseByteOrder(to, spec.data_type);
     return to;
   }
 
@@ -45,8 +44,8 @@ class BytesCodec : public ArrayToBytesCodec {
 
 Result<std::shared_ptr<const ArrayToBytesCodec>> MakeBytesCodec(const CodecSpec& codec,
                                                                 const ChunkSpec& chunk) {
-  if (!chunk.data_type.is_core() || chunk.data_type.item_size == 0) {
-    return Fail(ErrorCode::kUnsupported, "codec 'bytes': data type '{}' is not known",
+  if (chunk.data_type.item_size == 0) {
+    return Fail(ErrorCode::kUnsupported, "codec 'bytes': data type '{}' has no known size",
                 chunk.data_type.name);
   }
   const Result<std::string> endian = StringMember(codec, "endian", "little");

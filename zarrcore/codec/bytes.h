@@ -1,6 +1,7 @@
 // "bytes": the elements one after the other in C order, of a stated byte order.
 //
-// A complex element is two floats that are swapped one by one; opaque bytes (r<N>) have no order.
+// A complex element is two floats that are swapped one by one, a struct is swapped field by field;
+// opaque bytes (r<N>) have no order.
 // A missing "endian" means nothing for items of one byte; for wider ones, which only old writers
 // leave so, it is read as little.
 #ifndef ZARRCORE_CODEC_BYTES_H_
@@ -13,7 +14,7 @@
 
 namespace zarrfs {
 
-/// kUnsupported, naming the data type, for extension types: their layout is not known here.
+/// kUnsupported, naming the data type, where elements have no known size.
 [[nodiscard]] Result<std::shared_ptr<const ArrayToBytesCodec>> MakeBytesCodec(
     const CodecSpec& codec, const ChunkSpec& chunk);
 

@@ -39,7 +39,7 @@ inline constexpr uint64_t kMaxChunkBytes = uint64_t{2} << 30;
 class ArrayToArrayCodec {
  public:
   virtual ~ArrayToArrayCodec() = default;
-  /// What the next codec of the chain is applied to.
+  /// What the next codec of the chain is applied to: shape and data type may be others.
   [[nodiscard]] virtual ChunkSpec EncodedSpec(const ChunkSpec& decoded) const = 0;
   [[nodiscard]] virtual Result<Bytes> Decode(BytesView encoded, const ChunkSpec& decoded) const = 0;
   [[nodiscard]] virtual Result<Bytes> Encode(BytesView decoded, const ChunkSpec& spec) const = 0;
@@ -89,6 +89,7 @@ class Pipeline {
   std::vector<std::shared_ptr<const BytesToBytesCodec>> bytes_to_bytes_;
   std::vector<std::optional<uint64_t>> sizes_;  // decoded size of bytes_to_bytes_[i], if constant
   uint64_t decoded_size_ = 0;
+  uint64_t largest_size_ = 0;  // of all that the array -> array codecs are applied to or make
   std::optional<uint64_t> encoded_size_;
 };
 

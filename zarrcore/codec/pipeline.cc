@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <limits>
 #include <new>
 #include <utility>
@@ -52,13 +53,16 @@ Result<Pipeline> Pipeline::Make(std::span<const CodecSpec> codecs, const ChunkSp
 
   // File sizes are signed; far below the top no codec's constant overhead can overflow either.
   constexpr uint64_t kLargest = std::numeric_limits<int64_t>::max();
-  const std::optional<uint64_t> elements = CheckedProduct(chunk.shape);
-  const std::optional<uint64_t> size =
-      elements ? CheckedMul(*elements, chunk.data_type.item_size) : std::nullopt;
-  if (!size || *size > kLargest) {
-    return Fail(ErrorCode::kTooLarge, "size of a chunk of {} axes overflows", chunk.shape.size());
+  for (const ChunkSpec& step : pipeline.specs_) {
+    const std::optional<uint64_t> elements = CheckedProduct(step.shape);
+    const std::optional<uint64_t> size =
+        elements ? CheckedMul(*elements, step.data_type.item_size) : std::nullopt;
+    if (!size || *size > kLargest) {
+      return Fail(ErrorCode::kTooLarge, "size of a chunk of {} axes overflows", chunk.shape.size());
+    }
+    if (&step == &pipeline.specs_.front()) pipeline.decoded_size_ = *size;
+    pipeline.largest_size_ = std::max(pipeline.largest_size_, *size);
   }
-  pipeline.decoded_size_ = *size;
   std::optional<uint64_t> known = pipeline.array_to_bytes_->EncodedSize(pipeline.specs_.back());
   for (const auto& codec : pipeline.bytes_to_bytes_) {
     pipeline.sizes_.push_back(known);
@@ -69,8 +73,8 @@ Result<Pipeline> Pipeline::Make(std::span<const CodecSpec> codecs, const ChunkSp
 }
 
 Result<Bytes> Pipeline::Decode(BytesView encoded) const try {
-  if (decoded_size_ > kMaxChunkBytes) {
-    return Fail(ErrorCode::kTooLarge, "a chunk has {} bytes, at most {} are decoded", decoded_size_,
+  if (largest_size_ > kMaxChunkBytes) {
+    return Fail(ErrorCode::kTooLarge, "a chunk has {} bytes, at most {} are decoded", largest_size_,
                 kMaxChunkBytes);
   }
   if (encoded_size_ && encoded.size() != *encoded_size_) {
@@ -80,7 +84,7 @@ Result<Bytes> Pipeline::Decode(BytesView encoded) const try {
   Bytes bytes;  // what `current` sees, once a codec has run
   BytesView current = encoded;
   for (size_t i = bytes_to_bytes_.size(); i-- > 0;) {
-    const uint64_t limit = sizes_[i] ? *sizes_[i] : BoundOfCompressed(decoded_size_);
+    const uint64_t limit = sizes_[i] ? *sizes_[i] : BoundOfCompressed(largest_size_);
     Result<Bytes> decoded = bytes_to_bytes_[i]->Decode(current, limit);
     if (!decoded) return decoded;
     if (sizes_[i] && decoded->size() != *sizes_[i]) {

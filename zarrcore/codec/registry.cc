@@ -1,10 +1,22 @@
 #include "zarrcore/codec/registry.h"
 
+#include "zarrcore/codec/bitround.h"
 #include "zarrcore/codec/blosc.h"
 #include "zarrcore/codec/bytes.h"
+#include "zarrcore/codec/bz2.h"
+#include "zarrcore/codec/cast.h"
+#include "zarrcore/codec/checksum.h"
 #include "zarrcore/codec/crc32c.h"
+#include "zarrcore/codec/delta.h"
 #include "zarrcore/codec/gzip.h"
+#include "zarrcore/codec/lz4.h"
+#include "zarrcore/codec/lzma.h"
+#include "zarrcore/codec/not_built.h"
+#include "zarrcore/codec/packbits.h"
+#include "zarrcore/codec/scale_offset.h"
+#include "zarrcore/codec/shuffle.h"
 #include "zarrcore/codec/transpose.h"
+#include "zarrcore/codec/zlib.h"
 #include "zarrcore/codec/zstd.h"
 
 namespace zarrfs {
@@ -16,8 +28,50 @@ struct Row {
 };
 
 const Row kCodecs[] = {
-    {"transpose", &MakeTransposeCodec}, {"bytes", &MakeBytesCodec}, {"blosc", &MakeBloscCodec},
-    {"crc32c", &MakeCrc32cCodec},       {"gzip", &MakeGzipCodec},   {"zstd", &MakeZstdCodec},
+    // The core specification.
+    {"transpose", &MakeTransposeCodec},
+    {"bytes", &MakeBytesCodec},
+    {"blosc", &MakeBloscCodec},
+    {"crc32c", &MakeCrc32cCodec},
+    {"gzip", &MakeGzipCodec},
+    {"zstd", &MakeZstdCodec},
+    // Compressors.
+    {"numcodecs.blosc", &MakeBloscCodec},
+    {"numcodecs.gzip", &MakeGzipCodec},
+    {"numcodecs.zstd", &MakeZstdCodec},
+    {"zlib", &MakeZlibCodec},
+    {"numcodecs.zlib", &MakeZlibCodec},
+    {"bz2", &MakeBz2Codec},
+    {"numcodecs.bz2", &MakeBz2Codec},
+    {"lzma", &MakeLzmaCodec},
+    {"numcodecs.lzma", &MakeLzmaCodec},
+    {"lz4", &MakeLz4Codec},
+    {"numcodecs.lz4", &MakeLz4Codec},
+    // Checksums.
+    {"numcodecs.crc32c", &MakeNumcodecsChecksumCodec},
+    {"numcodecs.crc32", &MakeNumcodecsChecksumCodec},
+    {"numcodecs.adler32", &MakeNumcodecsChecksumCodec},
+    {"numcodecs.fletcher32", &MakeNumcodecsChecksumCodec},
+    {"numcodecs.jenkins_lookup3", &MakeNumcodecsChecksumCodec},
+    // What numbers are made into before they are compressed.
+    {"shuffle", &MakeShuffleCodec},
+    {"numcodecs.shuffle", &MakeShuffleCodec},
+    {"packbits", &MakePackbitsCodec},
+    {"numcodecs.packbits", &MakeNumcodecsPackbitsCodec},
+    {"bitround", &MakeBitroundCodec},
+    {"numcodecs.bitround", &MakeBitroundCodec},
+    {"numcodecs.delta", &MakeDeltaCodec},
+    {"numcodecs.quantize", &MakeQuantizeCodec},
+    {"numcodecs.astype", &MakeAstypeCodec},
+    {"cast_value", &MakeCastValueCodec},
+    {"scale_offset", &MakeScaleOffsetCodec},
+    {"numcodecs.fixedscaleoffset", &MakeFixedScaleOffsetCodec},
+    // Known, but not decoded.
+    {"zfp", &RefuseZfp},
+    {"zfpy", &RefuseZfp},
+    {"numcodecs.zfpy", &RefuseZfp},
+    {"pcodec", &RefusePcodec},
+    {"numcodecs.pcodec", &RefusePcodec},
 };
 
 }  // namespace

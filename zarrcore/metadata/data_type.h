@@ -1,9 +1,11 @@
-// Data types of the Zarr v3 core specification (section "Data types") plus r<N>, and fill values
-// of them, exact to the bit.
+// Data types: those of the Zarr v3 core specification (section "Data types"), r<N>, and the
+// extension types of zarr-extensions whose elements have a known layout.
 #ifndef ZARRCORE_METADATA_DATA_TYPE_H_
 #define ZARRCORE_METADATA_DATA_TYPE_H_
 
 #include <cstddef>
+#include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,51 +16,68 @@
 namespace zarrfs {
 
 enum class DataKind {
+  // Of the core specification.
   kBool,
   kInt,
   kUint,
   kFloat,    // IEEE 754 binary16, 32, 64
-  kComplex,  // two floats
-  kRaw,      // r<N>: opaque bytes
-  kOther,    // an extension type: known by name only, of unknown size
+  kComplex,  // two floats of 4 or 8 bytes
+  kRaw,      // r<N>, raw_bytes: opaque bytes
+  // Extension types of a fixed size.
+  kNarrowInt,            // int2, int4: one byte; upper bits mean nothing
+  kNarrowUint,           // uint2, uint4
+  kNarrowFloat,          // bfloat16, float8_*, float6_*, float4_*: see FloatFormat
+  kNarrowComplex,        // two narrow floats or two float16
+  kDatetime,             // numpy.datetime64: an int64, the smallest of which is "not a time"
+  kTimedelta,            // numpy.timedelta64
+  kFixedLengthUtf32,     // code points of 4 bytes, zeros at the end
+  kNullTerminatedBytes,  // bytes, zeros at the end
+  kStruct,               // struct, structured: fields one after the other, without padding
+  // Extension types whose elements have each a length of their own: item_size is 0.
+  kString,  // UTF-8
+  kBytes,   // bytes, variable_length_bytes, binary
+  // Any other: known by name only.
+  kOther,
 };
+
+struct StructField;
 
 struct DataType {
   std::string name;  // in the core spelling: "uint16", "complex64", "r24"; else as it stands
   DataKind kind = DataKind::kOther;
-  size_t item_size = 0;  // bytes an element; 0 for kOther
-  Json document;         // as it stood in zarr.json
+  size_t item_size = 0;                  // bytes an element; 0 where it varies or is not known
+  Json document = {};                    // as it stood in zarr.json; null for a field
+  std::string time_unit = {};            // of dates, as numpy writes it: "us", "D", "generic"
+  uint32_t time_scale = 1;               // of dates: units an integer step
+  std::vector<StructField> fields = {};  // of structs: never empty, names unique
 
-  /// Bytes that are reversed to change the byte order: the item, or half of a complex one.
-  [[nodiscard]] size_t byte_order_unit() const {
-    if (kind == DataKind::kRaw || kind == DataKind::kOther) return 1;
-    return kind == DataKind::kComplex ? item_size / 2 : item_size;
-  }
-  [[nodiscard]] bool is_core() const { return kind != DataKind::kOther; }
+  /// Bytes that are reversed together to change the byte order: the item, or a part of it. 1 where
+  /// there is nothing to reverse; of a struct, the largest of its fields' (see ReverseByteOrder).
+  [[nodiscard]] size_t byte_order_unit() const;
+  [[nodiscard]] bool is_core() const { return kind <= DataKind::kRaw; }
 };
 
+struct StructField {
+  std::string name;
+  DataType type;  // of a fixed size
+};
+
+/// Largest element of a type whose size is stated in zarr.json.
+inline constexpr size_t kMaxItemBytes = 65536;
+inline constexpr int kMaxStructDepth = 16;
+
 /// Accepts the short string and the object {"name": ...}; complex_float32/64 are the other spelling
-/// of complex64/128; raw_bytes {length_bytes: n} is r<8n>. An unknown name gives kOther.
-/// kDamaged if the document is no data type at all ("r7", a number, ...); kUnsupported for a core
-/// type with members or a configuration that it does not have, and for r<N> beyond 64 KiB.
+/// of complex64/128; raw_bytes {length_bytes: n} is r<8n>; the fields of a struct are objects or
+/// pairs. kDamaged if the document is no data type at all ("r7", a number, a struct without
+/// fields, ...); kUnsupported for a core type with members or a configuration that it does not
+/// have, and for raw bytes beyond kMaxItemBytes. An unknown name gives kOther; so does an extension
+/// type that says more than is known here, or is larger or deeper than the caps, or has a field of
+/// no known size.
 [[nodiscard]] Result<DataType> ParseDataType(const Json& document, std::string_view key);
 
-/// One element in little-endian byte order, item_size bytes.
-using FillBytes = std::vector<std::byte>;
-
-/// Every spelling of the specification and of its drafts: numbers, "NaN", "Infinity", "-Infinity",
-/// "+Infinity", the bits as "0x…" or "0b…" (leading zeros may be left out), integral floats up to
-/// 2^53 for integers, 0/1 for bool, [re, im] or a number for complex, a list of byte values or
-/// base64 for raw, null (zero bytes). kDamaged, naming value and type, for anything else and for
-/// numbers out of range. For kOther: empty.
-[[nodiscard]] Result<FillBytes> ParseFillValue(const Json& document, const DataType& type,
-                                               std::string_view key);
-
-/// The v3 spelling of an element: shortest decimal that reads back to the same bits (of a float16:
-/// its exact value), "NaN" for the canonical NaN, "0x…" (full width) for any other, "Infinity",
-/// "-Infinity", exact integers, [re, im], a list of byte values. `fill` must be an element of
-/// `type`; null for kOther.
-[[nodiscard]] Json FillValueToV3(const FillBytes& fill, const DataType& type);
+/// Reverses the bytes of every part of every element that has a byte order: little-endian <->
+/// big-endian. `elements` are whole elements of a fixed size.
+void ReverseByteOrder(std::span<std::byte> elements, const DataType& type);
 
 }  // namespace zarrfs
 

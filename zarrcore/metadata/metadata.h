@@ -18,6 +18,7 @@
 
 #include "zarrcore/base/result.h"
 #include "zarrcore/metadata/data_type.h"
+#include "zarrcore/metadata/fill_value.h"
 #include "zarrcore/metadata/json.h"
 
 namespace zarrfs {
@@ -57,7 +58,7 @@ struct ArrayMetadata {
   /// (a 0, seen in the wild, is read as 1 where the dimension is empty, else kDamaged).
   std::vector<uint64_t> chunk_shape;
   ChunkKeyEncoding key_encoding;
-  FillBytes fill_value;           // little-endian element; empty for extension types
+  FillBytes fill_value;           // little-endian element; empty for kOther
   std::vector<CodecSpec> codecs;  // never empty: none at all means [bytes, little endian]
   Json attributes = Json::object();
   /// Absent, or one per dimension; null names are nullopt.

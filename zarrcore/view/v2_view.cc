@@ -7,65 +7,12 @@
 #include <utility>
 
 #include "zarrcore/store/store.h"
+#include "zarrcore/view/v2_types.h"
 
 namespace zarrfs {
 namespace {
 
 constexpr uint64_t kChecksumBytes = 4;
-
-std::string Base64(std::span<const std::byte> bytes) {
-  static constexpr std::string_view kDigits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  for (size_t i = 0; i < bytes.size(); i += 3) {
-    const size_t n = std::min<size_t>(3, bytes.size() - i);
-    uint32_t group = 0;
-    for (size_t k = 0; k < 3; ++k) {
-      group = group << 8 | (k < n ? std::to_integer<uint32_t>(bytes[i + k]) : 0);
-    }
-    for (size_t k = 0; k < 4; ++k) {
-      text += k <= n ? kDigits[group >> (18 - 6 * k) & 63] : '=';
-    }
-  }
-  return text;
-}
-
-Result<std::string> TypeString(const DataType& type, char byte_order) {
-  const char order = type.byte_order_unit() > 1 ? byte_order : '|';
-  switch (type.kind) {
-    case DataKind::kBool:
-      return "|b1";
-    case DataKind::kInt:
-      return fmt::format("{}i{}", order, type.item_size);
-    case DataKind::kUint:
-      return fmt::format("{}u{}", order, type.item_size);
-    case DataKind::kFloat:
-      return fmt::format("{}f{}", order, type.item_size);
-    case DataKind::kComplex:
-      return fmt::format("{}c{}", order, type.item_size);
-    case DataKind::kRaw:
-      return fmt::format("|V{}", type.item_size);
-    case DataKind::kOther:
-      break;
-  }
-  return Fail(ErrorCode::kUnsupported, "data type '{}' is not translated to v2", type.name);
-}
-
-// v2 has no spelling for NaN payloads: every hexadecimal float is some NaN.
-Json PlainFloat(Json json) {
-  if (json.is_string() && json.get_ref<const std::string&>().starts_with("0x")) return "NaN";
-  return json;
-}
-
-Json FillValueToV2(const FillBytes& fill, const DataType& type) {
-  if (type.kind == DataKind::kRaw) return Base64(fill);
-  Json json = FillValueToV3(fill, type);
-  if (type.kind == DataKind::kComplex && json.is_array()) {
-    for (Json& part : json) part = PlainFloat(part);
-    return json;
-  }
-  return PlainFloat(std::move(json));
-}
 
 // Bytes of checksum that stand before and after the encoded chunk.
 struct ChecksumPlace {
@@ -234,7 +181,7 @@ class V2ViewImplementation final : public View {
                               const ViewContext& context) const override {
     const auto chain = ToV2(layout);
     if (!chain) return Fail(chain);
-    const auto type = TypeString(metadata.data_type, chain->byte_order);
+    const auto type = V2TypeOf(metadata.data_type, chain->byte_order);
     if (!type) return Fail(type);
 
     ArrayView view;
@@ -249,7 +196,7 @@ class V2ViewImplementation final : public View {
     zarray["chunks"] = layout.inner_chunk_shape;
     zarray["dtype"] = *type;
     zarray["compressor"] = chain->compressor;
-    zarray["fill_value"] = FillValueToV2(metadata.fill_value, metadata.data_type);
+    zarray["fill_value"] = V2FillOf(metadata.fill_value, metadata.data_type, chain->byte_order);
     zarray["order"] = std::string(1, chain->order);
     zarray["filters"] = nullptr;
     zarray["dimension_separator"] = std::string(1, view.naming.separator);

@@ -54,12 +54,24 @@ TEST(BytesCodec, AnyOtherSizeIsDamage) {
   }
 }
 
-TEST(BytesCodec, ExtensionDataTypeIsNamed) {
-  const ChunkSpec spec{Type("string", DataKind::kOther, 0), {2}};
+TEST(BytesCodec, FieldsOfAStructAreReversedOneByOne) {
+  const ChunkSpec spec{
+      *ParseDataType(Json::parse(R"({"name": "struct", "configuration": {"fields": [
+                           {"name": "a", "data_type": "uint8"},
+                           {"name": "b", "data_type": "int16"}]}})"),
+                     "k"),
+      {2}};
+  const auto codec = Make(R"({"endian": "big"})", spec);
+  EXPECT_EQ(codec->Decode(Hex("010203 040506"), spec), Hex("010302 040605"));
+  EXPECT_EQ(codec->Encode(Hex("010302 040605"), spec), Hex("010203 040506"));
+}
+
+TEST(BytesCodec, DataTypeOfNoKnownSizeIsNamed) {
+  const ChunkSpec spec{Type("string", DataKind::kString, 0), {2}};
   const auto made = MakeBytesCodec(CodecSpec{"bytes"}, spec);
   ASSERT_FALSE(made);
   EXPECT_EQ(made.error().code, ErrorCode::kUnsupported);
-  EXPECT_EQ(made.error().message, "codec 'bytes': data type 'string' is not known");
+  EXPECT_EQ(made.error().message, "codec 'bytes': data type 'string' has no known size");
 }
 
 TEST(BytesCodec, UnknownEndianIsDamage) {

@@ -153,5 +153,34 @@ TEST(Pipeline, LargestChunkIsNotAllocatedForAFewWrongBytes) {
   }
 }
 
+TEST(Pipeline, DataTypeAndShapeChangeOnTheWay) {
+  // Differences of a byte each, stored in floats of eight.
+  const CodecSpec delta = {"numcodecs.delta",
+                           Configuration(R"({"dtype": "<u2", "astype": "|i1"})")};
+  const CodecSpec widen = {"numcodecs.astype", Configuration(R"({"encode_dtype": "<f8"})")};
+  const Pipeline pipeline = Make({kReversed, delta, widen, kBig}, Uint16({2, 2}));
+  EXPECT_EQ(pipeline.decoded_size(), 8u);
+  EXPECT_EQ(pipeline.encoded_size(), 32u);
+  const Bytes decoded = Hex("0100 0200 0300 0400");  // read by columns: 1, 3, 2, 4
+  const Result<Bytes> encoded = pipeline.Encode(decoded);
+  ASSERT_TRUE(encoded);
+  EXPECT_EQ(*encoded, Hex("3ff0000000000000 4000000000000000 bff0000000000000 4000000000000000"));
+  EXPECT_EQ(pipeline.Decode(*encoded), decoded);
+
+  const Pipeline packed =
+      Make({{"numcodecs.packbits"}, kLittle, kZstd}, {Type("bool", DataKind::kBool, 1), {3, 5}});
+  const Bytes bools = Hex("0100010000 0101010001 0000000001");
+  EXPECT_EQ(packed.Decode(*packed.Encode(bools)), bools);
+}
+
+TEST(Pipeline, StepLargerThanTheCapIsNotDecoded) {
+  const CodecSpec widen = {"numcodecs.astype", Configuration(R"({"encode_dtype": "<f8"})")};
+  const Pipeline pipeline = Make({widen, kLittle, kGzip}, Uint16({kMaxChunkBytes / 4}));
+  const auto decoded = pipeline.Decode(Bytes(10));
+  ASSERT_FALSE(decoded);
+  EXPECT_EQ(decoded.error().code, ErrorCode::kTooLarge);
+  EXPECT_EQ(Refused({widen, kLittle}, Uint16({uint64_t{1} << 61})).code, ErrorCode::kTooLarge);
+}
+
 }  // namespace
 }  // namespace zarrfs

@@ -142,8 +142,8 @@ TEST(ArrayMetadata, CodecsMayBeShortHandOrOldNames) {
             R"({"name":"example.foo"}])");
 }
 
-TEST(ArrayMetadata, ExtensionTypeKeepsItsFillInTheDocument) {
-  const ArrayMetadata array = With(R"({"data_type": "string", "fill_value": "x"})");
+TEST(ArrayMetadata, UnknownTypeKeepsItsFillInTheDocument) {
+  const ArrayMetadata array = With(R"({"data_type": "unheard_of", "fill_value": "x"})");
   EXPECT_FALSE(array.data_type.is_core());
   EXPECT_TRUE(array.fill_value.empty());
   EXPECT_EQ(array.document["fill_value"], "x");

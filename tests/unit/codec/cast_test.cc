@@ -1,0 +1,76 @@
+#include "zarrcore/codec/cast.h"
+
+#include "tests/unit/codec/array_codec_testing.h"
+
+namespace zarrfs {
+namespace {
+
+// c = numcodecs.AsType(encode_dtype="<f4", decode_dtype="<f8"); c.encode(np.array([1.1, 2, 3e38]))
+TEST(AstypeCodec, ReadsWhatNumcodecsWrote) {
+  const OneAxisCodec codec("numcodecs.astype", R"({"encode_dtype": "<f4", "decode_dtype": "<f8"})",
+                           "float64");
+  EXPECT_EQ(codec.StoredType(), "float32");
+  EXPECT_EQ(codec.Decode("cdcc8c3f00000040e6b1617f"),
+            Hex("000000a09999f13f0000000000000040000000c03c36ec47"));
+  EXPECT_EQ(codec.Encode("000000a09999f13f0000000000000040000000c03c36ec47"),
+            Hex("cdcc8c3f00000040e6b1617f"));
+}
+
+TEST(AstypeCodec, DecodedTypeIsThatOfTheArray) {
+  EXPECT_EQ(OneAxisCodec("numcodecs.astype", R"({"encode_dtype": "int8"})", "int16").Decode("ff7f"),
+            Hex("ffff7f00"));
+  EXPECT_EQ(OneAxisCodec("numcodecs.astype", R"({"encode_dtype": "<f4", "decode_dtype": "<f8"})",
+                         "float32")
+                .error()
+                .message,
+            "codec 'numcodecs.astype': decode_dtype is \"<f8\", expected float32");
+  EXPECT_EQ(OneAxisCodec("numcodecs.astype", "{}", "float32").error().message,
+            "codec 'numcodecs.astype': encode_dtype is absent, expected a data type");
+  EXPECT_EQ(OneAxisCodec("numcodecs.astype", R"({"encode_dtype": "<c8"})", "float32").error().code,
+            ErrorCode::kUnsupported);
+}
+
+// c = numcodecs.Quantize(digits=1, dtype="<f8", astype="<f4"); c.encode(np.linspace(0, 1, 4))
+TEST(QuantizeCodec, DecodingIsTheCastAlone) {
+  const OneAxisCodec codec("numcodecs.quantize",
+                           R"({"digits": 1, "dtype": "<f8", "astype": "<f4"})", "float64");
+  EXPECT_EQ(codec.StoredType(), "float32");
+  EXPECT_EQ(codec.Decode("000000000000a03e0000303f0000803f"),
+            Hex("0000000000000000000000000000d43f000000000000e63f000000000000f03f"));
+  EXPECT_EQ(codec.Encode("0000000000000000").error().code, ErrorCode::kUnsupported);
+  EXPECT_EQ(
+      OneAxisCodec("numcodecs.quantize", R"({"digits": 1, "dtype": "<i4"})", "int32").error().code,
+      ErrorCode::kUnsupported);
+}
+
+TEST(CastValueCodec, ConvertsByItsRules) {
+  const OneAxisCodec codec(
+      "cast_value",
+      R"({"data_type": "float32", "rounding": "towards-zero", "out_of_range": "clamp"})", "uint8");
+  EXPECT_EQ(codec.StoredType(), "float32");
+  EXPECT_EQ(codec.Decode("0000c03f 0000c0bf 00009643"), Hex("01 00 ff"));  // 1.5, -1.5, 300
+  EXPECT_EQ(codec.Encode("01 ff"), Hex("0000803f 00007f43"));
+}
+
+TEST(CastValueCodec, NearestEvenAndErrorAreTheDefaults) {
+  const OneAxisCodec codec("cast_value", R"({"data_type": "float32"})", "uint8");
+  EXPECT_EQ(codec.Decode("0000c03f 00002040"), Hex("02 02"));  // 1.5, 2.5
+  EXPECT_EQ(MessageOf(codec.Decode("00009643")), "element 0 is 300, which uint8 cannot hold");
+  EXPECT_EQ(codec.Decode("0000c07f").error().code, ErrorCode::kDamaged);
+}
+
+TEST(CastValueCodec, WrongConfigurationIsRefused) {
+  const auto refused = [](std::string_view configuration, const std::string& type) {
+    return OneAxisCodec("cast_value", configuration, type).error();
+  };
+  EXPECT_EQ(refused("{}", "uint8").code, ErrorCode::kDamaged);
+  EXPECT_EQ(refused(R"({"data_type": "float32", "rounding": "up"})", "uint8").code,
+            ErrorCode::kDamaged);
+  EXPECT_EQ(refused(R"({"data_type": "float32", "scalar_map": {}})", "uint8").message,
+            "codec 'cast_value': scalar_map is not known");
+  EXPECT_EQ(refused(R"({"data_type": "bool"})", "uint8").code, ErrorCode::kUnsupported);
+  EXPECT_EQ(refused(R"({"data_type": "complex64"})", "uint8").code, ErrorCode::kUnsupported);
+}
+
+}  // namespace
+}  // namespace zarrfs

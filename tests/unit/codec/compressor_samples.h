@@ -1,0 +1,36 @@
+// The bytes that the samples of compressors hold.
+#ifndef TESTS_UNIT_CODEC_COMPRESSOR_SAMPLES_H_
+#define TESTS_UNIT_CODEC_COMPRESSOR_SAMPLES_H_
+
+#include "tests/unit/codec/codec_testing.h"
+
+namespace zarrfs {
+
+/// numpy: d = (np.arange(40)**2 % 251).astype('<u2')
+inline Bytes Squares() {
+  Bytes bytes(80);
+  for (unsigned i = 0; i < 40; ++i) bytes[2 * i] = static_cast<std::byte>(i * i % 251);
+  return bytes;
+}
+
+/// `a`, then `b`.
+inline Bytes Joined(Bytes a, const Bytes& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+/// Encodes and decodes several lengths.
+inline void ExpectThereAndBack(const BytesToBytesCodec& codec) {
+  for (const size_t size : {1, 6, 300'000}) {
+    const auto encoded = codec.Encode(Pattern(size));
+    ASSERT_TRUE(encoded) << MessageOf(encoded);
+    EXPECT_EQ(codec.Decode(*encoded, size), Pattern(size));
+    const auto too_long = codec.Decode(*encoded, size - 1);
+    ASSERT_FALSE(too_long);
+    EXPECT_EQ(too_long.error().code, ErrorCode::kDamaged);
+  }
+}
+
+}  // namespace zarrfs
+
+#endif  // TESTS_UNIT_CODEC_COMPRESSOR_SAMPLES_H_

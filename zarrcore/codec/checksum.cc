@@ -1,0 +1,203 @@
+#include "zarrcore/codec/checksum.h"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "zarrcore/base/byte_order.h"
+#include "zarrcore/base/checked.h"
+#include "zarrcore/codec/configuration.h"
+#include "zarrcore/codec/crc32c.h"
+
+namespace zarrfs {
+namespace {
+
+constexpr size_t kChecksumSize = 4;
+
+class ChecksumCodec : public BytesToBytesCodec {
+ public:
+  ChecksumCodec(std::string name, ChecksumLocation location,
+                std::function<uint32_t(BytesView)> compute)
+      : name_(std::move(name)), location_(location), compute_(std::move(compute)) {}
+
+  std::optional<uint64_t> EncodedSize(uint64_t decoded_size) const override {
+    return CheckedAdd(decoded_size, kChecksumSize);
+  }
+
+  Result<Bytes> Decode(BytesView encoded, uint64_t limit) const override {
+    if (encoded.size() < kChecksumSize) {
+      return Fail(ErrorCode::kDamaged, "{}: expected at least {} bytes, found {}", name_,
+                  kChecksumSize, encoded.size());
+    }
+    const size_t size = encoded.size() - kChecksumSize;
+    const bool at_start = location_ == ChecksumLocation::kStart;
+    const BytesView content = encoded.subspan(at_start ? kChecksumSize : 0, size);
+    if (content.size() > limit) {
+      return Fail(ErrorCode::kDamaged, "{}: expected at most {} bytes, found {}", name_, limit,
+                  content.size());
+    }
+    const uint32_t stored = LoadLittle<uint32_t>(encoded.data() + (at_start ? 0 : size));
+    const uint32_t computed = compute_(content);
+    if (stored != computed) {
+      return Fail(ErrorCode::kDamaged, "{} checksum 0x{:08x}, computed 0x{:08x}", name_, stored,
+                  computed);
+    }
+    return Bytes(content.begin(), content.end());
+  }
+
+  Result<Bytes> Encode(BytesView decoded) const override {
+    const bool at_start = location_ == ChecksumLocation::kStart;
+    Bytes encoded(decoded.size() + kChecksumSize);
+    std::ranges::copy(decoded, encoded.begin() + (at_start ? kChecksumSize : 0));
+    StoreLittle(encoded.data() + (at_start ? 0 : decoded.size()), compute_(decoded));
+    return encoded;
+  }
+
+ private:
+  const std::string name_;
+  const ChecksumLocation location_;
+  const std::function<uint32_t(BytesView)> compute_;
+};
+
+const Bytef* Data(BytesView bytes) {
+  // The library takes a null pointer for a question about its initial value.
+  static constexpr Bytef kNothing = 0;
+  return bytes.empty() ? &kNothing : reinterpret_cast<const Bytef*>(bytes.data());
+}
+
+uint32_t Crc32(BytesView bytes) {
+  return static_cast<uint32_t>(crc32_z(0, Data(bytes), bytes.size()));
+}
+
+uint32_t Adler32(BytesView bytes) {
+  return static_cast<uint32_t>(adler32_z(1, Data(bytes), bytes.size()));
+}
+
+uint32_t Fletcher32(BytesView bytes) {
+  constexpr size_t kWordsWithoutOverflow = 360;
+  uint32_t sum = 0;
+  uint32_t sum_of_sums = 0;
+  const auto fold = [&] {
+    sum = (sum & 0xffff) + (sum >> 16);
+    sum_of_sums = (sum_of_sums & 0xffff) + (sum_of_sums >> 16);
+  };
+  const BytesView words = bytes.first(bytes.size() / 2 * 2);
+  for (BytesView rest = words; !rest.empty();) {
+    const BytesView run = rest.first(std::min(rest.size(), 2 * kWordsWithoutOverflow));
+    for (size_t i = 0; i < run.size(); i += 2) {
+      sum += LoadBig<uint16_t>(run.data() + i);
+      sum_of_sums += sum;
+    }
+    fold();
+    rest = rest.subspan(run.size());
+  }
+  if (words.size() != bytes.size()) {
+    sum += std::to_integer<uint32_t>(bytes.back()) << 8;
+    sum_of_sums += sum;
+    fold();
+  }
+  fold();
+  return sum_of_sums << 16 | sum;
+}
+
+// The three words of the state. Constants and order are the definition of the hash.
+struct Lookup3 {
+  uint32_t a;
+  uint32_t b;
+  uint32_t c;
+
+  void Add(const std::byte* block) {
+    a += LoadLittle<uint32_t>(block);
+    b += LoadLittle<uint32_t>(block + 4);
+    c += LoadLittle<uint32_t>(block + 8);
+  }
+
+  void Mix() {
+    const auto step = [](uint32_t& x, uint32_t& y, uint32_t& z, int bits) {
+      x -= z;
+      x ^= std::rotl(z, bits);
+      z += y;
+    };
+    step(a, b, c, 4);
+    step(b, c, a, 6);
+    step(c, a, b, 8);
+    step(a, b, c, 16);
+    step(b, c, a, 19);
+    step(c, a, b, 4);
+  }
+
+  void Finish() {
+    const auto step = [](uint32_t& x, uint32_t y, int bits) { x = (x ^ y) - std::rotl(y, bits); };
+    step(c, b, 14);
+    step(a, c, 11);
+    step(b, a, 25);
+    step(c, b, 16);
+    step(a, c, 4);
+    step(b, a, 14);
+    step(c, b, 24);
+  }
+};
+
+uint32_t JenkinsLookup3(BytesView bytes, uint32_t initial) {
+  constexpr size_t kBlock = 12;
+  const uint32_t start = 0xdeadbeef + static_cast<uint32_t>(bytes.size()) + initial;
+  Lookup3 state = {start, start, start};
+  if (bytes.empty()) return state.c;
+  for (; bytes.size() > kBlock; bytes = bytes.subspan(kBlock)) {
+    state.Add(bytes.data());
+    state.Mix();
+  }
+  std::array<std::byte, kBlock> last = {};
+  std::ranges::copy(bytes, last.begin());
+  state.Add(last.data());
+  state.Finish();
+  return state.c;
+}
+
+Result<std::function<uint32_t(BytesView)>> Computation(const CodecSpec& codec) {
+  if (codec.name == "numcodecs.crc32") return &Crc32;
+  if (codec.name == "numcodecs.adler32") return &Adler32;
+  if (codec.name == "numcodecs.crc32c") return &Crc32c;
+  if (codec.name == "numcodecs.fletcher32") return &Fletcher32;
+  constexpr int64_t kLargest = std::numeric_limits<uint32_t>::max();
+  const Result<int64_t> initial = IntegerMember(codec, "initval", 0, kLargest, 0);
+  if (!initial) return Fail(initial);
+  if (const Json* prefix = FindMember(codec, "prefix"); prefix != nullptr && !prefix->is_null()) {
+    return Fail(ErrorCode::kUnsupported, "codec '{}': a prefix is not known", codec.name);
+  }
+  return [initial = static_cast<uint32_t>(*initial)](BytesView bytes) {
+    return JenkinsLookup3(bytes, initial);
+  };
+}
+
+}  // namespace
+
+std::shared_ptr<const BytesToBytesCodec> MakeChecksumCodec(
+    std::string name, ChecksumLocation location, std::function<uint32_t(BytesView)> compute) {
+  return std::make_shared<const ChecksumCodec>(std::move(name), location, std::move(compute));
+}
+
+Result<std::shared_ptr<const BytesToBytesCodec>> MakeNumcodecsChecksumCodec(
+    const CodecSpec& codec) {
+  auto compute = Computation(codec);
+  if (!compute) return Fail(compute);
+  const bool starts = codec.name == "numcodecs.crc32" || codec.name == "numcodecs.adler32";
+  const bool fixed =
+      codec.name == "numcodecs.fletcher32" || codec.name == "numcodecs.jenkins_lookup3";
+  // numcodecs takes null for its default.
+  const Json* member = FindMember(codec, "location");
+  const std::string usual = starts ? "start" : "end";
+  const Result<std::string> location =
+      member != nullptr && member->is_null() ? usual : StringMember(codec, "location", usual);
+  if (!location) return Fail(location);
+  if (*location != "end" && (fixed || *location != "start")) {
+    return WrongMember(codec, "location", fixed ? R"("end")" : R"("start" or "end")");
+  }
+  return MakeChecksumCodec(codec.name,
+                           *location == "start" ? ChecksumLocation::kStart : ChecksumLocation::kEnd,
+                           std::move(*compute));
+}
+
+}  // namespace zarrfs

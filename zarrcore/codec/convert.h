@@ -1,0 +1,109 @@
+// Numbers of one data type made into numbers of another.
+#ifndef ZARRCORE_CODEC_CONVERT_H_
+#define ZARRCORE_CODEC_CONVERT_H_
+
+#include <bit>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+#include "zarrcore/base/byte_order.h"
+#include "zarrcore/base/result.h"
+#include "zarrcore/codec/codec.h"
+
+namespace zarrfs {
+
+/// binary16 of IEEE 754.
+struct Half {
+  uint16_t bits = 0;
+
+  [[nodiscard]] static Half From(double value);  // to the nearest, ties to even
+  [[nodiscard]] double ToDouble() const;
+};
+
+/// bool, an integer or a float of the core specification.
+[[nodiscard]] inline bool IsNumber(const DataType& type) {
+  return type.kind == DataKind::kBool || type.kind == DataKind::kInt ||
+         type.kind == DataKind::kUint || type.kind == DataKind::kFloat;
+}
+
+/// Calls `visit(std::type_identity<T>())`, T being the type of one element. `type` must be a
+/// number.
+template <typename Visit>
+auto WithElementType(const DataType& type, Visit&& visit) {
+  switch (type.kind) {
+    case DataKind::kBool:
+      return visit(std::type_identity<bool>());
+    case DataKind::kInt:
+      if (type.item_size == 1) return visit(std::type_identity<int8_t>());
+      if (type.item_size == 2) return visit(std::type_identity<int16_t>());
+      if (type.item_size == 4) return visit(std::type_identity<int32_t>());
+      return visit(std::type_identity<int64_t>());
+    case DataKind::kUint:
+      if (type.item_size == 1) return visit(std::type_identity<uint8_t>());
+      if (type.item_size == 2) return visit(std::type_identity<uint16_t>());
+      if (type.item_size == 4) return visit(std::type_identity<uint32_t>());
+      return visit(std::type_identity<uint64_t>());
+    default:
+      if (type.item_size == 2) return visit(std::type_identity<Half>());
+      if (type.item_size == 4) return visit(std::type_identity<float>());
+      return visit(std::type_identity<double>());
+  }
+}
+
+template <size_t kSize>
+using BitsOf = std::conditional_t<
+    kSize == 1, uint8_t,
+    std::conditional_t<kSize == 2, uint16_t, std::conditional_t<kSize == 4, uint32_t, uint64_t>>>;
+
+/// An element in the decoded form of chunks; any byte but 0 is true.
+template <typename T>
+[[nodiscard]] T LoadElement(const std::byte* from) {
+  const auto bits = LoadLittle<BitsOf<sizeof(T)>>(from);
+  if constexpr (std::is_same_v<T, bool>) {
+    return bits != 0;
+  } else {
+    return std::bit_cast<T>(bits);
+  }
+}
+
+template <typename T>
+void StoreElement(std::byte* to, T value) {
+  StoreLittle(to, std::bit_cast<BitsOf<sizeof(T)>>(value));
+}
+
+/// How a float becomes an integer.
+enum class Rounding {
+  kNearestEven,
+  kTowardsZero,
+  kTowardsPositive,
+  kTowardsNegative,
+  kNearestAway
+};
+
+/// What becomes of a value that the other type cannot hold. NaN is kDamaged for any but a float.
+enum class OutOfRange {
+  kError,  // kDamaged; of a float beyond a smaller float too
+  kClamp,  // the nearest that can be held
+  kWrap,   // modulo 2^bits; infinity is kDamaged
+  // As numpy does: integers wrap, and so do floats below 2^31. Of larger ones it makes this or
+  // that, also by the length of the array: they are kDamaged. A float beyond a smaller float is
+  // infinity.
+  kNumpy,
+};
+
+struct Conversion {
+  Rounding rounding = Rounding::kTowardsZero;
+  OutOfRange out_of_range = OutOfRange::kNumpy;
+};
+
+/// The type in which numpy calculates with elements of both. They must be integers or floats.
+[[nodiscard]] DataType PromotedType(const DataType& a, const DataType& b);
+
+/// Both types must be numbers, and the bytes whole elements.
+[[nodiscard]] Result<Bytes> ConvertElements(BytesView elements, const DataType& from,
+                                            const DataType& to, Conversion conversion);
+
+}  // namespace zarrfs
+
+#endif  // ZARRCORE_CODEC_CONVERT_H_

@@ -1,0 +1,85 @@
+#include "zarrcore/codec/delta.h"
+
+#include "zarrcore/codec/configuration.h"
+#include "zarrcore/codec/convert.h"
+#include "zarrcore/codec/numpy_type.h"
+#include "zarrcore/codec/stored_as.h"
+
+namespace zarrfs {
+namespace {
+
+template <typename T>
+T Add(T a, T b) {
+  if constexpr (std::is_same_v<T, Half>) {
+    return Half::From(a.ToDouble() + b.ToDouble());
+  } else if constexpr (std::is_floating_point_v<T>) {
+    return a + b;
+  } else {
+    return static_cast<T>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+  }
+}
+
+template <typename T>
+T Subtract(T a, T b) {
+  if constexpr (std::is_same_v<T, Half>) {
+    return Half::From(a.ToDouble() - b.ToDouble());
+  } else if constexpr (std::is_floating_point_v<T>) {
+    return a - b;
+  } else {
+    return static_cast<T>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
+  }
+}
+
+class DeltaCodec : public StoredAsCodec {
+ public:
+  using StoredAsCodec::StoredAsCodec;
+
+ private:
+  Result<Bytes> DecodeElements(BytesView encoded, const DataType& type) const override {
+    const DataType wide = PromotedType(stored(), type);
+    Result<Bytes> elements = ConvertElements(encoded, stored(), wide, Conversion());
+    if (!elements) return elements;
+    WithElementType(wide, [&]<typename T>(std::type_identity<T>) {
+      T sum = {};
+      for (size_t at = 0; at < elements->size(); at += sizeof(T)) {
+        const T step = LoadElement<T>(elements->data() + at);
+        sum = at == 0 ? step : Add(sum, step);
+        StoreElement(elements->data() + at, sum);
+      }
+    });
+    return ConvertElements(*elements, wide, type, Conversion());
+  }
+
+  Result<Bytes> EncodeElements(BytesView elements, const DataType& type) const override {
+    Bytes steps(elements.begin(), elements.end());
+    WithElementType(type, [&]<typename T>(std::type_identity<T>) {
+      for (size_t at = sizeof(T); at < steps.size(); at += sizeof(T)) {
+        const T before = LoadElement<T>(elements.data() + at - sizeof(T));
+        StoreElement(steps.data() + at, Subtract(LoadElement<T>(elements.data() + at), before));
+      }
+    });
+    return ConvertElements(steps, type, stored(), Conversion());
+  }
+};
+
+bool IsIntegerOrFloat(const DataType& type) {
+  return IsNumber(type) && type.kind != DataKind::kBool;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const ArrayToArrayCodec>> MakeDeltaCodec(const CodecSpec& codec,
+                                                                const ChunkSpec& chunk) {
+  const Result<DataType> type = NumpyTypeMember(codec, "dtype", chunk.data_type);
+  if (!type) return Fail(type);
+  const Result<DataType> stored = NumpyTypeMember(codec, "astype", *type);
+  if (!stored) return Fail(stored);
+  if (type->name != chunk.data_type.name) return WrongMember(codec, "dtype", chunk.data_type.name);
+  if (!IsIntegerOrFloat(*type) || !IsIntegerOrFloat(*stored)) {
+    return Fail(ErrorCode::kUnsupported, "codec '{}': differences of {} as {} are not known",
+                codec.name, type->name, stored->name);
+  }
+  return std::make_shared<const DeltaCodec>(codec.name, *stored);
+}
+
+}  // namespace zarrfs

@@ -1,0 +1,45 @@
+// Decoded bytes whose number only decoding tells: grows with what is written, never beyond a limit.
+#ifndef ZARRCORE_CODEC_GROWING_OUTPUT_H_
+#define ZARRCORE_CODEC_GROWING_OUTPUT_H_
+
+#include <algorithm>
+#include <span>
+
+#include "zarrcore/codec/codec.h"
+
+namespace zarrfs {
+
+class GrowingOutput {
+ public:
+  /// `limit`: as of BytesToBytesCodec::Decode.
+  explicit GrowingOutput(uint64_t limit) : limit_(std::min(limit, UINT64_MAX / 4)) {}
+
+  /// Where to write next. Empty once more than the limit was written.
+  [[nodiscard]] std::span<std::byte> Space() {
+    if (used_ == bytes_.size()) {
+      // One byte more than allowed, so that output that is too long is seen as such.
+      bytes_.resize(std::min<uint64_t>(limit_ + 1, std::max<uint64_t>(kFirst, 2 * used_)));
+    }
+    return std::span(bytes_).subspan(used_);
+  }
+
+  /// `count` bytes of Space() were written.
+  void Written(size_t count) { used_ += count; }
+
+  [[nodiscard]] bool full() const { return used_ > limit_; }
+  [[nodiscard]] Bytes Take() && {
+    bytes_.resize(used_);
+    return std::move(bytes_);
+  }
+
+ private:
+  static constexpr uint64_t kFirst = 64 << 10;
+
+  const uint64_t limit_;
+  Bytes bytes_;
+  size_t used_ = 0;
+};
+
+}  // namespace zarrfs
+
+#endif  // ZARRCORE_CODEC_GROWING_OUTPUT_H_

@@ -1,0 +1,222 @@
+#include "zarrcore/codec/lzma.h"
+
+#include <lzma.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <vector>
+
+#include "zarrcore/codec/configuration.h"
+#include "zarrcore/codec/growing_output.h"
+
+namespace zarrfs {
+namespace {
+
+// Of a decoder. Most of it is the dictionary, which the encoded bytes ask for: 64 MiB at level 9.
+constexpr uint64_t kMaxMemory = 256u << 20;
+
+enum class Format { kAuto, kXz, kAlone, kRaw };
+
+// One of a chain of filters, as Python spells it.
+struct Filter {
+  lzma_vli id = LZMA_VLI_UNKNOWN;
+  lzma_options_lzma lzma = {};
+  lzma_options_delta delta = {};
+  lzma_options_bcj bcj = {};
+};
+
+using FilterChain = std::array<lzma_filter, LZMA_FILTERS_MAX + 1>;
+
+// What the library takes. Points into `filters`.
+FilterChain ChainOf(const std::vector<Filter>& filters) {
+  FilterChain chain;
+  chain.fill({LZMA_VLI_UNKNOWN, nullptr});
+  for (size_t i = 0; i < filters.size(); ++i) {
+    const Filter& filter = filters[i];
+    const void* options = &filter.bcj;
+    if (filter.id == LZMA_FILTER_LZMA1 || filter.id == LZMA_FILTER_LZMA2) options = &filter.lzma;
+    if (filter.id == LZMA_FILTER_DELTA) options = &filter.delta;
+    chain[i] = {filter.id, const_cast<void*>(options)};  // decoders only read it
+  }
+  return chain;
+}
+
+class LzmaCodec : public BytesToBytesCodec {
+ public:
+  LzmaCodec(Format format, lzma_check check, uint32_t preset, std::vector<Filter> filters)
+      : format_(format), check_(check), preset_(preset), filters_(std::move(filters)) {}
+
+  std::optional<uint64_t> EncodedSize(uint64_t) const override { return std::nullopt; }
+
+  Result<Bytes> Decode(BytesView encoded, uint64_t limit) const override {
+    lzma_stream stream = LZMA_STREAM_INIT;
+    const std::unique_ptr<lzma_stream, decltype(&lzma_end)> owner(&stream, &lzma_end);
+    if (const lzma_ret status = Start(stream); status != LZMA_OK) {
+      return Fail(ErrorCode::kIo, "lzma: cannot begin ({})", static_cast<int>(status));
+    }
+    GrowingOutput output(limit);
+    stream.next_in = reinterpret_cast<const uint8_t*>(encoded.data());
+    stream.avail_in = encoded.size();
+    for (lzma_ret status = LZMA_OK; status != LZMA_STREAM_END;) {
+      const std::span<std::byte> space = output.Space();
+      stream.next_out = reinterpret_cast<uint8_t*>(space.data());
+      stream.avail_out = space.size();
+      status = lzma_code(&stream, LZMA_FINISH);
+      output.Written(space.size() - stream.avail_out);
+      if (output.full()) {
+        return Fail(ErrorCode::kDamaged, "lzma: expected at most {} bytes, found more", limit);
+      }
+      if (status == LZMA_MEM_ERROR) return Fail(ErrorCode::kIo, "lzma: out of memory");
+      if (status == LZMA_BUF_ERROR) {
+        return Fail(ErrorCode::kDamaged, "lzma: {} bytes end inside a stream", encoded.size());
+      }
+      if (status == LZMA_MEMLIMIT_ERROR) {
+        return Fail(ErrorCode::kDamaged, "lzma: asks for {} bytes of memory, at most {} are given",
+                    lzma_memusage(&stream), kMaxMemory);
+      }
+      if (status != LZMA_OK && status != LZMA_STREAM_END) {
+        return Fail(ErrorCode::kDamaged, "lzma: wrong data at byte {} of {} ({})",
+                    encoded.size() - stream.avail_in, encoded.size(), static_cast<int>(status));
+      }
+    }
+    if (stream.avail_in != 0) {
+      return Fail(ErrorCode::kDamaged, "lzma: {} bytes follow the stream", stream.avail_in);
+    }
+    return std::move(output).Take();
+  }
+
+  Result<Bytes> Encode(BytesView decoded) const override {
+    if (format_ != Format::kXz) {
+      return Fail(ErrorCode::kUnsupported, "lzma: only format 1 is encoded");
+    }
+    Bytes encoded(lzma_stream_buffer_bound(decoded.size()));
+    size_t size = 0;
+    const lzma_ret status = lzma_easy_buffer_encode(
+        preset_, check_, nullptr, reinterpret_cast<const uint8_t*>(decoded.data()), decoded.size(),
+        reinterpret_cast<uint8_t*>(encoded.data()), &size, encoded.size());
+    if (status != LZMA_OK) {
+      return Fail(ErrorCode::kIo, "lzma: cannot compress ({})", static_cast<int>(status));
+    }
+    encoded.resize(size);
+    return encoded;
+  }
+
+ private:
+  lzma_ret Start(lzma_stream& stream) const {
+    switch (format_) {
+      case Format::kAuto:
+        return lzma_auto_decoder(&stream, kMaxMemory, LZMA_CONCATENATED);
+      case Format::kXz:
+        return lzma_stream_decoder(&stream, kMaxMemory, LZMA_CONCATENATED);
+      case Format::kAlone:
+        return lzma_alone_decoder(&stream, kMaxMemory);
+      case Format::kRaw:
+        return lzma_raw_decoder(&stream, ChainOf(filters_).data());
+    }
+    return LZMA_PROG_ERROR;
+  }
+
+  const Format format_;
+  const lzma_check check_;
+  const uint32_t preset_;
+  const std::vector<Filter> filters_;  // empty for any format but kRaw
+};
+
+// As IntegerMember, and null is `otherwise` too.
+Result<int64_t> NumberOrNull(const CodecSpec& codec, std::string_view member, int64_t minimum,
+                             int64_t maximum, int64_t otherwise) {
+  const Json* value = FindMember(codec, member);
+  if (value != nullptr && value->is_null()) return otherwise;
+  return IntegerMember(codec, member, minimum, maximum, otherwise);
+}
+
+// A level, perhaps with the flag "extreme"; numbers between are none.
+Result<uint32_t> PresetMember(const CodecSpec& codec, lzma_options_lzma& options) {
+  constexpr int64_t kLargest = int64_t{9} | LZMA_PRESET_EXTREME;
+  const Result<int64_t> preset = NumberOrNull(codec, "preset", 0, kLargest, LZMA_PRESET_DEFAULT);
+  if (!preset) return Fail(preset);
+  if (lzma_lzma_preset(&options, static_cast<uint32_t>(*preset)) != 0) {
+    return WrongMember(codec, "preset", "an integer from 0 to 9");
+  }
+  return static_cast<uint32_t>(*preset);
+}
+
+Result<Filter> ParseFilter(const Json& document) {
+  // Members of a filter are read, and errors worded, as those of a codec.
+  const CodecSpec members = {"numcodecs.lzma filter", document};
+  constexpr int64_t kLargest = std::numeric_limits<uint32_t>::max();
+  Filter filter;
+  const Result<int64_t> id =
+      IntegerMember(members, "id", 0, std::numeric_limits<int64_t>::max(), -1);
+  if (!id) return Fail(id);
+  if (*id < 0) return WrongMember(members, "id", "an integer");
+  filter.id = static_cast<lzma_vli>(*id);
+
+  const Result<uint32_t> preset = PresetMember(members, filter.lzma);
+  if (!preset) return Fail(preset);
+  // Of the options of an encoder those that a decoder must know.
+  const std::pair<const char*, uint32_t*> options[] = {{"dict_size", &filter.lzma.dict_size},
+                                                       {"lc", &filter.lzma.lc},
+                                                       {"lp", &filter.lzma.lp},
+                                                       {"pb", &filter.lzma.pb},
+                                                       {"dist", &filter.delta.dist},
+                                                       {"start_offset", &filter.bcj.start_offset}};
+  filter.delta.type = LZMA_DELTA_TYPE_BYTE;
+  filter.delta.dist = LZMA_DELTA_DIST_MIN;
+  for (const auto& [name, option] : options) {
+    const Result<int64_t> value = IntegerMember(members, name, 0, kLargest, *option);
+    if (!value) return Fail(value);
+    *option = static_cast<uint32_t>(*value);
+  }
+  return filter;
+}
+
+Result<std::vector<Filter>> ParseFilters(const CodecSpec& codec) {
+  const Json* document = FindMember(codec, "filters");
+  if (document == nullptr || !document->is_array() || document->empty() ||
+      document->size() > LZMA_FILTERS_MAX) {
+    return WrongMember(codec, "filters", "a list of one to four filters");
+  }
+  std::vector<Filter> filters;
+  for (const Json& one : *document) {
+    Result<Filter> filter = ParseFilter(one);
+    if (!filter) return Fail(filter);
+    filters.push_back(*filter);
+  }
+  const FilterChain chain = ChainOf(filters);
+  const uint64_t memory = lzma_raw_decoder_memusage(chain.data());
+  if (memory != UINT64_MAX && memory > kMaxMemory) {
+    return Fail(ErrorCode::kTooLarge,
+                "codec '{}': filters ask for {} bytes of memory, at most {} are given", codec.name,
+                memory, kMaxMemory);
+  }
+  lzma_stream stream = LZMA_STREAM_INIT;
+  const lzma_ret status = lzma_raw_decoder(&stream, chain.data());
+  lzma_end(&stream);
+  if (status != LZMA_OK) return WrongMember(codec, "filters", "a chain that can be decoded");
+  return filters;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const BytesToBytesCodec>> MakeLzmaCodec(const CodecSpec& codec) {
+  const Result<int64_t> format = NumberOrNull(codec, "format", 0, 3, 1);
+  if (!format) return Fail(format);
+  const Result<int64_t> check = NumberOrNull(codec, "check", -1, LZMA_CHECK_ID_MAX, -1);
+  if (!check) return Fail(check);
+  lzma_options_lzma options = {};
+  const Result<uint32_t> preset = PresetMember(codec, options);
+  if (!preset) return Fail(preset);
+  std::vector<Filter> filters;
+  if (static_cast<Format>(*format) == Format::kRaw) {
+    auto parsed = ParseFilters(codec);
+    if (!parsed) return Fail(parsed);
+    filters = std::move(*parsed);
+  }
+  return std::make_shared<const LzmaCodec>(
+      static_cast<Format>(*format), *check < 0 ? LZMA_CHECK_CRC64 : static_cast<lzma_check>(*check),
+      *preset, std::move(filters));
+}
+
+}  // namespace zarrfs

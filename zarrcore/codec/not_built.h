@@ -1,0 +1,23 @@
+// Codecs that are known but that this program cannot decode: each is kUnsupported, naming the
+// library that it would need.
+#ifndef ZARRCORE_CODEC_NOT_BUILT_H_
+#define ZARRCORE_CODEC_NOT_BUILT_H_
+
+#include <memory>
+
+#include "zarrcore/base/result.h"
+#include "zarrcore/codec/codec.h"
+
+namespace zarrfs {
+
+/// "zfp", "zfpy", "numcodecs.zfpy".
+[[nodiscard]] Result<std::shared_ptr<const ArrayToBytesCodec>> RefuseZfp(const CodecSpec& codec,
+                                                                         const ChunkSpec& chunk);
+
+/// "pcodec", "numcodecs.pcodec".
+[[nodiscard]] Result<std::shared_ptr<const ArrayToBytesCodec>> RefusePcodec(const CodecSpec& codec,
+                                                                            const ChunkSpec& chunk);
+
+}  // namespace zarrfs
+
+#endif  // ZARRCORE_CODEC_NOT_BUILT_H_

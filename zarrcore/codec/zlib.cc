@@ -1,0 +1,14 @@
+#include "zarrcore/codec/zlib.h"
+
+#include "zarrcore/codec/configuration.h"
+#include "zarrcore/codec/deflate.h"
+
+namespace zarrfs {
+
+Result<std::shared_ptr<const BytesToBytesCodec>> MakeZlibCodec(const CodecSpec& codec) {
+  const Result<int64_t> level = IntegerMember(codec, "level", -1, 9, 1);
+  if (!level) return Fail(level);
+  return MakeDeflateCodec(DeflateWrapper::kZlib, static_cast<int>(*level));
+}
+
+}  // namespace zarrfs

@@ -1,0 +1,162 @@
+#include "zarrcore/codec/zstd_frame.h"
+
+#include <algorithm>
+#include <array>
+
+#include "zarrcore/base/byte_order.h"
+
+namespace zarrfs {
+namespace {
+
+// RFC 8878, 3.1.1: magic number, descriptor, window, dictionary id, content size.
+constexpr uint32_t kMagic = 0xfd2fb528;
+constexpr size_t kMagicSize = 4;
+constexpr size_t kLargestHeader = 18;
+constexpr uint8_t kReserved = 0x08;
+constexpr uint8_t kSingleSegment = 0x20;
+constexpr uint8_t kChecksum = 0x04;
+constexpr uint8_t kSizeOfFourBytes = 0x80;
+
+// RFC 8878, 3.1.1.2.
+constexpr uint64_t kBlockHeader = 3;
+constexpr uint64_t kLargestBlock = 128 << 10;
+constexpr uint64_t kChecksumSize = 4;
+
+// A writer fills its blocks: with this many, 8 GiB. Empty ones could go on and on.
+constexpr int kMostBlocks = 1 << 16;
+
+constexpr uint64_t kSkippableHeader = 8;
+
+bool IsSkippable(uint32_t magic) { return (magic & 0xfffffff0) == 0x184d2a50; }
+
+uint64_t Number(BytesView bytes) {
+  uint64_t value = 0;
+  for (size_t i = bytes.size(); i-- > 0;) value = value << 8 | std::to_integer<uint64_t>(bytes[i]);
+  return value;
+}
+
+struct FrameHeader {
+  uint64_t size = 0;  // bytes of the header
+  std::optional<uint64_t> content_size;
+  bool has_checksum = false;
+};
+
+// `start`: the first bytes of the chunk, kLargestHeader or all there are.
+Result<FrameHeader> ParseHeader(BytesView start) {
+  const auto short_of = [&](uint64_t size) {
+    return Fail(ErrorCode::kDamaged, "zstd: expected a frame header of {} bytes, found {}", size,
+                start.size());
+  };
+  if (start.size() <= kMagicSize) return short_of(kMagicSize + 2);
+  const auto descriptor = std::to_integer<uint8_t>(start[kMagicSize]);
+  if ((descriptor & kReserved) != 0) {
+    return Fail(ErrorCode::kDamaged, "zstd: frame descriptor 0x{:02x} is not known", descriptor);
+  }
+  const bool single_segment = (descriptor & kSingleSegment) != 0;
+  constexpr std::array<size_t, 4> kIdSizes = {0, 1, 2, 4};
+  constexpr std::array<size_t, 4> kContentSizes = {0, 2, 4, 8};
+  const size_t id_size = kIdSizes[descriptor & 3];
+  size_t content_size = kContentSizes[descriptor >> 6];
+  if (content_size == 0 && single_segment) content_size = 1;
+  const size_t id_at = kMagicSize + 1 + (single_segment ? 0 : 1);
+  FrameHeader header;
+  header.size = id_at + id_size + content_size;
+  header.has_checksum = (descriptor & kChecksum) != 0;
+  if (start.size() < header.size) return short_of(header.size);
+  if (const uint64_t id = Number(start.subspan(id_at, id_size)); id != 0) {
+    return Fail(ErrorCode::kDamaged, "zstd: frame needs the dictionary {}", id);
+  }
+  if (content_size != 0) {
+    const uint64_t stored = Number(start.subspan(id_at + id_size, content_size));
+    header.content_size = stored + (content_size == 2 ? 256 : 0);
+  }
+  return header;
+}
+
+// Where the frame ends; nothing if it has too many blocks to look for that.
+Result<std::optional<uint64_t>> FindEnd(const FrameHeader& header, uint64_t size,
+                                        const ReadChunkBytes& read) {
+  uint64_t at = header.size;
+  const auto no_end = [&] {
+    return Fail(ErrorCode::kDamaged, "zstd: the block at byte {} of {} has no end", at, size);
+  };
+  for (int block = 0; block < kMostBlocks; ++block) {
+    if (size - at < kBlockHeader) return no_end();
+    std::array<std::byte, kBlockHeader> bytes;
+    if (const auto done = read(at, bytes); !done) return Fail(done);
+    const uint64_t value = Number(bytes);
+    const bool is_last = (value & 1) != 0;
+    const uint64_t type = value >> 1 & 3;
+    const uint64_t length = value >> 3;
+    constexpr uint64_t kRepeated = 1;
+    if (type == 3 || length > kLargestBlock) {
+      return Fail(ErrorCode::kDamaged, "zstd: block header 0x{:06x} at byte {} is not known", value,
+                  at);
+    }
+    const uint64_t stored = type == kRepeated ? 1 : length;
+    const uint64_t rest = is_last && header.has_checksum ? kChecksumSize : 0;
+    if (size - at - kBlockHeader < stored + rest) return no_end();
+    at += kBlockHeader + stored + rest;
+    if (is_last) return at;
+  }
+  return std::nullopt;
+}
+
+// Whether nothing but skippable frames lies from `at` on, which old readers skip too.
+Result<bool> IsOnlySkippable(uint64_t at, uint64_t size, const ReadChunkBytes& read) {
+  for (int frame = 0; at < size && frame < kMostBlocks; ++frame) {
+    std::array<std::byte, kSkippableHeader> bytes;
+    if (size - at < bytes.size()) return false;
+    if (const auto done = read(at, bytes); !done) return Fail(done);
+    if (!IsSkippable(LoadLittle<uint32_t>(bytes.data()))) return false;
+    const uint64_t length = LoadLittle<uint32_t>(bytes.data() + 4);
+    if (size - at - kSkippableHeader < length) return false;
+    at += kSkippableHeader + length;
+  }
+  return at == size;
+}
+
+}  // namespace
+
+Result<ZstdServing> ServeZstd(uint64_t size, std::optional<uint64_t> decoded_size,
+                              const ReadChunkBytes& read) {
+  std::array<std::byte, kLargestHeader> storage;
+  const auto start = std::span(storage).first(std::min<uint64_t>(size, storage.size()));
+  if (const auto done = read(0, start); !done) return Fail(done);
+  const uint32_t magic = start.size() < kMagicSize ? 0 : LoadLittle<uint32_t>(start.data());
+  if (IsSkippable(magic)) return ZstdServing{ZstdServing::Kind::kRecode};
+  if (magic != kMagic) return Fail(ErrorCode::kDamaged, "zstd: no frame starts at byte 0");
+  const Result<FrameHeader> header = ParseHeader(start);
+  if (!header) return Fail(header);
+
+  if (header->content_size) {
+    if (!decoded_size || header->content_size == decoded_size) {
+      // An empty content would be taken for none stated.
+      const bool is_empty = *header->content_size == 0;
+      return ZstdServing{is_empty ? ZstdServing::Kind::kRecode : ZstdServing::Kind::kPass};
+    }
+    if (*header->content_size > *decoded_size) {
+      return Fail(ErrorCode::kDamaged, "zstd: frame states {} decoded bytes, expected {}",
+                  *header->content_size, *decoded_size);
+    }
+    return ZstdServing{ZstdServing::Kind::kRecode};  // others may follow
+  }
+
+  if (!decoded_size || *decoded_size > UINT32_MAX) return ZstdServing{ZstdServing::Kind::kRecode};
+  const Result<std::optional<uint64_t>> end = FindEnd(*header, size, read);
+  if (!end) return Fail(end);
+  if (!*end) return ZstdServing{ZstdServing::Kind::kRecode};
+  const Result<bool> ends = IsOnlySkippable(**end, size, read);
+  if (!ends) return Fail(ends);
+  if (!*ends) return ZstdServing{ZstdServing::Kind::kRecode};
+
+  // The content size is the last member of the header. The window may stay larger than it.
+  ZstdServing patch = {ZstdServing::Kind::kPatch, {}, header->size};
+  patch.header.assign(start.begin(), start.begin() + static_cast<ptrdiff_t>(header->size));
+  patch.header[kMagicSize] |= std::byte{kSizeOfFourBytes};
+  patch.header.resize(patch.header.size() + sizeof(uint32_t));
+  StoreLittle(patch.header.data() + header->size, static_cast<uint32_t>(*decoded_size));
+  return patch;
+}
+
+}  // namespace zarrfs

@@ -1,0 +1,444 @@
+#include "zarrcore/metadata/fill_value.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "zarrcore/base/byte_order.h"
+#include "zarrcore/metadata/base64.h"
+#include "zarrcore/metadata/float_format.h"
+#include "zarrcore/metadata/integer.h"
+
+namespace zarrfs {
+namespace {
+
+constexpr uint64_t kNotATime = uint64_t{1} << 63;
+constexpr uint32_t kReplacementCharacter = 0xfffd;
+
+uint64_t LoadItem(std::span<const std::byte> item) {
+  uint64_t bits = 0;
+  for (size_t i = item.size(); i-- > 0;) bits = bits << 8 | static_cast<uint64_t>(item[i]);
+  return bits;
+}
+
+void AppendItem(FillBytes& bytes, uint64_t bits, size_t size) {
+  for (size_t i = 0; i < size; ++i) bytes.push_back(static_cast<std::byte>(bits >> (8 * i)));
+}
+
+// Of a float, or of the parts of a complex type.
+const FloatFormat& FormatOf(const DataType& type) {
+  std::string_view name = type.name;
+  if (type.kind == DataKind::kComplex) {
+    name = type.item_size == 8 ? "float32" : "float64";
+  } else if (type.kind == DataKind::kNarrowComplex) {
+    name.remove_prefix(std::string_view("complex_").size());
+  }
+  return *FindFloatFormat(name);
+}
+
+size_t NarrowBits(const DataType& type) { return type.name.ends_with('2') ? 2 : 4; }
+
+uint64_t LowBits(uint64_t value, size_t bits) { return value & ~uint64_t{0} >> (64 - bits); }
+
+// --- Text.
+// -------------------------------------------------------------------------------------------
+
+const std::string* TextOf(const Json& json) {
+  return NonFinite(json) ? nullptr : json.get_ptr<const std::string*>();
+}
+
+FillBytes BytesOf(std::string_view text) {
+  const auto bytes = std::as_bytes(std::span(text));
+  return {bytes.begin(), bytes.end()};
+}
+
+// UTF-8 as UTF-32, at most `length` code points, padded with zeros.
+std::optional<FillBytes> EncodeUtf32(std::string_view text, size_t length) {
+  FillBytes bytes;
+  bytes.reserve(4 * length);
+  for (size_t at = 0; at < text.size() && bytes.size() < 4 * length;) {
+    const auto lead = static_cast<uint8_t>(text[at]);
+    const int following = lead < 0x80 ? 0 : std::countl_one(lead) - 1;
+    if (lead >= 0x80 && (following < 1 || following > 3)) return std::nullopt;
+    uint32_t code_point = following == 0 ? lead : lead & (0x3fu >> following);
+    ++at;
+    for (int i = 0; i < following; ++i, ++at) {
+      if (at == text.size() || (text[at] & 0xc0) != 0x80) return std::nullopt;
+      code_point = code_point << 6 | (static_cast<uint8_t>(text[at]) & 0x3fu);
+    }
+    AppendItem(bytes, code_point, 4);
+  }
+  bytes.resize(4 * length);
+  return bytes;
+}
+
+void AppendUtf8(std::string& text, uint32_t code_point) {
+  if (code_point > 0x10ffff || (code_point >= 0xd800 && code_point < 0xe000)) {
+    code_point = kReplacementCharacter;
+  }
+  const auto append = [&text](uint32_t value) { text += static_cast<char>(value); };
+  if (code_point < 0x80) return append(code_point);
+  if (code_point < 0x800) {
+    append(0xc0 | code_point >> 6);
+  } else if (code_point < 0x10000) {
+    append(0xe0 | code_point >> 12);
+    append(0x80 | (code_point >> 6 & 0x3f));
+  } else {
+    append(0xf0 | code_point >> 18);
+    append(0x80 | (code_point >> 12 & 0x3f));
+    append(0x80 | (code_point >> 6 & 0x3f));
+  }
+  append(0x80 | (code_point & 0x3f));
+}
+
+std::string DecodeUtf32(std::span<const std::byte> bytes) {
+  std::vector<uint32_t> code_points;
+  for (; bytes.size() >= 4; bytes = bytes.subspan(4)) {
+    code_points.push_back(LoadLittle<uint32_t>(bytes.data()));
+  }
+  while (!code_points.empty() && code_points.back() == 0) code_points.pop_back();
+  std::string text;
+  for (const uint32_t code_point : code_points) AppendUtf8(text, code_point);
+  return text;
+}
+
+// --- Spellings of parts. All give nothing for what they do not accept.
+// ----------------------------
+
+std::optional<uint64_t> ParseBits(std::string_view text, const FloatFormat& format) {
+  if (text.size() < 3 || text[0] != '0' || (text[1] != 'x' && text[1] != 'b')) return std::nullopt;
+  const int base = text[1] == 'x' ? 16 : 2;
+  const size_t full_width = format.size * (base == 16 ? 2 : 8);
+  text.remove_prefix(2);
+  if (text.size() > full_width) return std::nullopt;
+  uint64_t bits = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), bits, base);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return IsCode(bits, format) ? std::optional(bits) : std::nullopt;
+}
+
+// What a number, a bare literal or one of the three names means.
+std::optional<double> ParseNumber(const Json& json) {
+  if (json.is_number()) return json.get<double>();
+  if (const auto bare = NonFinite(json)) return bare;
+  if (!json.is_string()) return std::nullopt;
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const auto& text = json.get_ref<const std::string&>();
+  if (text == "NaN") return std::numeric_limits<double>::quiet_NaN();
+  if (text == "Infinity" || text == "+Infinity") return kInfinity;
+  if (text == "-Infinity") return -kInfinity;
+  return std::nullopt;
+}
+
+std::optional<uint64_t> ParseFloat(const Json& json, const FloatFormat& format) {
+  if (const auto number = ParseNumber(json)) return EncodeFloat(*number, format);
+  const std::string* text = TextOf(json);
+  return text == nullptr ? std::nullopt : ParseBits(*text, format);
+}
+
+std::optional<uint64_t> ParseDate(const Json& json) {
+  if (json == "NaT") return kNotATime;
+  return ParseInteger(json, 64, /*is_signed=*/true);
+}
+
+// Base64 or a list of byte values.
+std::optional<FillBytes> ParseBytes(const Json& json) {
+  if (const std::string* text = TextOf(json)) return DecodeBase64(*text);
+  if (!json.is_array()) return std::nullopt;
+  FillBytes bytes;
+  bytes.reserve(json.size());
+  for (const Json& element : json) {
+    const auto value = ParseInteger(element, 8, /*is_signed=*/false);
+    if (!value) return std::nullopt;
+    bytes.push_back(static_cast<std::byte>(*value));
+  }
+  return bytes;
+}
+
+std::optional<FillBytes> IfSize(std::optional<FillBytes> bytes, size_t size) {
+  return bytes && bytes->size() == size ? std::move(bytes) : std::nullopt;
+}
+
+std::optional<FillBytes> Item(std::optional<uint64_t> bits, size_t size) {
+  if (!bits) return std::nullopt;
+  FillBytes bytes;
+  AppendItem(bytes, *bits, size);
+  return bytes;
+}
+
+std::optional<FillBytes> ComplexItem(std::optional<uint64_t> real,
+                                     std::optional<uint64_t> imaginary, size_t item_size) {
+  if (!real || !imaginary) return std::nullopt;
+  FillBytes bytes;
+  AppendItem(bytes, *real, item_size / 2);
+  AppendItem(bytes, *imaginary, item_size / 2);
+  return bytes;
+}
+
+std::optional<FillBytes> ParseElement(const Json& json, const DataType& type);
+
+std::optional<FillBytes> ParseStruct(const Json& json, const DataType& type) {
+  if (json.is_string()) return IfSize(ParseBytes(json), type.item_size);
+  if (!json.is_object() || json.size() != type.fields.size()) return std::nullopt;
+  // (Json::find searches from the beginning.)
+  std::unordered_map<std::string_view, const Json*> values;
+  for (const auto& [name, value] : json.get_ref<const Json::object_t&>()) {
+    values.emplace(name, &value);
+  }
+  FillBytes bytes;
+  bytes.reserve(type.item_size);
+  for (const StructField& field : type.fields) {
+    const auto value = values.find(field.name);
+    if (value == values.end()) return std::nullopt;
+    const auto element = ParseElement(*value->second, field.type);
+    if (!element) return std::nullopt;
+    bytes.insert(bytes.end(), element->begin(), element->end());
+  }
+  return bytes;
+}
+
+std::optional<FillBytes> ParseElement(const Json& json, const DataType& type) {
+  if (json.is_null()) return FillBytes(type.item_size);
+  switch (type.kind) {
+    case DataKind::kBool:
+      if (json.is_boolean()) return Item(uint64_t{json.get<bool>()}, 1);
+      return Item(ParseInteger(json, 1, /*is_signed=*/false), 1);
+    case DataKind::kInt:
+    case DataKind::kUint:
+      return Item(ParseInteger(json, 8 * type.item_size, type.kind == DataKind::kInt),
+                  type.item_size);
+    case DataKind::kNarrowInt:
+    case DataKind::kNarrowUint:
+      if (const auto value =
+              ParseInteger(json, NarrowBits(type), type.kind == DataKind::kNarrowInt)) {
+        return Item(LowBits(*value, NarrowBits(type)), 1);
+      }
+      return std::nullopt;
+    case DataKind::kFloat:
+    case DataKind::kNarrowFloat:
+      return Item(ParseFloat(json, FormatOf(type)), type.item_size);
+    case DataKind::kComplex:
+    case DataKind::kNarrowComplex: {
+      const FloatFormat& format = FormatOf(type);
+      if (json.is_number() || NonFinite(json)) {
+        return ComplexItem(ParseFloat(json, format), EncodeFloat(0, format), type.item_size);
+      }
+      if (!json.is_array() || json.size() != 2) return std::nullopt;
+      return ComplexItem(ParseFloat(json[0], format), ParseFloat(json[1], format), type.item_size);
+    }
+    case DataKind::kDatetime:
+    case DataKind::kTimedelta:
+      return Item(ParseDate(json), 8);
+    case DataKind::kRaw:
+      return IfSize(ParseBytes(json), type.item_size);
+    case DataKind::kNullTerminatedBytes: {
+      auto bytes = ParseBytes(json);
+      if (bytes) bytes->resize(type.item_size);
+      return bytes;
+    }
+    case DataKind::kBytes:
+      return ParseBytes(json);
+    case DataKind::kFixedLengthUtf32:
+    case DataKind::kString: {
+      const std::string* text = TextOf(json);
+      if (text == nullptr) return std::nullopt;
+      if (type.kind == DataKind::kString) return BytesOf(*text);
+      return EncodeUtf32(*text, type.item_size / 4);
+    }
+    case DataKind::kStruct:
+      return ParseStruct(json, type);
+    case DataKind::kOther:
+      break;
+  }
+  return FillBytes();
+}
+
+std::string_view ExpectedFill(DataKind kind) {
+  switch (kind) {
+    case DataKind::kBool:
+      return "true or false";
+    case DataKind::kInt:
+    case DataKind::kUint:
+    case DataKind::kNarrowInt:
+    case DataKind::kNarrowUint:
+      return "an integer in range";
+    case DataKind::kFloat:
+    case DataKind::kNarrowFloat:
+      return "a number in range, \"NaN\", \"Infinity\", \"-Infinity\" or \"0x...\"";
+    case DataKind::kComplex:
+    case DataKind::kNarrowComplex:
+      return "a list of two numbers in range, \"NaN\", \"Infinity\", \"-Infinity\" or \"0x...\"";
+    case DataKind::kDatetime:
+    case DataKind::kTimedelta:
+      return "an integer in range or \"NaT\"";
+    case DataKind::kRaw:
+      return "a list of byte values or base64 text, of the item's length";
+    case DataKind::kNullTerminatedBytes:
+    case DataKind::kBytes:
+      return "a list of byte values or base64 text";
+    case DataKind::kFixedLengthUtf32:
+    case DataKind::kString:
+      return "text";
+    case DataKind::kStruct:
+      return "an object with a value for each field, or base64 text of the item's length,";
+    case DataKind::kOther:
+      break;
+  }
+  return "anything";
+}
+
+// --- Elements as JSON.
+// ---------------------------------------------------------------------------
+
+// The decimal number with the fewest digits that reads back to the float, as the double that JSON
+// makes of it.
+double ShortestDouble(float exact) {
+  std::array<char, 64> text;
+  const auto written = std::to_chars(text.data(), text.data() + text.size(), exact);
+  double value = 0;
+  std::from_chars(text.data(), written.ptr, value);
+  // (Read as a double and then rounded it may be the neighbour.)
+  return static_cast<float>(value) == exact ? value : static_cast<double>(exact);
+}
+
+Json FloatToV3(uint64_t bits, const FloatFormat& format) {
+  const double value = DecodeFloat(bits, format);
+  if (std::isnan(value)) {
+    if (EncodeFloat(value, format) == bits) return "NaN";
+    return fmt::format("0x{:0{}x}", bits, 2 * format.size);
+  }
+  if (std::isinf(value)) return value > 0 ? "Infinity" : "-Infinity";
+  // Readers may widen a float16 before they compare: its shortest decimal is another float32.
+  return format.size == 4 ? ShortestDouble(static_cast<float>(value)) : value;
+}
+
+int64_t SignExtended(uint64_t value, size_t bits) {
+  return static_cast<int64_t>(value << (64 - bits)) >> (64 - bits);
+}
+
+Json ElementToV3(std::span<const std::byte> item, const DataType& type) {
+  switch (type.kind) {
+    case DataKind::kBool:
+      return item[0] != std::byte{0};
+    case DataKind::kInt:
+    case DataKind::kDatetime:
+    case DataKind::kTimedelta:
+      return SignExtended(LoadItem(item), 8 * item.size());
+    case DataKind::kUint:
+      return LoadItem(item);
+    case DataKind::kNarrowInt:
+      return SignExtended(LoadItem(item), NarrowBits(type));
+    case DataKind::kNarrowUint:
+      return LowBits(LoadItem(item), NarrowBits(type));
+    case DataKind::kFloat:
+    case DataKind::kNarrowFloat:
+      return FloatToV3(LoadItem(item), FormatOf(type));
+    case DataKind::kComplex:
+    case DataKind::kNarrowComplex: {
+      const size_t half = item.size() / 2;
+      Json parts = Json::array();
+      parts.push_back(FloatToV3(LoadItem(item.first(half)), FormatOf(type)));
+      parts.push_back(FloatToV3(LoadItem(item.last(half)), FormatOf(type)));
+      return parts;
+    }
+    case DataKind::kRaw: {
+      Json values = Json::array();
+      for (const std::byte byte : item) values.push_back(static_cast<unsigned>(byte));
+      return values;
+    }
+    case DataKind::kNullTerminatedBytes:
+      while (!item.empty() && item.back() == std::byte{0}) item = item.first(item.size() - 1);
+      return EncodeBase64(item);
+    case DataKind::kBytes:
+      return EncodeBase64(item);
+    case DataKind::kFixedLengthUtf32:
+      return DecodeUtf32(item);
+    case DataKind::kString:
+      return std::string(reinterpret_cast<const char*>(item.data()), item.size());
+    case DataKind::kStruct: {
+      Json::object_t values;
+      for (const StructField& field : type.fields) {
+        values.emplace_back(field.name, ElementToV3(item.first(field.type.item_size), field.type));
+        item = item.subspan(field.type.item_size);
+      }
+      return values;
+    }
+    case DataKind::kOther:
+      break;
+  }
+  return nullptr;
+}
+
+// --- The attribute _FillValue.
+// -------------------------------------------------------------------
+
+std::optional<double> ParseFloatAttribute(const Json& json) {
+  if (const auto number = ParseNumber(json)) return number;
+  const std::string* text = TextOf(json);
+  if (text == nullptr) return std::nullopt;
+  double decimal = 0;
+  const char* text_end = text->data() + text->size();
+  const auto [end, error] = std::from_chars(text->data(), text_end, decimal);
+  if (error == std::errc() && end == text_end && std::isfinite(decimal)) return decimal;
+  const auto bytes = IfSize(DecodeBase64(*text), sizeof(double));
+  if (!bytes) return std::nullopt;
+  return std::bit_cast<double>(LoadItem(*bytes));
+}
+
+std::optional<uint64_t> DecodeFloatAttribute(const Json& json, const FloatFormat& format) {
+  const auto value = ParseFloatAttribute(json);
+  return value ? EncodeFloat(*value, format) : std::nullopt;
+}
+
+}  // namespace
+
+Result<FillBytes> ParseFillValue(const Json& document, const DataType& type, std::string_view key) {
+  if (type.kind == DataKind::kOther) return FillBytes();
+  auto bytes = ParseElement(document, type);
+  if (!bytes) {
+    return Fail(ErrorCode::kDamaged, "{}: fill_value: expected {} for {}, found {}", key,
+                ExpectedFill(type.kind), type.name, Excerpt(document));
+  }
+  return *std::move(bytes);
+}
+
+Json FillValueToV3(const FillBytes& fill, const DataType& type) {
+  if (type.item_size != 0 && fill.size() != type.item_size) return nullptr;
+  return ElementToV3(fill, type);
+}
+
+std::optional<FillBytes> DecodeFillAttribute(const Json& attribute, const DataType& type) {
+  const Json& json = attribute.is_array() && attribute.size() == 1 ? attribute[0] : attribute;
+  if (json.is_null()) return std::nullopt;
+  switch (type.kind) {
+    case DataKind::kFloat:
+    case DataKind::kNarrowFloat:
+      return Item(DecodeFloatAttribute(json, FormatOf(type)), type.item_size);
+    case DataKind::kComplex:
+    case DataKind::kNarrowComplex: {
+      if (!json.is_array() || json.size() != 2) return std::nullopt;
+      const FloatFormat& format = FormatOf(type);
+      return ComplexItem(DecodeFloatAttribute(json[0], format),
+                         DecodeFloatAttribute(json[1], format), type.item_size);
+    }
+    case DataKind::kNullTerminatedBytes:
+    case DataKind::kBytes:
+      return json.is_string() ? ParseElement(json, type) : std::nullopt;
+    case DataKind::kRaw:
+    case DataKind::kStruct:
+    case DataKind::kOther:
+      return std::nullopt;
+    default:
+      return ParseElement(json, type);
+  }
+}
+
+}  // namespace zarrfs
