@@ -37,6 +37,9 @@ constexpr double kMostTtl = 60;
 // This share of the time-to-live may pass between asking the store and telling the kernel.
 constexpr double kCheckShare = 0.02;
 
+// Of a chunk whose stored object is replaced meanwhile.
+constexpr int kLookupAttempts = 3;
+
 // How often what nobody reads any more is let go.
 constexpr std::chrono::seconds kSweepPeriod{20};
 
@@ -133,6 +136,10 @@ struct DirectoryHandle {
   std::vector<std::string> status_files;
   std::vector<uint64_t> outers;   // stored objects whose chunks lie in this folder
   std::vector<uint64_t> folders;  // next coordinates of chunk folders
+  // Where chunks that are not stored have files too: how many come from the first one on.
+  uint64_t all_outers = 0;
+  uint64_t first_outer = 0;
+  uint64_t all_folders = 0;
   bool chunk_root = false;        // lists the folder "c" alone
   ChunkCoordinates prefix{};
   size_t level = 0;
@@ -151,13 +158,14 @@ FileSystem::FileSystem(std::shared_ptr<const Store> store, const MountOptions& o
       only_view_(options.view.empty() ? std::nullopt : ViewNumber(options.view)),
       check_age_(CheckAge(options)),
       generation_(DrawGeneration()),
-      decoded_(options.cache),
+      served_(options.cache),
       hierarchy_(
           store_,
           HierarchyOptions{
               .index_cache_bytes = options.index_cache,
               .consolidated_max = options.consolidated_max,
               .forced_separator = options.separator,
+              .fill = options.fill,
               .on_superseded =
                   [this](const ChunkSource& source, uint64_t outer, const OpenShardPtr& old) {
                     superseded_.Put(source.id(), outer, old, SupersededShards::Clock::now());
@@ -284,7 +292,7 @@ Result<fuse_entry_param> FileSystem::DocumentEntry(const SeenNode& node, size_t 
   }
   fuse_entry_param entry{};
   entry.ino = node.record->DocumentId(view, document, node.document_epoch);
-  entry.generation = generation_ + node.document_epoch / kUnreadableEpoch;
+  entry.generation = generation_ + node.document_epoch / kEpochs;
   ObjectInfo info = node.node->info;
   if (info.is_folder) info.mode &= ~0111u;
   entry.attr = FileAttributes(entry.ino, info, shown.documents[document].bytes.size(), 1);
@@ -311,7 +319,7 @@ fuse_entry_param FileSystem::ConsolidatedEntry(const SeenNode& node, size_t view
       node.record->DocumentId(view, kConsolidatedDocument, 0), consolidated.hash);
   fuse_entry_param entry{};
   entry.ino = node.record->DocumentId(view, kConsolidatedDocument, epoch);
-  entry.generation = generation_ + epoch / kUnreadableEpoch;
+  entry.generation = generation_ + epoch / kEpochs;
   ObjectInfo info = node.node->info;
   if (info.is_folder) info.mode &= ~0111u;
   info.version = consolidated.newest;
@@ -337,17 +345,13 @@ Result<fuse_entry_param> FileSystem::ChunkEntry(const ArrayRange& range, size_t 
                                                 uint64_t chunk, const ChunkPlace& place,
                                                 uint32_t epoch) const {
   const auto& part = range.views[view];
-  const uint64_t cut = part.cut_front + part.cut_back;
-  const uint64_t size =
-      part.decoded ? range.chunks->layout().inner_pipeline->decoded_size() : place.length - cut;
-  if (place.length < cut) {
-    return Fail(ErrorCode::kDamaged, "{}: a chunk of {} bytes is shorter than its checksum",
-                range.chunks->ObjectKey(place.outer), place.length);
-  }
+  const auto size =
+      served_.Size(ChunkFile{*range.chunks, part.form, part.form_number, chunk, place});
+  if (!size) return Fail(size);
   fuse_entry_param entry{};
   entry.ino = MakeId(part.files + chunk, epoch);
-  entry.generation = generation_ + epoch / kUnreadableEpoch;
-  entry.attr = FileAttributes(entry.ino, place.shard->info, size, part.links);
+  entry.generation = generation_ + epoch / kEpochs;
+  entry.attr = FileAttributes(entry.ino, place.shard->info, *size, part.links);
   entry.attr_timeout = kForever;
   return entry;
 }
@@ -362,7 +366,8 @@ std::optional<fuse_entry_param> FileSystem::UnreadableChunkEntry(const SeenNode&
   LogFailure("look-up", error);
   const auto& pipeline = node.range->chunks->layout().inner_pipeline;
   uint64_t size = pipeline ? pipeline->encoded_size().value_or(1) : 1;
-  if (node.range->views[view].decoded) size = pipeline->decoded_size();
+  const ChunkForm& form = node.range->views[view].form;
+  if (form.kind == ChunkForm::Kind::kElements) size = form.size;
   ObjectInfo info = node.node->folder_info;
   info.mode &= 0444;
   fuse_entry_param entry{};
@@ -373,6 +378,22 @@ std::optional<fuse_entry_param> FileSystem::UnreadableChunkEntry(const SeenNode&
   entry.entry_timeout = error.code == ErrorCode::kDamaged ? AbsenceTimeout(0)
                                                           : std::min(AbsenceTimeout(0), kLeastTtl);
   entry.attr_timeout = entry.entry_timeout;
+  return entry;
+}
+
+Result<fuse_entry_param> FileSystem::FillChunkEntry(const SeenNode& node, size_t view,
+                                                    uint64_t chunk, uint64_t watched) const {
+  const auto& part = node.range->views[view];
+  const auto size = part.fill_chunk->Size();
+  if (!size) return Fail(size);
+  ObjectInfo info = node.node->info;
+  info.mode &= ~0111u;
+  fuse_entry_param entry{};
+  entry.ino = MakeFillId(part.files + chunk);
+  entry.generation = generation_;
+  entry.attr = FileAttributes(entry.ino, info, *size, 1);
+  entry.attr_timeout = NodeTimeout(*node.node);
+  entry.entry_timeout = std::min(AbsenceTimeout(watched), entry.attr_timeout);
   return entry;
 }
 
@@ -459,24 +480,32 @@ Result<fuse_entry_param> FileSystem::LookupChunkPath(const SeenNode& node, size_
   }
   if (level == rank) {
     const uint64_t chunk = grid.Linear({prefix.data(), rank});
-    uint64_t watched = 0;
-    auto place = range.chunks->Locate(chunk, check_age_, /*may_read=*/false, &watched);
-    if (place && !*place) {
-      fuse_entry_param nothing{};
-      nothing.entry_timeout = std::min(AbsenceTimeout(watched), NodeTimeout(*node.node));
-      return nothing;
-    }
-    Result<fuse_entry_param> entry =
-        place ? ChunkEntry(node, view, chunk, **place) : Result<fuse_entry_param>(Fail(place));
-    if (!entry) {
-      if (auto unreadable = UnreadableChunkEntry(node, view, chunk, entry.error())) {
-        return *unreadable;
+    const auto& part = range.views[view];
+    const bool may_read = part.form.kind == ChunkForm::Kind::kZstd;
+    for (int attempt = 1;; ++attempt) {
+      uint64_t watched = 0;
+      auto place = range.chunks->Locate(chunk, check_age_, may_read, &watched);
+      if (place && !*place && part.fill_chunk == nullptr) {
+        fuse_entry_param nothing{};
+        nothing.entry_timeout = std::min(AbsenceTimeout(watched), NodeTimeout(*node.node));
+        return nothing;
       }
+      Result<fuse_entry_param> entry = !place   ? Result<fuse_entry_param>(Fail(place))
+                                       : *place ? ChunkEntry(node, view, chunk, **place)
+                                                : FillChunkEntry(node, view, chunk, watched);
+      if (entry) return entry;
+      if (entry.error().code == ErrorCode::kStale && attempt < kLookupAttempts) {
+        range.chunks->Forget(range.chunks->OuterOf(chunk));
+        continue;
+      }
+      const auto unreadable = UnreadableChunkEntry(node, view, chunk, entry.error());
+      return unreadable ? *unreadable : entry;
     }
-    return entry;
   }
   uint64_t watched = 0;
-  const auto any = range.chunks->AnyChunk({prefix.data(), level}, check_age_, &watched);
+  const auto any = range.views[view].fill_chunk != nullptr
+                       ? Result<bool>(true)
+                       : range.chunks->AnyChunk({prefix.data(), level}, check_age_, &watched);
   if (!any) return Fail(any);
   if (!*any) return tl::unexpected(absent);
   return ChunkFolderEntry(node, view, {prefix.data(), level}, watched);
@@ -583,7 +612,12 @@ void FileSystem::GetAttributes(Reply& reply, fuse_ino_t id) {
     return reply.Attributes(root->attr, root->attr_timeout);
   }
   Result<fuse_entry_param> entry = Fail(ErrorCode::kStale, "the content of this inode is gone");
-  if (target->kind == Target::Kind::kChunk) {
+  if (target->kind == Target::Kind::kChunk && target->epoch == kFillEpoch) {
+    auto node = SeeFresh(*target->record);
+    if (!node) return reply.Failed(node.error().code);
+    node->range = target->range;
+    entry = FillChunkEntry(*node, target->view, target->chunk, 0);
+  } else if (target->kind == Target::Kind::kChunk) {
     if (target->epoch == kUnreadableEpoch) {
       auto place = target->range->chunks->Locate(target->chunk, kAnyAge, /*may_read=*/false);
       if (!place) entry = Fail(place);
@@ -692,33 +726,29 @@ void FileSystem::Read(Reply& reply, fuse_ino_t id, size_t size, uint64_t offset)
 
   const ArrayRange& range = *target->range;
   const auto& part = range.views[target->view];
+  if (target->epoch == kFillEpoch) {
+    const auto out = ReadBuffer(size);
+    const auto length = part.fill_chunk->Read(offset, out);
+    if (!length) {
+      LogFailure("read", length.error());
+      return reply.Failed(length.error().code);
+    }
+    return reply.Bytes(reinterpret_cast<const char*>(out.data()), *length);
+  }
   const auto place = PlaceOf(*target);
   if (!place) {
     LogFailure("read", place.error());
     return reply.Failed(place.error().code);
   }
-  const ChunkPlace& chunk = *place;
-  const auto fail = [&](const Error& error) {
-    if (error.code == ErrorCode::kStale) range.chunks->Forget(chunk.outer);
-    LogFailure("read", error);
-    reply.Failed(error.code);
-  };
-  if (part.decoded) {
-    const auto decoded = decoded_.Get(*range.chunks, target->chunk, chunk);
-    if (!decoded) return fail(decoded.error());
-    const Bytes& bytes = **decoded;
-    const size_t from = std::min<uint64_t>(offset, bytes.size());
-    return reply.Bytes(reinterpret_cast<const char*>(bytes.data()) + from,
-                       std::min(size, bytes.size() - from));
+  const auto piece =
+      served_.Read(ChunkFile{*range.chunks, part.form, part.form_number, target->chunk, *place},
+                   offset, ReadBuffer(size));
+  if (!piece) {
+    if (piece.error().code == ErrorCode::kStale) range.chunks->Forget(place->outer);
+    LogFailure("read", piece.error());
+    return reply.Failed(piece.error().code);
   }
-  const uint64_t cut = part.cut_front + part.cut_back;
-  if (chunk.length < cut) return reply.Failed(ErrorCode::kDamaged);
-  const uint64_t length = chunk.length - cut;
-  if (offset >= length) return reply.Bytes(nullptr, 0);
-  const auto out = ReadBuffer(std::min<uint64_t>(size, length - offset));
-  const auto read = chunk.shard->object->Read(chunk.offset + part.cut_front + offset, out);
-  if (!read) return fail(read.error());
-  reply.Bytes(reinterpret_cast<const char*>(out.data()), out.size());
+  reply.Bytes(reinterpret_cast<const char*>(piece->bytes.data()), piece->bytes.size());
 }
 
 void FileSystem::Open(Reply& reply, fuse_ino_t id, fuse_file_info info) {
@@ -732,8 +762,15 @@ void FileSystem::Open(Reply& reply, fuse_ino_t id, fuse_file_info info) {
     if (!node) return reply.Failed(node.error().code);
     current = DocumentEntry(*node, target->view, target->document);
   } else if (target->kind == Target::Kind::kChunk && target->epoch != kUnreadableEpoch) {
-    auto place = target->range->chunks->Locate(target->chunk, kNow, /*may_read=*/false);
+    const bool may_read =
+        target->range->views[target->view].form.kind == ChunkForm::Kind::kZstd;
+    auto place = target->range->chunks->Locate(target->chunk, kNow, may_read);
     if (!place) return reply.Failed(place.error().code);
+    if (!*place && target->epoch == kFillEpoch) {
+      fuse_entry_param same{};
+      same.ino = id;
+      current = same;
+    }
     if (*place) {
       const uint32_t epoch =
           target->range->epochs->Observe((*place)->outer, (*place)->shard->fingerprint);
@@ -942,7 +979,7 @@ std::string FileSystem::DescribeOptions() const {
                   SupersededShards::kGracePeriod.count(), SupersededShards::kMaxSuperseded));
   say("index_cache", fmt::format("{} of {} bytes", hierarchy_.index_cache_statistics().bytes,
                                  options_.index_cache));
-  say("cache", fmt::format("{} of {} bytes", decoded_.statistics().bytes, options_.cache));
+  say("cache", fmt::format("{} of {} bytes", served_.statistics().bytes, options_.cache));
   say("threads", options_.threads);
   return text;
 }
@@ -1004,6 +1041,23 @@ Result<std::shared_ptr<DirectoryHandle>> FileSystem::MakeHandle(const Target& gi
   }
   const bool in_array = target.kind == Target::Kind::kFolder;
   if (range.chunks->layout().inner_grid.size() == 0) return handle;
+  if (range.views[target.view].fill_chunk != nullptr) {
+    const auto& layout = range.chunks->layout();
+    const size_t rank = range.rank();
+    if (in_array && naming.nested() && naming.prefix_c && rank > 0) {
+      handle->chunk_root = true;
+    } else if (naming.nested() && handle->level + 1 < rank) {
+      handle->all_folders = layout.inner_grid.counts()[handle->level];
+    } else {
+      // One after the other: the prefix leaves the last axis open, or every one.
+      ChunkCoordinates at{};
+      for (size_t d = 0; d < handle->level; ++d) at[d] = prefix[d] / layout.inner_per_outer[d];
+      handle->first_outer = layout.outer_grid.Linear({at.data(), rank});
+      handle->all_outers =
+          handle->level == 0 ? layout.outer_grid.size() : layout.outer_grid.counts()[rank - 1];
+    }
+    return handle;
+  }
   if (in_array && naming.nested() && naming.prefix_c && range.rank() > 0) {
     const auto any = range.chunks->AnyChunk({}, check_age_);
     if (!any) return Fail(any);
@@ -1151,39 +1205,64 @@ void FileSystem::ReadDirectory(Reply& reply, const std::shared_ptr<DirectoryHand
   }
   ChunkCoordinates at = dir.prefix;
   const std::span<const uint64_t> prefix{dir.prefix.data(), dir.level};
-  for (const uint64_t value : dir.folders) {
-    if (value < place || !room) continue;
+  const auto add_folder = [&](uint64_t value) {
     at[dir.level] = value;
     const auto entry = ChunkFolderEntry(dir.node, view, {at.data(), dir.level + 1});
     room = buffer.Add(std::to_string(value), *entry, kCookieChildren + value + 1);
+  };
+  for (const uint64_t value : dir.folders) {
+    if (value >= place && room) add_folder(value);
   }
+  for (uint64_t value = place; room && value < dir.all_folders; ++value) add_folder(value);
 
   // Chunk files. A place is a slot of a shard: each index is read once for a whole listing.
+  const auto& part = range.views[view];
   const uint64_t slots = layout.inner_per_outer_count;
   std::string name;
-  for (auto outer = std::ranges::lower_bound(dir.outers, place / slots);
-       room && outer != dir.outers.end(); ++outer) {
-    const uint64_t from = place > *outer * slots ? place - *outer * slots : 0;
+  const auto entry_of = [&](uint64_t chunk,
+                            const Result<ChunkPlace>& found) -> Result<fuse_entry_param> {
+    if (!found && found.error().code == ErrorCode::kNotFound) {
+      return FillChunkEntry(dir.node, view, chunk, 0);
+    }
+    if (!found) return Fail(found);
+    if (ServedChunks::KnowsSize(part.form, *found)) {
+      return ChunkEntry(dir.node, view, chunk, *found);
+    }
+    // Not read for a listing: the kernel asks for the attributes that somebody wants.
+    const uint32_t epoch = range.epochs->Observe(found->outer, found->shard->fingerprint);
+    return NameOnly(MakeId(part.files + chunk, epoch), S_IFREG);
+  };
+  const auto list_chunks_of = [&](uint64_t outer) -> Result<void> {
+    const uint64_t from = place > outer * slots ? place - outer * slots : 0;
     uint64_t watched = 0;
     auto visited = range.chunks->VisitChunks(
-        *outer, prefix, from, check_age_,
+        outer, prefix, from, check_age_,
         [&](uint64_t slot, uint64_t chunk, const Result<ChunkPlace>& found) {
           layout.inner_grid.Coordinates(chunk, at);
           name = naming.nested() && range.rank() > 0 ? std::to_string(at[range.rank() - 1])
                                                      : naming.Path({at.data(), range.rank()});
-          Result<fuse_entry_param> entry = found ? ChunkEntry(dir.node, view, chunk, *found)
-                                                 : Result<fuse_entry_param>(Fail(found));
+          auto entry = entry_of(chunk, found);
           if (!entry) {
             entry = UnreadableChunkEntry(dir.node, view, chunk, entry.error())
-                        .value_or(NameOnly(range.views[view].files + chunk, S_IFREG));
+                        .value_or(NameOnly(part.files + chunk, S_IFREG));
           }
-          room = buffer.Add(name, *entry, kCookieChildren + *outer * slots + slot + 1);
+          room = buffer.Add(name, *entry, kCookieChildren + outer * slots + slot + 1);
           return room;
         },
-        &watched);
+        &watched, /*missing_too=*/part.fill_chunk != nullptr);
     if (watched != dir.count) dir.is_current = false;
-    if (!visited) return reply.Failed(visited.error().code);
+    return visited;
+  };
+  Result<void> listed;
+  for (auto outer = std::ranges::lower_bound(dir.outers, place / slots);
+       room && listed && outer != dir.outers.end(); ++outer) {
+    listed = list_chunks_of(*outer);
   }
+  for (uint64_t outer = std::max(dir.first_outer, place / slots);
+       room && listed && outer < dir.first_outer + dir.all_outers; ++outer) {
+    listed = list_chunks_of(outer);
+  }
+  if (!listed) return reply.Failed(listed.error().code);
   send();
 }
 

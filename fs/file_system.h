@@ -22,7 +22,7 @@
 #include "fs/options.h"
 #include "fs/status_files.h"
 #include "fs/superseded_shards.h"
-#include "zarrcore/array/decoded_chunks.h"
+#include "zarrcore/array/served_chunks.h"
 #include "zarrcore/base/result.h"
 #include "zarrcore/store/store.h"
 #include "zarrcore/view/hierarchy.h"
@@ -109,6 +109,9 @@ class FileSystem {
   // be handed on.
   std::optional<fuse_entry_param> UnreadableChunkEntry(const SeenNode& node, size_t view,
                                                        uint64_t chunk, const Error& error) const;
+  // Of a chunk that is not stored, in a view that shows such chunks.
+  Result<fuse_entry_param> FillChunkEntry(const SeenNode& node, size_t view, uint64_t chunk,
+                                          uint64_t watched) const;
   Result<fuse_entry_param> ChunkFolderEntry(const SeenNode& node, size_t view,
                                             std::span<const uint64_t> prefix,
                                             uint64_t watched = 0) const;
@@ -142,7 +145,7 @@ class FileSystem {
   std::string not_watched_ = "not yet";  // why the store tells of no changes; set by OnMounted()
   mutable std::mutex not_watched_mutex_;
   SupersededShards superseded_;
-  DecodedChunks decoded_;
+  mutable ServedChunks served_;
   Notifier notifier_;
   Hierarchy hierarchy_;
   mutable NodeTable table_;

@@ -12,8 +12,11 @@ bool StillFits(const ArrayRange& range, const Node& node) {
     const auto& part = range.views[v];
     const auto& view = node.views[v].array;
     if (part.shown != view.has_value()) return false;
-    if (view && (part.naming != view->naming || part.decoded != view->decoded ||
-                 part.cut_front != view->cut_front || part.cut_back != view->cut_back)) {
+    if (!view) continue;
+    if (part.naming != view->naming || part.form != view->form) return false;
+    // (Of the same chunks in the same form, only the fill value makes a difference.)
+    if ((part.fill_chunk == nullptr) != (view->fill_chunk == nullptr)) return false;
+    if (part.fill_chunk != nullptr && part.fill_chunk->fill() != view->fill_chunk->fill()) {
       return false;
     }
   }
@@ -73,19 +76,19 @@ const ArrayRange* NodeTable::MakeRange(const Node& node, NodeRecord* record) {
     if (!view) continue;
     part.shown = true;
     part.naming = view->naming;
-    part.decoded = view->decoded;
-    part.cut_front = view->cut_front;
-    part.cut_back = view->cut_back;
+    part.form = view->form;
+    part.fill_chunk = view->fill_chunk;
     part.links = 0;
     part.files = count;
-    bool shared = false;
-    for (size_t other = 0; other < v && !shared; ++other) {
+    part.form_number = static_cast<uint32_t>(v);
+    for (size_t other = 0; other < v; ++other) {
       const auto& o = range.views[other];
-      shared = o.shown && o.decoded == part.decoded && o.cut_front == part.cut_front &&
-               o.cut_back == part.cut_back;
-      if (shared) part.files = o.files;
+      if (!o.shown || o.form != part.form) continue;
+      part.files = o.files;
+      part.form_number = static_cast<uint32_t>(other);
+      break;
     }
-    if (!shared) count += grid.size();
+    if (part.form_number == v) count += grid.size();
   }
   for (size_t v = 0; v < views; ++v) {
     auto& part = range.views[v];
@@ -170,7 +173,9 @@ void NodeTable::FillTarget(const ArrayRange& range, uint64_t position, Target& t
   const auto& grid = range.chunks->layout().inner_grid;
   for (size_t v = 0; v < AllViews().size(); ++v) {
     const auto& part = range.views[v];
-    if (part.shown && position >= part.files && position - part.files < grid.size()) {
+    const bool is_of_another_view = target.epoch == kFillEpoch && part.fill_chunk == nullptr;
+    if (part.shown && !is_of_another_view && position >= part.files &&
+        position - part.files < grid.size()) {
       target.kind = Target::Kind::kChunk;
       target.view = v;
       target.chunk = position - part.files;

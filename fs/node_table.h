@@ -50,14 +50,21 @@ inline constexpr int kPositionBits = 48;
 [[nodiscard]] constexpr uint16_t EpochOf(NodeId id) {
   return static_cast<uint16_t>(id >> kPositionBits);
 }
-/// The epoch of inodes that stand for a chunk that cannot be read; no version has it.
+/// Epochs that no version has: of inodes that stand for a chunk that cannot be read, and for one
+/// that is not stored and is a file of fill values.
 inline constexpr uint16_t kUnreadableEpoch = 0xffff;
+inline constexpr uint16_t kFillEpoch = 0xfffe;
+/// Versions have epochs modulo this.
+inline constexpr uint32_t kEpochs = 0xfffe;
 
 [[nodiscard]] constexpr NodeId MakeId(uint64_t position, uint32_t epoch) {
-  return (NodeId{epoch % kUnreadableEpoch} << kPositionBits) | position;
+  return (NodeId{epoch % kEpochs} << kPositionBits) | position;
 }
 [[nodiscard]] constexpr NodeId MakeUnreadableId(uint64_t position) {
   return (NodeId{kUnreadableEpoch} << kPositionBits) | position;
+}
+[[nodiscard]] constexpr NodeId MakeFillId(uint64_t position) {
+  return (NodeId{kFillEpoch} << kPositionBits) | position;
 }
 
 struct NodeRecord;
@@ -68,9 +75,9 @@ struct ArrayRange {
   struct ViewPart {
     bool shown = false;
     ChunkNaming naming;
-    bool decoded = false;
-    uint64_t cut_front = 0;
-    uint64_t cut_back = 0;
+    ChunkForm form;
+    uint32_t form_number = 0;   // the first view that serves the same files
+    std::shared_ptr<const FillChunk> fill_chunk;
     uint64_t files = 0;         // position of chunk 0
     uint64_t folders = 0;       // position of the first chunk folder
     uint64_t folder_count = 0;  // 0 where chunks lie in the array's own folder

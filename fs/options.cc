@@ -61,9 +61,10 @@ std::string ApplyContext(MountOptions& options, std::string_view name, std::stri
 }
 
 constexpr std::array kValueOptions = {
-    ValueOption{"view", "v2|v3", "show only this view, at the root (default: a folder for each)",
+    ValueOption{"view", "v2|v3|gdal|netcdf",
+                "show only this view, at the root (default: a folder for each)",
                 [](MountOptions& o, std::string_view v) -> std::string {
-                  if (v != "v2" && v != "v3" && v != "all") return "v2, v3 or all";
+                  if (!ViewNumber(v) && v != "all") return "v2, v3, gdal, netcdf or all";
                   o.view = v == "all" ? "" : v;
                   return "";
                 }},
@@ -71,6 +72,21 @@ constexpr std::array kValueOptions = {
                 [](MountOptions& o, std::string_view v) -> std::string {
                   if (v != "." && v != "/" && v != "auto") return "'.', '/' or auto";
                   o.separator = v == "auto" ? '\0' : v[0];
+                  return "";
+                }},
+    ValueOption{"fill", "auto|keep|materialize",
+                "whether .zarray tells the fill value, which xarray masks, or chunks that are\n"
+                "                        not stored are files of it (default: auto)",
+                [](MountOptions& o, std::string_view v) -> std::string {
+                  if (v == "auto") {
+                    o.fill = FillPolicy::kAuto;
+                  } else if (v == "keep") {
+                    o.fill = FillPolicy::kKeep;
+                  } else if (v == "materialize") {
+                    o.fill = FillPolicy::kMaterialize;
+                  } else {
+                    return "auto, keep or materialize";
+                  }
                   return "";
                 }},
     ValueOption{"consolidated", "no",

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "zarrcore/base/result.h"
+#include "zarrcore/view/view.h"
 
 namespace zarrfs {
 
@@ -25,8 +26,9 @@ struct MountOptions {
   std::string mountpoint;  // likewise
 
   // What the mount shows.
-  std::string view;    // "v2" or "v3" at the root; "" for a folder a view
+  std::string view;    // this one at the root; "" for a folder a view
   char separator = 0;  // '.' or '/' between the numbers of chunk names; 0: as suits the array
+  FillPolicy fill = FillPolicy::kAuto;
   uint64_t consolidated_max = 4096;  // nodes in a .zmetadata; a group with more below has none
   std::optional<uint32_t> umask;     // 0555 and 0444 less these; else as in the store
   std::optional<uint32_t> uid;       // owner of everything; else as in the store

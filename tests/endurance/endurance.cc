@@ -863,12 +863,8 @@ int main(int argc, char** argv) {
     std::fputs("usage: endurance_test SECONDS [-o OPTIONS]\n", stderr);
     return 1;
   }
-  // Run by root, the mount is seen by nobody else and gone when this is. (In a chroot whose root is
-  // no mount point there is nothing to make private.)
-  if (geteuid() == 0 &&
-      (unshare(CLONE_NEWNS) != 0 ||
-       (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 && errno != EINVAL))) {
-    std::perror("endurance_test: no mount namespace");
+  if (const std::string obstacle = zarrfs::EnterOwnMountNamespace(); !obstacle.empty()) {
+    std::fprintf(stderr, "endurance_test: %s\n", obstacle.c_str());
     return 1;
   }
   return zarrfs::Run(seconds, with_options ? argv[3] : "");

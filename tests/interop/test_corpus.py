@@ -18,7 +18,6 @@ REFUSED = {"zarr-java/storage_transformer/exists": "storage_transformers"}
 # Not shown by a view, for the reason; a test sees to it that they are really absent, so that the list cannot rot.
 NOT_YET = {
     "v2": {
-        "zarrs/zarr_python_compat/v3_bytes.zarr": "codec vlen-bytes",
         "zarrs/v3/array_optional.zarr/array": "codec optional",
         "zarrs/v3/array_optional_nested.zarr/array": "codec optional",
         "zarrs/v3_zarr_python/array_pcodec.zarr": "codec numcodecs.pcodec",

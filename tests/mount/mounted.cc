@@ -1,8 +1,13 @@
 #include "tests/mount/mounted.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/mount.h>
 #include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
 
 #include "fs/mountpoint.h"
 
@@ -15,6 +20,22 @@ bool UnmountAt(const std::filesystem::path& mountpoint, bool detach) {
 }
 
 }  // namespace
+
+std::string EnterOwnMountNamespace() {
+  if (geteuid() != 0) return "";
+  if (unshare(CLONE_NEWNS) != 0) return std::string("no mount namespace: ") + std::strerror(errno);
+  if (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) {
+    // In a chroot whose root is no mount point there is nothing to make private.
+    if (errno == EINVAL) return "";
+    return std::string("mounts cannot be made private: ") + std::strerror(errno);
+  }
+  std::ifstream mounts("/proc/self/mounts");
+  for (std::string source, point, type, rest; mounts >> source >> point >> type;) {
+    std::getline(mounts, rest);
+    if (type == "fuse.zarrfs") umount2(point.c_str(), MNT_DETACH);
+  }
+  return "";
+}
 
 bool IsMounted(const std::filesystem::path& mountpoint) {
   return FindMount(mountpoint.string()).has_value();

@@ -14,6 +14,12 @@ namespace zarrfs {
 /// Whether something is mounted on exactly this folder.
 [[nodiscard]] bool IsMounted(const std::filesystem::path& mountpoint);
 
+/// Run by root, moves this process to a mount namespace of its own: whatever happens, nothing that
+/// it mounts is seen by anybody else, and it is gone when the process is. Mounts of zarrfs that it
+/// inherits are let go of, so that they can end while this process lives. Why that cannot be done;
+/// "" if it was, or if this is not root.
+[[nodiscard]] std::string EnterOwnMountNamespace();
+
 /// Unmounts whatever is on `mountpoint` in the end, however it came there.
 class Unmounted {
  public:

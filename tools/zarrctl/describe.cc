@@ -90,14 +90,21 @@ ViewSummary DescribeView(const Node& array, size_t view) {
     const ArrayView& how = *shown.array;
     const std::vector<uint64_t> first(array.array()->rank(), 0);
     summary.shown = true;
-    summary.decoded = how.decoded;
-    summary.cut_front = how.cut_front;
-    summary.cut_back = how.cut_back;
+    const ChunkForm& form = how.form;
+    const bool is_decoded = form.kind == ChunkForm::Kind::kElements;
+    const bool is_cut = form.cut_front + form.cut_back > 0;
+    summary.serving = is_decoded ? "transcoded" : is_cut ? "cut" : "exact";
+    summary.cut_front = form.cut_front;
+    summary.cut_back = form.cut_back;
+    summary.has_fill_chunks = how.fill_chunk != nullptr;
     summary.example = how.naming.Path(first);
     const std::string order = MemoryOrder(shown);
     summary.text = fmt::format(
-        "{}{}{}, named {}", how.decoded ? "chunks decoded" : LeftOut(how.cut_front, how.cut_back),
-        order.empty() ? "" : ", order ", order, summary.example);
+        "{}: {}{}{}, named {}{}", summary.serving,
+        is_decoded ? "chunks decoded" : LeftOut(form.cut_front, form.cut_back),
+        order.empty() ? "" : ", order ", order, summary.example,
+        summary.has_fill_chunks ? ", those not stored made of the fill value" : "");
+    for (const std::string& note : how.notes) summary.text += "; " + note;
     return summary;
   }
   summary.text = "not shown: " + summary.reason;

@@ -33,9 +33,10 @@ struct ViewSummary {
   std::string text;     // "chunks as they are, order C, named 0.0", "not shown: codec 'x' …"
   std::string reason;   // why not shown
   std::string example;  // path of the first chunk below the array
-  bool decoded = false;
+  std::string_view serving;  // "exact", "cut" or "transcoded"
   uint64_t cut_front = 0;
   uint64_t cut_back = 0;
+  bool has_fill_chunks = false;  // chunks that are not stored have files
 };
 ViewSummary DescribeView(const Node& array, size_t view);
 

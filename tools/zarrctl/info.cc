@@ -93,9 +93,10 @@ Json NodeJson(const Node& node) {
     view["shown"] = summary.shown;
     if (summary.shown) {
       view["first_chunk"] = summary.example;
-      view["decoded"] = summary.decoded;
+      view["serving"] = summary.serving;
       view["cut_front"] = summary.cut_front;
       view["cut_back"] = summary.cut_back;
+      view["fill_chunks"] = summary.has_fill_chunks;
     } else {
       view["reason"] = summary.reason;
     }

@@ -24,8 +24,8 @@ int RunWhere(const WhereOptions& options) {
     const NodeView& view = node.views[*target->view];
     if (view.hidden) return Complain(*view.hidden);
     if (view.array) {
-      cut_front = view.array->cut_front;
-      cut_back = view.array->cut_back;
+      cut_front = view.array->form.cut_front;
+      cut_back = view.array->form.cut_back;
     }
   }
   const auto place = source.Locate(target->chunk, kAnyAge);
@@ -35,6 +35,7 @@ int RunWhere(const WhereOptions& options) {
     Complain(fmt::format("{}: chunk {}: shorter than its checksum", file, name));
     return kExitWrong;
   }
+  const bool is_decoded = source.layout().is_sharded() && !source.layout().levels[0].around.empty();
   const uint64_t offset = present ? (*place)->offset + cut_front : 0;
   const uint64_t length = present ? (*place)->length - cut_front - cut_back : 0;
 
@@ -47,10 +48,12 @@ int RunWhere(const WhereOptions& options) {
     if (present) {
       json["offset"] = offset;
       json["length"] = length;
+      if (is_decoded) json["decoded"] = true;
     }
     Write(DumpJson(json));
   } else if (present) {
-    Print("file    {}\noffset  {}\nlength  {}\n", Visible(file), offset, length);
+    Print("file    {}{}\noffset  {}\nlength  {}\n", Visible(file),
+          is_decoded ? " (once decoded: the shard is compressed as a whole)" : "", offset, length);
   } else {
     Complain(fmt::format(
         "chunk {} is not stored: every element is the fill value (it would be in {})", name, file));

@@ -5,6 +5,7 @@
 #include <thread>
 #include <utility>
 
+#include "zarrcore/base/checked.h"
 #include "zarrcore/base/waiting.h"
 
 namespace zarrfs {
@@ -30,9 +31,27 @@ bool MustAbort(ErrorCode code) {
          code == ErrorCode::kTimedOut || code == ErrorCode::kTooManyOpenFiles;
 }
 
-size_t ChargeOf(const OpenShard& shard) {
-  return sizeof(OpenShard) + 256 + (shard.index ? shard.index->memory_bytes() : 0);
-}
+
+// A stored object as it is once decoded.
+class DecodedObject final : public Object {
+ public:
+  DecodedObject(ObjectInfo info, Bytes bytes) : info_(std::move(info)), bytes_(std::move(bytes)) {}
+
+  const ObjectInfo& info() const override { return info_; }
+  Result<void> Read(uint64_t offset, std::span<std::byte> out) const override {
+    if (offset > bytes_.size() || out.size() > bytes_.size() - offset) {
+      return Fail(ErrorCode::kDamaged, "decoded shard: {} bytes at {} of {}", out.size(), offset,
+                  bytes_.size());
+    }
+    std::ranges::copy(std::span(bytes_).subspan(offset, out.size()), out.begin());
+    return {};
+  }
+  size_t size() const { return bytes_.size(); }
+
+ private:
+  const ObjectInfo info_;
+  const Bytes bytes_;
+};
 
 // Walks the stored objects of one array whose leading outer coordinates are fixed.
 class OuterWalk {
@@ -198,6 +217,9 @@ Result<std::shared_ptr<ChunkSource>> ChunkSource::Make(std::shared_ptr<const Sto
   source->report_ = std::move(report);
   source->on_superseded_ = std::move(on_superseded);
   source->id_ = next_id++;
+  source->has_frames_ = std::ranges::any_of(
+      source->layout_.inner_codecs,
+      [](const CodecSpec& codec) { return codec.name == "zstd" || codec.name == "numcodecs.zstd"; });
   if (source->layout_.inner_pipeline) {
     source->raw_chunk_size_ = source->layout_.inner_pipeline->encoded_size();
   }
@@ -268,6 +290,16 @@ void ChunkSource::Forget(uint64_t outer) const {
   SetChanged();
 }
 
+IndexCache::Loaded ChunkSource::Loaded(std::shared_ptr<OpenShard> shard) const {
+  size_t charge = sizeof(OpenShard) + 256 + (shard->index ? shard->index->memory_bytes() : 0);
+  if (has_frames_ && !shard->damage) {
+    const size_t entries = layout_.is_sharded() ? shard->index->entries() : 1;
+    shard->frame_notes = std::make_unique<std::atomic<uint8_t>[]>(entries);
+    charge += entries;
+  }
+  return {std::move(shard), charge};
+}
+
 Result<IndexCache::Loaded> ChunkSource::LoadOuter(const std::string& key) const {
   auto shard = std::make_shared<OpenShard>();
   if (!layout_.is_sharded()) {
@@ -277,10 +309,11 @@ Result<IndexCache::Loaded> ChunkSource::LoadOuter(const std::string& key) const 
     shard->info = shard->object->info();
     shard->size = shard->info.size();
     shard->fingerprint = shard->info.version.Fingerprint();
-    return IndexCache::Loaded{shard, ChargeOf(*shard)};
+    return Loaded(std::move(shard));
   }
 
   const ShardingLevel& level = layout_.levels.front();
+  if (!level.around.empty()) return LoadWhole(key);
   const uint64_t index_size = level.index.encoded_size();
   const uint64_t tail = level.trailing_checksum;
   const uint64_t first = std::min(kFirstIndexRead, index_size + (level.index.at_end() ? tail : 0));
@@ -296,7 +329,7 @@ Result<IndexCache::Loaded> ChunkSource::LoadOuter(const std::string& key) const 
     shard->damage =
         Error{ErrorCode::kDamaged, fmt::format("the shard has {} bytes, fewer than its index of {}",
                                                object_size, index_size + tail)};
-    return IndexCache::Loaded{shard, ChargeOf(*shard)};
+    return Loaded(std::move(shard));
   }
   shard->size = object_size - tail;
   const uint64_t index_offset = level.index.at_end() ? shard->size - index_size : 0;
@@ -316,7 +349,56 @@ Result<IndexCache::Loaded> ChunkSource::LoadOuter(const std::string& key) const 
   } else {
     shard->damage = index.error();
   }
-  return IndexCache::Loaded{shard, ChargeOf(*shard)};
+  return Loaded(std::move(shard));
+}
+
+Result<IndexCache::Loaded> ChunkSource::LoadWhole(const std::string& key) const {
+  auto whole = ReadWhole(*store_, key, kMaxChunkBytes);
+  if (!whole) return Fail(whole);
+  auto shard = std::make_shared<OpenShard>();
+  shard->info = whole->object->info();
+  shard->fingerprint = shard->info.version.Fingerprint();
+  shard->object = whole->object;
+  const ShardingLevel& level = layout_.levels.front();
+  const auto encoded = std::as_bytes(std::span(whole->bytes));
+  auto bytes = level.around.Decode({encoded.begin(), encoded.end()}, LargestShard());
+  whole->bytes = {};
+  if (!bytes) {
+    if (bytes.error().code != ErrorCode::kDamaged) return Fail(bytes);
+    shard->damage = bytes.error();
+    return Loaded(std::move(shard));
+  }
+  const uint64_t index_size = level.index.encoded_size();
+  if (bytes->size() < index_size) {
+    shard->damage = Error{ErrorCode::kDamaged,
+                          fmt::format("the shard decodes to {} bytes, fewer than its index of {}",
+                                      bytes->size(), index_size)};
+    return Loaded(std::move(shard));
+  }
+  shard->size = bytes->size();
+  auto index = ShardIndex::Decode(
+      BytesView(*bytes).subspan(level.index.at_end() ? shard->size - index_size : 0, index_size),
+      level.index, shard->size);
+  if (!index) {
+    shard->damage = index.error();
+    return Loaded(std::move(shard));
+  }
+  shard->index = std::move(*index);
+  shard->object = std::make_shared<const DecodedObject>(shard->info, std::move(*bytes));
+  auto loaded = Loaded(shard);
+  loaded.charge += shard->size;
+  return loaded;
+}
+
+uint64_t ChunkSource::LargestShard() const {
+  const auto& pipeline = layout_.inner_pipeline;
+  if (!pipeline || layout_.levels.size() > 1) return kMaxChunkBytes;
+  const auto chunks = CheckedMul(pipeline->max_encoded_size(), layout_.inner_per_outer_count);
+  const auto all = chunks ? CheckedAdd(*chunks, layout_.levels.front().index.encoded_size())
+                          : std::nullopt;
+  // (Writers that replace chunks in a shard may leave the old ones in it.)
+  const auto twice = all ? CheckedMul(*all, 2) : std::nullopt;
+  return std::min(twice.value_or(kMaxChunkBytes), kMaxChunkBytes);
 }
 
 void ChunkSource::Supersede(uint64_t outer, const OpenShardPtr& old) const {
@@ -436,7 +518,7 @@ Result<OpenShardPtr> ChunkSource::NestedShard(const OpenShardPtr& parent, uint32
       shard->damage = Error{ErrorCode::kDamaged,
                             fmt::format("a nested shard has {} bytes, fewer than its index of {}",
                                         range.length, index_size)};
-      return IndexCache::Loaded{shard, ChargeOf(*shard)};
+      return Loaded(std::move(shard));
     }
     shard->size = range.length - spec.trailing_checksum;
     Bytes encoded(index_size);
@@ -448,7 +530,7 @@ Result<OpenShardPtr> ChunkSource::NestedShard(const OpenShardPtr& parent, uint32
     } else {
       shard->damage = index.error();
     }
-    return IndexCache::Loaded{shard, ChargeOf(*shard)};
+    return Loaded(std::move(shard));
   };
   const auto shared = cache_->GetOrLoad(key, load);
   if (shared && (*shared)->object == parent->object) return *shared;
@@ -476,7 +558,7 @@ Result<std::optional<ChunkPlace>> ChunkSource::Find(uint64_t outer, OpenShardPtr
     if (const auto damage = PlainChunkDamage(size)) {
       return tl::unexpected(Damage(outer, *shard, *damage));
     }
-    return ChunkPlace{std::move(shard), outer, 0, size, 0};
+    return ChunkPlace{std::move(shard), 0, outer, 0, size, 0};
   }
   const size_t rank = local.size();
   ChunkCoordinates rest{};
@@ -511,7 +593,7 @@ Result<std::optional<ChunkPlace>> ChunkSource::Find(uint64_t outer, OpenShardPtr
                                      entry, (*range)->length, *raw_chunk_size_)}));
       }
       const uint64_t offset = shard->offset + (*range)->offset;
-      return ChunkPlace{std::move(shard), outer, offset, (*range)->length, 0};
+      return ChunkPlace{std::move(shard), entry, outer, offset, (*range)->length, 0};
     }
     linear = linear * level.index.entries() + entry;
     auto nested = NestedShard(shard, l + 1, linear, **range);
@@ -593,7 +675,7 @@ Result<std::vector<uint64_t>> ChunkSource::ListOuter(std::span<const uint64_t> p
 
 Result<void> ChunkSource::VisitChunks(uint64_t outer, std::span<const uint64_t> prefix,
                                       uint64_t from, Age max_age, const VisitChunk& visit,
-                                      uint64_t* watched_answer) const {
+                                      uint64_t* watched_answer, bool missing_too) const {
   const size_t rank = layout_.inner_grid.rank();
   const auto& per_outer = layout_.inner_per_outer;
   ChunkCoordinates outer_at;
@@ -613,10 +695,10 @@ Result<void> ChunkSource::VisitChunks(uint64_t outer, std::span<const uint64_t> 
   uint64_t& watched = watched_answer != nullptr ? *watched_answer : nobody_asks;
   watched = 0;
   auto shard = OuterShard(outer, max_age, /*may_read=*/layout_.is_sharded(), &watched);
-  if (!shard) {
-    if (shard.error().code == ErrorCode::kNotFound) return {};
-    if (MustAbort(shard.error().code)) return Fail(shard);
-  }
+  const Result<ChunkPlace> missing = Fail(ErrorCode::kNotFound, "not stored");
+  const auto is_gone = [&] { return !shard && shard.error().code == ErrorCode::kNotFound; };
+  if (is_gone() && !missing_too) return {};
+  if (!shard && !is_gone() && MustAbort(shard.error().code)) return Fail(shard);
   ChunkCoordinates local{};
   ChunkCoordinates global{};
   const auto step_to = [&](uint64_t next) {
@@ -644,7 +726,9 @@ Result<void> ChunkSource::VisitChunks(uint64_t outer, std::span<const uint64_t> 
     const uint64_t chunk = layout_.inner_grid.Linear({global.data(), rank});
     uint64_t skip = 1;
     bool go_on = true;
-    if (!shard) {
+    if (is_gone()) {
+      go_on = visit(slot, chunk, missing);
+    } else if (!shard) {
       go_on = visit(slot, chunk, Fail(shard));
     } else {
       auto place = Find(outer, *shard, {local.data(), rank}, &skip);
@@ -652,8 +736,8 @@ Result<void> ChunkSource::VisitChunks(uint64_t outer, std::span<const uint64_t> 
         Forget(outer);
         watched = 0;
         shard = OuterShard(outer, max_age, /*may_read=*/true, &watched);
-        if (shard) continue;
-        if (shard.error().code == ErrorCode::kNotFound) return {};
+        if (shard || (is_gone() && missing_too)) continue;
+        if (is_gone()) return {};
         place = Fail(shard);
       }
       if (!place) {
@@ -662,6 +746,9 @@ Result<void> ChunkSource::VisitChunks(uint64_t outer, std::span<const uint64_t> 
       } else if (*place) {
         (*place)->watched = watched;
         go_on = visit(slot, chunk, std::move(**place));
+      } else if (missing_too) {
+        skip = 1;
+        go_on = visit(slot, chunk, missing);
       }
     }
     if (!go_on) return {};

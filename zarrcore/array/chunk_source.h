@@ -46,6 +46,8 @@ struct OpenShard {
 
   mutable Freshness freshness;
   mutable std::atomic<bool> reported{false};  // damage in an entry was told
+  /// What ServedChunks knows of each entry's zstd frame; null where there are none. 0: nothing yet.
+  std::unique_ptr<std::atomic<uint8_t>[]> frame_notes;
 };
 using OpenShardPtr = std::shared_ptr<const OpenShard>;
 
@@ -72,6 +74,7 @@ using IndexCache = LruCache<ShardKey, OpenShard, ShardKeyHash>;
 /// A chunk that is there: bytes [offset, offset + length) of shard->object.
 struct ChunkPlace {
   OpenShardPtr shard;  // innermost
+  uint64_t entry = 0;  // of its index; 0 of a plain chunk
   uint64_t outer = 0;  // the stored object, in layout().outer_grid
   uint64_t offset = 0;
   uint64_t length = 0;
@@ -144,18 +147,20 @@ class ChunkSource {
   [[nodiscard]] Result<std::vector<uint64_t>> ListOuter(std::span<const uint64_t> prefix,
                                                         uint64_t* watched = nullptr) const;
 
-  /// Calls `visit` for each chunk in one stored object that is present, or damaged, and whose
-  /// coordinates begin with `prefix`, in row-major order from place `from` (0 <= from <
-  /// layout().inner_per_outer_count; `slot` counts the same places), until it returns false.
+  /// Calls `visit` for each chunk in one stored object that is present, or damaged, or (if
+  /// `missing_too`) missing, and whose coordinates begin with `prefix`, in row-major order from
+  /// place `from` (0 <= from < layout().inner_per_outer_count; `slot` counts the same places),
+  /// until it returns false.
   /// Chunks of a shard that is damaged, or that the store refuses to read, all count as present.
   /// Fails only if the store cannot be asked now (it would block, timed out, no descriptors left).
-  /// An object that is gone has no chunks.
+  /// All chunks of an object that does not exist are missing. `place` is kNotFound of those.
   using VisitChunk =
       std::function<bool(uint64_t slot, uint64_t chunk, const Result<ChunkPlace>& place)>;
   /// `watched` as in Locate(), of the whole object.
   [[nodiscard]] Result<void> VisitChunks(uint64_t outer, std::span<const uint64_t> prefix,
                                          uint64_t from, Age max_age, const VisitChunk& visit,
-                                         uint64_t* watched = nullptr) const;
+                                         uint64_t* watched = nullptr,
+                                         bool missing_too = false) const;
 
   /// Whether any chunk begins with `prefix`. `watched` as in Locate(), but 0 if there is none.
   [[nodiscard]] Result<bool> AnyChunk(std::span<const uint64_t> prefix, Age max_age,
@@ -171,6 +176,9 @@ class ChunkSource {
   Result<OpenShardPtr> OuterShard(uint64_t outer, Age max_age, bool may_read,
                                   uint64_t* watched = nullptr) const;
   Result<IndexCache::Loaded> LoadOuter(const std::string& key) const;
+  // A shard that has to be decoded as a whole.
+  Result<IndexCache::Loaded> LoadWhole(const std::string& key) const;
+  uint64_t LargestShard() const;  // in bytes, once decoded
   Result<OpenShardPtr> NestedShard(const OpenShardPtr& parent, uint32_t level, uint64_t linear,
                                    const ChunkRange& range) const;
   // `local`: coordinates of the innermost chunk within its outer chunk. For a missing chunk,
@@ -180,6 +188,7 @@ class ChunkSource {
                                          std::span<const uint64_t> local,
                                          uint64_t* missing = nullptr) const;
   std::optional<Error> PlainChunkDamage(uint64_t size) const;
+  IndexCache::Loaded Loaded(std::shared_ptr<OpenShard> shard) const;
   // Splits a chunk's number into its outer chunk and its coordinates in there.
   uint64_t Split(uint64_t chunk, ChunkCoordinates& local) const;
   // Removes a version that is not current any more from the cache, and tells.
@@ -196,6 +205,7 @@ class ChunkSource {
   OnSuperseded on_superseded_;
   uint64_t id_ = 0;
   mutable std::atomic<int64_t> changed_ns_ = 0;
+  bool has_frames_ = false;                 // zstd is among the codecs of innermost chunks
   std::optional<uint64_t> raw_chunk_size_;  // of every encoded innermost chunk, if constant
 };
 

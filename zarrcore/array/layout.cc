@@ -54,6 +54,10 @@ Result<bool> IndexAtEnd(const Json& configuration) {
   return Fail(ErrorCode::kDamaged, "sharding_indexed: index_location is neither start nor end");
 }
 
+bool IsChecksumAtEnd(const CodecSpec& codec) {
+  return codec.name == "crc32c" && codec.configuration.value("location", Json("end")) == "end";
+}
+
 // Splits off the sharding codec of `chain`, if it has one. `axes` and `shape` (along the array's
 // axes) go in as those of the outer chunk and come out as those of the inner one.
 struct Split {
@@ -62,7 +66,7 @@ struct Split {
 };
 
 Result<std::optional<Split>> SplitSharding(std::span<const CodecSpec> chain,
-                                           std::vector<size_t>& axes,
+                                           bool is_nested, std::vector<size_t>& axes,
                                            std::vector<uint64_t>& shape) {
   const auto sharding = std::ranges::find(chain, kSharding, &CodecSpec::name);
   if (sharding == chain.end()) return std::nullopt;
@@ -83,16 +87,16 @@ Result<std::optional<Split>> SplitSharding(std::span<const CodecSpec> chain,
     level_axes = std::move(composed);
   }
   Split split;
-  for (auto codec = sharding + 1; codec != chain.end(); ++codec) {
-    if (codec->name != "crc32c") {
-      return Fail(ErrorCode::kUnsupported,
-                  "codec '{}' after sharding_indexed: whole shards would have to be decoded",
-                  codec->name);
-    }
-    if (codec->configuration.value("location", Json("end")) != "end") {
-      return Fail(ErrorCode::kUnsupported, "codec 'crc32c': the checksum is not at the end");
-    }
-    split.level.trailing_checksum += kCrc32cBytes;
+  const std::span<const CodecSpec> around(sharding + 1, chain.end());
+  if (std::ranges::all_of(around, IsChecksumAtEnd)) {
+    split.level.trailing_checksum = kCrc32cBytes * around.size();
+  } else if (is_nested) {
+    return Fail(ErrorCode::kUnsupported, "codec '{}' after a nested sharding_indexed",
+                around.back().name);
+  } else {
+    auto pipeline = BytesPipeline::Make(around);
+    if (!pipeline) return Fail(pipeline);
+    split.level.around = std::move(*pipeline);
   }
 
   auto inner_shape = InnerShape(configuration, rank);
@@ -147,7 +151,7 @@ Result<ArrayLayout> MakeArrayLayout(const ArrayMetadata& metadata) {
   layout.inner_codecs = metadata.codecs;
   layout.inner_per_outer.assign(rank, 1);
   while (true) {
-    auto split = SplitSharding(layout.inner_codecs, axes, layout.inner_chunk_shape);
+    auto split = SplitSharding(layout.inner_codecs, !layout.levels.empty(), axes, layout.inner_chunk_shape);
     if (!split) return Fail(split);
     if (!*split) break;
     if (layout.levels.size() == kMaxNesting) {

@@ -25,6 +25,7 @@ struct ShardingLevel {
   std::vector<uint64_t> counts;  // the same along the index grid's axes
   ShardIndexSpec index;
   uint64_t trailing_checksum = 0;  // bytes of crc32c after the shard, not part of it
+  BytesPipeline around = {};       // other codecs after it: the shard is decoded as a whole
 };
 
 struct ArrayLayout {
@@ -43,8 +44,8 @@ struct ArrayLayout {
 };
 
 /// kUnsupported or kDamaged with the reason if the inner chunks are no byte ranges of the stored
-/// objects: a compressor after the sharding codec, shapes that do not divide, index codecs that are
-/// not known, or more chunks than can be numbered.
+/// objects, nor of decoded ones: codecs around a nested shard, shapes that do not divide, index
+/// codecs that are not known, or more chunks than can be numbered.
 [[nodiscard]] Result<ArrayLayout> MakeArrayLayout(const ArrayMetadata& metadata);
 
 }  // namespace zarrfs

@@ -78,6 +78,8 @@ class Pipeline {
   /// `decoded` must have decoded_size() bytes.
   [[nodiscard]] Result<Bytes> Encode(BytesView decoded) const;
 
+  /// Of the decoded elements.
+  [[nodiscard]] const DataType& data_type() const { return specs_.front().data_type; }
   [[nodiscard]] uint64_t decoded_size() const { return decoded_size_; }
   /// Size of every encoded chunk, where the chain makes it constant (no compression).
   [[nodiscard]] std::optional<uint64_t> encoded_size() const { return encoded_size_; }
@@ -93,6 +95,20 @@ class Pipeline {
   uint64_t decoded_size_ = 0;
   uint64_t largest_size_ = 0;  // of all that the array -> array codecs are applied to or make
   std::optional<uint64_t> encoded_size_;
+};
+
+/// A chain of bytes -> bytes codecs alone, for bytes whose decoded size nothing states.
+class BytesPipeline {
+ public:
+  /// kUnsupported for a codec that the registry does not have, or that is of another kind.
+  [[nodiscard]] static Result<BytesPipeline> Make(std::span<const CodecSpec> codecs);
+
+  [[nodiscard]] bool empty() const { return codecs_.empty(); }
+  /// kDamaged if there would be more than `limit` bytes, or a step would have many more.
+  [[nodiscard]] Result<Bytes> Decode(Bytes encoded, uint64_t limit) const;
+
+ private:
+  std::vector<std::shared_ptr<const BytesToBytesCodec>> codecs_;
 };
 
 /// The axes a "transpose" configuration names, as a permutation: encoded axis j is decoded axis

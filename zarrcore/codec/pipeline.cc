@@ -145,4 +145,29 @@ Result<Bytes> Pipeline::Encode(BytesView decoded) const try {
   return Fail(ErrorCode::kTooLarge, "no memory to encode a chunk of {} bytes", decoded_size_);
 }
 
+Result<BytesPipeline> BytesPipeline::Make(std::span<const CodecSpec> codecs) {
+  BytesPipeline pipeline;
+  for (const CodecSpec& codec : codecs) {
+    const CodecFactory* factory = FindCodec(codec.name);
+    const auto* make = factory == nullptr ? nullptr : std::get_if<BytesToBytesFactory>(factory);
+    if (make == nullptr) {
+      return Fail(ErrorCode::kUnsupported, "codec '{}' is not known as one of bytes", codec.name);
+    }
+    auto made = (*make)(codec);
+    if (!made) return Fail(made);
+    pipeline.codecs_.push_back(std::move(*made));
+  }
+  return pipeline;
+}
+
+Result<Bytes> BytesPipeline::Decode(Bytes encoded, uint64_t limit) const try {
+  Result<Bytes> bytes = std::move(encoded);
+  for (size_t i = codecs_.size(); bytes && i-- > 0;) {
+    bytes = codecs_[i]->Decode(*bytes, i == 0 ? limit : BoundOfCompressed(limit));
+  }
+  return bytes;
+} catch (const std::bad_alloc&) {
+  return Fail(ErrorCode::kTooLarge, "no memory to decode {} bytes", limit);
+}
+
 }  // namespace zarrfs

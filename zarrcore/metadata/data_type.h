@@ -39,6 +39,7 @@ enum class DataKind {
   // Any other: known by name only.
   kOther,
 };
+inline constexpr size_t kDataKinds = static_cast<size_t>(DataKind::kOther) + 1;
 
 struct StructField;
 

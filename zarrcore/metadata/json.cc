@@ -225,9 +225,9 @@ std::optional<double> NonFinite(const Json& json) {
   return std::nullopt;
 }
 
-std::string DumpJson(const Json& json) {
-  const std::string text =
-      json.dump(2, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace) + "\n";
+std::string DumpJson(const Json& json, JsonEncoding encoding) {
+  const bool ascii = encoding == JsonEncoding::kAscii;
+  const std::string text = json.dump(2, ' ', ascii, Json::error_handler_t::replace) + "\n";
   std::string dumped;
   size_t copied = 0;
   const std::string opening = fmt::format("\"{}", kMarkInText);

@@ -28,8 +28,10 @@ inline constexpr int kMaxJsonDepth = 256;
 /// not for the strings "NaN" and so on.
 [[nodiscard]] std::optional<double> NonFinite(const Json& json);
 
-/// Two-space indented, pure ASCII (\uXXXX), with a newline at the end; the inverse of ParseJson.
-[[nodiscard]] std::string DumpJson(const Json& json);
+enum class JsonEncoding { kAscii, kUtf8 };  // kAscii: everything else is \uXXXX
+
+/// Two-space indented, with a newline at the end; the inverse of ParseJson.
+[[nodiscard]] std::string DumpJson(const Json& json, JsonEncoding encoding = JsonEncoding::kAscii);
 
 /// `text` as JSON, quoted, in pure ASCII; bytes that are not UTF-8 become U+FFFD.
 [[nodiscard]] std::string JsonText(std::string_view text);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <limits>
+#include <map>
 #include <utility>
 
 #include "zarrcore/base/waiting.h"
@@ -209,19 +210,25 @@ void Hierarchy::FillArray(Node& node, const NodePtr& before) const {
     }
     node.chunks = std::move(*chunks);
   }
-  const ViewContext context{options_.forced_separator, node.parent_below_ome};
+  const ViewContext context{options_.forced_separator, node.parent_below_ome, options_.fill};
+  std::map<std::string, std::string> views_by_reason;
   for (size_t v = 0; v < AllViews().size(); ++v) {
     NodeView& shown = node.views[v];
     auto view = AllViews()[v]->ShowArray(metadata, node.chunks->layout(), context);
     if (view) {
       shown.documents = std::move(view->documents);
+      for (const std::string& note : view->notes) {
+        Tell(node, before, fmt::format("{}: {}: {}", node.path, AllViews()[v]->name(), note));
+      }
       shown.array = std::move(*view);
     } else {
-      Tell(node, before,
-           fmt::format("{}: not shown in {}: {}", node.path, AllViews()[v]->name(),
-                       view.error().message));
+      std::string& views = views_by_reason[view.error().message];
+      views += fmt::format("{}{}", views.empty() ? "" : ", ", AllViews()[v]->name());
       shown.hidden = std::move(view.error());
     }
+  }
+  for (const auto& [reason, views] : views_by_reason) {
+    Tell(node, before, fmt::format("{}: not shown in {}: {}", node.path, views, reason));
   }
 }
 

@@ -71,6 +71,7 @@ struct HierarchyOptions {
   size_t index_cache_bytes = 64u << 20;
   size_t consolidated_max = 4096;  // nodes in a consolidated document; 0: make none
   char forced_separator = '\0';
+  FillPolicy fill = FillPolicy::kAuto;
   OnSuperseded on_superseded = {};
 };
 

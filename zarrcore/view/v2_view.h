@@ -1,17 +1,35 @@
-// The v2 view: .zgroup, .zarray, .zattrs, and chunk files named by the grid alone.
+// The views of the readers of Zarr v2: .zgroup, .zarray, .zattrs, and chunk files named by the grid
+// alone.
 #ifndef ZARRCORE_VIEW_V2_VIEW_H_
 #define ZARRCORE_VIEW_V2_VIEW_H_
 
+#include "zarrcore/view/reader_profile.h"
 #include "zarrcore/view/view.h"
 
 namespace zarrfs {
 
-/// Shows what v2 can express without changing a chunk's bytes: core data types, transposes that are
-/// C or F order, one compressor that v2 readers know (gzip, zlib, zstd, blosc, lz4, bz2, lzma),
-/// checksums at either end cut off. fill_value is the v3 fill value. _ARRAY_DIMENSIONS in .zattrs
-/// are the dimension names, made up where there are none. JSON is pure ASCII: old readers decode it
-/// so.
-[[nodiscard]] const View& V2View();
+/// Shows what the reader of a profile can take: the stored bytes where v2 can say how to decode
+/// them (v2_chain.h), else the elements, decoded. The fill value is chosen such that the reader
+/// masks nothing that a v3 reader would not (v2_fill.h). _ARRAY_DIMENSIONS in .zattrs are the
+/// dimension names, made up where there are none.
+class V2View final : public View {
+ public:
+  explicit V2View(const ReaderProfile& profile) : profile_(profile) {}
+
+  [[nodiscard]] std::string_view name() const override { return profile_.name; }
+  [[nodiscard]] Result<ArrayView> ShowArray(const ArrayMetadata& metadata,
+                                            const ArrayLayout& layout,
+                                            const ViewContext& context) const override;
+  [[nodiscard]] std::vector<Document> ShowGroup(const GroupMetadata& metadata) const override;
+  [[nodiscard]] std::string_view ConsolidatedName(const GroupMetadata& metadata) const override;
+  [[nodiscard]] std::string Consolidate(std::span<const NodeBelow> nodes) const override;
+  [[nodiscard]] bool AllowsNodeName(std::string_view node) const override;
+
+ private:
+  [[nodiscard]] std::string Dump(const Json& json) const;
+
+  const ReaderProfile& profile_;
+};
 
 }  // namespace zarrfs
 

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "zarrcore/view/reader_profile.h"
 #include "zarrcore/view/v2_view.h"
 #include "zarrcore/view/v3_view.h"
 
@@ -18,8 +19,11 @@ std::string ChunkNaming::Path(std::span<const uint64_t> coordinates) const {
 }
 
 std::span<const View* const> AllViews() {
-  static const std::array<const View*, 2> kViews = {&V2View(), &V3View()};
-  return kViews;
+  static const V2View v2(ZarrPython2Profile());
+  static const V2View gdal(GdalProfile());
+  static const V2View netcdf(NetcdfProfile());
+  static const std::array<const View*, kMaxViews> views = {&v2, &V3View(), &gdal, &netcdf};
+  return views;
 }
 
 std::optional<size_t> ViewNumber(std::string_view name) {

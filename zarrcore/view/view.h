@@ -1,18 +1,22 @@
 // View: what a kind of reader is shown of an array or group. A view decides names and contents; it
 // holds no state and does no I/O.
 //
-//   v3   the hierarchy unsharded: zarr.json rewritten, one file an innermost chunk
-//   v2   the same as Zarr v2: .zgroup, .zarray, .zattrs, one file an innermost chunk
+//   v3      the hierarchy unsharded: zarr.json rewritten, one file an innermost chunk
+//   v2      the same as Zarr v2: .zgroup, .zarray, .zattrs, one file an innermost chunk
+//   gdal    the same for GDAL 3.6, and
+//   netcdf  for netCDF-C, which know less of v2 (reader_profile.h)
 #ifndef ZARRCORE_VIEW_VIEW_H_
 #define ZARRCORE_VIEW_VIEW_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "zarrcore/array/chunk_form.h"
 #include "zarrcore/array/layout.h"
 #include "zarrcore/base/result.h"
 #include "zarrcore/metadata/metadata.h"
@@ -43,11 +47,10 @@ struct ChunkNaming {
 struct ArrayView {
   std::vector<Document> documents;
   ChunkNaming naming;
-  /// The files hold the chunk's elements, in C order and little-endian; else the stored bytes.
-  bool decoded = false;
-  /// Bytes of the stored chunk that the file leaves out: checksums that the reader does not know.
-  uint64_t cut_front = 0;
-  uint64_t cut_back = 0;
+  ChunkForm form;
+  /// The files of chunks that are not stored; null: they have no files.
+  std::shared_ptr<const FillChunk> fill_chunk;
+  std::vector<std::string> notes;  // what of the metadata is left out, and why
 };
 
 /// A node below a group, as a view shows it.
@@ -56,10 +59,18 @@ struct NodeBelow {
   std::span<const Document> documents;
 };
 
+/// Whether readers that mask what .zarray calls the fill value, as xarray does, get to see it.
+enum class FillPolicy {
+  kAuto,         // where masking it changes nothing, or is meant
+  kKeep,         // always
+  kMaterialize,  // never: chunks that are not stored are files of it instead
+};
+
 /// What a view needs to know beside the metadata.
 struct ViewContext {
   char forced_separator = '\0';  // '.' or '/' if the user forces one
   bool below_ome = false;        // an ancestor group is an OME one (tools build "0/3/1" themselves)
+  FillPolicy fill = FillPolicy::kAuto;
 };
 
 class View {

@@ -65,6 +65,13 @@ TEST(ArrayLayout, AFixedChecksumAfterTheShardIsNoPartOfIt) {
   EXPECT_EQ(layout.levels[0].trailing_checksum, 4U);
 }
 
+TEST(ArrayLayout, OtherBytesCodecsAfterTheShardAreForTheWholeOfIt) {
+  const auto layout = LayoutOf(Array(
+      "[4]", "[4]", Sharding("[2]", kBytesCodec) + R"(, {"name": "gzip"}, {"name": "crc32c"})"));
+  EXPECT_EQ(layout.levels[0].trailing_checksum, 0U);
+  EXPECT_FALSE(layout.levels[0].around.empty());
+}
+
 TEST(ArrayLayout, ATransposeBeforeShardingTurnsTheAxesOfTheIndex) {
   // The shard of [4, 6, 8] is transposed to [8, 4, 6] and divided in [2, 2, 3].
   const auto layout =
@@ -109,14 +116,17 @@ TEST(ArrayLayout, InnerChunksThatDoNotDivideTheShardAreRefused) {
 }
 
 TEST(ArrayLayout, CodecsAroundTheShardsThatHideTheirBytesAreRefused) {
-  ExpectRefused(Array("[4]", "[4]", Sharding("[2]", kBytesCodec) + ", " + std::string(kGzipCodec)),
-                ErrorCode::kUnsupported, "codec 'gzip' after sharding_indexed");
+  const std::string gzip = ", " + std::string(kGzipCodec);
+  ExpectRefused(Array("[4]", "[4]", Sharding("[4]", Sharding("[2]", kBytesCodec) + gzip)),
+                ErrorCode::kUnsupported, "codec 'gzip' after a nested sharding_indexed");
+  ExpectRefused(Array("[4]", "[4]", Sharding("[2]", kBytesCodec) + R"(, {"name": "fancy"})"),
+                ErrorCode::kUnsupported, "codec 'fancy' is not known");
   ExpectRefused(Array("[4]", "[4]", R"({"name": "delta"}, )" + Sharding("[2]", kBytesCodec)),
                 ErrorCode::kUnsupported, "codec 'delta' before sharding_indexed");
   ExpectRefused(Array("[4]", "[4]",
                       Sharding("[2]", kBytesCodec) +
                           R"(, {"name": "crc32c", "configuration": {"location": "start"}})"),
-                ErrorCode::kUnsupported, "not at the end");
+                ErrorCode::kDamaged, "location is \"start\"");
 }
 
 TEST(ArrayLayout, WrongInnerShapesAreDamage) {

@@ -12,11 +12,11 @@
 namespace zarrfs {
 namespace {
 
-std::string ArrayJson(const std::string& shape, const std::string& inner,
-                      const std::string& extra) {
+std::string ArrayJson(const std::string& shape, const std::string& inner, const std::string& extra,
+                      const std::string& members = "\"x\": {\"must_understand\": false}") {
   return R"({"zarr_format": 3, "node_type": "array", "data_type": "uint8", "fill_value": 0,
     "chunk_key_encoding": {"name": "default"}, "attributes": {)" +
-         extra + R"(}, "shape": )" + shape +
+         extra + "}, " + members + R"(, "shape": )" + shape +
          R"(, "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [8, 8]}},
     "codecs": [{"name": "sharding_indexed", "configuration": {"chunk_shape": [4, 4], "codecs": [)" +
          inner +
@@ -79,12 +79,12 @@ TEST_F(NodeTableTest, EachIdLeadsBackToWhatItStandsFor) {
     EXPECT_EQ(table.Resolve(seen.range->FolderId(view, {}))->level, 0u);
   }
   for (uint64_t chunk = 0; chunk < 15; ++chunk) {
-    const NodeId id = MakeId(seen.range->views[v2].files + chunk, 65534);
+    const NodeId id = MakeId(seen.range->views[v2].files + chunk, 65533);
     EXPECT_TRUE(ids.insert(id).second);
     const auto target = table.Resolve(id);
     ASSERT_EQ(target->kind, Target::Kind::kChunk);
     EXPECT_EQ(target->chunk, chunk);
-    EXPECT_EQ(target->epoch, 65534);
+    EXPECT_EQ(target->epoch, 65533);
   }
 }
 
@@ -95,10 +95,42 @@ TEST_F(NodeTableTest, ViewsThatServeTheSameBytesShareFiles) {
   EXPECT_EQ(seen.range->views[v2].links, 2u);
 }
 
+TEST_F(NodeTableTest, FillChunksAreFilesOfTheViewThatShowsThem) {
+  const char* named = R"("dimension_names": ["x", "y"])";
+  store->Put("a/zarr.json", ArrayJson("[16, 16]", kPlain, "", named));
+  const SeenNode seen = See("a");
+  ASSERT_NE(seen.range->views[v2].fill_chunk, nullptr);
+  ASSERT_EQ(seen.range->views[v3].fill_chunk, nullptr);
+  const auto target = table.Resolve(MakeFillId(seen.range->views[v3].files + 5));
+  ASSERT_TRUE(target);
+  EXPECT_EQ(target->kind, Target::Kind::kChunk);
+  EXPECT_EQ(target->view, v2) << "though v3 serves the same files of stored chunks";
+  EXPECT_EQ(target->chunk, 5u);
+  EXPECT_EQ(target->epoch, kFillEpoch);
+}
+
+TEST_F(NodeTableTest, AChangedFillValueIsNewFilesOnlyWhereTheyHoldIt) {
+  const char* named = R"("dimension_names": ["x", "y"])";
+  store->Put("a/zarr.json", ArrayJson("[16, 16]", kPlain, "", named));
+  store->Put("b/zarr.json", ArrayJson("[16, 16]", kPlain, ""));
+  const SeenNode a = See("a");
+  const SeenNode b = See("b");
+  const auto change = [&](const char* path, const char* more) {
+    std::string text = ArrayJson("[16, 16]", kPlain, "", more);
+    const size_t at = text.find("\"fill_value\": 0");
+    ASSERT_NE(at, std::string::npos) << text;
+    store->Put(path, text.replace(at, 15, "\"fill_value\": 7"));
+  };
+  change("a/zarr.json", named);
+  change("b/zarr.json", R"("dimension_names": [null, null])");
+  EXPECT_NE(See("a").range, a.range);
+  EXPECT_NE(See("b").range, b.range) << "to gdal, which takes null for zeros, it is a file now";
+}
+
 TEST_F(NodeTableTest, ViewsThatCutDifferentlyHaveFilesOfTheirOwn) {
   store->Put("a/zarr.json", ArrayJson("[16, 16]", kChecked, ""));
   const SeenNode seen = See("a");
-  EXPECT_EQ(seen.range->views[v2].cut_back, 4u);
+  EXPECT_EQ(seen.range->views[v2].form.cut_back, 4u);
   EXPECT_GE(std::max(seen.range->views[v2].files, seen.range->views[v3].files) -
                 std::min(seen.range->views[v2].files, seen.range->views[v3].files),
             16u);

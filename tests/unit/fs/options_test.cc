@@ -156,8 +156,10 @@ TEST(OptionsTest, SloppyForgivesUnknownOptionsButNotWrongValues) {
 
 TEST(OptionsTest, WrongValueNamesTheOptionAndWhatWasExpected) {
   const std::vector<std::pair<const char*, const char*>> cases = {
-      {"view=v4", "v2, v3 or all"},
+      {"view=v4", "v2, v3, gdal, netcdf or all"},
       {"separator=-", "'.', '/' or auto"},
+      {"fill=zero", "auto, keep or materialize"},
+      {"cache=much", "a size such as 512k, 64M or 1G"},
       {"ttl=-1", "a number of seconds, 0 or more"},
       {"ttl=nan", "a number of seconds, 0 or more"},
       {"ttl=1s", "a number of seconds, 0 or more"},

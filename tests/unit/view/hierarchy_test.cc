@@ -152,7 +152,7 @@ TEST(Hierarchy, WhatOneViewCannotSayAnotherShows) {
   const NodePtr node = fixture.Node("a");
   EXPECT_FALSE(Hierarchy::Shows(*node, "a", kV2));
   EXPECT_TRUE(Hierarchy::Shows(*node, "a", kV3));
-  EXPECT_EQ(fixture.reports, Names{"a: not shown in v2: codec 'fancy' is not translated to v2"});
+  EXPECT_EQ(fixture.reports, Names{"a: not shown in v2, gdal, netcdf: codec 'fancy' is not known"});
 }
 
 TEST(Hierarchy, ReasonsAreToldOnceHoweverYoungTheZarrJsonIs) {

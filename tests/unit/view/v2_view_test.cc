@@ -9,8 +9,10 @@ namespace {
 
 constexpr std::string_view kGzip = R"({"name": "gzip", "configuration": {"level": 5}})";
 
+const V2View kV2(ZarrPython2Profile());
+
 Result<ArrayView> TryShow(const ArrayMetadata& metadata, const ViewContext& context = {}) {
-  return V2View().ShowArray(metadata, LayoutOf(metadata), context);
+  return kV2.ShowArray(metadata, LayoutOf(metadata), context);
 }
 
 ArrayView Shown(const ArrayMetadata& metadata, const ViewContext& context = {}) {
@@ -85,14 +87,14 @@ TEST(V2View, ASecondReadersFilesOfATypicalArray) {
 }
 )");
   EXPECT_EQ(view.documents.size(), 2U);
-  EXPECT_EQ(view.cut_front + view.cut_back, 0U);
+  EXPECT_EQ(view.form.cut_front + view.form.cut_back, 0U);
   EXPECT_FALSE(view.naming.prefix_c);
 }
 
 TEST(V2View, AGroupIsZgroupAndItsAttributes) {
   GroupMetadata group;
   group.attributes = Parsed(R"({"title": "Z\u00fcrich"})");
-  const auto documents = V2View().ShowGroup(group);
+  const auto documents = kV2.ShowGroup(group);
   ASSERT_EQ(documents.size(), 2U);
   EXPECT_EQ(documents[0], (Document{".zgroup", "{\n  \"zarr_format\": 2\n}\n"}));
   EXPECT_EQ(documents[1], (Document{".zattrs", "{\n  \"title\": \"Z\\u00fcrich\"\n}\n"}));
@@ -100,9 +102,9 @@ TEST(V2View, AGroupIsZgroupAndItsAttributes) {
 
 TEST(V2View, ANameThatIsAMetadataFileIsNotShown) {
   for (const char* name : {".zarray", ".zattrs", ".zgroup", ".zmetadata"}) {
-    EXPECT_FALSE(V2View().AllowsNodeName(name)) << name;
+    EXPECT_FALSE(kV2.AllowsNodeName(name)) << name;
   }
-  EXPECT_TRUE(V2View().AllowsNodeName("zarray"));
+  EXPECT_TRUE(kV2.AllowsNodeName("zarray"));
 }
 
 // --- Data types and fill values
@@ -154,7 +156,7 @@ TEST(V2View, FillValuesAreThoseOfTheTypedValue) {
 TEST(V2View, ExtensionTypesAreRefusedByName) {
   EXPECT_EQ(
       Refused(Array("[4]", "[2]", kBytesCodec, R"({"data_type": "string", "fill_value": ""})")),
-      "data type 'string' is not translated to v2");
+      "data type 'string' is not known there");
 }
 
 // --- Codecs
@@ -199,8 +201,8 @@ TEST(V2View, ChecksumsAreCutOff) {
                {R"({"name": "numcodecs.adler32"}, {"name": "crc32c"})", 4, 4}};
   for (const auto& [codecs, front, back] : cases) {
     const ArrayView view = Shown(Array("[4]", "[2]", fmt::format("{}, {}", kBytesCodec, codecs)));
-    EXPECT_EQ(view.cut_front, front) << codecs;
-    EXPECT_EQ(view.cut_back, back) << codecs;
+    EXPECT_EQ(view.form.cut_front, front) << codecs;
+    EXPECT_EQ(view.form.cut_back, back) << codecs;
     EXPECT_FALSE(Contains(Text(view, ".zarray"), "crc32"));
   }
 }
@@ -224,7 +226,7 @@ TEST(V2View, ReversedAxesAreOrderF) {
   EXPECT_EQ(order("[2, 1, 4]", by("[2, 0, 1]")), "F");
   const auto mixed =
       Array("[8, 8, 8]", "[2, 3, 4]", by("[1, 0, 2]") + ", " + std::string(kBytesCodec));
-  EXPECT_TRUE(Shown(mixed).decoded) << "neither C nor F";
+  EXPECT_EQ(Shown(mixed).form.kind, ChunkForm::Kind::kElements) << "neither C nor F";
   EXPECT_EQ(Member(mixed, "order"), "C");
 }
 
@@ -238,15 +240,13 @@ TEST(V2View, ATransposeBeforeShardingIsOrderFToo) {
 
 TEST(V2View, WhatV2CannotSayIsRefusedWithTheReason) {
   const std::string bytes = std::string(kBytesCodec) + ", ";
-  EXPECT_EQ(RefusedChain(bytes + R"({"name": "fancy"})"), "codec 'fancy' is not translated to v2");
+  EXPECT_EQ(RefusedChain(bytes + R"({"name": "fancy"})"), "codec 'fancy' is not known");
   EXPECT_EQ(RefusedChain(R"({"name": "optional"}, )" + std::string(kBytesCodec)),
-            "codec 'optional' is not translated to v2");
-  EXPECT_EQ(RefusedChain(R"({"name": "vlen-bytes"})"),
-            "codec 'vlen-bytes' is not translated to v2");
+            "codec 'optional' is not known");
   EXPECT_EQ(RefusedChain(R"({"name": "transpose", "configuration": {"order": [0]}})"),
-            "a chain without the codec 'bytes' is not translated to v2");
+            "a chain of 1 codecs has no array -> bytes codec");
   EXPECT_EQ(RefusedChain(R"({"name": "bytes", "configuration": {"endian": "middle"}})"),
-            "endian \"middle\" is not translated to v2");
+            "codec 'bytes': endian is \"middle\", expected \"little\" or \"big\"");
 }
 
 TEST(V2View, StringsAreObjectsWithTheFilterOfTheirCodec) {
@@ -264,23 +264,122 @@ TEST(V2View, WhatV2CannotSayIsDecodedWhereTheCodecsAreKnown) {
        {R"({"name": "gzip"}, {"name": "zstd"})", R"({"name": "crc32c"}, {"name": "gzip"})"}) {
     const auto array = Array("[4]", "[2]", big + ", " + chain, R"({"data_type": "int16"})");
     const ArrayView view = Shown(array);
-    EXPECT_TRUE(view.decoded) << chain;
-    EXPECT_EQ(view.cut_front + view.cut_back, 0U);
+    EXPECT_EQ(view.form.kind, ChunkForm::Kind::kElements) << chain;
+    EXPECT_EQ(view.form.cut_front + view.form.cut_back, 0U);
     EXPECT_EQ(Member(array, "compressor"), nullptr);
     EXPECT_EQ(Member(array, "dtype"), "<i2") << "decoded is little-endian";
   }
-  EXPECT_FALSE(Shown(Array("[4]", "[2]", big + R"(, {"name": "gzip"})")).decoded);
+  EXPECT_EQ(Shown(Array("[4]", "[2]", big + R"(, {"name": "gzip"})")).form.kind,
+            ChunkForm::Kind::kStored);
 }
 
 TEST(V2View, ChunksTooLargeToBeDecodedAreRefused) {
   const std::string_view chain =
       R"({"name": "bytes", "configuration": {"endian": "little"}}, {"name": "gzip"}, {"name": "zstd"})";
   EXPECT_EQ(Refused(Array("[4294967296]", "[4294967296]", chain)),
-            "two compressors are not translated to v2");
+            "chunks of 4294967296 bytes, of which at most 2147483648 are decoded");
 }
 
 TEST(V2View, BitroundChangesNothingForAReader) {
   EXPECT_TRUE(TryShow(Array("[4]", "[2]", R"({"name": "bitround"}, )" + std::string(kBytesCodec))));
+}
+
+// --- Readers that know less
+// -------------------------------------------------------------------------------------------------
+
+ArrayView ShownTo(const ReaderProfile& profile, const ArrayMetadata& metadata) {
+  auto view = V2View(profile).ShowArray(metadata, LayoutOf(metadata), {});
+  EXPECT_TRUE(view) << (view ? "" : view.error().message);
+  return view ? std::move(*view) : ArrayView{};
+}
+
+std::string RefusedBy(const ReaderProfile& profile, const ArrayMetadata& metadata) {
+  const auto view = V2View(profile).ShowArray(metadata, LayoutOf(metadata), {});
+  return view ? "shown" : view.error().message;
+}
+
+Json MemberFor(const ReaderProfile& profile, const ArrayMetadata& metadata, const char* member) {
+  return (*ParseJson(Text(ShownTo(profile, metadata), ".zarray"), ".zarray"))[member];
+}
+
+TEST(GdalView, WhatGdalDecodesIsHandedOnAndTheRestDecoded) {
+  for (const char* codec : {"gzip", "zstd", "blosc", "numcodecs.zlib", "numcodecs.lz4"}) {
+    const auto array = Array("[4]", "[2]", fmt::format(R"({}, {{"name": "{}"}})", kBytesCodec, codec));
+    EXPECT_EQ(ShownTo(GdalProfile(), array).form.kind, ChunkForm::Kind::kStored) << codec;
+  }
+  const auto bz2 = Array("[4]", "[2]", std::string(kBytesCodec) + R"(, {"name": "numcodecs.bz2"})");
+  EXPECT_EQ(Shown(bz2).form.kind, ChunkForm::Kind::kStored);
+  EXPECT_EQ(ShownTo(GdalProfile(), bz2).form.kind, ChunkForm::Kind::kElements);
+  EXPECT_EQ(MemberFor(GdalProfile(), bz2, "compressor"), Json());
+}
+
+TEST(GdalView, DatesAreIntegersThatSayWhatTheyCount) {
+  const auto array = Array("[4]", "[2]", R"({"name": "bytes", "configuration": {"endian": "big"}})",
+                           R"({"data_type": {"name": "numpy.datetime64",
+                               "configuration": {"unit": "s", "scale_factor": 1}}, "fill_value": 0})");
+  EXPECT_EQ(MemberFor(GdalProfile(), array, "dtype"), ">i8");
+  const Json attributes = *ParseJson(Text(ShownTo(GdalProfile(), array), ".zattrs"), ".zattrs");
+  EXPECT_EQ(attributes["units"], "seconds since 1970-01-01");
+}
+
+TEST(GdalView, NumbersThatNumpyDoesNotHaveAreWidened) {
+  const auto array =
+      Array("[4]", "[2]", kBytesCodec, R"({"data_type": "bfloat16", "fill_value": 1.5})");
+  const ArrayView view = ShownTo(GdalProfile(), array);
+  EXPECT_EQ(MemberFor(GdalProfile(), array, "dtype"), "<f4");
+  EXPECT_TRUE(view.form.is_wide);
+  EXPECT_EQ(view.form.size, 8U);
+  EXPECT_NE(view.fill_chunk, nullptr);
+}
+
+TEST(GdalView, WhatGdalCannotReadIsRefused) {
+  EXPECT_EQ(RefusedBy(GdalProfile(), Array("[4]", "[2]", kBytesCodec,
+                                           R"({"data_type": "r16", "fill_value": [0, 0]})")),
+            "data type 'r16' is not known there");
+  EXPECT_EQ(RefusedBy(GdalProfile(), Array("[4, 0]", "[2, 2]", kBytesCodec)), "empty dimension");
+  EXPECT_EQ(RefusedBy(ZarrPython2Profile(), Array("[4, 0]", "[2, 2]", kBytesCodec)), "shown");
+}
+
+TEST(NetcdfView, EverythingIsPlainElements) {
+  const auto array = Array(
+      "[5, 3]", "[4, 8]",
+      R"({"name": "transpose", "configuration": {"order": [1, 0]}},
+         {"name": "bytes", "configuration": {"endian": "big"}}, {"name": "gzip"})",
+      R"({"data_type": "float16", "fill_value": 0, "dimension_names": ["a/b", "x"],
+          "attributes": {"ö": ["ä"]}})");
+  const ArrayView view = ShownTo(NetcdfProfile(), array);
+  EXPECT_EQ(view.form.kind, ChunkForm::Kind::kElements);
+  EXPECT_EQ(view.form.extent, (std::vector<uint64_t>{4, 3})) << "nothing beyond the array";
+  EXPECT_EQ(view.form.size, 4U * 3 * 4);
+  EXPECT_EQ(view.fill_chunk, nullptr) << "it takes missing chunks for zeros";
+  EXPECT_EQ(MemberFor(NetcdfProfile(), array, "dtype"), "<f4");
+  EXPECT_EQ(MemberFor(NetcdfProfile(), array, "chunks"), Parsed("[4, 3]"));
+  EXPECT_EQ(MemberFor(NetcdfProfile(), array, "order"), "C");
+  const std::string attributes = Text(view, ".zattrs");
+  EXPECT_NE(attributes.find("a_b"), std::string::npos);
+  EXPECT_NE(attributes.find("ö"), std::string::npos) << "escapes are not read";
+}
+
+TEST(NetcdfView, AScalarIsAVectorOfOne) {
+  const auto array = Array("[]", "[]", kBytesCodec);
+  EXPECT_EQ(MemberFor(NetcdfProfile(), array, "shape"), Parsed("[1]"));
+  EXPECT_EQ(MemberFor(NetcdfProfile(), array, "chunks"), Parsed("[1]"));
+  EXPECT_NE(Text(ShownTo(NetcdfProfile(), array), ".zattrs").find("scalar"), std::string::npos);
+}
+
+TEST(NetcdfView, WhatNetcdfHasNoTypeForIsRefused) {
+  for (const char* type : {"complex64", "r16", "string", "bytes"}) {
+    const auto array = Array("[4]", "[2]", type == std::string("string") ? R"({"name": "vlen-utf8"})" : kBytesCodec,
+                             fmt::format(R"({{"data_type": "{}", "fill_value": null}})", type));
+    EXPECT_EQ(RefusedBy(NetcdfProfile(), array),
+              fmt::format("data type '{}' is not known there", type));
+  }
+}
+
+TEST(V2View, ZstdChunksAreMadeSuchThatOldDecodersTakeThem) {
+  const auto array = Array("[4]", "[2]", std::string(kBytesCodec) + R"(, {"name": "zstd"})");
+  EXPECT_EQ(Shown(array).form.kind, ChunkForm::Kind::kZstd);
+  EXPECT_EQ(Shown(array).form.size, 2U);
 }
 
 // --- Names

@@ -1,0 +1,235 @@
+#include "zarrcore/array/served_chunks.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/array/array_testing.h"
+#include "tests/unit/support/fake_store.h"
+
+namespace zarrfs {
+namespace {
+
+using Kind = ChunkForm::Kind;
+
+constexpr Age kNow{0};
+constexpr std::string_view kZstd = R"({"name": "bytes"}, {"name": "zstd"})";
+
+std::string Raw(std::string_view hex) {
+  std::string bytes;
+  for (size_t i = 0; i + 1 < hex.size(); i += 2) {
+    if (hex[i] == ' ') --i;
+    else bytes += static_cast<char>(std::stoi(std::string(hex.substr(i, 2)), nullptr, 16));
+  }
+  return bytes;
+}
+
+// Frames of "zarrfs".
+const std::string kSized = Raw("28b52ffd 2006 310000 7a6172726673");
+const std::string kUnsized = Raw("28b52ffd 0058 310000 7a6172726673");
+const std::string kSkippable = Raw("5a2a4d18 03000000 010203");
+
+// An array "a" whose chunks are objects a/c/0, a/c/1, …
+struct Fixture {
+  explicit Fixture(const ArrayMetadata& metadata) {
+    auto made = ChunkSource::Make(
+        store, "a", metadata, std::make_shared<IndexCache>(1u << 20),
+        [this](std::string_view line) { reports.emplace_back(line); });
+    EXPECT_TRUE(made) << (made ? "" : made.error().message);
+    source = std::move(*made);
+  }
+
+  // The file in pieces of `step` bytes; what went wrong in <>.
+  std::string Text(uint64_t chunk, const ChunkForm& form, size_t step = 64, uint32_t number = 0) {
+    const auto place = source->Locate(chunk, kNow);
+    if (!place || !*place) return place ? "-" : fmt::format("<{}>", place.error().message);
+    const ChunkFile file{*source, form, number, chunk, **place};
+    const auto size = served.Size(file);
+    if (!size) return fmt::format("<{}>", size.error().message);
+    std::string text;
+    for (;;) {
+      Bytes buffer(step);
+      const auto piece = served.Read(file, text.size(), buffer);
+      if (!piece) return fmt::format("<{}>", piece.error().message);
+      if (piece->bytes.empty()) break;
+      text.append(reinterpret_cast<const char*>(piece->bytes.data()), piece->bytes.size());
+    }
+    EXPECT_EQ(text.size(), *size);
+    return text;
+  }
+
+  std::shared_ptr<FakeStore> store = std::make_shared<FakeStore>();
+  std::vector<std::string> reports;
+  std::shared_ptr<ChunkSource> source;
+  ServedChunks served{1u << 20};
+};
+
+ChunkForm Zstd(uint64_t size) {
+  ChunkForm form;
+  form.kind = Kind::kZstd;
+  form.size = size;
+  return form;
+}
+
+ChunkForm Elements(uint64_t size) {
+  ChunkForm form;
+  form.kind = Kind::kElements;
+  form.size = size;
+  return form;
+}
+
+TEST(ServedChunks, StoredBytesComeWithoutWhatIsCutOff) {
+  Fixture fixture(Array("[8]", "[8]", R"({"name": "bytes"}, {"name": "zstd"})"));
+  fixture.store->Put("a/c/0", "headbodytail");
+  ChunkForm form;
+  EXPECT_EQ(fixture.Text(0, form), "headbodytail");
+  form.cut_front = 4;
+  form.cut_back = 4;
+  for (const size_t step : {1, 3, 64}) EXPECT_EQ(fixture.Text(0, form, step), "body");
+}
+
+TEST(ServedChunks, AChunkShorterThanWhatIsCutOffIsDamaged) {
+  Fixture fixture(Array("[8]", "[8]", kZstd));
+  fixture.store->Put("a/c/0", "abc");
+  ChunkForm form;
+  form.cut_back = 4;
+  EXPECT_EQ(fixture.Text(0, form),
+            "<a/c/0: a chunk of 3 bytes is shorter than its checksum of 4>");
+  EXPECT_EQ(fixture.reports.size(), 1U);
+}
+
+TEST(ServedChunks, ZstdFramesAreSuchThatOldDecodersTakeThem) {
+  Fixture fixture(Array("[30]", "[6]", kZstd));
+  const std::string patched = Raw("28b52ffd 8058 06000000 310000 7a6172726673");
+  fixture.store->Put("a/c/0", kSized);
+  fixture.store->Put("a/c/1", kUnsized);
+  fixture.store->Put("a/c/2", kSkippable + kSized);
+  fixture.store->Put("a/c/3", "no frame");
+  for (int again = 0; again < 2; ++again) {
+    for (const size_t step : {1, 5, 64}) {
+      EXPECT_EQ(fixture.Text(0, Zstd(6), step), kSized);
+      EXPECT_EQ(fixture.Text(1, Zstd(6), step), patched) << "the size is written into the header";
+      EXPECT_EQ(fixture.Text(2, Zstd(6), step), kSized) << "encoded again";
+    }
+  }
+  EXPECT_EQ(fixture.Text(3, Zstd(6)), "<a/c/3: zstd: no frame starts at byte 0>");
+  EXPECT_EQ(fixture.served.statistics().misses, 1U) << "only what is encoded again is kept";
+}
+
+TEST(ServedChunks, ChecksumsAreCutOffZstdFramesToo) {
+  Fixture fixture(Array("[6]", "[6]", R"({"name": "bytes"}, {"name": "zstd"}, {"name": "crc32c"})"));
+  fixture.store->Put("a/c/0", kUnsized + "!!!!");
+  ChunkForm form = Zstd(6);
+  form.cut_back = 4;
+  EXPECT_EQ(fixture.Text(0, form), Raw("28b52ffd 8058 06000000 310000 7a6172726673"));
+}
+
+TEST(ServedChunks, OnlyFramesThatAreKnownNeedNoReadForTheirSize) {
+  Fixture fixture(Array("[6]", "[6]", kZstd));
+  fixture.store->Put("a/c/0", kSized);
+  const auto place = fixture.source->Locate(0, kAnyAge);
+  EXPECT_TRUE(ServedChunks::KnowsSize(ChunkForm{}, **place));
+  EXPECT_FALSE(ServedChunks::KnowsSize(Zstd(6), **place));
+  EXPECT_EQ(fixture.Text(0, Zstd(6)), kSized);
+  EXPECT_TRUE(ServedChunks::KnowsSize(Zstd(6), **fixture.source->Locate(0, kAnyAge)));
+}
+
+TEST(ServedChunks, FramesOfAnotherSizeThanTheChunkAreDamaged) {
+  Fixture fixture(Array("[24]", "[12]", kZstd));
+  fixture.store->Put("a/c/0", kSized);
+  fixture.store->Put("a/c/1", kSized + kSized);
+  EXPECT_TRUE(Contains(fixture.Text(0, Zstd(12)), "a/c/0")) << fixture.Text(0, Zstd(12));
+  EXPECT_EQ(fixture.Text(1, Zstd(12)).substr(0, 4), kSized.substr(0, 4)) << "two frames in one";
+}
+
+TEST(ServedChunks, ElementsAreDecodedOnce) {
+  Fixture fixture(Array("[6]", "[6]", kZstd));
+  fixture.store->Put("a/c/0", kUnsized);
+  for (const size_t step : {1, 5, 64}) EXPECT_EQ(fixture.Text(0, Elements(6), step), "zarrfs");
+  EXPECT_EQ(fixture.served.statistics().misses, 1U);
+}
+
+TEST(ServedChunks, ElementsBeyondTheArrayAreLeftOut) {
+  Fixture fixture(Array("[2, 3]", "[3, 4]", R"({"name": "bytes"})"));
+  fixture.store->Put("a/c/0/0", "abcdefghijkl");
+  ChunkForm form = Elements(6);
+  form.extent = {2, 3};
+  EXPECT_EQ(fixture.Text(0, form), "abcefg");
+}
+
+TEST(ServedChunks, FormsOfOneChunkAreKeptApart) {
+  Fixture fixture(Array("[4]", "[4]", R"({"name": "bytes"})", R"({"data_type": "int4"})"));
+  fixture.store->Put("a/c/0", "\x0f\x01\x08\x07");
+  ChunkForm wide = Elements(4);
+  wide.is_wide = true;
+  EXPECT_EQ(fixture.Text(0, Elements(4), 64, 0), "\x0f\x01\x08\x07");
+  EXPECT_EQ(fixture.Text(0, wide, 64, 1), "\xff\x01\xf8\x07");
+}
+
+std::string FillText(const ArrayMetadata& metadata, const ChunkForm& form, size_t step = 64) {
+  const FillChunk chunk(metadata, LayoutOf(metadata), form);
+  const auto size = chunk.Size();
+  if (!size) return size.error().message;
+  std::string text;
+  for (;;) {
+    Bytes buffer(step);
+    const auto length = chunk.Read(text.size(), buffer);
+    if (!length || *length == 0) break;
+    text.append(reinterpret_cast<const char*>(buffer.data()), *length);
+  }
+  EXPECT_EQ(text.size(), *size);
+  return text;
+}
+
+TEST(FillChunk, IsEncodedAsTheStoredChunksAre) {
+  const auto big = Array("[4]", "[2]", R"({"name": "bytes", "configuration": {"endian": "big"}})",
+                         R"({"data_type": "int16", "fill_value": 258})");
+  EXPECT_EQ(FillText(big, ChunkForm{}), "\x01\x02\x01\x02");
+  const auto packed = Array("[4]", "[6]", kZstd, R"({"fill_value": 7})");
+  ChunkForm form;
+  form.kind = Kind::kZstd;
+  form.size = 6;
+  const std::string encoded = FillText(packed, form);
+  Fixture fixture(packed);
+  fixture.store->Put("a/c/0", encoded);
+  EXPECT_EQ(fixture.Text(0, Elements(6)), std::string(6, '\7'));
+}
+
+TEST(FillChunk, LacksWhatIsCutOff) {
+  const auto array = Array("[4]", "[2]", R"({"name": "bytes"}, {"name": "crc32c"})",
+                           R"({"fill_value": 65})");
+  ChunkForm form;
+  form.cut_back = 4;
+  EXPECT_EQ(FillText(array, form), "AA");
+}
+
+TEST(FillChunk, OfElementsIsThemAlone) {
+  const auto array = Array("[3]", "[1000]", kZstd,
+                           R"({"data_type": "float16", "fill_value": 1})");
+  ChunkForm form = Elements(12);
+  form.is_wide = true;
+  form.extent = {3};
+  for (const size_t step : {1, 5, 64}) {
+    EXPECT_EQ(FillText(array, form, step), Raw("0000803f 0000803f 0000803f"));
+  }
+}
+
+TEST(FillChunk, OfTextsHasEachWithItsLength) {
+  const auto array = Array("[4]", "[2]", R"({"name": "vlen-utf8"})",
+                           R"({"data_type": "string", "fill_value": "ab"})");
+  EXPECT_EQ(FillText(array, ChunkForm{}), Raw("02000000 02000000 6162 02000000 6162"));
+}
+
+TEST(FillChunk, IsNotRounded) {
+  const auto array = Array("[4]", "[1]",
+                           R"({"name": "bitround", "configuration": {"keepbits": 1}},
+                              {"name": "bytes", "configuration": {"endian": "little"}})",
+                           R"({"data_type": "float32", "fill_value": 1.2})");
+  EXPECT_EQ(FillText(array, ChunkForm{}), Raw("9a99993f"));
+}
+
+TEST(FillChunk, LargerThanCanBeEncodedIsRefused) {
+  const auto array = Array("[4]", "[10000000000]", kZstd);
+  EXPECT_TRUE(Contains(FillText(array, ChunkForm{}), "larger than"));
+}
+
+}  // namespace
+}  // namespace zarrfs

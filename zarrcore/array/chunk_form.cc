@@ -1,0 +1,151 @@
+#include "zarrcore/array/chunk_form.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <iterator>
+#include <limits>
+#include <new>
+#include <utility>
+
+#include "zarrcore/base/byte_order.h"
+#include "zarrcore/base/checked.h"
+#include "zarrcore/codec/widen.h"
+
+namespace zarrfs {
+namespace {
+
+// Codecs that change what is written and not how it is read: a fill value is written as it is.
+bool ChangesOnlyWhatIsWritten(const CodecSpec& codec) {
+  return codec.name == "bitround" || codec.name == "numcodecs.bitround";
+}
+
+// numcodecs' VLenUTF8 and VLenBytes: the number of elements, then each one's length and bytes.
+Result<Bytes> EncodeOfOwnLength(const FillBytes& fill, uint64_t count) {
+  const auto each = CheckedAdd(fill.size(), sizeof(uint32_t));
+  const auto all = each ? CheckedMul(*each, count) : std::nullopt;
+  if (!all || *all > kMaxChunkBytes || count > std::numeric_limits<uint32_t>::max()) {
+    return Fail(ErrorCode::kTooLarge, "a chunk of {} fill values is larger than {} bytes", count,
+                kMaxChunkBytes);
+  }
+  Bytes encoded(sizeof(uint32_t) + *all);
+  std::byte* to = encoded.data();
+  StoreLittle(to, static_cast<uint32_t>(count));
+  to += sizeof(uint32_t);
+  for (uint64_t i = 0; i < count; ++i) {
+    StoreLittle(to, static_cast<uint32_t>(fill.size()));
+    to = std::ranges::copy(fill, to + sizeof(uint32_t)).out;
+  }
+  return encoded;
+}
+
+}  // namespace
+
+Bytes InForm(Bytes elements, const ChunkForm& form, const DataType& type,
+             std::span<const uint64_t> chunk_shape) {
+  if (!form.extent.empty() && !std::ranges::equal(form.extent, chunk_shape)) {
+    // Rows, along the last axis, that lie inside.
+    const size_t rank = chunk_shape.size();
+    const size_t row = form.extent[rank - 1] * type.item_size;
+    std::byte* to = elements.data();
+    std::array<uint64_t, kMaxRank> at{};
+    for (bool done = false; !done;) {
+      uint64_t from = 0;
+      for (size_t d = 0; d < rank; ++d) from = from * chunk_shape[d] + at[d];
+      // (Never after where it was read from.)
+      std::memmove(to, elements.data() + from * type.item_size, row);
+      to += row;
+      size_t d = rank - 1;
+      for (; d-- > 0;) {
+        if (++at[d] < form.extent[d]) break;
+        at[d] = 0;
+      }
+      done = d == std::numeric_limits<size_t>::max();
+    }
+    elements.resize(static_cast<size_t>(to - elements.data()));
+  }
+  return form.is_wide ? Widen(elements, type) : std::move(elements);
+}
+
+FillChunk::FillChunk(const ArrayMetadata& metadata, const ArrayLayout& layout, ChunkForm form)
+    : fill_(metadata.fill_value),
+      type_(metadata.data_type),
+      codecs_(layout.inner_codecs),
+      chunk_shape_(layout.inner_chunk_shape),
+      form_(std::move(form)),
+      element_(form_.is_wide ? Widen(fill_, type_) : fill_) {}
+
+Result<uint64_t> FillChunk::Size() const {
+  if (form_.kind == ChunkForm::Kind::kElements) return form_.size;
+  const auto& encoded = Encoded();
+  if (!encoded) return Fail(encoded);
+  return encoded->size();
+}
+
+Result<size_t> FillChunk::Read(uint64_t offset, std::span<std::byte> out) const {
+  const auto size = Size();
+  if (!size) return Fail(size);
+  if (offset >= *size) return size_t{0};
+  const size_t length = std::min<uint64_t>(out.size(), *size - offset);
+  if (form_.kind == ChunkForm::Kind::kElements) {
+    for (size_t i = 0; i < length; ++i) out[i] = element_[(offset + i) % element_.size()];
+  } else {
+    std::copy_n(Encoded()->data() + offset, length, out.data());
+  }
+  return length;
+}
+
+const Result<Bytes>& FillChunk::Encoded() const {
+  std::call_once(once_, [this] { encoded_ = Encode(); });
+  return encoded_;
+}
+
+Result<Bytes> FillChunk::Encode() const try {
+  const auto count = CheckedProduct(chunk_shape_);
+  if (!count) return Fail(ErrorCode::kTooLarge, "size of a chunk overflows");
+  std::vector<CodecSpec> codecs;
+  std::ranges::remove_copy_if(codecs_, std::back_inserter(codecs), ChangesOnlyWhatIsWritten);
+  ChunkSpec chunk{type_, chunk_shape_};
+  Bytes elements;
+  if (type_.item_size == 0) {
+    auto encoded = EncodeOfOwnLength(fill_, *count);
+    if (!encoded) return encoded;
+    elements = std::move(*encoded);
+    const auto to_bytes = std::ranges::find_if(codecs, [](const CodecSpec& codec) {
+      return codec.name == "vlen-utf8" || codec.name == "vlen-bytes";
+    });
+    if (to_bytes == codecs.end()) {
+      return Fail(ErrorCode::kUnsupported, "a chunk of fill values cannot be encoded");
+    }
+    // What is left is a chain for bytes.
+    codecs.erase(codecs.begin(), to_bytes);
+    codecs.front() = CodecSpec{"bytes"};
+    auto byte = ParseDataType(Json("uint8"), "");
+    if (!byte) return Fail(byte);
+    chunk = {std::move(*byte), {elements.size()}};
+  } else {
+    const auto size = CheckedMul(*count, type_.item_size);
+    if (!size || *size > kMaxChunkBytes) {
+      return Fail(ErrorCode::kTooLarge, "a chunk of fill values is larger than {} bytes",
+                  kMaxChunkBytes);
+    }
+    elements.resize(*size);
+    for (size_t at = 0; at < elements.size(); at += fill_.size()) {
+      std::ranges::copy(fill_, elements.begin() + static_cast<ptrdiff_t>(at));
+    }
+  }
+  const auto pipeline = Pipeline::Make(codecs, chunk);
+  if (!pipeline) return Fail(pipeline);
+  auto encoded = pipeline->Encode(elements);
+  if (!encoded) return encoded;
+  if (encoded->size() < form_.cut_front + form_.cut_back) {
+    return Fail(ErrorCode::kUnsupported, "a chunk of fill values is shorter than its checksum");
+  }
+  encoded->resize(encoded->size() - form_.cut_back);
+  encoded->erase(encoded->begin(), encoded->begin() + static_cast<ptrdiff_t>(form_.cut_front));
+  return encoded;
+} catch (const std::bad_alloc&) {
+  return Fail(ErrorCode::kTooLarge, "no memory to encode a chunk of fill values");
+}
+
+}  // namespace zarrfs

@@ -1,0 +1,73 @@
+// ChunkForm: how the bytes of a chunk file come from what is stored. FillChunk: the file of a chunk
+// that is not stored.
+#ifndef ZARRCORE_ARRAY_CHUNK_FORM_H_
+#define ZARRCORE_ARRAY_CHUNK_FORM_H_
+
+#include <cstdint>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "zarrcore/array/layout.h"
+#include "zarrcore/base/result.h"
+#include "zarrcore/codec/codec.h"
+#include "zarrcore/metadata/metadata.h"
+
+namespace zarrfs {
+
+struct ChunkForm {
+  enum class Kind {
+    kStored,    // the stored bytes, but for what is cut off
+    kZstd,      // the same, each such that decoders take it that know less than RFC 8878 allows
+    kElements,  // the elements, decoded: in C order, little-endian
+  };
+  Kind kind = Kind::kStored;
+  /// Bytes of the stored chunk that the file leaves out: checksums. Not of kElements.
+  uint64_t cut_front = 0;
+  uint64_t cut_back = 0;
+  /// Of kElements: bytes of every file. Of kZstd: bytes that each chunk decodes to; 0 if elements
+  /// have each a length of their own.
+  uint64_t size = 0;
+  /// Of kElements: they are widened (codec/widen.h).
+  bool is_wide = false;
+  /// Of kElements: the file has the first so many along each axis; empty: all that the chunk has.
+  std::vector<uint64_t> extent = {};
+
+  bool operator==(const ChunkForm&) const = default;
+};
+
+/// The elements of one chunk in the form kElements. `elements`: in the decoded form of all codecs.
+[[nodiscard]] Bytes InForm(Bytes elements, const ChunkForm& form, const DataType& type,
+                           std::span<const uint64_t> chunk_shape);
+
+/// What a chunk file has that is not stored, for readers that must not be left to make it up: fill
+/// values. The same for all chunks of an array; made when it is first asked for. Thread-safe.
+class FillChunk {
+ public:
+  FillChunk(const ArrayMetadata& metadata, const ArrayLayout& layout, ChunkForm form);
+
+  /// In bytes. Fails if the codecs of the array cannot encode.
+  [[nodiscard]] Result<uint64_t> Size() const;
+  /// Up to `out.size()` bytes from `offset` on; as many as there are.
+  [[nodiscard]] Result<size_t> Read(uint64_t offset, std::span<std::byte> out) const;
+
+  /// The element, as the metadata have it.
+  [[nodiscard]] const FillBytes& fill() const { return fill_; }
+
+ private:
+  Result<Bytes> Encode() const;
+  const Result<Bytes>& Encoded() const;
+
+  const FillBytes fill_;
+  const DataType type_;
+  const std::vector<CodecSpec> codecs_;
+  const std::vector<uint64_t> chunk_shape_;
+  const ChunkForm form_;
+  Bytes element_;  // as the file has it, of kElements
+  mutable std::once_flag once_;
+  mutable Result<Bytes> encoded_ = Fail(ErrorCode::kUnsupported, "not made");
+};
+
+}  // namespace zarrfs
+
+#endif  // ZARRCORE_ARRAY_CHUNK_FORM_H_

@@ -1,0 +1,78 @@
+#include "zarrcore/view/reader_profile.h"
+
+#include <initializer_list>
+
+namespace zarrfs {
+namespace {
+
+using std::string_view_literals::operator""sv;
+using enum DataKind;
+
+constexpr std::array<TypeUse, kDataKinds> Types(std::initializer_list<DataKind> as_is,
+                                                std::initializer_list<DataKind> wide) {
+  std::array<TypeUse, kDataKinds> types{};
+  types.fill(TypeUse::kRefused);
+  for (const DataKind kind : as_is) types[static_cast<size_t>(kind)] = TypeUse::kAsIs;
+  for (const DataKind kind : wide) types[static_cast<size_t>(kind)] = TypeUse::kWide;
+  return types;
+}
+
+constexpr std::array kNumcodecs = {"gzip"sv, "zlib"sv, "zstd"sv, "bz2"sv,
+                                   "lz4"sv,  "lzma"sv, "blosc"sv};
+constexpr std::array kOfGdal = {"gzip"sv, "zlib"sv, "zstd"sv, "lz4"sv, "lzma"sv, "blosc"sv};
+
+}  // namespace
+
+const ReaderProfile& ZarrPython2Profile() {
+  static constexpr ReaderProfile profile = {
+      .name = "v2",
+      .types = Types({kBool, kInt, kUint, kFloat, kComplex, kRaw, kNarrowInt, kNarrowUint,
+                      kNarrowFloat, kNarrowComplex, kDatetime, kTimedelta, kFixedLengthUtf32,
+                      kNullTerminatedBytes, kStruct, kString, kBytes},
+                     {}),
+      .compressors = kNumcodecs,
+      .needs_plain_zstd = true,
+      .masks_fill = true,
+      .has_consolidated_metadata = true,
+  };
+  return profile;
+}
+
+const ReaderProfile& GdalProfile() {
+  static constexpr ReaderProfile profile = {
+      .name = "gdal",
+      .types = Types({kBool, kInt, kUint, kFloat, kComplex, kFixedLengthUtf32, kNullTerminatedBytes,
+                      kStruct},
+                     {kNarrowInt, kNarrowUint, kNarrowFloat, kNarrowComplex, kDatetime, kTimedelta}),
+      .compressors = kOfGdal,
+      .takes_complex_fill = false,
+      .takes_text_fill = false,
+      .takes_all_uint64_fill = false,
+      .takes_empty_dimensions = false,
+      .has_cf_time = true,
+  };
+  return profile;
+}
+
+const ReaderProfile& NetcdfProfile() {
+  static constexpr ReaderProfile profile = {
+      .name = "netcdf",
+      .types = Types({kInt, kUint, kFloat},
+                     {kBool, kNarrowInt, kNarrowUint, kNarrowFloat, kDatetime, kTimedelta}),
+      .takes_float16 = false,
+      .takes_big_endian = false,
+      .takes_fortran_order = false,
+      .compressors = {},
+      .keeps_fill_attribute = true,
+      .takes_scalars = false,
+      .takes_empty_dimensions = false,
+      .takes_padding = false,
+      .has_cf_time = true,
+      .needs_plain_attributes = true,
+      .needs_plain_names = true,
+      .needs_utf8 = true,
+  };
+  return profile;
+}
+
+}  // namespace zarrfs

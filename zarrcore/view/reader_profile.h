@@ -1,0 +1,68 @@
+// ReaderProfile: what a kind of reader of Zarr v2 can take. A profile is a table; the one translator
+// (v2_view.h) shows every array such that the reader of its profile can.
+#ifndef ZARRCORE_VIEW_READER_PROFILE_H_
+#define ZARRCORE_VIEW_READER_PROFILE_H_
+
+#include <array>
+#include <span>
+#include <string_view>
+
+#include "zarrcore/metadata/data_type.h"
+
+namespace zarrfs {
+
+/// What becomes of the elements of a data type.
+enum class TypeUse {
+  kAsIs,
+  kWide,     // as the core type that holds all values: codec/widen.h
+  kRefused,  // an array of them is not shown
+};
+
+struct ReaderProfile {
+  std::string_view name;  // of the view: the folder of the mount
+
+  // Data types, by DataKind.
+  std::array<TypeUse, kDataKinds> types;
+  bool takes_float16 = true;
+  bool takes_big_endian = true;
+  bool takes_fortran_order = true;
+
+  // Compressors whose chunks are handed on, by their v2 ids. Chunks with any other, and with what
+  // v2 cannot say, are decoded.
+  std::span<const std::string_view> compressors;
+  /// Decoders of zstd fail at frames that do not state their size, and at skippable ones.
+  bool needs_plain_zstd = false;
+
+  // Fill values and missing chunks.
+  /// Masks what .zarray calls the fill value, also where no attribute _FillValue asks for it; and
+  /// knows no value for a missing chunk where that is null.
+  bool masks_fill = false;
+  bool takes_complex_fill = true;  // [re, im]
+  bool takes_text_fill = true;     // of fixed-length text
+  bool takes_all_uint64_fill = true;
+  /// _FillValue stays an attribute, as a number of the array's type.
+  bool keeps_fill_attribute = false;
+
+  // Shapes.
+  bool takes_scalars = true;           // else they are vectors of one element
+  bool takes_empty_dimensions = true;  // else an array with one is not shown
+  bool takes_padding = true;           // chunks that are longer than the array
+
+  // Documents.
+  bool has_consolidated_metadata = false;
+  bool has_cf_time = false;             // dates are numbers whose attributes say what they count
+  bool needs_plain_attributes = false;  // numbers, lists of numbers, strings and objects only
+  bool needs_plain_names = false;       // of dimensions: none empty, none with a slash
+  bool needs_utf8 = false;              // text is not escaped; else it is pure ASCII
+};
+
+/// zarr-python 2 (2.13 to 2.18), and xarray on it.
+[[nodiscard]] const ReaderProfile& ZarrPython2Profile();
+/// GDAL 3.6.
+[[nodiscard]] const ReaderProfile& GdalProfile();
+/// netCDF-C 4.9, as Debian builds it: without filters.
+[[nodiscard]] const ReaderProfile& NetcdfProfile();
+
+}  // namespace zarrfs
+
+#endif  // ZARRCORE_VIEW_READER_PROFILE_H_

@@ -1,0 +1,158 @@
+#include "zarrcore/view/v2_chain.h"
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+namespace zarrfs {
+namespace {
+
+constexpr uint64_t kChecksumBytes = 4;
+
+// Bytes of checksum that stand before and after the encoded chunk.
+struct ChecksumPlace {
+  uint64_t front = 0;
+  uint64_t back = 0;
+};
+
+std::optional<ChecksumPlace> Checksum(const CodecSpec& codec) {
+  const auto location = codec.configuration.find("location");
+  const bool said_end = location != codec.configuration.end() && *location == "end";
+  const bool said_start = location != codec.configuration.end() && *location == "start";
+  if (codec.name == "numcodecs.fletcher32" || codec.name == "numcodecs.jenkins_lookup3") {
+    return ChecksumPlace{0, kChecksumBytes};
+  }
+  if (codec.name == "crc32c" || codec.name == "numcodecs.crc32c") {
+    if (said_start) return ChecksumPlace{kChecksumBytes, 0};
+    return ChecksumPlace{0, kChecksumBytes};
+  }
+  if (codec.name == "numcodecs.crc32" || codec.name == "numcodecs.adler32") {
+    if (said_end) return ChecksumPlace{0, kChecksumBytes};
+    return ChecksumPlace{kChecksumBytes, 0};
+  }
+  return std::nullopt;
+}
+
+// The v2 "compressor" of a bytes -> bytes codec; extra members would break zarr-python 2.
+std::optional<Json> Compressor(const CodecSpec& codec) {
+  const Json& given = codec.configuration;
+  const auto member = [&](const char* name, Json otherwise) {
+    const auto found = given.find(name);
+    return found == given.end() ? std::move(otherwise) : *found;
+  };
+  std::string_view name = codec.name;
+  if (name.starts_with("numcodecs.")) name.remove_prefix(10);
+  if (name == "gzip") return Json{{"id", "gzip"}, {"level", member("level", 5)}};
+  if (name == "zlib") return Json{{"id", "zlib"}, {"level", member("level", 1)}};
+  if (name == "zstd") return Json{{"id", "zstd"}, {"level", member("level", 0)}};
+  if (name == "bz2") return Json{{"id", "bz2"}, {"level", member("level", 1)}};
+  if (name == "lz4") return Json{{"id", "lz4"}, {"acceleration", member("acceleration", 1)}};
+  if (name == "lzma") {
+    Json json = {{"id", "lzma"}};
+    for (const auto& [key, value] : given.items()) json[key] = value;
+    return json;
+  }
+  if (name == "blosc") {
+    // The frame's own header is what readers decode by; these are for writers.
+    Json shuffle = member("shuffle", "noshuffle");
+    if (shuffle.is_string()) {
+      shuffle = shuffle == "bitshuffle" ? 2 : shuffle == "shuffle" ? 1 : 0;
+    }
+    return Json{{"id", "blosc"},
+                {"cname", member("cname", "lz4")},
+                {"clevel", member("clevel", 5)},
+                {"shuffle", std::move(shuffle)},
+                {"blocksize", member("blocksize", 0)}};
+  }
+  return std::nullopt;
+}
+
+// C if the axes longer than 1 keep their order, F if they are reversed.
+std::optional<char> MemoryOrder(const std::vector<size_t>& axes,
+                                const std::vector<uint64_t>& chunk_shape) {
+  std::vector<size_t> long_axes;
+  for (const size_t axis : axes) {
+    if (chunk_shape[axis] > 1) long_axes.push_back(axis);
+  }
+  if (std::ranges::is_sorted(long_axes)) return 'C';
+  if (std::ranges::is_sorted(long_axes, std::ranges::greater{})) return 'F';
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<V2Chain> ToV2Chain(const ArrayLayout& layout, const ReaderProfile& profile) {
+  V2Chain chain;
+  const auto& chunk_shape = layout.inner_chunk_shape;
+  std::vector<size_t> axes(chunk_shape.size());
+  std::iota(axes.begin(), axes.end(), size_t{0});
+  bool in_bytes = false;
+  bool checksums = false;
+  for (const CodecSpec& codec : layout.inner_codecs) {
+    if (!in_bytes) {
+      if (codec.name == "transpose") {
+        const auto order = TransposeOrder(codec, axes.size());
+        if (!order) return Fail(order);
+        std::vector<size_t> composed(axes.size());
+        for (size_t j = 0; j < axes.size(); ++j) composed[j] = axes[(*order)[j]];
+        axes = std::move(composed);
+      } else if (codec.name == "bytes") {
+        const Json endian = codec.configuration.value("endian", Json("little"));
+        if (endian != "little" && endian != "big") {
+          return Fail(ErrorCode::kUnsupported, "endian {} is not translated to v2",
+                      Excerpt(endian));
+        }
+        chain.byte_order = endian == "big" ? '>' : '<';
+        in_bytes = true;
+      } else if (codec.name == "vlen-utf8" || codec.name == "vlen-bytes") {
+        chain.filters = Json::array({Json{{"id", codec.name}}});
+        in_bytes = true;
+      } else if (codec.name != "bitround" && codec.name != "numcodecs.bitround") {
+        // (bitround changes what is written, not how it is read.)
+        return Fail(ErrorCode::kUnsupported, "codec '{}' is not translated to v2", codec.name);
+      }
+    } else if (const auto checksum = Checksum(codec)) {
+      chain.cut_front += checksum->front;
+      chain.cut_back += checksum->back;
+      checksums = true;
+    } else if (auto compressor = Compressor(codec)) {
+      if (checksums) {
+        return Fail(ErrorCode::kUnsupported,
+                    "a checksum before the compressor '{}' is not translated to v2", codec.name);
+      }
+      if (!chain.compressor.is_null()) {
+        return Fail(ErrorCode::kUnsupported, "two compressors are not translated to v2");
+      }
+      const std::string& id = (*compressor)["id"].get_ref<const std::string&>();
+      if (std::ranges::find(profile.compressors, id) == profile.compressors.end()) {
+        return Fail(ErrorCode::kUnsupported, "compressor '{}' is not known there", id);
+      }
+      chain.has_zstd = id == "zstd";
+      chain.compressor = std::move(*compressor);
+    } else {
+      return Fail(ErrorCode::kUnsupported, "codec '{}' is not translated to v2", codec.name);
+    }
+  }
+  if (!in_bytes) {
+    return Fail(ErrorCode::kUnsupported,
+                "a chain without the codec 'bytes' is not translated to v2");
+  }
+  const auto order = MemoryOrder(axes, chunk_shape);
+  if (!order) {
+    return Fail(ErrorCode::kUnsupported,
+                "a transpose that is neither C nor F order is not translated to v2");
+  }
+  chain.order = *order;
+  if (chain.order == 'F' && !profile.takes_fortran_order) {
+    return Fail(ErrorCode::kUnsupported, "order F is not known there");
+  }
+  if (chain.byte_order == '>' && !profile.takes_big_endian) {
+    return Fail(ErrorCode::kUnsupported, "big-endian elements are not known there");
+  }
+  return chain;
+}
+
+}  // namespace zarrfs

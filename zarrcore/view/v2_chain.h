@@ -1,0 +1,29 @@
+// Codec chains as Zarr v2 says them: "order", byte order, "filters", "compressor".
+#ifndef ZARRCORE_VIEW_V2_CHAIN_H_
+#define ZARRCORE_VIEW_V2_CHAIN_H_
+
+#include "zarrcore/array/layout.h"
+#include "zarrcore/base/result.h"
+#include "zarrcore/metadata/json.h"
+#include "zarrcore/view/reader_profile.h"
+
+namespace zarrfs {
+
+struct V2Chain {
+  char byte_order = '<';
+  char order = 'C';
+  Json compressor = {};
+  Json filters = {};
+  bool has_zstd = false;
+  /// Bytes of checksum before and behind the encoded chunk, which v2 readers do not know.
+  uint64_t cut_front = 0;
+  uint64_t cut_back = 0;
+};
+
+/// The chain of the innermost chunks, where their bytes can be handed on to the reader.
+/// kUnsupported, with the reason, where they cannot.
+[[nodiscard]] Result<V2Chain> ToV2Chain(const ArrayLayout& layout, const ReaderProfile& profile);
+
+}  // namespace zarrfs
+
+#endif  // ZARRCORE_VIEW_V2_CHAIN_H_

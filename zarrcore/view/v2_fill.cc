@@ -1,0 +1,131 @@
+#include "zarrcore/view/v2_fill.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "zarrcore/view/v2_types.h"
+
+namespace zarrfs {
+namespace {
+
+constexpr const char* kFillAttribute = "_FillValue";
+
+bool IsNan(const FillBytes& fill, const DataType& type) {
+  if (type.kind != DataKind::kFloat) return false;
+  const Json json = FillValueToV3(fill, type);
+  // (Infinities are spelled by name; hexadecimal digits are the NaNs that no name stands for.)
+  return json == "NaN" ||
+         (json.is_string() && json.get_ref<const std::string&>().starts_with("0x"));
+}
+
+bool IsZero(std::span<const std::byte> bytes) {
+  return std::ranges::all_of(bytes, [](std::byte byte) { return byte == std::byte{0}; });
+}
+
+bool HasFiniteParts(const FillBytes& fill, const DataType& type) {
+  const Json parts = FillValueToV3(fill, type);
+  return std::ranges::all_of(parts, [](const Json& part) {
+    return part.is_number() && !std::signbit(part.get<double>() == 0 ? part.get<double>() : 1.0);
+  });
+}
+
+bool IsText(const DataType& type) {
+  return type.kind == DataKind::kFixedLengthUtf32 || type.kind == DataKind::kNullTerminatedBytes;
+}
+
+// The value as an attribute: NaN and infinities as bare literals, which are numbers.
+Json Attribute(const FillBytes& fill, const DataType& type) {
+  Json json = V2FillOf(fill, type, '<');
+  if (type.kind == DataKind::kFloat && json.is_string()) {
+    return *ParseJson(json.get_ref<const std::string&>(), kFillAttribute);
+  }
+  return json;
+}
+
+// The fill_value for `value`; null if the reader cannot take it.
+Json Emit(const FillBytes& value, const DataType& type, char byte_order,
+          const ReaderProfile& profile) {
+  Json json = V2FillOf(value, type, byte_order);
+  if (type.kind == DataKind::kComplex && !profile.takes_complex_fill) {
+    if (!IsZero(std::span(value).subspan(value.size() / 2))) return nullptr;
+    return json[0];
+  }
+  if (type.kind == DataKind::kFixedLengthUtf32 && !profile.takes_text_fill && !IsZero(value)) {
+    return nullptr;
+  }
+  if (!profile.takes_all_uint64_fill && json.is_number_unsigned() &&
+      json.get<uint64_t>() > uint64_t{std::numeric_limits<int64_t>::max()}) {
+    return nullptr;
+  }
+  return json;
+}
+
+// What the reader fills missing chunks with; nothing if that is not known.
+std::optional<FillBytes> Understood(const Json& fill_value, const FillBytes& value,
+                                    const DataType& type, const ReaderProfile& profile) {
+  if (fill_value.is_null()) {
+    if (profile.masks_fill || type.item_size == 0 || IsText(type)) return std::nullopt;
+    return FillBytes(type.item_size);
+  }
+  switch (type.kind) {
+    case DataKind::kComplex:
+      // zarr-python 2 computes re + 1j * im, which is another number if a part is not finite, or -0.
+      if (profile.masks_fill && !HasFiniteParts(value, type)) return std::nullopt;
+      [[fallthrough]];
+    case DataKind::kFloat: {
+      // NaNs may have lost their payload.
+      auto parsed = ParseFillValue(fill_value, type, kFillAttribute);
+      return parsed ? std::optional(std::move(*parsed)) : std::nullopt;
+    }
+    default:
+      return value;
+  }
+}
+
+}  // namespace
+
+V2Fill ChooseV2Fill(const FillBytes& fill, const DataType& type, char byte_order,
+                    bool has_named_dimensions, const ViewContext& context,
+                    const ReaderProfile& profile, Json& attributes) {
+  V2Fill choice;
+  std::optional<FillBytes> given;
+  if (const auto attribute = attributes.find(kFillAttribute); attribute != attributes.end()) {
+    given = DecodeFillAttribute(*attribute, type);
+    if (!given) {
+      choice.notes.push_back(fmt::format("attribute _FillValue left out: {} is no {}",
+                                         Excerpt(*attribute), type.name));
+      attributes.erase(kFillAttribute);
+    }
+  }
+
+  const bool keeps = context.fill == FillPolicy::kKeep ||
+                     (profile.masks_fill && (IsNan(fill, type) || context.below_ome ||
+                                             !has_named_dimensions));
+  std::optional<FillBytes> wanted;
+  if (context.fill == FillPolicy::kAuto && given) {
+    wanted = given;
+  } else if (context.fill != FillPolicy::kMaterialize && keeps) {
+    wanted = fill;
+  }
+  if (wanted) choice.fill_value = Emit(*wanted, type, byte_order, profile);
+  // Null is no text to GDAL, and "" masks nothing there.
+  if (!wanted && !profile.masks_fill && IsText(type) && IsZero(fill)) choice.fill_value = "";
+  const auto understood = Understood(choice.fill_value, wanted.value_or(fill), type, profile);
+  choice.must_make_chunks = understood != fill;
+
+  if (given) {
+    const bool is_said = wanted == given && !choice.fill_value.is_null();
+    if (is_said && !profile.keeps_fill_attribute) {
+      attributes.erase(kFillAttribute);
+    } else {
+      attributes[kFillAttribute] = Attribute(*given, type);
+    }
+  }
+  return choice;
+}
+
+}  // namespace zarrfs
