@@ -1,0 +1,172 @@
+"""What each view and each reader makes of a generated array: the one place that says it.
+
+A view serves the chunks of an array exactly as they are stored, or cut (a checksum at either end is left out), or transcoded
+(decoded, and perhaps in a wider type), or does not show the array. What it shows, its readers read: each value as it is in the
+store, or in a type that holds it, which is said here too.
+"""
+
+import dataclasses
+
+import numpy as np
+from generated import Generated
+from serving import CUT, EXACT, NOT_SHOWN, TRANSCODED
+
+VIEWS = ["v2", "v3", "gdal", "netcdf"]
+
+CHECKSUMS = [
+    "crc32c", "numcodecs.crc32c", "numcodecs.fletcher32", "numcodecs.crc32", "numcodecs.adler32", "numcodecs.jenkins_lookup3"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Profile:
+    """What the readers of a v2 view can take."""
+
+    refused: str = ""               # kinds of numpy types, "n" for types that numpy has not
+    objects: bool = True            # of variable length
+    compressors: tuple = ("gzip", "zlib", "zstd", "bz2", "lz4", "lzma", "blosc")
+    widened: dict = dataclasses.field(default_factory=dict)  # type -> wider type; these are transcoded
+    reread: dict = dataclasses.field(default_factory=dict)   # type -> type of as many bytes, of which the view calls it
+    big_endian: bool = True
+    fortran_order: bool = True
+    padding: bool = True            # chunks that are longer than the array
+    empty: bool = True              # dimensions of length 0
+    scalars: bool = True
+
+
+NARROW = {
+    "bfloat16": "<f4", "float8_e4m3fn": "<f4", "float8_e5m2": "<f4", "float8_e3m4": "<f4", "float8_e4m3fnuz": "<f4",
+    "float8_e4m3b11fnuz": "<f4", "float8_e8m0fnu": "<f4", "float4_e2m1fn": "<f4", "int4": "|i1", "int2": "|i1"}
+
+PROFILES = {
+    "v2": Profile(),
+    "gdal": Profile(
+        refused="raw", objects=False, compressors=("gzip", "zlib", "zstd", "lz4", "lzma", "blosc"), widened=NARROW,
+        reread={"M": "<i8", "m": "<i8"}, empty=False),
+    "netcdf": Profile(
+        refused="raw structured complex utf32 null_terminated", objects=False, compressors=(), widened={**NARROW, "float16": "<f4"},
+        reread={"M": "<i8", "m": "<i8", "b": "|u1"}, big_endian=False, fortran_order=False, padding=False, empty=False, scalars=False),
+}
+
+
+def why_transcoded(case: Generated, profile):
+    """Why v2 cannot say the codecs of the chunks such that the view's readers understand; "" if it can."""
+    axes = list(range(len(case.chunks)))
+    compressor = checksum = None
+    for codec in case.inner_codecs:
+        name = codec["name"].removeprefix("numcodecs.")
+        if name == "transpose":
+            axes = [axes[i] for i in codec["configuration"]["order"]]
+        elif name == "bytes":
+            if codec.get("configuration", {}).get("endian") == "big" and not profile.big_endian:
+                return "big-endian elements"
+        elif name in ("vlen-utf8", "vlen-bytes", "bitround"):
+            pass
+        elif codec["name"] in CHECKSUMS:
+            checksum = name
+        elif name in PROFILES["v2"].compressors:
+            if compressor or checksum:
+                return f"{compressor or checksum} before {name}"
+            if name not in profile.compressors:
+                return f"compressor {name}"
+            compressor = name
+        else:
+            return f"codec {codec['name']}"
+    axes = [axis for axis in axes if case.chunks[axis] > 1]
+    if axes != sorted(axes):
+        if axes != sorted(axes, reverse=True):
+            return "transposed to neither C nor F order"
+        if not profile.fortran_order:
+            return "F order"
+    return ""
+
+
+def is_cut(case):
+    return any(codec["name"] in CHECKSUMS for codec in case.inner_codecs)
+
+
+def serving(view, case: Generated):
+    """(one of serving.SERVINGS, reason)."""
+    if view == "v3":
+        return EXACT, ""
+    profile, kind = PROFILES[view], case.kind
+    if kind.is_text and not profile.objects or any(kind.name.startswith(name) for name in profile.refused.split()):
+        return NOT_SHOWN, f"data type {kind.name}"
+    if 0 in case.shape and not profile.empty:
+        return NOT_SHOWN, "empty dimension"
+    reason = why_transcoded(case, profile)
+    if kind.name in profile.widened:
+        reason = f"data type {kind.name}"
+    elif not profile.padding and any(chunk > length for chunk, length in zip(case.chunks, case.shape)):
+        reason = reason or "chunks longer than the array"
+    if not reason:
+        return (CUT, "checksum") if is_cut(case) else (EXACT, "")
+    if kind.is_text:
+        return NOT_SHOWN, reason
+    return TRANSCODED, reason
+
+
+# (reader, feature or data type): what it cannot take from any store, mounted or not; tested to be so still.
+TENSORSTORE_TYPES = ["bool", "int", "uint", "float16", "float32", "float64", "complex"]
+
+
+def why_unreadable(reader, case: Generated):
+    """Why the reader cannot read what its view shows; "" if it can."""
+    kind = case.kind
+    codecs = {codec["name"] for codec in case.inner_codecs}
+    if reader == "tensorstore-v2":
+        if kind.is_narrow or not any(kind.name.startswith(name) for name in TENSORSTORE_TYPES):
+            return f"has no data type {kind.name} in v2"
+        compressors = codecs & {"numcodecs.lz4", "numcodecs.lzma"}
+        if serving("v2", case)[0] != TRANSCODED and compressors:
+            return f"has no {compressors.pop()} in v2"
+    elif reader == "tensorstore-v3":
+        if not kind.is_narrow and not any(kind.name.startswith(name) for name in TENSORSTORE_TYPES):
+            return f"has no data type {kind.name}"
+        if any(name.startswith("numcodecs.") for name in codecs):
+            return "has no codecs of numcodecs"
+    elif reader == "zarr-python-3":
+        if kind.is_narrow:
+            return f"has no data type {kind.name}"
+    elif reader == "debian-zarr-python-3":
+        if kind.dtype.kind == "c" and kind.fills.index(case.document["fill_value"]) > 0:
+            return "takes a fill value [re, im] for two values"
+        if case.document["fill_value"] == 0 and str(case.document["fill_value"]) == "-0.0":
+            return "takes a fill value of -0.0 for 0.0"
+    elif reader == "gdal":
+        if kind.name == "structured_text":
+            return "hands out no text of a structure to Python"
+    return ""
+
+
+# What GDAL and netCDF-C make of a type that the view leaves as it is: any of these.
+GDAL_READS = {"bool": ["|u1"], "int8": ["<i2", "|i1"], "float16": ["<f4", "<f2"]}
+
+
+def as_shown(view, case: Generated, values):
+    """The values in the type in which the view shows them."""
+    kind = case.kind
+    if view == "v3":
+        return values
+    profile = PROFILES[view]
+    if kind.name in profile.widened:
+        values = values.astype(profile.widened[kind.name])
+    elif kind.dtype.kind in profile.reread:
+        values = values.view(profile.reread[kind.dtype.kind])
+    elif kind.is_narrow:
+        values = values.view(f"V{kind.dtype.itemsize}")
+        if kind.has_byte_order and {"name": "bytes", "configuration": {"endian": "big"}} in case.inner_codecs:
+            if serving(view, case)[0] != TRANSCODED:  # opaque bytes lie as they do in the store
+                values = values.view("u2").byteswap().view("V2")
+    return values if values.ndim or profile.scalars else values.reshape(1)
+
+
+def as_seen(reader, view, case: Generated, values):
+    """All that the reader may rightly say of them."""
+    values = as_shown(view, case, values)
+    if reader == "gdal":
+        if values.dtype.kind == "U":
+            return [np.array(values.tolist(), object)]
+        if values.dtype.kind == "S":
+            return [np.array([item.decode() for item in values.ravel().tolist()], object).reshape(values.shape)]
+        return [values.astype(dtype) for dtype in GDAL_READS.get(case.kind.name, [values.dtype])]
+    return [values]

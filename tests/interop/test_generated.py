@@ -1,0 +1,170 @@
+"""What zarr-python 3 reads from a store (tensorstore, where zarr-python does not know the type) is what old readers read from views.
+
+The arrays are those of generated.py; what a view and a reader make of each is said in expectations.py.
+"""
+
+import collections
+import contextlib
+import json
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pytest
+from arrays import write_group, write_with_tensorstore, write_with_zarr_python
+from digest import describe
+from expectations import VIEWS, as_seen, as_shown, serving, why_unreadable
+from generated import KINDS, generated
+from mounts import READERS, SYSTEM_PYTHON, mounted, run_reader, zarrctl
+from serving import NOT_SHOWN, SERVINGS, served
+
+# reader: (view, command)
+OF_GENERATED = {
+    **{reader: how for reader, how in READERS.items() if reader != "gdal"},
+    "gdal": ("gdal", READERS["gdal"][1]),
+    "netcdf": ("netcdf", [SYSTEM_PYTHON, "read_netcdf.py"]),
+}
+
+PIPELINES = {"zarrs": "zarrs.ZarrsCodecPipeline", "zarr-python": "zarr.core.codec_pipeline.BatchedCodecPipeline"}
+
+
+@pytest.fixture(scope="session")
+def store(tmp_path_factory):
+    import zarr
+
+    folder = tmp_path_factory.mktemp("generated") / "store"
+    write_group(folder)
+    for kind in KINDS:
+        write_group(folder / kind.name)
+    for case in generated():
+        with zarr.config.set({"codec_pipeline.path": PIPELINES.get(case.writer)}), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            # zarrs hands what it does not know to zarr-python; then it would be tested twice and zarrs not at all.
+            warnings.filterwarnings("error", message="Array is unsupported by ZarrsCodecPipeline")
+            (write_with_tensorstore if case.writer == "tensorstore" else write_with_zarr_python)(folder / case.name, case)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def originals(store):
+    """name -> what is read from the store itself."""
+    import tensorstore
+    import zarr
+
+    values = {}
+    with warnings.catch_warnings(), zarr.config.set({"codec_pipeline.path": PIPELINES["zarr-python"]}):
+        warnings.simplefilter("ignore")
+        for case in generated():
+            path = str(store / case.name)
+            if case.kind.is_narrow:
+                spec = {"driver": "zarr3", "kvstore": {"driver": "file", "path": path + "/"}}
+                values[case.name] = np.asarray(tensorstore.open(spec).result().read().result())
+            else:
+                read = zarr.open_array(path, mode="r")[...]
+                dtype = object if case.kind.is_text else case.kind.dtype
+                values[case.name] = np.array(read.tolist(), object) if case.kind.name == "string" else np.asarray(read, dtype)
+    return values
+
+
+@pytest.fixture(scope="session")
+def point(store):
+    with mounted(store) as point:
+        yield point
+
+
+def shown(reader):
+    return [case for case in generated() if serving(OF_GENERATED[reader][0], case)[0] != NOT_SHOWN]
+
+
+def readable(reader):
+    return [case for case in shown(reader) if not why_unreadable(reader, case)]
+
+
+@pytest.fixture(scope="session")
+def readings(point):
+    """reader -> name -> what it saw; each reader runs once."""
+    seen = {}
+
+    def of(reader):
+        if reader not in seen:
+            view, command = OF_GENERATED[reader]
+            cases = shown(reader)
+            seen[reader] = {case.name: entry for case, entry in zip(
+                cases, run_reader(command, [point / view / case.name for case in cases]))}
+        return seen[reader]
+
+    return of
+
+
+@pytest.fixture(scope="session")
+def tally(figures):
+    """reader -> serving -> number of arrays that it read right."""
+    counts = {reader: collections.Counter() for reader in OF_GENERATED}
+    yield counts
+    figures.append(f"generated arrays: {len(generated())}; read right, of those that the reader knows:")
+    for reader, (view, _) in OF_GENERATED.items():
+        hidden = sum(serving(view, case)[0] == NOT_SHOWN for case in generated())
+        unknown = len(shown(reader)) - len(readable(reader))
+        right = ", ".join(f"{counts[reader][how]} {how}" for how in SERVINGS if how != NOT_SHOWN)
+        figures.append(f"  {reader + ' (' + view + ')':<29} {right}; {hidden} not shown, {unknown} not known to the reader")
+
+
+CASES = [(reader, case) for reader in OF_GENERATED for case in readable(reader)]
+
+
+@pytest.mark.parametrize("reader,case", CASES, ids=[f"{reader}-{case}" for reader, case in CASES])
+def test_values_are_those_in_the_store(readings, originals, tally, reader, case):
+    entry = readings(reader)[case.name]
+    assert "error" not in entry, entry
+    wanted = [describe(values) for values in as_seen(reader, OF_GENERATED[reader][0], case, originals[case.name])]
+    assert {key: entry[key] for key in wanted[0]} in wanted
+    tally[reader][serving(OF_GENERATED[reader][0], case)[0]] += 1
+
+
+@pytest.mark.parametrize("reader", OF_GENERATED)
+def test_what_a_reader_is_said_not_to_know_it_still_does_not_read(readings, originals, reader):
+    for case in shown(reader):
+        if reason := why_unreadable(reader, case):
+            entry = readings(reader)[case.name]
+            right = [describe(values) for values in as_seen(reader, OF_GENERATED[reader][0], case, originals[case.name])]
+            assert "error" in entry or {key: entry[key] for key in right[0]} not in right, (case.name, reason)
+
+
+def test_what_was_written_is_what_is_read_from_the_store(originals):
+    """Guards the comparison itself: it would pass too, if nobody had written anything."""
+    lossy = {"numcodecs.bitround", "numcodecs.quantize", "numcodecs.fixedscaleoffset"}
+    for case in generated():
+        if not lossy & set(case.features):
+            for region in case.regions:
+                assert describe(originals[case.name][region]) == describe(case.written()[region]), case
+    assert len(generated()) >= 300
+    drawn = collections.Counter(feature for case in generated() for feature in case.features)
+    assert min(drawn[feature] for feature in ["F", "transposed", "two-transposes", "nested", "index-start", "gzip-zstd", "crc32c-zstd"]) >= 3
+    assert all(sum(case.writer == writer for case in generated()) >= 30 for writer in ["zarr-python", "zarrs", "tensorstore"])
+
+
+@pytest.fixture(scope="session")
+def information(store):
+    """name -> view -> what zarrctl says that the view does with the array."""
+    said = zarrctl("info", "--json", store)
+    assert said.returncode == 0, said.stderr
+    return {node["path"]: node["views"] for node in json.loads(said.stdout)["nodes"] if node["node_type"] == "array"}
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_chunks_are_served_as_expected(information, view):
+    wrong = {}
+    for case in generated():
+        said = served(information[case.name][view])
+        if said != serving(view, case)[0]:
+            wrong[str(case)] = (said, *serving(view, case))
+    assert not wrong
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_what_a_view_does_not_show_is_absent(point, view):
+    for kind in KINDS:
+        here = {path.name for path in (point / view / kind.name).iterdir() if not path.name.startswith((".z", "zarr.json"))}
+        wanted = {case.name.split("/")[1] for case in generated() if case.kind is kind and serving(view, case)[0] != NOT_SHOWN}
+        assert here == wanted, kind.name
