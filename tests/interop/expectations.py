@@ -142,27 +142,24 @@ def why_unreadable(reader, case: Generated):
 GDAL_READS = {"bool": ["|u1"], "int8": ["<i2", "|i1"], "float16": ["<f4", "<f2"]}
 
 
-def as_shown(view, case: Generated, values):
-    """The values in the type in which the view shows them."""
-    kind = case.kind
+def as_shown(view, case: Generated, values, stored):
+    """The values in the type in which the view shows them. `stored`: those of a narrow type as the bytes that they are there."""
+    profile = PROFILES.get(view, PROFILES["v2"])
+    dtype = case.kind.dtype
     if view == "v3":
         return values
-    profile = PROFILES[view]
-    if kind.name in profile.widened:
-        values = values.astype(profile.widened[kind.name])
-    elif kind.dtype.kind in profile.reread:
-        values = values.view(profile.reread[kind.dtype.kind])
-    elif kind.is_narrow:
-        values = values.view(f"V{kind.dtype.itemsize}")
-        if kind.has_byte_order and {"name": "bytes", "configuration": {"endian": "big"}} in case.inner_codecs:
-            if serving(view, case)[0] != TRANSCODED:  # opaque bytes lie as they do in the store
-                values = values.view("u2").byteswap().view("V2")
+    if case.kind.name in profile.widened:
+        values = values.astype(profile.widened[case.kind.name])
+    elif dtype.kind in profile.reread:
+        values = values.view(profile.reread[dtype.kind])
+    elif case.kind.is_narrow:
+        values = stored
     return values if values.ndim or profile.scalars else values.reshape(1)
 
 
-def as_seen(reader, view, case: Generated, values):
+def as_seen(reader, view, case: Generated, values, stored):
     """All that the reader may rightly say of them."""
-    values = as_shown(view, case, values)
+    values = as_shown(view, case, values, stored)
     if reader == "gdal":
         if values.dtype.kind == "U":
             return [np.array(values.tolist(), object)]
