@@ -5,10 +5,13 @@ A view serves the chunks of an array exactly as they are stored, or cut (a check
 store, or in a type that holds it, which is said here too.
 """
 
+import base64
 import dataclasses
+import json
+import struct
 
 import numpy as np
-from generated import Generated
+from generated import NOT_A_TIME, Generated
 from serving import CUT, EXACT, NOT_SHOWN, TRANSCODED
 
 VIEWS = ["v2", "v3", "gdal", "netcdf"]
@@ -105,12 +108,11 @@ def serving(view, case: Generated):
     return TRANSCODED, reason
 
 
-# (reader, feature or data type): what it cannot take from any store, mounted or not; tested to be so still.
 TENSORSTORE_TYPES = ["bool", "int", "uint", "float16", "float32", "float64", "complex"]
 
 
 def why_unreadable(reader, case: Generated):
-    """Why the reader cannot read what its view shows; "" if it can."""
+    """Why the reader cannot read what its view shows, from no store whatever; "" if it can."""
     kind = case.kind
     codecs = {codec["name"] for codec in case.inner_codecs}
     if reader == "tensorstore-v2":
@@ -138,8 +140,8 @@ def why_unreadable(reader, case: Generated):
     return ""
 
 
-# What GDAL and netCDF-C make of a type that the view leaves as it is: any of these.
-GDAL_READS = {"bool": ["|u1"], "int8": ["<i2", "|i1"], "float16": ["<f4", "<f2"]}
+# What GDAL makes of a type, depending on its version.
+GDAL_READS = {"|b1": ["|u1"], "|i1": ["<i2", "|i1"], "<f2": ["<f4", "<f2"]}
 
 
 def as_shown(view, case: Generated, values, stored):
@@ -165,5 +167,45 @@ def as_seen(reader, view, case: Generated, values, stored):
             return [np.array(values.tolist(), object)]
         if values.dtype.kind == "S":
             return [np.array([item.decode() for item in values.ravel().tolist()], object).reshape(values.shape)]
-        return [values.astype(dtype) for dtype in GDAL_READS.get(case.kind.name, [values.dtype])]
+        return [values.astype(dtype) for dtype in GDAL_READS.get(values.dtype.str, [values.dtype])]
     return [values]
+
+
+CF_UNITS = {"D": "days", "h": "hours", "m": "minutes", "s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}
+
+
+def masked(view, case: Generated):
+    """The value that is to be masked; None if there is none. Dates have one where they are shown as numbers."""
+    if view != "v2" and case.kind.dtype.kind in "mM":
+        return NOT_A_TIME
+    said = case.document["attributes"].get("_FillValue")
+    if isinstance(said, str) and said != "NaN":
+        return struct.unpack("<d", base64.b64decode(said))[0]
+    return said if said is None or case.kind.dtype.kind != "f" else float(said)
+
+
+def v2_fill(case: Generated):
+    """fill_value of .zarray in the view `v2`, of numbers."""
+    if masked("v2", case) is not None:
+        return masked("v2", case)
+    fill = case.document["fill_value"]
+    names = case.document.get("dimension_names")
+    is_named = not case.shape or names is not None and None not in names
+    return None if is_named and fill != "NaN" else fill
+
+
+def attributes_as_shown(view, case: Generated):
+    """Without _ARRAY_DIMENSIONS, which netCDF-C does not show, and without _FillValue, for which there is masked()."""
+    attributes = {name: value for name, value in case.document["attributes"].items() if name != "_FillValue"}
+    if view == "netcdf" and "nested" in attributes:
+        attributes["nested"] = json.dumps(attributes["nested"], separators=(",", ":"))
+    kind = case.kind
+    if view in ("gdal", "netcdf") and kind.dtype.kind in "mM" and "units" not in attributes:
+        unit, scale = (kind.data_type["configuration"][key] for key in ("unit", "scale_factor"))
+        if scale != 1:
+            attributes["zarr_dtype"] = f"{kind.name.split('_')[0]}64[{scale}{unit}]"
+        elif kind.dtype.kind == "M":
+            attributes |= {"units": f"{CF_UNITS[unit]} since 1970-01-01", "calendar": "proleptic_gregorian"}
+        else:
+            attributes["units"] = CF_UNITS[unit]
+    return attributes

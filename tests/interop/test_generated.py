@@ -5,14 +5,16 @@ The arrays are those of generated.py; what a view and a reader make of each is s
 
 import collections
 import json
+import re
 import shutil
+import subprocess
 import warnings
 
 import numpy as np
 import pytest
 from arrays import write_group, write_with_tensorstore, write_with_zarr_python
 from digest import describe
-from expectations import VIEWS, as_seen, serving, why_unreadable
+from expectations import VIEWS, as_seen, attributes_as_shown, masked, serving, v2_fill, why_unreadable
 from generated import KINDS, generated
 from mounts import READERS, SYSTEM_PYTHON, mounted, run_reader, zarrctl
 from serving import NOT_SHOWN, SERVINGS, TRANSCODED, served
@@ -200,3 +202,103 @@ def test_what_a_view_does_not_show_is_absent(point, view):
         here = {path.name for path in (point / view / kind.name).iterdir() if not path.name.startswith((".z", "zarr.json"))}
         wanted = {case.name.split("/")[1] for case in generated() if case.kind is kind and serving(view, case)[0] != NOT_SHOWN}
         assert here == wanted, kind.name
+
+
+def without(names, attributes):
+    return {name: value for name, value in attributes.items() if name not in names}
+
+
+@pytest.mark.parametrize("reader", [name for name, (view, _) in OF_GENERATED.items() if view == "v2" and "zarr-python" in name])
+def test_zarr_python_2_sees_attributes_and_dimension_names(readings, reader):
+    for case in readable(reader):
+        attributes = readings(reader)[case.name]["attributes"]
+        names = attributes.pop("_ARRAY_DIMENSIONS")
+        assert attributes == attributes_as_shown("v2", case), case
+        given = case.document.get("dimension_names") or [None] * len(case.shape)
+        assert len(names) == len(given) and all(old in (None, new) for old, new in zip(given, names)), case
+
+
+def test_gdal_takes_for_no_data_what_is_to_be_masked(readings):
+    for case in readable("gdal"):
+        if case.kind.dtype.kind in "iufmM":
+            entry, value = readings("gdal")[case.name], masked("gdal", case)
+            assert entry["nodata"] == (None if value is None else repr(float(value))), case
+            assert entry["attributes"].get("units") == attributes_as_shown("gdal", case).get("units"), case
+
+
+def test_netcdf_sees_attributes_and_what_is_to_be_masked(readings):
+    for case in readable("netcdf"):
+        entry, value = readings("netcdf")[case.name], masked("netcdf", case)
+        assert repr(entry["attributes"].get("_FillValue")) == repr(value), case
+        assert without(["_FillValue"], entry["attributes"]) == attributes_as_shown("netcdf", case), case
+        names = case.document.get("dimension_names") or [None] * len(case.shape)
+        assert all(old in (None, new) for old, new in zip(names, entry["dimensions"])), case
+        assert len(entry["dimensions"]) == max(1, len(case.shape)), case
+
+
+def number_of_chunks(case):
+    return int(np.prod([-(-length // chunk) for length, chunk in zip(case.shape, case.chunks)], dtype=int))
+
+
+def test_a_fill_value_that_would_be_masked_is_not_said_in_v2_and_missing_chunks_are_files_instead(point):
+    made = 0
+    for case in shown("zarr-python-2"):
+        folder = point / "v2" / case.name
+        fill = json.loads((folder / ".zarray").read_text())["fill_value"]
+        if case.kind.dtype.kind in "biuf" and not case.kind.is_narrow:
+            assert fill == v2_fill(case) or fill == "NaN" and np.isnan(v2_fill(case)), case
+        if fill is None:
+            files = [path for path in folder.rglob("*") if path.is_file() and not path.name.startswith(".")]
+            assert len(files) == number_of_chunks(case), case
+            made += "all" not in case.features
+    assert made > 50
+
+
+# Programs, on a sample.
+
+PLAIN = ["uint8", "int16", "uint16", "int32", "uint32", "float32", "float64"]
+
+
+def sample(view, rank):
+    """Of each plain type the arrays of this rank."""
+    return [case for case in generated()
+            if case.kind.name in PLAIN and len(case.shape) == rank and serving(view, case)[0] != NOT_SHOWN]
+
+
+def run(*command):
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, (command, done.stderr)
+    return done.stdout
+
+
+@pytest.mark.parametrize("case", sample("gdal", 2)[::2], ids=str)
+def test_gdal_programs_read_a_plane_as_a_raster(point, originals, tmp_path, case):
+    path, values = point / "gdal" / case.name, originals[case.name]
+    said = json.loads(run("gdalinfo", "-json", path))
+    assert said["size"] == [*reversed(case.shape)]
+    assert len(said["bands"]) == 1
+    run("gdal_translate", "-q", "-of", "ENVI", path, tmp_path / "plane")
+    copied = np.fromfile(tmp_path / "plane", values.dtype).reshape(case.shape)
+    assert describe(copied) == describe(values)
+
+
+def test_gdal_programs_read_a_plane_of_a_cube(point, originals, tmp_path):
+    cubes = [case for case in sample("gdal", 3) if min(case.shape) > 1]
+    assert len(cubes) >= 4
+    for case in cubes[:6]:
+        values = originals[case.name]
+        last = case.shape[0] - 1
+        name = case.name.split("/")[1]
+        run("gdal_translate", "-q", "-of", "ENVI", f'ZARR:"{point / "gdal" / case.name}":/{name}:{last}', tmp_path / name)
+        assert describe(np.fromfile(tmp_path / name, values.dtype).reshape(case.shape[1:])) == describe(values[last]), case
+
+
+@pytest.mark.parametrize("name", ["uint8", "int16", "int32", "int64", "bool"])
+def test_ncdump_prints_the_values(point, originals, name):
+    text = run("ncdump", "-l", "1000000", f"file://{point / 'netcdf' / name}#mode=zarr,file")
+    for case in generated():
+        if case.kind.name == name and serving("netcdf", case)[0] != NOT_SHOWN:
+            printed, = re.findall(rf"^ {case.name.split('/')[1]} =([^;]*);", text, re.MULTILINE)
+            missing = masked("netcdf", case)
+            numbers = [missing if word.strip() == "_" else int(word) for word in printed.split(",")]
+            assert numbers == originals[case.name].astype("int64").ravel().tolist(), case
