@@ -7,7 +7,6 @@ store, or in a type that holds it, which is said here too.
 
 import base64
 import dataclasses
-import json
 import struct
 
 import numpy as np
@@ -197,8 +196,6 @@ def v2_fill(case: Generated):
 def attributes_as_shown(view, case: Generated):
     """Without _ARRAY_DIMENSIONS, which netCDF-C does not show, and without _FillValue, for which there is masked()."""
     attributes = {name: value for name, value in case.document["attributes"].items() if name != "_FillValue"}
-    if view == "netcdf" and "nested" in attributes:
-        attributes["nested"] = json.dumps(attributes["nested"], separators=(",", ":"))
     kind = case.kind
     if view in ("gdal", "netcdf") and kind.dtype.kind in "mM" and "units" not in attributes:
         unit, scale = (kind.data_type["configuration"][key] for key in ("unit", "scale_factor"))
