@@ -15,7 +15,7 @@ NEW_READER = [sys.executable, "read_xarray.py"]
 OLD_READERS = {"xarray-2024": [ZARR2_PYTHON, "read_xarray.py"], "debian-xarray": [SYSTEM_PYTHON, "read_xarray.py"]}
 
 # Without it xarray looks for itself which arrays there are, and warns.
-MOUNTS = {"consolidated": None, "not-consolidated": "consolidated=no"}
+MOUNTS = {"consolidated": None, "not-consolidated": "consolidated=no", "materialized": "fill=materialize"}
 
 # group -> variables, coordinates; None: all of them. (One date that cannot be decoded costs a reader the whole group.)
 NAT = ["dates_nat"]
