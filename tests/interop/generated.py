@@ -99,6 +99,8 @@ def numcodecs(name, **configuration):
     return configured(f"numcodecs.{name}", **configuration)
 
 
+SHUFFLES = ["noshuffle", "shuffle", "bitshuffle"]
+
 # name -> codecs from bytes to bytes; None stands for the size of an element.
 COMPRESSIONS = {
     "none": [],
@@ -106,7 +108,7 @@ COMPRESSIONS = {
     "zstd": [ZSTD],
     "zstd-checksum": [ZSTD_CHECKSUM],
     **{f"blosc-{cname}-{shuffle}": [blosc(cname, shuffle, None)]
-       for cname, shuffle in itertools.product(["blosclz", "lz4", "lz4hc", "zlib", "zstd"], ["noshuffle", "shuffle", "bitshuffle"])},
+       for cname, shuffle in itertools.product(["blosclz", "lz4", "lz4hc", "zlib", "zstd"], SHUFFLES)},
     "crc32c": [CRC32C],
     "gzip-crc32c": [GZIP, CRC32C],
     "zstd-crc32c": [ZSTD, CRC32C],
@@ -311,7 +313,8 @@ class Drawing:
     def attributes(self):
         attributes = {"units": "°C", "levels": [1, 2.5], "nested": {"a": [None, True]}} if self.chance(20) else {}
         if self.kind.dtype.kind in "iuf" and not self.kind.is_narrow and self.chance(30):
-            attributes["_FillValue"] = self.one(["NaN", b64(np.float64(-3).tobytes()), 4.5] if self.kind.dtype.kind == "f" else [5, 100])
+            is_float = self.kind.dtype.kind == "f"
+            attributes["_FillValue"] = self.one(["NaN", b64(np.float64(-3).tobytes()), 4.5] if is_float else [5, 100])
         return attributes
 
     def regions(self, shape):

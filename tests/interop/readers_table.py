@@ -27,9 +27,9 @@ CRC32C, GZIP, ZSTD = configured("crc32c"), configured("gzip", level=5), configur
 BLOSC = configured("blosc", cname="lz4", clevel=5, shuffle="shuffle", typesize=2, blocksize=0)
 
 
-def sharded(codecs, chunk=(2, 3)):
+def sharded(codecs, chunk=(2, 3), location="end"):
     return configured(
-        "sharding_indexed", chunk_shape=list(chunk), codecs=codecs, index_codecs=[LITTLE, CRC32C], index_location="end")
+        "sharding_indexed", chunk_shape=list(chunk), codecs=codecs, index_codecs=[LITTLE, CRC32C], index_location=location)
 
 
 def array(data_type="uint16", codecs=(LITTLE,), fill=0, shape=(8, 12), chunks=(4, 6)):
@@ -63,7 +63,8 @@ DATA_TYPES = {
     "`float32`, `float64`": numbers("float32 float64", 0.0),
     "`complex64`, `complex128`": numbers("complex64 complex128", [0.0, 0.0]),
     "`bfloat16`": numbers("bfloat16", 0.0),
-    "`float8_*`, `float6_*`, `float4_*`": numbers("float8_e4m3 float8_e5m2 float8_e3m4 float8_e8m0fnu float6_e2m3fn float4_e2m1fn", 1.0),
+    "`float8_*`, `float6_*`, `float4_*`": numbers(
+        "float8_e4m3 float8_e5m2 float8_e3m4 float8_e8m0fnu float6_e2m3fn float4_e2m1fn", 1.0),
     "`int2`, `int4`, `uint2`, `uint4`": numbers("int2 int4 uint2 uint4"),
     "`complex_bfloat16`": numbers("complex_bfloat16", [0.0, 0.0]),
     "`numpy.datetime64`, `numpy.timedelta64`": [
@@ -72,10 +73,12 @@ DATA_TYPES = {
     "`null_terminated_bytes`": [array(configured("null_terminated_bytes", length_bytes=4), fill="")],
     "`structured`, `struct`": [
         array(configured("structured", fields=STRUCT), fill="AAAAAAAAAAAAAAAA"),
-        array(configured("struct", fields=[{"name": name, "data_type": type_} for name, type_ in STRUCT]), fill={"i": 0, "x": 0.0})],
+        array(configured("struct", fields=[{"name": name, "data_type": type_} for name, type_ in STRUCT]),
+              fill={"i": 0, "x": 0.0})],
     "`raw_bytes`, `r*`": [array(configured("raw_bytes", length_bytes=3), fill="AAAA"), array("r24", fill=[0, 0, 0])],
     "`string`": [array("string", [configured("vlen-utf8")], "")],
-    "`bytes`, `variable_length_bytes`": [array(name, [configured("vlen-bytes")], "") for name in ("bytes", "variable_length_bytes")],
+    "`bytes`, `variable_length_bytes`": [
+        array(name, [configured("vlen-bytes")], "") for name in ("bytes", "variable_length_bytes")],
 }
 
 CODECS = {
@@ -86,7 +89,8 @@ CODECS = {
         codecs=[configured("transpose", order=[1, 2, 0]), LITTLE], shape=(8, 8, 8), chunks=(2, 3, 4))],
     "`gzip`, `zstd`, `blosc`": [array(codecs=[LITTLE, codec]) for codec in (GZIP, ZSTD, BLOSC)],
     "`zlib`, `lz4`, `lzma` (`numcodecs.*`)": [
-        numcodecs("zlib", level=1), numcodecs("lz4", acceleration=1), numcodecs("lzma", format=1, check=-1, preset=None, filters=None)],
+        numcodecs("zlib", level=1), numcodecs("lz4", acceleration=1),
+        numcodecs("lzma", format=1, check=-1, preset=None, filters=None)],
     "`numcodecs.bz2`": [numcodecs("bz2", level=1)],
     "a checksum last (`crc32c`, `numcodecs.crc32`, `adler32`, `fletcher32`, `jenkins_lookup3`)": [
         array(codecs=[LITTLE, CRC32C]), *(numcodecs(name) for name in ("crc32", "adler32", "fletcher32", "jenkins_lookup3"))],
@@ -109,7 +113,8 @@ CODECS = {
 }
 
 LAYOUTS = {
-    "shards, with their index at the end or at the start": [array(codecs=[sharded([LITTLE])])],
+    "shards, with their index at the end or at the start": [
+        array(codecs=[sharded([LITTLE], location=location)]) for location in ("end", "start")],
     "shards in shards": [array(codecs=[sharded([sharded([LITTLE], (1, 3))])])],
     "rank 0": [array(shape=(), chunks=())],
     "a dimension of length 0": [array(shape=(0, 12))],

@@ -1,8 +1,9 @@
 """xarray, whichever version the environment has. Each path read from stdin is a group, opened as a data set.
 
 An entry is {"attributes", "variables": name -> seen} or {"error"}; what is seen of a variable: {"dims", "coordinate", "attributes",
-"shape", "dtype", "sha256"} or {"error"}; of floats also "sha256_as_float32". Dates and durations come as nanoseconds, with the type of these, and as "nanoseconds"
-too; strings as lists of text ("dtype": "strings"), whatever held them; attributes as JSON makes them.
+"shape", "dtype", "sha256"} or {"error"}; of floats also "sha256_as_float32". Dates and durations come as nanoseconds, with the
+type of these, and as "nanoseconds" too; strings as lists of text ("dtype": "strings"), whatever held them; attributes as JSON
+makes them.
 """
 
 import json
@@ -33,7 +34,8 @@ def of_values(values):
 
 def see(variable, coordinate):
     try:
-        return {"dims": list(variable.dims), "coordinate": coordinate, "attributes": dict(variable.attrs), **of_values(variable.values)}
+        return {
+            "dims": list(variable.dims), "coordinate": coordinate, "attributes": dict(variable.attrs), **of_values(variable.values)}
     except Exception as error:  # A reader may raise anything; the test that reads the entry decides.
         return {"error": f"{type(error).__name__}: {error}"}
 
