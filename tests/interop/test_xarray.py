@@ -37,8 +37,6 @@ if DEBIAN_ZARR == "2":
         "xarray 2023 unpacks small integers to float32": (["debian-xarray"], ["packed"], {"dtype", "sha256"}),
         "xarray 2023 cannot decode NaT without `_FillValue`": (["debian-xarray"], NAT, {"sha256", "nanoseconds"}),
     }
-else:
-    EXEMPT["zarr-python 3.0 wraps text of rank 0 in a second array"] = (["debian-xarray"], ["station"], {"dtype", "sha256"})
 
 SHAPE, SHARD, CHUNK = (6, 8, 12), (4, 4, 6), (2, 2, 3)
 DIMS = ("time", "y", "x")

@@ -22,6 +22,8 @@ def as_json(value):
 
 def of_values(values):
     values = np.asarray(values)
+    if values.dtype == object and values.shape == () and isinstance(values.item(), np.ndarray):
+        values = values.item()  # zarr-python 3.0 wraps text of rank 0 in a second array
     if values.dtype.kind in "mM":
         nanoseconds = values.astype(f"{values.dtype.kind}8[ns]")
         return dict(describe(nanoseconds), nanoseconds=nanoseconds.view("<i8").tolist())
