@@ -1,4 +1,4 @@
-"""A skipped test is a failed one: a reader or a store that is missing must not pass unseen."""
+"""A skipped test is a failed one: a reader or a store that is missing must not pass unseen. Figures are printed at the end."""
 
 import pathlib
 import sys
@@ -22,3 +22,17 @@ def pytest_runtest_makereport():
 @pytest.hookimpl(hookwrapper=True)
 def pytest_make_collect_report():
     fail_if_skipped((yield).get_result())
+
+
+FIGURES = pytest.StashKey()
+
+
+@pytest.fixture(scope="session")
+def figures(request):
+    """A list of lines that are printed when all tests have run."""
+    return request.config.stash.setdefault(FIGURES, [])
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    for line in config.stash.get(FIGURES, []):
+        terminalreporter.write_line(line)

@@ -72,14 +72,19 @@ def mounted(store, options=None):
         assert not found, found
 
 
-def read(reader, paths):
-    """What the reader says of each path (readers/digest.py)."""
-    python, script, *arguments = READERS[reader][1]
+def run_reader(command, paths):
+    """What a reader script says of each path; `command` names it and its interpreter."""
+    python, script, *arguments = command
     result = subprocess.run(
         [python, "-W", "ignore", str(READERS_FOLDER / script), *arguments], input=json.dumps([str(p) for p in paths]),
         capture_output=True, text=True, timeout=600, env={**os.environ, "PYTHONNOUSERSITE": "1"})
-    assert result.returncode == 0, f"{reader} failed: {result.stderr}"
+    assert result.returncode == 0, f"{' '.join(command)} failed: {result.stderr}"
     return json.loads(result.stdout)
+
+
+def read(reader, paths):
+    """What the reader says of each path (readers/digest.py)."""
+    return run_reader(READERS[reader][1], paths)
 
 
 def zarrctl(*arguments):

@@ -25,12 +25,12 @@ def describe(values):
 
 
 def main(read):
-    """read(path) returns (values, attributes)."""
+    """read(path) returns (values, attributes), and perhaps a dictionary of what else the entry has."""
     entries = []
     for path in json.load(sys.stdin):
         try:
-            values, attributes = read(path)
-            entries.append(dict(describe(values), attributes=attributes))
+            values, attributes, *more = read(path)
+            entries.append(dict(describe(values), attributes=attributes, **(more[0] if more else {})))
         except Exception as error:  # A reader may raise anything; the test that reads the entry decides.
             entries.append({"error": f"{type(error).__name__}: {error}"})
     json.dump(entries, sys.stdout)

@@ -1,11 +1,24 @@
-"""GDAL's multidimensional interface. Its types are wider than Zarr's: int8 comes as int16, float16 as float32, bool as uint8."""
+"""GDAL's multidimensional interface. Its types are wider than Zarr's: int8 comes as int16, float16 as float32, bool as uint8.
 
-import pathlib
+Text of a fixed length comes as lists of text; structures without the padding that GDAL gives them. An entry also has "nodata":
+the value that GDAL takes for no data, or null; as a number, where it is one.
+"""
 
+import numpy as np
 from digest import main
+from numpy.lib import recfunctions
 from osgeo import gdal
 
 gdal.UseExceptions()
+
+
+def values_of(array):
+    if array.GetDataType().GetClass() == gdal.GEDTC_STRING:
+        return np.array(array.Read(), object).reshape([dimension.GetSize() for dimension in array.GetDimensions()])
+    values = array.ReadAsArray()
+    if values.dtype.names:
+        values = recfunctions.repack_fields(values)
+    return values if array.GetDimensionCount() else values[()]
 
 
 def read(path):
@@ -17,10 +30,8 @@ def read(path):
         group = dataset.GetRootGroup()
         name, = group.GetMDArrayNames()
         array = group.OpenMDArray(name)
-        if array.GetDimensionCount() == 0:
-            values = array.ReadAsArray()[()]
-        else:
-            values = array.ReadAsArray()
+        values = values_of(array)
+        nodata = array.GetNoDataValueAsDouble()
         attributes = {a.GetName(): a.Read() for a in array.GetAttributes()}
         if array.GetUnit():
             attributes["units"] = array.GetUnit()
@@ -28,7 +39,7 @@ def read(path):
         gdal.PopErrorHandler()
     if warnings:
         raise RuntimeError("; ".join(warnings))
-    return values, attributes
+    return values, attributes, {"nodata": nodata if nodata is None else repr(nodata)}
 
 
 if __name__ == "__main__":

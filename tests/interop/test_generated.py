@@ -1,0 +1,318 @@
+"""What zarr-python 3 reads from a store is what old readers read from views.
+
+Where zarr-python does not know the type, it is what tensorstore reads from the store. The arrays are those of generated.py; what a
+view and a reader make of each is said in expectations.py.
+"""
+
+import collections
+import json
+import re
+import shutil
+import subprocess
+import warnings
+
+import numpy as np
+import pytest
+from arrays import bytes_codec, write_group, write_with_tensorstore, write_with_zarr_python
+from digest import describe
+from expectations import VIEWS, as_seen, attributes_as_shown, masked, serving, v2_fill, why_unreadable
+from generated import KINDS, OF_NUMCODECS, generated
+from mounts import READERS, SYSTEM_PYTHON, mounted, run_reader, zarrctl
+from serving import NOT_SHOWN, SERVINGS, TRANSCODED, served
+
+# reader: (view, command)
+OF_GENERATED = {
+    **{reader: how for reader, how in READERS.items() if reader != "gdal"},
+    "gdal": ("gdal", READERS["gdal"][1]),
+    "netcdf": ("netcdf", [SYSTEM_PYTHON, "read_netcdf.py"]),
+}
+
+PIPELINES = {"zarrs": "zarrs.ZarrsCodecPipeline", "zarr-python": "zarr.core.codec_pipeline.BatchedCodecPipeline"}
+
+
+@pytest.fixture(scope="session")
+def store(tmp_path_factory):
+    import zarr
+
+    folder = tmp_path_factory.mktemp("generated") / "store"
+    write_group(folder)
+    for kind in KINDS:
+        write_group(folder / kind.name)
+    for case in generated():
+        with zarr.config.set({"codec_pipeline.path": PIPELINES.get(case.writer)}), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            # zarrs hands what it does not know to zarr-python; then it would be tested twice and zarrs not at all.
+            warnings.filterwarnings("error", message="Array is unsupported by ZarrsCodecPipeline")
+            (write_with_tensorstore if case.writer == "tensorstore" else write_with_zarr_python)(folder / case.name, case)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def originals(store):
+    """name -> what is read from the store itself."""
+    import tensorstore
+    import zarr
+
+    values = {}
+    with warnings.catch_warnings(), zarr.config.set({"codec_pipeline.path": PIPELINES["zarr-python"]}):
+        warnings.simplefilter("ignore")
+        for case in generated():
+            path = str(store / case.name)
+            if case.kind.is_narrow:
+                spec = {"driver": "zarr3", "kvstore": {"driver": "file", "path": path + "/"}}
+                values[case.name] = np.asarray(tensorstore.open(spec).result().read().result())
+            else:
+                read = zarr.open_array(path, mode="r")[...]
+                dtype = object if case.kind.is_text else case.kind.dtype
+                values[case.name] = np.array(read.tolist(), object) if case.kind.name == "string" else np.asarray(read, dtype)
+    return values
+
+
+@pytest.fixture(scope="session")
+def opaque(store, tmp_path_factory):
+    """name -> the bytes of the elements, of types that numpy has not: what a copy whose zarr.json calls them integers gives."""
+    import tensorstore
+
+    folder = tmp_path_factory.mktemp("opaque")
+    values = {}
+    for case in generated():
+        if case.kind.is_narrow:
+            shutil.copytree(store / case.name, folder / case.name)
+            document = json.loads((folder / case.name / "zarr.json").read_text())
+            size = case.kind.dtype.itemsize
+            fill = np.array(document["fill_value"], "float32").astype(case.kind.dtype).view(f"u{size}")
+            if case.kind.name.startswith("int"):
+                fill &= (1 << int(case.kind.name[3:])) - 1  # the specification of the type: the other bits are 0
+            (folder / case.name / "zarr.json").write_text(json.dumps(
+                {**document, "data_type": f"uint{8 * size}", "fill_value": int(fill)}))
+            spec = {"driver": "zarr3", "kvstore": {"driver": "file", "path": str(folder / case.name) + "/"}}
+            numbers = np.asarray(tensorstore.open(spec).result().read().result())
+            if bytes_codec("big") in case.inner_codecs and serving("v2", case)[0] != TRANSCODED:
+                numbers = numbers.byteswap()
+            values[case.name] = numbers.view(f"V{size}")
+    return values
+
+
+@pytest.fixture(scope="session")
+def rightly_seen(originals, opaque):
+    """All that a reader may say of an array."""
+    def of(reader, case):
+        values = as_seen(reader, OF_GENERATED[reader][0], case, originals[case.name], opaque.get(case.name))
+        return [describe(some) for some in values]
+
+    return of
+
+
+@pytest.fixture(scope="session")
+def point(store):
+    with mounted(store) as point:
+        yield point
+
+
+def shown(reader):
+    return [case for case in generated() if serving(OF_GENERATED[reader][0], case)[0] != NOT_SHOWN]
+
+
+def readable(reader):
+    return [case for case in shown(reader) if not why_unreadable(reader, case)]
+
+
+@pytest.fixture(scope="session")
+def readings(point):
+    """reader -> name -> what it saw; each reader runs once."""
+    seen = {}
+
+    def of(reader):
+        if reader not in seen:
+            view, command = OF_GENERATED[reader]
+            cases = shown(reader)
+            seen[reader] = {case.name: entry for case, entry in zip(
+                cases, run_reader(command, [point / view / case.name for case in cases]))}
+        return seen[reader]
+
+    return of
+
+
+@pytest.fixture(scope="session")
+def tally(figures):
+    """reader -> serving -> number of arrays that it read right."""
+    counts = {reader: collections.Counter() for reader in OF_GENERATED}
+    yield counts
+    figures.append(f"generated arrays: {len(generated())}; read right, of those that the reader knows:")
+    for reader, (view, _) in OF_GENERATED.items():
+        hidden = sum(serving(view, case)[0] == NOT_SHOWN for case in generated())
+        unknown = len(shown(reader)) - len(readable(reader))
+        right = ", ".join(f"{counts[reader][how]} {how}" for how in SERVINGS if how != NOT_SHOWN)
+        figures.append(f"  {reader + ' (' + view + ')':<29} {right}; {hidden} not shown, {unknown} not known to the reader")
+
+
+CASES = [(reader, case) for reader in OF_GENERATED for case in readable(reader)]
+
+
+@pytest.mark.parametrize("reader,case", CASES, ids=[f"{reader}-{case}" for reader, case in CASES])
+def test_values_are_those_in_the_store(readings, rightly_seen, tally, reader, case):
+    entry = readings(reader)[case.name]
+    assert "error" not in entry, entry
+    wanted = rightly_seen(reader, case)
+    assert {key: entry[key] for key in wanted[0]} in wanted
+    tally[reader][serving(OF_GENERATED[reader][0], case)[0]] += 1
+
+
+@pytest.mark.parametrize("reader", OF_GENERATED)
+def test_what_a_reader_is_said_not_to_know_it_still_does_not_read(readings, rightly_seen, reader):
+    read_right = {}  # reason: whether all arrays were
+    for case in shown(reader):
+        if reason := why_unreadable(reader, case):
+            entry, right = readings(reader)[case.name], rightly_seen(reader, case)
+            is_right = "error" not in entry and {key: entry[key] for key in right[0]} in right
+            read_right[reason] = is_right and read_right.get(reason, True)
+    assert not any(read_right.values()), read_right
+
+
+def test_what_was_written_is_what_is_read_from_the_store(originals):
+    """Guards the comparison itself: it would pass too, if nobody had written anything."""
+    lossy = {"numcodecs.bitround", "numcodecs.quantize", "numcodecs.fixedscaleoffset"}
+    for case in generated():
+        if not lossy & set(case.features):
+            for region in case.regions:
+                assert describe(originals[case.name][region]) == describe(case.written()[region]), case
+    assert len(generated()) >= 300
+    drawn = collections.Counter(feature for case in generated() for feature in case.features)
+    for feature in ["F", "transposed", "two-transposes", "nested", "index-start", "gzip-zstd", "crc32c-zstd", *OF_NUMCODECS]:
+        assert drawn[feature] >= 3, feature
+    assert all(sum(case.writer == writer for case in generated()) >= 30 for writer in ["zarr-python", "zarrs", "tensorstore"])
+
+
+@pytest.fixture(scope="session")
+def information(store):
+    """name -> view -> what zarrctl says that the view does with the array."""
+    said = zarrctl("info", "--json", store)
+    assert said.returncode == 0, said.stderr
+    return {node["path"]: node["views"] for node in json.loads(said.stdout)["nodes"] if node["node_type"] == "array"}
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_chunks_are_served_as_expected(information, view):
+    wrong = {}
+    for case in generated():
+        said = served(information[case.name][view])
+        if said != serving(view, case)[0]:
+            wrong[str(case)] = (said, *serving(view, case))
+    assert not wrong
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_what_a_view_does_not_show_is_absent(point, view):
+    for kind in KINDS:
+        here = {path.name for path in (point / view / kind.name).iterdir() if not path.name.startswith((".z", "zarr.json"))}
+        wanted = {case.name.split("/")[1] for case in generated() if case.kind is kind and serving(view, case)[0] != NOT_SHOWN}
+        assert here == wanted, kind.name
+
+
+def entries_of(readings, reader):
+    """Of arrays that were read; the test of their values says which were not."""
+    return [(case, entry) for case in readable(reader) if "error" not in (entry := readings(reader)[case.name])]
+
+
+@pytest.mark.parametrize("reader", [name for name, (view, _) in OF_GENERATED.items() if view == "v2" and "zarr-python" in name])
+def test_zarr_python_2_sees_attributes_and_dimension_names(readings, reader):
+    for case, entry in entries_of(readings, reader):
+        attributes = dict(entry["attributes"])
+        names = attributes.pop("_ARRAY_DIMENSIONS")
+        assert attributes == attributes_as_shown("v2", case), case
+        given = case.document.get("dimension_names") or [None] * len(case.shape)
+        assert len(names) == len(given) and all(old in (None, new) for old, new in zip(given, names)), case
+
+
+def test_gdal_takes_for_no_data_what_is_to_be_masked(readings):
+    for case, entry in entries_of(readings, "gdal"):
+        if case.kind.dtype.kind in "iufmM":
+            value = masked("gdal", case)
+            assert entry["nodata"] == (None if value is None else repr(float(value))), case
+            assert entry["attributes"].get("units") == attributes_as_shown("gdal", case).get("units"), case
+
+
+def test_netcdf_sees_attributes_and_what_is_to_be_masked(readings):
+    for case, entry in entries_of(readings, "netcdf"):
+        attributes = dict(entry["attributes"])
+        assert repr(attributes.pop("_FillValue", None)) == repr(masked("netcdf", case)), case
+        if "nested" in attributes:  # objects are text to it
+            attributes["nested"] = json.loads(attributes["nested"])
+        assert attributes == attributes_as_shown("netcdf", case), case
+        names = case.document.get("dimension_names") or [None] * len(case.shape)
+        assert all(old in (None, new) for old, new in zip(names, entry["dimensions"])), case
+        assert len(entry["dimensions"]) == max(1, len(case.shape)), case
+
+
+def number_of_chunks(case):
+    return int(np.prod([-(-length // chunk) for length, chunk in zip(case.shape, case.chunks)], dtype=int))
+
+
+def test_a_fill_value_that_would_be_masked_is_not_said_in_v2_and_missing_chunks_are_files_instead(point):
+    made = 0
+    for case in shown("zarr-python-2"):
+        folder = point / "v2" / case.name
+        fill = json.loads((folder / ".zarray").read_text())["fill_value"]
+        if case.kind.dtype.kind in "biuf" and not case.kind.is_narrow:
+            assert fill == v2_fill(case) or fill == "NaN" and np.isnan(v2_fill(case)), case
+        if fill is None:
+            files = [path for path in folder.rglob("*") if path.is_file() and not path.name.startswith(".")]
+            assert len(files) == number_of_chunks(case), case
+            made += "all" not in case.features
+    assert made > 50
+
+
+# Programs, on a sample.
+
+PLAIN = ["uint8", "int16", "uint16", "int32", "uint32", "float32", "float64"]
+
+
+def sample(view, rank):
+    """Of each plain type the arrays of this rank."""
+    return [case for case in generated()
+            if case.kind.name in PLAIN and len(case.shape) == rank and serving(view, case)[0] != NOT_SHOWN]
+
+
+def run(*command):
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, (command, done.stderr)
+    return done.stdout
+
+
+@pytest.mark.parametrize("case", sample("gdal", 2)[::2], ids=str)
+def test_gdal_programs_read_a_plane_as_a_raster(point, originals, tmp_path, case):
+    path, values = point / "gdal" / case.name, originals[case.name]
+    said = json.loads(run("gdalinfo", "-json", path))
+    assert said["size"] == [*reversed(case.shape)]
+    assert len(said["bands"]) == 1
+    run("gdal_translate", "-q", "-of", "ENVI", path, tmp_path / "plane")
+    copied = np.fromfile(tmp_path / "plane", values.dtype).reshape(case.shape)
+    assert describe(copied) == describe(values)
+
+
+@pytest.mark.parametrize("name", ["uint16", "float64", "complex64", "structured", "datetime_s", "bfloat16"])
+def test_gdal_opens_a_group_and_finds_its_arrays(point, name):
+    said = json.loads(run("gdalmdiminfo", point / "gdal" / name))
+    assert set(said["arrays"]) == {case.name.split("/")[1] for case in shown("gdal") if case.kind.name == name}
+
+
+def test_gdal_programs_read_a_plane_of_a_cube(point, originals, tmp_path):
+    cubes = [case for case in sample("gdal", 3) if min(case.shape) > 1]
+    assert len(cubes) >= 4
+    for case in cubes[:6]:
+        values = originals[case.name]
+        last = case.shape[0] - 1
+        name = case.name.split("/")[1]
+        run("gdal_translate", "-q", "-of", "ENVI", f'ZARR:"{point / "gdal" / case.name}":/{name}:{last}', tmp_path / name)
+        assert describe(np.fromfile(tmp_path / name, values.dtype).reshape(case.shape[1:])) == describe(values[last]), case
+
+
+@pytest.mark.parametrize("name", ["uint8", "int16", "int32", "int64", "bool"])
+def test_ncdump_prints_the_values(point, originals, name):
+    text = run("ncdump", "-l", "1000000", f"file://{point / 'netcdf' / name}#mode=zarr,file")
+    for case in generated():
+        if case.kind.name == name and serving("netcdf", case)[0] != NOT_SHOWN:
+            printed, = re.findall(rf"^ {case.name.split('/')[1]} =([^;]*);", text, re.MULTILINE)
+            missing = masked("netcdf", case)
+            numbers = [missing if word.strip() == "_" else int(word) for word in printed.split(",")]
+            assert numbers == originals[case.name].astype("int64").ravel().tolist(), case
