@@ -84,6 +84,9 @@ using NodeMetadata = std::variant<GroupMetadata, ArrayMetadata>;
 /// kTooLarge: longer than kMaxMetadataBytes or nested deeper than kMaxJsonDepth.
 [[nodiscard]] Result<NodeMetadata> ParseZarrJson(std::string_view text, std::string_view key);
 
+/// The same of a document that was parsed, or made, before.
+[[nodiscard]] Result<NodeMetadata> ParseZarrDocument(Json document, std::string_view key);
+
 }  // namespace zarrfs
 
 #endif  // ZARRCORE_METADATA_METADATA_H_
