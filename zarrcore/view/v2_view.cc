@@ -25,12 +25,11 @@ std::optional<ChecksumPlace> Checksum(const CodecSpec& codec) {
   const bool said_end = location != codec.configuration.end() && *location == "end";
   const bool said_start = location != codec.configuration.end() && *location == "start";
   if (codec.name == "crc32c" || codec.name == "numcodecs.crc32c" ||
-      codec.name == "numcodecs.fletcher32") {
+      codec.name == "numcodecs.fletcher32" || codec.name == "numcodecs.jenkins_lookup3") {
     if (said_start) return ChecksumPlace{kChecksumBytes, 0};
     return ChecksumPlace{0, kChecksumBytes};
   }
-  if (codec.name == "numcodecs.crc32" || codec.name == "numcodecs.adler32" ||
-      codec.name == "numcodecs.jenkins_lookup3") {
+  if (codec.name == "numcodecs.crc32" || codec.name == "numcodecs.adler32") {
     if (said_end) return ChecksumPlace{0, kChecksumBytes};
     return ChecksumPlace{kChecksumBytes, 0};
   }
