@@ -75,10 +75,8 @@ class ChainMaker {
                   Excerpt(codec));
     }
     const auto& id = id_member.get_ref<const std::string&>();
-    Json configuration = Json::object();
-    for (const auto& [member, value] : codec.items()) {
-      if (member != "id") configuration[member] = value;
-    }
+    Json configuration = codec;
+    configuration.erase("id");
     if (!in_bytes_ && elements_.is_object()) return AddObjectFilter(id);
     if (IsOneOf(kElementFilters, id)) return AddElementFilter(id, std::move(configuration));
     if (IsOneOf(kNumberCompressors, id) && !in_bytes_) {
