@@ -94,6 +94,14 @@ def test_attributes_and_dimensions_are_told(written):
         assert json.loads((point / "v2" / folder / ".zattrs").read_text()) == wanted
 
 
+def test_an_undefined_fill_value_does_not_mask_in_v3(written):
+    _, point, names, _ = written
+    undefined = [name for name in names if name.endswith("-none")]
+    assert undefined
+    for name in undefined:
+        assert "_FillValue" not in json.loads((point / "v3" / name / "zarr.json").read_text())["attributes"], name
+
+
 def test_chunks_are_the_stored_files(written):
     store, point, _, _ = written
     for name in ["key/point/1.0", "key/slash/1/0", "compressor/blosc-lz4-1/0.1", "order/F-u1/0.0", "key/point-scalar/0"]:

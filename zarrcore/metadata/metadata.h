@@ -59,6 +59,7 @@ struct ArrayMetadata {
   std::vector<uint64_t> chunk_shape;
   ChunkKeyEncoding key_encoding;
   FillBytes fill_value;           // little-endian element; empty for kOther
+  bool undefined_fill = false;    // what missing chunks hold is undefined: "fill_value": null of v2
   std::vector<CodecSpec> codecs;  // never empty: none at all means [bytes, little endian]
   Json attributes = Json::object();
   /// Absent, or one per dimension; null names are nullopt.

@@ -192,7 +192,9 @@ Result<ArrayMetadata> ParseZarray(const NamedText& zarray, const std::optional<N
   if (!names.is_null()) document["dimension_names"] = std::move(names);
   auto node = ParseZarrDocument(std::move(document), key);
   if (!node) return Fail(node);
-  return std::get<ArrayMetadata>(*std::move(node));
+  auto array = std::get<ArrayMetadata>(*std::move(node));
+  array.undefined_fill = !has_fill;
+  return array;
 }
 
 Result<GroupMetadata> ParseZgroup(const NamedText& zgroup, const std::optional<NamedText>& zattrs) {

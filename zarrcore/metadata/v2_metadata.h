@@ -8,7 +8,8 @@
 //   - xarray takes a v2 fill value for missing values, but in v3 only an attribute _FillValue:
 //   where
 //     there is none, one is added, in xarray's own spelling (numbers only: it cannot read others).
-// The fill value null, which leaves missing chunks undefined, becomes zero bytes.
+// The fill value null, which leaves missing chunks undefined, becomes zero bytes
+// (ArrayMetadata::undefined_fill tells).
 #ifndef ZARRCORE_METADATA_V2_METADATA_H_
 #define ZARRCORE_METADATA_V2_METADATA_H_
 

@@ -324,6 +324,13 @@ TEST(ParseZarray, FillValuesAreThoseOfV3) {
   EXPECT_EQ(FillOf(R"("|V3")", "0"), "AAAA");
 }
 
+TEST(ParseZarray, AFillValueOfNullIsZeroBytesThatNobodyMeant) {
+  EXPECT_TRUE(With(R"({"fill_value": null})").undefined_fill);
+  EXPECT_TRUE(With(R"({"fill_value": "-"})").undefined_fill);
+  EXPECT_EQ(With(R"({"fill_value": null})").fill_value, FillBytes(4));
+  EXPECT_FALSE(With(R"({"fill_value": 0})").undefined_fill);
+}
+
 TEST(ParseZarray, TheFillOfAStructureIsInItsByteOrder) {
   const std::string fill = EncodeBase64(std::vector{std::byte{1}, std::byte{2}, std::byte{3}});
   const std::string reversed = EncodeBase64(std::vector{std::byte{1}, std::byte{3}, std::byte{2}});
