@@ -192,12 +192,8 @@ Result<std::unique_ptr<FileSystem>> FileSystem::Open(std::shared_ptr<const Store
   const auto root = file_system->hierarchy_.Get("", kAnyAge);
   if (!root) {
     if (root.error().code != ErrorCode::kNotFound) return Fail(root);
-    if (store->Stat(".zgroup") || store->Stat(".zarray")) {
-      return Fail(ErrorCode::kNotFound, "{} is a Zarr v2 store: old readers can open it as it is",
-                  name);
-    }
-    return Fail(ErrorCode::kNotFound, "{} is not a Zarr v3 store: no zarr.json in it or below",
-                name);
+    return Fail(ErrorCode::kNotFound,
+                "{} is not a Zarr store: no zarr.json, .zarray or .zgroup in it or below", name);
   }
   if (!(*root)->metadata)
     return Fail(ErrorCode::kDamaged, "{}/{}", name, (*root)->views[0].hidden->message);

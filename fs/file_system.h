@@ -34,7 +34,7 @@ class Reply;
 
 class FileSystem {
  public:
-  /// kNotFound with one line for the user if the store holds no Zarr v3 hierarchy.
+  /// kNotFound with one line for the user if the store holds no Zarr hierarchy.
   [[nodiscard]] static Result<std::unique_ptr<FileSystem>> Open(std::shared_ptr<const Store> store,
                                                                 const MountOptions& options);
 
@@ -62,7 +62,7 @@ class FileSystem {
 
   Result<SeenNode> See(const std::string& path, Age max_age);
   Result<SeenNode> SeeFresh(const NodeRecord& record) { return See(record.path, check_age_); }
-  // For look-ups: kDamaged if the zarr.json cannot be read. It may be half written this moment, and
+  // For look-ups: kDamaged if the metadata cannot be read. It may be half written this moment, and
   // a name that is said to be absent is believed for a while.
   Result<SeenNode> SeeUsable(const std::string& path);
 

@@ -1,13 +1,15 @@
-// Mutated input: takes stores, damages a zarr.json or a stored object at random, and does with the
-// result all that a mount does: every node, every view's files, every listing, every chunk located,
-// read and decoded. Nothing may crash or hang (sanitizers watch), no range may leave its object,
-// and a shard whose checksummed index was damaged may give errors but never other ranges than
-// before.
+// Mutated input: takes stores, damages a metadata document or a stored object at random, and does
+// with the result all that a mount does: every node, every view's files, every listing, every chunk
+// located, read and decoded. Nothing may crash or hang (sanitizers watch), no range may leave its
+// object, and a shard whose checksummed index was damaged may give errors but never other ranges
+// than before.
 //
 //   mutate_test SECONDS STORE-FOLDER… [--seed N]
 //
 // Each folder is a store, or holds stores. Ends with "N passed, M failed" in inputs.
 
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -19,6 +21,7 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -55,7 +58,8 @@ std::optional<Objects> ReadStore(const std::filesystem::path& folder) {
 }
 
 void CollectSeeds(const std::filesystem::path& folder, std::vector<Seed>& seeds) {
-  if (std::filesystem::exists(folder / "zarr.json")) {
+  for (const std::string_view name : {kZarrJson, kZarray, kZgroup}) {
+    if (!std::filesystem::exists(folder / name)) continue;
     if (auto objects = ReadStore(folder)) seeds.push_back({folder.string(), std::move(*objects)});
     return;
   }
@@ -239,7 +243,8 @@ class Mutator {
 bool HasIndexChecksum(const Objects& objects) {
   // Every array of the store: one level of sharding whose index ends in a crc32c.
   for (const auto& [key, text] : objects) {
-    if (!key.ends_with("zarr.json")) continue;
+    if (key.ends_with(kZarray)) return false;
+    if (!key.ends_with(kZarrJson)) continue;
     const auto parsed = ParseZarrJson(text, key);
     const auto* array = parsed ? std::get_if<ArrayMetadata>(&*parsed) : nullptr;
     if (array == nullptr) continue;
@@ -267,7 +272,9 @@ int Run(int seconds, const std::vector<Seed>& seeds, uint64_t first_seed) {
     const size_t which = mutator.Below(seeds.size());
     Objects objects = seeds[which].objects;
     auto victim = std::next(objects.begin(), static_cast<ptrdiff_t>(mutator.Below(objects.size())));
-    const bool is_json = victim->first.ends_with("zarr.json");
+    const bool is_json =
+        std::ranges::any_of(std::array{kZarrJson, kZarray, kZgroup, kZattrs},
+                            [&](std::string_view name) { return victim->first.ends_with(name); });
     mutator.Mutate(victim->second, is_json);
     const auto start = std::chrono::steady_clock::now();
     try {

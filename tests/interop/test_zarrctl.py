@@ -273,7 +273,7 @@ def test_ctrl_c_ends_verify_with_a_summary(tmp_path):
 @pytest.mark.parametrize("command", ["info", "ls", "verify"])
 def test_what_is_not_there_is_one_line_and_exit_code_2(tmp_path, command):
     assert "nowhere" in refused(command, tmp_path / "nowhere", code=2)
-    assert "no Zarr v3 group or array" in refused(command, tmp_path, code=2)
+    assert "no Zarr group or array" in refused(command, tmp_path, code=2)
 
 
 def test_wrong_usage_is_one_line_and_exit_code_1(store):

@@ -22,6 +22,9 @@ void PrintLine(std::string_view label, std::string_view value) {
   Print("    {:<8} {}\n", label, Visible(value));
 }
 
+// Zarr v3 goes without saying.
+std::string_view Format(const Node& node) { return node.is_v2() ? " (v2)" : ""; }
+
 void PrintArray(const Node& node) {
   const ArrayMetadata& metadata = *node.array();
   if (const Error* error = Unusable(node)) {
@@ -52,14 +55,15 @@ void PrintNode(const Node& node) {
   const std::string name = node.path.empty() ? "/" : Visible(node.path);
   if (const ArrayMetadata* metadata = node.array()) {
     const std::string dimensions = Visible(DimensionsText(*metadata));
-    Print("{}  array  {}  {}{}{}\n", name, Visible(metadata->data_type.name),
+    Print("{}  array{}  {}  {}{}{}\n", name, Format(node), Visible(metadata->data_type.name),
           DescribeShape(metadata->shape), dimensions.empty() ? "" : "  ", dimensions);
     PrintArray(node);
   } else if (const Error* error = Unusable(node)) {
     Print("{}  not shown: {}\n", name,
-          Visible(WithoutKey(error->message, JoinKey(node.path, "zarr.json"))));
+          Visible(WithoutKey(error->message, JoinKey(node.path, node.document))));
   } else {
-    Print("{}  group{}\n", name, node.implicit ? " (without a zarr.json of its own)" : "");
+    Print("{}  group{}{}\n", name, Format(node),
+          node.implicit ? " (without a zarr.json of its own)" : "");
   }
 }
 
@@ -67,6 +71,7 @@ Json NodeJson(const Node& node) {
   Json json;
   json["path"] = node.path;
   json["node_type"] = NodeType(node);
+  json["zarr_format"] = node.is_v2() ? 2 : 3;
   if (const Error* error = Unusable(node)) json["reason"] = error->message;
   if (node.group() != nullptr) json["implicit"] = node.implicit;
   const ArrayMetadata* metadata = node.array();

@@ -1,4 +1,4 @@
-// zarrctl: looks into Zarr v3 stores the way zarrfs sees them.
+// zarrctl: looks into Zarr stores the way zarrfs sees them.
 #include <CLI/CLI.hpp>
 #include <csignal>
 #include <string>
@@ -19,7 +19,7 @@ constexpr const char* kChunkWords =
     "written 0.3.1, 0/3/1 or c/0/3/1";
 
 int Run(int argc, char** argv) {
-  CLI::App app("Looks into Zarr v3 stores the way zarrfs sees them.", "zarrctl");
+  CLI::App app("Looks into Zarr stores the way zarrfs sees them.", "zarrctl");
   app.footer(kFooter);
   app.set_version_flag("-V,--version", "zarrctl " ZARRFS_VERSION);
   app.require_subcommand(1);

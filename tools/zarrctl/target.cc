@@ -15,14 +15,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kMetadataName = "zarr.json";
-
 bool IsGroup(const fs::path& folder) {
   const auto store = OpenLocalStore(folder.string());
   if (!store) return false;
-  const auto whole = ReadWhole(**store, kMetadataName, kMaxMetadataBytes);
-  if (!whole) return false;
-  const auto metadata = ParseZarrJson(whole->bytes, kMetadataName);
+  const auto whole = ReadWhole(**store, kZarrJson, kMaxMetadataBytes);
+  if (!whole) return (*store)->Stat(kZgroup) && !(*store)->Stat(kZarray);
+  const auto metadata = ParseZarrJson(whole->bytes, kZarrJson);
   return metadata && std::holds_alternative<GroupMetadata>(*metadata);
 }
 
@@ -46,7 +44,7 @@ Result<TargetNode> Open(const fs::path& folder) {
 // The error without the key where that is all of the path that anyone typed.
 Error Named(Error error, const fs::path& path) {
   if (error.code == ErrorCode::kNotFound) {
-    error.message = fmt::format("{}: no Zarr v3 group or array", path.string());
+    error.message = fmt::format("{}: no Zarr group or array", path.string());
   }
   return error;
 }

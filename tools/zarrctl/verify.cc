@@ -200,7 +200,7 @@ class Verification {
     if (stop_requested.load()) return;
     if (const Error* error = Unusable(node)) {
       if (!counting_) return;
-      const std::string key = JoinKey(node.path, "zarr.json");
+      const std::string key = JoinKey(node.path, node.document);
       const std::string reason = WithoutKey(error->message, key);
       if (error->code == ErrorCode::kDamaged) {
         AddDamage(key, {}, 0, reason);

@@ -335,19 +335,23 @@ Result<NodeMetadata> ParseZarrJson(std::string_view text, std::string_view key) 
   }
   auto document = ParseJson(text, key);
   if (!document) return Fail(document);
-  if (!document->is_object()) {
-    return Fail(ErrorCode::kDamaged, "{}: expected an object, found {}", key, Excerpt(*document));
+  return ParseZarrDocument(*std::move(document), key);
+}
+
+Result<NodeMetadata> ParseZarrDocument(Json document, std::string_view key) {
+  if (!document.is_object()) {
+    return Fail(ErrorCode::kDamaged, "{}: expected an object, found {}", key, Excerpt(document));
   }
-  const Json& format = MemberOrNull(*document, "zarr_format");
+  const Json& format = MemberOrNull(document, "zarr_format");
   if (ToUnsigned(format) != uint64_t{3}) {
     // Drafts had a URL here.
     const bool is_other = format.is_number() || format.is_string();
     return Fail(is_other ? ErrorCode::kUnsupported : ErrorCode::kDamaged,
                 "{}: zarr_format: expected 3, found {}", key, Excerpt(format));
   }
-  const Json& node_type = MemberOrNull(*document, "node_type");
-  if (node_type == "array") return ParseArray(*std::move(document), key);
-  if (node_type == "group") return ParseGroup(*std::move(document), key);
+  const Json& node_type = MemberOrNull(document, "node_type");
+  if (node_type == "array") return ParseArray(std::move(document), key);
+  if (node_type == "group") return ParseGroup(std::move(document), key);
   return Fail(ErrorCode::kDamaged, "{}: node_type: expected \"array\" or \"group\", found {}", key,
               Excerpt(node_type));
 }

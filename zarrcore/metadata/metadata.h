@@ -59,6 +59,7 @@ struct ArrayMetadata {
   std::vector<uint64_t> chunk_shape;
   ChunkKeyEncoding key_encoding;
   FillBytes fill_value;           // little-endian element; empty for kOther
+  bool undefined_fill = false;    // what missing chunks hold is undefined: "fill_value": null of v2
   std::vector<CodecSpec> codecs;  // never empty: none at all means [bytes, little endian]
   Json attributes = Json::object();
   /// Absent, or one per dimension; null names are nullopt.
@@ -83,6 +84,9 @@ using NodeMetadata = std::variant<GroupMetadata, ArrayMetadata>;
 /// kUnsupported: valid, but says something that this program does not know and must understand.
 /// kTooLarge: longer than kMaxMetadataBytes or nested deeper than kMaxJsonDepth.
 [[nodiscard]] Result<NodeMetadata> ParseZarrJson(std::string_view text, std::string_view key);
+
+/// The same of a document that was parsed, or made, before.
+[[nodiscard]] Result<NodeMetadata> ParseZarrDocument(Json document, std::string_view key);
 
 }  // namespace zarrfs
 

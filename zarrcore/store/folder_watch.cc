@@ -35,7 +35,8 @@ constexpr int kLookForPathMs = 1000;
 // Whether an object of this name can be part of a Zarr hierarchy: writers make temporary files and
 // lock files beside the ones that count.
 bool IsOfZarr(std::string_view name) {
-  return name == "zarr.json" || name.find_first_not_of("c0123456789.") == std::string_view::npos;
+  return name == "zarr.json" || name == ".zarray" || name == ".zgroup" || name == ".zattrs" ||
+         name.find_first_not_of("c0123456789.") == std::string_view::npos;
 }
 
 // inotify_add_watch(2) by descriptor.

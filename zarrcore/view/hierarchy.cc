@@ -7,11 +7,11 @@
 #include <utility>
 
 #include "zarrcore/base/waiting.h"
+#include "zarrcore/metadata/v2_metadata.h"
 
 namespace zarrfs {
 namespace {
 
-constexpr std::string_view kMetadataName = "zarr.json";
 constexpr int kMaxImplicitDepth = 16;
 constexpr int kMaxImplicitFolders = 4096;
 constexpr int kAttempts = 3;
@@ -21,10 +21,19 @@ int64_t SteadyNowNs() {
   return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
 }
 
-// Core specification, "Node names"; a folder of another name is no node.
 bool IsNodeName(std::string_view name) {
-  return !name.empty() && !name.starts_with("__") &&
-         name.find_first_not_of('.') != std::string_view::npos && name != kMetadataName;
+  return !name.empty() && name.find_first_not_of('.') != std::string_view::npos &&
+         name != kZarrJson;
+}
+
+// Core specification, "Node names", and below a v2 group the names that v2 has for itself; a folder
+// of another name is no node.
+bool IsNodeNameBelow(const Node& group, std::string_view name) {
+  return IsNodeName(name) && !name.starts_with(group.is_v2() ? ".z" : "__");
+}
+
+bool IsNodeDocument(std::string_view name) {
+  return name == kZarrJson || name == kZarray || name == kZgroup;
 }
 
 bool SameChunks(const ArrayMetadata& a, const ArrayMetadata& b) {
@@ -53,7 +62,7 @@ std::string Render(const Consolidated& consolidated, size_t view) {
   return AllViews()[view]->Consolidate(nodes);
 }
 
-// Errors that are facts about the zarr.json, not about reading it.
+// Errors that are facts about the documents, not about reading them.
 bool IsVerdict(ErrorCode code) {
   return code == ErrorCode::kDamaged || code == ErrorCode::kUnsupported ||
          code == ErrorCode::kTooLarge;
@@ -88,6 +97,9 @@ Result<NodePtr> Hierarchy::Get(const std::string& path, Age max_age) const {
     if ((*parent)->group() == nullptr) {
       return Fail(ErrorCode::kNotFound, "{}: nothing lies below an array", path);
     }
+    if (!IsNodeNameBelow(**parent, name)) {
+      return Fail(ErrorCode::kNotFound, "{}: no name of a node", path);
+    }
     parent_below_ome = (*parent)->below_ome;
   }
 
@@ -101,19 +113,12 @@ Result<NodePtr> Hierarchy::Get(const std::string& path, Age max_age) const {
   };
   for (int attempt = 1;; ++attempt) {
     if (cached != nullptr) {
-      auto info = store_->Stat(cached->implicit ? path : JoinKey(path, kMetadataName));
-      bool same = info && info->version == cached->info.version && !cached->hot &&
-                  parent_below_ome == cached->parent_below_ome;
-      if (same && cached->implicit) {
-        const auto document = store_->Stat(JoinKey(path, kMetadataName));
-        if (!document && document.error().code != ErrorCode::kNotFound) return Fail(document);
-        same = !document;
-      }
-      if (same) {
+      const auto is_current = IsCurrent(*cached);
+      if (!is_current) return Fail(is_current);
+      if (*is_current && !cached->hot && parent_below_ome == cached->parent_below_ome) {
         set_checked(*cached);
         return cached;
       }
-      if (!info && info.error().code != ErrorCode::kNotFound) return Fail(info);
       nodes_.Erase(path, cached);
     }
     bool is_ours = false;  // not what another thread has loaded or is loading
@@ -152,26 +157,17 @@ Result<std::shared_ptr<Node>> Hierarchy::Load(const std::string& path, bool pare
   node->parent_below_ome = parent_below_ome;
   node->below_ome = parent_below_ome;
 
-  const std::string key = JoinKey(path, kMetadataName);
-  auto whole = ReadWhole(*store_, key, kMaxMetadataBytes);
-  Result<NodeMetadata> metadata = GroupMetadata{};
-  if (whole) {
-    node->info = whole->object->info();
-    metadata = ParseZarrJson(whole->bytes, key);
-  } else if (whole.error().code == ErrorCode::kNotFound) {
+  auto metadata = ReadMetadata(*node);
+  if (!metadata && metadata.error().code == ErrorCode::kNotFound) {
     int budget = kMaxImplicitFolders;
     const auto below = HasNodeBelow(path, 0, budget);
     if (!below) return Fail(below);
-    if (!*below) return Fail(ErrorCode::kNotFound, "{}: no zarr.json, here or below", path);
+    if (!*below) return Fail(metadata);
+    metadata = GroupMetadata{};
     node->implicit = true;
     node->info = *folder;
-  } else if (IsVerdict(whole.error().code)) {
-    metadata = Fail(whole);
-    // Perhaps of a later version than the one refused: looked at again each time.
-    if (auto info = store_->Stat(key)) node->info = std::move(*info);
-    node->hot = true;
-  } else {
-    return Fail(whole);
+  } else if (!metadata && !IsVerdict(metadata.error().code)) {
+    return Fail(metadata);
   }
   node->hot = node->hot || IsHot(*store_, node->info);
 
@@ -193,6 +189,73 @@ Result<std::shared_ptr<Node>> Hierarchy::Load(const std::string& path, bool pare
     }
   }
   return node;
+}
+
+Result<NodeMetadata> Hierarchy::ReadMetadata(Node& node) const {
+  const auto zarr_json = ReadSource(node, kZarrJson);
+  if (!zarr_json) return Fail(zarr_json);
+  if (*zarr_json) return ParseZarrJson(**zarr_json, JoinKey(node.path, kZarrJson));
+  for (const std::string_view name : {kZarray, kZgroup}) {
+    const auto text = ReadSource(node, name);
+    if (!text) return Fail(text);
+    if (!*text) continue;
+    node.document = name;
+    const auto attributes = ReadSource(node, kZattrs);
+    if (!attributes) return Fail(attributes);
+    const std::string key = JoinKey(node.path, name);
+    const std::string attributes_key = JoinKey(node.path, kZattrs);
+    std::optional<NamedText> zattrs;
+    if (*attributes) zattrs = NamedText{attributes_key, **attributes};
+    if (name == kZgroup) return ParseZgroup({key, **text}, zattrs);
+    return ParseZarray({key, **text}, zattrs);
+  }
+  return Fail(ErrorCode::kNotFound, "{}: no zarr.json, .zarray or .zgroup, here or below",
+              node.path);
+}
+
+Result<std::optional<std::string>> Hierarchy::ReadSource(Node& node, std::string_view name) const {
+  const std::string key = JoinKey(node.path, name);
+  SourceDocument& source = node.sources.emplace_back(SourceDocument{name, std::nullopt});
+  const auto add = [&](const ObjectInfo& info) {
+    source.version = info.version;
+    const bool elsewhere = node.info.may_change_elsewhere || info.may_change_elsewhere;
+    if (name != kZattrs) {
+      node.info = info;
+    } else if (info.version.ctime_ns >= node.info.version.ctime_ns) {
+      node.info.version = info.version;
+    }
+    node.info.may_change_elsewhere = elsewhere;
+    node.hot = node.hot || IsHot(*store_, info);
+  };
+  auto whole = ReadWhole(*store_, key, kMaxMetadataBytes);
+  if (whole) {
+    add(whole->object->info());
+    return std::move(whole->bytes);
+  }
+  if (whole.error().code == ErrorCode::kNotFound) return std::nullopt;
+  if (IsVerdict(whole.error().code)) {
+    // Perhaps of a later version than the one refused: looked at again each time.
+    if (const auto info = store_->Stat(key)) add(*info);
+    node.hot = true;
+    if (name != kZattrs) node.document = name;
+  }
+  return Fail(whole);
+}
+
+Result<bool> Hierarchy::IsCurrent(const Node& node) const {
+  if (node.implicit) {
+    const auto folder = store_->Stat(node.path);
+    if (!folder && folder.error().code != ErrorCode::kNotFound) return Fail(folder);
+    if (!folder || folder->version != node.info.version) return false;
+  }
+  for (const SourceDocument& source : node.sources) {
+    const auto info = store_->Stat(JoinKey(node.path, source.name));
+    if (!info && info.error().code != ErrorCode::kNotFound) return Fail(info);
+    std::optional<Version> version;
+    if (info && !info->is_folder) version = info->version;
+    if (version != source.version) return false;
+  }
+  return true;
 }
 
 void Hierarchy::FillArray(Node& node, const NodePtr& before) const {
@@ -246,11 +309,11 @@ Result<bool> Hierarchy::HasNodeBelow(const std::string& folder, int depth, int& 
     return Fail(entries);
   }
   for (const ListEntry& entry : *entries) {
-    if (!entry.is_folder && entry.name == kMetadataName && depth > 0) return true;
+    if (!entry.is_folder && IsNodeDocument(entry.name) && depth > 0) return true;
   }
   if (depth == kMaxImplicitDepth) return false;
   for (const ListEntry& entry : *entries) {
-    if (!entry.is_folder || !IsNodeName(entry.name)) continue;
+    if (!entry.is_folder || !IsNodeName(entry.name) || entry.name.starts_with("__")) continue;
     if (--budget < 0) return false;
     const auto below = HasNodeBelow(JoinKey(folder, entry.name), depth + 1, budget);
     if (!below || *below) return below;
@@ -268,7 +331,7 @@ Result<std::vector<std::string>> Hierarchy::Children(const Node& node, Age max_a
   const auto entries = store_->List(node.path);
   if (!entries) return Fail(entries);
   for (const ListEntry& entry : *entries) {
-    if (!entry.is_folder || !IsNodeName(entry.name)) continue;
+    if (!entry.is_folder || !IsNodeNameBelow(node, entry.name)) continue;
     const std::string path = JoinKey(node.path, entry.name);
     const auto child = Get(path, max_age);
     if (!child && child.error().code == ErrorCode::kWouldBlock) return Fail(child);
@@ -278,7 +341,7 @@ Result<std::vector<std::string>> Hierarchy::Children(const Node& node, Age max_a
     if (child) {
       is_watched = (*child)->freshness.watched() == count;
     } else {
-      // It becomes a node once there is a zarr.json in it, or anywhere below: only its own names
+      // It becomes a node once there is a document in it, or anywhere below: only its own names
       // are watched.
       is_watched = child.error().code == ErrorCode::kNotFound && store_->Watch(path) == count;
       const auto below = is_watched ? store_->List(path) : entries;

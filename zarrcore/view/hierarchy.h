@@ -1,9 +1,12 @@
 // Hierarchy: the groups and arrays of a store, as each view shows them, as of now.
 //
+// A folder with a zarr.json is a node, else one with a .zarray (a Zarr v2 array) or a .zgroup (a v2
+// group), whose attributes are in .zattrs; both formats may be mixed in one tree.
+//
 // Nodes are read when they are asked for and kept; each answer says how old it may be. A node is an
-// immutable snapshot: if its zarr.json changes, the next sufficiently fresh answer is another
-// snapshot. Snapshots of one array share a ChunkSource as long as where its chunks lie has not
-// changed. Every member may be called from any thread.
+// immutable snapshot: if one of its documents changes, the next sufficiently fresh answer is
+// another snapshot. Snapshots of one array share a ChunkSource as long as where its chunks lie has
+// not changed. Every member may be called from any thread.
 #ifndef ZARRCORE_VIEW_HIERARCHY_H_
 #define ZARRCORE_VIEW_HIERARCHY_H_
 
@@ -32,20 +35,35 @@ struct NodeView {
   std::optional<Error> hidden;     // the reason; everything else is empty then
 };
 
+inline constexpr std::string_view kZarrJson = "zarr.json";
+inline constexpr std::string_view kZarray = ".zarray";
+inline constexpr std::string_view kZgroup = ".zgroup";
+inline constexpr std::string_view kZattrs = ".zattrs";
+
+/// A document that was looked for to read a node.
+struct SourceDocument {
+  std::string_view name;
+  std::optional<Version> version;  // absent if there was none
+};
+
 struct Node {
-  std::string path;                      // key of the folder; "" for the root
-  std::optional<NodeMetadata> metadata;  // absent if the zarr.json cannot be used
-  bool implicit = false;                 // a group without a zarr.json, known by what lies below it
-  bool below_ome = false;                // this group or one above it is an OME one
+  std::string path;                       // key of the folder; "" for the root
+  std::optional<NodeMetadata> metadata;   // absent if its documents cannot be used
+  std::string_view document = kZarrJson;  // that makes it a node: kZarrJson, kZarray or kZgroup
+  std::vector<SourceDocument> sources;    // while they are the same, so is the node
+  bool implicit = false;                  // a group without a document, known by what lies below it
+  bool below_ome = false;                 // this group or one above it is an OME one
   bool parent_below_ome = false;
-  bool hot = false;                       // so young that another version may look the same
-  ObjectInfo info;                        // of the zarr.json; of the folder, if implicit
+  bool hot = false;  // so young that another version may look the same
+  // Of the document (the version: of the source that changed last); of the folder, if implicit.
+  ObjectInfo info;
   ObjectInfo folder_info;                 // of the folder, when the node was read
   std::array<NodeView, kMaxViews> views;  // by view number
   std::shared_ptr<ChunkSource> chunks;    // of an array whose layout can be used
 
   mutable Freshness freshness;
 
+  [[nodiscard]] bool is_v2() const { return document != kZarrJson; }
   [[nodiscard]] const ArrayMetadata* array() const {
     return metadata ? std::get_if<ArrayMetadata>(&*metadata) : nullptr;
   }
@@ -79,8 +97,8 @@ class Hierarchy {
  public:
   Hierarchy(std::shared_ptr<const Store> store, HierarchyOptions options, Report report);
 
-  /// kNotFound unless `path` is a group or array (or has a zarr.json that cannot be used: such a
-  /// node is hidden in every view, with the reason).
+  /// kNotFound unless `path` is a group or array (or has documents that cannot be used: such a node
+  /// is hidden in every view, with the reason).
   [[nodiscard]] Result<NodePtr> Get(const std::string& path, Age max_age) const;
 
   /// Whether `node` is known to be current, or was less than `max_age` ago.
@@ -117,6 +135,12 @@ class Hierarchy {
  private:
   Result<std::shared_ptr<Node>> Load(const std::string& path, bool parent_below_ome,
                                      const NodePtr& before) const;
+  // kNotFound if the folder has no document that makes it a node.
+  Result<NodeMetadata> ReadMetadata(Node& node) const;
+  // Nothing if there is no such document.
+  Result<std::optional<std::string>> ReadSource(Node& node, std::string_view name) const;
+  // Whether the store has what the node was made from.
+  Result<bool> IsCurrent(const Node& node) const;
   Result<bool> HasNodeBelow(const std::string& folder, int depth, int& budget) const;
   void FillArray(Node& node, const NodePtr& before) const;
   // Tells why the node is not shown, unless that was told when `before` was read.

@@ -99,6 +99,12 @@ TEST_F(FolderWatchTest, EachKindOfChangeIsCountedAndNamed) {
   Write("store/a/zarr.json", "{ }");
   EXPECT_TRUE(IsCounted(count)) << "above";
   EXPECT_TRUE(IsTold("a/zarr.json"));
+  for (const std::string name : {".zarray", ".zgroup", ".zattrs"}) {
+    again();
+    Write("store/a/" + name, "{}");
+    EXPECT_TRUE(IsCounted(count)) << name;
+    EXPECT_TRUE(IsTold("a/" + name));
+  }
 }
 
 TEST_F(FolderWatchTest, TemporaryFilesOfWritersAndReadingAreNoChanges) {

@@ -290,6 +290,202 @@ TEST(Hierarchy, AThreadThatMayNotWaitIsAnsweredAtOnce) {
   EXPECT_NE(fixture.Node("a")->array(), nullptr);
 }
 
+// --- Zarr v2
+// --------------------------------------------------------------------------------------------
+
+constexpr std::string_view kZgroupText = R"({"zarr_format": 2})";
+constexpr std::string_view kZarrayText = R"({"zarr_format": 2, "shape": [4], "chunks": [2],
+    "dtype": "<i4", "compressor": null, "fill_value": null, "order": "C", "filters": null})";
+
+TEST(HierarchyOfV2, GroupsAndArraysHaveTheirDocumentsInEveryView) {
+  const Fixture fixture;
+  fixture.store->Put(".zgroup", kZgroupText);
+  fixture.store->Put(".zattrs", R"({"title": "x"})");
+  fixture.store->Put("g/.zgroup", kZgroupText);
+  fixture.store->Put("g/a/.zarray", kZarrayText);
+  fixture.store->Put("g/a/.zattrs", R"({"units": "m", "_ARRAY_DIMENSIONS": ["x"]})");
+  fixture.store->Put("g/a/0/x", "no node");
+  const NodePtr root = fixture.Node("");
+  ASSERT_NE(root->group(), nullptr);
+  EXPECT_TRUE(root->is_v2());
+  EXPECT_EQ(root->group()->attributes["title"], "x");
+  EXPECT_EQ(fixture.Children(""), Names{"g"});
+  EXPECT_EQ(fixture.Children("g"), Names{"a"});
+  const NodePtr array = fixture.Node("g/a");
+  ASSERT_NE(array->array(), nullptr);
+  EXPECT_TRUE(array->is_v2());
+  EXPECT_EQ(array->array()->dimension_names->at(0), "x");
+  EXPECT_EQ(array->views[kV2].documents[0].name, ".zarray");
+  EXPECT_EQ(array->views[kV3].documents[0].name, "zarr.json");
+  EXPECT_EQ(array->views[kV3].array->naming, (ChunkNaming{false, '.'}));
+  EXPECT_EQ(fixture.Failure("g/a/0"), "not found");
+  EXPECT_EQ(fixture.reports, Names{});
+}
+
+TEST(HierarchyOfV2, NodesOfBothFormatsMix) {
+  const Fixture fixture;
+  fixture.store->Put("zarr.json", kGroup);
+  fixture.store->Put("old/.zgroup", kZgroupText);
+  fixture.store->Put("old/new/zarr.json", ArrayJson());
+  fixture.store->Put("old/old/.zarray", kZarrayText);
+  fixture.store->Put("both/zarr.json", ArrayJson());
+  fixture.store->Put("both/.zarray", "{");
+  fixture.store->Put("array and group/.zgroup", kZgroupText);
+  fixture.store->Put("array and group/.zarray", kZarrayText);
+  EXPECT_EQ(fixture.Children(""), (Names{"array and group", "both", "old"}));
+  EXPECT_EQ(fixture.Children("old"), (Names{"new", "old"}));
+  EXPECT_FALSE(fixture.Node("")->is_v2());
+  EXPECT_FALSE(fixture.Node("old/new")->is_v2());
+  EXPECT_TRUE(fixture.Node("old/old")->is_v2());
+  EXPECT_FALSE(fixture.Node("both")->is_v2());
+  EXPECT_NE(fixture.Node("array and group")->array(), nullptr);
+}
+
+TEST(HierarchyOfV2, AFolderAboveAV2NodeIsAnImplicitGroup) {
+  const Fixture fixture;
+  fixture.store->Put("x/a/.zarray", kZarrayText);
+  fixture.store->Put("y/g/.zgroup", kZgroupText);
+  fixture.store->Put("z/.zattrs", "{}");
+  EXPECT_TRUE(fixture.Node("x")->implicit);
+  EXPECT_TRUE(fixture.Node("y")->implicit);
+  EXPECT_EQ(fixture.Failure("z"), "not found");
+  for (const auto& [name, text] : {std::pair(".zgroup", kZgroupText), {".zarray", kZarrayText}}) {
+    fixture.store->Put("x/" + std::string(name), text);
+    EXPECT_FALSE(fixture.Node("x")->implicit) << name;
+  }
+  EXPECT_EQ(fixture.Failure("x/a"), "not found") << "x is an array now";
+}
+
+TEST(HierarchyOfV2, NamesAreThoseOfItsOwnRules) {
+  const Fixture fixture;
+  fixture.store->Put(".zgroup", kZgroupText);
+  for (const char* name : {"a", "__a", ".zfolder", ".zarray", "..."}) {
+    fixture.store->Put(std::string(name) + "/.zarray", kZarrayText);
+  }
+  EXPECT_EQ(fixture.Children(""), (Names{"__a", "a"}));
+  EXPECT_EQ(fixture.Failure(".zfolder"), "not found");
+}
+
+TEST(HierarchyOfV2, AChangeOfAnyDocumentIsAnotherSnapshot) {
+  const Fixture fixture;
+  fixture.store->Put("a/.zarray", kZarrayText);
+  NodePtr node = fixture.Node("a");
+  const auto expect_another = [&](std::string_view when) {
+    const NodePtr before = std::exchange(node, fixture.Node("a"));
+    EXPECT_NE(node, before) << when;
+    EXPECT_EQ(fixture.Node("a"), node) << when;
+  };
+  EXPECT_EQ(fixture.Node("a"), node);
+  EXPECT_EQ(node->array()->attributes.size(), 0U);
+
+  fixture.store->Put("a/.zattrs", R"({"n": 1})");
+  expect_another(".zattrs appears");
+  EXPECT_EQ(node->array()->attributes["n"], 1);
+  fixture.store->RewriteInPlace("a/.zattrs", R"({"n": 2})");
+  expect_another(".zattrs changes");
+  EXPECT_EQ(node->array()->attributes["n"], 2);
+  const auto chunks = node->chunks;
+  fixture.store->Remove("a/.zattrs");
+  expect_another(".zattrs vanishes");
+  EXPECT_EQ(node->array()->attributes.size(), 0U);
+  EXPECT_EQ(node->chunks, chunks) << "chunks lie where they lay";
+
+  Json longer = *ParseJson(kZarrayText, "a");
+  longer["shape"] = Json::array({6});
+  fixture.store->Put("a/.zarray", DumpJson(longer));
+  expect_another(".zarray changes");
+  EXPECT_EQ(node->array()->shape[0], 6U);
+
+  fixture.store->Put("a/zarr.json", ArrayJson());
+  expect_another("zarr.json appears");
+  EXPECT_FALSE(node->is_v2());
+  fixture.store->Put("a/.zattrs", R"({"n": 3})");
+  EXPECT_EQ(fixture.Node("a"), node) << "a v3 node has no .zattrs";
+  fixture.store->Remove("a/zarr.json");
+  expect_another("zarr.json vanishes");
+  EXPECT_EQ(node->array()->attributes["n"], 3);
+
+  fixture.store->Put("a/.zgroup", kZgroupText);
+  EXPECT_EQ(fixture.Node("a"), node) << "it is an array still";
+  fixture.store->Remove("a/.zarray");
+  expect_another(".zarray vanishes");
+  EXPECT_NE(node->group(), nullptr);
+  fixture.store->Put("a/.zarray", kZarrayText);
+  expect_another(".zarray appears");
+  EXPECT_NE(node->array(), nullptr);
+  fixture.store->Remove("a/.zarray");
+  fixture.store->Remove("a/.zgroup");
+  EXPECT_EQ(fixture.Failure("a"), "not found");
+}
+
+TEST(HierarchyOfV2, TheVersionIsThatOfTheDocumentThatChangedLast) {
+  const Fixture fixture;
+  fixture.store->Put("a/.zarray", kZarrayText);
+  const Version first = fixture.Node("a")->info.version;
+  fixture.store->Put("a/.zattrs", "{}");
+  const Version second = fixture.Node("a")->info.version;
+  EXPECT_GT(second.ctime_ns, first.ctime_ns);
+  fixture.store->Put("a/.zarray", kZarrayText);
+  EXPECT_GT(fixture.Node("a")->info.version.ctime_ns, second.ctime_ns);
+}
+
+TEST(HierarchyOfV2, AYoungDocumentIsReadAgain) {
+  const Fixture fixture;
+  fixture.store->Put("a/.zarray", kZarrayText);
+  fixture.store->Put("a/.zattrs", "{}");
+  EXPECT_FALSE(fixture.Node("a")->hot);
+  Version young;
+  young.ctime_ns =
+      std::chrono::system_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
+  fixture.store->SetVersion("a/.zattrs", young);
+  EXPECT_TRUE(fixture.Node("a")->hot);
+}
+
+TEST(HierarchyOfV2, WhatCannotBeUsedIsHiddenWithTheReasonToldOnce) {
+  const struct {
+    std::string zarray, zattrs, reason;
+  } cases[] = {{"{", "{}", "not shown: b/.zarray: not JSON"},
+               {std::string(kZarrayText), "{", "not shown: b/.zattrs: not JSON"},
+               {R"({"zarr_format": 2, "shape": [], "chunks": [], "dtype": "|O", "compressor": null,
+                    "fill_value": null, "order": "C", "filters": [{"id": "pickle"}]})",
+                "{}", "not shown: b/.zarray: dtype \"|O\" with the codec 'pickle' is not known"}};
+  for (const auto& [zarray, zattrs, reason] : cases) {
+    const Fixture fixture;
+    fixture.store->Put("b/.zarray", zarray);
+    fixture.store->Put("b/.zattrs", zattrs);
+    for (int i = 0; i < 3; ++i) EXPECT_TRUE(fixture.Node("b")->views[kV3].hidden);
+    EXPECT_EQ(fixture.Node("b")->document, ".zarray");
+    ASSERT_EQ(fixture.reports.size(), 1U) << reason;
+    EXPECT_TRUE(fixture.reports[0].starts_with(reason)) << fixture.reports[0];
+  }
+}
+
+TEST(HierarchyOfV2, AV3NodeCostsOneStatStill) {
+  const Fixture fixture;
+  fixture.store->Put("zarr.json", kGroup);
+  fixture.store->Put("old/.zarray", kZarrayText);
+  (void)fixture.Node("");
+  (void)fixture.Node("old");
+  fixture.store->ResetCounts();
+  (void)fixture.Node("");
+  EXPECT_EQ(fixture.store->total_count(), 1U);
+  fixture.store->ResetCounts();
+  (void)fixture.Node("old");
+  EXPECT_EQ(fixture.store->count(Call::kStat, "old"), 3U);
+}
+
+TEST(HierarchyOfV2, AnAttributeFileThatCannotBeReadFailsTheNode) {
+  const Fixture fixture;
+  fixture.store->Put("a/.zarray", kZarrayText);
+  fixture.store->Put("a/.zattrs", "{}");
+  fixture.store->FailAllWith("a/.zattrs", {ErrorCode::kIo, "pulled"});
+  EXPECT_EQ(fixture.Failure("a"), "input/output error");
+  fixture.store->ClearFaults();
+  EXPECT_NE(fixture.Node("a")->array(), nullptr);
+  fixture.store->FailAllWith("a/zarr.json", {ErrorCode::kIo, "pulled"});
+  EXPECT_EQ(fixture.Failure("a"), "input/output error") << "it might be a v3 node by now";
+}
+
 // --- Names
 // ----------------------------------------------------------------------------------------------
 

@@ -195,6 +195,7 @@ TEST(V2View, ChecksumsAreCutOff) {
   } cases[] = {{R"({"name": "crc32c"})", 0, 4},
                {R"({"name": "gzip"}, {"name": "crc32c"})", 0, 4},
                {R"({"name": "numcodecs.fletcher32"})", 0, 4},
+               {R"({"name": "numcodecs.jenkins_lookup3"})", 0, 4},
                {R"({"name": "numcodecs.crc32"})", 4, 0},
                {R"({"name": "numcodecs.crc32", "configuration": {"location": "end"}})", 0, 4},
                {R"({"name": "numcodecs.crc32c", "configuration": {"location": "start"}})", 4, 0},

@@ -1,0 +1,412 @@
+#include "zarrcore/metadata/v2_metadata.h"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+
+#include "zarrcore/metadata/base64.h"
+
+namespace zarrfs {
+namespace {
+
+constexpr std::string_view kArray = R"({
+  "zarr_format": 2, "shape": [4, 6], "chunks": [2, 3], "dtype": "<i4", "compressor": null,
+  "fill_value": null, "order": "C", "filters": null})";
+
+/// kArray with members replaced, added or (where `change` has "-") removed.
+std::string ArrayWith(std::string_view change) {
+  Json array = *ParseJson(kArray, "k");
+  const Json changes = *ParseJson(change, "k");
+  for (const auto& [name, value] : changes.items()) {
+    if (value == "-") {
+      array.erase(name);
+    } else {
+      array[name] = value;
+    }
+  }
+  return DumpJson(array);
+}
+
+std::optional<NamedText> Zattrs(std::string_view text) {
+  return text.empty() ? std::nullopt : std::optional(NamedText{"a/.zattrs", text});
+}
+
+ArrayMetadata With(std::string_view change, std::string_view zattrs = "") {
+  const std::string text = ArrayWith(change);
+  auto array = ParseZarray({"a/.zarray", text}, Zattrs(zattrs));
+  EXPECT_TRUE(array) << change << ": " << (array ? "" : array.error().message);
+  return array ? *std::move(array) : ArrayMetadata{};
+}
+
+std::string RefusedText(ErrorCode code, std::string_view text, std::string_view zattrs = "") {
+  const auto array = ParseZarray({"a/.zarray", text}, Zattrs(zattrs));
+  EXPECT_FALSE(array) << text;
+  if (array) return "";
+  EXPECT_EQ(ToString(array.error().code), ToString(code)) << array.error().message;
+  return array.error().message;
+}
+
+std::string Damaged(std::string_view change) {
+  return RefusedText(ErrorCode::kDamaged, ArrayWith(change));
+}
+std::string Unsupported(std::string_view change) {
+  return RefusedText(ErrorCode::kUnsupported, ArrayWith(change));
+}
+
+std::string Codecs(std::string_view change) { return With(change).document["codecs"].dump(); }
+
+Json FillOf(std::string_view dtype, std::string_view fill) {
+  return With(fmt::format(R"({{"dtype": {}, "fill_value": {}}})", dtype, fill))
+      .document["fill_value"];
+}
+
+TEST(ParseZarray, IsTheV3DocumentThatMeansTheSame) {
+  const ArrayMetadata array = With(R"({"fill_value": 7, "dimension_separator": "/"})",
+                                   R"({"units": "m", "_ARRAY_DIMENSIONS": ["y", "x"], "n": NaN})");
+  EXPECT_EQ(DumpJson(array.document), DumpJson(*ParseJson(R"({
+    "zarr_format": 3, "node_type": "array", "shape": [4, 6], "data_type": "int32",
+    "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [2, 3]}},
+    "chunk_key_encoding": {"name": "v2", "configuration": {"separator": "/"}},
+    "fill_value": 7, "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}],
+    "attributes": {"units": "m", "n": NaN, "_FillValue": 7},
+    "dimension_names": ["y", "x"]})",
+                                                          "k")));
+  EXPECT_EQ(array.shape, (std::vector<uint64_t>{4, 6}));
+  EXPECT_EQ(array.chunk_shape, (std::vector<uint64_t>{2, 3}));
+  EXPECT_EQ(array.key_encoding, (ChunkKeyEncoding{ChunkKeyEncoding::Kind::kV2, '/'}));
+  EXPECT_EQ(array.dimension_names->at(1), "x");
+  EXPECT_FALSE(array.attributes.contains("_ARRAY_DIMENSIONS"));
+}
+
+TEST(ParseZarray, TheSeparatorIsAPointUnlessSaid) {
+  EXPECT_EQ(With("{}").key_encoding.separator, '.');
+  EXPECT_EQ(With(R"({"dimension_separator": null})").key_encoding.separator, '.');
+  EXPECT_EQ(Damaged(R"({"dimension_separator": "_"})"),
+            "a/.zarray: dimension_separator: expected \"/\" or \".\", found \"_\"");
+}
+
+TEST(ParseZarray, UnknownMembersAreIgnored) {
+  EXPECT_EQ(With(R"({"_NCZARR_ARRAY": {}, "extra": 1})").rank(), 2U);
+}
+
+TEST(ParseZarray, FiltersAndFillValueMayBeAbsent) {
+  EXPECT_EQ(With(R"({"filters": "-", "fill_value": "-"})").fill_value, FillBytes(4));
+}
+
+TEST(ParseZarray, DamageIsNamed) {
+  const struct {
+    std::string_view change, message;
+  } cases[] = {
+      {R"({"zarr_format": "-"})", "zarr_format: expected 2, found none"},
+      {R"({"shape": "-"})", "expected a member shape, found none"},
+      {R"({"chunks": "-"})", "expected a member chunks, found none"},
+      {R"({"dtype": "-"})", "expected a member dtype, found none"},
+      {R"({"compressor": "-"})", "expected a member compressor, found none"},
+      {R"({"order": "-"})", "expected a member order, found none"},
+      {R"({"order": "A"})", "order: expected \"C\" or \"F\", found \"A\""},
+      {R"({"chunks": [2]})",
+       "expected lists of as many integers as shape and chunks, found [4,6] and [2]"},
+      {R"({"chunks": true})",
+       "expected lists of as many integers as shape and chunks, found [4,6] and true"},
+      {R"({"shape": [4, -6]})", "shape: expected integers from 0 to 2^63-1, found -6"},
+      {R"({"filters": {}})", "filters: expected a list or null, found {}"},
+      {R"({"compressor": {"level": 1}})", "expected a codec with an id, found {\"level\":1}"},
+      {R"({"compressor": "gzip"})", "expected a codec with an id, found \"gzip\""},
+      {R"({"dtype": "i4"})",
+       "dtype: expected text such as \"<f8\" or a list of fields, found \"i4\""},
+      {R"({"dtype": 7})", "dtype: expected text such as \"<f8\" or a list of fields, found 7"},
+      {R"({"dtype": "<M8[]"})",
+       "dtype: expected text such as \"<f8\" or a list of fields, found \"<M8[]\""},
+      {R"({"dtype": []})", "dtype: expected text such as \"<f8\" or a list of fields, found []"},
+      {R"({"dtype": [["x"]]})",
+       "dtype: expected text such as \"<f8\" or a list of fields, found [\"x\"]"},
+      {R"({"fill_value": 1.5})", "fill_value: expected an integer in range for int32, found 1.5"},
+      {R"({"dtype": "|V2", "fill_value": "AAAA"})",
+       "fill_value: expected base64 text of at most 2 bytes, found \"AAAA\""},
+      {R"({"filters": [{"id": "delta"}]})",
+       "filter 'delta': expected a number such as \"<i4\" as dtype, found null"},
+  };
+  for (const auto& [change, message] : cases) {
+    EXPECT_EQ(Damaged(change), fmt::format("a/.zarray: {}", message));
+  }
+  EXPECT_TRUE(RefusedText(ErrorCode::kDamaged, "{").starts_with("a/.zarray: not JSON"));
+  EXPECT_EQ(RefusedText(ErrorCode::kDamaged, "[]"), "a/.zarray: expected an object, found []");
+  EXPECT_TRUE(RefusedText(ErrorCode::kDamaged, kArray, "{").starts_with("a/.zattrs: not JSON"));
+  EXPECT_EQ(RefusedText(ErrorCode::kDamaged, kArray, "1"),
+            "a/.zattrs: expected an object, found 1");
+}
+
+TEST(ParseZarray, WhatV3CannotSayIsRefused) {
+  const struct {
+    std::string_view change, message;
+  } cases[] = {
+      {R"({"zarr_format": 3})", "zarr_format: expected 2, found 3"},
+      {R"({"dtype": "<f16"})", "dtype \"<f16\" is not known"},
+      {R"({"dtype": "|S0"})", "dtype \"|S0\" is not known"},
+      {R"({"dtype": "|S99999"})", "dtype \"|S99999\" is not known"},
+      {R"({"dtype": "<M8[fortnights]"})", "dtype \"<M8[fortnights]\" is not known"},
+      {R"({"dtype": [["x", "<f4", [2]]]})",
+       "dtype: a field that is an array, [\"x\",\"<f4\",[2]], is not known"},
+      {R"({"dtype": [["x", "<f4"], ["y", [["z", ">i2"]]]]})",
+       "dtype: fields of different byte orders are not known"},
+      {R"({"dtype": [["x", "|O"]]})", "dtype [\"x\",\"|O\"] is not known"},
+      {R"({"dtype": "|O"})", "dtype \"|O\" without a filter that makes bytes of it"},
+      {R"({"dtype": "|O", "filters": [{"id": "json2"}]})",
+       "dtype \"|O\" with the codec 'json2' is not known"},
+      {R"({"dtype": "|O", "compressor": {"id": "gzip"}})",
+       "dtype \"|O\" with the codec 'gzip' is not known"},
+      {R"({"compressor": {"id": "best"}})", "codec 'best' is not known"},
+      {R"({"filters": [{"id": "vlen-utf8"}]})", "codec 'vlen-utf8' is not known"},
+      {R"({"filters": [{"id": "shuffle"}, {"id": "delta", "dtype": "<i4"}]})",
+       "the filter 'delta' after one that makes bytes is not known"},
+      {R"({"filters": [{"id": "delta", "dtype": ">i4"}]})",
+       "the filter 'delta' of \">i4\" on elements of another type is not known"},
+      {R"({"filters": [{"id": "delta", "dtype": "<i4", "astype": "i2"}]})",
+       "filter 'delta': expected a number such as \"<i4\" as astype, found \"i2\""},
+      {R"({"filters": [{"id": "packbits"}]})",
+       "the filter 'packbits' of \"|b1\" on elements of another type is not known"},
+      {R"({"filters": [{"id": "bitround", "keepbits": 3}]})",
+       "the filter 'bitround' of floats on elements of another type is not known"},
+  };
+  for (const auto& [change, message] : cases) {
+    EXPECT_EQ(Unsupported(change), fmt::format("a/.zarray: {}", message));
+  }
+}
+
+TEST(ParseZarray, DtypesAreTheV3TypesOfTheSameElements) {
+  const struct {
+    std::string_view dtype, data_type, endian;
+  } cases[] = {
+      {R"("|b1")", R"("bool")", ""},
+      {R"("|u1")", R"("uint8")", ""},
+      {R"("<u1")", R"("uint8")", ""},
+      {R"("<i2")", R"("int16")", "little"},
+      {R"("|i2")", R"("int16")", "little"},
+      {R"(">u8")", R"("uint64")", "big"},
+      {R"("<f2")", R"("float16")", "little"},
+      {R"(">c16")", R"("complex128")", "big"},
+      {R"("|S3")", R"({"name":"null_terminated_bytes","configuration":{"length_bytes":3}})", ""},
+      {R"(">U3")", R"({"name":"fixed_length_utf32","configuration":{"length_bytes":12}})", "big"},
+      {R"("|V5")", R"({"name":"raw_bytes","configuration":{"length_bytes":5}})", ""},
+      {R"("<M8[ns]")",
+       R"({"name":"numpy.datetime64","configuration":{"unit":"ns","scale_factor":1}})", "little"},
+      {R"(">m8[10us]")",
+       R"({"name":"numpy.timedelta64","configuration":{"unit":"us","scale_factor":10}})", "big"},
+      {R"("<M8")",
+       R"({"name":"numpy.datetime64","configuration":{"unit":"generic","scale_factor":1}})",
+       "little"},
+      {R"([["a","|u1"],["b",[["c",">f4"],["d","|S2"]]]])",
+       R"({"name":"structured","configuration":{"fields":[["a","uint8"],["b",{"name":"structured",)"
+       R"("configuration":{"fields":[["c","float32"],["d",{"name":"null_terminated_bytes",)"
+       R"("configuration":{"length_bytes":2}}]]}}]]}})",
+       "big"},
+  };
+  for (const auto& [dtype, data_type, endian] : cases) {
+    const ArrayMetadata array = With(fmt::format(R"({{"dtype": {}}})", dtype));
+    EXPECT_EQ(array.document["data_type"].dump(), data_type);
+    ASSERT_EQ(array.codecs.size(), 1U);
+    EXPECT_EQ(array.codecs[0].configuration.value("endian", ""), endian) << dtype;
+    EXPECT_EQ(array.fill_value, FillBytes(array.data_type.item_size)) << dtype;
+  }
+}
+
+TEST(ParseZarray, ObjectsAreWhatTheirFilterSays) {
+  const ArrayMetadata text = With(
+      R"({"dtype": "|O", "fill_value": "x", "filters": [{"id": "vlen-utf8"}],
+          "compressor": {"id": "blosc", "cname": "zstd", "clevel": 1, "shuffle": -1}})");
+  EXPECT_EQ(text.data_type.kind, DataKind::kString);
+  EXPECT_EQ(text.document["fill_value"], "x");
+  EXPECT_EQ(text.document["codecs"].dump(),
+            R"([{"name":"vlen-utf8"},{"name":"blosc","configuration":{"typesize":1,"cname":"zstd",)"
+            R"("clevel":1,"shuffle":"bitshuffle","blocksize":0}}])");
+  const ArrayMetadata bytes =
+      With(R"({"dtype": "|O", "fill_value": 0, "filters": [{"id": "vlen-bytes"}]})");
+  EXPECT_EQ(bytes.document["data_type"], "variable_length_bytes");
+  EXPECT_EQ(bytes.document["fill_value"], "");
+  EXPECT_EQ(bytes.document["codecs"].dump(), R"([{"name":"vlen-bytes"}])");
+}
+
+TEST(ParseZarray, FOrderIsATransposeOfAllAxes) {
+  EXPECT_EQ(Codecs(R"({"order": "F", "dtype": "|u1"})"),
+            R"([{"name":"transpose","configuration":{"order":[1,0]}},{"name":"bytes"}])");
+  EXPECT_EQ(Codecs(R"({"order": "F", "dtype": "|u1", "shape": [4], "chunks": [2]})"),
+            R"([{"name":"bytes"}])");
+  EXPECT_EQ(Codecs(R"({"order": "F", "dtype": "|u1", "shape": [], "chunks": []})"),
+            R"([{"name":"bytes"}])");
+}
+
+TEST(ParseZarray, CompressorsKeepTheirConfiguration) {
+  const struct {
+    std::string_view compressor, codec;
+  } cases[] = {
+      {R"({"id": "gzip", "level": 9})", R"({"name":"gzip","configuration":{"level":9}})"},
+      {R"({"id": "zstd", "level": -3})",
+       R"({"name":"zstd","configuration":{"level":-3,"checksum":false}})"},
+      {R"({"id": "zstd", "level": 1, "checksum": true})",
+       R"({"name":"zstd","configuration":{"level":1,"checksum":true}})"},
+      {R"({"id": "blosc", "cname": "lz4", "clevel": 5, "shuffle": 0, "blocksize": 64})",
+       R"({"name":"blosc","configuration":{"typesize":4,"cname":"lz4","clevel":5,)"
+       R"("shuffle":"noshuffle","blocksize":64}})"},
+      {R"({"id": "blosc"})",
+       R"({"name":"blosc","configuration":{"typesize":4,"cname":"lz4","clevel":5,)"
+       R"("shuffle":"shuffle","blocksize":0}})"},
+      {R"({"id": "blosc", "shuffle": -1})",
+       R"({"name":"blosc","configuration":{"typesize":4,"cname":"lz4","clevel":5,)"
+       R"("shuffle":"shuffle","blocksize":0}})"},
+      {R"({"id": "zlib", "level": 1})", R"({"name":"numcodecs.zlib","configuration":{"level":1}})"},
+      {R"({"id": "crc32c"})", R"({"name":"numcodecs.crc32c","configuration":{}})"},
+      {R"({"id": "lzma", "filters": null, "preset": 1})",
+       R"({"name":"numcodecs.lzma","configuration":{"filters":null,"preset":1}})"},
+  };
+  for (const auto& [compressor, codec] : cases) {
+    EXPECT_EQ(
+        Codecs(fmt::format(R"({{"compressor": {}}})", compressor)),
+        fmt::format(R"([{{"name":"bytes","configuration":{{"endian":"little"}}}},{}])", codec));
+  }
+}
+
+TEST(ParseZarray, ItemsBeyondWhatBloscKnowsAreBytes) {
+  EXPECT_EQ(With(R"({"dtype": "|S256", "compressor": {"id": "blosc"}})")
+                .document["codecs"][1]["configuration"]["typesize"],
+            1);
+}
+
+TEST(ParseZarray, FiltersOfElementsComeBeforeTheBytesAndOfBytesAfterThem) {
+  EXPECT_EQ(Codecs(R"({"order": "F", "compressor": {"id": "zlib", "level": 1}, "filters": [
+              {"id": "delta", "dtype": "<i4", "astype": ">i2"}, {"id": "shuffle"},
+              {"id": "crc32"}]})"),
+            R"([{"name":"transpose","configuration":{"order":[1,0]}},)"
+            R"({"name":"numcodecs.delta","configuration":{"dtype":"<i4","astype":">i2"}},)"
+            R"({"name":"bytes","configuration":{"endian":"big"}},)"
+            R"({"name":"numcodecs.shuffle","configuration":{"elementsize":4}},)"
+            R"({"name":"numcodecs.crc32","configuration":{}},)"
+            R"({"name":"numcodecs.zlib","configuration":{"level":1}}])");
+}
+
+TEST(ParseZarray, FiltersTellTheByteOrderOfWhatTheyLeave) {
+  EXPECT_EQ(Codecs(R"({"dtype": ">i4", "filters": [{"id": "delta", "dtype": ">i4"}]})"),
+            R"([{"name":"numcodecs.delta","configuration":{"dtype":">i4"}},)"
+            R"({"name":"bytes","configuration":{"endian":"big"}}])");
+  EXPECT_EQ(Codecs(R"({"dtype": "|b1", "filters": [{"id": "packbits"}]})"),
+            R"([{"name":"numcodecs.packbits","configuration":{}},{"name":"bytes"}])");
+  EXPECT_EQ(Codecs(R"({"dtype": ">f4", "filters": [
+              {"id": "bitround", "keepbits": 3},
+              {"id": "fixedscaleoffset", "scale": 10, "offset": 1, "dtype": ">f4", "astype": "|u1"},
+              {"id": "astype", "decode_dtype": "|u1", "encode_dtype": "<u2"}]})"),
+            R"([{"name":"numcodecs.bitround","configuration":{"keepbits":3}},)"
+            R"({"name":"numcodecs.fixedscaleoffset","configuration":)"
+            R"({"scale":10,"offset":1,"dtype":">f4","astype":"|u1"}},)"
+            R"({"name":"numcodecs.astype","configuration":)"
+            R"({"decode_dtype":"|u1","encode_dtype":"<u2"}},)"
+            R"({"name":"bytes","configuration":{"endian":"little"}}])");
+}
+
+TEST(ParseZarray, CompressorsOfNumbersStandInPlaceOfTheBytes) {
+  EXPECT_EQ(Codecs(R"({"compressor": {"id": "pcodec", "level": 8}})"),
+            R"([{"name":"numcodecs.pcodec","configuration":{"level":8}}])");
+}
+
+TEST(ParseZarray, FillValuesAreThoseOfV3) {
+  EXPECT_EQ(FillOf(R"("|b1")", "1"), true);
+  EXPECT_EQ(FillOf(R"("|b1")", "null"), false);
+  EXPECT_EQ(FillOf(R"(">f4")", R"("-Infinity")"), "-Infinity");
+  EXPECT_EQ(FillOf(R"("<f8")", "NaN"), "NaN");
+  EXPECT_EQ(FillOf(R"("<f8")", "null"), 0.0);
+  EXPECT_EQ(FillOf(R"("<u8")", "18446744073709551615"), 18446744073709551615U);
+  EXPECT_EQ(FillOf(R"("<c8")", R"([1, "NaN"])").dump(), R"([1.0,"NaN"])");
+  EXPECT_EQ(FillOf(R"("<M8[s]")", R"("NaT")"), INT64_MIN);
+  EXPECT_EQ(FillOf(R"("<U2")", "0"), "");
+  EXPECT_EQ(FillOf(R"("<U2")", R"("abc")"), "ab");
+  EXPECT_EQ(FillOf(R"("|S3")", R"("YWI=")"), "YWI=");
+  EXPECT_EQ(FillOf(R"("|S3")", "0"), "");
+  EXPECT_EQ(FillOf(R"("|V3")", R"("AQI=")"), "AQIA");
+  EXPECT_EQ(FillOf(R"("|V3")", "0"), "AAAA");
+}
+
+TEST(ParseZarray, AFillValueOfNullIsZeroBytesThatNobodyMeant) {
+  EXPECT_TRUE(With(R"({"fill_value": null})").undefined_fill);
+  EXPECT_TRUE(With(R"({"fill_value": "-"})").undefined_fill);
+  EXPECT_EQ(With(R"({"fill_value": null})").fill_value, FillBytes(4));
+  EXPECT_FALSE(With(R"({"fill_value": 0})").undefined_fill);
+}
+
+TEST(ParseZarray, TheFillOfAStructureIsInItsByteOrder) {
+  const std::string fill = EncodeBase64(std::vector{std::byte{1}, std::byte{2}, std::byte{3}});
+  const std::string reversed = EncodeBase64(std::vector{std::byte{1}, std::byte{3}, std::byte{2}});
+  EXPECT_EQ(FillOf(R"([["a", "|u1"], ["b", "<i2"]])", '"' + fill + '"'), fill);
+  EXPECT_EQ(FillOf(R"([["a", "|u1"], ["b", ">i2"]])", '"' + fill + '"'), reversed);
+}
+
+TEST(ParseZarray, AFillValueMasksInV3Too) {
+  const auto attribute = [](std::string_view change, std::string_view zattrs = "") {
+    return With(change, zattrs).attributes.value("_FillValue", Json());
+  };
+  EXPECT_EQ(attribute(R"({"fill_value": 7})"), 7);
+  EXPECT_EQ(attribute(R"({"fill_value": 0})"), 0);
+  EXPECT_EQ(attribute(R"({"fill_value": null})"), nullptr);
+  EXPECT_EQ(attribute(R"({"fill_value": 7})", R"({"_FillValue": 8})"), 8);
+  EXPECT_EQ(attribute(R"({"dtype": "|b1", "fill_value": 1})"), true);
+  // xarray's FillValueCoder: base64 of a little-endian float64, for floats of every size.
+  EXPECT_EQ(attribute(R"({"dtype": ">f4", "fill_value": 1.5})"), "AAAAAAAA+D8=");
+  EXPECT_EQ(attribute(R"({"dtype": "<f2", "fill_value": "NaN"})"), "AAAAAAAA+H8=");
+  EXPECT_EQ(attribute(R"({"dtype": "<f8", "fill_value": 1.5})"), "AAAAAAAA+D8=");
+  EXPECT_EQ(attribute(R"({"dtype": "<c8", "fill_value": [1.5, 0]})"),
+            Json::array({"AAAAAAAA+D8=", "AAAAAAAAAAA="}));
+  // It refuses a group that has the attribute on any other type.
+  for (const auto* change :
+       {R"({"dtype": "|S3", "fill_value": "YWI="})", R"({"dtype": "<U3", "fill_value": "a"})",
+        R"({"dtype": "<M8[s]", "fill_value": 1})", R"({"dtype": "|V2", "fill_value": "AAA="})",
+        R"({"dtype": [["a", "|u1"]], "fill_value": "AA=="})"}) {
+    EXPECT_EQ(attribute(change), nullptr) << change;
+  }
+}
+
+TEST(ParseZarray, TheAddedAttributeIsTheFillValueAgain) {
+  for (const auto* change :
+       {R"({"dtype": "<f4", "fill_value": 0.1})", R"({"dtype": "<f2", "fill_value": "-Infinity"})",
+        R"({"dtype": "<c16", "fill_value": [0.1, "NaN"]})", R"({"fill_value": -1})",
+        R"({"dtype": "|b1", "fill_value": true})"}) {
+    const ArrayMetadata array = With(change);
+    EXPECT_EQ(DecodeFillAttribute(array.attributes["_FillValue"], array.data_type),
+              array.fill_value)
+        << change;
+  }
+}
+
+TEST(ParseZarray, DimensionsThatAreNoNamesStayAnAttribute) {
+  for (const std::string_view dimensions : {R"(["y"])", R"(["y", null])", R"("yx")", "NaN"}) {
+    const ArrayMetadata array =
+        With("{}", fmt::format(R"({{"_ARRAY_DIMENSIONS": {}}})", dimensions));
+    EXPECT_FALSE(array.dimension_names) << dimensions;
+    EXPECT_TRUE(array.attributes.contains("_ARRAY_DIMENSIONS")) << dimensions;
+  }
+}
+
+TEST(ParseZgroup, IsAGroupWithTheAttributes) {
+  const auto group = ParseZgroup({".zgroup", R"({"zarr_format": 2})"},
+                                 NamedText{".zattrs", R"({"title": "x", "n": -Infinity})"});
+  ASSERT_TRUE(group);
+  EXPECT_EQ(group->attributes["title"], "x");
+  EXPECT_EQ(DumpJson(group->document),
+            "{\n  \"zarr_format\": 3,\n  \"node_type\": \"group\",\n  \"attributes\": {\n"
+            "    \"title\": \"x\",\n    \"n\": -Infinity\n  }\n}\n");
+  EXPECT_TRUE(group->consolidated_metadata.is_null());
+  const auto bare = ParseZgroup({".zgroup", R"({"zarr_format": 2})"}, std::nullopt);
+  ASSERT_TRUE(bare);
+  EXPECT_EQ(bare->attributes, Json::object());
+}
+
+TEST(ParseZgroup, DamageIsNamed) {
+  const auto message = [](std::string_view zgroup, std::string_view zattrs) {
+    const auto group = ParseZgroup({"g/.zgroup", zgroup}, NamedText{"g/.zattrs", zattrs});
+    EXPECT_FALSE(group);
+    return group ? "" : group.error().message;
+  };
+  EXPECT_EQ(message("{}", "{}"), "g/.zgroup: zarr_format: expected 2, found none");
+  EXPECT_EQ(message(R"({"zarr_format": 1})", "{}"), "g/.zgroup: zarr_format: expected 2, found 1");
+  EXPECT_TRUE(message(R"({"zarr_format": 2})", "").starts_with("g/.zattrs: not JSON"));
+}
+
+}  // namespace
+}  // namespace zarrfs

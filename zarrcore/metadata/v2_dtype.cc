@@ -1,0 +1,143 @@
+#include "zarrcore/metadata/v2_dtype.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+namespace zarrfs {
+namespace {
+
+struct Number {
+  std::string_view code;
+  std::string_view data_type;
+  size_t item_size;
+};
+
+constexpr std::array kNumbers = {
+    Number{"b1", "bool", 1},      Number{"i1", "int8", 1},         Number{"i2", "int16", 2},
+    Number{"i4", "int32", 4},     Number{"i8", "int64", 8},        Number{"u1", "uint8", 1},
+    Number{"u2", "uint16", 2},    Number{"u4", "uint32", 4},       Number{"u8", "uint64", 8},
+    Number{"f2", "float16", 2},   Number{"f4", "float32", 4},      Number{"f8", "float64", 8},
+    Number{"c8", "complex64", 8}, Number{"c16", "complex128", 16},
+};
+
+Json Configured(std::string_view name, Json configuration) {
+  return Json{{"name", name}, {"configuration", std::move(configuration)}};
+}
+
+std::optional<uint32_t> ParseDigits(std::string_view digits) {
+  uint32_t value = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (error != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
+  return value;
+}
+
+// "[10us]": nothing if it is no unit.
+std::optional<Json> ParseUnit(std::string_view text) {
+  if (text.empty()) return Json{{"unit", "generic"}, {"scale_factor", 1}};
+  if (!text.starts_with('[') || !text.ends_with(']')) return std::nullopt;
+  text = text.substr(1, text.size() - 2);
+  const size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+  const auto scale = digits == 0 ? std::optional<uint32_t>(1) : ParseDigits(text.substr(0, digits));
+  const std::string_view unit = text.substr(digits);
+  if (!scale || *scale == 0 || unit.empty()) return std::nullopt;
+  return Json{{"unit", unit}, {"scale_factor", *scale}};
+}
+
+tl::unexpected<Error> NoDtype(const Json& dtype, std::string_view key) {
+  return Fail(ErrorCode::kDamaged,
+              "{}: dtype: expected text such as \"<f8\" or a list of fields, found {}", key,
+              Excerpt(dtype));
+}
+
+tl::unexpected<Error> Unknown(const Json& dtype, std::string_view key) {
+  return Fail(ErrorCode::kUnsupported, "{}: dtype {} is not known", key, Excerpt(dtype));
+}
+
+Result<V2Dtype> ParseText(const Json& dtype, std::string_view key) {
+  std::string_view text = dtype.get_ref<const std::string&>();
+  if (text.size() < 2 || std::string_view("<>|").find(text[0]) == std::string_view::npos) {
+    return NoDtype(dtype, key);
+  }
+  // (numpy takes "|" before an item of several bytes for the order of the machine.)
+  const char order = text[0] == '>' ? '>' : '<';
+  text.remove_prefix(1);
+  V2Dtype type;
+  if (text == "O") return type;
+  const auto* const number = std::ranges::find(kNumbers, text, &Number::code);
+  if (number != kNumbers.end()) {
+    type.data_type = number->data_type;
+    type.number = text;
+    type.item_size = number->item_size;
+    if (type.item_size > 1) type.byte_order = order;
+    return type;
+  }
+  const char kind = text[0];
+  const std::string_view rest = text.substr(1);
+  if ((kind == 'M' || kind == 'm') && rest.starts_with('8')) {
+    auto unit = ParseUnit(rest.substr(1));
+    if (!unit) return NoDtype(dtype, key);
+    type.data_type =
+        Configured(kind == 'M' ? "numpy.datetime64" : "numpy.timedelta64", *std::move(unit));
+    type.item_size = 8;
+    type.byte_order = order;
+    return type;
+  }
+  const auto length = ParseDigits(rest);
+  if (!length) return NoDtype(dtype, key);
+  if (*length == 0) return Unknown(dtype, key);
+  type.item_size = *length;
+  std::string_view name;
+  if (kind == 'S') {
+    name = "null_terminated_bytes";
+  } else if (kind == 'V') {
+    name = "raw_bytes";
+  } else if (kind == 'U') {
+    name = "fixed_length_utf32";
+    type.item_size *= 4;
+    type.byte_order = order;
+  } else {
+    return Unknown(dtype, key);
+  }
+  type.data_type = Configured(name, Json{{"length_bytes", type.item_size}});
+  return type;
+}
+
+Result<V2Dtype> ParseFields(const Json& dtype, std::string_view key) {
+  if (dtype.empty()) return NoDtype(dtype, key);
+  V2Dtype type;
+  Json fields = Json::array();
+  for (const Json& field : dtype) {
+    if (!field.is_array() || field.size() < 2 || !field[0].is_string()) return NoDtype(field, key);
+    if (field.size() > 2) {
+      return Fail(ErrorCode::kUnsupported, "{}: dtype: a field that is an array, {}, is not known",
+                  key, Excerpt(field));
+    }
+    auto part = ParseV2Dtype(field[1], key);
+    if (!part) return part;
+    if (part->is_object()) return Unknown(field, key);
+    if (part->byte_order != '|' && type.byte_order != '|' && part->byte_order != type.byte_order) {
+      return Fail(ErrorCode::kUnsupported,
+                  "{}: dtype: fields of different byte orders are not known", key);
+    }
+    if (type.byte_order == '|') type.byte_order = part->byte_order;
+    type.item_size += part->item_size;
+    fields.push_back(Json::array({field[0], std::move(part->data_type)}));
+  }
+  // (The name and the spelling of the fields that zarr-python reads.)
+  type.data_type = Configured("structured", Json{{"fields", std::move(fields)}});
+  return type;
+}
+
+}  // namespace
+
+Result<V2Dtype> ParseV2Dtype(const Json& dtype, std::string_view key) {
+  if (dtype.is_array()) return ParseFields(dtype, key);
+  if (dtype.is_string() && !NonFinite(dtype)) return ParseText(dtype, key);
+  return NoDtype(dtype, key);
+}
+
+}  // namespace zarrfs
