@@ -38,8 +38,10 @@ bool ChangesBytes(const DataType& type) {
          type.kind == DataKind::kFloat;
 }
 
+// Whether a fill value that masks would hide data: readers of v3 such as xarray, which need the
+// names, do not mask it. One that is undefined is none to be told either.
 bool HasNamedDimensions(const ArrayMetadata& metadata) {
-  return metadata.rank() == 0 ||
+  return metadata.undefined_fill || metadata.rank() == 0 ||
          (metadata.dimension_names && std::ranges::all_of(*metadata.dimension_names,
                                                           [](const auto& name) { return !!name; }));
 }

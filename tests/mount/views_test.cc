@@ -1,0 +1,127 @@
+// Files that are not what the store holds: chunks made of the fill value, and decoded ones.
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <set>
+#include <string>
+
+#include "tests/mount/mounted.h"
+#include "tests/mount/programs.h"
+#include "tests/mount/sample_store.h"
+
+namespace zarrfs {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr Seconds kTtl{0.3};
+
+struct stat StatOf(const fs::path& path) {
+  struct stat info = {};
+  EXPECT_EQ(stat(path.c_str(), &info), 0) << path;
+  return info;
+}
+
+// An array of 3 x 5 bytes that are 7 where nothing is stored, in chunks of 1 x 2, with names for its
+// dimensions; stored are the chunks 0.0 ("ab") and 2.2 ("yz", of which z lies beyond the array).
+class ViewsTest : public testing::Test {
+ protected:
+  ViewsTest() {
+    const SampleArray array{
+        .shape = {3, 5}, .shard = {2, 4}, .chunk = {1, 2}, .compressed = false};
+    std::string json = array.ZarrJson();
+    const std::string zero = R"("fill_value": 0)";
+    json.replace(json.find(zero), zero.size(),
+                 R"("fill_value": 7, "dimension_names": ["y", "x"])");
+    Replace(store_ / "zarr.json", GroupJson());
+    Replace(store_ / "a/zarr.json", json);
+    Replace(store_ / "a/c/0/0", EncodeShard(4, {{0, "ab"}}));
+    Replace(store_ / "a/c/1/1", EncodeShard(4, {{0, "yz"}}));
+  }
+
+  static std::set<std::string> Names(const fs::path& folder) {
+    std::set<std::string> names;
+    for (const auto& entry : fs::directory_iterator(folder)) {
+      EXPECT_TRUE(names.insert(entry.path().filename()).second) << entry.path();
+    }
+    return names;
+  }
+
+  TemporaryFolder folder_;
+  const fs::path store_ = folder_ / "store";
+  const std::set<std::string> all_ = {".zarray", ".zattrs", "0.0", "0.1", "0.2", "1.0",
+                                      "1.1",     "1.2",     "2.0", "2.1", "2.2"};
+};
+
+TEST_F(ViewsTest, ChunksThatAreNotStoredAreFilesWhereTheirFillValueWouldBeMasked) {
+  const TestMount mount(store_);
+  EXPECT_EQ(Names(mount / "v2/a"), all_);
+  EXPECT_EQ(ReadFile(mount / "v2/a/0.0"), "ab");
+  EXPECT_EQ(ReadFile(mount / "v2/a/2.2"), "yz");
+  for (const char* name : {"0.1", "1.0", "2.0"}) {
+    EXPECT_EQ(StatOf(mount / "v2/a" / name).st_size, 2) << name;
+    EXPECT_EQ(ReadFile(mount / "v2/a" / name), "\7\7") << name;
+  }
+  EXPECT_FALSE(fs::exists(mount / "v2/a/0.3"));
+  EXPECT_FALSE(fs::exists(mount / "v2/a/3.0"));
+  EXPECT_FALSE(fs::exists(mount / "v3/a/c/0/1")) << "there nothing is masked";
+  EXPECT_EQ(ReadFile(mount / "v3/a/c/0/0"), "ab");
+}
+
+TEST_F(ViewsTest, WithFillKeepChunksThatAreNotStoredHaveNoFiles) {
+  const TestMount mount(store_, "fill=keep");
+  EXPECT_EQ(Names(mount / "v2/a"), (std::set<std::string>{".zarray", ".zattrs", "0.0", "2.2"}));
+  EXPECT_FALSE(fs::exists(mount / "v2/a/0.1"));
+}
+
+TEST_F(ViewsTest, FilesOfTheFillValueAreListedInFoldersToo) {
+  const TestMount mount(store_, "separator=/,view=v2");
+  EXPECT_EQ(Names(mount / "a"), (std::set<std::string>{".zarray", ".zattrs", "0", "1", "2"}));
+  for (const char* row : {"0", "1", "2"}) {
+    EXPECT_EQ(Names(mount / "a" / row), (std::set<std::string>{"0", "1", "2"})) << row;
+  }
+  EXPECT_EQ(ReadFile(mount / "a/1/2"), "\7\7");
+  EXPECT_EQ(Shell("find " + mount.path().string() + " -type f -size 2c | wc -l").output, "9\n");
+}
+
+TEST_F(ViewsTest, AChunkThatIsStoredLaterTakesThePlaceOfTheFillValue) {
+  const TestMount mount(store_, "ttl=0.3");
+  EXPECT_EQ(ReadFile(mount / "v2/a/0.1"), "\7\7");
+  const uint64_t before = StatOf(mount / "v2/a/0.1").st_ino;
+  Replace(store_ / "a/c/0/0", EncodeShard(4, {{1, "cd"}}));
+  SleepFor(kTtl + Seconds(0.05));
+  EXPECT_EQ(ReadFile(mount / "v2/a/0.1"), "cd");
+  EXPECT_NE(StatOf(mount / "v2/a/0.1").st_ino, before);
+  EXPECT_EQ(ReadFile(mount / "v2/a/0.0"), "\7\7") << "the new shard does not have it";
+}
+
+TEST_F(ViewsTest, ViewsOfReadersThatKnowLessHaveDecodedElements) {
+  const TestMount mount(store_);
+  EXPECT_EQ(ReadFile(mount / "netcdf/a/2.2"), "yz");
+  EXPECT_EQ(ReadFile(mount / "gdal/a/2.2"), "yz");
+  EXPECT_EQ(ReadFile(mount / "gdal/a/0.1"), "\7\7") << "it would take zeros";
+  // Chunks that reach beyond the array are cropped for netCDF only.
+  const SampleArray small{.shape = {3}, .shard = {8}, .chunk = {4}, .compressed = false};
+  Replace(store_ / "b/zarr.json", small.ZarrJson());
+  Replace(store_ / "b/c/0", EncodeShard(2, {{0, "abcd"}}));
+  const TestMount with_small(store_);
+  EXPECT_EQ(ReadFile(with_small / "netcdf/b/0"), "abc");
+  EXPECT_EQ(StatOf(with_small / "netcdf/b/0").st_size, 3);
+  EXPECT_EQ(ReadFile(with_small / "v2/b/0"), "abcd");
+}
+
+TEST_F(ViewsTest, AChunkThatDoesNotDecodeGivesAnErrorInTheViewsThatDecodeIt) {
+  const SampleArray array{.shape = {4}, .shard = {4}, .chunk = {2}};
+  Replace(store_ / "b/zarr.json", array.ZarrJson());
+  Replace(store_ / "b/c/0", EncodeShard(2, {{0, "no gzip"}}));
+  const TestMount mount(store_);
+  EXPECT_EQ(ReadFile(mount / "v2/b/0"), "no gzip");
+  EXPECT_EQ(StatOf(mount / "netcdf/b/0").st_size, 2) << "its size is known";
+  EXPECT_NE(Shell("cat " + (mount / "netcdf/b/0").string()).code, 0);
+  EXPECT_NE(ReadFile(mount / ".zarrfs/errors").find("b/c/0"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace zarrfs
