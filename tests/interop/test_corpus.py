@@ -20,6 +20,7 @@ from expectations import VIEWS, as_seen
 from generated import Kind
 from mounts import READERS_OF_VIEWS, SYSTEM_PYTHON, ZARR2_PYTHON, mounted, run_reader, zarrctl
 from serving import CUT, EXACT, TRANSCODED, served, why_not_shown
+from strict import problems_below
 
 EXPECTED = {name: entry for name, entry in json.loads((PLACE / "EXPECTED.json").read_text()).items() if entry["v"] == 3}
 
@@ -54,7 +55,7 @@ NOT_SHOWN = {
     "netcdf": {**OPTIONAL, **LIBRARIES, **VARIABLE, **TEXT},
 }
 
-BITROUND = dict.fromkeys(["zarrs/codec/bitround/bitround_float32.zarr", "zarrs/codec/bitround/bitround_uint8.zarr"], "codec bitround")
+BITROUND = {f"zarrs/codec/bitround/bitround_{dtype}.zarr": "codec bitround" for dtype in ["float32", "uint8"]}
 NUMCODECS = {
     name: f"codec {codec}" for name, codec in [
         ("zarrita.js/v3/data.zarr/1d.contiguous.delta.i4", "numcodecs.delta"),
@@ -75,7 +76,8 @@ UNREADABLE = {
     "tensorstore-v2": {**VARIABLE, **TEXT, **DATES},
     "tensorstore-v3": {
         **BITROUND, **OPTIONAL, **VARIABLE, **TEXT, **DATES, **NUMCODECS, **NOT_INSTALLED,
-        "zarrs/v3_zarr_python/array_bz2.zarr": "codec numcodecs.bz2", "zarrs/v3_zarr_python/array_zlib.zarr": "codec numcodecs.zlib",
+        "zarrs/v3_zarr_python/array_bz2.zarr": "codec numcodecs.bz2",
+        "zarrs/v3_zarr_python/array_zlib.zarr": "codec numcodecs.zlib",
         "zarrita.js/v3/data.zarr/1d.chunked.i2": "its dimension_names are null"},
 }
 
@@ -260,6 +262,18 @@ def test_a_store_that_no_view_can_show_is_not_mounted(tmp_path, name, reason):
 def test_the_lists_name_arrays_of_the_corpus():
     for names in [REFUSED, SAME_VALUES, *NOT_SHOWN.values(), *UNREADABLE.values()]:
         assert set(names) <= set(EXPECTED)
+
+
+# What the v3 view says of an array and the specification forbids: name -> the problems.
+NOT_STRICT = {"zarrita.js/v3/data.zarr/1d.chunked.i2": ["dimension_names: expected an array"]}
+
+
+@pytest.mark.parametrize("store", STORES)
+def test_the_metadata_of_the_v3_view_are_strictly_those_of_the_specification(points, store):
+    found, count = problems_below(points[store] / "v3")
+    assert {str(pathlib.PurePath(store, folder)): problems for folder, problems in found.items()} == {
+        name: problems for name, problems in NOT_STRICT.items() if store_of(name) == store}
+    assert count >= sum(store_of(name) == store for name in NAMES)
 
 
 # xarray, of groups that a new xarray can open in the store itself: all dimensions are named.

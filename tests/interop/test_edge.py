@@ -16,6 +16,7 @@ from digest import describe
 from expectations import GDAL_READS
 from mounts import READERS_OF_VIEWS, mounted, run_reader, zarrctl
 from serving import why_not_shown
+from strict import problems_below
 
 # view -> reader
 READERS = {"v2": "zarr-python-2", "v3": "zarr-python-3", "gdal": "gdal", "netcdf": "netcdf"}
@@ -100,8 +101,9 @@ def only(v2, v3=None, **hidden):
 
 
 def numbers_of(v2, wide):
-    """Numbers that numpy does not have: bytes to zarr-python 2, nothing to zarr-python 3, and in a wider type to the other readers."""
-    return shown(np.zeros(2, v2), v3=NotKnown("No Zarr data type found"), gdal=Values(np.zeros(2, wide)), netcdf=Values(np.zeros(2, wide)))
+    """Numbers that numpy does not have: bytes to zarr-python 2, unknown to zarr-python 3, in a wider type to the others."""
+    numbers = Values(np.zeros(2, wide))
+    return shown(np.zeros(2, v2), v3=NotKnown("No Zarr data type found"), gdal=numbers, netcdf=numbers)
 
 
 # What lies at bytes 90 to 113 of the shard: the last data and the first index entry.
@@ -136,8 +138,10 @@ TABLE = {
     # Chunks of a shard that lie outside the array do not exist.
     "edge": same(Values(np.array([[0, 1, 2, 3], [6, 7, 8, 9], [12, 13, 14, 15]], "int32"), missing=((2, 0),))),
     "edge_shard_missing_outer": same(Values(np.array([[0, 1, 2], [6, 7, 8], [12, 13, 14]], "int32"), missing=((0, 1),))),
-    **dict.fromkeys(["empty_len_only", "empty_off_only", "huge_len", "len0", "long_len", "oob", "past_end", "short_len", "wrap", "wrap2",
-                     "zero_zero"], DAMAGED_CHUNK),
+    **dict.fromkeys([
+        "empty_len_only", "empty_off_only", "huge_len", "len0", "long_len", "oob", "past_end", "short_len", "wrap", "wrap2",
+        "zero_zero",
+    ], DAMAGED_CHUNK),
     **dict.fromkeys(["file_empty", "idx_badcrc", "trunc_index"], DAMAGED_SHARD),
     "idx_gzip": same(NotListed("index_codecs give indexes of different sizes")),
     "inner_gt_shard": same(NotListed("inner chunk shape [8, 12] does not divide the shard shape [4, 6]")),
@@ -308,9 +312,17 @@ def test_the_v3_view_passes_on_what_it_need_not_understand(point, store, case):
     assert [codec["name"] for codec in shown["codecs"]] == named
 
 
+def test_the_metadata_of_the_v3_view_are_strictly_those_of_the_specification(point, store):
+    found, count = problems_below(point / "v3")
+    assert not found
+    assert count == 1 + len([case for case in TABLE if not isinstance(TABLE[case]["v3"], NotListed)])
+    assert len(problems_below(store)[0]) >= 15  # the originals are not
+
+
 def test_a_damaged_array_spoils_none_of_its_neighbours_in_netcdf(point, readings):
     """All arrays of the group were read from one opened data set."""
-    seen = subprocess.run(["ncdump", "-h", f"file://{point / 'netcdf'}#mode=zarr,file"], capture_output=True, text=True, timeout=120)
+    address = f"file://{point / 'netcdf'}#mode=zarr,file"
+    seen = subprocess.run(["ncdump", "-h", address], capture_output=True, text=True, timeout=120)
     assert seen.returncode == 0, seen.stderr
     assert sorted(re.findall(r"^\t\w+ (\w+)\(", seen.stdout, re.MULTILINE)) == sorted(readings["netcdf"])
     damaged = {case for view, case in rows(Damaged) if view == "netcdf"}

@@ -19,6 +19,7 @@ from expectations import VIEWS, as_seen, attributes_as_shown, masked, serving, v
 from generated import KINDS, OF_NUMCODECS, generated
 from mounts import READERS_OF_VIEWS, mounted, run_reader, zarrctl
 from serving import NOT_SHOWN, SERVINGS, TRANSCODED, served
+from strict import problems_below
 
 PIPELINES = {"zarrs": "zarrs.ZarrsCodecPipeline", "zarr-python": "zarr.core.codec_pipeline.BatchedCodecPipeline"}
 
@@ -235,6 +236,12 @@ def test_netcdf_sees_attributes_and_what_is_to_be_masked(readings):
         names = case.document.get("dimension_names") or [None] * len(case.shape)
         assert all(old in (None, new) for old, new in zip(names, entry["dimensions"])), case
         assert len(entry["dimensions"]) == max(1, len(case.shape)), case
+
+
+def test_the_metadata_of_the_v3_view_are_strictly_those_of_the_specification(point):
+    found, count = problems_below(point / "v3")
+    assert not found
+    assert count == 1 + len(KINDS) + len(generated())
 
 
 def number_of_chunks(case):
