@@ -10,7 +10,7 @@ import dataclasses
 import struct
 
 import numpy as np
-from generated import NOT_A_TIME, Generated
+from generated import NOT_A_TIME, Generated, Kind
 from serving import CUT, EXACT, NOT_SHOWN, TRANSCODED
 
 VIEWS = ["v2", "v3", "gdal", "netcdf"]
@@ -146,24 +146,23 @@ def why_unreadable(reader, case: Generated):
 GDAL_READS = {"|b1": ["|u1"], "|i1": ["<i2", "|i1"], "<f2": ["<f4", "<f2"]}
 
 
-def as_shown(view, case: Generated, values, stored):
+def as_shown(view, kind: Kind, values, stored=None):
     """The values in the type in which the view shows them. `stored`: those of a narrow type as the bytes that they are there."""
     profile = PROFILES.get(view, PROFILES["v2"])
-    dtype = case.kind.dtype
     if view == "v3":
         return values
-    if case.kind.name in profile.widened:
-        values = values.astype(profile.widened[case.kind.name])
-    elif dtype.kind in profile.reread:
-        values = values.view(profile.reread[dtype.kind])
-    elif case.kind.is_narrow:
+    if kind.name in profile.widened:
+        values = values.astype(profile.widened[kind.name])
+    elif kind.dtype.kind in profile.reread:
+        values = values.view(profile.reread[kind.dtype.kind])
+    elif kind.is_narrow:
         values = stored
     return values if values.ndim or profile.scalars else values.reshape(1)
 
 
-def as_seen(reader, view, case: Generated, values, stored):
+def as_seen(reader, view, kind: Kind, values, stored=None):
     """All that the reader may rightly say of them."""
-    values = as_shown(view, case, values, stored)
+    values = as_shown(view, kind, values, stored)
     if reader == "gdal":
         if values.dtype.kind == "U":
             return [np.array(values.tolist(), object)]

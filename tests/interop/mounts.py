@@ -32,6 +32,13 @@ READERS = {
     "zarr-python-3": ("v3", [sys.executable, "read_zarr_python.py"]),
 }
 
+# The same with each reader on the view that is made for it.
+READERS_OF_VIEWS = {
+    **READERS,
+    "gdal": ("gdal", READERS["gdal"][1]),
+    "netcdf": ("netcdf", [SYSTEM_PYTHON, "read_netcdf.py"]),
+}
+
 
 def unmount(point):
     command = ["umount", point] if os.getuid() == 0 else ["fusermount3", "-u", point]

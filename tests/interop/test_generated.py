@@ -17,15 +17,9 @@ from arrays import bytes_codec, write_group, write_with_tensorstore, write_with_
 from digest import describe
 from expectations import VIEWS, as_seen, attributes_as_shown, masked, serving, v2_fill, why_unreadable
 from generated import KINDS, OF_NUMCODECS, generated
-from mounts import READERS, SYSTEM_PYTHON, mounted, run_reader, zarrctl
+from mounts import READERS_OF_VIEWS, mounted, run_reader, zarrctl
 from serving import NOT_SHOWN, SERVINGS, TRANSCODED, served
-
-# reader: (view, command)
-OF_GENERATED = {
-    **{reader: how for reader, how in READERS.items() if reader != "gdal"},
-    "gdal": ("gdal", READERS["gdal"][1]),
-    "netcdf": ("netcdf", [SYSTEM_PYTHON, "read_netcdf.py"]),
-}
+from strict import problems_below
 
 PIPELINES = {"zarrs": "zarrs.ZarrsCodecPipeline", "zarr-python": "zarr.core.codec_pipeline.BatchedCodecPipeline"}
 
@@ -97,7 +91,7 @@ def opaque(store, tmp_path_factory):
 def rightly_seen(originals, opaque):
     """All that a reader may say of an array."""
     def of(reader, case):
-        values = as_seen(reader, OF_GENERATED[reader][0], case, originals[case.name], opaque.get(case.name))
+        values = as_seen(reader, READERS_OF_VIEWS[reader][0], case.kind, originals[case.name], opaque.get(case.name))
         return [describe(some) for some in values]
 
     return of
@@ -110,7 +104,7 @@ def point(store):
 
 
 def shown(reader):
-    return [case for case in generated() if serving(OF_GENERATED[reader][0], case)[0] != NOT_SHOWN]
+    return [case for case in generated() if serving(READERS_OF_VIEWS[reader][0], case)[0] != NOT_SHOWN]
 
 
 def readable(reader):
@@ -124,7 +118,7 @@ def readings(point):
 
     def of(reader):
         if reader not in seen:
-            view, command = OF_GENERATED[reader]
+            view, command = READERS_OF_VIEWS[reader]
             cases = shown(reader)
             seen[reader] = {case.name: entry for case, entry in zip(
                 cases, run_reader(command, [point / view / case.name for case in cases]))}
@@ -136,17 +130,17 @@ def readings(point):
 @pytest.fixture(scope="session")
 def tally(figures):
     """reader -> serving -> number of arrays that it read right."""
-    counts = {reader: collections.Counter() for reader in OF_GENERATED}
+    counts = {reader: collections.Counter() for reader in READERS_OF_VIEWS}
     yield counts
     figures.append(f"generated arrays: {len(generated())}; read right, of those that the reader knows:")
-    for reader, (view, _) in OF_GENERATED.items():
+    for reader, (view, _) in READERS_OF_VIEWS.items():
         hidden = sum(serving(view, case)[0] == NOT_SHOWN for case in generated())
         unknown = len(shown(reader)) - len(readable(reader))
         right = ", ".join(f"{counts[reader][how]} {how}" for how in SERVINGS if how != NOT_SHOWN)
         figures.append(f"  {reader + ' (' + view + ')':<29} {right}; {hidden} not shown, {unknown} not known to the reader")
 
 
-CASES = [(reader, case) for reader in OF_GENERATED for case in readable(reader)]
+CASES = [(reader, case) for reader in READERS_OF_VIEWS for case in readable(reader)]
 
 
 @pytest.mark.parametrize("reader,case", CASES, ids=[f"{reader}-{case}" for reader, case in CASES])
@@ -155,10 +149,10 @@ def test_values_are_those_in_the_store(readings, rightly_seen, tally, reader, ca
     assert "error" not in entry, entry
     wanted = rightly_seen(reader, case)
     assert {key: entry[key] for key in wanted[0]} in wanted
-    tally[reader][serving(OF_GENERATED[reader][0], case)[0]] += 1
+    tally[reader][serving(READERS_OF_VIEWS[reader][0], case)[0]] += 1
 
 
-@pytest.mark.parametrize("reader", OF_GENERATED)
+@pytest.mark.parametrize("reader", READERS_OF_VIEWS)
 def test_what_a_reader_is_said_not_to_know_it_still_does_not_read(readings, rightly_seen, reader):
     read_right = {}  # reason: whether all arrays were
     for case in shown(reader):
@@ -214,7 +208,7 @@ def entries_of(readings, reader):
     return [(case, entry) for case in readable(reader) if "error" not in (entry := readings(reader)[case.name])]
 
 
-@pytest.mark.parametrize("reader", [name for name, (view, _) in OF_GENERATED.items() if view == "v2" and "zarr-python" in name])
+@pytest.mark.parametrize("reader", [name for name, (view, _) in READERS_OF_VIEWS.items() if view == "v2" and "zarr-python" in name])
 def test_zarr_python_2_sees_attributes_and_dimension_names(readings, reader):
     for case, entry in entries_of(readings, reader):
         attributes = dict(entry["attributes"])
@@ -242,6 +236,12 @@ def test_netcdf_sees_attributes_and_what_is_to_be_masked(readings):
         names = case.document.get("dimension_names") or [None] * len(case.shape)
         assert all(old in (None, new) for old, new in zip(names, entry["dimensions"])), case
         assert len(entry["dimensions"]) == max(1, len(case.shape)), case
+
+
+def test_the_metadata_of_the_v3_view_are_strictly_those_of_the_specification(point):
+    found, count = problems_below(point / "v3")
+    assert not found
+    assert count == 1 + len(KINDS) + len(generated())
 
 
 def number_of_chunks(case):

@@ -41,6 +41,12 @@ class V3ViewImplementation final : public View {
     // The members in their order; those this function knows in today's spelling.
     Json json = metadata.document;
     json.erase("extensions");  // of the 2022 drafts; always empty here
+    // Some writers say null for what is not there; few readers take it.
+    for (const char* member : {"attributes", "dimension_names", "storage_transformers"}) {
+      if (const auto found = json.find(member); found != json.end() && found->is_null()) {
+        json.erase(found);
+      }
+    }
     Json grid;
     grid["name"] = "regular";
     grid["configuration"]["chunk_shape"] = layout.inner_chunk_shape;
