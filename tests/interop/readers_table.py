@@ -109,7 +109,8 @@ CODECS = {
     "`scale_offset`, `cast_value`": [
         filtered("scale_offset", offset=1, scale=2),
         array("float32", [configured("cast_value", data_type="int32", rounding="nearest-even"), LITTLE])],
-    "`pcodec`, `zfp`, `zfpy`": [array("float32", [configured(name)]) for name in ("pcodec", "numcodecs.zfpy", "zfp")],
+    "`zfpy`": [array("float32", [configured("numcodecs.zfpy")])],
+    "`pcodec`, `zfp`": [array("float32", [configured(name)]) for name in ("pcodec", "zfp")],
 }
 
 LAYOUTS = {

@@ -16,12 +16,6 @@ WRITER = pathlib.Path(__file__).with_name("writers") / "write_v2.py"
 WRITERS = {"zarr-python-2": ZARR2_PYTHON, **({"debian-zarr-python-2": SYSTEM_PYTHON} if DEBIAN_ZARR == "2" else {})}
 READERS = {"zarr-python-2": "v2", "zarr-python-3": "v3", **({"debian-zarr-python-2": "v2"} if DEBIAN_ZARR == "2" else {})}
 
-# view -> name: why it is not shown; a test sees to it that it really is absent, so that the list cannot rot.
-NOT_SHOWN = {
-    "v2": {"type/vlen-bytes": "codec vlen-bytes"},
-    "v3": {},
-}
-
 # reader -> name: what it cannot take from any store, mounted or not.
 UNREADABLE = {
     "zarr-python-2": {},
@@ -61,7 +55,6 @@ def without_attributes(entry):
 @pytest.mark.parametrize("reader,view", READERS.items())
 def test_readers_see_what_the_store_holds(written, reader, view):
     _, point, names, originals = written
-    names = [name for name in names if name not in NOT_SHOWN[view]]
     found = dict(zip(names, read(reader, [point / view / name for name in names])))
     wrong = {
         name: (without_attributes(found[name]), without_attributes(originals[name])) for name in names
@@ -69,13 +62,6 @@ def test_readers_see_what_the_store_holds(written, reader, view):
     assert not wrong
     still = {name for name in UNREADABLE[reader] if name in names and without_attributes(found[name]) == without_attributes(originals[name])}
     assert not still, "these can be read after all"
-
-
-def test_what_a_view_cannot_show_is_absent(written):
-    _, point, names, _ = written
-    for view, absent in NOT_SHOWN.items():
-        for name in absent:
-            assert name in names and not (point / view / name).exists()
 
 
 def test_attributes_and_dimensions_are_told(written):

@@ -10,7 +10,7 @@
 
 namespace zarrfs {
 
-/// "zfp", "zfpy", "numcodecs.zfpy".
+/// "zfp": a stream without a header.
 [[nodiscard]] Result<std::shared_ptr<const ArrayToBytesCodec>> RefuseZfp(const CodecSpec& codec,
                                                                          const ChunkSpec& chunk);
 

@@ -16,6 +16,7 @@
 #include "zarrcore/codec/scale_offset.h"
 #include "zarrcore/codec/shuffle.h"
 #include "zarrcore/codec/transpose.h"
+#include "zarrcore/codec/zfpy.h"
 #include "zarrcore/codec/zlib.h"
 #include "zarrcore/codec/zstd.h"
 
@@ -66,10 +67,10 @@ const Row kCodecs[] = {
     {"cast_value", &MakeCastValueCodec},
     {"scale_offset", &MakeScaleOffsetCodec},
     {"numcodecs.fixedscaleoffset", &MakeFixedScaleOffsetCodec},
+    {"zfpy", &MakeZfpyCodec},
+    {"numcodecs.zfpy", &MakeZfpyCodec},
     // Known, but not decoded.
     {"zfp", &RefuseZfp},
-    {"zfpy", &RefuseZfp},
-    {"numcodecs.zfpy", &RefuseZfp},
     {"pcodec", &RefusePcodec},
     {"numcodecs.pcodec", &RefusePcodec},
 };

@@ -100,7 +100,7 @@ class ChainMaker {
     return Append("numcodecs." + id, std::move(configuration));
   }
 
-  Result<V2Chain> Finish() && {
+  Result<V2Codecs> Finish() && {
     if (!in_bytes_ && elements_.is_object()) {
       return Fail(ErrorCode::kUnsupported,
                   "{}: dtype \"|O\" without a filter that makes bytes of it", key_);
@@ -199,12 +199,12 @@ class ChainMaker {
   const std::string_view key_;
   V2Dtype elements_;  // that the next codec sees
   bool in_bytes_ = false;
-  V2Chain chain_;
+  V2Codecs chain_;
 };
 
 }  // namespace
 
-Result<V2Chain> ParseV2Chain(const Json& zarray, const V2Dtype& dtype, size_t rank,
+Result<V2Codecs> ParseV2Codecs(const Json& zarray, const V2Dtype& dtype, size_t rank,
                              std::string_view key) {
   for (const char* member : {"order", "compressor"}) {
     if (!zarray.contains(member)) {

@@ -15,7 +15,7 @@
 
 namespace zarrfs {
 
-struct V2Chain {
+struct V2Codecs {
   Json codecs;     // as zarr.json has them
   Json data_type;  // that of the dtype, or for "|O" what its filter says
 };
@@ -23,7 +23,7 @@ struct V2Chain {
 /// `zarray` has the members "order", "filters" and "compressor" ("filters" may be absent). kDamaged
 /// if they are no such thing; kUnsupported for codecs that have no counterpart, and for chains that
 /// take the bytes of elements for elements of another type.
-[[nodiscard]] Result<V2Chain> ParseV2Chain(const Json& zarray, const V2Dtype& dtype, size_t rank,
+[[nodiscard]] Result<V2Codecs> ParseV2Codecs(const Json& zarray, const V2Dtype& dtype, size_t rank,
                                            std::string_view key);
 
 }  // namespace zarrfs

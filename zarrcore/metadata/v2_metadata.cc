@@ -157,7 +157,7 @@ Result<ArrayMetadata> ParseZarray(const NamedText& zarray, const std::optional<N
   }
   const auto dtype = ParseV2Dtype((*given)["dtype"], key);
   if (!dtype) return Fail(dtype);
-  auto chain = ParseV2Chain(*given, *dtype, shape.size(), key);
+  auto chain = ParseV2Codecs(*given, *dtype, shape.size(), key);
   if (!chain) return Fail(chain);
   auto key_encoding = KeyEncoding(*given, key);
   if (!key_encoding) return Fail(key_encoding);

@@ -29,7 +29,7 @@ struct NamedText {
 
 /// `zattrs` is absent where there is no .zattrs. Members that v2 does not know are ignored, as its
 /// specification says. The errors are those of ParseZarrJson(); kUnsupported also for what v2 can
-/// say and v3, or this program, cannot (see ParseV2Dtype, ParseV2Chain).
+/// say and v3, or this program, cannot (see ParseV2Dtype, ParseV2Codecs).
 [[nodiscard]] Result<ArrayMetadata> ParseZarray(const NamedText& zarray,
                                                 const std::optional<NamedText>& zattrs);
 

@@ -24,15 +24,9 @@ TEST(Registry, FormatsOfTheCoreAreKnownByTheirNumcodecsNamesToo) {
 
 TEST(Registry, KnownCodecThatIsNotDecodedNamesTheLibrary) {
   const ChunkSpec chunk = {Type("float32", DataKind::kFloat, 4), {10}};
-  for (const char* name : {"zfp", "zfpy", "numcodecs.zfpy"}) {
-    const auto made = Pipeline::Make(std::vector{CodecSpec{name}}, chunk);
-    ASSERT_FALSE(made);
-    EXPECT_EQ(made.error().code, ErrorCode::kUnsupported);
-    EXPECT_EQ(made.error().message,
-              fmt::format("codec '{}' needs the library zfp, which zarrfs does not use", name));
-  }
   const auto made = Pipeline::Make(std::vector{CodecSpec{"numcodecs.pcodec"}}, chunk);
   ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().code, ErrorCode::kUnsupported);
   EXPECT_EQ(made.error().message,
             "codec 'numcodecs.pcodec' needs the library pcodec, which zarrfs does not use");
 }
