@@ -364,6 +364,7 @@ std::optional<fuse_entry_param> FileSystem::UnreadableChunkEntry(const SeenNode&
   uint64_t size = pipeline ? pipeline->encoded_size().value_or(1) : 1;
   const ChunkForm& form = node.range->views[view].form;
   if (form.kind == ChunkForm::Kind::kElements) size = form.size;
+  if (size > form.cut_front + form.cut_back) size -= form.cut_front + form.cut_back;
   ObjectInfo info = node.node->folder_info;
   info.mode &= 0444;
   fuse_entry_param entry{};

@@ -18,6 +18,7 @@ void SupersededShards::Put(uint64_t source, uint64_t outer, OpenShardPtr shard,
                            Clock::time_point now) {
   // What was only looked at has nothing to read on.
   if (shard == nullptr || shard->object == nullptr || shard->damage) return;
+  if (shard->is_in_memory) return;  // too large to be kept for whoever may read on
   std::vector<OpenShardPtr> dropped;
   const std::lock_guard lock(mutex_);
   const std::pair object{source, outer};

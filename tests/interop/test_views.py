@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from arrays import ARRAYS, write_store
 from digest import describe
-from mounts import ROOT, mounted, read, zarrctl
+from mounts import READERS_OF_VIEWS, ROOT, mounted, read, run_reader, zarrctl
 
 SAMPLE = ROOT / "tests/data/sample.zarr"
 BY_NAME = {array.name: array for array in ARRAYS}
@@ -138,3 +138,18 @@ def test_verify_names_a_flipped_bit(tmp_path):
     result = zarrctl("verify", store)
     assert result.returncode == 1
     assert any("codec/gzip-crc32c/c/0/0" in line for line in result.stdout.splitlines()), result.stdout
+
+
+def test_netcdf_tells_dimensions_of_one_name_and_two_lengths_apart(tmp_path):
+    """It would take the shorter array for as long as the other, and make up values."""
+    import zarr
+
+    store = tmp_path / "store"
+    root = zarr.create_group(str(store), zarr_format=3, attributes={"ome": {}})
+    for name, length in [("0", 4), ("1", 2), ("below/0", 3)]:
+        root.create_array(name, shape=(length,), chunks=(2,), dtype="int32", dimension_names=["x"])[:] = np.arange(1, length + 1)
+    with mounted(store) as point:
+        for name, length in [("0", 4), ("1", 2), ("below/0", 3)]:
+            entry, = run_reader(READERS_OF_VIEWS["netcdf"][1], [point / "netcdf" / name])
+            wanted = describe(np.arange(1, length + 1, dtype="int32"))
+            assert {key: entry.get(key) for key in wanted} == wanted, (name, entry)

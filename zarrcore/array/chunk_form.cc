@@ -6,6 +6,7 @@
 #include <iterator>
 #include <limits>
 #include <new>
+#include <optional>
 #include <utility>
 
 #include "zarrcore/base/byte_order.h"
@@ -37,6 +38,59 @@ Result<Bytes> EncodeOfOwnLength(const FillBytes& fill, uint64_t count) {
     to = std::ranges::copy(fill, to + sizeof(uint32_t)).out;
   }
   return encoded;
+}
+
+// The byte order of chunks that are their elements alone; nothing for others.
+std::optional<char> ByteOrderOfPlain(const std::vector<CodecSpec>& codecs) {
+  for (const CodecSpec& codec : codecs) {
+    if (codec.name == "transpose" || ChangesOnlyWhatIsWritten(codec)) continue;
+    if (codec.name != "bytes" || &codec != &codecs.back()) return std::nullopt;
+    return codec.configuration.value("endian", Json("little")) == "big" ? '>' : '<';
+  }
+  return std::nullopt;
+}
+
+// The bytes of a chunk of fill values, encoded.
+Result<Bytes> EncodeFill(const FillBytes& fill, const DataType& type,
+                         const std::vector<CodecSpec>& all_codecs,
+                         const std::vector<uint64_t>& shape) try {
+  const auto count = CheckedProduct(shape);
+  const auto size = count ? CheckedMul(*count, std::max<uint64_t>(fill.size(), 1)) : std::nullopt;
+  if (!size || *size > kMaxEncodedFill) {
+    return Fail(ErrorCode::kTooLarge, "a chunk of fill values is larger than {} MiB",
+                kMaxEncodedFill >> 20);
+  }
+  std::vector<CodecSpec> codecs;
+  std::ranges::remove_copy_if(all_codecs, std::back_inserter(codecs), ChangesOnlyWhatIsWritten);
+  ChunkSpec chunk{type, shape};
+  Bytes elements;
+  if (type.item_size == 0) {
+    auto encoded = EncodeOfOwnLength(fill, *count);
+    if (!encoded) return encoded;
+    elements = std::move(*encoded);
+    const auto to_bytes = std::ranges::find_if(codecs, [](const CodecSpec& codec) {
+      return codec.name == "vlen-utf8" || codec.name == "vlen-bytes";
+    });
+    if (to_bytes == codecs.end()) {
+      return Fail(ErrorCode::kUnsupported, "a chunk of fill values cannot be encoded");
+    }
+    // What is left is a chain for bytes.
+    codecs.erase(codecs.begin(), to_bytes);
+    codecs.front() = CodecSpec{"bytes"};
+    auto byte = ParseDataType(Json("uint8"), "");
+    if (!byte) return Fail(byte);
+    chunk = {std::move(*byte), {elements.size()}};
+  } else {
+    elements.resize(*size);
+    for (size_t at = 0; at < elements.size(); at += fill.size()) {
+      std::ranges::copy(fill, elements.begin() + static_cast<ptrdiff_t>(at));
+    }
+  }
+  const auto pipeline = Pipeline::Make(codecs, chunk);
+  if (!pipeline) return Fail(pipeline);
+  return pipeline->Encode(elements);
+} catch (const std::bad_alloc&) {
+  return Fail(ErrorCode::kTooLarge, "no memory to encode a chunk of fill values");
 }
 
 }  // namespace
@@ -73,10 +127,33 @@ FillChunk::FillChunk(const ArrayMetadata& metadata, const ArrayLayout& layout, C
       codecs_(layout.inner_codecs),
       chunk_shape_(layout.inner_chunk_shape),
       form_(std::move(form)),
-      element_(form_.is_wide ? Widen(fill_, type_) : fill_) {}
+      element_(form_.is_wide ? Widen(fill_, type_) : fill_) {
+  if (form_.kind == ChunkForm::Kind::kElements) {
+    size_ = form_.size;
+  } else if (const auto order = ByteOrderOfPlain(codecs_); order && type_.item_size > 0) {
+    size_ = CheckedProduct(chunk_shape_).value_or(0) * type_.item_size;
+    if (*order == '>') ReverseByteOrder(element_, type_);
+  }
+}
+
+Result<void> FillChunk::CanBeMade(const ArrayMetadata& metadata, const ArrayLayout& layout) {
+  if (metadata.data_type.item_size > 0 && ByteOrderOfPlain(layout.inner_codecs)) return {};
+  const auto count = CheckedProduct(layout.inner_chunk_shape);
+  const auto size =
+      count ? CheckedMul(*count, std::max<uint64_t>(metadata.fill_value.size(), 1)) : std::nullopt;
+  if (!size || *size > kMaxEncodedFill) {
+    return Fail(ErrorCode::kTooLarge, "chunks of more than {} MiB are not encoded",
+                kMaxEncodedFill >> 20);
+  }
+  // One element tells whether the codecs can.
+  const auto encoded = EncodeFill(metadata.fill_value, metadata.data_type, layout.inner_codecs,
+                                  std::vector<uint64_t>(layout.inner_chunk_shape.size(), 1));
+  if (!encoded) return Fail(encoded);
+  return {};
+}
 
 Result<uint64_t> FillChunk::Size() const {
-  if (form_.kind == ChunkForm::Kind::kElements) return form_.size;
+  if (is_periodic()) return size_;
   const auto& encoded = Encoded();
   if (!encoded) return Fail(encoded);
   return encoded->size();
@@ -87,7 +164,7 @@ Result<size_t> FillChunk::Read(uint64_t offset, std::span<std::byte> out) const 
   if (!size) return Fail(size);
   if (offset >= *size) return size_t{0};
   const size_t length = std::min<uint64_t>(out.size(), *size - offset);
-  if (form_.kind == ChunkForm::Kind::kElements) {
+  if (is_periodic()) {
     for (size_t i = 0; i < length; ++i) out[i] = element_[(offset + i) % element_.size()];
   } else {
     std::copy_n(Encoded()->data() + offset, length, out.data());
@@ -100,43 +177,8 @@ const Result<Bytes>& FillChunk::Encoded() const {
   return encoded_;
 }
 
-Result<Bytes> FillChunk::Encode() const try {
-  const auto count = CheckedProduct(chunk_shape_);
-  if (!count) return Fail(ErrorCode::kTooLarge, "size of a chunk overflows");
-  std::vector<CodecSpec> codecs;
-  std::ranges::remove_copy_if(codecs_, std::back_inserter(codecs), ChangesOnlyWhatIsWritten);
-  ChunkSpec chunk{type_, chunk_shape_};
-  Bytes elements;
-  if (type_.item_size == 0) {
-    auto encoded = EncodeOfOwnLength(fill_, *count);
-    if (!encoded) return encoded;
-    elements = std::move(*encoded);
-    const auto to_bytes = std::ranges::find_if(codecs, [](const CodecSpec& codec) {
-      return codec.name == "vlen-utf8" || codec.name == "vlen-bytes";
-    });
-    if (to_bytes == codecs.end()) {
-      return Fail(ErrorCode::kUnsupported, "a chunk of fill values cannot be encoded");
-    }
-    // What is left is a chain for bytes.
-    codecs.erase(codecs.begin(), to_bytes);
-    codecs.front() = CodecSpec{"bytes"};
-    auto byte = ParseDataType(Json("uint8"), "");
-    if (!byte) return Fail(byte);
-    chunk = {std::move(*byte), {elements.size()}};
-  } else {
-    const auto size = CheckedMul(*count, type_.item_size);
-    if (!size || *size > kMaxChunkBytes) {
-      return Fail(ErrorCode::kTooLarge, "a chunk of fill values is larger than {} bytes",
-                  kMaxChunkBytes);
-    }
-    elements.resize(*size);
-    for (size_t at = 0; at < elements.size(); at += fill_.size()) {
-      std::ranges::copy(fill_, elements.begin() + static_cast<ptrdiff_t>(at));
-    }
-  }
-  const auto pipeline = Pipeline::Make(codecs, chunk);
-  if (!pipeline) return Fail(pipeline);
-  auto encoded = pipeline->Encode(elements);
+Result<Bytes> FillChunk::Encode() const {
+  auto encoded = EncodeFill(fill_, type_, codecs_, chunk_shape_);
   if (!encoded) return encoded;
   if (encoded->size() < form_.cut_front + form_.cut_back) {
     return Fail(ErrorCode::kUnsupported, "a chunk of fill values is shorter than its checksum");
@@ -144,8 +186,6 @@ Result<Bytes> FillChunk::Encode() const try {
   encoded->resize(encoded->size() - form_.cut_back);
   encoded->erase(encoded->begin(), encoded->begin() + static_cast<ptrdiff_t>(form_.cut_front));
   return encoded;
-} catch (const std::bad_alloc&) {
-  return Fail(ErrorCode::kTooLarge, "no memory to encode a chunk of fill values");
 }
 
 }  // namespace zarrfs

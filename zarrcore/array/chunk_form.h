@@ -40,11 +40,19 @@ struct ChunkForm {
 [[nodiscard]] Bytes InForm(Bytes elements, const ChunkForm& form, const DataType& type,
                            std::span<const uint64_t> chunk_shape);
 
+/// Most elements, in bytes, that are encoded to be kept. (Chunks without a compressor are not kept.)
+inline constexpr uint64_t kMaxEncodedFill = uint64_t{64} << 20;
+
 /// What a chunk file has that is not stored, for readers that must not be left to make it up: fill
 /// values. The same for all chunks of an array; made when it is first asked for. Thread-safe.
 class FillChunk {
  public:
   FillChunk(const ArrayMetadata& metadata, const ArrayLayout& layout, ChunkForm form);
+
+  /// Whether there can be one in the form of the stored chunks. Not if a codec is only decoded, or
+  /// beyond kMaxEncodedFill.
+  [[nodiscard]] static Result<void> CanBeMade(const ArrayMetadata& metadata,
+                                              const ArrayLayout& layout);
 
   /// In bytes. Fails if the codecs of the array cannot encode.
   [[nodiscard]] Result<uint64_t> Size() const;
@@ -55,6 +63,7 @@ class FillChunk {
   [[nodiscard]] const FillBytes& fill() const { return fill_; }
 
  private:
+  [[nodiscard]] bool is_periodic() const { return size_ > 0; }
   Result<Bytes> Encode() const;
   const Result<Bytes>& Encoded() const;
 
@@ -63,7 +72,9 @@ class FillChunk {
   const std::vector<CodecSpec> codecs_;
   const std::vector<uint64_t> chunk_shape_;
   const ChunkForm form_;
-  Bytes element_;  // as the file has it, of kElements
+  // As the file has it, where the file is nothing but this again and again: `size_` bytes.
+  Bytes element_;
+  uint64_t size_ = 0;
   mutable std::once_flag once_;
   mutable Result<Bytes> encoded_ = Fail(ErrorCode::kUnsupported, "not made");
 };

@@ -385,6 +385,7 @@ Result<IndexCache::Loaded> ChunkSource::LoadWhole(const std::string& key) const 
   }
   shard->index = std::move(*index);
   shard->object = std::make_shared<const DecodedObject>(shard->info, std::move(*bytes));
+  shard->is_in_memory = true;
   auto loaded = Loaded(shard);
   loaded.charge += shard->size;
   return loaded;

@@ -43,6 +43,7 @@ struct OpenShard {
   uint64_t size = 0;                // bytes, without a trailing checksum
   std::optional<ShardIndex> index;  // absent in a plain chunk, and where there is damage
   std::optional<Error> damage;      // why there is no index: true of this version for ever
+  bool is_in_memory = false;        // the object is a decoded one
 
   mutable Freshness freshness;
   mutable std::atomic<bool> reported{false};  // damage in an entry was told
@@ -131,6 +132,12 @@ class ChunkSource {
 
   /// `error`, found in a stored object, with its key; reported once an object and version.
   [[nodiscard]] Error Damage(uint64_t outer, const OpenShard& shard, const Error& error) const;
+
+  /// Whether another version of the stored object may look the same: what is made of this one is
+  /// not to be remembered.
+  [[nodiscard]] bool MayLookTheSame(const OpenShard& shard) const {
+    return IsHot(*store_, shard.info);
+  }
 
   /// Forgets what is cached of a stored object: after kStale from a read.
   void Forget(uint64_t outer) const;

@@ -4,6 +4,7 @@
 #include <new>
 #include <utility>
 
+#include "zarrcore/base/waiting.h"
 #include "zarrcore/codec/zstd.h"
 #include "zarrcore/codec/zstd_frame.h"
 
@@ -112,14 +113,26 @@ bool ServedChunks::KnowsSize(const ChunkForm& form, const ChunkPlace& place) {
 }
 
 Result<std::shared_ptr<const Bytes>> ServedChunks::Made(const ChunkFile& file) {
-  const Key key{file.source.id(), file.chunk, file.place.shard->fingerprint, file.form_number};
-  return cache_.GetOrLoad(key, [&]() -> Result<LruCache<Key, Bytes, KeyHash>::Loaded> {
+  if (file.source.MayLookTheSame(*file.place.shard)) {
     auto made = Make(file);
     if (!made) return Fail(made);
-    const size_t size = made->size();
-    return LruCache<Key, Bytes, KeyHash>::Loaded{std::make_shared<const Bytes>(std::move(*made)),
-                                                 size};
-  });
+    return std::make_shared<const Bytes>(std::move(*made));
+  }
+  const Key key{file.source.id(), file.chunk, file.place.shard->fingerprint, file.form_number};
+  for (;;) {
+    bool is_ours = false;  // not what another thread makes, which perhaps may not wait
+    auto kept = cache_.GetOrLoad(key, [&]() -> Result<LruCache<Key, Bytes, KeyHash>::Loaded> {
+      is_ours = true;
+      auto made = Make(file);
+      if (!made) return Fail(made);
+      const size_t size = made->size();
+      return LruCache<Key, Bytes, KeyHash>::Loaded{std::make_shared<const Bytes>(std::move(*made)),
+                                                   size};
+    });
+    const bool only_they_may_not_wait =
+        !kept && kept.error().code == ErrorCode::kWouldBlock && !is_ours && MayWait();
+    if (!only_they_may_not_wait) return kept;
+  }
 }
 
 Result<uint64_t> ServedChunks::Size(const ChunkFile& file) {

@@ -18,11 +18,26 @@ static_assert(std::endian::native == std::endian::little, "zfp decodes to the ma
 // A stream may be as much longer than what it decodes to, if each block is padded.
 constexpr uint64_t kMostPadding = 4;
 constexpr uint64_t kShortest = uint64_t{1} << 20;
+constexpr size_t kLongestHeader = 64;
+// A block of 4^4 values of 8 bytes takes a bit at least.
+constexpr uint64_t kBestRatio = 256 * 8 * 8;
 
 struct Free {
   void operator()(bitstream* bits) const { stream_close(bits); }
   void operator()(zfp_stream* stream) const { zfp_stream_close(stream); }
   void operator()(zfp_field* field) const { zfp_field_free(field); }
+};
+
+struct Stream {
+  explicit Stream(Bytes& bytes)
+      : bits(stream_open(bytes.data(), bytes.size())), zfp(zfp_stream_open(bits.get())) {
+    if (bits == nullptr || zfp == nullptr) return;
+    zfp_stream_rewind(zfp.get());
+    field.reset(zfp_field_alloc());
+  }
+  std::unique_ptr<bitstream, Free> bits;
+  std::unique_ptr<zfp_stream, Free> zfp;
+  std::unique_ptr<zfp_field, Free> field;  // null if there is no memory
 };
 
 std::optional<zfp_type> TypeOf(const DataType& type) {
@@ -46,30 +61,30 @@ class ZfpyCodec final : public ArrayToBytesCodec {
       return Fail(ErrorCode::kTooLarge, "codec '{}': size of a chunk overflows", name_);
     }
     // The library reads on behind the end of a stream that was cut off: zeros, as many as it may.
-    Bytes padded(std::max<uint64_t>(*size * kMostPadding, kShortest) + encoded.size());
-    std::ranges::copy(encoded, padded.begin());
-    const std::unique_ptr<bitstream, Free> bits(stream_open(padded.data(), padded.size()));
-    const std::unique_ptr<zfp_stream, Free> stream(zfp_stream_open(bits.get()));
-    const std::unique_ptr<zfp_field, Free> field(zfp_field_alloc());
-    if (bits == nullptr || stream == nullptr || field == nullptr) {
-      return Fail(ErrorCode::kIo, "codec '{}': out of memory", name_);
-    }
-    zfp_stream_rewind(stream.get());
-    if (zfp_read_header(stream.get(), field.get(), ZFP_HEADER_FULL) == 0) {
+    Bytes padded(encoded.begin(), encoded.end());
+    padded.resize(encoded.size() + kLongestHeader);
+    Stream stream(padded);
+    if (!stream.field || zfp_read_header(stream.zfp.get(), stream.field.get(), ZFP_HEADER_FULL) == 0) {
       return Fail(ErrorCode::kDamaged, "codec '{}': {} bytes do not begin with a header", name_,
                   encoded.size());
     }
-    if (zfp_field_type(field.get()) != type_ || ElementsOf(*field) != count) {
+    if (zfp_field_type(stream.field.get()) != type_ || ElementsOf(*stream.field) != count) {
       return Fail(ErrorCode::kDamaged, "codec '{}': the stream holds something else than {} {}",
                   name_, *count, spec.data_type.name);
     }
-    if (zfp_stream_maximum_size(stream.get(), field.get()) > padded.size()) {
-      return Fail(ErrorCode::kDamaged, "codec '{}': the header asks for more than {} bytes", name_,
-                  padded.size());
+    const uint64_t longest = zfp_stream_maximum_size(stream.zfp.get(), stream.field.get());
+    if (longest > *size * kMostPadding + kShortest || *size / kBestRatio > encoded.size()) {
+      return Fail(ErrorCode::kDamaged, "codec '{}': {} bytes cannot be {} {}", name_,
+                  encoded.size(), *count, spec.data_type.name);
+    }
+    padded.resize(encoded.size() + longest);
+    stream = Stream(padded);
+    if (!stream.field || zfp_read_header(stream.zfp.get(), stream.field.get(), ZFP_HEADER_FULL) == 0) {
+      return Fail(ErrorCode::kIo, "codec '{}': out of memory", name_);
     }
     Bytes decoded(*size);
-    zfp_field_set_pointer(field.get(), decoded.data());
-    const size_t end = zfp_decompress(stream.get(), field.get());
+    zfp_field_set_pointer(stream.field.get(), decoded.data());
+    const size_t end = zfp_decompress(stream.zfp.get(), stream.field.get());
     // (The library takes whole words.)
     if (end == 0 || end > encoded.size() + sizeof(uint64_t)) {
       return Fail(ErrorCode::kDamaged, "codec '{}': the stream ends early, at {} bytes", name_,

@@ -206,8 +206,16 @@ Result<NodeMetadata> Hierarchy::ReadMetadata(Node& node) const {
     const std::string attributes_key = JoinKey(node.path, kZattrs);
     std::optional<NamedText> zattrs;
     if (*attributes) zattrs = NamedText{attributes_key, **attributes};
-    if (name == kZgroup) return ParseZgroup({key, **text}, zattrs);
-    return ParseZarray({key, **text}, zattrs);
+    // (One by one: to convert a whole expected leaks in libexpected 1.0.)
+    if (name == kZgroup) {
+      auto group = ParseZgroup({key, **text}, zattrs);
+      if (!group) return Fail(group);
+      return Result<NodeMetadata>(tl::in_place, std::in_place_type<GroupMetadata>,
+                                  std::move(*group));
+    }
+    auto array = ParseZarray({key, **text}, zattrs);
+    if (!array) return Fail(array);
+    return Result<NodeMetadata>(tl::in_place, std::in_place_type<ArrayMetadata>, std::move(*array));
   }
   return Fail(ErrorCode::kNotFound, "{}: no zarr.json, .zarray or .zgroup, here or below",
               node.path);
@@ -273,7 +281,8 @@ void Hierarchy::FillArray(Node& node, const NodePtr& before) const {
     }
     node.chunks = std::move(*chunks);
   }
-  const ViewContext context{options_.forced_separator, node.parent_below_ome, options_.fill};
+  const ViewContext context{options_.forced_separator, node.parent_below_ome, options_.fill,
+                            /*must_decode=*/false, node.path.find('/') == std::string::npos};
   std::map<std::string, std::string> views_by_reason;
   for (size_t v = 0; v < AllViews().size(); ++v) {
     NodeView& shown = node.views[v];

@@ -69,6 +69,7 @@ const ReaderProfile& NetcdfProfile() {
       .takes_padding = false,
       .has_cf_time = true,
       .needs_plain_attributes = true,
+      .shares_dimensions = true,
       .needs_plain_names = true,
       .needs_utf8 = true,
   };

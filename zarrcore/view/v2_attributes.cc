@@ -49,7 +49,7 @@ Json Plain(Json value) {
 
 }  // namespace
 
-Json DimensionNames(const ArrayMetadata& metadata, bool plain) {
+Json DimensionNames(const ArrayMetadata& metadata, bool plain, bool with_lengths) {
   Json names = Json::array();
   std::map<std::string, uint64_t> lengths;
   std::vector<std::string> given = GivenNames(metadata);
@@ -57,7 +57,11 @@ Json DimensionNames(const ArrayMetadata& metadata, bool plain) {
     const uint64_t length = metadata.shape[d];
     std::string name = std::move(given[d]);
     if (plain) std::ranges::replace(name, '/', '_');
-    if (name.empty()) name = fmt::format("dim_{}_{}", d, length);
+    if (name.empty()) {
+      name = fmt::format("dim_{}_{}", d, length);
+    } else if (with_lengths) {
+      name = fmt::format("{}_{}", name, length);
+    }
     while (lengths.emplace(name, length).first->second != length) {
       name = fmt::format("{}_{}_{}", name, d, length);
     }

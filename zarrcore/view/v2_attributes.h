@@ -11,8 +11,9 @@ inline constexpr const char* kDimensionsAttribute = "_ARRAY_DIMENSIONS";
 
 /// The attribute _ARRAY_DIMENSIONS: a name for each dimension, which xarray, GDAL and netCDF-C
 /// need: that of the attribute if it is there, else of dimension_names, else one made of place and
-/// length. The same name does not come with two lengths. `plain`: without slashes.
-[[nodiscard]] Json DimensionNames(const ArrayMetadata& metadata, bool plain);
+/// length. The same name does not come with two lengths in one array; with `with_lengths` not in any
+/// two. `plain`: without slashes.
+[[nodiscard]] Json DimensionNames(const ArrayMetadata& metadata, bool plain, bool with_lengths);
 
 /// `attributes` with every value that is neither a number, a text, an object nor a list of numbers
 /// as the text that it is in JSON; a list with a float in it is one of floats.

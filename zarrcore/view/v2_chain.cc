@@ -52,7 +52,9 @@ std::optional<Json> Compressor(const CodecSpec& codec) {
   if (name == "lz4") return Json{{"id", "lz4"}, {"acceleration", member("acceleration", 1)}};
   if (name == "lzma") {
     Json json = {{"id", "lzma"}};
-    for (const auto& [key, value] : given.items()) json[key] = value;
+    for (const auto& [key, value] : given.items()) {
+      if (key != "id") json[key] = value;
+    }
     return json;
   }
   if (name == "blosc") {

@@ -122,7 +122,8 @@ V2Fill ChooseV2Fill(const FillBytes& fill, const DataType& type, char byte_order
     if (is_said && !profile.keeps_fill_attribute) {
       attributes.erase(kFillAttribute);
     } else {
-      attributes[kFillAttribute] = Attribute(*given, type);
+      Json plain = Attribute(*given, type);
+      if (!plain.is_null()) attributes[kFillAttribute] = std::move(plain);
     }
   }
   return choice;

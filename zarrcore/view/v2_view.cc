@@ -78,7 +78,7 @@ Result<ArrayView> V2View::ShowArray(const ArrayMetadata& metadata, const ArrayLa
 
   auto chain = ToV2Chain(layout, profile_);
   ArrayView view;
-  if (!chain || is_wide || extent != layout.inner_chunk_shape) {
+  if (!chain || is_wide || extent != layout.inner_chunk_shape || context.must_decode) {
     if (!layout.inner_pipeline) {
       if (chain) return NotShown(stored);
       if (stored.item_size == 0) return Fail(chain);  // such elements are never decoded
@@ -111,8 +111,26 @@ Result<ArrayView> V2View::ShowArray(const ArrayMetadata& metadata, const ArrayLa
   Json attributes = metadata.attributes;
   if (profile_.has_cf_time) attributes = WithCfTime(std::move(attributes), stored);
   const FillBytes fill = is_wide ? Widen(metadata.fill_value, stored) : metadata.fill_value;
+  const Json given_attributes = attributes;
   V2Fill chosen = ChooseV2Fill(fill, type, chain->byte_order, HasNamedDimensions(metadata), context,
                                profile_, attributes);
+  if (chosen.must_make_chunks && view.form.kind != ChunkForm::Kind::kElements) {
+    if (const auto can = FillChunk::CanBeMade(metadata, layout); !can) {
+      // Decoded ones are made of anything.
+      if (layout.inner_pipeline && layout.inner_pipeline->decoded_size() <= kMaxChunkBytes) {
+        ViewContext decoding = context;
+        decoding.must_decode = true;
+        return ShowArray(metadata, layout, decoding);
+      }
+      ViewContext keeping = context;
+      keeping.fill = FillPolicy::kKeep;
+      attributes = given_attributes;
+      chosen = ChooseV2Fill(fill, type, chain->byte_order, false, keeping, profile_, attributes);
+      chosen.must_make_chunks = false;
+      chosen.notes.push_back(
+          fmt::format("chunks that are not stored have no files: {}", can.error().message));
+    }
+  }
   view.notes = std::move(chosen.notes);
   if (chosen.must_make_chunks) {
     view.fill_chunk = std::make_shared<const FillChunk>(metadata, layout, view.form);
@@ -132,9 +150,12 @@ Result<ArrayView> V2View::ShowArray(const ArrayMetadata& metadata, const ArrayLa
   view.documents.push_back({".zarray", Dump(zarray)});
 
   if (profile_.needs_plain_attributes) attributes = PlainAttributes(std::move(attributes));
-  attributes[kDimensionsAttribute] = is_vector
-                                         ? Json::array({"scalar"})
-                                         : DimensionNames(metadata, profile_.needs_plain_names);
+  // (Images of OME groups are the same one in several sizes.)
+  const bool with_lengths =
+      profile_.shares_dimensions && (context.below_ome || !context.is_in_root);
+  attributes[kDimensionsAttribute] =
+      is_vector ? Json::array({"scalar"})
+                : DimensionNames(metadata, profile_.needs_plain_names, with_lengths);
   view.documents.push_back({".zattrs", Dump(attributes)});
   return view;
 }

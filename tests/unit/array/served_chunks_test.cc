@@ -229,6 +229,13 @@ TEST(FillChunk, IsNotRounded) {
 TEST(FillChunk, LargerThanCanBeEncodedIsRefused) {
   const auto array = Array("[4]", "[10000000000]", kZstd);
   EXPECT_TRUE(Contains(FillText(array, ChunkForm{}), "larger than"));
+  EXPECT_FALSE(FillChunk::CanBeMade(array, LayoutOf(array)));
+  const auto plain = Array("[4]", "[10000000000]", R"({"name": "bytes"})");
+  EXPECT_TRUE(FillChunk::CanBeMade(plain, LayoutOf(plain))) << "nothing is kept of it";
+  EXPECT_EQ(FillChunk(plain, LayoutOf(plain), ChunkForm{}).Size(), 10000000000U);
+  const auto only_decoded =
+      Array("[4]", "[2]", R"({"name": "bytes"}, {"name": "numcodecs.lzma", "configuration": {"format": 3, "filters": [{"id": 33}]}})");
+  EXPECT_FALSE(FillChunk::CanBeMade(only_decoded, LayoutOf(only_decoded)));
 }
 
 }  // namespace

@@ -361,6 +361,17 @@ TEST(NetcdfView, EverythingIsPlainElements) {
   EXPECT_NE(attributes.find("ö"), std::string::npos) << "escapes are not read";
 }
 
+TEST(NetcdfView, DimensionsThatMayHaveTwoLengthsAreNamedAfterThem) {
+  const auto array = Array("[5]", "[4]", kBytesCodec, R"({"dimension_names": ["x"]})");
+  const auto names = [&](const ViewContext& context) {
+    const auto view = V2View(NetcdfProfile()).ShowArray(array, LayoutOf(array), context);
+    return (*ParseJson(Text(*view, ".zattrs"), ".zattrs"))["_ARRAY_DIMENSIONS"];
+  };
+  EXPECT_EQ(names({}), Parsed(R"(["x"])"));
+  EXPECT_EQ(names({.below_ome = true}), Parsed(R"(["x_5"])"));
+  EXPECT_EQ(names({.is_in_root = false}), Parsed(R"(["x_5"])"));
+}
+
 TEST(NetcdfView, AScalarIsAVectorOfOne) {
   const auto array = Array("[]", "[]", kBytesCodec);
   EXPECT_EQ(MemberFor(NetcdfProfile(), array, "shape"), Parsed("[1]"));
@@ -375,6 +386,23 @@ TEST(NetcdfView, WhatNetcdfHasNoTypeForIsRefused) {
     EXPECT_EQ(RefusedBy(NetcdfProfile(), array),
               fmt::format("data type '{}' is not known there", type));
   }
+}
+
+TEST(V2View, ChunksWhoseCodecCannotMakeOneOfTheFillValueAreDecoded) {
+  const std::string named = R"({"dimension_names": ["x"], "fill_value": 7})";
+  const auto array = Array("[4]", "[2]", R"({"name": "bytes"}, {"name": "numcodecs.lzma", "configuration": {"format": 3, "filters": [{"id": 33}]}})", named);
+  const ArrayView view = Shown(array);
+  EXPECT_EQ(view.form.kind, ChunkForm::Kind::kElements);
+  EXPECT_NE(view.fill_chunk, nullptr);
+  const auto huge = Array("[4]", "[10000000000]", std::string(kBytesCodec) + R"(, {"name": "gzip"})", named);
+  EXPECT_EQ(Shown(huge).form.kind, ChunkForm::Kind::kStored) << "nor can they be decoded";
+  EXPECT_EQ(Shown(huge).fill_chunk, nullptr);
+  EXPECT_EQ(Shown(huge).notes.size(), 1U);
+  EXPECT_EQ(Member(huge, "fill_value"), 7);
+}
+
+TEST(V2View, MembersOfAConfigurationAreNotTakenForTheCodec) {
+  EXPECT_EQ(Compressor(R"({"name": "numcodecs.lzma", "configuration": {"id": 5}})")["id"], "lzma");
 }
 
 TEST(V2View, ZstdChunksAreMadeSuchThatOldDecodersTakeThem) {
