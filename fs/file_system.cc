@@ -140,7 +140,7 @@ struct DirectoryHandle {
   uint64_t all_outers = 0;
   uint64_t first_outer = 0;
   uint64_t all_folders = 0;
-  bool chunk_root = false;        // lists the folder "c" alone
+  bool chunk_root = false;  // lists the folder "c" alone
   ChunkCoordinates prefix{};
   size_t level = 0;
 
@@ -759,8 +759,7 @@ void FileSystem::Open(Reply& reply, fuse_ino_t id, fuse_file_info info) {
     if (!node) return reply.Failed(node.error().code);
     current = DocumentEntry(*node, target->view, target->document);
   } else if (target->kind == Target::Kind::kChunk && target->epoch != kUnreadableEpoch) {
-    const bool may_read =
-        target->range->views[target->view].form.kind == ChunkForm::Kind::kZstd;
+    const bool may_read = target->range->views[target->view].form.kind == ChunkForm::Kind::kZstd;
     auto place = target->range->chunks->Locate(target->chunk, kNow, may_read);
     if (!place) return reply.Failed(place.error().code);
     if (!*place && target->epoch == kFillEpoch) {

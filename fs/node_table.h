@@ -76,7 +76,7 @@ struct ArrayRange {
     bool shown = false;
     ChunkNaming naming;
     ChunkForm form;
-    uint32_t form_number = 0;   // the first view that serves the same files
+    uint32_t form_number = 0;  // the first view that serves the same files
     std::shared_ptr<const FillChunk> fill_chunk;
     uint64_t files = 0;         // position of chunk 0
     uint64_t folders = 0;       // position of the first chunk folder

@@ -153,3 +153,21 @@ def test_netcdf_tells_dimensions_of_one_name_and_two_lengths_apart(tmp_path):
             entry, = run_reader(READERS_OF_VIEWS["netcdf"][1], [point / "netcdf" / name])
             wanted = describe(np.arange(1, length + 1, dtype="int32"))
             assert {key: entry.get(key) for key in wanted} == wanted, (name, entry)
+
+
+def test_no_name_and_no_attribute_of_one_array_keeps_netcdf_from_its_neighbours(tmp_path):
+    """netCDF-C 4.9.0 refuses the whole store for a list like [0, 1000], and dies of a name of 300 characters."""
+    import zarr
+
+    store = tmp_path / "store"
+    root = zarr.create_group(str(store), zarr_format=3)
+    odd = {"valid_range": [0, 1000], "": 1, " lead": 1, "x" * 300: 1, "a/b": "c", "mixed": [1, "a"], "nothing": None, "none": []}
+    for name, dimension in [("odd", "d" * 300), ("space", " d"), ("good", "d")]:
+        root.create_array(name, shape=(2,), chunks=(2,), dtype="int32", dimension_names=[dimension], attributes=odd)[:] = 7
+    root.create_group(" g").create_array("a", shape=(2,), chunks=(2,), dtype="int32")
+    with mounted(store) as point:
+        dumped = subprocess.run(
+            ["ncdump", "-v", "good", f"file://{point}/netcdf#mode=zarr,file"], capture_output=True, text=True, timeout=60)
+        assert dumped.returncode == 0, dumped.stderr
+        assert "good = 7, 7" in dumped.stdout and "good:valid_range = 0., 1000." in dumped.stdout, dumped.stdout
+        assert sorted(path.name for path in (point / "netcdf").iterdir() if path.is_dir()) == ["good", "odd", "space"]

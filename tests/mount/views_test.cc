@@ -24,17 +24,16 @@ struct stat StatOf(const fs::path& path) {
   return info;
 }
 
-// An array of 3 x 5 bytes that are 7 where nothing is stored, in chunks of 1 x 2, with names for its
-// dimensions; stored are the chunks 0.0 ("ab") and 2.2 ("yz", of which z lies beyond the array).
+// An array of 3 x 5 bytes that are 7 where nothing is stored, in chunks of 1 x 2, with names for
+// its dimensions; stored are the chunks 0.0 ("ab") and 2.2 ("yz", of which z lies beyond the
+// array).
 class ViewsTest : public testing::Test {
  protected:
   ViewsTest() {
-    const SampleArray array{
-        .shape = {3, 5}, .shard = {2, 4}, .chunk = {1, 2}, .compressed = false};
+    const SampleArray array{.shape = {3, 5}, .shard = {2, 4}, .chunk = {1, 2}, .compressed = false};
     std::string json = array.ZarrJson();
     const std::string zero = R"("fill_value": 0)";
-    json.replace(json.find(zero), zero.size(),
-                 R"("fill_value": 7, "dimension_names": ["y", "x"])");
+    json.replace(json.find(zero), zero.size(), R"("fill_value": 7, "dimension_names": ["y", "x"])");
     Replace(store_ / "zarr.json", GroupJson());
     Replace(store_ / "a/zarr.json", json);
     Replace(store_ / "a/c/0/0", EncodeShard(4, {{0, "ab"}}));

@@ -40,7 +40,8 @@ struct ChunkForm {
 [[nodiscard]] Bytes InForm(Bytes elements, const ChunkForm& form, const DataType& type,
                            std::span<const uint64_t> chunk_shape);
 
-/// Most elements, in bytes, that are encoded to be kept. (Chunks without a compressor are not kept.)
+/// Most elements, in bytes, that are encoded to be kept. (Chunks without a compressor are not
+/// kept.)
 inline constexpr uint64_t kMaxEncodedFill = uint64_t{64} << 20;
 
 /// What a chunk file has that is not stored, for readers that must not be left to make it up: fill

@@ -42,9 +42,9 @@ Result<ZstdServing> ServingOf(const ChunkFile& file) {
   if (IsKnownToPass(file.place)) return ZstdServing{};
   const auto size = StoredSize(file);
   if (!size) return Fail(size);
-  auto serving = ServeZstd(
-      *size, file.form.size == 0 ? std::nullopt : std::optional(file.form.size),
-      [&](uint64_t at, std::span<std::byte> to) { return ReadStored(file, at, to); });
+  auto serving =
+      ServeZstd(*size, file.form.size == 0 ? std::nullopt : std::optional(file.form.size),
+                [&](uint64_t at, std::span<std::byte> to) { return ReadStored(file, at, to); });
   if (!serving && serving.error().code == ErrorCode::kDamaged) {
     return Damaged(file, serving.error());
   }
@@ -176,8 +176,8 @@ Result<ServedChunks::Piece> ServedChunks::Read(const ChunkFile& file, uint64_t o
   const uint64_t size = *stored - serving->replaced + header.size();
   if (offset >= size) return Piece{};
   const auto out = buffer.first(std::min<uint64_t>(buffer.size(), size - offset));
-  const size_t of_header = std::min<uint64_t>(out.size(), header.size() - std::min<uint64_t>(
-                                                                              offset, header.size()));
+  const size_t of_header =
+      std::min<uint64_t>(out.size(), header.size() - std::min<uint64_t>(offset, header.size()));
   std::copy_n(header.data() + std::min<uint64_t>(offset, header.size()), of_header, out.data());
   const auto rest = out.subspan(of_header);
   const uint64_t from = offset + of_header - header.size() + serving->replaced;

@@ -36,8 +36,8 @@ Bytes WidenFloats(BytesView elements, const FloatFormat& format) {
   Bytes wide(elements.size() / format.size * sizeof(uint32_t));
   std::byte* to = wide.data();
   for (size_t at = 0; at < elements.size(); at += format.size, to += sizeof(uint32_t)) {
-    const uint64_t bits = format.size == 1 ? LoadLittle<uint8_t>(&elements[at])
-                                           : LoadLittle<uint16_t>(&elements[at]);
+    const uint64_t bits =
+        format.size == 1 ? LoadLittle<uint8_t>(&elements[at]) : LoadLittle<uint16_t>(&elements[at]);
     StoreLittle(to, WidenFloat(bits, format));
   }
   return wide;

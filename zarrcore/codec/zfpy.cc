@@ -64,7 +64,8 @@ class ZfpyCodec final : public ArrayToBytesCodec {
     Bytes padded(encoded.begin(), encoded.end());
     padded.resize(encoded.size() + kLongestHeader);
     Stream stream(padded);
-    if (!stream.field || zfp_read_header(stream.zfp.get(), stream.field.get(), ZFP_HEADER_FULL) == 0) {
+    if (!stream.field ||
+        zfp_read_header(stream.zfp.get(), stream.field.get(), ZFP_HEADER_FULL) == 0) {
       return Fail(ErrorCode::kDamaged, "codec '{}': {} bytes do not begin with a header", name_,
                   encoded.size());
     }
@@ -79,7 +80,8 @@ class ZfpyCodec final : public ArrayToBytesCodec {
     }
     padded.resize(encoded.size() + longest);
     stream = Stream(padded);
-    if (!stream.field || zfp_read_header(stream.zfp.get(), stream.field.get(), ZFP_HEADER_FULL) == 0) {
+    if (!stream.field ||
+        zfp_read_header(stream.zfp.get(), stream.field.get(), ZFP_HEADER_FULL) == 0) {
       return Fail(ErrorCode::kIo, "codec '{}': out of memory", name_);
     }
     Bytes decoded(*size);

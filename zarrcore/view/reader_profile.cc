@@ -41,9 +41,9 @@ const ReaderProfile& ZarrPython2Profile() {
 const ReaderProfile& GdalProfile() {
   static constexpr ReaderProfile profile = {
       .name = "gdal",
-      .types = Types({kBool, kInt, kUint, kFloat, kComplex, kFixedLengthUtf32, kNullTerminatedBytes,
-                      kStruct},
-                     {kNarrowInt, kNarrowUint, kNarrowFloat, kNarrowComplex, kDatetime, kTimedelta}),
+      .types = Types(
+          {kBool, kInt, kUint, kFloat, kComplex, kFixedLengthUtf32, kNullTerminatedBytes, kStruct},
+          {kNarrowInt, kNarrowUint, kNarrowFloat, kNarrowComplex, kDatetime, kTimedelta}),
       .compressors = kOfGdal,
       .takes_complex_fill = false,
       .takes_text_fill = false,

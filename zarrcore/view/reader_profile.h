@@ -1,5 +1,5 @@
-// ReaderProfile: what a kind of reader of Zarr v2 can take. A profile is a table; the one translator
-// (v2_view.h) shows every array such that the reader of its profile can.
+// ReaderProfile: what a kind of reader of Zarr v2 can take. A profile is a table; the one
+// translator (v2_view.h) shows every array such that the reader of its profile can.
 #ifndef ZARRCORE_VIEW_READER_PROFILE_H_
 #define ZARRCORE_VIEW_READER_PROFILE_H_
 
@@ -55,8 +55,8 @@ struct ReaderProfile {
   /// A dimension is known by its name alone, in the whole store: where the same name may come with
   /// another length, the length becomes part of it.
   bool shares_dimensions = false;
-  bool needs_plain_names = false;       // of dimensions: none empty, none with a slash
-  bool needs_utf8 = false;              // text is not escaped; else it is pure ASCII
+  bool needs_plain_names = false;  // of dimensions, attributes and nodes: v2_attributes.h
+  bool needs_utf8 = false;         // text is not escaped; else it is pure ASCII
 };
 
 /// zarr-python 2 (2.13 to 2.18), and xarray on it.

@@ -24,8 +24,46 @@ std::vector<std::string> GivenNames(const ArrayMetadata& metadata) {
   return names;
 }
 
-bool IsNumber(const Json& value) {
-  return value.is_number() || NonFinite(value);
+bool IsNumber(const Json& value) { return value.is_number() || NonFinite(value); }
+
+// Integers are kept as 65 bits: a sign and a magnitude.
+struct Integer {
+  bool is_negative;
+  uint64_t magnitude;
+};
+Integer IntegerOf(const Json& number) {
+  if (number.is_number_unsigned()) return {false, number.get<uint64_t>()};
+  const auto value = number.get<int64_t>();
+  if (value >= 0) return {false, static_cast<uint64_t>(value)};
+  return {true, 0 - static_cast<uint64_t>(value)};
+}
+
+bool Fits(const Json& number, int bits, bool is_signed) {
+  const Integer integer = IntegerOf(number);
+  const uint64_t half = uint64_t{1} << (bits - 1);
+  if (integer.is_negative) return is_signed && integer.magnitude <= half;
+  return is_signed ? integer.magnitude < half : integer.magnitude <= half - 1 + half;
+}
+
+// netCDF-C gives a list the smallest type that its first number fits.
+bool FitTheTypeOfTheFirst(const Json& list) {
+  const auto is_float = [](const Json& number) {
+    return number.is_number_float() || NonFinite(number);
+  };
+  if (std::ranges::all_of(list, is_float)) return true;
+  if (std::ranges::any_of(list, is_float)) return false;
+  for (const int bits : {8, 16, 32, 64}) {
+    for (const bool is_signed : {true, false}) {
+      if (!Fits(list[0], bits, is_signed)) continue;
+      return std::ranges::all_of(list,
+                                 [&](const Json& number) { return Fits(number, bits, is_signed); });
+    }
+  }
+  return false;
+}
+
+bool IsBeyondDouble(const Json& number) {
+  return number.is_number_integer() && IntegerOf(number).magnitude > uint64_t{1} << 53;
 }
 
 Json Plain(Json value) {
@@ -34,13 +72,13 @@ Json Plain(Json value) {
     return value;
   }
   if (value.is_array() && !value.empty() && std::ranges::all_of(value, IsNumber)) {
-    if (std::ranges::any_of(
-            value, [](const Json& n) { return n.is_number_float() || NonFinite(n); })) {
+    if (FitTheTypeOfTheFirst(value)) return value;
+    if (std::ranges::none_of(value, IsBeyondDouble)) {
       for (Json& number : value) {
         if (number.is_number_integer()) number = number.get<double>();
       }
+      return value;
     }
-    return value;
   }
   std::string text = DumpJson(value, JsonEncoding::kUtf8);
   std::erase(text, '\n');
@@ -56,7 +94,7 @@ Json DimensionNames(const ArrayMetadata& metadata, bool plain, bool with_lengths
   for (size_t d = 0; d < metadata.rank(); ++d) {
     const uint64_t length = metadata.shape[d];
     std::string name = std::move(given[d]);
-    if (plain) std::ranges::replace(name, '/', '_');
+    if (plain) name = PlainName(std::move(name));
     if (name.empty()) {
       name = fmt::format("dim_{}_{}", d, length);
     } else if (with_lengths) {
@@ -70,9 +108,27 @@ Json DimensionNames(const ArrayMetadata& metadata, bool plain, bool with_lengths
   return names;
 }
 
-Json PlainAttributes(Json attributes) {
-  for (auto& [name, value] : attributes.items()) value = Plain(std::move(value));
-  return attributes;
+std::string PlainName(std::string name) {
+  for (char& c : name) {
+    const auto code = static_cast<unsigned char>(c);
+    if (c == '/' || code < ' ' || code == 0x7f) c = '_';
+  }
+  if (name.starts_with(' ')) name[0] = '_';
+  if (name.size() > kMaxPlainName) {
+    size_t end = kMaxPlainName;
+    // Not within a character of UTF-8.
+    while (end > 0 && (static_cast<unsigned char>(name[end]) & 0xc0) == 0x80) --end;
+    name.resize(end);
+  }
+  return name;
+}
+
+Json PlainAttributes(const Json& attributes) {
+  Json plain = Json::object();
+  for (const auto& [name, value] : attributes.items()) {
+    if (!name.empty()) plain.emplace(PlainName(name), Plain(value));
+  }
+  return plain;
 }
 
 }  // namespace zarrfs

@@ -2,6 +2,8 @@
 #ifndef ZARRCORE_VIEW_V2_ATTRIBUTES_H_
 #define ZARRCORE_VIEW_V2_ATTRIBUTES_H_
 
+#include <string>
+
 #include "zarrcore/metadata/json.h"
 #include "zarrcore/metadata/metadata.h"
 
@@ -11,13 +13,20 @@ inline constexpr const char* kDimensionsAttribute = "_ARRAY_DIMENSIONS";
 
 /// The attribute _ARRAY_DIMENSIONS: a name for each dimension, which xarray, GDAL and netCDF-C
 /// need: that of the attribute if it is there, else of dimension_names, else one made of place and
-/// length. The same name does not come with two lengths in one array; with `with_lengths` not in any
-/// two. `plain`: without slashes.
+/// length. The same name does not come with two lengths in one array; with `with_lengths` not in
+/// any two. `plain`: as PlainName makes them.
 [[nodiscard]] Json DimensionNames(const ArrayMetadata& metadata, bool plain, bool with_lengths);
 
-/// `attributes` with every value that is neither a number, a text, an object nor a list of numbers
-/// as the text that it is in JSON; a list with a float in it is one of floats.
-[[nodiscard]] Json PlainAttributes(Json attributes);
+/// A name that netCDF-C 4.9 can take, which ends for others or dies of them: no slash, no control
+/// character, no space at the beginning, at most kMaxPlainName bytes.
+[[nodiscard]] std::string PlainName(std::string name);
+inline constexpr size_t kMaxPlainName = 200;
+
+/// `attributes` as netCDF-C 4.9 can take them, which refuses the whole store for one that it
+/// cannot: every value that is neither a number, a text, an object nor a list of numbers is the
+/// text that it is in JSON; the numbers of a list all fit the smallest type that its first one
+/// fits, or are floats. Names are plain ones; an attribute without a name is left out.
+[[nodiscard]] Json PlainAttributes(const Json& attributes);
 
 }  // namespace zarrfs
 

@@ -73,7 +73,8 @@ std::optional<FillBytes> Understood(const Json& fill_value, const FillBytes& val
   }
   switch (type.kind) {
     case DataKind::kComplex:
-      // zarr-python 2 computes re + 1j * im, which is another number if a part is not finite, or -0.
+      // zarr-python 2 computes re + 1j * im, which is another number if a part is not finite, or
+      // -0.
       if (profile.masks_fill && !HasFiniteParts(value, type)) return std::nullopt;
       [[fallthrough]];
     case DataKind::kFloat: {
@@ -102,9 +103,9 @@ V2Fill ChooseV2Fill(const FillBytes& fill, const DataType& type, char byte_order
     }
   }
 
-  const bool keeps = context.fill == FillPolicy::kKeep ||
-                     (profile.masks_fill && (IsNan(fill, type) || context.below_ome ||
-                                             !has_named_dimensions));
+  const bool keeps =
+      context.fill == FillPolicy::kKeep ||
+      (profile.masks_fill && (IsNan(fill, type) || context.below_ome || !has_named_dimensions));
   std::optional<FillBytes> wanted;
   if (context.fill == FillPolicy::kAuto && given) {
     wanted = given;

@@ -19,8 +19,8 @@
 namespace zarrfs {
 
 struct V2Fill {
-  Json fill_value;                 // of .zarray
-  bool must_make_chunks = false;   // of those that are not stored
+  Json fill_value;                // of .zarray
+  bool must_make_chunks = false;  // of those that are not stored
   std::vector<std::string> notes = {};
 };
 

@@ -42,8 +42,8 @@ bool ChangesBytes(const DataType& type) {
 // names, do not mask it. One that is undefined is none to be told either.
 bool HasNamedDimensions(const ArrayMetadata& metadata) {
   return metadata.undefined_fill || metadata.rank() == 0 ||
-         (metadata.dimension_names && std::ranges::all_of(*metadata.dimension_names,
-                                                          [](const auto& name) { return !!name; }));
+         (metadata.dimension_names &&
+          std::ranges::all_of(*metadata.dimension_names, [](const auto& name) { return !!name; }));
 }
 
 char Separator(const ChunkKeyEncoding& encoding, const ViewContext& context) {
@@ -69,7 +69,8 @@ Result<ArrayView> V2View::ShowArray(const ArrayMetadata& metadata, const ArrayLa
   const DataType& stored = metadata.data_type;
   const TypeUse use = UseOf(stored, profile_);
   if (use == TypeUse::kRefused) return NotShown(stored);
-  if (!profile_.takes_empty_dimensions && std::ranges::find(metadata.shape, 0) != metadata.shape.end()) {
+  if (!profile_.takes_empty_dimensions &&
+      std::ranges::find(metadata.shape, 0) != metadata.shape.end()) {
     return Fail(ErrorCode::kUnsupported, "empty dimension");
   }
   const bool is_wide = use == TypeUse::kWide && ChangesBytes(stored);
@@ -149,7 +150,7 @@ Result<ArrayView> V2View::ShowArray(const ArrayMetadata& metadata, const ArrayLa
   zarray["dimension_separator"] = std::string(1, view.naming.separator);
   view.documents.push_back({".zarray", Dump(zarray)});
 
-  if (profile_.needs_plain_attributes) attributes = PlainAttributes(std::move(attributes));
+  if (profile_.needs_plain_attributes) attributes = PlainAttributes(attributes);
   // (Images of OME groups are the same one in several sizes.)
   const bool with_lengths =
       profile_.shares_dimensions && (context.below_ome || !context.is_in_root);
@@ -162,7 +163,7 @@ Result<ArrayView> V2View::ShowArray(const ArrayMetadata& metadata, const ArrayLa
 
 std::vector<Document> V2View::ShowGroup(const GroupMetadata& metadata) const {
   Json attributes = metadata.attributes;
-  if (profile_.needs_plain_attributes) attributes = PlainAttributes(std::move(attributes));
+  if (profile_.needs_plain_attributes) attributes = PlainAttributes(attributes);
   return {{".zgroup", Dump(Json{{"zarr_format", 2}})}, {".zattrs", Dump(attributes)}};
 }
 
@@ -185,7 +186,10 @@ std::string V2View::Consolidate(std::span<const NodeBelow> nodes) const {
   return text + "\n}\n}\n";
 }
 
-bool V2View::AllowsNodeName(std::string_view node) const { return !node.starts_with(".z"); }
+bool V2View::AllowsNodeName(std::string_view node) const {
+  if (profile_.needs_plain_names && PlainName(std::string(node)) != node) return false;
+  return !node.starts_with(".z");
+}
 
 std::string V2View::Dump(const Json& json) const {
   return DumpJson(json, profile_.needs_utf8 ? JsonEncoding::kUtf8 : JsonEncoding::kAscii);

@@ -16,8 +16,10 @@ constexpr std::string_view kZstd = R"({"name": "bytes"}, {"name": "zstd"})";
 std::string Raw(std::string_view hex) {
   std::string bytes;
   for (size_t i = 0; i + 1 < hex.size(); i += 2) {
-    if (hex[i] == ' ') --i;
-    else bytes += static_cast<char>(std::stoi(std::string(hex.substr(i, 2)), nullptr, 16));
+    if (hex[i] == ' ')
+      --i;
+    else
+      bytes += static_cast<char>(std::stoi(std::string(hex.substr(i, 2)), nullptr, 16));
   }
   return bytes;
 }
@@ -30,9 +32,8 @@ const std::string kSkippable = Raw("5a2a4d18 03000000 010203");
 // An array "a" whose chunks are objects a/c/0, a/c/1, …
 struct Fixture {
   explicit Fixture(const ArrayMetadata& metadata) {
-    auto made = ChunkSource::Make(
-        store, "a", metadata, std::make_shared<IndexCache>(1u << 20),
-        [this](std::string_view line) { reports.emplace_back(line); });
+    auto made = ChunkSource::Make(store, "a", metadata, std::make_shared<IndexCache>(1u << 20),
+                                  [this](std::string_view line) { reports.emplace_back(line); });
     EXPECT_TRUE(made) << (made ? "" : made.error().message);
     source = std::move(*made);
   }
@@ -91,8 +92,7 @@ TEST(ServedChunks, AChunkShorterThanWhatIsCutOffIsDamaged) {
   fixture.store->Put("a/c/0", "abc");
   ChunkForm form;
   form.cut_back = 4;
-  EXPECT_EQ(fixture.Text(0, form),
-            "<a/c/0: a chunk of 3 bytes is shorter than its checksum of 4>");
+  EXPECT_EQ(fixture.Text(0, form), "<a/c/0: a chunk of 3 bytes is shorter than its checksum of 4>");
   EXPECT_EQ(fixture.reports.size(), 1U);
 }
 
@@ -115,7 +115,8 @@ TEST(ServedChunks, ZstdFramesAreSuchThatOldDecodersTakeThem) {
 }
 
 TEST(ServedChunks, ChecksumsAreCutOffZstdFramesToo) {
-  Fixture fixture(Array("[6]", "[6]", R"({"name": "bytes"}, {"name": "zstd"}, {"name": "crc32c"})"));
+  Fixture fixture(
+      Array("[6]", "[6]", R"({"name": "bytes"}, {"name": "zstd"}, {"name": "crc32c"})"));
   fixture.store->Put("a/c/0", kUnsized + "!!!!");
   ChunkForm form = Zstd(6);
   form.cut_back = 4;
@@ -194,16 +195,15 @@ TEST(FillChunk, IsEncodedAsTheStoredChunksAre) {
 }
 
 TEST(FillChunk, LacksWhatIsCutOff) {
-  const auto array = Array("[4]", "[2]", R"({"name": "bytes"}, {"name": "crc32c"})",
-                           R"({"fill_value": 65})");
+  const auto array =
+      Array("[4]", "[2]", R"({"name": "bytes"}, {"name": "crc32c"})", R"({"fill_value": 65})");
   ChunkForm form;
   form.cut_back = 4;
   EXPECT_EQ(FillText(array, form), "AA");
 }
 
 TEST(FillChunk, OfElementsIsThemAlone) {
-  const auto array = Array("[3]", "[1000]", kZstd,
-                           R"({"data_type": "float16", "fill_value": 1})");
+  const auto array = Array("[3]", "[1000]", kZstd, R"({"data_type": "float16", "fill_value": 1})");
   ChunkForm form = Elements(12);
   form.is_wide = true;
   form.extent = {3};
@@ -233,8 +233,9 @@ TEST(FillChunk, LargerThanCanBeEncodedIsRefused) {
   const auto plain = Array("[4]", "[10000000000]", R"({"name": "bytes"})");
   EXPECT_TRUE(FillChunk::CanBeMade(plain, LayoutOf(plain))) << "nothing is kept of it";
   EXPECT_EQ(FillChunk(plain, LayoutOf(plain), ChunkForm{}).Size(), 10000000000U);
-  const auto only_decoded =
-      Array("[4]", "[2]", R"({"name": "bytes"}, {"name": "numcodecs.lzma", "configuration": {"format": 3, "filters": [{"id": 33}]}})");
+  const auto only_decoded = Array(
+      "[4]", "[2]",
+      R"({"name": "bytes"}, {"name": "numcodecs.lzma", "configuration": {"format": 3, "filters": [{"id": 33}]}})");
   EXPECT_FALSE(FillChunk::CanBeMade(only_decoded, LayoutOf(only_decoded)));
 }
 

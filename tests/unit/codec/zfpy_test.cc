@@ -8,7 +8,8 @@ namespace zarrfs {
 namespace {
 
 // zfpy.compress_numpy(numpy.arange(8, dtype='int32').reshape(2, 4) * 1000 - 3000)
-constexpr std::string_view kReversible = "7a66700534000010000000881c00804325c0000022154c830100000000000000";
+constexpr std::string_view kReversible =
+    "7a66700534000010000000881c00804325c0000022154c830100000000000000";
 
 const ChunkSpec kChunk{Type("int32", DataKind::kInt, 4), {2, 4}};
 
@@ -21,12 +22,12 @@ Result<Bytes> Decode(BytesView encoded, const ChunkSpec& chunk = kChunk) {
 TEST(Zfpy, WhatNumcodecsEncodedWithoutLossIsTheSameAgain) {
   const auto decoded = Decode(Hex(kReversible));
   ASSERT_TRUE(decoded) << decoded.error().message;
-  EXPECT_EQ(*decoded, Hex("48f4ffff 30f8ffff 18fcffff 00000000 e8030000 d0070000 b80b0000 a00f0000"));
+  EXPECT_EQ(*decoded,
+            Hex("48f4ffff 30f8ffff 18fcffff 00000000 e8030000 d0070000 b80b0000 a00f0000"));
 }
 
 TEST(Zfpy, AStreamOfSomethingElseIsDamage) {
-  EXPECT_EQ(Decode(Hex(kReversible), {kChunk.data_type, {3, 4}}).error().code,
-            ErrorCode::kDamaged);
+  EXPECT_EQ(Decode(Hex(kReversible), {kChunk.data_type, {3, 4}}).error().code, ErrorCode::kDamaged);
   EXPECT_EQ(Decode(Hex(kReversible), {Type("float32", DataKind::kFloat, 4), {2, 4}}).error().code,
             ErrorCode::kDamaged);
   EXPECT_EQ(Decode(Hex("00000000 00000000")).error().code, ErrorCode::kDamaged);

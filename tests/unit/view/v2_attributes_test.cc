@@ -21,12 +21,28 @@ TEST(PlainAttributes, WhatIsNoNumberTextObjectOrListOfNumbersBecomesText) {
       {"[]", "\"[]\""},
       {R"(["a"])", R"("[  \"a\"]")"},
       {"[1, true]", "\"[  1,  true]\""},
+      {"[0, 127]", "[0, 127]"},
+      {"[300, 1]", "[300, 1]"},
+      {"[1, 300]", "[1.0, 300.0]"},
+      {"[200, -1]", "[200.0, -1.0]"},
+      {"[70000, -1]", "[70000, -1]"},
+      {"[1, 9007199254740993]", "\"[  1,  9007199254740993]\""},
+      {"[18446744073709551615, 1]", "[18446744073709551615, 1]"},
   };
   for (const auto& [given, plain] : cases) {
     const Json attributes = PlainAttributes(Json{{"x", *ParseJson(given, "given")}});
     EXPECT_EQ(attributes["x"], *ParseJson(plain, "plain")) << given;
     EXPECT_EQ(attributes["x"].is_number_float(), ParseJson(plain, "plain")->is_number_float());
   }
+}
+
+TEST(PlainName, HasNothingThatNetcdfStumblesOver) {
+  EXPECT_EQ(PlainName("a/b\tc"), "a_b_c");
+  EXPECT_EQ(PlainName(" a "), "_a ");
+  EXPECT_EQ(PlainName("ü"), "ü");
+  EXPECT_EQ(PlainName(std::string(300, 'x')).size(), kMaxPlainName);
+  EXPECT_EQ(PlainName(std::string(199, 'x') + "ü").size(), 199U) << "no half of a character";
+  EXPECT_EQ(PlainAttributes(Json{{"", 1}, {"a/b", 2}}), (Json{{"a_b", 2}}));
 }
 
 }  // namespace

@@ -18,14 +18,14 @@ struct Case {
 
 // "fill_value, attribute, whether chunks must be made"; what is absent is "-".
 std::string Chosen(const Case& c) {
-  const auto type = ParseDataType(*ParseJson(c.type.starts_with('{') ? c.type : '"' + c.type + '"', "type"), "type");
+  const auto type = ParseDataType(
+      *ParseJson(c.type.starts_with('{') ? c.type : '"' + c.type + '"', "type"), "type");
   EXPECT_TRUE(type) << c.type;
   const auto fill = ParseFillValue(*ParseJson(c.fill, "fill"), *type, "fill");
   EXPECT_TRUE(fill) << c.fill;
   Json attributes = Json::object();
   if (!c.attribute.empty()) attributes["_FillValue"] = *ParseJson(c.attribute, "attribute");
-  const V2Fill chosen =
-      ChooseV2Fill(*fill, *type, '<', c.named, c.context, c.profile, attributes);
+  const V2Fill chosen = ChooseV2Fill(*fill, *type, '<', c.named, c.context, c.profile, attributes);
   const std::string left =
       attributes.contains("_FillValue") ? Excerpt(attributes["_FillValue"]) : "-";
   return fmt::format("{}, {}{}{}", Excerpt(chosen.fill_value), left,
@@ -104,8 +104,7 @@ TEST(V2Fill, GdalTakesNullForNoText) {
   constexpr const char* kUtf32 =
       R"({"name": "fixed_length_utf32", "configuration": {"length_bytes": 8}})";
   EXPECT_EQ(Chosen({.type = kUtf32, .fill = "\"\"", .profile = GdalProfile()}), "\"\", -");
-  EXPECT_EQ(Chosen({.type = kUtf32, .fill = "\"ab\"", .profile = GdalProfile()}),
-            "null, -, made");
+  EXPECT_EQ(Chosen({.type = kUtf32, .fill = "\"ab\"", .profile = GdalProfile()}), "null, -, made");
 }
 
 TEST(V2Fill, NetcdfKeepsTheAttributeAsANumber) {

@@ -305,7 +305,8 @@ Json MemberFor(const ReaderProfile& profile, const ArrayMetadata& metadata, cons
 
 TEST(GdalView, WhatGdalDecodesIsHandedOnAndTheRestDecoded) {
   for (const char* codec : {"gzip", "zstd", "blosc", "numcodecs.zlib", "numcodecs.lz4"}) {
-    const auto array = Array("[4]", "[2]", fmt::format(R"({}, {{"name": "{}"}})", kBytesCodec, codec));
+    const auto array =
+        Array("[4]", "[2]", fmt::format(R"({}, {{"name": "{}"}})", kBytesCodec, codec));
     EXPECT_EQ(ShownTo(GdalProfile(), array).form.kind, ChunkForm::Kind::kStored) << codec;
   }
   const auto bz2 = Array("[4]", "[2]", std::string(kBytesCodec) + R"(, {"name": "numcodecs.bz2"})");
@@ -342,11 +343,11 @@ TEST(GdalView, WhatGdalCannotReadIsRefused) {
 }
 
 TEST(NetcdfView, EverythingIsPlainElements) {
-  const auto array = Array(
-      "[5, 3]", "[4, 8]",
-      R"({"name": "transpose", "configuration": {"order": [1, 0]}},
+  const auto array =
+      Array("[5, 3]", "[4, 8]",
+            R"({"name": "transpose", "configuration": {"order": [1, 0]}},
          {"name": "bytes", "configuration": {"endian": "big"}}, {"name": "gzip"})",
-      R"({"data_type": "float16", "fill_value": 0, "dimension_names": ["a/b", "x"],
+            R"({"data_type": "float16", "fill_value": 0, "dimension_names": ["a/b", "x"],
           "attributes": {"ö": ["ä"]}})");
   const ArrayView view = ShownTo(NetcdfProfile(), array);
   EXPECT_EQ(view.form.kind, ChunkForm::Kind::kElements);
@@ -381,8 +382,9 @@ TEST(NetcdfView, AScalarIsAVectorOfOne) {
 
 TEST(NetcdfView, WhatNetcdfHasNoTypeForIsRefused) {
   for (const char* type : {"complex64", "r16", "string", "bytes"}) {
-    const auto array = Array("[4]", "[2]", type == std::string("string") ? R"({"name": "vlen-utf8"})" : kBytesCodec,
-                             fmt::format(R"({{"data_type": "{}", "fill_value": null}})", type));
+    const auto array = Array(
+        "[4]", "[2]", type == std::string("string") ? R"({"name": "vlen-utf8"})" : kBytesCodec,
+        fmt::format(R"({{"data_type": "{}", "fill_value": null}})", type));
     EXPECT_EQ(RefusedBy(NetcdfProfile(), array),
               fmt::format("data type '{}' is not known there", type));
   }
@@ -390,11 +392,15 @@ TEST(NetcdfView, WhatNetcdfHasNoTypeForIsRefused) {
 
 TEST(V2View, ChunksWhoseCodecCannotMakeOneOfTheFillValueAreDecoded) {
   const std::string named = R"({"dimension_names": ["x"], "fill_value": 7})";
-  const auto array = Array("[4]", "[2]", R"({"name": "bytes"}, {"name": "numcodecs.lzma", "configuration": {"format": 3, "filters": [{"id": 33}]}})", named);
+  const auto array = Array(
+      "[4]", "[2]",
+      R"({"name": "bytes"}, {"name": "numcodecs.lzma", "configuration": {"format": 3, "filters": [{"id": 33}]}})",
+      named);
   const ArrayView view = Shown(array);
   EXPECT_EQ(view.form.kind, ChunkForm::Kind::kElements);
   EXPECT_NE(view.fill_chunk, nullptr);
-  const auto huge = Array("[4]", "[10000000000]", std::string(kBytesCodec) + R"(, {"name": "gzip"})", named);
+  const auto huge =
+      Array("[4]", "[10000000000]", std::string(kBytesCodec) + R"(, {"name": "gzip"})", named);
   EXPECT_EQ(Shown(huge).form.kind, ChunkForm::Kind::kStored) << "nor can they be decoded";
   EXPECT_EQ(Shown(huge).fill_chunk, nullptr);
   EXPECT_EQ(Shown(huge).notes.size(), 1U);
