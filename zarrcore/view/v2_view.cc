@@ -85,16 +85,17 @@ Result<ArrayView> V2View::ShowArray(const ArrayMetadata& metadata, const ArrayLa
       if (stored.item_size == 0) return Fail(chain);  // such elements are never decoded
       return Fail(ErrorCode::kUnsupported, "{}", layout.inner_pipeline.error().message);
     }
-    if (layout.inner_pipeline->decoded_size() > kMaxChunkBytes) {
+    // (The file has no more elements than the chunk.)
+    view.form.size = CheckedProduct(extent).value_or(0) * type.item_size;
+    const uint64_t largest = std::max(layout.inner_pipeline->decoded_size(), view.form.size);
+    if (largest > kMaxChunkBytes) {
       return Fail(ErrorCode::kUnsupported, "chunks of {} bytes, of which at most {} are decoded",
-                  layout.inner_pipeline->decoded_size(), kMaxChunkBytes);
+                  largest, kMaxChunkBytes);
     }
     chain = V2Chain{};
     view.form.kind = ChunkForm::Kind::kElements;
     view.form.is_wide = is_wide;
     if (extent != layout.inner_chunk_shape) view.form.extent = extent;
-    // (No more than the decoded chunk, some four times as wide at most.)
-    view.form.size = CheckedProduct(extent).value_or(0) * type.item_size;
   } else {
     view.form.cut_front = chain->cut_front;
     view.form.cut_back = chain->cut_back;

@@ -281,6 +281,15 @@ TEST(V2View, ChunksTooLargeToBeDecodedAreRefused) {
             "chunks of 4294967296 bytes, of which at most 2147483648 are decoded");
 }
 
+TEST(GdalView, ChunksTooLargeOnceWidenedAreRefused) {
+  const auto array = Array("[2000000000]", "[1000000000]", R"({"name": "bytes"})",
+                           R"({"data_type": "float8_e5m2", "fill_value": 0})");
+  const auto view = V2View(GdalProfile()).ShowArray(array, LayoutOf(array), {});
+  ASSERT_FALSE(view);
+  EXPECT_EQ(view.error().message,
+            "chunks of 4000000000 bytes, of which at most 2147483648 are decoded");
+}
+
 TEST(V2View, BitroundChangesNothingForAReader) {
   EXPECT_TRUE(TryShow(Array("[4]", "[2]", R"({"name": "bitround"}, )" + std::string(kBytesCodec))));
 }
