@@ -248,7 +248,9 @@ struct stat FileSystem::FileAttributes(uint64_t inode, const ObjectInfo& info, u
 struct stat FileSystem::FolderAttributes(uint64_t inode, const Node& node) const {
   const ObjectInfo& info = node.folder_info;
   struct stat st = FileAttributes(inode, info, 0, 1);
-  if (node.chunks != nullptr && node.chunks->changed_ns() > info.version.mtime_ns) {
+  // (With `immutable` nothing changes, whatever is found out.)
+  if (!options_.immutable && node.chunks != nullptr &&
+      node.chunks->changed_ns() > info.version.mtime_ns) {
     st.st_mtim = st.st_ctim = ToTimespec(node.chunks->changed_ns());
   }
   st.st_mode = S_IFDIR | (info.mode & 0777 & ~0222u);
