@@ -10,11 +10,6 @@ import numpy as np
 import zarr
 from digest import main
 
-if len(sys.argv) > 1:
-    zarr.config.set({"codec_pipeline.path": sys.argv[1]})
-    warnings.filterwarnings("error", message="Array is unsupported by ZarrsCodecPipeline")
-
-
 def read(path):
     array = zarr.open(path, mode="r")
     values = array[...]
@@ -24,4 +19,7 @@ def read(path):
 
 
 if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        zarr.config.set({"codec_pipeline.path": sys.argv[1]})
+        warnings.filterwarnings("error", message="Array is unsupported by ZarrsCodecPipeline")
     main(read)
