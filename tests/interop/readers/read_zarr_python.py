@@ -10,6 +10,7 @@ import numpy as np
 import zarr
 from digest import main
 
+
 def read(path):
     array = zarr.open(path, mode="r")
     values = array[...]
