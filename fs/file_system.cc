@@ -136,10 +136,10 @@ struct DirectoryHandle {
   std::vector<std::string> status_files;
   std::vector<uint64_t> outers;   // stored objects whose chunks lie in this folder
   std::vector<uint64_t> folders;  // next coordinates of chunk folders
-  // Where chunks that are not stored have files too: how many come from the first one on.
-  uint64_t all_outers = 0;
+  // Where chunks that are not stored have files too: all of a range, and so all folders.
+  uint64_t outer_count = 0;
   uint64_t first_outer = 0;
-  uint64_t all_folders = 0;
+  uint64_t folder_count = 0;
   bool chunk_root = false;  // lists the folder "c" alone
   ChunkCoordinates prefix{};
   size_t level = 0;
@@ -480,7 +480,7 @@ Result<fuse_entry_param> FileSystem::LookupChunkPath(const SeenNode& node, size_
   if (level == rank) {
     const uint64_t chunk = grid.Linear({prefix.data(), rank});
     const auto& part = range.views[view];
-    const bool may_read = part.form.kind == ChunkForm::Kind::kZstd;
+    const bool may_read = part.form.must_be_read_for_size();
     for (int attempt = 1;; ++attempt) {
       uint64_t watched = 0;
       auto place = range.chunks->Locate(chunk, check_age_, may_read, &watched);
@@ -761,7 +761,7 @@ void FileSystem::Open(Reply& reply, fuse_ino_t id, fuse_file_info info) {
     if (!node) return reply.Failed(node.error().code);
     current = DocumentEntry(*node, target->view, target->document);
   } else if (target->kind == Target::Kind::kChunk && target->epoch != kUnreadableEpoch) {
-    const bool may_read = target->range->views[target->view].form.kind == ChunkForm::Kind::kZstd;
+    const bool may_read = target->range->views[target->view].form.must_be_read_for_size();
     auto place = target->range->chunks->Locate(target->chunk, kNow, may_read);
     if (!place) return reply.Failed(place.error().code);
     if (!*place && target->epoch == kFillEpoch) {
@@ -1045,13 +1045,13 @@ Result<std::shared_ptr<DirectoryHandle>> FileSystem::MakeHandle(const Target& gi
     if (in_array && naming.nested() && naming.prefix_c && rank > 0) {
       handle->chunk_root = true;
     } else if (naming.nested() && handle->level + 1 < rank) {
-      handle->all_folders = layout.inner_grid.counts()[handle->level];
+      handle->folder_count = layout.inner_grid.counts()[handle->level];
     } else {
       // One after the other: the prefix leaves the last axis open, or every one.
       ChunkCoordinates at{};
       for (size_t d = 0; d < handle->level; ++d) at[d] = prefix[d] / layout.inner_per_outer[d];
       handle->first_outer = layout.outer_grid.Linear({at.data(), rank});
-      handle->all_outers =
+      handle->outer_count =
           handle->level == 0 ? layout.outer_grid.size() : layout.outer_grid.counts()[rank - 1];
     }
     return handle;
@@ -1211,7 +1211,7 @@ void FileSystem::ReadDirectory(Reply& reply, const std::shared_ptr<DirectoryHand
   for (const uint64_t value : dir.folders) {
     if (value >= place && room) add_folder(value);
   }
-  for (uint64_t value = place; room && value < dir.all_folders; ++value) add_folder(value);
+  for (uint64_t value = place; room && value < dir.folder_count; ++value) add_folder(value);
 
   // Chunk files. A place is a slot of a shard: each index is read once for a whole listing.
   const auto& part = range.views[view];
@@ -1257,7 +1257,7 @@ void FileSystem::ReadDirectory(Reply& reply, const std::shared_ptr<DirectoryHand
     listed = list_chunks_of(*outer);
   }
   for (uint64_t outer = std::max(dir.first_outer, place / slots);
-       room && listed && outer < dir.first_outer + dir.all_outers; ++outer) {
+       room && listed && outer < dir.first_outer + dir.outer_count; ++outer) {
     listed = list_chunks_of(outer);
   }
   if (!listed) return reply.Failed(listed.error().code);

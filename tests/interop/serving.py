@@ -5,13 +5,7 @@ EXACT, CUT, TRANSCODED, NOT_SHOWN = SERVINGS = ["exact", "cut", "transcoded", "n
 
 def served(view):
     """One of SERVINGS; `view`: nodes[].views[name]."""
-    if not view["shown"]:
-        return NOT_SHOWN
-    if "serving" in view:
-        return view["serving"]
-    if view["decoded"]:
-        return TRANSCODED
-    return CUT if view["cut_front"] or view["cut_back"] else EXACT
+    return view["serving"] if view["shown"] else NOT_SHOWN
 
 
 def why_not_shown(node, view):
@@ -20,3 +14,9 @@ def why_not_shown(node, view):
         return node["reason"]
     said = node["views"][view]
     return "" if said["shown"] else said["reason"]
+
+
+def figures_of(reader, view, counts, hidden, unknown):
+    """A line of the summary: how many arrays the reader read right."""
+    right = ", ".join(f"{counts[how]} {how}" for how in SERVINGS if how != NOT_SHOWN)
+    return f"  {reader + ' (' + view + ')':<29} {right}; {hidden} not shown, {unknown} not known to the reader"

@@ -19,7 +19,7 @@ from digest import describe
 from expectations import VIEWS, as_seen
 from generated import Kind
 from mounts import READERS_OF_VIEWS, SYSTEM_PYTHON, ZARR2_PYTHON, mounted, run_reader, zarrctl
-from serving import CUT, EXACT, TRANSCODED, served, why_not_shown
+from serving import figures_of, served, why_not_shown
 from strict import problems_below
 
 EXPECTED = {name: entry for name, entry in json.loads((PLACE / "EXPECTED.json").read_text()).items() if entry["v"] == 3}
@@ -211,8 +211,7 @@ def tally(figures):
     figures.append(f"arrays of the corpus: {len(EXPECTED)}; read right, of those that the reader knows:")
     for reader, (view, _) in READERS.items():
         hidden, unknown = len(EXPECTED) - len(shown(reader)), len(shown(reader)) - len(readable(reader))
-        right = ", ".join(f"{counts[reader][how]} {how}" for how in [EXACT, CUT, TRANSCODED])
-        figures.append(f"  {reader + ' (' + view + ')':<29} {right}; {hidden} not shown, {unknown} not known to the reader")
+        figures.append(figures_of(reader, view, counts[reader], hidden, unknown))
 
 
 @pytest.mark.parametrize("reader,name", [(reader, name) for reader in READERS for name in readable(reader)])

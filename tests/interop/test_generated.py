@@ -136,8 +136,7 @@ def tally(figures):
     for reader, (view, _) in READERS_OF_VIEWS.items():
         hidden = sum(serving(view, case)[0] == NOT_SHOWN for case in generated())
         unknown = len(shown(reader)) - len(readable(reader))
-        right = ", ".join(f"{counts[reader][how]} {how}" for how in SERVINGS if how != NOT_SHOWN)
-        figures.append(f"  {reader + ' (' + view + ')':<29} {right}; {hidden} not shown, {unknown} not known to the reader")
+        figures.append(figures_of(reader, view, counts[reader], hidden, unknown))
 
 
 CASES = [(reader, case) for reader in READERS_OF_VIEWS for case in readable(reader)]

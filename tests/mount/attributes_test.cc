@@ -217,10 +217,12 @@ class ToolsTest : public AttributesTest {
   Outcome Tool(const std::string& line) {
     return Shell("M=" + mount_.path().string() + " C=" + (folder_ / "copy").string() + "; " + line);
   }
-  // All files of a folder and what is in them, as one text. (The chunks of the sample do not decode,
-  // as those of the view netcdf would have to.)
+  // All files of a folder and what is in them, as one text. (The chunks of the sample do not
+  // decode, as those of the view netcdf would have to.)
   std::string Digest(const fs::path& top) {
-    return Shell("cd " + top.string() + " && find . -path ./netcdf -prune -o -type f -print0 | sort -z | xargs -0 sha256sum")
+    return Shell(
+               "cd " + top.string() +
+               " && find . -path ./netcdf -prune -o -type f -print0 | sort -z | xargs -0 sha256sum")
         .output;
   }
   const TestMount mount_{store_};
@@ -295,8 +297,8 @@ TEST_F(ToolsTest, SecondRsyncTransfersNothingNotEvenFromAnotherMount) {
   const Outcome second = Tool("rsync -aH -n -i --exclude /netcdf $M/ $C/");
   EXPECT_EQ(second.output, "") << second.errors;
   const TestMount again(store_);
-  const Outcome third =
-      Shell("rsync -aH -n -i --exclude /netcdf " + again.path().string() + "/ " + (folder_ / "copy").string() + "/");
+  const Outcome third = Shell("rsync -aH -n -i --exclude /netcdf " + again.path().string() + "/ " +
+                              (folder_ / "copy").string() + "/");
   EXPECT_EQ(third.code, 0) << third.errors;
   EXPECT_EQ(third.output, "");
 }

@@ -99,11 +99,11 @@ ViewSummary DescribeView(const Node& array, size_t view) {
     summary.has_fill_chunks = how.fill_chunk != nullptr;
     summary.example = how.naming.Path(first);
     const std::string order = MemoryOrder(shown);
-    summary.text = fmt::format(
-        "{}: {}{}{}, named {}{}", summary.serving,
-        is_decoded ? "chunks decoded" : LeftOut(form.cut_front, form.cut_back),
-        order.empty() ? "" : ", order ", order, summary.example,
-        summary.has_fill_chunks ? ", those not stored made of the fill value" : "");
+    summary.text =
+        fmt::format("{}: {}{}{}, named {}{}", summary.serving,
+                    is_decoded ? "chunks decoded" : LeftOut(form.cut_front, form.cut_back),
+                    order.empty() ? "" : ", order ", order, summary.example,
+                    summary.has_fill_chunks ? ", those not stored made of the fill value" : "");
     for (const std::string& note : how.notes) summary.text += "; " + note;
     return summary;
   }

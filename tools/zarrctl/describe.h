@@ -30,9 +30,9 @@ const Error* Unusable(const Node& node);
 /// What a view does with an array.
 struct ViewSummary {
   bool shown = false;
-  std::string text;     // "chunks as they are, order C, named 0.0", "not shown: codec 'x' …"
-  std::string reason;   // why not shown
-  std::string example;  // path of the first chunk below the array
+  std::string text;          // "chunks as they are, order C, named 0.0", "not shown: codec 'x' …"
+  std::string reason;        // why not shown
+  std::string example;       // path of the first chunk below the array
   std::string_view serving;  // "exact", "cut" or "transcoded"
   uint64_t cut_front = 0;
   uint64_t cut_back = 0;

@@ -50,22 +50,27 @@ std::optional<char> ByteOrderOfPlain(const std::vector<CodecSpec>& codecs) {
   return std::nullopt;
 }
 
+// Bytes of all elements of a chunk of fill values; kTooLarge beyond what is encoded.
+Result<uint64_t> SizeOfElements(const FillBytes& fill, const std::vector<uint64_t>& shape) {
+  const auto count = CheckedProduct(shape);
+  const auto size = count ? CheckedMul(*count, std::max<uint64_t>(fill.size(), 1)) : std::nullopt;
+  if (size && *size <= kMaxEncodedFill) return *size;
+  return Fail(ErrorCode::kTooLarge, "a chunk of fill values is larger than {} MiB",
+              kMaxEncodedFill >> 20);
+}
+
 // The bytes of a chunk of fill values, encoded.
 Result<Bytes> EncodeFill(const FillBytes& fill, const DataType& type,
                          const std::vector<CodecSpec>& all_codecs,
                          const std::vector<uint64_t>& shape) try {
-  const auto count = CheckedProduct(shape);
-  const auto size = count ? CheckedMul(*count, std::max<uint64_t>(fill.size(), 1)) : std::nullopt;
-  if (!size || *size > kMaxEncodedFill) {
-    return Fail(ErrorCode::kTooLarge, "a chunk of fill values is larger than {} MiB",
-                kMaxEncodedFill >> 20);
-  }
+  const auto size = SizeOfElements(fill, shape);
+  if (!size) return Fail(size);
   std::vector<CodecSpec> codecs;
   std::ranges::remove_copy_if(all_codecs, std::back_inserter(codecs), ChangesOnlyWhatIsWritten);
   ChunkSpec chunk{type, shape};
   Bytes elements;
   if (type.item_size == 0) {
-    auto encoded = EncodeOfOwnLength(fill, *count);
+    auto encoded = EncodeOfOwnLength(fill, *CheckedProduct(shape));
     if (!encoded) return encoded;
     elements = std::move(*encoded);
     const auto to_bytes = std::ranges::find_if(codecs, [](const CodecSpec& codec) {
@@ -138,13 +143,8 @@ FillChunk::FillChunk(const ArrayMetadata& metadata, const ArrayLayout& layout, C
 
 Result<void> FillChunk::CanBeMade(const ArrayMetadata& metadata, const ArrayLayout& layout) {
   if (metadata.data_type.item_size > 0 && ByteOrderOfPlain(layout.inner_codecs)) return {};
-  const auto count = CheckedProduct(layout.inner_chunk_shape);
-  const auto size =
-      count ? CheckedMul(*count, std::max<uint64_t>(metadata.fill_value.size(), 1)) : std::nullopt;
-  if (!size || *size > kMaxEncodedFill) {
-    return Fail(ErrorCode::kTooLarge, "chunks of more than {} MiB are not encoded",
-                kMaxEncodedFill >> 20);
-  }
+  const auto size = SizeOfElements(metadata.fill_value, layout.inner_chunk_shape);
+  if (!size) return Fail(size);
   // One element tells whether the codecs can.
   const auto encoded = EncodeFill(metadata.fill_value, metadata.data_type, layout.inner_codecs,
                                   std::vector<uint64_t>(layout.inner_chunk_shape.size(), 1));
@@ -165,7 +165,15 @@ Result<size_t> FillChunk::Read(uint64_t offset, std::span<std::byte> out) const 
   if (offset >= *size) return size_t{0};
   const size_t length = std::min<uint64_t>(out.size(), *size - offset);
   if (is_periodic()) {
-    for (size_t i = 0; i < length; ++i) out[i] = element_[(offset + i) % element_.size()];
+    // One element, from where the offset falls into it; then what there is, over and over.
+    const size_t period = element_.size();
+    const size_t first = std::min(length, period);
+    for (size_t i = 0; i < first; ++i) out[i] = element_[(offset + i) % period];
+    for (size_t have = first; have < length;) {
+      const size_t more = std::min(have, length - have);
+      std::memcpy(out.data() + have, out.data(), more);
+      have += more;
+    }
   } else {
     std::copy_n(Encoded()->data() + offset, length, out.data());
   }

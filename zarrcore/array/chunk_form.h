@@ -33,6 +33,9 @@ struct ChunkForm {
   /// Of kElements: the file has the first so many along each axis; empty: all that the chunk has.
   std::vector<uint64_t> extent = {};
 
+  /// The size of a file depends on the bytes of the chunk, not only on how many there are.
+  [[nodiscard]] bool must_be_read_for_size() const { return kind == Kind::kZstd; }
+
   bool operator==(const ChunkForm&) const = default;
 };
 

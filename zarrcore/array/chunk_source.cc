@@ -31,7 +31,6 @@ bool MustAbort(ErrorCode code) {
          code == ErrorCode::kTimedOut || code == ErrorCode::kTooManyOpenFiles;
 }
 
-
 // A stored object as it is once decoded.
 class DecodedObject final : public Object {
  public:
@@ -217,9 +216,10 @@ Result<std::shared_ptr<ChunkSource>> ChunkSource::Make(std::shared_ptr<const Sto
   source->report_ = std::move(report);
   source->on_superseded_ = std::move(on_superseded);
   source->id_ = next_id++;
-  source->has_frames_ = std::ranges::any_of(
-      source->layout_.inner_codecs,
-      [](const CodecSpec& codec) { return codec.name == "zstd" || codec.name == "numcodecs.zstd"; });
+  source->has_frames_ =
+      std::ranges::any_of(source->layout_.inner_codecs, [](const CodecSpec& codec) {
+        return codec.name == "zstd" || codec.name == "numcodecs.zstd";
+      });
   if (source->layout_.inner_pipeline) {
     source->raw_chunk_size_ = source->layout_.inner_pipeline->encoded_size();
   }
@@ -395,8 +395,8 @@ uint64_t ChunkSource::LargestShard() const {
   const auto& pipeline = layout_.inner_pipeline;
   if (!pipeline || layout_.levels.size() > 1) return kMaxChunkBytes;
   const auto chunks = CheckedMul(pipeline->max_encoded_size(), layout_.inner_per_outer_count);
-  const auto all = chunks ? CheckedAdd(*chunks, layout_.levels.front().index.encoded_size())
-                          : std::nullopt;
+  const auto all =
+      chunks ? CheckedAdd(*chunks, layout_.levels.front().index.encoded_size()) : std::nullopt;
   // (Writers that replace chunks in a shard may leave the old ones in it.)
   const auto twice = all ? CheckedMul(*all, 2) : std::nullopt;
   return std::min(twice.value_or(kMaxChunkBytes), kMaxChunkBytes);

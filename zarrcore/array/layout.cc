@@ -65,8 +65,8 @@ struct Split {
   std::vector<CodecSpec> inner;
 };
 
-Result<std::optional<Split>> SplitSharding(std::span<const CodecSpec> chain,
-                                           bool is_nested, std::vector<size_t>& axes,
+Result<std::optional<Split>> SplitSharding(std::span<const CodecSpec> chain, bool is_nested,
+                                           std::vector<size_t>& axes,
                                            std::vector<uint64_t>& shape) {
   const auto sharding = std::ranges::find(chain, kSharding, &CodecSpec::name);
   if (sharding == chain.end()) return std::nullopt;
@@ -151,7 +151,8 @@ Result<ArrayLayout> MakeArrayLayout(const ArrayMetadata& metadata) {
   layout.inner_codecs = metadata.codecs;
   layout.inner_per_outer.assign(rank, 1);
   while (true) {
-    auto split = SplitSharding(layout.inner_codecs, !layout.levels.empty(), axes, layout.inner_chunk_shape);
+    auto split =
+        SplitSharding(layout.inner_codecs, !layout.levels.empty(), axes, layout.inner_chunk_shape);
     if (!split) return Fail(split);
     if (!*split) break;
     if (layout.levels.size() == kMaxNesting) {

@@ -109,7 +109,7 @@ Result<Bytes> Make(const ChunkFile& file) try {
 }  // namespace
 
 bool ServedChunks::KnowsSize(const ChunkForm& form, const ChunkPlace& place) {
-  return form.kind != Kind::kZstd || IsKnownToPass(place);
+  return !form.must_be_read_for_size() || IsKnownToPass(place);
 }
 
 Result<std::shared_ptr<const Bytes>> ServedChunks::Made(const ChunkFile& file) {

@@ -1,8 +1,8 @@
 // How a zstd chunk can be served to readers that know less than RFC 8878 allows.
 //
-// numcodecs before 0.16.2 (of zarr-python 2 and 3.0) refuses a chunk whose first frame does not state
-// its content size or is skippable, and one of several frames with content. Most such chunks are one
-// frame without a size: they need no more than the size written into the header.
+// numcodecs before 0.16.2 (of zarr-python 2 and 3.0) refuses a chunk whose first frame does not
+// state its content size or is skippable, and one of several frames with content. Most such chunks
+// are one frame without a size: they need no more than the size written into the header.
 #ifndef ZARRCORE_CODEC_ZSTD_FRAME_H_
 #define ZARRCORE_CODEC_ZSTD_FRAME_H_
 

@@ -205,7 +205,7 @@ class ChainMaker {
 }  // namespace
 
 Result<V2Codecs> ParseV2Codecs(const Json& zarray, const V2Dtype& dtype, size_t rank,
-                             std::string_view key) {
+                               std::string_view key) {
   for (const char* member : {"order", "compressor"}) {
     if (!zarray.contains(member)) {
       return Fail(ErrorCode::kDamaged, "{}: expected a member {}, found none", key, member);

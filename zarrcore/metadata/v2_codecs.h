@@ -24,7 +24,7 @@ struct V2Codecs {
 /// if they are no such thing; kUnsupported for codecs that have no counterpart, and for chains that
 /// take the bytes of elements for elements of another type.
 [[nodiscard]] Result<V2Codecs> ParseV2Codecs(const Json& zarray, const V2Dtype& dtype, size_t rank,
-                                           std::string_view key);
+                                             std::string_view key);
 
 }  // namespace zarrfs
 

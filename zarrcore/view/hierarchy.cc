@@ -282,7 +282,7 @@ void Hierarchy::FillArray(Node& node, const NodePtr& before) const {
     node.chunks = std::move(*chunks);
   }
   const ViewContext context{options_.forced_separator, node.parent_below_ome, options_.fill,
-                            /*must_decode=*/false, node.path.find('/') == std::string::npos};
+                            node.path.find('/') == std::string::npos};
   std::map<std::string, std::string> views_by_reason;
   for (size_t v = 0; v < AllViews().size(); ++v) {
     NodeView& shown = node.views[v];

@@ -66,6 +66,11 @@ std::vector<uint64_t> FileExtent(const ArrayMetadata& metadata, const ArrayLayou
 
 Result<ArrayView> V2View::ShowArray(const ArrayMetadata& metadata, const ArrayLayout& layout,
                                     const ViewContext& context) const {
+  return ShowArray(metadata, layout, context, /*must_decode=*/false);
+}
+
+Result<ArrayView> V2View::ShowArray(const ArrayMetadata& metadata, const ArrayLayout& layout,
+                                    const ViewContext& context, bool must_decode) const {
   const DataType& stored = metadata.data_type;
   const TypeUse use = UseOf(stored, profile_);
   if (use == TypeUse::kRefused) return NotShown(stored);
@@ -79,7 +84,7 @@ Result<ArrayView> V2View::ShowArray(const ArrayMetadata& metadata, const ArrayLa
 
   auto chain = ToV2Chain(layout, profile_);
   ArrayView view;
-  if (!chain || is_wide || extent != layout.inner_chunk_shape || context.must_decode) {
+  if (!chain || is_wide || extent != layout.inner_chunk_shape || must_decode) {
     if (!layout.inner_pipeline) {
       if (chain) return NotShown(stored);
       if (stored.item_size == 0) return Fail(chain);  // such elements are never decoded
@@ -110,24 +115,26 @@ Result<ArrayView> V2View::ShowArray(const ArrayMetadata& metadata, const ArrayLa
   // (GDAL 3.6 dies on a scalar with any other separator; its one chunk is "0" either way.)
   view.naming.separator = metadata.rank() == 0 ? '.' : Separator(metadata.key_encoding, context);
 
-  Json attributes = metadata.attributes;
-  if (profile_.has_cf_time) attributes = WithCfTime(std::move(attributes), stored);
+  const auto given_attributes = [&] {
+    return profile_.has_cf_time ? WithCfTime(metadata.attributes, stored) : metadata.attributes;
+  };
+  Json attributes = given_attributes();
   const FillBytes fill = is_wide ? Widen(metadata.fill_value, stored) : metadata.fill_value;
-  const Json given_attributes = attributes;
-  V2Fill chosen = ChooseV2Fill(fill, type, chain->byte_order, HasNamedDimensions(metadata), context,
-                               profile_, attributes);
+  const auto choose = [&](const ViewContext& how) {
+    return ChooseV2Fill(fill, type, chain->byte_order, HasNamedDimensions(metadata), how, profile_,
+                        attributes);
+  };
+  V2Fill chosen = choose(context);
   if (chosen.must_make_chunks && view.form.kind != ChunkForm::Kind::kElements) {
     if (const auto can = FillChunk::CanBeMade(metadata, layout); !can) {
       // Decoded ones are made of anything.
       if (layout.inner_pipeline && layout.inner_pipeline->decoded_size() <= kMaxChunkBytes) {
-        ViewContext decoding = context;
-        decoding.must_decode = true;
-        return ShowArray(metadata, layout, decoding);
+        return ShowArray(metadata, layout, context, /*must_decode=*/true);
       }
       ViewContext keeping = context;
       keeping.fill = FillPolicy::kKeep;
-      attributes = given_attributes;
-      chosen = ChooseV2Fill(fill, type, chain->byte_order, false, keeping, profile_, attributes);
+      attributes = given_attributes();
+      chosen = choose(keeping);
       chosen.must_make_chunks = false;
       chosen.notes.push_back(
           fmt::format("chunks that are not stored have no files: {}", can.error().message));

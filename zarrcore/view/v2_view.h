@@ -26,6 +26,10 @@ class V2View final : public View {
   [[nodiscard]] bool AllowsNodeName(std::string_view node) const override;
 
  private:
+  // `must_decode`: though the stored bytes could be handed on.
+  [[nodiscard]] Result<ArrayView> ShowArray(const ArrayMetadata& metadata,
+                                            const ArrayLayout& layout, const ViewContext& context,
+                                            bool must_decode) const;
   [[nodiscard]] std::string Dump(const Json& json) const;
 
   const ReaderProfile& profile_;

@@ -71,7 +71,6 @@ struct ViewContext {
   char forced_separator = '\0';  // '.' or '/' if the user forces one
   bool below_ome = false;        // an ancestor group is an OME one (tools build "0/3/1" themselves)
   FillPolicy fill = FillPolicy::kAuto;
-  bool must_decode = false;  // though the stored bytes could be handed on
   bool is_in_root = true;  // of the store: its group or the array itself
 };
 

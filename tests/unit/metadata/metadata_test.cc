@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "tests/unit/metadata/metadata_testing.h"
+
 namespace zarrfs {
 namespace {
 
@@ -14,19 +16,7 @@ constexpr std::string_view kArray = R"({
   "fill_value": 7, "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}],
   "attributes": {"b": 1, "a": NaN}, "dimension_names": ["y", null]})";
 
-/// kArray with members replaced, added or (where `change` has "-") removed.
-std::string ArrayWith(std::string_view change) {
-  Json array = *ParseJson(kArray, "k");
-  const Json changes = *ParseJson(change, "k");
-  for (const auto& [name, value] : changes.items()) {
-    if (value == "-") {
-      array.erase(name);
-    } else {
-      array[name] = value;
-    }
-  }
-  return DumpJson(array);
-}
+std::string ArrayWith(std::string_view change) { return Changed(kArray, change); }
 
 ArrayMetadata Parsed(std::string_view text) {
   auto node = ParseZarrJson(text, "a/zarr.json");

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "tests/unit/metadata/metadata_testing.h"
 #include "zarrcore/metadata/base64.h"
 
 namespace zarrfs {
@@ -14,19 +15,7 @@ constexpr std::string_view kArray = R"({
   "zarr_format": 2, "shape": [4, 6], "chunks": [2, 3], "dtype": "<i4", "compressor": null,
   "fill_value": null, "order": "C", "filters": null})";
 
-/// kArray with members replaced, added or (where `change` has "-") removed.
-std::string ArrayWith(std::string_view change) {
-  Json array = *ParseJson(kArray, "k");
-  const Json changes = *ParseJson(change, "k");
-  for (const auto& [name, value] : changes.items()) {
-    if (value == "-") {
-      array.erase(name);
-    } else {
-      array[name] = value;
-    }
-  }
-  return DumpJson(array);
-}
+std::string ArrayWith(std::string_view change) { return Changed(kArray, change); }
 
 std::optional<NamedText> Zattrs(std::string_view text) {
   return text.empty() ? std::nullopt : std::optional(NamedText{"a/.zattrs", text});
