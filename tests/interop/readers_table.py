@@ -110,7 +110,8 @@ CODECS = {
         filtered("scale_offset", offset=1, scale=2),
         array("float32", [configured("cast_value", data_type="int32", rounding="nearest-even"), LITTLE])],
     "`zfpy`": [array("float32", [configured("numcodecs.zfpy")])],
-    "`pcodec`, `zfp`": [array("float32", [configured(name)]) for name in ("pcodec", "zfp")],
+    "`zfp`": [array("float32", [configured("zfp", mode="reversible")])],
+    "`pcodec`": [array("float32", [configured("pcodec")])],
 }
 
 LAYOUTS = {

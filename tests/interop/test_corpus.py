@@ -18,7 +18,7 @@ from corpus import PLACE, copy
 from digest import describe
 from expectations import VIEWS, as_seen
 from generated import Kind
-from mounts import READERS_OF_VIEWS, SYSTEM_PYTHON, ZARR2_PYTHON, mounted, run_reader, zarrctl
+from mounts import READERS_OF_VIEWS, SYSTEM_PYTHON, ZARR2_PYTHON, mounted, read, run_reader, zarrctl
 from serving import figures_of, served, why_not_shown
 from strict import problems_below
 
@@ -230,6 +230,19 @@ def test_the_originals_are_the_expected_ones(originals):
             seen = describe(originals(name))
             assert (seen["shape"], seen["sha256"]) == (entry["shape"], entry["sha256"]), name
     assert {name for name, entry in EXPECTED.items() if "err" in entry} == {*REFUSED, *BITROUND, *OPTIONAL, *NOT_INSTALLED}
+
+
+def test_zfp_without_its_header_is_read_alike(readings, tmp_path):
+    """A stream of numcodecs with its header taken off is what the codec `zfp` has, up to the end of the last word."""
+    name = "zarrs/v3_zarr_python/array_zfpy.zarr"
+    store = copy(name, tmp_path / "store")
+    metadata = json.loads((store / "zarr.json").read_text())
+    metadata["codecs"] = [{"name": "zfp", "configuration": {"mode": "fixed_accuracy", "tolerance": 0.01}}]
+    (store / "zarr.json").write_text(json.dumps(metadata))
+    for chunk in store.glob("c/*/*"):
+        chunk.write_bytes(chunk.read_bytes()[12:] + bytes(4))
+    with mounted(store) as point:
+        assert read("zarr-python-2", [point / "v2"])[0]["sha256"] == readings("zarr-python-2")[name]["sha256"]
 
 
 @pytest.mark.parametrize("view,name", [(view, name) for view in VIEWS for name in NOT_SHOWN[view]])

@@ -1,5 +1,5 @@
-// Codecs that are known but that this program cannot decode: each is kUnsupported, naming the
-// library that it would need.
+// Codecs that are known but that this program cannot decode: kUnsupported, naming the library that
+// it would need.
 #ifndef ZARRCORE_CODEC_NOT_BUILT_H_
 #define ZARRCORE_CODEC_NOT_BUILT_H_
 
@@ -9,10 +9,6 @@
 #include "zarrcore/codec/codec.h"
 
 namespace zarrfs {
-
-/// "zfp": a stream without a header.
-[[nodiscard]] Result<std::shared_ptr<const ArrayToBytesCodec>> RefuseZfp(const CodecSpec& codec,
-                                                                         const ChunkSpec& chunk);
 
 /// "pcodec", "numcodecs.pcodec".
 [[nodiscard]] Result<std::shared_ptr<const ArrayToBytesCodec>> RefusePcodec(const CodecSpec& codec,

@@ -16,7 +16,7 @@
 #include "zarrcore/codec/scale_offset.h"
 #include "zarrcore/codec/shuffle.h"
 #include "zarrcore/codec/transpose.h"
-#include "zarrcore/codec/zfpy.h"
+#include "zarrcore/codec/zfp.h"
 #include "zarrcore/codec/zlib.h"
 #include "zarrcore/codec/zstd.h"
 
@@ -69,8 +69,8 @@ const Row kCodecs[] = {
     {"numcodecs.fixedscaleoffset", &MakeFixedScaleOffsetCodec},
     {"zfpy", &MakeZfpyCodec},
     {"numcodecs.zfpy", &MakeZfpyCodec},
+    {"zfp", &MakeZfpCodec},
     // Known, but not decoded.
-    {"zfp", &RefuseZfp},
     {"pcodec", &RefusePcodec},
     {"numcodecs.pcodec", &RefusePcodec},
 };

@@ -1,0 +1,291 @@
+#include "zarrcore/codec/zfp.h"
+
+#include <zfp.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "zarrcore/base/checked.h"
+#include "zarrcore/codec/configuration.h"
+
+namespace zarrfs {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "zfp decodes to the machine's order");
+
+// A stream may be as much longer than what it decodes to, if each block is padded.
+constexpr uint64_t kMostPadding = 4;
+constexpr uint64_t kShortest = uint64_t{1} << 20;
+constexpr size_t kLongestHeader = 64;
+constexpr size_t kWord = sizeof(uint64_t);
+// A block of 4^4 values of 8 bytes takes a bit at least.
+constexpr uint64_t kBestRatio = 256 * 8 * 8;
+
+struct Free {
+  void operator()(bitstream* bits) const { stream_close(bits); }
+  void operator()(zfp_stream* stream) const { zfp_stream_close(stream); }
+  void operator()(zfp_field* field) const { zfp_field_free(field); }
+};
+
+struct Stream {
+  explicit Stream(Bytes& bytes)
+      : bits(stream_open(bytes.data(), bytes.size())), zfp(zfp_stream_open(bits.get())) {
+    if (bits == nullptr || zfp == nullptr) return;
+    zfp_stream_rewind(zfp.get());
+    field.reset(zfp_field_alloc());
+  }
+  std::unique_ptr<bitstream, Free> bits;
+  std::unique_ptr<zfp_stream, Free> zfp;
+  std::unique_ptr<zfp_field, Free> field;  // null if there is no memory
+};
+
+std::optional<zfp_type> TypeOf(const DataType& type) {
+  if (type.kind == DataKind::kInt && type.item_size == 4) return zfp_type_int32;
+  if (type.kind == DataKind::kInt && type.item_size == 8) return zfp_type_int64;
+  if (type.kind == DataKind::kFloat && type.item_size == 4) return zfp_type_float;
+  if (type.kind == DataKind::kFloat && type.item_size == 8) return zfp_type_double;
+  return std::nullopt;
+}
+
+tl::unexpected<Error> RefuseType(const CodecSpec& codec, const DataType& type) {
+  return Fail(ErrorCode::kUnsupported, "codec '{}': zfp has no data type '{}'", codec.name,
+              type.name);
+}
+
+// Of up to four axes; those that the field does not have are 0.
+std::optional<uint64_t> ElementsOf(const zfp_field& field) {
+  std::vector<uint64_t> axes;
+  for (const size_t axis : {field.nx, field.ny, field.nz, field.nw}) {
+    if (axis > 0) axes.push_back(axis);
+  }
+  return axes.empty() ? std::nullopt : CheckedProduct(axes);
+}
+
+// What streams hold, and how they begin.
+class ZfpStreamCodec : public ArrayToBytesCodec {
+ public:
+  ZfpStreamCodec(std::string name, zfp_type type) : name_(std::move(name)), type_(type) {}
+
+  std::optional<uint64_t> EncodedSize(const ChunkSpec&) const override { return std::nullopt; }
+
+  Result<Bytes> Decode(BytesView encoded, const ChunkSpec& spec) const override {
+    const std::optional<uint64_t> count = CheckedProduct(spec.shape);
+    const auto size = count ? CheckedMul(*count, zfp_type_size(type_)) : std::nullopt;
+    if (!size || *size > kMaxChunkBytes) {
+      return Fail(ErrorCode::kTooLarge, "codec '{}': size of a chunk overflows", name_);
+    }
+    auto decoded = DecodePadded(encoded, spec, *size, std::byte{0x00});
+    // The library reads whole words, and builds with shorter ones than this write less. What lies
+    // behind the end tells whether a number was in it.
+    if (decoded && encoded.size() % kWord != 0) {
+      const auto other = DecodePadded(encoded, spec, *size, std::byte{0xff});
+      if (!other || *other != *decoded) return EndsEarly(encoded);
+    }
+    return decoded;
+  }
+
+  Result<Bytes> Encode(BytesView, const ChunkSpec&) const override {
+    return Fail(ErrorCode::kUnsupported, "codec '{}' is only decoded", name_);
+  }
+
+ protected:
+  // Sets the field's type and shape and the stream's mode; false if the stream is none.
+  virtual bool Begin(Stream& stream, const ChunkSpec& spec) const = 0;
+
+  const std::string name_;
+  const zfp_type type_;
+
+ private:
+  tl::unexpected<Error> EndsEarly(BytesView encoded) const {
+    return Fail(ErrorCode::kDamaged, "codec '{}': the stream ends early, at {} bytes", name_,
+                encoded.size());
+  }
+
+  // To `size` bytes; the stream goes on with bytes of `padding`.
+  Result<Bytes> DecodePadded(BytesView encoded, const ChunkSpec& spec, uint64_t size,
+                             std::byte padding) const {
+    const uint64_t count = size / zfp_type_size(type_);
+    // The library reads on behind the end of a stream that was cut off, as far as it may.
+    Bytes padded(encoded.begin(), encoded.end());
+    padded.resize(encoded.size() + kLongestHeader, padding);
+    Stream stream(padded);
+    if (!stream.field || !Begin(stream, spec)) {
+      return Fail(ErrorCode::kDamaged, "codec '{}': {} bytes do not begin with a header", name_,
+                  encoded.size());
+    }
+    if (zfp_field_type(stream.field.get()) != type_ || ElementsOf(*stream.field) != count) {
+      return Fail(ErrorCode::kDamaged, "codec '{}': the stream holds something else than {} {}",
+                  name_, count, spec.data_type.name);
+    }
+    const uint64_t longest = zfp_stream_maximum_size(stream.zfp.get(), stream.field.get());
+    if (longest > size * kMostPadding + kShortest || size / kBestRatio > encoded.size()) {
+      return Fail(ErrorCode::kDamaged, "codec '{}': {} bytes cannot be {} {}", name_,
+                  encoded.size(), count, spec.data_type.name);
+    }
+    padded.resize(encoded.size() + longest, padding);
+    stream = Stream(padded);
+    if (!stream.field || !Begin(stream, spec)) {
+      return Fail(ErrorCode::kIo, "codec '{}': out of memory", name_);
+    }
+    Bytes decoded(size);
+    zfp_field_set_pointer(stream.field.get(), decoded.data());
+    const size_t end = zfp_decompress(stream.zfp.get(), stream.field.get());
+    if (end == 0 || end > (encoded.size() + kWord - 1) / kWord * kWord) return EndsEarly(encoded);
+    return decoded;
+  }
+};
+
+class ZfpyCodec final : public ZfpStreamCodec {
+  using ZfpStreamCodec::ZfpStreamCodec;
+
+  bool Begin(Stream& stream, const ChunkSpec&) const override {
+    return zfp_read_header(stream.zfp.get(), stream.field.get(), ZFP_HEADER_FULL) != 0;
+  }
+};
+
+// False if the library takes the mode's numbers for impossible.
+using SetMode = std::function<bool(zfp_stream*)>;
+
+class ZfpCodec final : public ZfpStreamCodec {
+ public:
+  ZfpCodec(std::string name, zfp_type type, SetMode set_mode)
+      : ZfpStreamCodec(std::move(name), type), set_mode_(std::move(set_mode)) {}
+
+  Result<Bytes> Decode(BytesView encoded, const ChunkSpec& spec) const override {
+    auto decoded = ZfpStreamCodec::Decode(encoded, spec);
+    if (!decoded || spec.data_type.item_size == zfp_type_size(type_)) return decoded;
+    return Demoted(*decoded, spec.data_type);
+  }
+
+ private:
+  bool Begin(Stream& stream, const ChunkSpec& spec) const override {
+    std::vector<size_t> axes(spec.shape.rbegin(), spec.shape.rend());  // the fastest one first
+    if (axes.empty()) axes.push_back(1);
+    axes.resize(4);
+    zfp_field_set_type(stream.field.get(), type_);
+    zfp_field_set_size_4d(stream.field.get(), axes[0], axes[1], axes[2], axes[3]);
+    return set_mode_(stream.zfp.get());
+  }
+
+  // From the upper bits of 32 to a number of 8 or 16 (zfp's demotion; "Decompression", step 2).
+  static Bytes Demoted(const Bytes& wide, const DataType& type) {
+    const unsigned bits = static_cast<unsigned>(type.item_size) * 8;
+    const bool is_signed = type.kind == DataKind::kInt;
+    const int32_t half = int32_t{1} << (bits - 1);
+    Bytes narrow(wide.size() / sizeof(int32_t) * type.item_size);
+    for (size_t i = 0; i < wide.size() / sizeof(int32_t); ++i) {
+      int32_t value;
+      std::memcpy(&value, wide.data() + i * sizeof value, sizeof value);
+      value = std::clamp(value >> (31 - bits), -half, half - 1) + (is_signed ? 0 : half);
+      std::memcpy(narrow.data() + i * type.item_size, &value, type.item_size);
+    }
+    return narrow;
+  }
+
+  const SetMode set_mode_;
+};
+
+Result<double> NumberMember(const CodecSpec& codec, std::string_view member) {
+  const Json* value = FindMember(codec, member);
+  if (value == nullptr || !value->is_number() || !(value->get<double>() >= 0)) {
+    return WrongMember(codec, member, "a number from 0 on");
+  }
+  return value->get<double>();
+}
+
+Result<int64_t> NeededInteger(const CodecSpec& codec, std::string_view member, int64_t minimum,
+                              int64_t maximum) {
+  if (FindMember(codec, member) == nullptr) return WrongMember(codec, member, "an integer");
+  return IntegerMember(codec, member, minimum, maximum, 0);
+}
+
+Result<SetMode> ModeOf(const CodecSpec& codec, zfp_type type, unsigned rank) {
+  const auto mode = StringMember(codec, "mode", "");
+  if (!mode) return Fail(mode);
+  if (*mode == "reversible") {
+    return [](zfp_stream* zfp) {
+      zfp_stream_set_reversible(zfp);
+      return true;
+    };
+  }
+  if (*mode == "fixed_accuracy") {
+    const auto tolerance = NumberMember(codec, "tolerance");
+    if (!tolerance) return Fail(tolerance);
+    return [value = *tolerance](zfp_stream* zfp) {
+      zfp_stream_set_accuracy(zfp, value);
+      return true;
+    };
+  }
+  if (*mode == "fixed_rate") {
+    const auto rate = NumberMember(codec, "rate");
+    if (!rate) return Fail(rate);
+    if (*rate > 2 * ZFP_MAX_PREC) return WrongMember(codec, "rate", "bits of a number");
+    return [value = *rate, type, rank](zfp_stream* zfp) {
+      zfp_stream_set_rate(zfp, value, type, rank, zfp_false);
+      return true;
+    };
+  }
+  if (*mode == "fixed_precision") {
+    const auto precision = NeededInteger(codec, "precision", 1, ZFP_MAX_PREC);
+    if (!precision) return Fail(precision);
+    return [value = static_cast<unsigned>(*precision)](zfp_stream* zfp) {
+      zfp_stream_set_precision(zfp, value);
+      return true;
+    };
+  }
+  if (*mode != "expert") {
+    return WrongMember(codec, "mode",
+                       "reversible, fixed_accuracy, fixed_rate, fixed_precision or expert");
+  }
+  const auto minbits = NeededInteger(codec, "minbits", 0, UINT32_MAX);
+  const auto maxbits = NeededInteger(codec, "maxbits", 1, UINT32_MAX);
+  const auto maxprec = NeededInteger(codec, "maxprec", 1, UINT32_MAX);
+  const auto minexp = NeededInteger(codec, "minexp", INT32_MIN, INT32_MAX);
+  for (const auto* number : {&minbits, &maxbits, &maxprec, &minexp}) {
+    if (!*number) return Fail(*number);
+  }
+  return [least = static_cast<unsigned>(*minbits), most = static_cast<unsigned>(*maxbits),
+          precision = static_cast<unsigned>(*maxprec),
+          exponent = static_cast<int>(*minexp)](zfp_stream* zfp) {
+    return zfp_stream_set_params(zfp, least, most, precision, exponent) == zfp_true;
+  };
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const ArrayToBytesCodec>> MakeZfpyCodec(const CodecSpec& codec,
+                                                               const ChunkSpec& chunk) {
+  const auto type = TypeOf(chunk.data_type);
+  if (!type) return RefuseType(codec, chunk.data_type);
+  return std::make_shared<const ZfpyCodec>(codec.name, *type);
+}
+
+Result<std::shared_ptr<const ArrayToBytesCodec>> MakeZfpCodec(const CodecSpec& codec,
+                                                              const ChunkSpec& chunk) {
+  const DataType& stored = chunk.data_type;
+  auto type = TypeOf(stored);
+  const bool is_integer = stored.kind == DataKind::kInt || stored.kind == DataKind::kUint;
+  const bool is_time = stored.kind == DataKind::kDatetime || stored.kind == DataKind::kTimedelta;
+  if (is_integer && stored.item_size < sizeof(int32_t)) type = zfp_type_int32;
+  if (is_time) type = zfp_type_int64;
+  if (!type) return RefuseType(codec, stored);
+  if (chunk.shape.size() > 4) {
+    return Fail(ErrorCode::kUnsupported, "codec '{}': zfp has at most 4 axes, the chunk has {}",
+                codec.name, chunk.shape.size());
+  }
+  const auto rank = static_cast<unsigned>(std::max<size_t>(1, chunk.shape.size()));
+  auto set_mode = ModeOf(codec, *type, rank);
+  if (!set_mode) return Fail(set_mode);
+  const std::unique_ptr<zfp_stream, Free> trial(zfp_stream_open(nullptr));
+  if (trial == nullptr || !(*set_mode)(trial.get())) {
+    return Fail(ErrorCode::kDamaged, "codec '{}': its bits of a block cannot be", codec.name);
+  }
+  return std::make_shared<const ZfpCodec>(codec.name, *type, std::move(*set_mode));
+}
+
+}  // namespace zarrfs
