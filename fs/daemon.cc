@@ -50,8 +50,6 @@ constexpr int kWatchMs = 5000;
 constexpr int kWakeMs = 100;
 constexpr int kFusermountLimitMs = 10000;
 
-std::string ErrnoText(int error_number) { return std::strerror(error_number); }
-
 [[noreturn]] void EndProcess(int code) {
   spdlog::default_logger_raw()->flush();
   std::fflush(nullptr);

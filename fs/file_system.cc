@@ -18,7 +18,6 @@
 namespace zarrfs {
 namespace {
 
-constexpr size_t kMaxRead = 1u << 20;         // what the kernel asks at most, see options.cc
 constexpr NodeId kUnknownInode = 0xffffffff;  // of a listed name that could not be looked at
 constexpr double kForever = 1e9;              // seconds; a file's inode never changes its content
 

@@ -21,8 +21,6 @@
 namespace zarrfs {
 namespace {
 
-std::string ErrnoText(int error_number) { return std::strerror(error_number); }
-
 // mountinfo writes blanks, line ends and backslashes as "\" and three octal digits.
 std::string Unescape(std::string_view text) {
   std::string plain;

@@ -15,7 +15,6 @@ namespace {
 
 constexpr uint32_t kMaxThreads = 1024;
 constexpr uint64_t kMaxConsolidated = 1'000'000;
-constexpr uint64_t kMaxRead = 1 << 20;
 
 // Applies a value; what was expected instead if it is wrong, else "".
 using Apply = std::string (*)(MountOptions&, std::string_view value);

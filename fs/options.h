@@ -18,6 +18,9 @@
 
 namespace zarrfs {
 
+/// Bytes of one read at most: what the kernel is told at the mount, and again by libfuse.
+inline constexpr size_t kMaxRead = size_t{1} << 20;
+
 /// max(4, two a core): a reader that waits for the disk must not keep another from its answer.
 [[nodiscard]] uint32_t DefaultThreads();
 

@@ -12,8 +12,8 @@ namespace {
 
 constexpr uint64_t kBlockBytes = 1u << 20;
 
-void Write(BytesView bytes) {
-  ctl::Write(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+void WriteBytes(BytesView bytes) {
+  Write(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
 }
 
 }  // namespace
@@ -51,7 +51,7 @@ int RunCat(const CatOptions& options) {
       return Complain(read.error());
     }
     done += buffer.size();
-    if (!options.decode) Write(buffer);
+    if (!options.decode) WriteBytes(buffer);
     if (std::ferror(stdout) != 0) break;
   }
   if (options.decode) {
@@ -60,7 +60,7 @@ int RunCat(const CatOptions& options) {
       return Complain(Error{decoded.error().code,
                             fmt::format("{}: chunk {}: {}", file, name, decoded.error().message)});
     }
-    Write(*decoded);
+    WriteBytes(*decoded);
   }
   return kExitOk;
 }

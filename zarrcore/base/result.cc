@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cerrno>
+#include <cstring>
 
 namespace zarrfs {
 namespace {
@@ -46,6 +47,8 @@ ErrorCode FromErrno(int error_number) {
   }
   return ErrorCode::kIo;
 }
+
+std::string ErrnoText(int error_number) { return std::strerror(error_number); }
 
 std::string_view ToString(ErrorCode code) {
   for (const CodeRow& row : kCodes) {

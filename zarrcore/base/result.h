@@ -45,6 +45,9 @@ int ToErrno(ErrorCode code);
 /// The code for an errno from the operating system; kIo for anything without a code of its own.
 ErrorCode FromErrno(int error_number);
 
+/// What the C library calls it.
+std::string ErrnoText(int error_number);
+
 /// "not found", "damaged", …: for messages and logs.
 std::string_view ToString(ErrorCode code);
 

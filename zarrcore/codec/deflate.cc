@@ -13,7 +13,7 @@ namespace {
 int WindowBits(DeflateWrapper wrapper) { return wrapper == DeflateWrapper::kGzip ? 15 + 16 : 15; }
 
 // Deflate cannot do better than 1032 to 1: what a short input cannot fill is never allocated.
-constexpr uint64_t kBestRatio = 1032;
+constexpr uint64_t kBestDeflateRatio = 1032;
 
 // Gives `stream` as much of `input` and of the output up to `end` as its 32-bit counters can hold.
 void Feed(z_stream& stream, BytesView input, const std::byte* end) {
@@ -33,7 +33,7 @@ class DeflateCodec : public BytesToBytesCodec {
   Result<Bytes> Decode(BytesView encoded, uint64_t limit) const override {
     // One byte more than allowed, so that output that is too long is seen as such.
     const uint64_t reachable =
-        encoded.size() < (uint64_t{1} << 50) ? encoded.size() * kBestRatio : UINT64_MAX;
+        encoded.size() < (uint64_t{1} << 50) ? encoded.size() * kBestDeflateRatio : UINT64_MAX;
     const uint64_t space = std::min(limit, reachable) + 1;
     z_stream stream = {};
     if (inflateInit2(&stream, WindowBits(wrapper_)) != Z_OK) {

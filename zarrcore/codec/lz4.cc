@@ -15,7 +15,7 @@ constexpr size_t kSizeBytes = 4;
 
 // A byte of a length stands for 255 decoded ones: what a short input cannot fill is never
 // allocated.
-constexpr uint64_t kBestRatio = 255;
+constexpr uint64_t kBestLz4Ratio = 255;
 
 class Lz4Codec : public BytesToBytesCodec {
  public:
@@ -29,7 +29,7 @@ class Lz4Codec : public BytesToBytesCodec {
     }
     const uint32_t size = LoadLittle<uint32_t>(encoded.data());
     const BytesView block = encoded.subspan(kSizeBytes);
-    if (size > limit || size > uint32_t{LZ4_MAX_INPUT_SIZE} || size > block.size() * kBestRatio) {
+    if (size > limit || size > uint32_t{LZ4_MAX_INPUT_SIZE} || size > block.size() * kBestLz4Ratio) {
       return Fail(ErrorCode::kDamaged,
                   "lz4: states {} decoded bytes for {} encoded ones, expected at most {}", size,
                   block.size(), limit);

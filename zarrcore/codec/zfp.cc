@@ -24,7 +24,7 @@ constexpr uint64_t kShortest = uint64_t{1} << 20;
 constexpr size_t kLongestHeader = 64;
 constexpr size_t kWord = sizeof(uint64_t);
 // A block of 4^4 values of 8 bytes takes a bit at least.
-constexpr uint64_t kBestRatio = 256 * 8 * 8;
+constexpr uint64_t kBestZfpRatio = 256 * 8 * 8;
 
 struct Free {
   void operator()(bitstream* bits) const { stream_close(bits); }
@@ -123,7 +123,7 @@ class ZfpStreamCodec : public ArrayToBytesCodec {
                   name_, count, spec.data_type.name);
     }
     const uint64_t longest = zfp_stream_maximum_size(stream.zfp.get(), stream.field.get());
-    if (longest > size * kMostPadding + kShortest || size / kBestRatio > encoded.size()) {
+    if (longest > size * kMostPadding + kShortest || size / kBestZfpRatio > encoded.size()) {
       return Fail(ErrorCode::kDamaged, "codec '{}': {} bytes cannot be {} {}", name_,
                   encoded.size(), count, spec.data_type.name);
     }

@@ -12,7 +12,7 @@ namespace {
 
 // A block of at least four encoded bytes holds at most 128 KiB: what a short input cannot fill is
 // never allocated.
-constexpr uint64_t kBestRatio = ZSTD_BLOCKSIZE_MAX / 4;
+constexpr uint64_t kBestZstdRatio = ZSTD_BLOCKSIZE_MAX / 4;
 
 struct FreeContext {
   void operator()(ZSTD_DCtx* context) const { ZSTD_freeDCtx(context); }
@@ -52,7 +52,7 @@ Result<uint64_t> DecodedBound(BytesView encoded, uint64_t limit) {
     rest = rest.subspan(size);
   }
   const uint64_t reachable =
-      encoded.size() < (uint64_t{1} << 48) ? encoded.size() * kBestRatio : UINT64_MAX;
+      encoded.size() < (uint64_t{1} << 48) ? encoded.size() * kBestZstdRatio : UINT64_MAX;
   return std::min(all_stated ? stated : limit, reachable);
 }
 

@@ -225,6 +225,12 @@ std::optional<double> NonFinite(const Json& json) {
   return std::nullopt;
 }
 
+const Json& MemberOrNull(const Json& object, const char* name) {
+  static const Json kNull;
+  const auto found = object.find(name);
+  return found == object.end() ? kNull : *found;
+}
+
 std::string DumpJson(const Json& json, JsonEncoding encoding) {
   const bool ascii = encoding == JsonEncoding::kAscii;
   const std::string text = json.dump(2, ' ', ascii, Json::error_handler_t::replace) + "\n";

@@ -28,6 +28,9 @@ inline constexpr int kMaxJsonDepth = 256;
 /// not for the strings "NaN" and so on.
 [[nodiscard]] std::optional<double> NonFinite(const Json& json);
 
+/// The member of an object, or null if it is absent: for members where both mean the same.
+[[nodiscard]] const Json& MemberOrNull(const Json& object, const char* name);
+
 enum class JsonEncoding { kAscii, kUtf8 };  // kAscii: everything else is \uXXXX
 
 /// Two-space indented, with a newline at the end; the inverse of ParseJson.

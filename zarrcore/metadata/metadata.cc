@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <span>
 #include <utility>
 
 #include "zarrcore/base/checked.h"
+#include "zarrcore/metadata/integer.h"
 
 namespace zarrfs {
 namespace {
@@ -16,8 +16,6 @@ namespace {
 using std::string_view_literals::operator""sv;
 
 constexpr uint64_t kMaxExtent = (uint64_t{1} << 63) - 1;
-// Above it a double may be the neighbour of the integer that was written.
-constexpr double kMaxExactInteger = 9007199254740992.0;  // 2^53
 
 constexpr std::array kArrayMembers = {
     "zarr_format"sv, "node_type"sv,          "shape"sv,      "data_type"sv,
@@ -28,13 +26,6 @@ constexpr std::array kGroupMembers = {
     "zarr_format"sv, "node_type"sv, "attributes"sv, "consolidated_metadata"sv, "extensions"sv,
 };
 
-// The member, or null if it is absent: for members where both mean the same.
-const Json& MemberOrNull(const Json& object, const char* name) {
-  static const Json kNull;
-  const auto found = object.find(name);
-  return found == object.end() ? kNull : *found;
-}
-
 // An excerpt of a name without its own quotes.
 std::string InQuotes(const std::string& name) {
   std::string excerpt = Excerpt(name).substr(1);
@@ -43,15 +34,7 @@ std::string InQuotes(const std::string& name) {
 }
 
 std::optional<uint64_t> ToUnsigned(const Json& json) {
-  if (json.is_number_unsigned()) return json.get<uint64_t>();
-  if (json.is_number_integer()) {
-    const auto value = json.get<int64_t>();
-    return value < 0 ? std::nullopt : std::optional(static_cast<uint64_t>(value));
-  }
-  if (!json.is_number_float()) return std::nullopt;
-  const auto value = json.get<double>();
-  if (!(value >= 0 && value <= kMaxExactInteger) || value != std::trunc(value)) return std::nullopt;
-  return static_cast<uint64_t>(value);
+  return ParseInteger(json, 64, /*is_signed=*/false);
 }
 
 // Core specification, "Extension definition": a name or an object with name and configuration.

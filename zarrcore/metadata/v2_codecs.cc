@@ -29,12 +29,6 @@ bool IsOneOf(const std::array<std::string_view, kCount>& names, std::string_view
   return std::ranges::find(names, name) != names.end();
 }
 
-const Json& MemberOrNull(const Json& object, const char* name) {
-  static const Json kNull;
-  const auto found = object.find(name);
-  return found == object.end() ? kNull : *found;
-}
-
 Json IntegerOr(const Json& configuration, const char* name, int64_t otherwise) {
   const Json& value = MemberOrNull(configuration, name);
   return value.is_number_integer() ? value : Json(otherwise);

@@ -27,7 +27,6 @@ constexpr uint32_t kPathEvents = IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVE
                                  IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR;
 // More than these are not named one by one.
 constexpr size_t kMaxNamedChanges = 256;
-constexpr int kMaxSymbolicLinks = 40;
 constexpr std::chrono::seconds kTryAgainAfter{10};
 // How often the directory is looked for where its path cannot be watched.
 constexpr int kLookForPathMs = 1000;

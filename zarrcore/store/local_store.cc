@@ -38,9 +38,6 @@ constexpr uint64_t kBeneath = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
 // Without O_NONBLOCK the open of a FIFO would wait for a writer.
 constexpr uint64_t kOpenToRead = O_RDONLY | O_NONBLOCK | O_NOCTTY;
 
-// What the kernel allows in one path.
-constexpr int kMaxSymbolicLinks = 40;
-
 // A store under constant rewriting is read again this often before the reader hears of it.
 constexpr int kReadTries = 4;
 
