@@ -7,9 +7,9 @@
 #ifndef FS_EPOCH_TABLE_H_
 #define FS_EPOCH_TABLE_H_
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <unordered_map>
@@ -19,10 +19,15 @@ namespace zarrfs {
 
 class EpochTable {
  public:
+  /// For so many objects, about: of a few, all are looked up under one lock.
+  explicit EpochTable(uint64_t objects = UINT64_MAX)
+      : part_count_(objects <= kObjectsOfOnePart ? 1 : 8),
+        parts_(std::make_unique<Part[]>(part_count_)) {}
+
   /// The epoch of `object` in the version with `fingerprint`: 0 for the first version ever seen,
   /// one more each time the version differs from the one before.
   uint32_t Observe(uint64_t object, uint64_t fingerprint) {
-    Part& part = parts_[object % parts_.size()];
+    Part& part = PartOf(object);
     const std::lock_guard lock(part.mutex);
     const auto [known, added] = part.seen.try_emplace(object, Seen{fingerprint, 0});
     if (!added && known->second.fingerprint != fingerprint) {
@@ -39,7 +44,7 @@ class EpochTable {
   /// current one included; nullopt if that is too long ago.
   template <typename Same>
   std::optional<uint64_t> FingerprintOf(uint64_t object, Same same) {
-    Part& part = parts_[object % parts_.size()];
+    Part& part = PartOf(object);
     const std::lock_guard lock(part.mutex);
     const auto known = part.seen.find(object);
     if (known != part.seen.end() && same(known->second.epoch)) return known->second.fingerprint;
@@ -51,7 +56,7 @@ class EpochTable {
 
   /// The epoch that was observed last; 0 if none was.
   uint32_t Current(uint64_t object) {
-    Part& part = parts_[object % parts_.size()];
+    Part& part = PartOf(object);
     const std::lock_guard lock(part.mutex);
     const auto known = part.seen.find(object);
     return known == part.seen.end() ? 0 : known->second.epoch;
@@ -60,7 +65,7 @@ class EpochTable {
   /// For reads, which may still hold a version that a look-up has found superseded. The epoch of
   /// the version, if it is the one that was observed last.
   std::optional<uint32_t> Known(uint64_t object, uint64_t fingerprint) {
-    Part& part = parts_[object % parts_.size()];
+    Part& part = PartOf(object);
     const std::lock_guard lock(part.mutex);
     const auto known = part.seen.find(object);
     if (known == part.seen.end() || known->second.fingerprint != fingerprint) return std::nullopt;
@@ -68,6 +73,7 @@ class EpochTable {
   }
 
  private:
+  static constexpr uint64_t kObjectsOfOnePart = 16;
   static constexpr size_t kMaxPast = 1024;  // of each part
   struct Seen {
     uint64_t fingerprint;
@@ -82,7 +88,10 @@ class EpochTable {
     std::unordered_map<uint64_t, Seen> seen;
     std::vector<Past> past;  // oldest first
   };
-  std::array<Part, 8> parts_;
+  Part& PartOf(uint64_t object) { return parts_[object % part_count_]; }
+
+  const size_t part_count_;
+  const std::unique_ptr<Part[]> parts_;
 };
 
 }  // namespace zarrfs

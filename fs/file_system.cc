@@ -162,6 +162,7 @@ FileSystem::FileSystem(std::shared_ptr<const Store> store, const MountOptions& o
           store_,
           HierarchyOptions{
               .index_cache_bytes = options.index_cache,
+              .node_cache_bytes = options.node_cache,
               .consolidated_max = options.consolidated_max,
               .forced_separator = options.separator,
               .fill = options.fill,
@@ -429,6 +430,20 @@ double FileSystem::NodeTimeout(const Node& node) const {
   return NameTimeout(node.info.version.ctime_ns, node.freshness.watched());
 }
 
+Result<Target> FileSystem::Resolve(fuse_ino_t id) {
+  auto target = table_.Resolve(id);
+  Result<SeenNode> loaded = SeenNode{};
+  if (target && target->kind == Target::Kind::kUnloaded) {
+    loaded = See(target->record->path, kAnyAge);  // holds what the table finds then
+    if (!loaded) return Fail(loaded);
+    target = table_.Resolve(id);
+  }
+  if (!target || target->kind == Target::Kind::kUnloaded) {
+    return Fail(ErrorCode::kStale, "what this inode stood for is gone");
+  }
+  return std::move(*target);
+}
+
 Result<SeenNode> FileSystem::See(const std::string& path, Age max_age) {
   auto node = hierarchy_.Get(path, max_age);
   if (!node) return Fail(node);
@@ -574,8 +589,8 @@ void FileSystem::Lookup(Reply& reply, fuse_ino_t parent, const std::string& name
     const auto entry = is_status_folder ? StatusFolderEntry() : StatusEntry(file);
     return entry ? reply.Entry(*entry) : reply.Failed(entry.error().code);
   }
-  auto target = table_.Resolve(parent);
-  if (!target) return reply.Failed(ErrorCode::kStale);
+  auto target = Resolve(parent);
+  if (!target) return reply.Failed(target.error().code);
   if (IsRootOfMount(*target) && only_view_) {
     target->kind = Target::Kind::kFolder;
     target->view = *only_view_;
@@ -602,8 +617,8 @@ void FileSystem::GetAttributes(Reply& reply, fuse_ino_t id) {
     return entry ? reply.Attributes(entry->attr, entry->attr_timeout)
                  : reply.Failed(entry.error().code);
   }
-  auto target = table_.Resolve(id);
-  if (!target) return reply.Failed(ErrorCode::kStale);
+  auto target = Resolve(id);
+  if (!target) return reply.Failed(target.error().code);
   if (IsRootOfMount(*target)) {
     const auto root = RootEntry();
     if (!root) return reply.Failed(root.error().code);
@@ -679,32 +694,37 @@ Result<ChunkPlace> FileSystem::PlaceOf(const Target& target) {
   return Fail(ErrorCode::kStale, "{}: replaced since it was opened", chunks.ObjectKey(outer));
 }
 
-std::shared_ptr<const std::string> FileSystem::TextOf(const Target& target) const {
+Result<std::shared_ptr<const std::string>> FileSystem::TextOf(const Target& target) {
   const auto is_it = [&](uint32_t epoch) { return EpochOf(MakeId(0, epoch)) == target.epoch; };
   NodeRecord& record = *target.record;
-  NodePtr current;
+  if (target.document == kConsolidatedDocument) {
+    const auto hash = consolidated_epochs_.FingerprintOf(
+        record.DocumentId(target.view, kConsolidatedDocument, 0), is_it);
+    if (!hash) return Fail(ErrorCode::kStale, "{}: replaced since it was opened", record.path);
+    const auto group = hierarchy_.Get(record.path, kAnyAge);
+    if (!group) return Fail(group);
+    return hierarchy_.ConsolidatedText(*group, target.view, *hash);
+  }
   NodePtr then;  // as it was in the inode's epoch
+  bool is_current = false;
   {
     const std::lock_guard lock(record.mutex);
-    current = record.node;
-    if (is_it(record.document_epoch)) then = record.node;
+    is_current = is_it(record.document_epoch);
+    if (is_current) then = record.node.lock();
     for (const auto& [epoch, past] : record.past_documents) {
       if (is_it(epoch)) then = past;
     }
   }
-  if (target.document == kConsolidatedDocument) {
-    const auto hash = consolidated_epochs_.FingerprintOf(
-        record.DocumentId(target.view, kConsolidatedDocument, 0), is_it);
-    if (!hash) return nullptr;
-    if (auto text = hierarchy_.TextWithHash(*hash)) return text;
-    const auto known = hierarchy_.KnownConsolidated(*current, target.view);
-    return known != nullptr && known->hash == *hash ? hierarchy_.TextOf(*known, target.view)
-                                                    : nullptr;
+  if (then == nullptr && is_current) {
+    const auto seen = See(record.path, kAnyAge);
+    if (!seen) return Fail(seen);
+    if (is_it(seen->document_epoch)) then = seen->node;
   }
   if (then == nullptr || target.document >= then->views[target.view].documents.size()) {
-    return nullptr;
+    return Fail(ErrorCode::kStale, "{}: replaced since it was opened", record.path);
   }
-  return {then, &then->views[target.view].documents[target.document].bytes};
+  return std::shared_ptr<const std::string>(
+      then, &then->views[target.view].documents[target.document].bytes);
 }
 
 void FileSystem::Read(Reply& reply, fuse_ino_t id, size_t size, uint64_t offset) {
@@ -717,9 +737,12 @@ void FileSystem::Read(Reply& reply, fuse_ino_t id, size_t size, uint64_t offset)
     const auto file = status_files_.Find(id);
     return reply_with(file ? file->text : nullptr);
   }
-  const auto target = table_.Resolve(id);
-  if (!target) return reply.Failed(ErrorCode::kStale);
-  if (target->kind == Target::Kind::kDocument) return reply_with(TextOf(*target));
+  const auto target = Resolve(id);
+  if (!target) return reply.Failed(target.error().code);
+  if (target->kind == Target::Kind::kDocument) {
+    const auto text = TextOf(*target);
+    return text ? reply_with(*text) : reply.Failed(text.error().code);
+  }
   if (target->kind != Target::Kind::kChunk) return reply.Failed(ErrorCode::kInvalidArgument);
 
   const ArrayRange& range = *target->range;
@@ -751,8 +774,8 @@ void FileSystem::Read(Reply& reply, fuse_ino_t id, size_t size, uint64_t offset)
 
 void FileSystem::Open(Reply& reply, fuse_ino_t id, fuse_file_info info) {
   constexpr Age kNow{0};
-  const auto target = StatusFiles::Has(id) ? Target{} : table_.Resolve(id);
-  if (!target) return reply.Failed(ErrorCode::kStale);
+  const auto target = StatusFiles::Has(id) ? Target{} : Resolve(id);
+  if (!target) return reply.Failed(target.error().code);
   // Told that the inode is of a version that is gone, the kernel looks the name up again.
   Result<fuse_entry_param> current = Fail(ErrorCode::kStale, "nothing is there now");
   if (target->kind == Target::Kind::kDocument) {
@@ -799,11 +822,13 @@ void FileSystem::OnChange(const Changes& changes) {
   for (const std::string& key : changes.keys) {
     NodeRecord* const owner = OwnerOf(key);
     if (owner == nullptr) continue;
-    const std::lock_guard lock(owner->mutex);
-    // (A record that is being made has no node yet.)
-    if (owner->node != nullptr && owner->node->chunks != nullptr &&
-        owner->node->chunks->ObjectOfKey(key)) {
-      owner->node->chunks->SetChanged();
+    NodePtr node;
+    {
+      const std::lock_guard lock(owner->mutex);
+      node = owner->node.lock();
+    }
+    if (node != nullptr && node->chunks != nullptr && node->chunks->ObjectOfKey(key)) {
+      node->chunks->SetChanged();
     }
   }
   notifier_.Tell(changes);
@@ -819,14 +844,19 @@ void FileSystem::TakeBackNames(fuse_session* session, const Changes& changes) {
   const auto folder_of = [&](const NodeRecord& record, size_t view) {
     return record.path.empty() && only_view_ ? kRootId : record.FolderId(view);
   };
+  // As it was before the change, if it is still kept.
+  const auto node_of = [&](NodeRecord& record) -> NodePtr {
+    {
+      const std::lock_guard lock(record.mutex);
+      if (NodePtr node = record.node.lock()) return node;
+    }
+    const auto node = See(record.path, kAnyAge);
+    return node ? node->node : nullptr;
+  };
   const auto take_back_consolidated = [&](std::string_view path) {
     for (;; path = FolderOf(path)) {
       if (NodeRecord* const record = table_.Find(path)) {
-        NodePtr node;
-        {
-          const std::lock_guard lock(record->mutex);
-          node = record->node;
-        }
+        const NodePtr node = node_of(*record);
         for (size_t view = 0; node != nullptr && view < AllViews().size(); ++view) {
           const std::string& name = node->views[view].consolidated;
           if (!name.empty()) take_back(folder_of(*record, view), name);
@@ -836,11 +866,7 @@ void FileSystem::TakeBackNames(fuse_session* session, const Changes& changes) {
     }
   };
   const auto take_back_node = [&](NodeRecord& record) {
-    NodePtr node;
-    {
-      const std::lock_guard lock(record.mutex);
-      node = record.node;
-    }
+    const NodePtr node = node_of(record);
     if (node == nullptr) return;
     for (size_t view = 0; view < AllViews().size(); ++view) {
       for (const Document& document : node->views[view].documents) {
@@ -887,10 +913,11 @@ void FileSystem::TakeBackNames(fuse_session* session, const Changes& changes) {
   for (const std::string& key : changes.keys) {
     NodeRecord* const owner = OwnerOf(key);
     if (owner == nullptr) continue;
-    const ArrayRange* range = nullptr;
+    const NodePtr node = node_of(*owner);
+    RangePtr range;
     {
       const std::lock_guard lock(owner->mutex);
-      range = owner->range;
+      if (node != nullptr) range = std::static_pointer_cast<const ArrayRange>(node->companion);
     }
     const auto outer = range == nullptr ? std::nullopt : range->chunks->ObjectOfKey(key);
     if (outer) {
@@ -977,6 +1004,7 @@ std::string FileSystem::DescribeOptions() const {
   say("index_cache", fmt::format("{} of {} bytes", hierarchy_.index_cache_statistics().bytes,
                                  options_.index_cache));
   say("cache", fmt::format("{} of {} bytes", served_.statistics().bytes, options_.cache));
+  say("node_cache", fmt::format("{} bytes", options_.node_cache));
   say("threads", options_.threads);
   return text;
 }
@@ -1264,8 +1292,8 @@ void FileSystem::ReadDirectory(Reply& reply, const std::shared_ptr<DirectoryHand
 }
 
 void FileSystem::OpenDirectory(Reply& reply, fuse_ino_t id, fuse_file_info info) {
-  const auto target = StatusFiles::Has(id) ? Target{} : table_.Resolve(id);
-  if (!target) return reply.Failed(ErrorCode::kStale);
+  const auto target = StatusFiles::Has(id) ? Target{} : Resolve(id);
+  if (!target) return reply.Failed(target.error().code);
   Result<std::shared_ptr<DirectoryHandle>> handle = std::make_shared<DirectoryHandle>();
   if (StatusFiles::Has(id)) {
     (*handle)->self = id;

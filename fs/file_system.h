@@ -60,6 +60,8 @@ class FileSystem {
                      uint64_t offset, bool plus);
   void StatFs(Reply& reply);
 
+  // What an id stands for, loaded. kStale if that is gone.
+  Result<Target> Resolve(fuse_ino_t id);
   Result<SeenNode> See(const std::string& path, Age max_age);
   Result<SeenNode> SeeFresh(const NodeRecord& record) { return See(record.path, check_age_); }
   // For look-ups: kDamaged if the metadata cannot be read. It may be half written this moment, and
@@ -125,8 +127,8 @@ class FileSystem {
   Result<fuse_entry_param> StatusEntry(const std::optional<StatusFiles::Snapshot>& file) const;
   std::string DescribeOptions() const;
 
-  // The bytes that a document's inode stands for; null if they are gone.
-  std::shared_ptr<const std::string> TextOf(const Target& document) const;
+  // The bytes that a document's inode stands for. kStale if they are gone.
+  Result<std::shared_ptr<const std::string>> TextOf(const Target& document);
 
   struct stat FileAttributes(uint64_t inode, const ObjectInfo& info, uint64_t size,
                              uint32_t links) const;

@@ -1,33 +1,57 @@
 #include "fs/node_table.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 namespace zarrfs {
 namespace {
 
-// Whether the ids of `range` still stand for what `node` says.
-bool StillFits(const ArrayRange& range, const Node& node) {
-  if (range.chunks != node.chunks) return false;
-  for (size_t v = 0; v < AllViews().size(); ++v) {
-    const auto& part = range.views[v];
-    const auto& view = node.views[v].array;
-    if (part.shown != view.has_value()) return false;
-    if (!view) continue;
-    if (part.naming != view->naming || part.form != view->form) return false;
-    // (Of the same chunks in the same form, only the fill value makes a difference.)
-    if ((part.fill_chunk == nullptr) != (view->fill_chunk == nullptr)) return false;
-    if (part.fill_chunk != nullptr && part.fill_chunk->fill() != view->fill_chunk->fill()) {
-      return false;
+uint64_t HashOf(const std::string& text) { return std::hash<std::string>()(text); }
+
+uint64_t DocumentsFingerprint(const Node& node) {
+  std::string all;
+  for (const NodeView& view : node.views) {
+    for (const Document& document : view.documents) {
+      all += fmt::format("{} {}\n", document.name, document.bytes.size());
+      all += document.bytes;
     }
+    all += '\n';
   }
-  return true;
+  return HashOf(all);
 }
 
-bool SameDocuments(const Node& a, const Node& b) {
-  for (size_t v = 0; v < kMaxViews; ++v) {
-    if (a.views[v].documents != b.views[v].documents) return false;
+// Where the chunks of an array lie.
+uint64_t ChunksFingerprint(const ArrayMetadata& array) {
+  std::string all =
+      fmt::format("{} {} {}\n", fmt::join(array.shape, ","), fmt::join(array.chunk_shape, ","),
+                  DumpJson(array.data_type.document));
+  all += fmt::format("{} {} {}\n", static_cast<int>(array.key_encoding.kind),
+                     array.key_encoding.separator, array.codecs.size());
+  for (const CodecSpec& codec : array.codecs) {
+    all += fmt::format("{} {}\n", codec.name, DumpJson(codec.configuration));
   }
-  return true;
+  return HashOf(all);
+}
+
+// What files the views make of them. (Of the same chunks in the same form, only the fill value
+// makes a difference.)
+uint64_t ViewsFingerprint(const Node& node) {
+  std::string all;
+  for (const NodeView& view : node.views) {
+    if (view.array) {
+      const ChunkForm& form = view.array->form;
+      all += fmt::format("{} {} {} {} {} {} {} {}", view.array->naming.prefix_c,
+                         view.array->naming.separator, static_cast<int>(form.kind), form.cut_front,
+                         form.cut_back, form.size, form.is_wide, fmt::join(form.extent, ","));
+      if (view.array->fill_chunk != nullptr) {
+        const auto& fill = view.array->fill_chunk->fill();
+        all.append(reinterpret_cast<const char*>(fill.data()), fill.size());
+      }
+    }
+    all += '\n';
+  }
+  return HashOf(all);
 }
 
 }  // namespace
@@ -40,7 +64,7 @@ NodeId ArrayRange::FolderId(size_t view, std::span<const uint64_t> prefix) const
 }
 
 std::optional<uint64_t> NodeTable::Allocate(uint64_t count, NodeRecord* record,
-                                            const ArrayRange* range) {
+                                            RangeRecord* range) {
   const bool high = count > kHighCount || next_low_ + count > kHighStart;
   uint64_t& next = high ? next_high_ : next_low_;
   if (count > (uint64_t{1} << kPositionBits) - next) return std::nullopt;
@@ -50,14 +74,22 @@ std::optional<uint64_t> NodeTable::Allocate(uint64_t count, NodeRecord* record,
   return first;
 }
 
-const ArrayRange* NodeTable::MakeRange(const Node& node, NodeRecord* record) {
-  ArrayRange& range = ranges_.emplace_back();
+RangePtr NodeTable::SeeRange(const Node& node, NodeRecord* record) {
+  const uint64_t chunks_fingerprint = ChunksFingerprint(*node.array());
+  const uint64_t views_fingerprint = ViewsFingerprint(node);
+  RangeRecord* const before = record->range;
+  const bool same_chunks = before != nullptr && before->chunks_fingerprint == chunks_fingerprint;
+  const bool same = same_chunks && before->views_fingerprint == views_fingerprint;
+  const std::unique_lock lock(mutex_);
+  if (same) {
+    if (auto known = before->range.lock(); known != nullptr && known->chunks == node.chunks) {
+      return known;
+    }
+  }
+  auto made = std::make_shared<ArrayRange>();
+  ArrayRange& range = *made;
   range.record = record;
   range.chunks = node.chunks;
-  const ArrayRange* const before = record->range;
-  range.epochs = before != nullptr && before->chunks == node.chunks
-                     ? before->epochs
-                     : std::make_shared<EpochTable>();
   const auto& grid = node.chunks->layout().inner_grid;
   uint64_t level_size = 1;
   uint64_t folder_count = 0;
@@ -102,16 +134,31 @@ const ArrayRange* NodeTable::MakeRange(const Node& node, NodeRecord* record) {
       }
     }
   }
-  const auto first = Allocate(std::max<uint64_t>(count, 1), nullptr, &range);
-  if (!first) {
-    ranges_.pop_back();
-    return nullptr;
+  if (!same) {
+    RangeRecord& positions = ranges_.emplace_back();
+    const auto first = Allocate(std::max<uint64_t>(count, 1), nullptr, &positions);
+    if (!first) {
+      ranges_.pop_back();
+      return nullptr;
+    }
+    positions.record = record;
+    positions.first = *first;
+    positions.chunks_fingerprint = chunks_fingerprint;
+    positions.views_fingerprint = views_fingerprint;
+    positions.epochs = same_chunks
+                           ? before->epochs
+                           : std::make_shared<EpochTable>(node.chunks->layout().outer_grid.size());
+    if (before != nullptr) before->kept = before->range.lock();
+    record->range = &positions;
   }
+  range.positions = record->range;
+  range.epochs = record->range->epochs;
   for (auto& part : range.views) {
-    part.files += *first;
-    part.folders += *first;
+    part.files += record->range->first;
+    part.folders += record->range->first;
   }
-  return &range;
+  record->range->range = made;
+  return made;
 }
 
 Result<SeenNode> NodeTable::See(const NodePtr& node) {
@@ -124,52 +171,60 @@ Result<SeenNode> NodeTable::See(const NodePtr& node) {
   }
   if (record == nullptr) {
     const std::unique_lock lock(mutex_);
-    const auto [found, added] = by_path_.try_emplace(node->path, nullptr);
-    if (added) {
+    const auto found = by_path_.find(node->path);
+    if (found != by_path_.end()) {
+      record = found->second;
+    } else {
       NodeRecord& made = records_.emplace_back();
       const auto block = Allocate(NodeRecord::kBlock, &made, nullptr);
       if (!block) {
         records_.pop_back();
-        by_path_.erase(found);
         return Fail(ErrorCode::kUnsupported, "{}: no node ids are left", node->path);
       }
       made.path = node->path;
       made.block = *block;
-      found->second = &made;
+      by_path_.emplace(made.path, &made);
+      record = &made;
     }
-    record = found->second;
   }
 
   const std::lock_guard lock(record->mutex);
-  if (record->node != node) {
-    if (record->node != nullptr && !SameDocuments(*record->node, *node)) {
+  const NodePtr before = record->node.lock();
+  if (before != node) {
+    const uint64_t fingerprint = DocumentsFingerprint(*node);
+    const bool is_first = record->documents_fingerprint == 0;
+    if (!is_first && record->documents_fingerprint != fingerprint) {
       auto& past = record->past_documents;
       if (past.size() >= NodeRecord::kMaxPastDocuments) past.erase(past.begin());
-      past.emplace_back(record->document_epoch++, record->node);
+      // (If it was given up, nobody has read them for long.)
+      if (before != nullptr) past.emplace_back(record->document_epoch, before);
+      ++record->document_epoch;
     }
+    record->documents_fingerprint = fingerprint;
     record->node = node;
-    if (node->chunks == nullptr) {
-      record->range = nullptr;
-    } else if (record->range == nullptr || !StillFits(*record->range, *node)) {
+    node->companion = node->chunks == nullptr ? nullptr : SeeRange(*node, record);
+    if (node->chunks == nullptr && record->range != nullptr) {
       const std::unique_lock table_lock(mutex_);
-      record->range = MakeRange(*node, record);
+      record->range->kept = record->range->range.lock();
+      record->range = nullptr;
     }
   }
-  if (node->chunks != nullptr && record->range == nullptr) {
+  auto range = std::static_pointer_cast<const ArrayRange>(node->companion);
+  if (node->chunks != nullptr && range == nullptr) {
     return Fail(ErrorCode::kUnsupported, "{}: no node ids are left for its chunks", node->path);
   }
-  return SeenNode{record, node, record->document_epoch, record->range};
+  return SeenNode{record, node, record->document_epoch, std::move(range)};
 }
 
 NodeRecord* NodeTable::Find(std::string_view path) const {
   const std::shared_lock lock(mutex_);
-  const auto found = by_path_.find(std::string(path));
+  const auto found = by_path_.find(path);
   return found == by_path_.end() ? nullptr : found->second;
 }
 
-void NodeTable::FillTarget(const ArrayRange& range, uint64_t position, Target& target) {
-  target.record = range.record;
-  target.range = &range;
+void NodeTable::FillTarget(const RangePtr& given, uint64_t position, Target& target) {
+  const ArrayRange& range = *given;
+  target.range = given;
   const auto& grid = range.chunks->layout().inner_grid;
   for (size_t v = 0; v < AllViews().size(); ++v) {
     const auto& part = range.views[v];
@@ -204,17 +259,26 @@ std::optional<Target> NodeTable::Resolve(NodeId id) const {
   const uint64_t position = PositionOf(id);
   target.epoch = EpochOf(id);
   Span span;
+  RangePtr range;
   {
     const std::shared_lock lock(mutex_);
     const std::vector<Span>& spans = position >= kHighStart ? high_ : low_;
     const auto after = std::ranges::upper_bound(spans, position, {}, &Span::first);
     if (after == spans.begin()) return std::nullopt;
     span = *std::prev(after);
+    if (span.range != nullptr) {
+      range = span.range->kept != nullptr ? span.range->kept : span.range->range.lock();
+    }
   }
   if (position - span.first >= span.count) return std::nullopt;
   if (span.range != nullptr) {
-    FillTarget(*span.range, position, target);
-    if (target.range == nullptr || target.kind == Target::Kind::kRoot) return std::nullopt;
+    target.record = span.range->record;
+    if (range == nullptr) {
+      target.kind = Target::Kind::kUnloaded;
+      return target;
+    }
+    FillTarget(range, position, target);
+    if (target.kind == Target::Kind::kRoot) return std::nullopt;
     return target;
   }
   const uint64_t slot = position - span.first;

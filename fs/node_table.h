@@ -11,7 +11,9 @@
 //                      and the chunk folders of each view, numbered row-major, level by level
 //
 // Within a range all is arithmetic; the range is found by binary search. So memory grows with the
-// number of arrays looked at, never with chunks, and FORGET has nothing to do.
+// number of arrays looked at, never with chunks, and FORGET has nothing to do. What is known of an
+// array beyond its positions goes and comes back with its node, which the Hierarchy keeps as long
+// as it is in use: a target may have to be loaded.
 //
 // The epoch of a chunk file is that of the stored object it lies in (EpochTable); of a metadata
 // file, how often its node's metadata changed; of a consolidated one, how often its text did. An id
@@ -71,6 +73,8 @@ struct NodeRecord;
 
 /// The chunk files and chunk folders of one layout of one array, as some views show them. Immutable
 /// but for the epochs, which ranges of the same chunks share.
+struct RangeRecord;
+
 struct ArrayRange {
   struct ViewPart {
     bool shown = false;
@@ -85,6 +89,7 @@ struct ArrayRange {
   };
 
   NodeRecord* record = nullptr;
+  const RangeRecord* positions = nullptr;  // of ranges that are equal but for the moment
   std::shared_ptr<ChunkSource> chunks;
   std::array<ViewPart, kMaxViews> views;
   std::vector<uint64_t> folder_offsets;  // of each level of chunk folders, relative to `folders`
@@ -94,19 +99,35 @@ struct ArrayRange {
   /// Id of the folder of chunks that begin with `prefix` (its level is prefix.size()).
   [[nodiscard]] NodeId FolderId(size_t view, std::span<const uint64_t> prefix) const;
 };
+using RangePtr = std::shared_ptr<const ArrayRange>;
+
+/// The positions of an ArrayRange. Lives as long as the mount.
+struct RangeRecord {
+  NodeRecord* record = nullptr;
+  uint64_t first = 0;
+  // Equal ones have the same positions: where the chunks lie, and how the views show them.
+  uint64_t chunks_fingerprint = 0;
+  uint64_t views_fingerprint = 0;
+  std::shared_ptr<EpochTable> epochs;
+
+  // Both guarded by the table's mutex. A current range lives with its node.
+  std::weak_ptr<const ArrayRange> range;
+  RangePtr kept;  // of an older layout, for programs that are still in it
+};
 
 /// A node of the store that was looked up once. Lives as long as the mount.
 struct NodeRecord {
   std::string path;
   uint64_t block = 0;  // first position of its block
 
-  std::mutex mutex;  // guards the rest
-  NodePtr node;      // as seen last
+  std::mutex mutex;                // guards the rest
+  std::weak_ptr<const Node> node;  // as seen last, as long as it is kept
+  uint64_t documents_fingerprint = 0;
   uint32_t document_epoch = 0;
   // What its documents were before, for programs that opened them then: the latest last.
   std::vector<std::pair<uint32_t, NodePtr>> past_documents;  // by epoch
   static constexpr size_t kMaxPastDocuments = 4;
-  const ArrayRange* range = nullptr;  // of the array as seen last
+  RangeRecord* range = nullptr;  // of the array as seen last
 
   [[nodiscard]] NodeId FolderId(size_t view) const { return MakeId(block + view * kSlots, 0); }
   [[nodiscard]] NodeId DocumentId(size_t view, size_t document, uint32_t epoch) const {
@@ -121,19 +142,20 @@ struct SeenNode {
   NodeRecord* record = nullptr;
   NodePtr node;
   uint32_t document_epoch = 0;
-  const ArrayRange* range = nullptr;
+  RangePtr range;
 };
 
 /// What a node id stands for.
 struct Target {
-  enum class Kind { kRoot, kFolder, kDocument, kChunk, kChunkFolder };
+  // kUnloaded: of an array; which, is known once the record's node was seen again.
+  enum class Kind { kRoot, kFolder, kDocument, kChunk, kChunkFolder, kUnloaded };
   Kind kind = Kind::kRoot;
   NodeRecord* record = nullptr;
   size_t view = 0;
-  size_t document = 0;                // kDocument
-  const ArrayRange* range = nullptr;  // kChunk, kChunkFolder
-  uint64_t chunk = 0;                 // kChunk
-  ChunkCoordinates prefix{};          // kChunkFolder: `level` coordinates
+  size_t document = 0;        // kDocument
+  RangePtr range;             // kChunk, kChunkFolder
+  uint64_t chunk = 0;         // kChunk
+  ChunkCoordinates prefix{};  // kChunkFolder: `level` coordinates
   size_t level = 0;
   uint16_t epoch = 0;
 };
@@ -157,23 +179,24 @@ class NodeTable {
   struct Span {
     uint64_t first;
     uint64_t count;
-    NodeRecord* record;       // a node's block, or
-    const ArrayRange* range;  // an array's range
+    NodeRecord* record;  // a node's block, or
+    RangeRecord* range;  // an array's range
   };
   // Numbers below 2^32 are for what 32-bit programs can stat: all but huge arrays.
   static constexpr uint64_t kHighStart = uint64_t{1} << 32;
   static constexpr uint64_t kHighCount = uint64_t{1} << 28;
 
   // nullopt if no positions are left.
-  std::optional<uint64_t> Allocate(uint64_t count, NodeRecord* record, const ArrayRange* range);
-  const ArrayRange* MakeRange(const Node& node, NodeRecord* record);
-  static void FillTarget(const ArrayRange& range, uint64_t position, Target& target);
+  std::optional<uint64_t> Allocate(uint64_t count, NodeRecord* record, RangeRecord* range);
+  // The range of the node that its record knows, or a new one; null if no positions are left.
+  RangePtr SeeRange(const Node& node, NodeRecord* record);
+  static void FillTarget(const RangePtr& range, uint64_t position, Target& target);
 
   const uint32_t shown_views_;
-  mutable std::shared_mutex mutex_;  // guards all below
-  std::unordered_map<std::string, NodeRecord*> by_path_;
+  mutable std::shared_mutex mutex_;                            // guards all below
+  std::unordered_map<std::string_view, NodeRecord*> by_path_;  // names are the records'
   std::deque<NodeRecord> records_;
-  std::deque<ArrayRange> ranges_;
+  std::deque<RangeRecord> ranges_;
   std::vector<Span> low_, high_;  // each sorted by first
   uint64_t next_low_ = 16;
   uint64_t next_high_ = kHighStart;

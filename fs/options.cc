@@ -137,6 +137,13 @@ constexpr std::array kValueOptions = {
                   o.cache = *size;
                   return "";
                 }},
+    ValueOption{"node_cache", "SIZE", "memory for metadata of groups and arrays (default: 32M)",
+                [](MountOptions& o, std::string_view v) -> std::string {
+                  const auto size = ParseSize(v);
+                  if (!size) return "a size such as 512k, 64M or 1G";
+                  o.node_cache = *size;
+                  return "";
+                }},
     ValueOption{"threads", "N", "threads that answer the kernel (default: two a core, 4 at least)",
                 [](MountOptions& o, std::string_view v) -> std::string {
                   const auto number = ParseNumber<uint32_t>(v);

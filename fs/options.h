@@ -41,6 +41,7 @@ struct MountOptions {
   uint32_t threads = DefaultThreads();  // that answer the kernel, at most
   uint64_t index_cache = 64ULL << 20;   // bytes
   uint64_t cache = 256ULL << 20;        // bytes of decoded chunks
+  uint64_t node_cache = 32ULL << 20;    // bytes of metadata, parsed
   std::optional<double> ttl;            // seconds that a name may be out of date; else as suits
   bool immutable = false;               // the store promises never to change
   bool no_epoch = false;       // do without FUSE_NOTIFY_INC_EPOCH, as kernels before 6.16 must

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <limits>
 #include <map>
 #include <utility>
 
@@ -16,6 +15,8 @@ constexpr int kMaxImplicitDepth = 16;
 constexpr int kMaxImplicitFolders = 4096;
 constexpr int kAttempts = 3;
 constexpr size_t kTextsBytes = 64u << 20;
+constexpr size_t kConsolidatedBytes = 8u << 20;  // without the texts
+constexpr size_t kMaxTold = 1u << 20;
 
 int64_t SteadyNowNs() {
   return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
@@ -50,16 +51,23 @@ std::string ConsolidatedKey(const Node& group, size_t view) {
   return fmt::format("{}/{}", view, group.path);
 }
 
-std::string Render(const Consolidated& consolidated, size_t view) {
-  const size_t prefix = consolidated.nodes.front()->path.size();
-  std::vector<NodeBelow> nodes;
-  for (const NodePtr& node : consolidated.nodes) {
-    std::string_view path = node->path;
-    path.remove_prefix(prefix);
-    if (path.starts_with('/')) path.remove_prefix(1);
-    nodes.push_back({path, node->views[view].documents});
+// Of where a node is and what a view says of it.
+uint64_t FingerprintOf(const Node& node, size_t view) {
+  std::string all = node.path;
+  for (const Document& document : node.views[view].documents) {
+    all += fmt::format("\n{} {}\n", document.name, document.bytes.size());
+    all += document.bytes;
   }
-  return AllViews()[view]->Consolidate(nodes);
+  return std::hash<std::string>()(all);
+}
+
+// Bytes of memory, roughly: what is parsed takes several times what was read.
+size_t SizeInMemory(const Node& node) {
+  size_t bytes = (6u << 10) + 8 * node.source_bytes;
+  for (const NodeView& view : node.views) {
+    for (const Document& document : view.documents) bytes += document.bytes.size();
+  }
+  return bytes;
 }
 
 // Errors that are facts about the documents, not about reading them.
@@ -75,9 +83,9 @@ Hierarchy::Hierarchy(std::shared_ptr<const Store> store, HierarchyOptions option
       options_(std::move(options)),
       report_(report ? std::move(report) : [](std::string_view) {}),
       index_cache_(std::make_shared<IndexCache>(options_.index_cache_bytes)),
-      nodes_(std::numeric_limits<size_t>::max()),
-      newest_(std::numeric_limits<size_t>::max()),
-      consolidated_(std::numeric_limits<size_t>::max()),
+      nodes_(options_.node_cache_bytes),
+      newest_(options_.node_cache_bytes),  // mostly the same ones
+      consolidated_(kConsolidatedBytes),
       texts_(kTextsBytes) {}
 
 Result<NodePtr> Hierarchy::Get(const std::string& path, Age max_age) const {
@@ -130,8 +138,9 @@ Result<NodePtr> Hierarchy::Get(const std::string& path, Age max_age) const {
         return Fail(loaded);
       }
       set_checked(**loaded);
-      newest_.Put(path, *loaded, 1);
-      return LruCache<std::string, Node>::Loaded{std::move(*loaded), 1};
+      const size_t bytes = SizeInMemory(**loaded);
+      newest_.Put(path, *loaded, bytes);
+      return LruCache<std::string, Node>::Loaded{std::move(*loaded), bytes};
     });
     if (!node) {
       const bool only_they_may_not_wait =
@@ -172,7 +181,7 @@ Result<std::shared_ptr<Node>> Hierarchy::Load(const std::string& path, bool pare
   node->hot = node->hot || IsHot(*store_, node->info);
 
   if (!metadata) {
-    Tell(*node, before, fmt::format("not shown: {}", metadata.error().message));
+    Tell(*node, fmt::format("not shown: {}", metadata.error().message));
     for (NodeView& view : node->views) view.hidden = metadata.error();
     return node;
   }
@@ -238,6 +247,7 @@ Result<std::optional<std::string>> Hierarchy::ReadSource(Node& node, std::string
   auto whole = ReadWhole(*store_, key, kMaxMetadataBytes);
   if (whole) {
     add(whole->object->info());
+    node.source_bytes += whole->bytes.size();
     return std::move(whole->bytes);
   }
   if (whole.error().code == ErrorCode::kNotFound) return std::nullopt;
@@ -275,7 +285,7 @@ void Hierarchy::FillArray(Node& node, const NodePtr& before) const {
     auto chunks = ChunkSource::Make(store_, node.path, metadata, index_cache_, report_,
                                     options_.on_superseded);
     if (!chunks) {
-      Tell(node, before, fmt::format("{}: not shown: {}", node.path, chunks.error().message));
+      Tell(node, fmt::format("{}: not shown: {}", node.path, chunks.error().message));
       for (NodeView& view : node.views) view.hidden = chunks.error();
       return;
     }
@@ -290,7 +300,7 @@ void Hierarchy::FillArray(Node& node, const NodePtr& before) const {
     if (view) {
       shown.documents = std::move(view->documents);
       for (const std::string& note : view->notes) {
-        Tell(node, before, fmt::format("{}: {}: {}", node.path, AllViews()[v]->name(), note));
+        Tell(node, fmt::format("{}: {}: {}", node.path, AllViews()[v]->name(), note));
       }
       shown.array = std::move(*view);
     } else {
@@ -300,12 +310,19 @@ void Hierarchy::FillArray(Node& node, const NodePtr& before) const {
     }
   }
   for (const auto& [reason, views] : views_by_reason) {
-    Tell(node, before, fmt::format("{}: not shown in {}: {}", node.path, views, reason));
+    Tell(node, fmt::format("{}: not shown in {}: {}", node.path, views, reason));
   }
 }
 
-void Hierarchy::Tell(const Node& node, const NodePtr& before, const std::string& reason) const {
-  if (before == nullptr || before->info.version != node.info.version) report_(reason);
+void Hierarchy::Tell(const Node& node, const std::string& reason) const {
+  const size_t hash = std::hash<std::string>()(
+      fmt::format("{}\n{}\n{}", node.path, node.info.version.Fingerprint(), reason));
+  {
+    const std::lock_guard lock(told_mutex_);
+    if (told_.size() >= kMaxTold) told_.clear();
+    if (!told_.insert(hash).second) return;
+  }
+  report_(reason);
 }
 
 Result<bool> Hierarchy::HasNodeBelow(const std::string& folder, int depth, int& budget) const {
@@ -369,38 +386,60 @@ Result<ConsolidatedPtr> Hierarchy::Consolidate(const NodePtr& group, size_t view
     return max_age == kAnyAge ||
            consolidated.freshness.IsFresh(*store_, max_age.count(), [] { return SteadyNowNs(); });
   };
-  if (known != nullptr && known->nodes.front() == group && is_fresh(*known)) return known;
+  if (known != nullptr && known->nodes.front() == FingerprintOf(*group, view) && is_fresh(*known)) {
+    return known;
+  }
+  return MakeConsolidated(group, view, max_age, known);
+}
 
+Result<ConsolidatedPtr> Hierarchy::MakeConsolidated(const NodePtr& group, size_t view, Age max_age,
+                                                    const ConsolidatedPtr& known) const {
   const int64_t now = SteadyNowNs();
   const uint64_t count = store_->change_count();
   bool is_watched = count != 0;
   auto made = std::make_shared<Consolidated>();
   uint64_t bytes = 0;
-  std::vector<NodePtr> pending = {group};
-  while (!pending.empty() && !made->is_too_large) {
-    const NodePtr node = std::move(pending.back());
-    pending.pop_back();
-    made->nodes.push_back(node);
+  struct Shown {
+    std::string path;  // from the group on
+    std::vector<Document> documents;
+  };
+  std::vector<Shown> shown;
+  std::vector<std::string> pending;
+  NodePtr node = group;
+  while (!made->is_too_large) {
+    made->nodes.push_back(FingerprintOf(*node, view));
+    std::string below = node->path.substr(group->path.size());
+    if (below.starts_with('/')) below.erase(0, 1);
+    shown.push_back({std::move(below), node->views[view].documents});
     if (node->info.version.ctime_ns >= made->newest.ctime_ns) made->newest = node->info.version;
-    for (const Document& document : node->views[view].documents) bytes += document.bytes.size();
+    for (const Document& document : shown.back().documents) bytes += document.bytes.size();
     made->is_too_large =
         made->nodes.size() > options_.consolidated_max + 1 || bytes > kMaxMetadataBytes;
     uint64_t watched = 0;
     const auto names = Children(*node, max_age, &watched);
     is_watched = is_watched && watched == count;
-    if (!names) {
-      if (names.error().code == ErrorCode::kPermissionDenied) continue;
+    if (names) {
+      for (auto name = names->rbegin(); name != names->rend(); ++name) {
+        pending.push_back(JoinKey(node->path, *name));
+      }
+    } else if (names.error().code != ErrorCode::kPermissionDenied) {
       return Fail(names);
     }
-    for (auto name = names->rbegin(); name != names->rend(); ++name) {
-      auto child = Get(JoinKey(node->path, *name), kAnyAge);
+    // The next one that the view shows.
+    node = nullptr;
+    while (node == nullptr && !pending.empty()) {
+      const std::string path = std::move(pending.back());
+      pending.pop_back();
+      auto child = Get(path, kAnyAge);
       if (child) {
-        if (Shows(**child, *name, view)) pending.push_back(std::move(*child));
+        const std::string_view name = std::string_view(path).substr(path.rfind('/') + 1);
+        if (Shows(**child, name, view)) node = std::move(*child);
       } else if (child.error().code != ErrorCode::kNotFound &&
                  child.error().code != ErrorCode::kPermissionDenied) {
         return Fail(child);
       }
     }
+    if (node == nullptr) break;
   }
   made->freshness.Set(now, count, is_watched);
   if (known != nullptr && known->nodes == made->nodes) {
@@ -408,19 +447,20 @@ Result<ConsolidatedPtr> Hierarchy::Consolidate(const NodePtr& group, size_t view
     return known;
   }
   if (made->is_too_large) {
-    if (known == nullptr || !known->is_too_large) {
-      report_(fmt::format("{}: no consolidated metadata in {}: more than {} nodes or {} MiB",
-                          group->path.empty() ? "/" : group->path, AllViews()[view]->name(),
-                          options_.consolidated_max, kMaxMetadataBytes >> 20));
-    }
+    Tell(*group, fmt::format("{}: no consolidated metadata in {}: more than {} nodes or {} MiB",
+                             group->path.empty() ? "/" : group->path, AllViews()[view]->name(),
+                             options_.consolidated_max, kMaxMetadataBytes >> 20));
     made->nodes.resize(1);
   } else {
-    auto text = std::make_shared<const std::string>(Render(*made, view));
+    std::vector<NodeBelow> nodes;
+    for (const Shown& one : shown) nodes.push_back({one.path, one.documents});
+    auto text = std::make_shared<const std::string>(AllViews()[view]->Consolidate(nodes));
     made->hash = std::hash<std::string_view>()(*text);
     made->size = text->size();
     texts_.Put(made->hash, text, text->size());
   }
-  consolidated_.Put(ConsolidatedKey(*group, view), made, made->nodes.size());
+  consolidated_.Put(ConsolidatedKey(*group, view), made,
+                    sizeof(Consolidated) + made->nodes.size() * sizeof(made->nodes[0]));
   return made;
 }
 
@@ -428,14 +468,17 @@ ConsolidatedPtr Hierarchy::KnownConsolidated(const Node& group, size_t view) con
   return consolidated_.Get(ConsolidatedKey(group, view));
 }
 
-std::shared_ptr<const std::string> Hierarchy::TextOf(const Consolidated& consolidated,
-                                                     size_t view) const {
-  auto text =
-      texts_.GetOrLoad(consolidated.hash, [&]() -> Result<LruCache<uint64_t, std::string>::Loaded> {
-        auto made = std::make_shared<const std::string>(Render(consolidated, view));
-        return LruCache<uint64_t, std::string>::Loaded{made, made->size()};
-      });
-  return text ? *text : std::make_shared<const std::string>(Render(consolidated, view));
+Result<std::shared_ptr<const std::string>> Hierarchy::ConsolidatedText(const NodePtr& group,
+                                                                       size_t view,
+                                                                       uint64_t hash) const {
+  if (auto text = texts_.Get(hash)) return text;
+  const auto made = MakeConsolidated(group, view, kAnyAge, nullptr);
+  if (!made) return Fail(made);
+  auto text = (*made)->hash == hash ? texts_.Get(hash) : nullptr;
+  if (text == nullptr) {
+    return Fail(ErrorCode::kStale, "{}: the consolidated metadata have changed", group->path);
+  }
+  return text;
 }
 
 bool Hierarchy::IsFresh(const Node& node, Age max_age) const {

@@ -3,19 +3,21 @@
 // A folder with a zarr.json is a node, else one with a .zarray (a Zarr v2 array) or a .zgroup (a v2
 // group), whose attributes are in .zattrs; both formats may be mixed in one tree.
 //
-// Nodes are read when they are asked for and kept; each answer says how old it may be. A node is an
-// immutable snapshot: if one of its documents changes, the next sufficiently fresh answer is
-// another snapshot. Snapshots of one array share a ChunkSource as long as where its chunks lie has
-// not changed. Every member may be called from any thread.
+// Nodes are read when they are asked for; some thousands, those used last, are kept. Each answer
+// says how old it may be. A node is an immutable snapshot: if one of its documents changes, the
+// next sufficiently fresh answer is another snapshot. Snapshots of one array share a ChunkSource as
+// long as where its chunks lie has not changed. Every member may be called from any thread.
 #ifndef ZARRCORE_VIEW_HIERARCHY_H_
 #define ZARRCORE_VIEW_HIERARCHY_H_
 
 #include <array>
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "zarrcore/array/chunk_source.h"
@@ -51,6 +53,7 @@ struct Node {
   std::optional<NodeMetadata> metadata;   // absent if its documents cannot be used
   std::string_view document = kZarrJson;  // that makes it a node: kZarrJson, kZarray or kZgroup
   std::vector<SourceDocument> sources;    // while they are the same, so is the node
+  size_t source_bytes = 0;                // of all of them
   bool implicit = false;                  // a group without a document, known by what lies below it
   bool below_ome = false;                 // this group or one above it is an OME one
   bool parent_below_ome = false;
@@ -62,6 +65,8 @@ struct Node {
   std::shared_ptr<ChunkSource> chunks;    // of an array whose layout can be used
 
   mutable Freshness freshness;
+  /// What its user has made of it, to be kept as long as this snapshot is. Not guarded.
+  mutable std::shared_ptr<const void> companion;
 
   [[nodiscard]] bool is_v2() const { return document != kZarrJson; }
   [[nodiscard]] const ArrayMetadata* array() const {
@@ -75,11 +80,12 @@ using NodePtr = std::shared_ptr<const Node>;
 
 /// What one view says in one document of a group and all nodes below it, as of now.
 struct Consolidated {
-  std::vector<NodePtr> nodes;  // it is made from: the group, and those below that the view shows
-  bool is_too_large = false;   // more nodes than HierarchyOptions say: the view does without
-  uint64_t hash = 0;           // of its bytes; texts of equal hashes are equal
-  uint64_t size = 0;           // in bytes
-  Version newest;              // of what it is made from, the version that changed last
+  // Fingerprints of what it is made from: the group, and those nodes below that the view shows.
+  std::vector<uint64_t> nodes;
+  bool is_too_large = false;  // more nodes than HierarchyOptions say: the view does without
+  uint64_t hash = 0;          // of its bytes; texts of equal hashes are equal
+  uint64_t size = 0;          // in bytes
+  Version newest;             // of what it is made from, the version that changed last
 
   mutable Freshness freshness;
 };
@@ -87,6 +93,7 @@ using ConsolidatedPtr = std::shared_ptr<const Consolidated>;
 
 struct HierarchyOptions {
   size_t index_cache_bytes = 64u << 20;
+  size_t node_cache_bytes = 32u << 20;  // about; of nodes that nobody holds
   size_t consolidated_max = 4096;  // nodes in a consolidated document; 0: make none
   char forced_separator = '\0';
   FillPolicy fill = FillPolicy::kAuto;
@@ -116,13 +123,10 @@ class Hierarchy {
                                                     Age max_age) const;
   /// The same if it is known, else null; never asks the store.
   [[nodiscard]] ConsolidatedPtr KnownConsolidated(const Node& group, size_t view) const;
-  /// The bytes of a consolidated document.
-  [[nodiscard]] std::shared_ptr<const std::string> TextOf(const Consolidated& consolidated,
-                                                          size_t view) const;
-  /// The bytes with this hash, if they were asked for lately; else null.
-  [[nodiscard]] std::shared_ptr<const std::string> TextWithHash(uint64_t hash) const {
-    return texts_.Get(hash);
-  }
+  /// The bytes of a group's consolidated document that have this hash; kStale if it has others now.
+  [[nodiscard]] Result<std::shared_ptr<const std::string>> ConsolidatedText(const NodePtr& group,
+                                                                            size_t view,
+                                                                            uint64_t hash) const;
 
   /// Whether view number `view` lists the node `name` below `parent`.
   [[nodiscard]] static bool Shows(const Node& child, std::string_view name, size_t view);
@@ -143,8 +147,11 @@ class Hierarchy {
   Result<bool> IsCurrent(const Node& node) const;
   Result<bool> HasNodeBelow(const std::string& folder, int depth, int& budget) const;
   void FillArray(Node& node, const NodePtr& before) const;
-  // Tells why the node is not shown, unless that was told when `before` was read.
-  void Tell(const Node& node, const NodePtr& before, const std::string& reason) const;
+  // Made anew, without a look at what is known, but for `known`: that one if it is the same.
+  Result<ConsolidatedPtr> MakeConsolidated(const NodePtr& group, size_t view, Age max_age,
+                                           const ConsolidatedPtr& known) const;
+  // Tells why the node is not shown, once of a version.
+  void Tell(const Node& node, const std::string& reason) const;
 
   const std::shared_ptr<const Store> store_;
   const HierarchyOptions options_;
@@ -155,6 +162,8 @@ class Hierarchy {
   mutable LruCache<std::string, Node> newest_;
   mutable LruCache<std::string, Consolidated> consolidated_;  // by view and path
   mutable LruCache<uint64_t, std::string> texts_;             // by hash
+  mutable std::mutex told_mutex_;
+  mutable std::unordered_set<size_t> told_;  // hashes
 };
 
 }  // namespace zarrfs

@@ -33,10 +33,18 @@ struct NodeTableTest : testing::Test {
     return table.See(hierarchy.Get(path, Age{0}).value()).value();
   }
 
+  // Until nobody but who holds them has the nodes seen before.
+  void Forget() {
+    for (int i = 0; i < 200; ++i) {
+      store->Put(fmt::format("other/{}/zarr.json", i), ArrayJson("[4, 4]", kPlain, ""));
+      (void)hierarchy.Get(fmt::format("other/{}", i), Age{0}).value();
+    }
+  }
+
   const size_t v2 = *ViewNumber("v2");
   const size_t v3 = *ViewNumber("v3");
   std::shared_ptr<FakeStore> store = std::make_shared<FakeStore>();
-  Hierarchy hierarchy{store, HierarchyOptions{}, {}};
+  Hierarchy hierarchy{store, HierarchyOptions{.node_cache_bytes = 1}, {}};
   NodeTable table{0b11};
 };
 
@@ -156,6 +164,41 @@ TEST_F(NodeTableTest, ChangedShapeIsNewChunksInTheSameFolder) {
   EXPECT_NE(after.range->views[v2].files, before.range->views[v2].files);
   EXPECT_EQ(after.record->FolderId(v2), before.record->FolderId(v2));
   EXPECT_EQ(table.Resolve(before.range->views[v2].files)->range, before.range);
+}
+
+TEST_F(NodeTableTest, AnArrayThatWasGivenUpHasTheSameIdsOnceItIsSeenAgain) {
+  store->Put("a/zarr.json", ArrayJson("[16, 16]", kPlain, ""));
+  NodeId document = 0, chunk = 0, folder = 0;
+  {
+    const SeenNode before = See("a");
+    document = before.record->DocumentId(v2, 0, before.document_epoch);
+    chunk = before.range->views[v2].files + 3;
+    folder = before.range->FolderId(v3, {});
+    EXPECT_EQ(before.range->epochs->Observe(0, 77), 0U);
+    EXPECT_EQ(before.range->epochs->Observe(0, 78), 1U);
+  }
+  EXPECT_EQ(table.Resolve(chunk)->kind, Target::Kind::kChunk);
+  Forget();
+  EXPECT_EQ(table.Resolve(chunk)->kind, Target::Kind::kUnloaded);
+  EXPECT_EQ(table.Resolve(folder)->record->path, "a");
+  const SeenNode after = See("a");
+  EXPECT_EQ(after.record->DocumentId(v2, 0, after.document_epoch), document);
+  EXPECT_EQ(after.range->views[v2].files + 3, chunk);
+  EXPECT_EQ(after.range->FolderId(v3, {}), folder);
+  EXPECT_EQ(table.Resolve(chunk)->chunk, 3U);
+  EXPECT_EQ(after.range->epochs->Current(0), 1U) << "what was seen of its shards is not forgotten";
+}
+
+TEST_F(NodeTableTest, AnArrayThatChangedAfterItWasGivenUpHasOtherIds) {
+  store->Put("a/zarr.json", ArrayJson("[16, 16]", kPlain, ""));
+  const NodeId chunk = See("a").range->views[v2].files;
+  const uint32_t epoch = See("a").document_epoch;
+  Forget();
+  store->Put("a/zarr.json", ArrayJson("[16, 24]", kPlain, ""));
+  const SeenNode after = See("a");
+  EXPECT_NE(after.range->views[v2].files, chunk);
+  EXPECT_EQ(after.document_epoch, epoch + 1);
+  EXPECT_EQ(table.Resolve(chunk)->kind, Target::Kind::kUnloaded) << "gone";
 }
 
 TEST_F(NodeTableTest, OnlyHugeArraysHaveNumbersThat32BitProgramsCannotStat) {

@@ -541,7 +541,8 @@ Json TextOf(const Fixture& fixture, const std::string& path, size_t view) {
   const auto consolidated = fixture.hierarchy.Consolidate(fixture.Node(path), view, kNow);
   EXPECT_TRUE(consolidated) << (consolidated ? "" : consolidated.error().message);
   if (!consolidated || (*consolidated)->is_too_large) return "none";
-  const auto text = fixture.hierarchy.TextOf(**consolidated, view);
+  const auto text =
+      *fixture.hierarchy.ConsolidatedText(fixture.Node(path), view, (*consolidated)->hash);
   EXPECT_EQ(text->size(), (*consolidated)->size);
   const auto json = ParseJson(*text, path);
   EXPECT_TRUE(json) << *text;
@@ -605,9 +606,29 @@ TEST(Hierarchy, ConsolidatedDocumentIsTheSameUntilSomethingBelowChanges) {
   fixture.store->Put("g/zarr.json", kConsolidatedGroup);  // other attributes
   const auto other = get();
   EXPECT_NE(other->hash, first->hash);
-  EXPECT_NE(fixture.hierarchy.TextWithHash(first->hash), nullptr) << "for who has it open";
+  EXPECT_TRUE(fixture.hierarchy.ConsolidatedText(fixture.Node(""), kV2, first->hash))
+      << "for who has it open";
   fixture.store->Remove("g/b");
   EXPECT_EQ(Keys(TextOf(fixture, "g", kV2)["metadata"]), (Names{".zgroup", ".zattrs"}));
+}
+
+TEST(Hierarchy, WhatIsNotKeptIsReadAgainAndToldOnce) {
+  Fixture fixture(false, {.node_cache_bytes = 1});
+  PutTree(*fixture.store);
+  const auto first = *fixture.hierarchy.Consolidate(fixture.Node(""), kV2, kNow);
+  const size_t told = fixture.reports.size();
+  EXPECT_GT(told, 0U);
+  // (Each split of the cache keeps its newest entry: more of them than there are splits.)
+  for (int i = 0; i < 200; ++i) {
+    fixture.store->Put(fmt::format("more/{}/zarr.json", i), ArrayJson());
+    (void)fixture.Node(fmt::format("more/{}", i));
+  }
+  std::weak_ptr<const Node> node = fixture.Node("g/b");
+  for (int i = 0; i < 200; ++i) (void)fixture.Node(fmt::format("more/{}", i));
+  EXPECT_TRUE(node.expired()) << "nobody holds it";
+  fixture.store->Remove("more");
+  EXPECT_EQ((*fixture.hierarchy.Consolidate(fixture.Node(""), kV2, kNow))->hash, first->hash);
+  EXPECT_EQ(fixture.reports.size(), told);
 }
 
 TEST(Hierarchy, ConsolidatedDocumentIsLeftOutAboveItsLimit) {
