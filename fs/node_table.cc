@@ -86,7 +86,8 @@ RangePtr NodeTable::SeeRange(const Node& node, NodeRecord* record) {
       return known;
     }
   }
-  auto made = std::make_shared<ArrayRange>();
+  // (Not in one piece with its counts, which weak pointers would keep it by.)
+  const std::shared_ptr<ArrayRange> made(new ArrayRange);
   ArrayRange& range = *made;
   range.record = record;
   range.chunks = node.chunks;

@@ -160,7 +160,8 @@ Result<std::shared_ptr<Node>> Hierarchy::Load(const std::string& path, bool pare
   auto folder = store_->Stat(path);
   if (!folder) return Fail(folder);
   if (!folder->is_folder) return Fail(ErrorCode::kNotFound, "{} is no folder", path);
-  auto node = std::make_shared<Node>();
+  // (Not in one piece with its counts, which weak pointers would keep it by.)
+  const std::shared_ptr<Node> node(new Node);
   node->path = path;
   node->folder_info = *folder;
   node->parent_below_ome = parent_below_ome;
