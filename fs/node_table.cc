@@ -159,6 +159,7 @@ RangePtr NodeTable::SeeRange(const Node& node, NodeRecord* record) {
     part.folders += record->range->first;
   }
   record->range->range = made;
+  record->range->kept = nullptr;
   return made;
 }
 
@@ -206,8 +207,8 @@ Result<SeenNode> NodeTable::See(const NodePtr& node) {
     node->companion = node->chunks == nullptr ? nullptr : SeeRange(*node, record);
     if (node->chunks == nullptr && record->range != nullptr) {
       const std::unique_lock table_lock(mutex_);
-      record->range->kept = record->range->range.lock();
-      record->range = nullptr;
+      // (Perhaps its metadata are half written this moment.)
+      if (auto range = record->range->range.lock()) record->range->kept = std::move(range);
     }
   }
   auto range = std::static_pointer_cast<const ArrayRange>(node->companion);

@@ -112,7 +112,7 @@ struct RangeRecord {
 
   // Both guarded by the table's mutex. A current range lives with its node.
   std::weak_ptr<const ArrayRange> range;
-  RangePtr kept;  // of an older layout, for programs that are still in it
+  RangePtr kept;  // not the node's any more, for programs that are still in it
 };
 
 /// A node of the store that was looked up once. Lives as long as the mount.
