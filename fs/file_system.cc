@@ -174,7 +174,7 @@ FileSystem::FileSystem(std::shared_ptr<const Store> store, const MountOptions& o
             errors_.Add(message);
             if (opened_) spdlog::warn("{}", message);
           }),
-      table_(shown_views) {
+      table_(shown_views, options.node_cache) {
   status_files_.Add("options", [this] { return DescribeOptions(); });
   status_files_.Add("errors", [this] { return errors_.Text(); });
 }
@@ -710,7 +710,7 @@ Result<std::shared_ptr<const std::string>> FileSystem::TextOf(const Target& targ
   {
     const std::lock_guard lock(record.mutex);
     is_current = is_it(record.document_epoch);
-    if (is_current) then = record.node.lock();
+    if (is_current) then = record.node;
     for (const auto& [epoch, past] : record.past_documents) {
       if (is_it(epoch)) then = past;
     }
@@ -825,7 +825,7 @@ void FileSystem::OnChange(const Changes& changes) {
     NodePtr node;
     {
       const std::lock_guard lock(owner->mutex);
-      node = owner->node.lock();
+      node = owner->node;
     }
     if (node != nullptr && node->chunks != nullptr && node->chunks->ObjectOfKey(key)) {
       node->chunks->SetChanged();
@@ -848,7 +848,7 @@ void FileSystem::TakeBackNames(fuse_session* session, const Changes& changes) {
   const auto node_of = [&](NodeRecord& record) -> NodePtr {
     {
       const std::lock_guard lock(record.mutex);
-      if (NodePtr node = record.node.lock()) return node;
+      if (record.node != nullptr) return record.node;
     }
     const auto node = See(record.path, kAnyAge);
     return node ? node->node : nullptr;

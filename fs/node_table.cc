@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace zarrfs {
 namespace {
@@ -190,32 +191,73 @@ Result<SeenNode> NodeTable::See(const NodePtr& node) {
     }
   }
 
-  const std::lock_guard lock(record->mutex);
-  const NodePtr before = record->node.lock();
-  if (before != node) {
-    const uint64_t fingerprint = DocumentsFingerprint(*node);
-    const bool is_first = record->documents_fingerprint == 0;
-    if (!is_first && record->documents_fingerprint != fingerprint) {
-      auto& past = record->past_documents;
-      if (past.size() >= NodeRecord::kMaxPastDocuments) past.erase(past.begin());
-      // (If it was given up, nobody has read them for long.)
-      if (before != nullptr) past.emplace_back(record->document_epoch, before);
-      ++record->document_epoch;
+  if (!record->was_used.load(std::memory_order_relaxed)) record->was_used = true;
+  bool was_given_up = false;
+  SeenNode seen{record, node, 0, nullptr};
+  {
+    const std::lock_guard lock(record->mutex);
+    if (record->node != node) {
+      was_given_up = record->node == nullptr;
+      Replace(*record, node);
     }
-    record->documents_fingerprint = fingerprint;
-    record->node = node;
-    node->companion = node->chunks == nullptr ? nullptr : SeeRange(*node, record);
-    if (node->chunks == nullptr && record->range != nullptr) {
-      const std::unique_lock table_lock(mutex_);
-      // (Perhaps its metadata are half written this moment.)
-      if (auto range = record->range->range.lock()) record->range->kept = std::move(range);
-    }
+    seen.document_epoch = record->document_epoch;
+    seen.range = std::static_pointer_cast<const ArrayRange>(node->companion);
   }
-  auto range = std::static_pointer_cast<const ArrayRange>(node->companion);
-  if (node->chunks != nullptr && range == nullptr) {
+  if (was_given_up) {
+    {
+      const std::lock_guard lock(held_mutex_);
+      held_.push_back(record);
+    }
+    GiveUp();
+  }
+  if (node->chunks != nullptr && seen.range == nullptr) {
     return Fail(ErrorCode::kUnsupported, "{}: no node ids are left for its chunks", node->path);
   }
-  return SeenNode{record, node, record->document_epoch, std::move(range)};
+  return seen;
+}
+
+void NodeTable::Replace(NodeRecord& record, const NodePtr& node) {
+  const NodePtr before = std::exchange(record.node, node);
+  held_bytes_ += node->bytes_in_memory - record.bytes;
+  record.bytes = node->bytes_in_memory;
+  const uint64_t fingerprint = DocumentsFingerprint(*node);
+  const bool is_first = record.documents_fingerprint == 0;
+  if (!is_first && record.documents_fingerprint != fingerprint) {
+    auto& past = record.past_documents;
+    if (past.size() >= NodeRecord::kMaxPastDocuments) past.erase(past.begin());
+    // (If it was given up, nobody has read them for long.)
+    if (before != nullptr) past.emplace_back(record.document_epoch, before);
+    ++record.document_epoch;
+  }
+  record.documents_fingerprint = fingerprint;
+  if (node->chunks != nullptr) {
+    node->companion = SeeRange(*node, &record);
+  } else if (record.range != nullptr) {
+    // (Perhaps its metadata are half written this moment.)
+    const std::unique_lock lock(mutex_);
+    if (auto range = record.range->range.lock()) record.range->kept = std::move(range);
+  }
+}
+
+void NodeTable::GiveUp() {
+  size_t looks = 0;
+  while (held_bytes_ > node_bytes_) {
+    NodeRecord* record = nullptr;
+    {
+      const std::lock_guard lock(held_mutex_);
+      if (held_.size() <= 1 || ++looks > 2 * held_.size()) return;
+      record = held_.front();
+      held_.pop_front();
+      if (record->was_used.exchange(false)) {
+        held_.push_back(record);
+        continue;
+      }
+    }
+    NodePtr given_up;  // what it holds is freed without a lock
+    const std::lock_guard lock(record->mutex);
+    given_up.swap(record->node);
+    held_bytes_ -= std::exchange(record->bytes, 0);
+  }
 }
 
 NodeRecord* NodeTable::Find(std::string_view path) const {

@@ -12,8 +12,8 @@
 //
 // Within a range all is arithmetic; the range is found by binary search. So memory grows with the
 // number of arrays looked at, never with chunks, and FORGET has nothing to do. What is known of an
-// array beyond its positions goes and comes back with its node, which the Hierarchy keeps as long
-// as it is in use: a target may have to be loaded.
+// array beyond its positions goes with its node, if that was not looked up for long, and comes back
+// with it: a target may have to be loaded.
 //
 // The epoch of a chunk file is that of the stored object it lies in (EpochTable); of a metadata
 // file, how often its node's metadata changed; of a consolidated one, how often its text did. An id
@@ -23,6 +23,7 @@
 #define FS_NODE_TABLE_H_
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -120,8 +121,11 @@ struct NodeRecord {
   std::string path;
   uint64_t block = 0;  // first position of its block
 
-  std::mutex mutex;                // guards the rest
-  std::weak_ptr<const Node> node;  // as seen last, as long as it is kept
+  std::atomic<bool> was_used = false;  // since the last look at what to give up
+
+  std::mutex mutex;  // guards the rest
+  NodePtr node;      // as seen last; null once it was given up
+  size_t bytes = 0;  // that it is charged for
   uint64_t documents_fingerprint = 0;
   uint32_t document_epoch = 0;
   // What its documents were before, for programs that opened them then: the latest last.
@@ -162,8 +166,10 @@ struct Target {
 
 class NodeTable {
  public:
-  /// `shown_views`: bit v set if the mount shows view v (for link counts).
-  explicit NodeTable(uint32_t shown_views) : shown_views_(shown_views) {}
+  /// `shown_views`: bit v set if the mount shows view v (for link counts). Of nodes it holds those
+  /// of about so many bytes that were seen last.
+  explicit NodeTable(uint32_t shown_views, size_t node_bytes = SIZE_MAX)
+      : shown_views_(shown_views), node_bytes_(node_bytes) {}
 
   /// The record of the node's path, brought up to date with `node`. kUnsupported once so many huge
   /// arrays were looked at that the positions are used up.
@@ -188,11 +194,17 @@ class NodeTable {
 
   // nullopt if no positions are left.
   std::optional<uint64_t> Allocate(uint64_t count, NodeRecord* record, RangeRecord* range);
+  // Takes note of another snapshot of the record's node, whose mutex is held.
+  void Replace(NodeRecord& record, const NodePtr& node);
   // The range of the node that its record knows, or a new one; null if no positions are left.
   RangePtr SeeRange(const Node& node, NodeRecord* record);
   static void FillTarget(const RangePtr& range, uint64_t position, Target& target);
 
+  // Gives up nodes that were not used for long.
+  void GiveUp();
+
   const uint32_t shown_views_;
+  const size_t node_bytes_;
   mutable std::shared_mutex mutex_;                            // guards all below
   std::unordered_map<std::string_view, NodeRecord*> by_path_;  // names are the records'
   std::deque<NodeRecord> records_;
@@ -200,6 +212,10 @@ class NodeTable {
   std::vector<Span> low_, high_;  // each sorted by first
   uint64_t next_low_ = 16;
   uint64_t next_high_ = kHighStart;
+
+  std::atomic<size_t> held_bytes_ = 0;
+  std::mutex held_mutex_;         // guards the next; never held together with another one
+  std::deque<NodeRecord*> held_;  // those that have a node, in the order in which they are given up
 };
 
 }  // namespace zarrfs

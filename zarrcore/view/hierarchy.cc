@@ -138,7 +138,7 @@ Result<NodePtr> Hierarchy::Get(const std::string& path, Age max_age) const {
         return Fail(loaded);
       }
       set_checked(**loaded);
-      const size_t bytes = SizeInMemory(**loaded);
+      const size_t bytes = (*loaded)->bytes_in_memory = SizeInMemory(**loaded);
       newest_.Put(path, *loaded, bytes);
       return LruCache<std::string, Node>::Loaded{std::move(*loaded), bytes};
     });

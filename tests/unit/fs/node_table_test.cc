@@ -37,7 +37,7 @@ struct NodeTableTest : testing::Test {
   void Forget() {
     for (int i = 0; i < 200; ++i) {
       store->Put(fmt::format("other/{}/zarr.json", i), ArrayJson("[4, 4]", kPlain, ""));
-      (void)hierarchy.Get(fmt::format("other/{}", i), Age{0}).value();
+      See(fmt::format("other/{}", i));
     }
   }
 
@@ -45,7 +45,7 @@ struct NodeTableTest : testing::Test {
   const size_t v3 = *ViewNumber("v3");
   std::shared_ptr<FakeStore> store = std::make_shared<FakeStore>();
   Hierarchy hierarchy{store, HierarchyOptions{.node_cache_bytes = 1}, {}};
-  NodeTable table{0b11};
+  NodeTable table{0b11, 1};
 };
 
 TEST_F(NodeTableTest, RootIsOne) { EXPECT_EQ(table.Resolve(1)->kind, Target::Kind::kRoot); }
