@@ -148,6 +148,10 @@ Result<SeenNode> NodeTable::See(const NodePtr& node) {
       past.emplace_back(record->document_epoch++, record->node);
     }
     record->node = node;
+    if (node->array() != nullptr && !record->was_array) {
+      record->was_array = true;
+      arrays_.fetch_add(1, std::memory_order_relaxed);
+    }
     if (node->chunks == nullptr) {
       record->range = nullptr;
     } else if (record->range == nullptr || !StillFits(*record->range, *node)) {

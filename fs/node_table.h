@@ -21,6 +21,7 @@
 #define FS_NODE_TABLE_H_
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -107,6 +108,7 @@ struct NodeRecord {
   std::vector<std::pair<uint32_t, NodePtr>> past_documents;  // by epoch
   static constexpr size_t kMaxPastDocuments = 4;
   const ArrayRange* range = nullptr;  // of the array as seen last
+  bool was_array = false;
 
   [[nodiscard]] NodeId FolderId(size_t view) const { return MakeId(block + view * kSlots, 0); }
   [[nodiscard]] NodeId DocumentId(size_t view, size_t document, uint32_t epoch) const {
@@ -153,6 +155,9 @@ class NodeTable {
   /// The record of a path that was looked up once, or null.
   [[nodiscard]] NodeRecord* Find(std::string_view path) const;
 
+  /// How many arrays were looked at since the table was made.
+  [[nodiscard]] uint64_t arrays() const { return arrays_.load(std::memory_order_relaxed); }
+
  private:
   struct Span {
     uint64_t first;
@@ -170,6 +175,7 @@ class NodeTable {
   static void FillTarget(const ArrayRange& range, uint64_t position, Target& target);
 
   const uint32_t shown_views_;
+  std::atomic<uint64_t> arrays_ = 0;
   mutable std::shared_mutex mutex_;  // guards all below
   std::unordered_map<std::string, NodeRecord*> by_path_;
   std::deque<NodeRecord> records_;

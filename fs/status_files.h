@@ -3,10 +3,12 @@
 //
 //   options   what is in force, one "name: value" a line
 //   errors    what the store has wrong, in the words of the log, newest last
+//   metrics   figures as Prometheus text; another text at each look
 //
 // There is no message when a file is opened, so a look-up that finds another text than the last one
-// makes a snapshot: an inode of its own, of exact size, that can be read as long as it is among the
-// last kMaxSnapshots. Thread-safe.
+// makes a snapshot: an inode of its own, of exact size. It is kept while the kernel knows the
+// inode, which is as long as somebody has it open; but of very many only the last kMaxSnapshots.
+// Thread-safe.
 #ifndef FS_STATUS_FILES_H_
 #define FS_STATUS_FILES_H_
 
@@ -42,13 +44,15 @@ class StatusFiles {
   /// Whether the id is that of the folder or of a snapshot, one that is gone too.
   [[nodiscard]] static bool Has(NodeId id);
 
-  /// nullopt if there is no such file.
+  /// nullopt if there is no such file. Each look is one that the kernel has to forget.
   [[nodiscard]] std::optional<Snapshot> Look(std::string_view name);
+  /// The kernel lets go of `looks` looks that gave this id.
+  void Forget(NodeId id, uint64_t looks);
   /// nullopt if it is gone.
   [[nodiscard]] std::optional<Snapshot> Find(NodeId id) const;
 
  private:
-  static constexpr size_t kMaxSnapshots = 64;
+  static constexpr size_t kMaxSnapshots = 1024;
   static constexpr uint64_t kFirstFile = 3;  // positions: one a file
   static constexpr size_t kMaxFiles = 4;
 
@@ -56,10 +60,17 @@ class StatusFiles {
     std::string name;
     std::function<std::string()> write;
   };
+  struct Kept {
+    Snapshot snapshot;
+    uint64_t looks = 0;  // that the kernel has not forgotten
+  };
+  [[nodiscard]] bool IsNewest(const Kept& kept) const;
+
   std::vector<File> files_;
   mutable std::mutex mutex_;  // guards the rest
   uint32_t made_ = 0;
-  std::deque<Snapshot> snapshots_;  // oldest first
+  // Oldest first: of each file the newest, and those that the kernel knows.
+  std::deque<Kept> snapshots_;
 };
 
 /// The last messages, oldest first. Thread-safe.

@@ -73,7 +73,7 @@ bool IsVerdict(ErrorCode code) {
 Hierarchy::Hierarchy(std::shared_ptr<const Store> store, HierarchyOptions options, Report report)
     : store_(std::move(store)),
       options_(std::move(options)),
-      report_(report ? std::move(report) : [](std::string_view) {}),
+      report_(report ? std::move(report) : [](const Error&) {}),
       index_cache_(std::make_shared<IndexCache>(options_.index_cache_bytes)),
       nodes_(std::numeric_limits<size_t>::max()),
       newest_(std::numeric_limits<size_t>::max()),
@@ -172,7 +172,8 @@ Result<std::shared_ptr<Node>> Hierarchy::Load(const std::string& path, bool pare
   node->hot = node->hot || IsHot(*store_, node->info);
 
   if (!metadata) {
-    Tell(*node, before, fmt::format("not shown: {}", metadata.error().message));
+    Tell(*node, before,
+         {metadata.error().code, fmt::format("not shown: {}", metadata.error().message)});
     for (NodeView& view : node->views) view.hidden = metadata.error();
     return node;
   }
@@ -275,7 +276,9 @@ void Hierarchy::FillArray(Node& node, const NodePtr& before) const {
     auto chunks = ChunkSource::Make(store_, node.path, metadata, index_cache_, report_,
                                     options_.on_superseded);
     if (!chunks) {
-      Tell(node, before, fmt::format("{}: not shown: {}", node.path, chunks.error().message));
+      Tell(node, before,
+           {chunks.error().code,
+            fmt::format("{}: not shown: {}", node.path, chunks.error().message)});
       for (NodeView& view : node.views) view.hidden = chunks.error();
       return;
     }
@@ -290,7 +293,9 @@ void Hierarchy::FillArray(Node& node, const NodePtr& before) const {
     if (view) {
       shown.documents = std::move(view->documents);
       for (const std::string& note : view->notes) {
-        Tell(node, before, fmt::format("{}: {}: {}", node.path, AllViews()[v]->name(), note));
+        Tell(node, before,
+             {ErrorCode::kUnsupported,
+              fmt::format("{}: {}: {}", node.path, AllViews()[v]->name(), note)});
       }
       shown.array = std::move(*view);
     } else {
@@ -300,11 +305,13 @@ void Hierarchy::FillArray(Node& node, const NodePtr& before) const {
     }
   }
   for (const auto& [reason, views] : views_by_reason) {
-    Tell(node, before, fmt::format("{}: not shown in {}: {}", node.path, views, reason));
+    Tell(node, before,
+         {ErrorCode::kUnsupported,
+          fmt::format("{}: not shown in {}: {}", node.path, views, reason)});
   }
 }
 
-void Hierarchy::Tell(const Node& node, const NodePtr& before, const std::string& reason) const {
+void Hierarchy::Tell(const Node& node, const NodePtr& before, const Error& reason) const {
   if (before == nullptr || before->info.version != node.info.version) report_(reason);
 }
 
@@ -409,9 +416,10 @@ Result<ConsolidatedPtr> Hierarchy::Consolidate(const NodePtr& group, size_t view
   }
   if (made->is_too_large) {
     if (known == nullptr || !known->is_too_large) {
-      report_(fmt::format("{}: no consolidated metadata in {}: more than {} nodes or {} MiB",
-                          group->path.empty() ? "/" : group->path, AllViews()[view]->name(),
-                          options_.consolidated_max, kMaxMetadataBytes >> 20));
+      report_({ErrorCode::kTooLarge,
+               fmt::format("{}: no consolidated metadata in {}: more than {} nodes or {} MiB",
+                           group->path.empty() ? "/" : group->path, AllViews()[view]->name(),
+                           options_.consolidated_max, kMaxMetadataBytes >> 20)});
     }
     made->nodes.resize(1);
   } else {

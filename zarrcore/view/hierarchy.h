@@ -144,7 +144,7 @@ class Hierarchy {
   Result<bool> HasNodeBelow(const std::string& folder, int depth, int& budget) const;
   void FillArray(Node& node, const NodePtr& before) const;
   // Tells why the node is not shown, unless that was told when `before` was read.
-  void Tell(const Node& node, const NodePtr& before, const std::string& reason) const;
+  void Tell(const Node& node, const NodePtr& before, const Error& reason) const;
 
   const std::shared_ptr<const Store> store_;
   const HierarchyOptions options_;
