@@ -44,6 +44,9 @@ constexpr int kLookupAttempts = 3;
 // How often what nobody reads any more is let go.
 constexpr std::chrono::seconds kSweepPeriod{20};
 
+// Metrics are made anew no more often.
+constexpr std::chrono::milliseconds kMetricsLast{100};
+
 // Not more names than these are taken back one by one.
 constexpr size_t kMaxNamesTakenBack = 1u << 17;
 
@@ -171,7 +174,8 @@ FileSystem::FileSystem(std::shared_ptr<const Store> store, std::shared_ptr<Store
       table_(shown_views) {
   status_files_.Add("options", [this] { return DescribeOptions(); });
   status_files_.Add("errors", [this] { return errors_.Text(); });
-  status_files_.Add("metrics", [this] { return DescribeMetrics(); });
+  status_files_.Add(
+      "metrics", [this] { return DescribeMetrics(); }, kMetricsLast);
 }
 
 Result<std::unique_ptr<FileSystem>> FileSystem::Open(std::shared_ptr<const Store> store,

@@ -90,8 +90,8 @@ void WriteCaches(PrometheusText& text, const MountFigures& figures) {
   };
   write("zarrfs_cache_hits_total", "counter", "Times that something was found in the cache.",
         &CacheStatistics::hits);
-  write("zarrfs_cache_misses_total", "counter", "Times that something was not in the cache.",
-        &CacheStatistics::misses);
+  write("zarrfs_cache_misses_total", "counter",
+        "Times that something had to be loaded into the cache.", &CacheStatistics::misses);
   write("zarrfs_cache_evictions_total", "counter",
         "Entries that made room for others; many mean that the cache is too small.",
         &CacheStatistics::evictions);

@@ -7,8 +7,9 @@
 
 namespace zarrfs {
 
-void StatusFiles::Add(std::string name, std::function<std::string()> write) {
-  if (files_.size() < kMaxFiles) files_.push_back({std::move(name), std::move(write)});
+void StatusFiles::Add(std::string name, std::function<std::string()> write,
+                      std::chrono::milliseconds lasts) {
+  if (files_.size() < kMaxFiles) files_.push_back({std::move(name), std::move(write), lasts});
 }
 
 std::vector<std::string> StatusFiles::names() const {
@@ -21,55 +22,57 @@ bool StatusFiles::Has(NodeId id) {
   return PositionOf(id) >= kFolderId && PositionOf(id) < kFirstFile + kMaxFiles;
 }
 
+StatusFiles::Kept* StatusFiles::Newest(uint64_t position) {
+  const auto newest = std::find_if(snapshots_.rbegin(), snapshots_.rend(), [&](const Kept& kept) {
+    return PositionOf(kept.snapshot.id) == position;
+  });
+  return newest == snapshots_.rend() ? nullptr : &*newest;
+}
+
 std::optional<StatusFiles::Snapshot> StatusFiles::Look(std::string_view name) {
   const auto file = std::ranges::find(files_, name, &File::name);
   if (file == files_.end()) return std::nullopt;
+  const uint64_t position = kFirstFile + static_cast<uint64_t>(file - files_.begin());
+  const auto now = std::chrono::steady_clock::now();
+  if (file->lasts > std::chrono::milliseconds(0)) {
+    const std::lock_guard lock(mutex_);
+    if (Kept* const last = Newest(position); last != nullptr && now - last->written < file->lasts) {
+      ++last->looks;
+      return last->snapshot;
+    }
+  }
   auto text = std::make_shared<const std::string>(file->write());
   const std::lock_guard lock(mutex_);
-  const uint64_t position = kFirstFile + static_cast<uint64_t>(file - files_.begin());
-  const auto last = std::find_if(snapshots_.rbegin(), snapshots_.rend(), [&](const Kept& kept) {
-    return PositionOf(kept.snapshot.id) == position;
-  });
-  if (last != snapshots_.rend() && *last->snapshot.text == *text) {
-    ++last->looks;
-    return last->snapshot;
+  if (Kept* const last = Newest(position)) {
+    if (*last->snapshot.text == *text) {
+      last->written = now;
+      ++last->looks;
+      return last->snapshot;
+    }
+    if (last->looks == 0) snapshots_.erase(std::ranges::find(snapshots_, last->snapshot.id, IdOf));
   }
-  if (last != snapshots_.rend() && last->looks == 0) snapshots_.erase(std::next(last).base());
-  const auto is_known = [&](NodeId id) {
-    return std::ranges::any_of(snapshots_,
-                               [&](const Kept& kept) { return kept.snapshot.id == id; });
-  };
   NodeId id = 0;
   do {  // numbers come round
     id = MakeId(position, ++made_);
-  } while (is_known(id));
-  const int64_t now =
+  } while (std::ranges::find(snapshots_, id, IdOf) != snapshots_.end());
+  const int64_t wall_ns =
       std::chrono::system_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
-  snapshots_.push_back({{id, std::move(text), now}, 1});
+  snapshots_.push_back({{id, std::move(text), wall_ns}, now, 1});
   if (snapshots_.size() > kMaxSnapshots) snapshots_.pop_front();
   return snapshots_.back().snapshot;
 }
 
-bool StatusFiles::IsNewest(const Kept& kept) const {
-  const auto newest = std::find_if(snapshots_.rbegin(), snapshots_.rend(), [&](const Kept& other) {
-    return PositionOf(other.snapshot.id) == PositionOf(kept.snapshot.id);
-  });
-  return &*newest == &kept;
-}
-
 void StatusFiles::Forget(NodeId id, uint64_t looks) {
   const std::lock_guard lock(mutex_);
-  const auto found =
-      std::ranges::find_if(snapshots_, [&](const Kept& kept) { return kept.snapshot.id == id; });
+  const auto found = std::ranges::find(snapshots_, id, IdOf);
   if (found == snapshots_.end()) return;
   found->looks -= std::min(found->looks, looks);
-  if (found->looks == 0 && !IsNewest(*found)) snapshots_.erase(found);
+  if (found->looks == 0 && &*found != Newest(PositionOf(id))) snapshots_.erase(found);
 }
 
 std::optional<StatusFiles::Snapshot> StatusFiles::Find(NodeId id) const {
   const std::lock_guard lock(mutex_);
-  const auto found =
-      std::ranges::find_if(snapshots_, [&](const Kept& kept) { return kept.snapshot.id == id; });
+  const auto found = std::ranges::find(snapshots_, id, IdOf);
   return found == snapshots_.end() ? std::nullopt : std::optional(found->snapshot);
 }
 

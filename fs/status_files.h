@@ -3,7 +3,7 @@
 //
 //   options   what is in force, one "name: value" a line
 //   errors    what the store has wrong, in the words of the log, newest last
-//   metrics   figures as Prometheus text; another text at each look
+//   metrics   figures as Prometheus text, of the last tenth of a second
 //
 // There is no message when a file is opened, so a look-up that finds another text than the last one
 // makes a snapshot: an inode of its own, of exact size. It is kept while the kernel knows the
@@ -12,6 +12,7 @@
 #ifndef FS_STATUS_FILES_H_
 #define FS_STATUS_FILES_H_
 
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -37,8 +38,10 @@ class StatusFiles {
     int64_t made_ns = 0;  // wall clock
   };
 
-  /// Before the first look-up. `write` gives the text, on any thread.
-  void Add(std::string name, std::function<std::string()> write);
+  /// Before the first look-up. `write` gives the text, on any thread. A text is good for `lasts`:
+  /// programs that look at a name and then open it (cp) refuse a file that is another one by then.
+  void Add(std::string name, std::function<std::string()> write,
+           std::chrono::milliseconds lasts = {});
 
   [[nodiscard]] std::vector<std::string> names() const;
   /// Whether the id is that of the folder or of a snapshot, one that is gone too.
@@ -59,12 +62,16 @@ class StatusFiles {
   struct File {
     std::string name;
     std::function<std::string()> write;
+    std::chrono::milliseconds lasts;
   };
   struct Kept {
     Snapshot snapshot;
+    std::chrono::steady_clock::time_point written;
     uint64_t looks = 0;  // that the kernel has not forgotten
   };
-  [[nodiscard]] bool IsNewest(const Kept& kept) const;
+  [[nodiscard]] static NodeId IdOf(const Kept& kept) { return kept.snapshot.id; }
+  // Null if there is none yet.
+  [[nodiscard]] Kept* Newest(uint64_t position);
 
   std::vector<File> files_;
   mutable std::mutex mutex_;  // guards the rest

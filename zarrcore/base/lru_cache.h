@@ -32,9 +32,9 @@
 namespace zarrfs {
 
 struct CacheStatistics {
-  uint64_t hits = 0;
-  uint64_t misses = 0;
-  uint64_t evictions = 0;
+  uint64_t hits = 0;       // found, by Get() too
+  uint64_t misses = 0;     // not found by GetOrLoad(): loaded, or waited for
+  uint64_t evictions = 0;  // made room for others
   uint64_t bytes = 0;
   uint64_t limit = 0;  // of bytes
   uint64_t entries = 0;
@@ -165,9 +165,7 @@ template <typename K, typename V, typename H>
 typename LruCache<K, V, H>::ValuePtr LruCache<K, V, H>::Get(const K& key) {
   Split& split = SplitOf(key);
   const std::lock_guard lock(split.mutex);
-  ValuePtr value = FindLocked(split, key);
-  if (value == nullptr) ++split.misses;
-  return value;
+  return FindLocked(split, key);
 }
 
 template <typename K, typename V, typename H>

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <set>
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -54,6 +54,19 @@ TEST(StatusFilesTest, SameTextIsOneSnapshotUntilTheLastLookIsForgotten) {
   EXPECT_EQ(first->id, again->id);
   fixture.files.Forget(first->id, 2);
   EXPECT_EQ(fixture.files.Look("constant")->id, first->id);
+}
+
+TEST(StatusFilesTest, TextThatLastsIsNotWrittenAtEachLook) {
+  Fixture fixture;
+  int written = 0;
+  fixture.files.Add(
+      "lasting", [&] { return std::to_string(++written); }, std::chrono::hours(1));
+  const auto first = fixture.files.Look("lasting");
+  EXPECT_EQ(fixture.files.Look("lasting")->id, first->id);
+  EXPECT_EQ(written, 1);
+  fixture.files.Forget(first->id, 1);
+  fixture.files.Forget(first->id, 1);
+  EXPECT_EQ(fixture.files.Look("lasting")->id, first->id);
 }
 
 TEST(StatusFilesTest, SnapshotsAreBounded) {
