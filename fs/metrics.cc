@@ -6,6 +6,7 @@
 #include <chrono>
 #include <iterator>
 #include <string_view>
+#include <utility>
 
 namespace zarrfs {
 namespace {
