@@ -10,8 +10,10 @@
 #include <cstring>
 #include <limits>
 #include <random>
+#include <span>
 #include <utility>
 
+#include "fs/log.h"
 #include "fs/reply.h"
 #include "zarrcore/store/gated_store.h"
 
@@ -41,6 +43,9 @@ constexpr int kLookupAttempts = 3;
 
 // How often what nobody reads any more is let go.
 constexpr std::chrono::seconds kSweepPeriod{20};
+
+// Metrics are made anew no more often.
+constexpr std::chrono::milliseconds kMetricsLast{100};
 
 // Not more names than these are taken back one by one.
 constexpr size_t kMaxNamesTakenBack = 1u << 17;
@@ -104,13 +109,6 @@ bool ParseChunkName(const ChunkNaming& naming, const std::vector<uint64_t>& coun
   return true;
 }
 
-// Damage is told once by whoever finds it, and stale inodes are the normal end of a changed file.
-void LogFailure(std::string_view what, const Error& error) {
-  if (error.code == ErrorCode::kWouldBlock) return;
-  const bool known = error.code == ErrorCode::kDamaged || error.code == ErrorCode::kStale;
-  spdlog::log(known ? spdlog::level::debug : spdlog::level::warn, "{}: {}", what, error.message);
-}
-
 FileSystem& Self(fuse_req_t request) {
   return *static_cast<FileSystem*>(fuse_req_userdata(request));
 }
@@ -149,14 +147,17 @@ struct DirectoryHandle {
   std::atomic<bool> was_read_to_end = false;
 };
 
-FileSystem::FileSystem(std::shared_ptr<const Store> store, const MountOptions& options,
-                       uint32_t shown_views)
-    : store_(std::move(store)),
+FileSystem::FileSystem(std::shared_ptr<const Store> store, std::shared_ptr<StoreCounts> counts,
+                       const MountOptions& options, uint32_t shown_views)
+    : store_counts_(std::move(counts)),
+      store_(std::move(store)),
       options_(options),
       fast_(store_->AnswersFast()),
       only_view_(options.view.empty() ? std::nullopt : ViewNumber(options.view)),
       check_age_(CheckAge(options)),
       generation_(DrawGeneration()),
+      failures_([](std::string_view line) { spdlog::warn("{}", line); }),
+      start_time_(static_cast<double>(RealNowNs()) * 1e-9),
       served_(options.cache),
       hierarchy_(
           store_,
@@ -170,13 +171,12 @@ FileSystem::FileSystem(std::shared_ptr<const Store> store, const MountOptions& o
                   [this](const ChunkSource& source, uint64_t outer, const OpenShardPtr& old) {
                     superseded_.Put(source.id(), outer, old, SupersededShards::Clock::now());
                   }},
-          [this](std::string_view message) {
-            errors_.Add(message);
-            if (opened_) spdlog::warn("{}", message);
-          }),
+          [this](const Error& error) { OnReport(error); }),
       table_(shown_views, options.node_cache) {
   status_files_.Add("options", [this] { return DescribeOptions(); });
   status_files_.Add("errors", [this] { return errors_.Text(); });
+  status_files_.Add(
+      "metrics", [this] { return DescribeMetrics(); }, kMetricsLast);
 }
 
 Result<std::unique_ptr<FileSystem>> FileSystem::Open(std::shared_ptr<const Store> store,
@@ -188,7 +188,10 @@ Result<std::unique_ptr<FileSystem>> FileSystem::Open(std::shared_ptr<const Store
     if (!view) return Fail(ErrorCode::kInvalidArgument, "there is no view '{}'", options.view);
     shown_views = 1u << *view;
   }
-  std::unique_ptr<FileSystem> file_system(new FileSystem(Gate(store), options, shown_views));
+  auto counts = std::make_shared<StoreCounts>();
+  auto counted = Gate(Count(std::move(store), counts));
+  std::unique_ptr<FileSystem> file_system(
+      new FileSystem(std::move(counted), std::move(counts), options, shown_views));
   const auto root = file_system->hierarchy_.Get("", kAnyAge);
   if (!root) {
     if (root.error().code != ErrorCode::kNotFound) return Fail(root);
@@ -207,21 +210,51 @@ Result<std::unique_ptr<FileSystem>> FileSystem::Open(std::shared_ptr<const Store
 }
 
 template <typename Handler>
-void FileSystem::Answer(fuse_req_t request, Handler handler) {
+void FileSystem::Answer(fuse_req_t request, Operation operation, Handler handler) {
+  const RequestMetrics::Request counted = RequestMetrics::Start(operation);
   if (fast_) {
-    Reply reply(request);
+    Reply reply(request, metrics_, counted);
     return handler(reply);
   }
   {
     const NoWaiting scope;
-    Reply reply(request, nullptr, /*trial=*/true);
+    Reply reply(request, metrics_, counted, nullptr, /*trial=*/true);
     handler(reply);
     if (!reply.must_wait()) return;
   }
-  WaitingRoom::Submit(request, [request, handler = std::move(handler)](const auto& ticket) {
-    Reply reply(request, ticket);
-    handler(reply);
-  });
+  WaitingRoom::Submit(
+      request,
+      [this, request, counted, handler = std::move(handler)](const auto& ticket) {
+        Reply reply(request, metrics_, counted, ticket);
+        handler(reply);
+      },
+      [this, counted] { metrics_.End(counted, RequestResult::kError); });
+}
+
+// --- What goes wrong
+// --------------------------------------------------------------------------------
+
+void FileSystem::OnReport(const Error& error) {
+  const std::string line = OneLine(error.message);
+  const bool is_damage = error.code == ErrorCode::kDamaged;
+  errors_.Add(line);
+  if (is_damage) damage_.fetch_add(1, std::memory_order_relaxed);
+  if (!opened_) return;
+  // Of one object several things may be told that are no damage.
+  failures_.Tell(is_damage ? ObjectOf(line) : line, line, Repeats::Clock::now(), is_damage);
+}
+
+// Damage was told by OnReport(), and stale inodes are the normal end of a changed file.
+void FileSystem::LogFailure(std::string_view what, const Error& error) const {
+  if (error.code == ErrorCode::kWouldBlock) return;
+  spdlog::debug("{}: {}", what, error.message);
+  if (error.code == ErrorCode::kStale) return;
+  const std::string message = OneLine(error.message);
+  if (error.code == ErrorCode::kDamaged) {
+    failures_.Count(ObjectOf(message), message, Repeats::Clock::now());
+  } else {
+    failures_.Tell(ObjectOf(message), fmt::format("{}: {}", what, message), Repeats::Clock::now());
+  }
 }
 
 // --- Attributes
@@ -584,10 +617,13 @@ Result<fuse_entry_param> FileSystem::StatusEntry(
 void FileSystem::Lookup(Reply& reply, fuse_ino_t parent, const std::string& name) {
   const bool is_status_folder = parent == kRootId && name == StatusFiles::kFolderName;
   if (is_status_folder || StatusFiles::Has(parent)) {
+    reply.CountAs(Operation::kOther);
     const auto file = is_status_folder ? std::nullopt : status_files_.Look(name);
     if (!is_status_folder && !file) return reply.Failed(ErrorCode::kNotFound);
     const auto entry = is_status_folder ? StatusFolderEntry() : StatusEntry(file);
-    return entry ? reply.Entry(*entry) : reply.Failed(entry.error().code);
+    if (entry) return reply.Entry(*entry);
+    if (file) status_files_.Forget(file->id, 1);
+    return reply.Failed(entry.error().code);
   }
   auto target = Resolve(parent);
   if (!target) return reply.Failed(target.error().code);
@@ -612,6 +648,7 @@ void FileSystem::Lookup(Reply& reply, fuse_ino_t parent, const std::string& name
 
 void FileSystem::GetAttributes(Reply& reply, fuse_ino_t id) {
   if (StatusFiles::Has(id)) {
+    reply.CountAs(Operation::kOther);
     const auto entry =
         id == StatusFiles::kFolderId ? StatusFolderEntry() : StatusEntry(status_files_.Find(id));
     return entry ? reply.Attributes(entry->attr, entry->attr_timeout)
@@ -734,6 +771,7 @@ void FileSystem::Read(Reply& reply, fuse_ino_t id, size_t size, uint64_t offset)
     reply.Bytes(text->data() + from, std::min(size, text->size() - from));
   };
   if (StatusFiles::Has(id)) {
+    reply.CountAs(Operation::kOther);
     const auto file = status_files_.Find(id);
     return reply_with(file ? file->text : nullptr);
   }
@@ -774,6 +812,7 @@ void FileSystem::Read(Reply& reply, fuse_ino_t id, size_t size, uint64_t offset)
 
 void FileSystem::Open(Reply& reply, fuse_ino_t id, fuse_file_info info) {
   constexpr Age kNow{0};
+  if (StatusFiles::Has(id)) reply.CountAs(Operation::kOther);
   const auto target = StatusFiles::Has(id) ? Target{} : Resolve(id);
   if (!target) return reply.Failed(target.error().code);
   // Told that the inode is of a version that is gone, the kernel looks the name up again.
@@ -822,14 +861,8 @@ void FileSystem::OnChange(const Changes& changes) {
   for (const std::string& key : changes.keys) {
     NodeRecord* const owner = OwnerOf(key);
     if (owner == nullptr) continue;
-    NodePtr node;
-    {
-      const std::lock_guard lock(owner->mutex);
-      node = owner->node;
-    }
-    if (node != nullptr && node->chunks != nullptr && node->chunks->ObjectOfKey(key)) {
-      node->chunks->SetChanged();
-    }
+    const RangePtr range = table_.RangeOf(*owner);
+    if (range != nullptr && range->chunks->ObjectOfKey(key)) range->chunks->SetChanged();
   }
   notifier_.Tell(changes);
 }
@@ -946,7 +979,7 @@ void FileSystem::OnMounted(fuse_session* session) {
       [this] {
         store_->LetGoOfIdle();
         const auto now = Notifier::Clock::now();
-        return std::min(superseded_.Sweep(now), now + kSweepPeriod);
+        return std::min({superseded_.Sweep(now), failures_.Sweep(now), now + kSweepPeriod});
       });
   if (options_.immutable || options_.ttl) return;
   const auto watching =
@@ -1007,6 +1040,16 @@ std::string FileSystem::DescribeOptions() const {
   say("node_cache", fmt::format("{} bytes", options_.node_cache));
   say("threads", options_.threads);
   return text;
+}
+
+std::string FileSystem::DescribeMetrics() const {
+  MountFigures figures;
+  figures.start_time = start_time_;
+  figures.index_cache = hierarchy_.index_cache_statistics();
+  figures.chunk_cache = served_.statistics();
+  figures.arrays = table_.arrays();
+  figures.damage = damage_.load(std::memory_order_relaxed);
+  return MetricsText(metrics_, *store_counts_, figures);
 }
 
 // --- Listing
@@ -1152,6 +1195,7 @@ void FileSystem::ReadDirectory(Reply& reply, const std::shared_ptr<DirectoryHand
                                size_t size, uint64_t cookie, bool plus) {
   ListingBuffer buffer(reply.request(), size, plus, options_.immutable);
   DirectoryHandle& dir = *handle;
+  if (StatusFiles::Has(dir.self)) reply.CountAs(Operation::kOther);
   const size_t view = dir.target.view;
   bool room = true;
   if (cookie == 0) {
@@ -1292,6 +1336,7 @@ void FileSystem::ReadDirectory(Reply& reply, const std::shared_ptr<DirectoryHand
 }
 
 void FileSystem::OpenDirectory(Reply& reply, fuse_ino_t id, fuse_file_info info) {
+  if (StatusFiles::Has(id)) reply.CountAs(Operation::kOther);
   const auto target = StatusFiles::Has(id) ? Target{} : Resolve(id);
   if (!target) return reply.Failed(target.error().code);
   Result<std::shared_ptr<DirectoryHandle>> handle = std::make_shared<DirectoryHandle>();
@@ -1338,6 +1383,10 @@ void FileSystem::StatFs(Reply& reply) {
   reply.StatFs(st);
 }
 
+void FileSystem::Forget(fuse_ino_t id, uint64_t looks) {
+  if (StatusFiles::Has(id) && id != StatusFiles::kFolderId) status_files_.Forget(id, looks);
+}
+
 // --- The kernel's side
 // --------------------------------------------------------------------------------
 
@@ -1369,44 +1418,59 @@ const fuse_lowlevel_ops& FileSystem::Operations() {
       connection->time_gran = 1;
     };
     ops.lookup = [](fuse_req_t request, fuse_ino_t parent, const char* name) {
-      Self(request).Answer(request, [self = &Self(request), parent, name = std::string(name)](
-                                        Reply& reply) { self->Lookup(reply, parent, name); });
+      Self(request).Answer(request, Operation::kLookup,
+                           [self = &Self(request), parent, name = std::string(name)](Reply& reply) {
+                             self->Lookup(reply, parent, name);
+                           });
     };
-    ops.forget = [](fuse_req_t request, fuse_ino_t, uint64_t) { fuse_reply_none(request); };
-    ops.forget_multi = [](fuse_req_t request, size_t, fuse_forget_data*) {
+    ops.forget = [](fuse_req_t request, fuse_ino_t id, uint64_t looks) {
+      Self(request).Forget(id, looks);
+      Self(request).CountAnswered(Operation::kOther);
+      fuse_reply_none(request);
+    };
+    ops.forget_multi = [](fuse_req_t request, size_t count, fuse_forget_data* forgotten) {
+      for (const fuse_forget_data& each : std::span(forgotten, count)) {
+        Self(request).Forget(each.ino, each.nlookup);
+      }
+      Self(request).CountAnswered(Operation::kOther);
       fuse_reply_none(request);
     };
     ops.getattr = [](fuse_req_t request, fuse_ino_t id, fuse_file_info*) {
       Self(request).Answer(
-          request, [self = &Self(request), id](Reply& reply) { self->GetAttributes(reply, id); });
+          request, Operation::kGetAttributes,
+          [self = &Self(request), id](Reply& reply) { self->GetAttributes(reply, id); });
     };
     ops.open = [](fuse_req_t request, fuse_ino_t id, fuse_file_info* info) {
       // Answered once: from then on the kernel opens files without asking, and never releases them.
       if (!Self(request).options_.open_messages) {
+        Self(request).CountAnswered(Operation::kOpen);
         fuse_reply_err(request, ENOSYS);
         return;
       }
-      Self(request).Answer(request, [self = &Self(request), id, info = *info](Reply& reply) {
-        self->Open(reply, id, info);
-      });
+      Self(request).Answer(
+          request, Operation::kOpen,
+          [self = &Self(request), id, info = *info](Reply& reply) { self->Open(reply, id, info); });
     };
     ops.read = [](fuse_req_t request, fuse_ino_t id, size_t size, off_t offset, fuse_file_info*) {
-      Self(request).Answer(request, [self = &Self(request), id, size, offset](Reply& reply) {
-        self->Read(reply, id, size, static_cast<uint64_t>(offset));
-      });
+      Self(request).Answer(request, Operation::kRead,
+                           [self = &Self(request), id, size, offset](Reply& reply) {
+                             self->Read(reply, id, size, static_cast<uint64_t>(offset));
+                           });
     };
     ops.opendir = [](fuse_req_t request, fuse_ino_t id, fuse_file_info* info) {
-      Self(request).Answer(request, [self = &Self(request), id, info = *info](Reply& reply) {
-        self->OpenDirectory(reply, id, info);
-      });
+      Self(request).Answer(request, Operation::kOpenDirectory,
+                           [self = &Self(request), id, info = *info](Reply& reply) {
+                             self->OpenDirectory(reply, id, info);
+                           });
     };
     static constexpr auto list = [](fuse_req_t request, size_t size, off_t offset,
                                     fuse_file_info* info, bool plus) {
       auto handle = *reinterpret_cast<std::shared_ptr<DirectoryHandle>*>(info->fh);
-      Self(request).Answer(request, [self = &Self(request), handle = std::move(handle), size,
-                                     offset, plus](Reply& reply) {
-        self->ReadDirectory(reply, handle, size, static_cast<uint64_t>(offset), plus);
-      });
+      Self(request).Answer(
+          request, Operation::kReadDirectory,
+          [self = &Self(request), handle = std::move(handle), size, offset, plus](Reply& reply) {
+            self->ReadDirectory(reply, handle, size, static_cast<uint64_t>(offset), plus);
+          });
     };
     ops.readdir = [](fuse_req_t request, fuse_ino_t, size_t size, off_t offset,
                      fuse_file_info* info) { list(request, size, offset, info, false); };
@@ -1414,10 +1478,12 @@ const fuse_lowlevel_ops& FileSystem::Operations() {
                          fuse_file_info* info) { list(request, size, offset, info, true); };
     ops.releasedir = [](fuse_req_t request, fuse_ino_t, fuse_file_info* info) {
       delete reinterpret_cast<std::shared_ptr<DirectoryHandle>*>(info->fh);
+      Self(request).CountAnswered(Operation::kOther);
       fuse_reply_err(request, 0);
     };
     ops.statfs = [](fuse_req_t request, fuse_ino_t) {
-      Self(request).Answer(request, [self = &Self(request)](Reply& reply) { self->StatFs(reply); });
+      Self(request).Answer(request, Operation::kStatFs,
+                           [self = &Self(request)](Reply& reply) { self->StatFs(reply); });
     };
     return ops;
   }();

@@ -17,13 +17,17 @@
 #include <string>
 
 #include "fs/listing_table.h"
+#include "fs/metrics.h"
 #include "fs/node_table.h"
 #include "fs/notifier.h"
 #include "fs/options.h"
+#include "fs/repeats.h"
 #include "fs/status_files.h"
 #include "fs/superseded_shards.h"
 #include "zarrcore/array/served_chunks.h"
+#include "zarrcore/base/counters.h"
 #include "zarrcore/base/result.h"
+#include "zarrcore/store/counted_store.h"
 #include "zarrcore/store/store.h"
 #include "zarrcore/view/hierarchy.h"
 
@@ -45,11 +49,14 @@ class FileSystem {
   [[nodiscard]] static const fuse_lowlevel_ops& Operations();
 
  private:
-  FileSystem(std::shared_ptr<const Store> store, const MountOptions& options, uint32_t shown_views);
+  FileSystem(std::shared_ptr<const Store> store, std::shared_ptr<StoreCounts> counts,
+             const MountOptions& options, uint32_t shown_views);
 
   // Runs `handler`, a void(Reply&), where it may take as long as it needs.
   template <typename Handler>
-  void Answer(fuse_req_t request, Handler handler);
+  void Answer(fuse_req_t request, Operation operation, Handler handler);
+  // Of a request that is answered at once.
+  void CountAnswered(Operation operation) { metrics_.End({operation}, RequestResult::kOk); }
 
   void Lookup(Reply& reply, fuse_ino_t parent, const std::string& name);
   void GetAttributes(Reply& reply, fuse_ino_t id);
@@ -59,6 +66,12 @@ class FileSystem {
   void ReadDirectory(Reply& reply, const std::shared_ptr<DirectoryHandle>& handle, size_t size,
                      uint64_t offset, bool plus);
   void StatFs(Reply& reply);
+  void Forget(fuse_ino_t id, uint64_t looks);
+
+  // Told once of whatever the store has wrong.
+  void OnReport(const Error& error);
+  // A request failed.
+  void LogFailure(std::string_view what, const Error& error) const;
 
   // What an id stands for, loaded. kStale if that is gone.
   Result<Target> Resolve(fuse_ino_t id);
@@ -126,6 +139,7 @@ class FileSystem {
   Result<fuse_entry_param> StatusFolderEntry() const;
   Result<fuse_entry_param> StatusEntry(const std::optional<StatusFiles::Snapshot>& file) const;
   std::string DescribeOptions() const;
+  std::string DescribeMetrics() const;
 
   // The bytes that a document's inode stands for. kStale if they are gone.
   Result<std::shared_ptr<const std::string>> TextOf(const Target& document);
@@ -134,6 +148,7 @@ class FileSystem {
                              uint32_t links) const;
   struct stat FolderAttributes(uint64_t inode, const Node& node) const;
 
+  const std::shared_ptr<StoreCounts> store_counts_;
   const std::shared_ptr<const Store> store_;
   const MountOptions options_;
   const bool fast_;
@@ -143,6 +158,10 @@ class FileSystem {
   // Until then whatever the store has wrong is the error of Open(), and said once.
   std::atomic<bool> opened_ = false;
   MessageRing errors_;
+  mutable Repeats failures_;
+  RequestMetrics metrics_;
+  std::atomic<uint64_t> damage_ = 0;  // damaged objects found
+  const double start_time_;           // seconds since 1970
   StatusFiles status_files_;
   std::string not_watched_ = "not yet";  // why the store tells of no changes; set by OnMounted()
   mutable std::mutex not_watched_mutex_;

@@ -1,18 +1,24 @@
 #include "fs/log.h"
 
+#include <fmt/chrono.h>
 #include <fuse_log.h>
+#include <spdlog/formatter.h>
 #include <spdlog/sinks/dist_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/sinks/syslog_sink.h>
 #include <spdlog/spdlog.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <syslog.h>
 #include <unistd.h>
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstdarg>
 #include <cstdio>
+#include <cstdlib>
+#include <iterator>
 #include <memory>
 
 namespace zarrfs {
@@ -38,17 +44,69 @@ void TakeFuseMessage(fuse_log_level level, const char* format, va_list arguments
   }
 }
 
+// The numbers of syslog(3).
+int PriorityOf(spdlog::level::level_enum level) {
+  switch (level) {
+    case spdlog::level::trace:
+    case spdlog::level::debug:
+      return LOG_DEBUG;
+    case spdlog::level::warn:
+      return LOG_WARNING;
+    case spdlog::level::err:
+      return LOG_ERR;
+    case spdlog::level::critical:
+      return LOG_CRIT;
+    default:
+      return LOG_INFO;
+  }
+}
+
+// Who reads the lines.
+enum class Reader { kPeople, kJournal, kSyslog };
+
+class LineFormatter final : public spdlog::formatter {
+ public:
+  explicit LineFormatter(Reader reader) : reader_(reader) {}
+
+  void format(const spdlog::details::log_msg& message, spdlog::memory_buf_t& out) override {
+    const auto to = std::back_inserter(out);
+    const std::string text = OneLine({message.payload.data(), message.payload.size()});
+    if (reader_ == Reader::kSyslog) {
+      fmt::format_to(to, "{}", text);
+    } else if (reader_ == Reader::kJournal) {
+      fmt::format_to(to, "<{}>{}\n", PriorityOf(message.level), text);
+    } else if (spdlog::should_log(spdlog::level::debug)) {
+      const auto ms =
+          std::chrono::duration_cast<std::chrono::milliseconds>(message.time.time_since_epoch())
+              .count() %
+          1000;
+      const auto name = spdlog::level::to_string_view(message.level);
+      fmt::format_to(to, "{:%H:%M:%S}.{:03} [{}] zarrfs: {}: {}\n",
+                     fmt::localtime(std::chrono::system_clock::to_time_t(message.time)), ms,
+                     message.thread_id, std::string_view(name.data(), name.size()), text);
+    } else {
+      fmt::format_to(to, "zarrfs: {}\n", text);
+    }
+  }
+  [[nodiscard]] std::unique_ptr<spdlog::formatter> clone() const override {
+    return std::make_unique<LineFormatter>(reader_);
+  }
+
+ private:
+  const Reader reader_;
+};
+
 // The default logger's sink. Threads may be logging while it changes its target, which is why the
 // logger itself never changes.
 std::shared_ptr<spdlog::sinks::dist_sink_mt> target;
 
-void SetTarget(spdlog::sink_ptr sink, std::string_view level, const char* pattern) {
+void SetTarget(spdlog::sink_ptr sink, std::string_view level, Reader reader) {
   if (target == nullptr) {
     target = std::make_shared<spdlog::sinks::dist_sink_mt>();
     spdlog::set_default_logger(std::make_shared<spdlog::logger>("zarrfs", target));
     fuse_set_log_func(TakeFuseMessage);
   }
-  sink->set_pattern(pattern);
+  sink->set_formatter(std::make_unique<LineFormatter>(reader));
   target->set_sinks({std::move(sink)});
   spdlog::set_level(spdlog::level::from_str(std::string(level)));
 }
@@ -57,12 +115,19 @@ void SetTarget(spdlog::sink_ptr sink, std::string_view level, const char* patter
 
 void LogToStderr(std::string_view level) {
   SetTarget(std::make_shared<spdlog::sinks::stderr_sink_mt>(), level,
-            level == "debug" ? "%H:%M:%S.%e [%t] zarrfs: %l: %v" : "zarrfs: %v");
+            StderrIsJournal() ? Reader::kJournal : Reader::kPeople);
 }
 
 void LogToSyslog(std::string_view level) {
   SetTarget(std::make_shared<spdlog::sinks::syslog_sink_mt>("zarrfs", LOG_PID, LOG_DAEMON, true),
-            level, "%v");
+            level, Reader::kSyslog);
+}
+
+bool StderrIsJournal() {
+  const char* const stream = std::getenv("JOURNAL_STREAM");  // "device:inode"
+  struct stat status {};
+  return stream != nullptr && fstat(STDERR_FILENO, &status) == 0 &&
+         stream == fmt::format("{}:{}", status.st_dev, status.st_ino);
 }
 
 std::string OneLine(std::string_view text) {
@@ -79,7 +144,8 @@ std::string OneLine(std::string_view text) {
 }
 
 void PrintError(std::string_view message) {
-  const std::string line = fmt::format("zarrfs: {}\n", OneLine(message));
+  const std::string line = StderrIsJournal() ? fmt::format("<{}>{}\n", LOG_ERR, OneLine(message))
+                                             : fmt::format("zarrfs: {}\n", OneLine(message));
   // One write, so that lines of several processes do not mix.
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
 }

@@ -1,6 +1,11 @@
 // Where the program's words go. Everybody logs through spdlog's default logger; this room decides
 // where that leads: stderr while somebody watches, syslog (ident "zarrfs") afterwards. libfuse's
-// own messages take the same way.
+// own messages take the same way. Each message is one line, whatever names the store has.
+//
+// A service's stderr leads to the systemd journal, which is told the priority of each line as
+// sd-daemon(3) says, and who speaks it knows by itself.
+//
+// spdlog::set_level() changes the level at any time.
 #ifndef FS_LOG_H_
 #define FS_LOG_H_
 
@@ -9,7 +14,8 @@
 
 namespace zarrfs {
 
-/// Logs to stderr as "zarrfs: message", from `level` ("error", "warning", "info", "debug") on.
+/// Logs to stderr as "zarrfs: message", with time and thread while the level is "debug"; as
+/// "<4>message" if that is the journal. From `level` ("error", "warning", "info", "debug") on.
 void LogToStderr(std::string_view level);
 
 /// Logs to syslog from now on, and no more to stderr.
@@ -18,7 +24,11 @@ void LogToSyslog(std::string_view level);
 /// `text` as one printable line: lines joined by "; ", other control characters as '?'.
 [[nodiscard]] std::string OneLine(std::string_view text);
 
-/// Prints "zarrfs: message" on stderr, on one line, whatever the log level is.
+/// Whether stderr leads to the systemd journal (JOURNAL_STREAM of systemd.exec(5)).
+[[nodiscard]] bool StderrIsJournal();
+
+/// Prints "zarrfs: message" ("<3>message" to the journal) on stderr, on one line, whatever the log
+/// level is.
 void PrintError(std::string_view message);
 
 /// While one lives, what libfuse and the programs it starts (fusermount3) say is kept instead of

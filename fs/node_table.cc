@@ -230,6 +230,10 @@ void NodeTable::Replace(NodeRecord& record, const NodePtr& node) {
     ++record.document_epoch;
   }
   record.documents_fingerprint = fingerprint;
+  if (node->array() != nullptr && !record.was_array) {
+    record.was_array = true;
+    arrays_.fetch_add(1, std::memory_order_relaxed);
+  }
   if (node->chunks != nullptr) {
     node->companion = SeeRange(*node, &record);
   } else if (record.range != nullptr) {
@@ -258,6 +262,13 @@ void NodeTable::GiveUp() {
     given_up.swap(record->node);
     held_bytes_ -= std::exchange(record->bytes, 0);
   }
+}
+
+RangePtr NodeTable::RangeOf(NodeRecord& record) const {
+  const std::lock_guard record_lock(record.mutex);
+  if (record.range == nullptr) return nullptr;
+  const std::shared_lock lock(mutex_);
+  return record.range->range.lock();
 }
 
 NodeRecord* NodeTable::Find(std::string_view path) const {

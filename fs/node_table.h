@@ -132,6 +132,7 @@ struct NodeRecord {
   std::vector<std::pair<uint32_t, NodePtr>> past_documents;  // by epoch
   static constexpr size_t kMaxPastDocuments = 4;
   RangeRecord* range = nullptr;  // of the array as seen last
+  bool was_array = false;
 
   [[nodiscard]] NodeId FolderId(size_t view) const { return MakeId(block + view * kSlots, 0); }
   [[nodiscard]] NodeId DocumentId(size_t view, size_t document, uint32_t epoch) const {
@@ -178,8 +179,14 @@ class NodeTable {
   /// nullopt for an id that was never given out.
   [[nodiscard]] std::optional<Target> Resolve(NodeId id) const;
 
+  /// The chunks of the record's array as seen last; null if it is none, or nobody has it any more.
+  [[nodiscard]] RangePtr RangeOf(NodeRecord& record) const;
+
   /// The record of a path that was looked up once, or null.
   [[nodiscard]] NodeRecord* Find(std::string_view path) const;
+
+  /// How many arrays were looked at since the table was made.
+  [[nodiscard]] uint64_t arrays() const { return arrays_.load(std::memory_order_relaxed); }
 
  private:
   struct Span {
@@ -205,6 +212,7 @@ class NodeTable {
 
   const uint32_t shown_views_;
   const size_t node_bytes_;
+  std::atomic<uint64_t> arrays_ = 0;
   mutable std::shared_mutex mutex_;                            // guards all below
   std::unordered_map<std::string_view, NodeRecord*> by_path_;  // names are the records'
   std::deque<NodeRecord> records_;

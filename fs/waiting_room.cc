@@ -40,6 +40,12 @@ Room& TheRoom() {
 thread_local bool registering = false;
 thread_local bool interrupted_already = false;
 
+void AnswerInterrupted(fuse_req_t request, Ticket& ticket) {
+  if (!ticket.Claim()) return;
+  ticket.on_interrupted();
+  fuse_reply_err(request, EINTR);
+}
+
 void OnInterrupt(fuse_req_t request, void* data) {
   std::shared_ptr<Ticket> ticket;
   {
@@ -54,7 +60,7 @@ void OnInterrupt(fuse_req_t request, void* data) {
     interrupted_already = true;
     return;
   }
-  if (ticket->Claim()) fuse_reply_err(request, EINTR);
+  AnswerInterrupted(request, *ticket);
 }
 
 void Work() {
@@ -79,9 +85,11 @@ void Work() {
 
 }  // namespace
 
-void WaitingRoom::Submit(fuse_req_t request, Handler handler) {
+void WaitingRoom::Submit(fuse_req_t request, Handler handler,
+                         std::function<void()> on_interrupted) {
   Room& room = TheRoom();
   auto ticket = std::make_shared<Ticket>();
+  ticket->on_interrupted = std::move(on_interrupted);
   uintptr_t number;
   {
     const std::lock_guard lock(room.mutex);
@@ -93,7 +101,7 @@ void WaitingRoom::Submit(fuse_req_t request, Handler handler) {
   fuse_req_interrupt_func(request, &OnInterrupt, reinterpret_cast<void*>(number));
   registering = false;
   // From here on another thread may have answered: `request` belongs to who claims the ticket.
-  if (interrupted_already && ticket->Claim()) fuse_reply_err(request, EINTR);
+  if (interrupted_already) AnswerInterrupted(request, *ticket);
 
   const std::lock_guard lock(room.mutex);
   room.queue.push_back(Waiting{number, std::move(ticket), std::move(handler)});

@@ -23,6 +23,7 @@ namespace zarrfs {
 /// Shared by a request's handler and its interruption.
 struct Ticket {
   std::atomic<bool> answered{false};
+  std::function<void()> on_interrupted;
   /// True for exactly one caller.
   bool Claim() { return !answered.exchange(true); }
 };
@@ -31,8 +32,9 @@ class WaitingRoom {
  public:
   using Handler = std::function<void(const std::shared_ptr<Ticket>&)>;
 
-  /// Runs `handler` some time on a thread that may wait.
-  static void Submit(fuse_req_t request, Handler handler);
+  /// Runs `handler` some time on a thread that may wait. `on_interrupted` is called, on any thread,
+  /// when the request is about to be answered with EINTR instead.
+  static void Submit(fuse_req_t request, Handler handler, std::function<void()> on_interrupted);
 };
 
 }  // namespace zarrfs

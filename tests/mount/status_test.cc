@@ -36,7 +36,7 @@ TEST_F(StatusTest, CanBeOpenedAndIsNotListed) {
   for (const std::string options : {"", "view=v2"}) {
     TestMount mount(store_, options);
     EXPECT_FALSE(NamesIn(mount.path()).contains(".zarrfs"));
-    EXPECT_EQ(NamesIn(mount / ".zarrfs"), (std::set<std::string>{"errors", "options"}));
+    EXPECT_EQ(NamesIn(mount / ".zarrfs"), (std::set<std::string>{"errors", "metrics", "options"}));
     EXPECT_FALSE(fs::exists(mount / ".zarrfs/nothing"));
     EXPECT_FALSE(fs::exists(mount / "a/.zarrfs"));
     EXPECT_EQ(RunProgram({"cp", "-r", mount / ".zarrfs", folder_ / ("copy" + options)}).code, 0);

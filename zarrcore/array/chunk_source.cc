@@ -281,7 +281,7 @@ Error ChunkSource::Damage(uint64_t outer, const OpenShard& shard, const Error& e
   Error named{error.code, fmt::format("{}: {}", ObjectKey(outer), error.message)};
   // What was only looked at is forgotten again, and with it that it was told.
   const bool is_kept = shard.object != nullptr;
-  if (report_ && is_kept && !shard.reported.exchange(true)) report_(named.message);
+  if (report_ && is_kept && !shard.reported.exchange(true)) report_(named);
   return named;
 }
 

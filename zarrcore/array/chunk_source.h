@@ -26,8 +26,9 @@
 
 namespace zarrfs {
 
-/// Told once, in one line, of whatever a store has wrong.
-using Report = std::function<void(std::string_view)>;
+/// Told once of whatever a store has wrong: the message in one line; kDamaged if it breaks the
+/// format, another code if it is only not shown.
+using Report = std::function<void(const Error&)>;
 
 /// How old an answer may be that the store gave before. kAnyAge: as old as it is.
 using Age = std::chrono::nanoseconds;

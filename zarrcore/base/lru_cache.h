@@ -32,10 +32,11 @@
 namespace zarrfs {
 
 struct CacheStatistics {
-  uint64_t hits = 0;
-  uint64_t misses = 0;
-  uint64_t evictions = 0;
+  uint64_t hits = 0;       // found, by Get() too
+  uint64_t misses = 0;     // not found by GetOrLoad(): loaded, or waited for
+  uint64_t evictions = 0;  // made room for others
   uint64_t bytes = 0;
+  uint64_t limit = 0;  // of bytes
   uint64_t entries = 0;
 };
 
@@ -109,6 +110,7 @@ class LruCache {
   void InsertLocked(Split& split, const Key& key, ValuePtr value, size_t charge,
                     std::list<Entry>& dropped);
 
+  const size_t capacity_;
   const size_t split_capacity_;
   std::unique_ptr<Split[]> splits_;
   const size_t split_count_;
@@ -118,7 +120,8 @@ class LruCache {
 
 template <typename K, typename V, typename H>
 LruCache<K, V, H>::LruCache(size_t capacity_bytes, size_t splits)
-    : split_capacity_(capacity_bytes / (splits == 0 ? 1 : splits)),
+    : capacity_(capacity_bytes),
+      split_capacity_(capacity_bytes / (splits == 0 ? 1 : splits)),
       splits_(std::make_unique<Split[]>(splits == 0 ? 1 : splits)),
       split_count_(splits == 0 ? 1 : splits) {}
 
@@ -162,9 +165,7 @@ template <typename K, typename V, typename H>
 typename LruCache<K, V, H>::ValuePtr LruCache<K, V, H>::Get(const K& key) {
   Split& split = SplitOf(key);
   const std::lock_guard lock(split.mutex);
-  ValuePtr value = FindLocked(split, key);
-  if (value == nullptr) ++split.misses;
-  return value;
+  return FindLocked(split, key);
 }
 
 template <typename K, typename V, typename H>
@@ -273,6 +274,7 @@ void LruCache<K, V, H>::Clear() {
 template <typename K, typename V, typename H>
 CacheStatistics LruCache<K, V, H>::statistics() const {
   CacheStatistics sum;
+  sum.limit = capacity_;
   for (size_t i = 0; i < split_count_; ++i) {
     const std::lock_guard lock(splits_[i].mutex);
     sum.hits += splits_[i].hits;

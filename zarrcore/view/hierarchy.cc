@@ -63,7 +63,7 @@ uint64_t FingerprintOf(const Node& node, size_t view) {
 
 // Bytes of memory, roughly: what is parsed takes several times what was read.
 size_t SizeInMemory(const Node& node) {
-  size_t bytes = (6u << 10) + 8 * node.source_bytes;
+  size_t bytes = (8u << 10) + 4 * node.source_bytes;
   for (const NodeView& view : node.views) {
     for (const Document& document : view.documents) bytes += document.bytes.size();
   }
@@ -81,7 +81,7 @@ bool IsVerdict(ErrorCode code) {
 Hierarchy::Hierarchy(std::shared_ptr<const Store> store, HierarchyOptions options, Report report)
     : store_(std::move(store)),
       options_(std::move(options)),
-      report_(report ? std::move(report) : [](std::string_view) {}),
+      report_(report ? std::move(report) : [](const Error&) {}),
       index_cache_(std::make_shared<IndexCache>(options_.index_cache_bytes)),
       nodes_(options_.node_cache_bytes),
       newest_(options_.node_cache_bytes),  // mostly the same ones
@@ -182,7 +182,7 @@ Result<std::shared_ptr<Node>> Hierarchy::Load(const std::string& path, bool pare
   node->hot = node->hot || IsHot(*store_, node->info);
 
   if (!metadata) {
-    Tell(*node, fmt::format("not shown: {}", metadata.error().message));
+    Tell(*node, {metadata.error().code, fmt::format("not shown: {}", metadata.error().message)});
     for (NodeView& view : node->views) view.hidden = metadata.error();
     return node;
   }
@@ -286,7 +286,8 @@ void Hierarchy::FillArray(Node& node, const NodePtr& before) const {
     auto chunks = ChunkSource::Make(store_, node.path, metadata, index_cache_, report_,
                                     options_.on_superseded);
     if (!chunks) {
-      Tell(node, fmt::format("{}: not shown: {}", node.path, chunks.error().message));
+      Tell(node, {chunks.error().code,
+                  fmt::format("{}: not shown: {}", node.path, chunks.error().message)});
       for (NodeView& view : node.views) view.hidden = chunks.error();
       return;
     }
@@ -301,7 +302,8 @@ void Hierarchy::FillArray(Node& node, const NodePtr& before) const {
     if (view) {
       shown.documents = std::move(view->documents);
       for (const std::string& note : view->notes) {
-        Tell(node, fmt::format("{}: {}: {}", node.path, AllViews()[v]->name(), note));
+        Tell(node, {ErrorCode::kUnsupported,
+                    fmt::format("{}: {}: {}", node.path, AllViews()[v]->name(), note)});
       }
       shown.array = std::move(*view);
     } else {
@@ -311,13 +313,14 @@ void Hierarchy::FillArray(Node& node, const NodePtr& before) const {
     }
   }
   for (const auto& [reason, views] : views_by_reason) {
-    Tell(node, fmt::format("{}: not shown in {}: {}", node.path, views, reason));
+    Tell(node, {ErrorCode::kUnsupported,
+                fmt::format("{}: not shown in {}: {}", node.path, views, reason)});
   }
 }
 
-void Hierarchy::Tell(const Node& node, const std::string& reason) const {
+void Hierarchy::Tell(const Node& node, const Error& reason) const {
   const size_t hash = std::hash<std::string>()(
-      fmt::format("{}\n{}\n{}", node.path, node.info.version.Fingerprint(), reason));
+      fmt::format("{}\n{}\n{}", node.path, node.info.version.Fingerprint(), reason.message));
   {
     const std::lock_guard lock(told_mutex_);
     if (told_.size() >= kMaxTold) told_.clear();
@@ -448,9 +451,10 @@ Result<ConsolidatedPtr> Hierarchy::MakeConsolidated(const NodePtr& group, size_t
     return known;
   }
   if (made->is_too_large) {
-    Tell(*group, fmt::format("{}: no consolidated metadata in {}: more than {} nodes or {} MiB",
-                             group->path.empty() ? "/" : group->path, AllViews()[view]->name(),
-                             options_.consolidated_max, kMaxMetadataBytes >> 20));
+    Tell(*group, {ErrorCode::kTooLarge,
+                  fmt::format("{}: no consolidated metadata in {}: more than {} nodes or {} MiB",
+                              group->path.empty() ? "/" : group->path, AllViews()[view]->name(),
+                              options_.consolidated_max, kMaxMetadataBytes >> 20)});
     made->nodes.resize(1);
   } else {
     std::vector<NodeBelow> nodes;

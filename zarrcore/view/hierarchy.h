@@ -95,7 +95,7 @@ using ConsolidatedPtr = std::shared_ptr<const Consolidated>;
 struct HierarchyOptions {
   size_t index_cache_bytes = 64u << 20;
   size_t node_cache_bytes = 32u << 20;  // about; of nodes that nobody holds
-  size_t consolidated_max = 4096;  // nodes in a consolidated document; 0: make none
+  size_t consolidated_max = 4096;       // nodes in a consolidated document; 0: make none
   char forced_separator = '\0';
   FillPolicy fill = FillPolicy::kAuto;
   OnSuperseded on_superseded = {};
@@ -152,7 +152,7 @@ class Hierarchy {
   Result<ConsolidatedPtr> MakeConsolidated(const NodePtr& group, size_t view, Age max_age,
                                            const ConsolidatedPtr& known) const;
   // Tells why the node is not shown, once of a version.
-  void Tell(const Node& node, const std::string& reason) const;
+  void Tell(const Node& node, const Error& reason) const;
 
   const std::shared_ptr<const Store> store_;
   const HierarchyOptions options_;

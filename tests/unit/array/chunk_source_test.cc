@@ -34,7 +34,7 @@ struct Fixture {
   explicit Fixture(const ArrayMetadata& metadata, bool gated = false) {
     if (gated) store->SetAnswersFast(false);
     auto made = ChunkSource::Make(Gate(store), "a", metadata, cache,
-                                  [this](std::string_view line) { reports.emplace_back(line); });
+                                  [this](const Error& error) { reports.push_back(error.message); });
     EXPECT_TRUE(made) << (made ? "" : made.error().message);
     source = std::move(*made);
   }

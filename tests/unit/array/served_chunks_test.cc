@@ -33,7 +33,7 @@ const std::string kSkippable = Raw("5a2a4d18 03000000 010203");
 struct Fixture {
   explicit Fixture(const ArrayMetadata& metadata) {
     auto made = ChunkSource::Make(store, "a", metadata, std::make_shared<IndexCache>(1u << 20),
-                                  [this](std::string_view line) { reports.emplace_back(line); });
+                                  [this](const Error& error) { reports.push_back(error.message); });
     EXPECT_TRUE(made) << (made ? "" : made.error().message);
     source = std::move(*made);
   }

@@ -112,6 +112,19 @@ TEST_F(LruCacheTest, LoadsOnceAndThenAnswersFromMemory) {
   EXPECT_EQ(cache.statistics().misses, 1U);
 }
 
+TEST_F(LruCacheTest, LookingBeforeALoadIsNoSecondMiss) {
+  EXPECT_EQ(cache.Get(1), nullptr);
+  EXPECT_TRUE(cache.GetOrLoad(1, [] { return Result<Cache::Loaded>({Value("one"), 1}); }));
+  EXPECT_NE(cache.Get(1), nullptr);
+  EXPECT_EQ(cache.statistics().misses, 1U);
+  EXPECT_EQ(cache.statistics().hits, 1U);
+}
+
+TEST(LruCacheStatisticsTest, LimitIsWhatWasAskedFor) {
+  const LruCache<int, int> cache(1000, 16);
+  EXPECT_EQ(cache.statistics().limit, 1000U);
+}
+
 TEST_F(LruCacheTest, FailedLoadIsTriedAgain) {
   const auto fail = []() -> Result<Cache::Loaded> { return Fail(ErrorCode::kIo, "no"); };
   EXPECT_EQ(cache.GetOrLoad(1, fail).error().message, "no");

@@ -32,9 +32,9 @@ const std::string& ArrayJson() {
 struct Fixture {
   explicit Fixture(bool gated = false, HierarchyOptions options = {})
       : hierarchy((store->SetAnswersFast(!gated), Gate(store)), options,
-                  [this](std::string_view line) {
+                  [this](const Error& error) {
                     const std::lock_guard lock(mutex);
-                    reports.emplace_back(line);
+                    reports.push_back(error.message);
                   }) {}
 
   [[nodiscard]] NodePtr Node(const std::string& path, Age age = kNow) const {

@@ -1,0 +1,57 @@
+// Counters<kCount>: numbers that many threads add to all the time and somebody reads now and then.
+//
+// Each thread adds in cache lines that it shares with few others or none, without a lock and
+// without order, so that counting costs a few nanoseconds however many threads count; a sum goes
+// over the lines of all. Nothing is lost, also when threads end or are more than there are lines.
+// Sums of several counters read one after the other need not be of the same moment.
+#ifndef ZARRCORE_BASE_COUNTERS_H_
+#define ZARRCORE_BASE_COUNTERS_H_
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+namespace zarrfs {
+
+namespace internal {
+/// Of the current thread: 0, 1, 2, … in the order in which they ask first.
+inline size_t ThreadNumber() {
+  static std::atomic<size_t> next{0};
+  thread_local const size_t number = next.fetch_add(1, std::memory_order_relaxed);
+  return number;
+}
+}  // namespace internal
+
+template <size_t kCount>
+class Counters {
+ public:
+  Counters() : lines_(std::make_unique<std::array<Lines, kThreads>>()) {}
+
+  /// `counter` < kCount. Any thread.
+  void Add(size_t counter, uint64_t amount = 1) {
+    (*lines_)[internal::ThreadNumber() % kThreads].values[counter].fetch_add(
+        amount, std::memory_order_relaxed);
+  }
+
+  /// What was added by all threads. Any thread.
+  [[nodiscard]] uint64_t Sum(size_t counter) const {
+    uint64_t sum = 0;
+    for (const Lines& lines : *lines_) {
+      sum += lines.values[counter].load(std::memory_order_relaxed);
+    }
+    return sum;
+  }
+
+ private:
+  static constexpr size_t kThreads = 64;
+  struct alignas(64) Lines {
+    std::array<std::atomic<uint64_t>, kCount> values{};
+  };
+  const std::unique_ptr<std::array<Lines, kThreads>> lines_;
+};
+
+}  // namespace zarrfs
+
+#endif  // ZARRCORE_BASE_COUNTERS_H_
