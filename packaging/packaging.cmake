@@ -37,6 +37,7 @@ install(DIRECTORY DESTINATION ${CMAKE_INSTALL_FULL_SYSCONFDIR}/zarrfs)
 
 set(bash_completions ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
 install(FILES packaging/completions/bash/zarrfs packaging/completions/bash/zarrctl DESTINATION ${bash_completions})
+file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/completions)
 file(CREATE_LINK zarrfs ${CMAKE_BINARY_DIR}/completions/mount.zarrfs SYMBOLIC)
 install(FILES ${CMAKE_BINARY_DIR}/completions/mount.zarrfs DESTINATION ${bash_completions})
 if(CMAKE_INSTALL_PREFIX STREQUAL "/usr")
@@ -76,7 +77,7 @@ set(CPACK_GENERATOR DEB)
 set(CPACK_SOURCE_GENERATOR TXZ)
 set(CPACK_PACKAGE_NAME zarrfs)
 set(CPACK_PACKAGE_VENDOR "The zarrfs authors")
-set(CPACK_PACKAGE_CONTACT "The zarrfs authors <zarrfs@users.noreply.github.com>")
+set(CPACK_PACKAGE_CONTACT "The zarrfs authors <maintainers@zarrfs.invalid>")
 set(CPACK_SET_DESTDIR ON)  # /etc is not below /usr
 set(CPACK_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
@@ -91,16 +92,17 @@ set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
 # Libraries as dpkg-shlibdeps finds them; fusermount3 and /etc/fuse.conf by name.
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_DEPENDS "fuse3 (>= 3.10)")
-set(CPACK_DEBIAN_PACKAGE_DESCRIPTION "mount sharded Zarr stores as plain chunk files
- Zarr v3 stores with sharding hold a few hundred large files instead of
- millions of small ones. zarr-python 2, GDAL 3.6, netCDF-C and shell scripts,
- which know only one file per chunk, cannot read them.
- .
- zarrfs mounts such a store, read-only, and shows it as the plain files that
- those programs expect. Nothing is copied or converted on disk: a chunk file
- is a byte range of the shard, read when somebody reads it.
- .
- zarrctl, which comes with it, shows what is in a store and checks it.")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "mount sharded Zarr stores as plain chunk files")
+# The field's format: a line with a dot alone parts paragraphs.
+set(CPACK_DEBIAN_PACKAGE_DESCRIPTION "Zarr v3 stores with sharding hold a few hundred large files instead of
+millions of small ones. zarr-python 2, GDAL 3.6, netCDF-C and shell scripts,
+which know only one file per chunk, cannot read them.
+.
+zarrfs mounts such a store, read-only, and shows it as the plain files that
+those programs expect. Nothing is copied or converted on disk: a chunk file
+is a byte range of the shard, read when somebody reads it.
+.
+zarrctl, which comes with it, shows what is in a store and checks it.")
 set(control ${PROJECT_SOURCE_DIR}/packaging/debian)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA "${control}/postinst;${control}/prerm;${control}/postrm;${control}/triggers")
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
