@@ -23,14 +23,16 @@ function __zarrctl_at
 end
 
 function __zarrctl_commands
-    (__zarrctl_program) --help 2>/dev/null | awk '
+    set -l program (__zarrctl_program)
+    $program --help 2>/dev/null | awk '
     /^Subcommands:/ { on = 1; next }
     on && /^$/ { exit }
     on && /^  [a-z]/ { name = $1; sub(/^  [^ ]+ +/, ""); print name "\t" $0 }'
 end
 
 function __zarrctl_options
-    (__zarrctl_program) (__zarrctl_command) --help 2>/dev/null |
+    set -l program (__zarrctl_program)
+    $program (__zarrctl_command) --help 2>/dev/null |
         awk '/^  -/ { n = split($1, names, ","); for (i = 1; i <= n; i++) print names[i] }'
 end
 
