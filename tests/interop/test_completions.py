@@ -154,6 +154,7 @@ def test_every_command_and_option_of_zarrctl_is_offered(shell):
 
 def test_mount_points_are_completed(shell, tmp_path):
     with mounted(str(SAMPLE)) as point:
+        point = str(point)
         beginning = point[:-1]
         assert shell.completed(f"zarrctl status {beginning}").rstrip(" /") == f"zarrctl status {point}"
         assert shell.completed(f"zarrfs --unmount {beginning}").rstrip(" /") == f"zarrfs --unmount {point}"
