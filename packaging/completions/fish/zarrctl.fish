@@ -59,7 +59,12 @@ function __zarrctl_nodes
 end
 
 complete -c zarrctl -f
-complete -c zarrctl -n 'test -z "(__zarrctl_command)"' -a '(__zarrctl_commands)'
+complete -c zarrctl -n 'not __zarrctl_command >/dev/null' -a '(__zarrctl_commands)'
+complete -c zarrctl -l out -r -F
+complete -c zarrctl -l by -x -a 'size order present'
+complete -c zarrctl -l color -x -a 'auto always never'
+complete -c zarrctl -l slice -x
+complete -c zarrctl -s j -l jobs -x
 complete -c zarrctl -n 'string match -q -- "-*" (commandline -ct)' -a '(__zarrctl_options)'
 complete -c zarrctl -n '__zarrctl_at 0 info ls verify map' -a '(__fish_complete_directories)'
 complete -c zarrctl -n '__zarrctl_at 0 where cat' -F
