@@ -6,10 +6,8 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
-#include <spawn.h>
 #include <spdlog/spdlog.h>
 #include <sys/eventfd.h>
-#include <sys/mount.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -32,6 +30,7 @@
 
 #include "fs/file_system.h"
 #include "fs/log.h"
+#include "fs/mount_table.h"
 #include "fs/mountpoint.h"
 #include "fs/parallel_lookups.h"
 #include "zarrcore/store/local_store.h"
@@ -48,7 +47,6 @@ constexpr auto kGrace = std::chrono::seconds(2);
 constexpr int kWatchMs = 5000;
 // How often it wakes the main thread while that should end: one wake-up may come too early.
 constexpr int kWakeMs = 100;
-constexpr int kFusermountLimitMs = 10000;
 
 [[noreturn]] void EndProcess(int code) {
   spdlog::default_logger_raw()->flush();
@@ -70,40 +68,6 @@ Result<std::unique_ptr<FileSystem>> OpenSource(const MountOptions& options) {
   auto store = OpenLocalStore(options.source, {.max_open_files = 0, .follow_path = follow_path});
   if (!store) return Fail(store);
   return FileSystem::Open(*std::move(store), options);
-}
-
-// Runs `fusermount3 -u[z] path`, for at most kFusermountLimitMs.
-Result<void> Fusermount(const std::string& path, bool detach) {
-  posix_spawn_file_actions_t files;
-  posix_spawn_file_actions_init(&files);
-  posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDWR, 0);
-  posix_spawn_file_actions_adddup2(&files, STDIN_FILENO, STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&files, STDIN_FILENO, STDERR_FILENO);
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  sigset_t none;
-  sigemptyset(&none);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-  std::array<std::string, 3> words = {"fusermount3", detach ? "-uz" : "-u", path};
-  std::array<char*, 4> argv = {words[0].data(), words[1].data(), words[2].data(), nullptr};
-  pid_t pid = -1;
-  const int failed = posix_spawnp(&pid, "fusermount3", &files, &attributes, argv.data(), environ);
-  posix_spawn_file_actions_destroy(&files);
-  posix_spawnattr_destroy(&attributes);
-  if (failed != 0) return Fail(ErrorCode::kIo, "fusermount3: {}", ErrnoText(failed));
-
-  const int ended = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
-  if (ended >= 0) {
-    pollfd wait = {ended, POLLIN, 0};
-    if (poll(&wait, 1, kFusermountLimitMs) == 0) kill(pid, SIGKILL);
-    close(ended);
-  }
-  int status = 0;
-  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
-  return Fail(ErrorCode::kIo, "busy");
 }
 
 // What the serving process tells the waiting one, in one write: the exit code, then the line for
@@ -221,7 +185,7 @@ Result<void> Daemon::Mount() {
   if (!said.empty()) spdlog::warn("mounting: {}", said);
   AllowParallelLookups(session);
   const auto entry = FindMount(mountpoint_);
-  device_ = entry && entry->type == "fuse.zarrfs" ? entry->device : 0;
+  device_ = entry && entry->type == kMountType ? entry->device : 0;
   file_system_ = file_system->release();  // the session's for as long as the process lives
   session_ = session;
   return {};
@@ -236,12 +200,7 @@ Result<void> Daemon::Unmount(bool detach) const {
       return Fail(ErrorCode::kIo, "another mount lies over {}", mountpoint_);
     }
   }
-  if (geteuid() == 0) {
-    if (umount2(mountpoint_.c_str(), UMOUNT_NOFOLLOW | (detach ? MNT_DETACH : 0)) == 0) return {};
-    if (errno == EBUSY) return Fail(ErrorCode::kIo, "busy");
-    if (errno != EPERM) return Fail(FromErrno(errno), "{}", ErrnoText(errno));
-  }
-  return Fusermount(mountpoint_, detach);
+  return zarrfs::Unmount(mountpoint_, detach);
 }
 
 Result<void> Daemon::CheckAnswers() const {

@@ -10,17 +10,10 @@
 #ifndef FS_DAEMON_H_
 #define FS_DAEMON_H_
 
+#include "fs/exit_code.h"
 #include "fs/options.h"
 
 namespace zarrfs {
-
-/// As mount(8) has them.
-enum ExitCode : int {
-  kExitDone = 0,
-  kExitUsage = 1,
-  kExitSystem = 2,
-  kExitMountFailed = 32,
-};
 
 /// Mounts and serves. Returns in the process that the user waits for: once the mount answers or
 /// cannot be had, after one line on stderr; with `foreground`, that process serves itself and ends

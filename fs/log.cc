@@ -65,6 +65,11 @@ void LogToSyslog(std::string_view level) {
             level, "%v");
 }
 
+std::string LogLevel() {
+  const auto name = spdlog::level::to_string_view(spdlog::get_level());
+  return {name.data(), name.size()};
+}
+
 std::string OneLine(std::string_view text) {
   while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.remove_suffix(1);
   std::string line;

@@ -15,6 +15,9 @@ void LogToStderr(std::string_view level);
 /// Logs to syslog from now on, and no more to stderr.
 void LogToSyslog(std::string_view level);
 
+/// The level in force, by the same names.
+[[nodiscard]] std::string LogLevel();
+
 /// `text` as one printable line: lines joined by "; ", other control characters as '?'.
 [[nodiscard]] std::string OneLine(std::string_view text);
 

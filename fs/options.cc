@@ -13,7 +13,7 @@
 namespace zarrfs {
 namespace {
 
-constexpr uint32_t kMaxThreads = 1024;
+constexpr uint32_t kMostThreads = 1024;
 constexpr uint64_t kMaxConsolidated = 1'000'000;
 
 // Applies a value; what was expected instead if it is wrong, else "".
@@ -140,8 +140,8 @@ constexpr std::array kValueOptions = {
     ValueOption{"threads", "N", "threads that answer the kernel (default: two a core, 4 at least)",
                 [](MountOptions& o, std::string_view v) -> std::string {
                   const auto number = ParseNumber<uint32_t>(v);
-                  if (!number || *number < 1 || *number > kMaxThreads) {
-                    return fmt::format("a number from 1 to {}", kMaxThreads);
+                  if (!number || *number < 1 || *number > kMostThreads) {
+                    return fmt::format("a number from 1 to {}", kMostThreads);
                   }
                   o.threads = *number;
                   return "";
@@ -337,8 +337,12 @@ Result<CommandLine> ParseCommandLine(int argc, const char* const* argv) {
   CommandLine line;
   MountOptions& options = line.options;
   std::vector<std::string_view> paths;
-  std::optional<std::string> unknown;
+  std::vector<std::string> settings;  // after -o, in order
   bool only_paths = false;
+  const auto unknown_word = [](std::string_view word) {
+    return Fail(ErrorCode::kInvalidArgument, "unknown option '{}' (zarrfs --help lists them)",
+                word);
+  };
   for (size_t i = 1; i < words.size(); ++i) {
     const std::string_view word = words[i];
     if (only_paths || word.size() < 2 || word[0] != '-') {
@@ -349,9 +353,12 @@ Result<CommandLine> ParseCommandLine(int argc, const char* const* argv) {
       return CommandLine{CommandLine::Action::kShowHelp, {}};
     } else if (word == "--version") {
       return CommandLine{CommandLine::Action::kShowVersion, {}};
+    } else if (word == "--list") {
+      line.action = CommandLine::Action::kList;
+    } else if (word == "--unmount") {
+      line.action = CommandLine::Action::kUnmount;
     } else if (word[1] == '-') {
-      return Fail(ErrorCode::kInvalidArgument, "unknown option '{}' (zarrfs --help lists them)",
-                  word);
+      return unknown_word(word);
     } else {
       for (size_t at = 1; at < word.size(); ++at) {
         const char letter = word[at];
@@ -365,11 +372,7 @@ Result<CommandLine> ParseCommandLine(int argc, const char* const* argv) {
             value = words[i];
           }
           if (letter == 'o') {
-            for (const std::string& option : SplitOptions(value)) {
-              if (const auto applied = ApplyWord(option, options, unknown); !applied) {
-                return Fail(applied);
-              }
-            }
+            for (std::string& setting : SplitOptions(value)) settings.push_back(std::move(setting));
           }
           break;  // the rest of the word was the value
         }
@@ -393,32 +396,38 @@ Result<CommandLine> ParseCommandLine(int argc, const char* const* argv) {
           case 'n':
             break;  // there has been no mtab to leave alone for long
           default:
-            return Fail(ErrorCode::kInvalidArgument,
-                        "unknown option '-{}' (zarrfs --help lists them)", letter);
+            return unknown_word(fmt::format("-{}", letter));
         }
       }
     }
   }
+  std::optional<std::string> unknown;
+  for (const std::string& setting : settings) {
+    if (const auto applied = ApplyWord(setting, options, unknown); !applied) return Fail(applied);
+  }
+  if (unknown && !options.sloppy) return unknown_word(*unknown);
 
-  if (unknown && !options.sloppy) {
-    return Fail(ErrorCode::kInvalidArgument, "unknown option '{}' (zarrfs --help lists them)",
-                *unknown);
+  const bool mounts = line.action == CommandLine::Action::kMount;
+  const std::string_view usage = line.action == CommandLine::Action::kList ? "usage: zarrfs --list"
+                                 : line.action == CommandLine::Action::kUnmount
+                                     ? "usage: zarrfs --unmount MNT"
+                                     : "usage: zarrfs SRC MNT [-o options]; "
+                                       "--help says more";
+  const size_t most = mounts ? 2 : line.action == CommandLine::Action::kUnmount ? 1 : 0;
+  if (paths.size() > most) {
+    return Fail(ErrorCode::kInvalidArgument, "unexpected argument '{}' ({})", paths[most], usage);
   }
-  constexpr std::string_view kUsage = "usage: zarrfs SRC MNT [-o options]; --help says more";
-  if (paths.size() > 2) {
-    return Fail(ErrorCode::kInvalidArgument, "unexpected argument '{}' ({})", paths[2], kUsage);
+  if (mounts && paths.empty()) {
+    return Fail(ErrorCode::kInvalidArgument, "store and mount point are missing ({})", usage);
   }
-  if (paths.empty()) {
-    return Fail(ErrorCode::kInvalidArgument, "store and mount point are missing ({})", kUsage);
-  }
-  if (paths.size() == 1) {
-    return Fail(ErrorCode::kInvalidArgument, "mount point is missing ({})", kUsage);
+  if (paths.size() < most) {
+    return Fail(ErrorCode::kInvalidArgument, "mount point is missing ({})", usage);
   }
   for (const std::string_view path : paths) {
-    if (path.empty()) return Fail(ErrorCode::kInvalidArgument, "empty path ({})", kUsage);
+    if (path.empty()) return Fail(ErrorCode::kInvalidArgument, "empty path ({})", usage);
   }
-  options.source = paths[0];
-  options.mountpoint = paths[1];
+  if (most > 0) options.mountpoint = paths.back();
+  if (most > 1) options.source = paths.front();
   if (options.debug) options.log_level = "debug";
   return line;
 }
@@ -440,10 +449,12 @@ std::string HelpText() {
   std::string text =
       "zarrfs SRC MNT [-o options] [-f] [-d]\n"
       "Shows each inner chunk of the sharded Zarr store SRC as a plain file below MNT, read-only.\n"
-      "Unmount with `umount MNT` or `fusermount3 -u MNT`.\n"
+      "Unmount with `zarrfs --unmount MNT`, `umount MNT` or `fusermount3 -u MNT`.\n"
       "\n"
       "  -f                    stay in the foreground, log to stderr\n"
       "  -d                    likewise, with every request logged\n"
+      "  --list                list the zarrfs mounts: process, mount point, store\n"
+      "  --unmount MNT         end the mount at MNT, a dead one too\n"
       "  -h, --help            print this\n"
       "  -V, --version         print the versions of zarrfs and libfuse\n"
       "  -s, -v                ignore unknown options; say what was mounted\n"

@@ -1,6 +1,8 @@
 // The command line of `zarrfs`, as people, mount(8), mount.fuse(8) and fstab write it:
 //
 //   zarrfs SRC MNT [-o options] [-f] [-d]
+//   zarrfs --list
+//   zarrfs --unmount MNT
 //
 // Parsing looks at nothing but the words: whether SRC and MNT are of any use is fs/mountpoint.h's
 // question.
@@ -61,9 +63,9 @@ struct MountOptions {
 };
 
 struct CommandLine {
-  enum class Action { kMount, kShowHelp, kShowVersion };
+  enum class Action { kMount, kList, kUnmount, kShowHelp, kShowVersion };
   Action action = Action::kMount;
-  MountOptions options;  // meaningful for kMount only
+  MountOptions options;  // meaningful for kMount; for kUnmount the mount point alone
 };
 
 /// kInvalidArgument with one line that names the offending word. argv[0] counts: under a name that

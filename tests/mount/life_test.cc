@@ -279,14 +279,67 @@ TEST_F(LifeTest, BusyMountServesOnUntilTheSecondSignal) {
   ExpectGone();
 }
 
-TEST_F(LifeTest, KilledProcessLeavesAMountThatIsToldAndCanBeUnmounted) {
-  ASSERT_EQ(RunProgram({kProgram, store_, mnt_}).code, 0);
-  ASSERT_EQ(DaemonsOf(mnt_).size(), 1U);
-  kill(DaemonsOf(mnt_)[0], SIGKILL);
-  EXPECT_TRUE(Eventually(Seconds(5), [&] { return DaemonsOf(mnt_).empty(); }));
-  ExpectRefused({store_, mnt_}, 32, "already mounted");
+// All processes of the mount at once, so that none is left to clean up.
+class DeadMountTest : public LifeTest {
+ protected:
+  void SetUp() override {
+    ASSERT_EQ(RunProgram({kProgram, store_, mnt_}).code, 0);
+    for (const pid_t pid : DaemonsOf(mnt_)) kill(pid, SIGSTOP);
+    for (const pid_t pid : DaemonsOf(mnt_)) kill(pid, SIGKILL);
+    ASSERT_TRUE(Eventually(Seconds(5), [&] { return DaemonsOf(mnt_).empty(); }));
+    ASSERT_TRUE(IsMounted(mnt_));
+  }
+};
+
+TEST_F(DeadMountTest, IsClearedByTheNextStart) {
+  const Outcome outcome = RunProgram({kProgram, store_, mnt_});
+  EXPECT_EQ(outcome.code, 0) << outcome.errors;
+  EXPECT_NE(outcome.errors.find("dead mount"), std::string::npos) << outcome.errors;
+  ExpectServes();
   EXPECT_EQ(RunProgram({"umount", mnt_}).code, 0);
+  EXPECT_FALSE(IsMounted(mnt_)) << "nothing lies below";
   ExpectGone();
+}
+
+TEST_F(DeadMountTest, IsListedAsDeadAndUnmountedThoughBusy) {
+  const int held = open(mnt_.c_str(), O_PATH);
+  EXPECT_NE(RunProgram({kProgram, "--list"}).output.find("   dead " + mnt_.string()),
+            std::string::npos);
+  EXPECT_EQ(RunProgram({kProgram, "--unmount", mnt_}).code, 0);
+  close(held);
+  ExpectGone();
+}
+
+TEST_F(LifeTest, ListShowsTheMountsWithTheirProcesses) {
+  EXPECT_EQ(RunProgram({kProgram, "--list"}).output, "");
+  const fs::path blank = folder_.Folder("with blank");
+  const Unmounted blank_too(blank);
+  ASSERT_EQ(RunProgram({kProgram, store_, mnt_}).code, 0);
+  ASSERT_EQ(RunProgram({kProgram, store_, blank}).code, 0);
+  const Outcome list = RunProgram({kProgram, "--list"});
+  EXPECT_EQ(list.code, 0);
+  const std::string pid = std::to_string(KeeperOf(mnt_));
+  EXPECT_NE(list.output.find(pid + " " + mnt_.string()), std::string::npos) << list.output;
+  EXPECT_NE(list.output.find(blank.string() + " " + store_.string() + "\n"), std::string::npos)
+      << list.output;
+  EXPECT_EQ(std::ranges::count(list.output, '\n'), 2);
+}
+
+TEST_F(LifeTest, UnmountOptionEndsAMountButNoBusyOneAndNoOther) {
+  TestMount mount(store_, "", mnt_);
+  const int held = open((mnt_ / "v2/a/0.1").c_str(), O_RDONLY);
+  ExpectRefused({"--unmount", mnt_}, 32, "is busy");
+  ExpectServes();
+  close(held);
+  fs::create_directory_symlink(folder_.path(), folder_ / "link");
+  const Outcome outcome = RunProgram({kProgram, "--unmount", folder_ / "link/mnt"});
+  EXPECT_EQ(outcome.code, 0) << outcome.errors;
+  EXPECT_EQ(mount.program().WaitFor(Seconds(5)), 0) << mount.Log();
+  ExpectGone();
+  ExpectRefused({"--unmount", mnt_}, 32, "is not mounted");
+  ASSERT_EQ(::mount("zarrfs-test", mnt_.c_str(), "tmpfs", 0, ""), 0) << std::strerror(errno);
+  ExpectRefused({"--unmount", mnt_}, 32, "no zarrfs mount, but one of tmpfs");
+  EXPECT_TRUE(IsMounted(mnt_));
 }
 
 TEST_F(LifeTest, UnmountingWhileThreadsReadEndsEverything) {

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
@@ -172,6 +173,22 @@ std::vector<pid_t> DaemonsOf(const std::filesystem::path& mountpoint) {
     }
   }
   return found;
+}
+
+pid_t KeeperOf(const std::filesystem::path& mountpoint) {
+  const std::vector<pid_t> all = DaemonsOf(mountpoint);
+  for (const pid_t pid : all) {
+    // "pid (name) state parent …"
+    const std::string stat = ReadFile("/proc/" + std::to_string(pid) + "/stat");
+    const size_t name_end = stat.rfind(')');
+    if (name_end == std::string::npos) continue;
+    std::istringstream rest(stat.substr(name_end + 1));
+    std::string state;
+    pid_t parent = 0;
+    rest >> state >> parent;
+    if (std::ranges::find(all, parent) == all.end()) return pid;
+  }
+  return -1;
 }
 
 }  // namespace zarrfs
