@@ -3,7 +3,6 @@
 #include <spdlog/spdlog.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -14,6 +13,7 @@
 #include <utility>
 
 #include "fs/log.h"
+#include "fs/privileges.h"
 #include "fs/reply.h"
 #include "zarrcore/store/gated_store.h"
 
@@ -954,8 +954,9 @@ std::string FileSystem::DescribeOptions() const {
     not_watched = not_watched_;
   }
   say("version", ZARRFS_VERSION);
-  say("pid", getpid());
+  say("pid", options_.pid);
   say("log_level", LogLevel());
+  say("capabilities", CapabilitiesInForce());
   say("source", store_->name());
   say("view", options_.view.empty() ? "all" : options_.view);
   say("separator", options_.separator == 0 ? "auto" : std::string(1, options_.separator));

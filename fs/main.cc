@@ -5,6 +5,7 @@
 
 #include "fs/commands.h"
 #include "fs/daemon.h"
+#include "fs/exit_code.h"
 #include "fs/log.h"
 #include "fs/options.h"
 

@@ -181,7 +181,7 @@ Result<std::string> CheckMount(const MountOptions& options) {
     if (!IsOnPath("fusermount3")) {
       return Fail(ErrorCode::kNotFound, "fusermount3 is missing: install the package fuse3");
     }
-    if (options.allow_other && !UsersMayAllowOthers()) {
+    if (options.allow_other.value_or(false) && !UsersMayAllowOthers()) {
       return Fail(ErrorCode::kPermissionDenied,
                   "allow_other: add user_allow_other to /etc/fuse.conf or mount as root");
     }

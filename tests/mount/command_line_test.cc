@@ -60,6 +60,9 @@ const std::vector<Row>& Rows() {
       {{"ZARRFS", "--list", "MNT"}, 1, "(usage: zarrfs --list)"},
       {{"ZARRFS", "--unmount"}, 1, "mount point is missing (usage: zarrfs --unmount MNT)"},
       {{"ZARRFS", "--unmount", "MNT", "STORE"}, 1, "(usage: zarrfs --unmount MNT)"},
+      {{"ZARRFS", "--config"}, 1, "option '--config' needs a file"},
+      {{"ZARRFS", "--config", "FILE", "MNT"}, 1, "/file:1: unknown option 'text'"},
+      {{"ZARRFS", "--config", "MISSING", "MNT"}, 1, "missing cannot be read"},
       {{"HELPER", "STORE", "MNT", "-o", "a\\,b"}, 1, "unknown option 'a,b'"},
       {{"HELPER", "STORE", "MNT", "-o", "remount"}, 1, "unknown option 'remount'"},
       // What mount(8) calls its helper with; nothing is mounted with -f.

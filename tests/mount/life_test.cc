@@ -211,8 +211,11 @@ TEST_F(LifeTest, UserMountsAndUnmounts) {
   // A signal ends it as well.
   ASSERT_EQ(Shell(as_user + "'").code, 0);
   EXPECT_TRUE(IsMounted(mine));
-  ASSERT_EQ(DaemonsOf(mine).size(), 1U);
-  kill(DaemonsOf(mine)[0], SIGTERM);
+  EXPECT_NE(Shell("setpriv --reuid=65534 --regid=65534 --clear-groups cat " +
+                  (mine / ".zarrfs/options").string())
+                .output.find("\ncapabilities: none\n"),
+            std::string::npos);
+  kill(KeeperOf(mine), SIGTERM);
   EXPECT_TRUE(Eventually(Seconds(5), [&] { return DaemonsOf(mine).empty(); }));
   EXPECT_FALSE(IsMounted(mine));
 }
@@ -223,7 +226,7 @@ TEST_F(LifeTest, UserMountsAndUnmounts) {
 TEST_F(LifeTest, UmountEndsTheProcess) {
   for (const std::string program : {"umount", "fusermount3 -u", "umount -l"}) {
     ASSERT_EQ(RunProgram({kProgram, store_, mnt_}).code, 0);
-    ASSERT_EQ(DaemonsOf(mnt_).size(), 1U);
+    ASSERT_FALSE(DaemonsOf(mnt_).empty());
     const Outcome outcome = Shell(program + " " + mnt_.string());
     EXPECT_EQ(outcome.code, 0) << outcome.errors;
     ExpectGone();
@@ -233,12 +236,12 @@ TEST_F(LifeTest, UmountEndsTheProcess) {
 TEST_F(LifeTest, ProcessThatEndsLateLeavesTheNextMountAlone) {
   ASSERT_EQ(RunProgram({kProgram, store_, mnt_}).code, 0);
   const auto old = DaemonsOf(mnt_);
-  ASSERT_EQ(old.size(), 1U);
-  kill(old[0], SIGSTOP);
+  ASSERT_EQ(old.size(), 2U);
+  for (const pid_t pid : old) kill(pid, SIGSTOP);
   ASSERT_EQ(umount2(mnt_.c_str(), UMOUNT_NOFOLLOW), 0) << std::strerror(errno);
   ASSERT_EQ(RunProgram({kProgram, store_, mnt_}).code, 0);
-  kill(old[0], SIGCONT);
-  EXPECT_TRUE(Eventually(Seconds(5), [&] { return DaemonsOf(mnt_).size() == 1; }));
+  for (const pid_t pid : old) kill(pid, SIGCONT);
+  EXPECT_TRUE(Eventually(Seconds(5), [&] { return DaemonsOf(mnt_).size() == 2; }));
   ExpectServes();
   ASSERT_EQ(umount2(mnt_.c_str(), 0), 0) << std::strerror(errno);
   ExpectGone();
@@ -247,8 +250,7 @@ TEST_F(LifeTest, ProcessThatEndsLateLeavesTheNextMountAlone) {
 TEST_F(LifeTest, SignalUnmounts) {
   for (const int signal_number : {SIGINT, SIGTERM}) {
     ASSERT_EQ(RunProgram({kProgram, store_, mnt_}).code, 0);
-    ASSERT_EQ(DaemonsOf(mnt_).size(), 1U);
-    kill(DaemonsOf(mnt_)[0], signal_number);
+    kill(KeeperOf(mnt_), signal_number);
     ExpectGone();
   }
 }
@@ -277,6 +279,87 @@ TEST_F(LifeTest, BusyMountServesOnUntilTheSecondSignal) {
   EXPECT_FALSE(IsMounted(mnt_));
   close(held);
   ExpectGone();
+}
+
+TEST_F(LifeTest, WorkerThatIsKilledOrCrashesLeavesNoMount) {
+  for (const int signal_number : {SIGKILL, SIGSEGV, SIGABRT}) {
+    ASSERT_EQ(RunProgram({kProgram, store_, mnt_}).code, 0);
+    kill(WorkerOf(mnt_), signal_number);
+    ExpectGone();
+  }
+  TestMount mount(store_, "", mnt_);
+  const int held = open((mnt_ / "v2/a/0.1").c_str(), O_RDONLY);
+  kill(WorkerOf(mnt_), SIGKILL);
+  EXPECT_EQ(mount.program().WaitFor(Seconds(5)), 2) << mount.Log();
+  EXPECT_NE(mount.Log().find("ended by signal 9"), std::string::npos) << mount.Log();
+  close(held);
+  ExpectGone();
+  mount.Forget();
+}
+
+TEST_F(LifeTest, WorkerEndsWithItsKeeper) {
+  ASSERT_EQ(RunProgram({kProgram, store_, mnt_}).code, 0);
+  kill(KeeperOf(mnt_), SIGKILL);
+  EXPECT_TRUE(Eventually(Seconds(5), [&] { return DaemonsOf(mnt_).empty(); }));
+  ASSERT_EQ(RunProgram({kProgram, store_, mnt_}).code, 0) << "clears what was left";
+  ExpectServes();
+}
+
+TEST_F(LifeTest, WorkerThatHangsKeepsNobodyFromUnmounting) {
+  TestMount mount(store_, "", mnt_);
+  kill(WorkerOf(mnt_), SIGSTOP);
+  mount.program().Signal(SIGTERM);
+  EXPECT_TRUE(Eventually(Seconds(2), [&] { return !IsMounted(mnt_); }));
+  EXPECT_EQ(mount.program().WaitFor(Seconds(8)), 0) << mount.Log();
+  ExpectGone();
+}
+
+TEST_F(LifeTest, WorkerOfRootMayReadAnyStoreAndNothingElse) {
+  ASSERT_EQ(geteuid(), 0U);
+  constexpr uid_t kNobody = 65534;
+  for (const auto& entry : fs::recursive_directory_iterator(store_)) {
+    ASSERT_EQ(lchown(entry.path().c_str(), kNobody, kNobody), 0);
+    fs::permissions(entry.path(), entry.is_directory() ? fs::perms(0700) : fs::perms(0600));
+  }
+  ASSERT_EQ(chown(store_.c_str(), kNobody, kNobody), 0);
+  fs::permissions(store_, fs::perms(0700));
+  const TestMount mount(store_, "", mnt_);
+  ExpectServes();
+  const std::string options = ReadFile(mnt_ / ".zarrfs/options");
+  EXPECT_NE(options.find("\ncapabilities: cap_dac_read_search\n"), std::string::npos) << options;
+  const auto field = [](const fs::path& status, const std::string& name) {
+    const std::string text = ReadFile(status);
+    const size_t at = text.find("\n" + name + ":\t");
+    return at == std::string::npos ? "" : text.substr(at + name.size() + 3, 16);
+  };
+  const std::string proc = "/proc/" + std::to_string(WorkerOf(mnt_));
+  size_t threads = 0;
+  for (const auto& thread : fs::directory_iterator(proc + "/task")) {
+    EXPECT_EQ(field(thread.path() / "status", "CapPrm"), "0000000000000004");
+    EXPECT_EQ(field(thread.path() / "status", "CapBnd"), "0000000000000000");
+    EXPECT_EQ(field(thread.path() / "status", "NoNewPrivs").substr(0, 1), "1");
+    ++threads;
+  }
+  EXPECT_GE(threads, 2U);
+  EXPECT_EQ(field("/proc/" + std::to_string(KeeperOf(mnt_)) + "/status", "CapPrm"),
+            "0000000000200004");
+}
+
+TEST_F(LifeTest, MountByRootIsForEverybodyUnlessToldOtherwise) {
+  ASSERT_EQ(geteuid(), 0U);
+  const auto read_as_user = [&](const std::string& name) {
+    return RunProgram({"setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "cat",
+                       (mnt_ / name).string()});
+  };
+  fs::permissions(store_ / "a/c/0/0", fs::perms(0600));
+  {
+    const TestMount mount(store_, "", mnt_);
+    EXPECT_EQ(read_as_user("v2/a/.zarray").code, 0);
+    EXPECT_NE(read_as_user("v2/a/0.1").code, 0) << "as the shard's mode has it";
+  }
+  const TestMount mount(store_, "noallow_other", mnt_);
+  EXPECT_NE(read_as_user("v2/a/.zarray").code, 0);
+  ExpectServes();
 }
 
 // All processes of the mount at once, so that none is left to clean up.

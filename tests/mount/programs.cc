@@ -175,7 +175,10 @@ std::vector<pid_t> DaemonsOf(const std::filesystem::path& mountpoint) {
   return found;
 }
 
-pid_t KeeperOf(const std::filesystem::path& mountpoint) {
+namespace {
+
+// The process of the mount whose parent is another one of it, or is not.
+pid_t ProcessOf(const std::filesystem::path& mountpoint, bool below_another) {
   const std::vector<pid_t> all = DaemonsOf(mountpoint);
   for (const pid_t pid : all) {
     // "pid (name) state parent …"
@@ -186,9 +189,15 @@ pid_t KeeperOf(const std::filesystem::path& mountpoint) {
     std::string state;
     pid_t parent = 0;
     rest >> state >> parent;
-    if (std::ranges::find(all, parent) == all.end()) return pid;
+    if ((std::ranges::find(all, parent) != all.end()) == below_another) return pid;
   }
   return -1;
 }
+
+}  // namespace
+
+pid_t KeeperOf(const std::filesystem::path& mountpoint) { return ProcessOf(mountpoint, false); }
+
+pid_t WorkerOf(const std::filesystem::path& mountpoint) { return ProcessOf(mountpoint, true); }
 
 }  // namespace zarrfs

@@ -90,6 +90,9 @@ bool Eventually(Seconds limit, Condition&& condition);
 /// Of these, the one that takes signals and ends the mount; -1 if there is none.
 [[nodiscard]] pid_t KeeperOf(const std::filesystem::path& mountpoint);
 
+/// The one that answers the kernel; -1 if there is none.
+[[nodiscard]] pid_t WorkerOf(const std::filesystem::path& mountpoint);
+
 void SleepFor(Seconds time);
 
 // --- Implementation
