@@ -1,5 +1,6 @@
 #include "fs/log.h"
 
+#include <fcntl.h>
 #include <fuse_log.h>
 #include <spdlog/sinks/dist_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
@@ -60,9 +61,22 @@ void LogToStderr(std::string_view level) {
             level == "debug" ? "%H:%M:%S.%e [%t] zarrfs: %l: %v" : "zarrfs: %v");
 }
 
-void LogToSyslog(std::string_view level) {
+void LeaveTerminal() {
   SetTarget(std::make_shared<spdlog::sinks::syslog_sink_mt>("zarrfs", LOG_PID, LOG_DAEMON, true),
-            level, "%v");
+            LogLevel(), "%v");
+  if (const int null = open("/dev/null", O_RDWR | O_CLOEXEC); null >= 0) {
+    for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(null, fd);
+    close(null);
+  }
+}
+
+void SetLogLevel(std::string_view level) {
+  spdlog::set_level(spdlog::level::from_str(std::string(level)));
+}
+
+std::string LogLevel() {
+  const auto name = spdlog::level::to_string_view(spdlog::get_level());
+  return {name.data(), name.size()};
 }
 
 std::string OneLine(std::string_view text) {
