@@ -89,6 +89,8 @@ Result<void> CheckFolder(const std::string& path, bool nonempty) {
     return Fail(ErrorCode::kNotADirectory, "mount point {} is not a directory", path);
   }
   if (nonempty) return {};
+  // To open a folder that an automount watches would ask for the very mount that is being made.
+  if (const auto top = FindMount(path); top && top->type == "autofs") return {};
   const std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir(path.c_str()), &closedir);
   // A folder that may not be listed may still be mounted on.
   if (folder == nullptr) return {};

@@ -522,11 +522,11 @@ std::string HelpText() {
       "Options after -o, separated by commas (\\, stands for a comma in a value):\n";
   for (const ValueOption& option : kValueOptions) {
     if (option.help.empty()) continue;
-    text += fmt::format("  {:<22}{}\n", fmt::format("{}={}", option.name, option.value_name),
+    text += fmt::format("  {:<21} {}\n", fmt::format("{}={}", option.name, option.value_name),
                         option.help);
   }
   for (const FlagOption& option : kFlagOptions) {
-    if (!option.help.empty()) text += fmt::format("  {:<22}{}\n", option.name, option.help);
+    if (!option.help.empty()) text += fmt::format("  {:<21} {}\n", option.name, option.help);
   }
   text +=
       "Options of mount(8) and fstab(5) such as noauto, user, _netdev or x-systemd.* are "
