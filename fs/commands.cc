@@ -35,7 +35,7 @@ int ListMounts() {
   size_t width = 0;
   for (const Mounted& mounted : mounts) width = std::max(width, OneLine(mounted.path).size());
   for (const Mounted& mounted : mounts) {
-    fmt::print("{:>7} {:<{}} {}\n", PidColumn(AskMount(mounted.path)), OneLine(mounted.path), width,
+    fmt::print("{:>7} {:<{}} {}\n", PidColumn(AskMount(mounted)), OneLine(mounted.path), width,
                OneLine(mounted.source));
   }
   return std::fflush(stdout) == 0 ? kExitDone : kExitSystem;
@@ -60,7 +60,7 @@ int UnmountCommand(const std::string& mountpoint) {
     return fail(fmt::format("{} is no zarrfs mount, but one of {}", path, mounted->type));
   }
   auto unmounted = Unmount(path, /*detach=*/false);
-  if (!unmounted && AskMount(path).state == MountState::kDead) {
+  if (!unmounted && AskMount(*mounted).state == MountState::kDead) {
     unmounted = Unmount(path, /*detach=*/true);
   }
   if (unmounted) return kExitDone;

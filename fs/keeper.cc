@@ -339,7 +339,7 @@ int Keeper::AwaitWorker() {
   }
   // Our device number may be another mount's by now; that one is alive, and ours is not.
   const auto top = mounted_ ? FindMount(mountpoint_) : std::nullopt;
-  if (top && top->type == kMountType && AskMount(mountpoint_).state == MountState::kDead) {
+  if (top && top->type == kMountType && AskMount(*top).state == MountState::kDead) {
     if (const auto unmounted = UnmountOurs(/*detach=*/true); !unmounted) {
       spdlog::error("{}: cannot be unmounted: {}", mountpoint_, unmounted.error().message);
     }

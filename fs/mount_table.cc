@@ -53,6 +53,15 @@ std::vector<std::string_view> SplitAtBlanks(std::string_view line) {
   return fields;
 }
 
+// The number after `name` in "rw,user_id=0,group_id=0"; 0 if there is none.
+uint32_t NumberAfter(std::string_view options, std::string_view name) {
+  uint32_t number = 0;
+  if (const size_t at = options.find(name); at != std::string_view::npos) {
+    std::from_chars(&options[at] + name.size(), options.data() + options.size(), number);
+  }
+  return number;
+}
+
 std::vector<Mounted> MountTable() {
   std::ifstream file("/proc/self/mountinfo");
   return ParseMountTable(
@@ -75,7 +84,14 @@ int AwaitChild(pid_t pid, int limit_ms) {
 
 // What AskMount()'s child does; its exit code is a MountState, and it writes what is in
 // .zarrfs/options to `output`.
-MountState Ask(const std::string& path, int output) {
+MountState Ask(const Mounted& mounted, int output) {
+  const std::string& path = mounted.path;
+  // The kernel answers for the mount where it lets somebody else ask, root too.
+  if (geteuid() == 0 && mounted.user != 0 &&
+      (setresgid(mounted.group, mounted.group, mounted.group) != 0 ||
+       setresuid(mounted.user, mounted.user, mounted.user) != 0)) {
+    return MountState::kHidden;
+  }
   struct statvfs space = {};
   // This one is never answered from what the kernel remembers.
   if (statvfs(path.c_str(), &space) != 0) {
@@ -148,8 +164,14 @@ std::vector<Mounted> ParseMountTable(std::string_view mountinfo) {
         std::from_chars(device.data(), device.data() + device.size(), major_number);
     if (error != std::errc() || colon == device.data() + device.size()) continue;
     std::from_chars(colon + 1, device.data() + device.size(), minor_number);
-    table.push_back({Unescape(fields[4]), makedev(major_number, minor_number),
-                     Unescape(fields[dash + 1]), Unescape(fields[dash + 2])});
+    Mounted& mounted = table.emplace_back();
+    mounted.path = Unescape(fields[4]);
+    mounted.device = makedev(major_number, minor_number);
+    mounted.type = Unescape(fields[dash + 1]);
+    mounted.source = Unescape(fields[dash + 2]);
+    const std::string_view options = dash + 3 < fields.size() ? fields[dash + 3] : "";
+    mounted.user = NumberAfter(options, "user_id=");
+    mounted.group = NumberAfter(options, "group_id=");
   }
   return table;
 }
@@ -173,12 +195,12 @@ std::vector<Mounted> ZarrfsMounts() {
   return found;
 }
 
-MountAnswer AskMount(const std::string& path) {
+MountAnswer AskMount(const Mounted& mounted) {
   MountAnswer answer;
   std::array<int, 2> pipe = {-1, -1};
   if (pipe2(pipe.data(), O_CLOEXEC | O_NONBLOCK) != 0) return answer;
   const pid_t child = fork();
-  if (child == 0) _exit(static_cast<int>(Ask(path, pipe[1])));
+  if (child == 0) _exit(static_cast<int>(Ask(mounted, pipe[1])));
   close(pipe[1]);
   if (child > 0) {
     const int status = AwaitChild(child, kAnswerLimitMs);

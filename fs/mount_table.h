@@ -23,6 +23,8 @@ struct Mounted {
   dev_t device = 0;
   std::string type;    // "fuse.zarrfs"
   std::string source;  // what was mounted
+  uid_t user = 0;      // who mounted, of a FUSE file system
+  gid_t group = 0;
 };
 
 /// The text of that file: oldest first. Lines that make no sense are left out.
@@ -47,8 +49,9 @@ struct MountAnswer {
   std::optional<pid_t> pid;  // of the process that takes signals for it
 };
 
-/// Asks the zarrfs mount at `path`, from a child process: asking may take for ever.
-[[nodiscard]] MountAnswer AskMount(const std::string& path);
+/// Asks a zarrfs mount, from a child process: asking may take for ever. Root asks in the name of
+/// who mounted. Before there are threads.
+[[nodiscard]] MountAnswer AskMount(const Mounted& mounted);
 
 /// Unmounts what is on top at `path`, through fusermount3 where this process may not itself;
 /// `detach`: lazily. kWouldBlock if it is busy.

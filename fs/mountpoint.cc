@@ -40,7 +40,7 @@ Result<void> CheckSource(const MountOptions& options) {
 Result<void> CheckNotMounted(const std::string& path, bool clear) {
   for (auto mounted = FindMount(path); mounted && mounted->type == kMountType;
        mounted = FindMount(path)) {
-    const bool dead = AskMount(path).state == MountState::kDead;
+    const bool dead = AskMount(*mounted).state == MountState::kDead;
     if (!dead || !clear || !Unmount(path, /*detach=*/true)) {
       return Fail(ErrorCode::kInvalidArgument,
                   "{} is already mounted (a {}zarrfs mount of {}): unmount it first with {} {}",

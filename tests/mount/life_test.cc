@@ -215,9 +215,22 @@ TEST_F(LifeTest, UserMountsAndUnmounts) {
                   (mine / ".zarrfs/options").string())
                 .output.find("\ncapabilities: none\n"),
             std::string::npos);
+  // Root may not look into it, but sees who serves it, and whether anybody does.
+  const auto list = [] { return RunProgram({kProgram, "--list"}).output; };
+  EXPECT_NE(list().find(std::to_string(KeeperOf(mine)) + " " + mine.string()), std::string::npos)
+      << list();
   kill(KeeperOf(mine), SIGTERM);
   EXPECT_TRUE(Eventually(Seconds(5), [&] { return DaemonsOf(mine).empty(); }));
   EXPECT_FALSE(IsMounted(mine));
+
+  ASSERT_EQ(Shell(as_user + "'").code, 0);
+  kill(KeeperOf(mine), SIGKILL);
+  EXPECT_TRUE(Eventually(Seconds(5), [&] { return DaemonsOf(mine).empty(); }));
+  EXPECT_NE(list().find("   dead " + mine.string()), std::string::npos) << list();
+  const Outcome next = Shell(as_user + "'");
+  EXPECT_EQ(next.code, 0) << next.errors;
+  EXPECT_NE(next.errors.find("dead mount"), std::string::npos) << next.errors;
+  EXPECT_EQ(DaemonsOf(mine).size(), 2U);
 }
 
 // --- End
