@@ -49,7 +49,6 @@ int RunDaemon(MountOptions options) {
   }
   if (pid == 0) {
     close(report[0]);
-    setsid();
     _exit(RunKeeper(options, *mountpoint, report[1]));
   }
   close(report[1]);

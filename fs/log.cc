@@ -68,6 +68,9 @@ void LeaveTerminal() {
     for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(null, fd);
     close(null);
   }
+  // Not earlier: an automount lets only processes of the service manager's own group look at the
+  // mount point before it is there, and mounting and the first look are such looks.
+  setsid();
 }
 
 void SetLogLevel(std::string_view level) {

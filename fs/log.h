@@ -12,8 +12,8 @@ namespace zarrfs {
 /// Logs to stderr as "zarrfs: message", from `level` ("error", "warning", "info", "debug") on.
 void LogToStderr(std::string_view level);
 
-/// Lets go of the terminal or pipe that the process was started from, and logs to syslog from now
-/// on.
+/// Lets go of the terminal or pipe and of the session that the process was started from, and logs
+/// to syslog from now on.
 void LeaveTerminal();
 
 /// From now on, wherever the log goes. On any thread.

@@ -29,8 +29,8 @@ int RunCat(const CatOptions& options) {
   if (options.decode && !pipeline) {
     return Complain(Error{
         pipeline.error().code,
-        fmt::format("{}: cannot be decoded: {}", target->array.FileOf(target->array.node->path),
-                    pipeline.error().message)});
+        fmt::format("{}: cannot be decoded (without --decode chunks are written as stored): {}",
+                    target->array.FileOf(target->array.node->path), pipeline.error().message)});
   }
   const auto place = source.Locate(target->chunk, kAnyAge);
   if (!place) return Complain(place.error());

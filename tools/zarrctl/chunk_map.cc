@@ -285,7 +285,8 @@ Result<std::vector<uint64_t>> FirstSliceWithChunks(const ChunkSource& source) {
   const size_t leading = LeadingAxes(layout.inner_grid);
   std::vector<uint64_t> zeros(leading, 0);
   if (leading == 0 || layout.inner_grid.size() == 0) return zeros;
-  std::optional<std::vector<uint64_t>> tried;  // outer coordinates
+  std::optional<std::vector<uint64_t>> tried;    // outer coordinates
+  std::optional<std::vector<uint64_t>> damaged;  // a slice
   for (int i = 0; i < kTries && !StopRequested(); ++i) {
     std::optional<std::vector<uint64_t>> least;
     auto visited = source.VisitOuter({}, [&](uint64_t outer) {
@@ -307,22 +308,28 @@ Result<std::vector<uint64_t>> FirstSliceWithChunks(const ChunkSource& source) {
     for (size_t d = 0; d < leading; ++d) prefix[d] *= layout.inner_per_outer[d];
     std::optional<std::vector<uint64_t>> found;
     visited = source.VisitOuter(prefix, [&](uint64_t outer) {
-      // In row-major order: the first is the least of its shard. Damage counts as present, and
-      // what cannot be read is for the map to tell.
-      (void)source.VisitChunks(outer, {}, 0, kAnyAge, [&](uint64_t, uint64_t chunk, const auto&) {
+      // In row-major order: the first that is stored is the least of its shard.
+      const auto visit = [&](uint64_t, uint64_t chunk, const Result<ChunkPlace>& place) {
+        if (!place && damaged) return !StopRequested();
         ChunkCoordinates at;
         layout.inner_grid.Coordinates(chunk, at);
         std::vector<uint64_t> slice(at.begin(), at.begin() + static_cast<ptrdiff_t>(leading));
+        if (!place) {
+          damaged = std::move(slice);
+          return true;
+        }
         if (!found || slice < *found) found = std::move(slice);
         return false;
-      });
+      };
+      // What cannot be read is for the map to tell.
+      (void)source.VisitChunks(outer, {}, 0, kAnyAge, visit);
       return !StopRequested();
     });
     if (!visited) return Fail(visited);
     if (found) return *found;
     tried = least;
   }
-  return zeros;
+  return damaged.value_or(zeros);
 }
 
 Result<ChunkMap> MakeChunkMap(const ChunkSource& source, const std::vector<uint64_t>& slice,

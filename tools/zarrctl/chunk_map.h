@@ -76,7 +76,7 @@ struct ChunkMap {
 [[nodiscard]] Result<std::vector<uint64_t>> ParseSlice(std::string_view text,
                                                        const ChunkGrid& grid);
 
-/// The smallest slice with a chunk; zeros if there is none.
+/// The smallest slice with a chunk; else one with a damaged chunk, else zeros.
 [[nodiscard]] Result<std::vector<uint64_t>> FirstSliceWithChunks(const ChunkSource& source);
 
 /// `on_damage`: told once of each stored object that is damaged or cannot be read. Stops early,

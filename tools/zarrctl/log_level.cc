@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cstring>
 #include <fstream>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -38,27 +39,17 @@ std::string UserName(uid_t uid) {
   return entry != nullptr ? entry->pw_name : fmt::format("user {}", uid);
 }
 
-// Why the process is not to be sent SIGUSR2, which ends a program that does not expect it; empty if
-// it is a zarrfs that does.
+// Why the process cannot be the daemon; empty if it may be. SIGUSR2 ends a program that does not
+// expect it, and the number may be one of another container's or machine's processes.
 std::string WhyNot(pid_t pid) {
-  std::ifstream file(fmt::format("/proc/{}/status", pid));
+  std::ifstream file(fmt::format("/proc/{}/comm", pid));
   std::string name;
-  bool catches = false;
-  for (std::string line; std::getline(file, line);) {
-    if (line.starts_with("Name:\t")) name = line.substr(6);
-    if (line.starts_with("SigCgt:\t")) {
-      const uint64_t caught = std::strtoull(line.c_str() + 8, nullptr, 16);
-      catches = (caught >> (SIGUSR2 - 1) & 1) != 0;
-    }
-  }
-  if (name.find("zarrfs") == std::string::npos) {
-    return fmt::format(
-        "{}; is it mounted from another container or machine? Then change the level there",
-        name.empty() ? fmt::format("there is no process {} here", pid)
-                     : fmt::format("process {} is {}, not zarrfs", pid, name));
-  }
-  if (!catches) return fmt::format("zarrfs (process {}) is too old to change its level", pid);
-  return "";
+  std::getline(file, name);
+  if (name.find("zarrfs") != std::string::npos) return "";
+  return fmt::format("{}; is it mounted from another container or machine? Then do this there",
+                     name.empty()
+                         ? fmt::format("its zarrfs is process {}, which is not here", pid)
+                         : fmt::format("process {} is {}, not zarrfs", pid, Visible(name)));
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 #include <CLI/CLI.hpp>
 #include <csignal>
 #include <functional>
-#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -105,12 +104,11 @@ class CommandLine {
                   [this] { return RunMap(map_); });
     AddNode(command, map_.store, map_.path);
     command
-        ->add_option("--by", map_.by,
+        ->add_option("--by", map_by_,
                      "What colours and shades show: size (default), order (of the chunks inside "
                      "their shard) or present")
         ->type_name("WHAT")
-        ->transform(CLI::CheckedTransformer(std::map<std::string, MapBy>{
-            {"size", MapBy::kSize}, {"order", MapBy::kOrder}, {"present", MapBy::kPresent}}));
+        ->check(CLI::IsMember({"size", "order", "present"}));
     command
         ->add_option("--slice", map_.slice,
                      "Of arrays with more than two axes: chunk numbers along all but the last two, "
@@ -151,7 +149,12 @@ class CommandLine {
       Complain(fmt::format("{} (zarrctl{} --help tells more)", error.what(), command));
       return kExitWrong;
     }
-    SetColorMode(color_);
+    SetColorMode(color_ == "always"  ? ColorMode::kAlways
+                 : color_ == "never" ? ColorMode::kNever
+                                     : ColorMode::kAuto);
+    map_.by = map_by_ == "order"     ? MapBy::kOrder
+              : map_by_ == "present" ? MapBy::kPresent
+                                     : MapBy::kSize;
     for (const auto& [command, run] : commands_) {
       if (command->parsed()) return run();
     }
@@ -169,12 +172,10 @@ class CommandLine {
   }
   void AddColor(CLI::App& app) {
     app.add_option("--color", color_,
-                   "auto (default: on a terminal, unless NO_COLOR is set), always or never")
+                   "When to use colours: auto (default: on a terminal, unless NO_COLOR is set), "
+                   "always or never")
         ->type_name("WHEN")
-        ->transform(CLI::CheckedTransformer(
-            std::map<std::string, ColorMode>{{"auto", ColorMode::kAuto},
-                                             {"always", ColorMode::kAlways},
-                                             {"never", ColorMode::kNever}}));
+        ->check(CLI::IsMember({"auto", "always", "never"}));
   }
   static void AddNode(CLI::App* command, std::string& store, std::string& path) {
     command->add_option("STORE", store, "Folder of the store")->required();
@@ -186,13 +187,14 @@ class CommandLine {
 
   CLI::App app_;
   std::vector<std::pair<CLI::App*, std::function<int()>>> commands_;
-  ColorMode color_ = ColorMode::kAuto;
+  std::string color_;
   InfoOptions info_;
   LsOptions ls_;
   WhereOptions where_;
   CatOptions cat_;
   VerifyOptions verify_;
   MapOptions map_;
+  std::string map_by_;
   StatusOptions status_;
   LogLevelOptions log_level_;
 };

@@ -19,6 +19,7 @@ namespace {
 constexpr uint64_t kSvgCells = 150;  // along each side
 constexpr uint64_t kPngColumns = 900;
 constexpr uint64_t kPngRows = 640;
+constexpr uint64_t kFoldedCells = 100;  // a row, of an array of one axis
 constexpr uint64_t kJsonCells = 100;
 constexpr uint64_t kLeastLines = 16;
 constexpr uint64_t kOtherLines = 12;  // around the map
@@ -133,6 +134,7 @@ int RunMap(const MapOptions& options) {
   } else if (options.json) {
     request.most_columns = request.most_rows = kJsonCells;
   }
+  if (has_picture && counts.size() == 1) request.most_columns = kFoldedCells;
   if (has_picture && options.json) {
     request.most_columns = std::min(request.most_columns, kJsonCells);
     request.most_rows = std::min(request.most_rows, kJsonCells);

@@ -15,6 +15,7 @@ namespace {
 constexpr double kMapWidth = 900;
 constexpr double kMapHeight = 640;
 constexpr double kLeastMapWidth = 420;  // the legend's
+constexpr double kLeastMap = 28;
 constexpr double kLargestCell = 28;
 constexpr double kMargin = 24;
 constexpr double kLine = 18;
@@ -76,10 +77,13 @@ class Picture {
         has_words_(format == PictureFormat::kSvg) {
     const auto columns = static_cast<double>(std::max<uint64_t>(map.grid_columns, 1));
     const auto rows = static_cast<double>(std::max<uint64_t>(map.grid_rows, 1));
-    cell_ = std::min({kMapWidth / columns, kMapHeight / rows, kLargestCell});
-    if (cell_ > 1) cell_ = std::floor(cell_);
-    width_ = columns * cell_;
-    height_ = rows * cell_;
+    const double cell = std::min({kMapWidth / columns, kMapHeight / rows, kLargestCell});
+    const auto whole = [](double size) { return size > 1 ? std::floor(size) : size; };
+    // Square, unless that would leave a line that nobody sees.
+    cell_width_ = whole(std::max(cell, std::min(kLeastMap / columns, kLargestCell)));
+    cell_height_ = whole(std::max(cell, std::min(kLeastMap / rows, kLargestCell)));
+    width_ = columns * cell_width_;
+    height_ = rows * cell_height_;
     const uint64_t last = map.is_folded ? map.places : map.rows;
     left_ = kMargin + kLine + kTextAdvance * static_cast<double>(std::to_string(last).size()) +
             kTickLength + 4;
@@ -111,9 +115,18 @@ class Picture {
 
  private:
   [[nodiscard]] double X(uint64_t column) const {
-    return left_ + static_cast<double>(column) * cell_;
+    return left_ + static_cast<double>(column) * cell_width_;
   }
-  [[nodiscard]] double Y(uint64_t row) const { return top_ + static_cast<double>(row) * cell_; }
+  [[nodiscard]] double Y(uint64_t row) const {
+    return top_ + static_cast<double>(row) * cell_height_;
+  }
+  // Pixels of a chunk.
+  [[nodiscard]] double ChunkWidth() const {
+    return cell_width_ / static_cast<double>(map_.cell_columns);
+  }
+  [[nodiscard]] double ChunkHeight() const {
+    return cell_height_ / static_cast<double>(map_.cell_rows);
+  }
   [[nodiscard]] bool IsSharded() const { return map_.shard_rows * map_.shard_columns > 1; }
 
   // The end of what is too long for the page: a path's end says more than its beginning.
@@ -133,7 +146,7 @@ class Picture {
   }
 
   void Cells() {
-    const double size = cell_ >= kLeastGapped ? cell_ - 1 : cell_;
+    const double gap = std::min(cell_width_, cell_height_) >= kLeastGapped ? 1 : 0;
     canvas_->Rectangle(left_, top_, width_, height_, IsSharded() ? kNoShard : kNotStored,
                        "background");
     for (uint64_t r = 0; r < map_.grid_rows; ++r) {
@@ -142,8 +155,8 @@ class Picture {
         const uint64_t first = c;
         while (c < map_.grid_columns && map_.at(r, c).in_object) ++c;
         if (IsSharded() && c > first) {
-          canvas_->Rectangle(X(first), Y(r), static_cast<double>(c - first) * cell_, cell_,
-                             kNotStored, "shard");
+          canvas_->Rectangle(X(first), Y(r), static_cast<double>(c - first) * cell_width_,
+                             cell_height_, kNotStored, "shard");
         }
         if (c == first) ++c;
       }
@@ -151,9 +164,10 @@ class Picture {
         const MapCell& cell = map_.at(r, c);
         if (cell.stored == 0 && cell.damaged == 0) continue;
         const bool is_damaged = cell.damaged > 0;
-        canvas_->Rectangle(
-            X(c), Y(r), size, size, is_damaged ? kDamaged : ColorOf(scale_(cell), by_),
-            is_damaged ? "damaged" : "chunk", has_words_ ? DescribeCell(source_, map_, r, c) : "");
+        canvas_->Rectangle(X(c), Y(r), cell_width_ - gap, cell_height_ - gap,
+                           is_damaged ? kDamaged : ColorOf(scale_(cell), by_),
+                           is_damaged ? "damaged" : "chunk",
+                           has_words_ ? DescribeCell(source_, map_, r, c) : "");
       }
     }
     // The rest of a folded array's last row is no part of it.
@@ -162,7 +176,7 @@ class Picture {
       while (c > 0 && map_.at(map_.grid_rows - 1, c - 1).places == 0) --c;
       if (c < map_.grid_columns) {
         canvas_->Rectangle(X(c), Y(map_.grid_rows - 1),
-                           static_cast<double>(map_.grid_columns - c) * cell_, cell_,
+                           static_cast<double>(map_.grid_columns - c) * cell_width_, cell_height_,
                            {0xff, 0xff, 0xff}, "outside");
       }
     }
@@ -171,18 +185,18 @@ class Picture {
   // Between shards, where they are wide enough to be seen.
   void Boundaries() {
     if (!IsSharded() || (map_.is_folded && map_.columns % map_.shard_columns != 0)) return;
-    const auto lines = [&](uint64_t count, uint64_t shard, uint64_t cell_length, auto draw) {
-      const double step = static_cast<double>(shard) / static_cast<double>(cell_length) * cell_;
+    const auto lines = [&](uint64_t count, uint64_t shard, double chunk, auto draw) {
+      const double step = static_cast<double>(shard) * chunk;
       if (step < kLeastGapped) return;
       for (uint64_t at = shard; at < count; at += shard) {
-        draw(static_cast<double>(at) / static_cast<double>(cell_length) * cell_);
+        draw(static_cast<double>(at) * chunk);
       }
     };
-    lines(map_.columns, map_.shard_columns, map_.cell_columns, [&](double x) {
+    lines(map_.columns, map_.shard_columns, ChunkWidth(), [&](double x) {
       canvas_->Rectangle(left_ + x - 1, top_, 1, height_, kLineColor, "boundary");
     });
     if (map_.is_folded) return;
-    lines(map_.rows, map_.shard_rows, map_.cell_rows, [&](double y) {
+    lines(map_.rows, map_.shard_rows, ChunkHeight(), [&](double y) {
       canvas_->Rectangle(left_, top_ + y - 1, width_, 1, kLineColor, "boundary");
     });
   }
@@ -195,12 +209,11 @@ class Picture {
           (map_.is_folded ? "chunk of the row, along " : "chunk along ") + words_.column_axis,
           width_ < kLeastMapWidth / 2 ? Anchor::kStart : Anchor::kMiddle);
     }
-    const double chunk_width = cell_ / static_cast<double>(map_.cell_columns);
     const double number =
         kTextAdvance * (static_cast<double>(std::to_string(map_.columns).size()) + 2);
-    const uint64_t step = RoundStep(std::max(number / chunk_width, 1.0));
+    const uint64_t step = RoundStep(std::max(number / ChunkWidth(), 1.0));
     for (uint64_t at = 0; at < map_.columns; at += step) {
-      const double x = MiddleOf(at, map_.cell_columns) + left_;
+      const double x = left_ + (static_cast<double>(at / map_.cell_columns) + 0.5) * cell_width_;
       canvas_->Rectangle(x, top_ - kTickLength, 1, kTickLength - 1, kLineColor, "tick");
       canvas_->Text(x, top_ - kTickLength - 3, std::to_string(at), Anchor::kMiddle);
     }
@@ -215,18 +228,13 @@ class Picture {
                    kMargin + 2 * kLine + kTextAdvance * static_cast<double>(title.size()) / 2),
           title);
     }
-    const uint64_t row_step =
-        RoundStep(std::max(1.6 * kTextHeight / (cell_ / static_cast<double>(map_.cell_rows)), 1.0));
+    const uint64_t row_step = RoundStep(std::max(1.6 * kTextHeight / ChunkHeight(), 1.0));
     for (uint64_t at = 0; at < map_.rows; at += row_step) {
-      const double y = MiddleOf(at, map_.cell_rows) + top_;
+      const double y = top_ + (static_cast<double>(at / map_.cell_rows) + 0.5) * cell_height_;
       canvas_->Rectangle(left_ - kTickLength, y, kTickLength - 1, 1, kLineColor, "tick");
       canvas_->Text(left_ - kTickLength - 3, y + 4,
                     std::to_string(map_.is_folded ? at * map_.columns : at), Anchor::kEnd);
     }
-  }
-
-  [[nodiscard]] double MiddleOf(uint64_t chunk, uint64_t cell_length) const {
-    return (static_cast<double>(chunk / cell_length) + 0.5) * cell_;
   }
 
   void Legend() {
@@ -271,7 +279,8 @@ class Picture {
   const MapBy by_;
   const MapScale scale_;
   const bool has_words_;
-  double cell_ = 0;
+  double cell_width_ = 0;
+  double cell_height_ = 0;
   double left_ = 0;  // of the map
   double top_ = 0;
   double width_ = 0;

@@ -39,8 +39,11 @@ class TextMap {
       column_step_ = 0;
     }
     if (by == MapBy::kOrder && map.is_exact() && map.longest > 0) {
-      const uint64_t wide = Digits(map.longest - 1) + (map.longest > 10 ? 1 : 0);
-      if (map.grid_columns * wide + Boundaries() <= room) {
+      const uint64_t digits = Digits(map.longest - 1);
+      // With a blank between two numbers; those of one digit can do without.
+      for (const uint64_t wide : {digits + 1, digits}) {
+        if (has_numbers_ || (wide > 1 && wide == digits)) break;
+        if (map.grid_columns * wide + Boundaries() > room) continue;
         width_ = wide;
         has_numbers_ = true;
       }

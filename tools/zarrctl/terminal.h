@@ -12,7 +12,7 @@ namespace zarrfs::ctl {
 
 enum class ColorMode { kAuto, kAlways, kNever };
 
-/// "auto", "always" or "never". Called once, before anything is printed.
+/// Called once, before anything is printed. Until then: kAuto.
 void SetColorMode(ColorMode mode);
 
 /// Whether what goes to `fd` has colours. kAuto: NO_COLOR (not empty) forbids them, else
