@@ -1,6 +1,7 @@
 #include "fs/daemon.h"
 
 #include <fcntl.h>
+#include <systemd/sd-daemon.h>
 #include <unistd.h>
 
 #include <array>
@@ -21,7 +22,11 @@ int RunDaemon(MountOptions options) {
   LogToStderr(options.log_level);
   auto mountpoint = CheckMount(options);
   if (!mountpoint) {
-    PrintError(mountpoint.error().message);
+    const std::string& reason = mountpoint.error().message;
+    PrintError(reason);
+    // `systemctl status` shows it while the service waits to be started again.
+    if (options.foreground)
+      sd_notify(/*unset_environment=*/0, ("STATUS=" + OneLine(reason)).c_str());
     return kExitMountFailed;
   }
   options.source = AbsolutePath(options.source);

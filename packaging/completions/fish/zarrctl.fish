@@ -47,7 +47,7 @@ end
 function __zarrctl_nodes
     set -l store (string replace -r '^~' $HOME -- (__zarrctl_arguments)[1])
     set -l above (string match -r '.*/' -- (commandline -ct))
-    for folder in $store/$above*/
+    for folder in "$store/$above"*/
         set folder (string trim -r -c / -- $folder)
         set -l name "$above"(path basename -- $folder)
         if test -e $folder/.zarray; or grep -qs '"node_type" *: *"array"' $folder/zarr.json
