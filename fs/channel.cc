@@ -48,7 +48,7 @@ bool Channel::Send(const Message& message, int passed) const {
   }
   ssize_t sent = -1;
   do {
-    sent = sendmsg(fd_, &header, MSG_NOSIGNAL);
+    sent = sendmsg(fd_, &header, MSG_NOSIGNAL | MSG_DONTWAIT);
   } while (sent < 0 && errno == EINTR);
   return sent > 0;
 }

@@ -44,8 +44,8 @@ class Channel {
   /// For poll().
   [[nodiscard]] int fd() const { return fd_; }
 
-  /// From any thread. False if nobody is at the other end. `passed`: a descriptor that the receiver
-  /// gets a copy of.
+  /// From any thread; never waits. False if nobody is at the other end, or hundreds of messages
+  /// wait there already. `passed`: a descriptor that the receiver gets a copy of.
   bool Send(const Message& message, int passed = -1) const;
 
   /// Waits for the next message; nullopt at the end of the conversation. `passed` gets a descriptor
