@@ -108,5 +108,5 @@ set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA "${control}/postinst;${control}/prerm;${c
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 
 set(CPACK_SOURCE_PACKAGE_FILE_NAME zarrfs-${PROJECT_VERSION})
-set(CPACK_SOURCE_IGNORE_FILES /build/ "/\\\\.git" __pycache__ /\\\\.pytest_cache/)
+set(CPACK_SOURCE_IGNORE_FILES "^${PROJECT_SOURCE_DIR}/build/" "/\\\\.git" __pycache__ /\\\\.pytest_cache/)
 include(CPack)
