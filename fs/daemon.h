@@ -1,12 +1,9 @@
-// The life of a mount: from the checked command line to the exit status.
+// A mount, from the checked command line to the exit status, in three processes:
 //
-//   caller          forks before there is any thread; waits for the report; exits with its code
-//   main thread     opens the store, mounts, then runs libfuse's loop and its threads
-//   doorbell        asks the new mount for its root, as any reader will; reports when it answers
-//   keeper          waits for signals and for the end of the loop; sees to it that the process ends
-//
-// Only a mount that answers is reported as mounted, and a start that fails leaves nothing mounted.
-// A request that is stuck in the store holds up neither signals nor the end.
+//   caller   checks what a mount needs; waits for the report; exits with its code. In the
+//            foreground there is none: it becomes the keeper
+//   keeper   mounts, takes signals, unmounts (fs/keeper.h)
+//   worker   opens the store and answers the kernel (fs/worker.h)
 #ifndef FS_DAEMON_H_
 #define FS_DAEMON_H_
 
@@ -14,17 +11,9 @@
 
 namespace zarrfs {
 
-/// As mount(8) has them.
-enum ExitCode : int {
-  kExitDone = 0,
-  kExitUsage = 1,
-  kExitSystem = 2,
-  kExitMountFailed = 32,
-};
-
 /// Mounts and serves. Returns in the process that the user waits for: once the mount answers or
-/// cannot be had, after one line on stderr; with `foreground`, that process serves itself and ends
-/// without returning. The process must not have threads yet.
+/// cannot be had, after one line on stderr; with `foreground`, at the end of the mount. The process
+/// must not have threads yet.
 int RunDaemon(MountOptions options);
 
 }  // namespace zarrfs

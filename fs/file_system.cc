@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "fs/log.h"
+#include "fs/privileges.h"
 #include "fs/reply.h"
 #include "zarrcore/store/gated_store.h"
 
@@ -152,6 +153,8 @@ FileSystem::FileSystem(std::shared_ptr<const Store> store, std::shared_ptr<Store
     : store_counts_(std::move(counts)),
       store_(std::move(store)),
       options_(options),
+      index_cache_size_(options.index_cache),
+      cache_size_(options.cache),
       fast_(store_->AnswersFast()),
       only_view_(options.view.empty() ? std::nullopt : ViewNumber(options.view)),
       check_age_(CheckAge(options)),
@@ -990,6 +993,13 @@ void FileSystem::OnMounted(fuse_session* session) {
   not_watched_ = watching ? "" : watching.error().message;
 }
 
+void FileSystem::SetCacheSizes(uint64_t index_cache, uint64_t cache) {
+  hierarchy_.SetIndexCacheSize(index_cache);
+  served_.SetBudget(cache);
+  index_cache_size_ = index_cache;
+  cache_size_ = cache;
+}
+
 std::string FileSystem::DescribeOptions() const {
   std::string text;
   const auto say = [&text](std::string_view name, const auto& value) {
@@ -1003,6 +1013,9 @@ std::string FileSystem::DescribeOptions() const {
     not_watched = not_watched_;
   }
   say("version", ZARRFS_VERSION);
+  say("pid", options_.pid);
+  say("log_level", LogLevel());
+  say("capabilities", CapabilitiesInForce());
   say("source", store_->name());
   say("view", options_.view.empty() ? "all" : options_.view);
   say("separator", options_.separator == 0 ? "auto" : std::string(1, options_.separator));
@@ -1035,8 +1048,8 @@ std::string FileSystem::DescribeOptions() const {
       fmt::format("{} kept, for {} s after the last read, {} at most", superseded_.size(),
                   SupersededShards::kGracePeriod.count(), SupersededShards::kMaxSuperseded));
   say("index_cache", fmt::format("{} of {} bytes", hierarchy_.index_cache_statistics().bytes,
-                                 options_.index_cache));
-  say("cache", fmt::format("{} of {} bytes", served_.statistics().bytes, options_.cache));
+                                 index_cache_size_.load()));
+  say("cache", fmt::format("{} of {} bytes", served_.statistics().bytes, cache_size_.load()));
   say("node_cache", fmt::format("{} bytes", options_.node_cache));
   say("threads", options_.threads);
   return text;

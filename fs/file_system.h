@@ -45,6 +45,9 @@ class FileSystem {
   /// The mount answers: from now on the kernel is told of changes. Once.
   void OnMounted(fuse_session* session);
 
+  /// In bytes, from now on. On any thread.
+  void SetCacheSizes(uint64_t index_cache, uint64_t cache);
+
   /// The userdata of the session is the FileSystem.
   [[nodiscard]] static const fuse_lowlevel_ops& Operations();
 
@@ -151,6 +154,8 @@ class FileSystem {
   const std::shared_ptr<StoreCounts> store_counts_;
   const std::shared_ptr<const Store> store_;
   const MountOptions options_;
+  std::atomic<uint64_t> index_cache_size_;  // bytes
+  std::atomic<uint64_t> cache_size_;        // likewise
   const bool fast_;
   const std::optional<size_t> only_view_;  // at the root of the mount; else a folder a view
   const Age check_age_;        // how old an answer of the store may be in an answer to the kernel

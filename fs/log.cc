@@ -1,5 +1,6 @@
 #include "fs/log.h"
 
+#include <fcntl.h>
 #include <fmt/chrono.h>
 #include <fuse_log.h>
 #include <spdlog/formatter.h>
@@ -118,9 +119,25 @@ void LogToStderr(std::string_view level) {
             StderrIsJournal() ? Reader::kJournal : Reader::kPeople);
 }
 
-void LogToSyslog(std::string_view level) {
+void LeaveTerminal() {
   SetTarget(std::make_shared<spdlog::sinks::syslog_sink_mt>("zarrfs", LOG_PID, LOG_DAEMON, true),
-            level, Reader::kSyslog);
+            LogLevel(), Reader::kSyslog);
+  if (const int null = open("/dev/null", O_RDWR | O_CLOEXEC); null >= 0) {
+    for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(null, fd);
+    close(null);
+  }
+  // Not earlier: an automount lets only processes of the service manager's own group look at the
+  // mount point before it is there, and mounting and the first look are such looks.
+  setsid();
+}
+
+void SetLogLevel(std::string_view level) {
+  spdlog::set_level(spdlog::level::from_str(std::string(level)));
+}
+
+std::string LogLevel() {
+  const auto name = spdlog::level::to_string_view(spdlog::get_level());
+  return {name.data(), name.size()};
 }
 
 bool StderrIsJournal() {

@@ -18,8 +18,15 @@ namespace zarrfs {
 /// "<4>message" if that is the journal. From `level` ("error", "warning", "info", "debug") on.
 void LogToStderr(std::string_view level);
 
-/// Logs to syslog from now on, and no more to stderr.
-void LogToSyslog(std::string_view level);
+/// Lets go of the terminal or pipe and of the session that the process was started from, and logs
+/// to syslog from now on.
+void LeaveTerminal();
+
+/// From now on, wherever the log goes. On any thread.
+void SetLogLevel(std::string_view level);
+
+/// The level in force, by the same names.
+[[nodiscard]] std::string LogLevel();
 
 /// `text` as one printable line: lines joined by "; ", other control characters as '?'.
 [[nodiscard]] std::string OneLine(std::string_view text);

@@ -3,7 +3,9 @@
 
 #include <cstdio>
 
+#include "fs/commands.h"
 #include "fs/daemon.h"
+#include "fs/exit_code.h"
 #include "fs/log.h"
 #include "fs/options.h"
 
@@ -27,6 +29,10 @@ int main(int argc, char** argv) {
     case zarrfs::CommandLine::Action::kShowVersion:
       std::fputs(zarrfs::VersionText().c_str(), stdout);
       return zarrfs::kExitDone;
+    case zarrfs::CommandLine::Action::kList:
+      return zarrfs::ListMounts();
+    case zarrfs::CommandLine::Action::kUnmount:
+      return zarrfs::UnmountCommand(line->options.mountpoint);
     case zarrfs::CommandLine::Action::kMount:
       break;
   }

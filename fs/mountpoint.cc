@@ -2,50 +2,23 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <spdlog/spdlog.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <climits>
 #include <cstdlib>
-#include <cstring>
 #include <fstream>
-#include <iterator>
 #include <memory>
 #include <sstream>
-#include <vector>
+#include <string_view>
+
+#include "fs/mount_table.h"
 
 namespace zarrfs {
 namespace {
-
-// mountinfo writes blanks, line ends and backslashes as "\" and three octal digits.
-std::string Unescape(std::string_view text) {
-  std::string plain;
-  for (size_t i = 0; i < text.size(); ++i) {
-    unsigned code = 0;
-    if (text[i] == '\\' && i + 3 < text.size() &&
-        std::from_chars(&text[i + 1], &text[i + 1] + 3, code, 8).ptr == &text[i + 1] + 3) {
-      plain += static_cast<char>(code);
-      i += 3;
-    } else {
-      plain += text[i];
-    }
-  }
-  return plain;
-}
-
-std::vector<std::string_view> SplitAtBlanks(std::string_view line) {
-  std::vector<std::string_view> fields;
-  while (!line.empty()) {
-    const size_t end = line.find(' ');
-    fields.push_back(line.substr(0, end));
-    line.remove_prefix(end == std::string_view::npos ? line.size() : end + 1);
-  }
-  return fields;
-}
 
 Result<void> CheckSource(const MountOptions& options) {
   const std::string& source = options.source;
@@ -63,12 +36,20 @@ Result<void> CheckSource(const MountOptions& options) {
   return {};
 }
 
-Result<void> CheckNotMounted(const std::string& path) {
-  const auto mounted = FindMount(path);
-  if (!mounted || mounted->type != "fuse.zarrfs") return {};
-  return Fail(ErrorCode::kInvalidArgument,
-              "{} is already mounted (a zarrfs mount of {}): unmount it first with {} {}", path,
-              mounted->source, geteuid() == 0 ? "umount" : "fusermount3 -u", path);
+// A dead mount of a zarrfs that was killed is cleared; any other zarrfs mount is in the way.
+Result<void> CheckNotMounted(const std::string& path, bool clear) {
+  for (auto mounted = FindMount(path); mounted && mounted->type == kMountType;
+       mounted = FindMount(path)) {
+    const bool dead = AskMount(*mounted).state == MountState::kDead;
+    if (!dead || !clear || !Unmount(path, /*detach=*/true)) {
+      return Fail(ErrorCode::kInvalidArgument,
+                  "{} is already mounted (a {}zarrfs mount of {}): unmount it first with {} {}",
+                  path, dead ? "dead " : "", mounted->source,
+                  geteuid() == 0 ? "umount" : "fusermount3 -u", path);
+    }
+    spdlog::warn("{}: the dead mount of a zarrfs that was killed was cleared", path);
+  }
+  return {};
 }
 
 Result<std::string> RealPath(const std::string& path, const std::string& mountpoint) {
@@ -88,18 +69,14 @@ Result<std::string> RealPath(const std::string& path, const std::string& mountpo
 
 // Looks for a mount on each name that the path goes by before that name is resolved, because the
 // file system that would be asked may never answer.
-Result<std::string> ResolveMountPoint(const std::string& mountpoint) {
-  const std::string absolute = AbsolutePath(mountpoint);
-  if (const auto free = CheckNotMounted(absolute); !free) return Fail(free);
-  const size_t slash = absolute.rfind('/');
-  const std::string name = absolute.substr(slash + 1);
-  auto parent = RealPath(slash == 0 ? "/" : absolute.substr(0, slash), mountpoint);
-  if (!parent) return parent;
-  std::string path = *parent == "/" ? "/" + name : *parent + "/" + name;
-  if (const auto free = CheckNotMounted(path); !free) return Fail(free);
-  auto real = RealPath(path, mountpoint);
+Result<std::string> ResolveMountPoint(const std::string& mountpoint, bool clear) {
+  if (const auto free = CheckNotMounted(AbsolutePath(mountpoint), clear); !free) return Fail(free);
+  auto path = ResolveParent(mountpoint);
+  if (!path) return path;
+  if (const auto free = CheckNotMounted(*path, clear); !free) return Fail(free);
+  auto real = RealPath(*path, mountpoint);
   if (!real) return real;
-  if (const auto free = CheckNotMounted(*real); !free) return Fail(free);
+  if (const auto free = CheckNotMounted(*real, clear); !free) return Fail(free);
   return real;
 }
 
@@ -112,6 +89,8 @@ Result<void> CheckFolder(const std::string& path, bool nonempty) {
     return Fail(ErrorCode::kNotADirectory, "mount point {} is not a directory", path);
   }
   if (nonempty) return {};
+  // To open a folder that an automount watches would ask for the very mount that is being made.
+  if (const auto top = FindMount(path); top && top->type == "autofs") return {};
   const std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir(path.c_str()), &closedir);
   // A folder that may not be listed may still be mounted on.
   if (folder == nullptr) return {};
@@ -184,39 +163,18 @@ std::string AbsolutePath(const std::string& path) {
   return absolute.empty() ? "/" : absolute;
 }
 
-std::optional<Mounted> FindMount(std::string_view mountinfo, std::string_view path) {
-  std::optional<Mounted> topmost;
-  while (!mountinfo.empty()) {
-    const size_t end = mountinfo.find('\n');
-    const auto fields = SplitAtBlanks(mountinfo.substr(0, end));
-    mountinfo.remove_prefix(end == std::string_view::npos ? mountinfo.size() : end + 1);
-    // id, parent, major:minor, root, mount point, options, tags…, "-", type, source, options
-    if (fields.size() < 9 || Unescape(fields[4]) != path) continue;
-    size_t dash = 6;
-    while (dash < fields.size() && fields[dash] != "-") ++dash;
-    if (dash + 2 >= fields.size()) continue;
-    unsigned major_number = 0;
-    unsigned minor_number = 0;
-    const std::string_view device = fields[2];
-    const auto [colon, error] =
-        std::from_chars(device.data(), device.data() + device.size(), major_number);
-    if (error != std::errc() || colon == device.data() + device.size()) continue;
-    std::from_chars(colon + 1, device.data() + device.size(), minor_number);
-    topmost = Mounted{makedev(major_number, minor_number), Unescape(fields[dash + 1]),
-                      Unescape(fields[dash + 2])};
-  }
-  return topmost;
-}
-
-std::optional<Mounted> FindMount(const std::string& path) {
-  std::ifstream file("/proc/self/mountinfo");
-  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  return FindMount(text, path);
+Result<std::string> ResolveParent(const std::string& mountpoint) {
+  const std::string absolute = AbsolutePath(mountpoint);
+  const size_t slash = absolute.rfind('/');
+  const std::string name = absolute.substr(slash + 1);
+  auto parent = RealPath(slash == 0 ? "/" : absolute.substr(0, slash), mountpoint);
+  if (!parent) return parent;
+  return *parent == "/" ? "/" + name : *parent + "/" + name;
 }
 
 Result<std::string> CheckMount(const MountOptions& options) {
   // The mount point first: SRC may lie below it, and then a mount that hangs there hangs SRC too.
-  auto mountpoint = ResolveMountPoint(options.mountpoint);
+  auto mountpoint = ResolveMountPoint(options.mountpoint, /*clear=*/!options.fake);
   if (!mountpoint) return mountpoint;
   if (const auto source = CheckSource(options); !source) return Fail(source);
   if (const auto folder = CheckFolder(*mountpoint, options.nonempty); !folder) return Fail(folder);
@@ -225,7 +183,7 @@ Result<std::string> CheckMount(const MountOptions& options) {
     if (!IsOnPath("fusermount3")) {
       return Fail(ErrorCode::kNotFound, "fusermount3 is missing: install the package fuse3");
     }
-    if (options.allow_other && !UsersMayAllowOthers()) {
+    if (options.allow_other.value_or(false) && !UsersMayAllowOthers()) {
       return Fail(ErrorCode::kPermissionDenied,
                   "allow_other: add user_allow_other to /etc/fuse.conf or mount as root");
     }

@@ -1,13 +1,9 @@
-// Whether SRC and MNT are fit for mounting, said before anything is mounted, and who is mounted at
-// MNT afterwards. Every error message is one line that says what to do.
+// Whether SRC and MNT are fit for mounting, said before anything is mounted. Every error message is
+// one line that says what to do.
 #ifndef FS_MOUNTPOINT_H_
 #define FS_MOUNTPOINT_H_
 
-#include <sys/types.h>
-
-#include <optional>
 #include <string>
-#include <string_view>
 
 #include "fs/options.h"
 #include "zarrcore/base/result.h"
@@ -18,22 +14,13 @@ namespace zarrfs {
 /// it leads.
 [[nodiscard]] std::string AbsolutePath(const std::string& path);
 
-/// What the kernel shows as mounted on one folder, from /proc/self/mountinfo.
-struct Mounted {
-  dev_t device = 0;
-  std::string type;    // "fuse.zarrfs"
-  std::string source;  // what was mounted
-};
-
-/// The topmost mount on exactly the folder `path` (absolute, without symbolic links); nothing if
-/// there is none. `mountinfo` is the text of that file.
-[[nodiscard]] std::optional<Mounted> FindMount(std::string_view mountinfo, std::string_view path);
-
-/// The same, now. Asks the kernel's table only, so a mount that hangs or is dead does no harm.
-[[nodiscard]] std::optional<Mounted> FindMount(const std::string& path);
+/// Where something may be mounted, under the name that the kernel's table has for it. Only the way
+/// to it is resolved: the folder itself may be a mount that never answers.
+[[nodiscard]] Result<std::string> ResolveParent(const std::string& mountpoint);
 
 /// Checks what a mount needs: the source folder, the mount point, the fuse device, fusermount3, the
-/// permission for allow_other. Gives the mount point's real path.
+/// permission for allow_other. Gives the mount point's real path. A dead mount that a killed zarrfs
+/// left there is cleared, unless the mount would be a fake one. Before there are threads.
 [[nodiscard]] Result<std::string> CheckMount(const MountOptions& options);
 
 }  // namespace zarrfs

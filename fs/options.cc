@@ -7,13 +7,15 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
+#include <iterator>
 #include <span>
 #include <thread>
 
 namespace zarrfs {
 namespace {
 
-constexpr uint32_t kMaxThreads = 1024;
+constexpr uint32_t kMostThreads = 1024;
 constexpr uint64_t kMaxConsolidated = 1'000'000;
 
 // Applies a value; what was expected instead if it is wrong, else "".
@@ -147,8 +149,8 @@ constexpr std::array kValueOptions = {
     ValueOption{"threads", "N", "threads that answer the kernel (default: two a core, 4 at least)",
                 [](MountOptions& o, std::string_view v) -> std::string {
                   const auto number = ParseNumber<uint32_t>(v);
-                  if (!number || *number < 1 || *number > kMaxThreads) {
-                    return fmt::format("a number from 1 to {}", kMaxThreads);
+                  if (!number || *number < 1 || *number > kMostThreads) {
+                    return fmt::format("a number from 1 to {}", kMostThreads);
                   }
                   o.threads = *number;
                   return "";
@@ -188,8 +190,10 @@ constexpr std::array kValueOptions = {
 constexpr std::array kFlagOptions = {
     FlagOption{"immutable", "the store never changes: everything is cached for ever",
                [](MountOptions& o) { o.immutable = true; }},
-    FlagOption{"allow_other", "other users may look (default: only who mounted)",
+    FlagOption{"allow_other", "other users may look (default for a mount by root)",
                [](MountOptions& o) { o.allow_other = true; }},
+    FlagOption{"noallow_other", "only who mounted may look (default for a mount by a user)",
+               [](MountOptions& o) { o.allow_other = false; }},
     FlagOption{"nonempty", "mount over a folder that has something in it",
                [](MountOptions& o) { o.nonempty = true; }},
     FlagOption{"noexec", "no file can be run as a program",
@@ -283,6 +287,46 @@ std::string Escape(std::string_view text) {
   return escaped;
 }
 
+tl::unexpected<Error> UnknownWord(std::string_view word) {
+  return Fail(ErrorCode::kInvalidArgument, "unknown option '{}' (zarrfs --help lists them)", word);
+}
+
+// Of the configuration file.
+Result<void> ApplySetting(const Setting& setting, MountOptions& options) {
+  if (setting.name == "source") {
+    options.source = setting.value.value_or("");
+    if (options.source.starts_with('/')) return {};
+    return Fail(ErrorCode::kInvalidArgument, "option '{}': expected a path that begins with /",
+                setting.Word());
+  }
+  std::optional<std::string> unknown;
+  if (const auto applied = ApplyWord(setting.Word(), options, unknown); !applied) return applied;
+  if (unknown) return UnknownWord(*unknown);
+  return {};
+}
+
+// The configuration file's, then those after -o.
+Result<void> ApplySettings(MountOptions& options) {
+  if (!options.config_file.empty()) {
+    auto config = ReadConfig(options.config_file);
+    if (!config) return Fail(config);
+    for (const Setting& setting : *config) {
+      if (const auto applied = ApplySetting(setting, options); !applied) {
+        return Fail(ErrorCode::kInvalidArgument, "{}:{}: {}", options.config_file, setting.line,
+                    applied.error().message);
+      }
+    }
+    options.config = *std::move(config);
+  }
+  std::optional<std::string> unknown;
+  for (const std::string& setting : options.settings) {
+    if (const auto applied = ApplyWord(setting, options, unknown); !applied) return applied;
+  }
+  if (unknown && !options.sloppy) return UnknownWord(*unknown);
+  if (options.debug) options.log_level = "debug";
+  return {};
+}
+
 }  // namespace
 
 uint32_t DefaultThreads() { return std::max(4U, 2 * std::thread::hardware_concurrency()); }
@@ -344,7 +388,6 @@ Result<CommandLine> ParseCommandLine(int argc, const char* const* argv) {
   CommandLine line;
   MountOptions& options = line.options;
   std::vector<std::string_view> paths;
-  std::optional<std::string> unknown;
   bool only_paths = false;
   for (size_t i = 1; i < words.size(); ++i) {
     const std::string_view word = words[i];
@@ -356,9 +399,18 @@ Result<CommandLine> ParseCommandLine(int argc, const char* const* argv) {
       return CommandLine{CommandLine::Action::kShowHelp, {}};
     } else if (word == "--version") {
       return CommandLine{CommandLine::Action::kShowVersion, {}};
+    } else if (word == "--config") {
+      if (++i == words.size() || words[i][0] == '\0') {
+        return Fail(ErrorCode::kInvalidArgument, "option '--config' needs a file");
+      }
+      std::error_code ignored;
+      options.config_file = std::filesystem::absolute(words[i], ignored);
+    } else if (word == "--list") {
+      line.action = CommandLine::Action::kList;
+    } else if (word == "--unmount") {
+      line.action = CommandLine::Action::kUnmount;
     } else if (word[1] == '-') {
-      return Fail(ErrorCode::kInvalidArgument, "unknown option '{}' (zarrfs --help lists them)",
-                  word);
+      return UnknownWord(word);
     } else {
       for (size_t at = 1; at < word.size(); ++at) {
         const char letter = word[at];
@@ -372,11 +424,7 @@ Result<CommandLine> ParseCommandLine(int argc, const char* const* argv) {
             value = words[i];
           }
           if (letter == 'o') {
-            for (const std::string& option : SplitOptions(value)) {
-              if (const auto applied = ApplyWord(option, options, unknown); !applied) {
-                return Fail(applied);
-              }
-            }
+            std::ranges::move(SplitOptions(value), std::back_inserter(options.settings));
           }
           break;  // the rest of the word was the value
         }
@@ -400,41 +448,58 @@ Result<CommandLine> ParseCommandLine(int argc, const char* const* argv) {
           case 'n':
             break;  // there has been no mtab to leave alone for long
           default:
-            return Fail(ErrorCode::kInvalidArgument,
-                        "unknown option '-{}' (zarrfs --help lists them)", letter);
+            return UnknownWord(fmt::format("-{}", letter));
         }
       }
     }
   }
+  if (const auto applied = ApplySettings(options); !applied) return Fail(applied);
 
-  if (unknown && !options.sloppy) {
-    return Fail(ErrorCode::kInvalidArgument, "unknown option '{}' (zarrfs --help lists them)",
-                *unknown);
+  const bool mounts = line.action == CommandLine::Action::kMount;
+  const std::string_view usage = line.action == CommandLine::Action::kList ? "usage: zarrfs --list"
+                                 : line.action == CommandLine::Action::kUnmount
+                                     ? "usage: zarrfs --unmount MNT"
+                                     : "usage: zarrfs SRC MNT [-o options]; "
+                                       "--help says more";
+  const size_t most = mounts ? 2 : line.action == CommandLine::Action::kUnmount ? 1 : 0;
+  if (paths.size() > most) {
+    return Fail(ErrorCode::kInvalidArgument, "unexpected argument '{}' ({})", paths[most], usage);
   }
-  constexpr std::string_view kUsage = "usage: zarrfs SRC MNT [-o options]; --help says more";
-  if (paths.size() > 2) {
-    return Fail(ErrorCode::kInvalidArgument, "unexpected argument '{}' ({})", paths[2], kUsage);
+  const bool source_is_known = mounts && !options.source.empty() && paths.size() < 2;
+  if (mounts && paths.size() == 1 && !options.config_file.empty() && !source_is_known) {
+    return Fail(ErrorCode::kInvalidArgument,
+                "{}: expected 'source = PATH', unless the store is named before the mount point",
+                options.config_file);
   }
-  if (paths.empty()) {
-    return Fail(ErrorCode::kInvalidArgument, "store and mount point are missing ({})", kUsage);
+  if (mounts && paths.empty() && !source_is_known) {
+    return Fail(ErrorCode::kInvalidArgument, "store and mount point are missing ({})", usage);
   }
-  if (paths.size() == 1) {
-    return Fail(ErrorCode::kInvalidArgument, "mount point is missing ({})", kUsage);
+  if (paths.size() < most - (source_is_known ? 1 : 0)) {
+    return Fail(ErrorCode::kInvalidArgument, "mount point is missing ({})", usage);
   }
   for (const std::string_view path : paths) {
-    if (path.empty()) return Fail(ErrorCode::kInvalidArgument, "empty path ({})", kUsage);
+    if (path.empty()) return Fail(ErrorCode::kInvalidArgument, "empty path ({})", usage);
   }
-  options.source = paths[0];
-  options.mountpoint = paths[1];
-  if (options.debug) options.log_level = "debug";
+  if (most > 0) options.mountpoint = paths.back();
+  if (mounts && !source_is_known) options.source = paths.front();
   return line;
+}
+
+Result<MountOptions> ReadAgain(const MountOptions& options) {
+  MountOptions again;
+  again.config_file = options.config_file;
+  again.settings = options.settings;
+  again.sloppy = options.sloppy;
+  again.debug = options.debug;
+  if (const auto applied = ApplySettings(again); !applied) return Fail(applied);
+  return again;
 }
 
 std::string LibfuseOptions(const MountOptions& options) {
   std::string list =
       fmt::format("ro,nosuid,nodev,default_permissions,subtype=zarrfs,fsname={},max_read={}",
                   Escape(options.source), kMaxRead);
-  if (options.allow_other) list += ",allow_other";
+  if (options.allow_other.value_or(geteuid() == 0)) list += ",allow_other";
   if (options.debug) list += ",debug";
   for (const std::string& option : options.kernel_options) {
     list += ',';
@@ -447,10 +512,16 @@ std::string HelpText() {
   std::string text =
       "zarrfs SRC MNT [-o options] [-f] [-d]\n"
       "Shows each inner chunk of the sharded Zarr store SRC as a plain file below MNT, read-only.\n"
-      "Unmount with `umount MNT` or `fusermount3 -u MNT`.\n"
+      "Unmount with `zarrfs --unmount MNT`, `umount MNT` or `fusermount3 -u MNT`.\n"
       "\n"
       "  -f                    stay in the foreground, log to stderr\n"
       "  -d                    likewise, with every request logged\n"
+      "  --config FILE         read options from FILE, one `name = value` a line, also `source = "
+      "SRC`;\n"
+      "                        those after -o win. At SIGHUP log_level, cache and index_cache "
+      "anew\n"
+      "  --list                list the zarrfs mounts: process, mount point, store\n"
+      "  --unmount MNT         end the mount at MNT, a dead one too\n"
       "  -h, --help            print this\n"
       "  -V, --version         print the versions of zarrfs and libfuse\n"
       "  -s, -v                ignore unknown options; say what was mounted\n"
@@ -458,11 +529,11 @@ std::string HelpText() {
       "Options after -o, separated by commas (\\, stands for a comma in a value):\n";
   for (const ValueOption& option : kValueOptions) {
     if (option.help.empty()) continue;
-    text += fmt::format("  {:<22}{}\n", fmt::format("{}={}", option.name, option.value_name),
+    text += fmt::format("  {:<21} {}\n", fmt::format("{}={}", option.name, option.value_name),
                         option.help);
   }
   for (const FlagOption& option : kFlagOptions) {
-    if (!option.help.empty()) text += fmt::format("  {:<22}{}\n", option.name, option.help);
+    if (!option.help.empty()) text += fmt::format("  {:<21} {}\n", option.name, option.help);
   }
   text +=
       "Options of mount(8) and fstab(5) such as noauto, user, _netdev or x-systemd.* are "

@@ -1,11 +1,16 @@
 // The command line of `zarrfs`, as people, mount(8), mount.fuse(8) and fstab write it:
 //
 //   zarrfs SRC MNT [-o options] [-f] [-d]
+//   zarrfs --config FILE [SRC] MNT [-o options] [-f] [-d]
+//   zarrfs --list
+//   zarrfs --unmount MNT
 //
-// Parsing looks at nothing but the words: whether SRC and MNT are of any use is fs/mountpoint.h's
-// question.
+// Parsing looks at nothing but the words and the configuration file: whether SRC and MNT are of any
+// use is fs/mountpoint.h's question.
 #ifndef FS_OPTIONS_H_
 #define FS_OPTIONS_H_
+
+#include <sys/types.h>
 
 #include <cstdint>
 #include <optional>
@@ -13,6 +18,7 @@
 #include <string_view>
 #include <vector>
 
+#include "fs/config_file.h"
 #include "zarrcore/base/result.h"
 #include "zarrcore/view/view.h"
 
@@ -48,7 +54,7 @@ struct MountOptions {
   bool open_messages = false;  // the kernel asks for each open: see file_system.cc
 
   // How it is mounted.
-  bool allow_other = false;
+  std::optional<bool> allow_other;  // else as suits who mounts: yes for root, no for a user
   bool nonempty = false;
   std::vector<std::string> kernel_options;  // beyond those of every mount: "noexec", "context=…"
 
@@ -59,17 +65,27 @@ struct MountOptions {
   bool fake = false;    // check everything, mount nothing (mount -f)
   bool sloppy = false;  // unknown options are no error (mount -s)
   std::string log_level = "info";
+  pid_t pid = 0;  // of the process that takes signals for the mount; set when it starts
+
+  // Where all this was said.
+  std::string config_file;            // "" if there is none
+  std::vector<Setting> config;        // what it held
+  std::vector<std::string> settings;  // after -o; these win
 };
 
 struct CommandLine {
-  enum class Action { kMount, kShowHelp, kShowVersion };
+  enum class Action { kMount, kList, kUnmount, kShowHelp, kShowVersion };
   Action action = Action::kMount;
-  MountOptions options;  // meaningful for kMount only
+  MountOptions options;  // meaningful for kMount; for kUnmount the mount point alone
 };
 
 /// kInvalidArgument with one line that names the offending word. argv[0] counts: under a name that
 /// begins with "mount." (mount(8)'s helper) `-f` means fake, not foreground.
 [[nodiscard]] Result<CommandLine> ParseCommandLine(int argc, const char* const* argv);
+
+/// What the configuration file says now, under what the command line says: meaningful are the
+/// settings of both, and `config`. kInvalidArgument names file, line and what was expected.
+[[nodiscard]] Result<MountOptions> ReadAgain(const MountOptions& options);
 
 /// Splits at commas. A backslash takes the meaning from a comma or a backslash; commas between
 /// double quotes do not split (security contexts have them), and the quotes stay. No empty words.

@@ -781,10 +781,11 @@ int Run(double seconds, const std::string& options) {
   }
   threads.emplace_back([&trial] { Reader(trial, kReaders).MeasureLags(); });
 
+  const pid_t worker = WorkerOf(trial.mountpoint());
   std::vector<Sample> samples;
   const Time end = Now() + static_cast<Time>(seconds * 1e9);
   while (Now() < end && trial.hangs == 0) {
-    samples.push_back(SampleOf(mount.program().pid()));
+    samples.push_back(SampleOf(worker));
     trial.TellHangs();
     if (mount.program().WaitFor(Seconds(0))) {
       trial.Wrong("the daemon ended by itself");

@@ -211,10 +211,26 @@ TEST_F(LifeTest, UserMountsAndUnmounts) {
   // A signal ends it as well.
   ASSERT_EQ(Shell(as_user + "'").code, 0);
   EXPECT_TRUE(IsMounted(mine));
-  ASSERT_EQ(DaemonsOf(mine).size(), 1U);
-  kill(DaemonsOf(mine)[0], SIGTERM);
+  EXPECT_NE(Shell("setpriv --reuid=65534 --regid=65534 --clear-groups cat " +
+                  (mine / ".zarrfs/options").string())
+                .output.find("\ncapabilities: none\n"),
+            std::string::npos);
+  // Root may not look into it, but sees who serves it, and whether anybody does.
+  const auto list = [] { return RunProgram({kProgram, "--list"}).output; };
+  EXPECT_NE(list().find(std::to_string(KeeperOf(mine)) + " " + mine.string()), std::string::npos)
+      << list();
+  kill(KeeperOf(mine), SIGTERM);
   EXPECT_TRUE(Eventually(Seconds(5), [&] { return DaemonsOf(mine).empty(); }));
   EXPECT_FALSE(IsMounted(mine));
+
+  ASSERT_EQ(Shell(as_user + "'").code, 0);
+  kill(KeeperOf(mine), SIGKILL);
+  EXPECT_TRUE(Eventually(Seconds(5), [&] { return DaemonsOf(mine).empty(); }));
+  EXPECT_NE(list().find("   dead " + mine.string()), std::string::npos) << list();
+  const Outcome next = Shell(as_user + "'");
+  EXPECT_EQ(next.code, 0) << next.errors;
+  EXPECT_NE(next.errors.find("dead mount"), std::string::npos) << next.errors;
+  EXPECT_EQ(DaemonsOf(mine).size(), 2U);
 }
 
 // --- End
@@ -223,7 +239,7 @@ TEST_F(LifeTest, UserMountsAndUnmounts) {
 TEST_F(LifeTest, UmountEndsTheProcess) {
   for (const std::string program : {"umount", "fusermount3 -u", "umount -l"}) {
     ASSERT_EQ(RunProgram({kProgram, store_, mnt_}).code, 0);
-    ASSERT_EQ(DaemonsOf(mnt_).size(), 1U);
+    ASSERT_FALSE(DaemonsOf(mnt_).empty());
     const Outcome outcome = Shell(program + " " + mnt_.string());
     EXPECT_EQ(outcome.code, 0) << outcome.errors;
     ExpectGone();
@@ -233,12 +249,12 @@ TEST_F(LifeTest, UmountEndsTheProcess) {
 TEST_F(LifeTest, ProcessThatEndsLateLeavesTheNextMountAlone) {
   ASSERT_EQ(RunProgram({kProgram, store_, mnt_}).code, 0);
   const auto old = DaemonsOf(mnt_);
-  ASSERT_EQ(old.size(), 1U);
-  kill(old[0], SIGSTOP);
+  ASSERT_EQ(old.size(), 2U);
+  for (const pid_t pid : old) kill(pid, SIGSTOP);
   ASSERT_EQ(umount2(mnt_.c_str(), UMOUNT_NOFOLLOW), 0) << std::strerror(errno);
   ASSERT_EQ(RunProgram({kProgram, store_, mnt_}).code, 0);
-  kill(old[0], SIGCONT);
-  EXPECT_TRUE(Eventually(Seconds(5), [&] { return DaemonsOf(mnt_).size() == 1; }));
+  for (const pid_t pid : old) kill(pid, SIGCONT);
+  EXPECT_TRUE(Eventually(Seconds(5), [&] { return DaemonsOf(mnt_).size() == 2; }));
   ExpectServes();
   ASSERT_EQ(umount2(mnt_.c_str(), 0), 0) << std::strerror(errno);
   ExpectGone();
@@ -247,8 +263,7 @@ TEST_F(LifeTest, ProcessThatEndsLateLeavesTheNextMountAlone) {
 TEST_F(LifeTest, SignalUnmounts) {
   for (const int signal_number : {SIGINT, SIGTERM}) {
     ASSERT_EQ(RunProgram({kProgram, store_, mnt_}).code, 0);
-    ASSERT_EQ(DaemonsOf(mnt_).size(), 1U);
-    kill(DaemonsOf(mnt_)[0], signal_number);
+    kill(KeeperOf(mnt_), signal_number);
     ExpectGone();
   }
 }
@@ -279,14 +294,148 @@ TEST_F(LifeTest, BusyMountServesOnUntilTheSecondSignal) {
   ExpectGone();
 }
 
-TEST_F(LifeTest, KilledProcessLeavesAMountThatIsToldAndCanBeUnmounted) {
-  ASSERT_EQ(RunProgram({kProgram, store_, mnt_}).code, 0);
-  ASSERT_EQ(DaemonsOf(mnt_).size(), 1U);
-  kill(DaemonsOf(mnt_)[0], SIGKILL);
-  EXPECT_TRUE(Eventually(Seconds(5), [&] { return DaemonsOf(mnt_).empty(); }));
-  ExpectRefused({store_, mnt_}, 32, "already mounted");
-  EXPECT_EQ(RunProgram({"umount", mnt_}).code, 0);
+TEST_F(LifeTest, WorkerThatIsKilledOrCrashesLeavesNoMount) {
+  for (const int signal_number : {SIGKILL, SIGSEGV, SIGABRT}) {
+    ASSERT_EQ(RunProgram({kProgram, store_, mnt_}).code, 0);
+    kill(WorkerOf(mnt_), signal_number);
+    ExpectGone();
+  }
+  TestMount mount(store_, "", mnt_);
+  const int held = open((mnt_ / "v2/a/0.1").c_str(), O_RDONLY);
+  kill(WorkerOf(mnt_), SIGKILL);
+  EXPECT_EQ(mount.program().WaitFor(Seconds(5)), 2) << mount.Log();
+  EXPECT_NE(mount.Log().find("ended by signal 9"), std::string::npos) << mount.Log();
+  close(held);
   ExpectGone();
+  mount.Forget();
+}
+
+TEST_F(LifeTest, WorkerEndsWithItsKeeper) {
+  ASSERT_EQ(RunProgram({kProgram, store_, mnt_}).code, 0);
+  kill(KeeperOf(mnt_), SIGKILL);
+  EXPECT_TRUE(Eventually(Seconds(5), [&] { return DaemonsOf(mnt_).empty(); }));
+  ASSERT_EQ(RunProgram({kProgram, store_, mnt_}).code, 0) << "clears what was left";
+  ExpectServes();
+}
+
+TEST_F(LifeTest, WorkerThatHangsKeepsNobodyFromUnmounting) {
+  TestMount mount(store_, "", mnt_);
+  kill(WorkerOf(mnt_), SIGSTOP);
+  mount.program().Signal(SIGTERM);
+  EXPECT_TRUE(Eventually(Seconds(2), [&] { return !IsMounted(mnt_); }));
+  EXPECT_EQ(mount.program().WaitFor(Seconds(8)), 0) << mount.Log();
+  ExpectGone();
+}
+
+TEST_F(LifeTest, WorkerOfRootMayReadAnyStoreAndNothingElse) {
+  ASSERT_EQ(geteuid(), 0U);
+  constexpr uid_t kNobody = 65534;
+  for (const auto& entry : fs::recursive_directory_iterator(store_)) {
+    ASSERT_EQ(lchown(entry.path().c_str(), kNobody, kNobody), 0);
+    fs::permissions(entry.path(), entry.is_directory() ? fs::perms(0700) : fs::perms(0600));
+  }
+  ASSERT_EQ(chown(store_.c_str(), kNobody, kNobody), 0);
+  fs::permissions(store_, fs::perms(0700));
+  const TestMount mount(store_, "", mnt_);
+  ExpectServes();
+  const std::string options = ReadFile(mnt_ / ".zarrfs/options");
+  EXPECT_NE(options.find("\ncapabilities: cap_dac_read_search\n"), std::string::npos) << options;
+  const auto field = [](const fs::path& status, const std::string& name) {
+    const std::string text = ReadFile(status);
+    const size_t at = text.find("\n" + name + ":\t");
+    return at == std::string::npos ? "" : text.substr(at + name.size() + 3, 16);
+  };
+  const std::string proc = "/proc/" + std::to_string(WorkerOf(mnt_));
+  size_t threads = 0;
+  for (const auto& thread : fs::directory_iterator(proc + "/task")) {
+    EXPECT_EQ(field(thread.path() / "status", "CapPrm"), "0000000000000004");
+    EXPECT_EQ(field(thread.path() / "status", "CapBnd"), "0000000000000000");
+    EXPECT_EQ(field(thread.path() / "status", "NoNewPrivs").substr(0, 1), "1");
+    ++threads;
+  }
+  EXPECT_GE(threads, 2U);
+  EXPECT_EQ(field("/proc/" + std::to_string(KeeperOf(mnt_)) + "/status", "CapPrm"),
+            "0000000000200004");
+}
+
+TEST_F(LifeTest, MountByRootIsForEverybodyUnlessToldOtherwise) {
+  ASSERT_EQ(geteuid(), 0U);
+  const auto read_as_user = [&](const std::string& name) {
+    return RunProgram({"setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "cat",
+                       (mnt_ / name).string()});
+  };
+  fs::permissions(store_ / "a/c/0/0", fs::perms(0600));
+  {
+    const TestMount mount(store_, "", mnt_);
+    EXPECT_EQ(read_as_user("v2/a/.zarray").code, 0);
+    EXPECT_NE(read_as_user("v2/a/0.1").code, 0) << "as the shard's mode has it";
+  }
+  const TestMount mount(store_, "noallow_other", mnt_);
+  EXPECT_NE(read_as_user("v2/a/.zarray").code, 0);
+  ExpectServes();
+}
+
+// All processes of the mount at once, so that none is left to clean up.
+class DeadMountTest : public LifeTest {
+ protected:
+  void SetUp() override {
+    ASSERT_EQ(RunProgram({kProgram, store_, mnt_}).code, 0);
+    for (const pid_t pid : DaemonsOf(mnt_)) kill(pid, SIGSTOP);
+    for (const pid_t pid : DaemonsOf(mnt_)) kill(pid, SIGKILL);
+    ASSERT_TRUE(Eventually(Seconds(5), [&] { return DaemonsOf(mnt_).empty(); }));
+    ASSERT_TRUE(IsMounted(mnt_));
+  }
+};
+
+TEST_F(DeadMountTest, IsClearedByTheNextStart) {
+  const Outcome outcome = RunProgram({kProgram, store_, mnt_});
+  EXPECT_EQ(outcome.code, 0) << outcome.errors;
+  EXPECT_NE(outcome.errors.find("dead mount"), std::string::npos) << outcome.errors;
+  ExpectServes();
+  EXPECT_EQ(RunProgram({"umount", mnt_}).code, 0);
+  EXPECT_FALSE(IsMounted(mnt_)) << "nothing lies below";
+  ExpectGone();
+}
+
+TEST_F(DeadMountTest, IsListedAsDeadAndUnmountedThoughBusy) {
+  const int held = open(mnt_.c_str(), O_PATH);
+  EXPECT_NE(RunProgram({kProgram, "--list"}).output.find("   dead " + mnt_.string()),
+            std::string::npos);
+  EXPECT_EQ(RunProgram({kProgram, "--unmount", mnt_}).code, 0);
+  close(held);
+  ExpectGone();
+}
+
+TEST_F(LifeTest, ListShowsTheMountsWithTheirProcesses) {
+  EXPECT_EQ(RunProgram({kProgram, "--list"}).output, "");
+  const fs::path blank = folder_.Folder("with blank");
+  const Unmounted blank_too(blank);
+  ASSERT_EQ(RunProgram({kProgram, store_, mnt_}).code, 0);
+  ASSERT_EQ(RunProgram({kProgram, store_, blank}).code, 0);
+  const Outcome list = RunProgram({kProgram, "--list"});
+  EXPECT_EQ(list.code, 0);
+  const std::string pid = std::to_string(KeeperOf(mnt_));
+  EXPECT_NE(list.output.find(pid + " " + mnt_.string()), std::string::npos) << list.output;
+  EXPECT_NE(list.output.find(blank.string() + " " + store_.string() + "\n"), std::string::npos)
+      << list.output;
+  EXPECT_EQ(std::ranges::count(list.output, '\n'), 2);
+}
+
+TEST_F(LifeTest, UnmountOptionEndsAMountButNoBusyOneAndNoOther) {
+  TestMount mount(store_, "", mnt_);
+  const int held = open((mnt_ / "v2/a/0.1").c_str(), O_RDONLY);
+  ExpectRefused({"--unmount", mnt_}, 32, "is busy");
+  ExpectServes();
+  close(held);
+  fs::create_directory_symlink(folder_.path(), folder_ / "link");
+  const Outcome outcome = RunProgram({kProgram, "--unmount", folder_ / "link/mnt"});
+  EXPECT_EQ(outcome.code, 0) << outcome.errors;
+  EXPECT_EQ(mount.program().WaitFor(Seconds(5)), 0) << mount.Log();
+  ExpectGone();
+  ExpectRefused({"--unmount", mnt_}, 32, "is not mounted");
+  ASSERT_EQ(::mount("zarrfs-test", mnt_.c_str(), "tmpfs", 0, ""), 0) << std::strerror(errno);
+  ExpectRefused({"--unmount", mnt_}, 32, "no zarrfs mount, but one of tmpfs");
+  EXPECT_TRUE(IsMounted(mnt_));
 }
 
 TEST_F(LifeTest, UnmountingWhileThreadsReadEndsEverything) {

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <fstream>
 
-#include "fs/mountpoint.h"
+#include "fs/mount_table.h"
 
 namespace zarrfs {
 namespace {

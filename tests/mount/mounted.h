@@ -50,6 +50,9 @@ class TestMount {
   [[nodiscard]] Program& program() { return *program_; }
   [[nodiscard]] std::string Log() const { return ReadFile(folder_ / "log"); }
 
+  /// It has ended: nothing is expected of it any more.
+  void Forget() { ended_ = true; }
+
   /// Unmounts now; a failure of the test if that does not work.
   void Unmount();
 

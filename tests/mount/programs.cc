@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
@@ -173,5 +174,30 @@ std::vector<pid_t> DaemonsOf(const std::filesystem::path& mountpoint) {
   }
   return found;
 }
+
+namespace {
+
+// The process of the mount whose parent is another one of it, or is not.
+pid_t ProcessOf(const std::filesystem::path& mountpoint, bool below_another) {
+  const std::vector<pid_t> all = DaemonsOf(mountpoint);
+  for (const pid_t pid : all) {
+    // "pid (name) state parent …"
+    const std::string stat = ReadFile("/proc/" + std::to_string(pid) + "/stat");
+    const size_t name_end = stat.rfind(')');
+    if (name_end == std::string::npos) continue;
+    std::istringstream rest(stat.substr(name_end + 1));
+    std::string state;
+    pid_t parent = 0;
+    rest >> state >> parent;
+    if ((std::ranges::find(all, parent) != all.end()) == below_another) return pid;
+  }
+  return -1;
+}
+
+}  // namespace
+
+pid_t KeeperOf(const std::filesystem::path& mountpoint) { return ProcessOf(mountpoint, false); }
+
+pid_t WorkerOf(const std::filesystem::path& mountpoint) { return ProcessOf(mountpoint, true); }
 
 }  // namespace zarrfs

@@ -5,6 +5,7 @@
 
 #include "tools/zarrctl/commands.h"
 #include "tools/zarrctl/output.h"
+#include "tools/zarrctl/progress.h"
 #include "tools/zarrctl/target.h"
 
 namespace zarrfs::ctl {
@@ -28,8 +29,8 @@ int RunCat(const CatOptions& options) {
   if (options.decode && !pipeline) {
     return Complain(Error{
         pipeline.error().code,
-        fmt::format("{}: cannot be decoded: {}", target->array.FileOf(target->array.node->path),
-                    pipeline.error().message)});
+        fmt::format("{}: cannot be decoded (without --decode chunks are written as stored): {}",
+                    target->array.FileOf(target->array.node->path), pipeline.error().message)});
   }
   const auto place = source.Locate(target->chunk, kAnyAge);
   if (!place) return Complain(place.error());
@@ -44,18 +45,24 @@ int RunCat(const CatOptions& options) {
     Complain(fmt::format("{}: chunk {}: {} bytes are too many to decode", file, name, length));
     return kExitWrong;
   }
+  Progress progress("", Progress::IsSeenBesideOutput());
+  progress.AddFound(length);
+  progress.Begin();
   Bytes buffer;
   for (uint64_t done = 0; done < length;) {
     buffer.resize(options.decode ? length : std::min(kBlockBytes, length - done));
     if (auto read = object.Read((*place)->offset + done, buffer); !read) {
+      progress.Hide();
       return Complain(read.error());
     }
     done += buffer.size();
+    progress.AddDone(buffer.size());
     if (!options.decode) WriteBytes(buffer);
     if (std::ferror(stdout) != 0) break;
   }
   if (options.decode) {
     const auto decoded = pipeline->Decode(buffer);
+    progress.End();
     if (!decoded) {
       return Complain(Error{decoded.error().code,
                             fmt::format("{}: chunk {}: {}", file, name, decoded.error().message)});

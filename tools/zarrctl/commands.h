@@ -48,6 +48,34 @@ struct VerifyOptions {
 /// Reads and decodes every chunk from a node down.
 int RunVerify(const VerifyOptions& options);
 
+/// What a map shows of each chunk that is stored.
+enum class MapBy { kSize, kOrder, kPresent };
+
+struct MapOptions {
+  std::string store;
+  std::string path;
+  std::string slice;  // "3" or "3,0": chunk numbers along the axes before the last two
+  std::string out;    // FILE.svg or FILE.png; empty: only on stdout
+  MapBy by = MapBy::kSize;
+  bool json = false;
+};
+/// Draws which chunks of an array are stored.
+int RunMap(const MapOptions& options);
+
+struct StatusOptions {
+  std::string mount;
+  bool json = false;
+};
+/// What a zarrfs mount says of itself.
+int RunStatus(const StatusOptions& options);
+
+struct LogLevelOptions {
+  std::string mount;
+  std::string level;  // empty: print the one in force
+};
+/// Prints or changes how much the daemon of a mount logs.
+int RunLogLevel(const LogLevelOptions& options);
+
 }  // namespace zarrfs::ctl
 
 #endif  // TOOLS_ZARRCTL_COMMANDS_H_

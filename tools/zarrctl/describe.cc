@@ -60,6 +60,12 @@ std::string DescribeShape(std::span<const uint64_t> shape) {
   return fmt::format("[{}]", fmt::join(shape, ", "));
 }
 
+std::string ChunkName(uint64_t chunk, const ChunkGrid& grid) {
+  ChunkCoordinates at;
+  grid.Coordinates(chunk, at);
+  return ChunkNaming{}.Path({at.data(), grid.rank()});
+}
+
 Json FillValueJson(const ArrayMetadata& metadata) {
   if (metadata.data_type.is_core()) return FillValueToV3(metadata.fill_value, metadata.data_type);
   const auto found = metadata.document.find("fill_value");

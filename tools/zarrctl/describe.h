@@ -18,6 +18,9 @@ std::string DescribeCodecs(const std::vector<CodecSpec>& codecs);
 /// "[4, 6, 8]".
 std::string DescribeShape(std::span<const uint64_t> shape);
 
+/// "0.3.1", of a chunk by its number in the grid.
+std::string ChunkName(uint64_t chunk, const ChunkGrid& grid);
+
 /// In today's v3 spelling; of extension types as it stands in the metadata.
 Json FillValueJson(const ArrayMetadata& metadata);
 

@@ -6,7 +6,9 @@
 #include "tools/zarrctl/commands.h"
 #include "tools/zarrctl/describe.h"
 #include "tools/zarrctl/output.h"
+#include "tools/zarrctl/progress.h"
 #include "tools/zarrctl/target.h"
+#include "tools/zarrctl/terminal.h"
 
 namespace zarrfs::ctl {
 namespace {
@@ -22,6 +24,10 @@ void PrintLine(std::string_view label, std::string_view value) {
   Print("    {:<8} {}\n", label, Visible(value));
 }
 
+void PrintNotShown(std::string_view label, std::string_view reason) {
+  Print("    {:<8} {}\n", label, Paint(Visible(reason), Style::kYellow));
+}
+
 // Zarr v3 goes without saying.
 std::string_view Format(const Node& node) { return node.is_v2() ? " (v2)" : ""; }
 
@@ -30,7 +36,7 @@ void PrintArray(const Node& node) {
   if (const Error* error = Unusable(node)) {
     PrintLine("chunks", DescribeShape(metadata.chunk_shape));
     PrintLine("codecs", DescribeCodecs(metadata.codecs));
-    PrintLine("views", "not shown: " + error->message);
+    PrintNotShown("views", "not shown: " + error->message);
     return;
   }
   const ArrayLayout& layout = node.chunks->layout();
@@ -47,19 +53,24 @@ void PrintArray(const Node& node) {
   const Json fill = FillValueJson(metadata);
   PrintLine("fill", fill.is_string() ? fill.get<std::string>() : Excerpt(fill));
   for (size_t v = 0; v < AllViews().size(); ++v) {
-    PrintLine(AllViews()[v]->name(), DescribeView(node, v).text);
+    const ViewSummary summary = DescribeView(node, v);
+    if (summary.shown) {
+      PrintLine(AllViews()[v]->name(), summary.text);
+    } else {
+      PrintNotShown(AllViews()[v]->name(), summary.text);
+    }
   }
 }
 
 void PrintNode(const Node& node) {
-  const std::string name = node.path.empty() ? "/" : Visible(node.path);
+  const std::string name = Paint(node.path.empty() ? "/" : Visible(node.path), Style::kBold);
   if (const ArrayMetadata* metadata = node.array()) {
     const std::string dimensions = Visible(DimensionsText(*metadata));
     Print("{}  array{}  {}  {}{}{}\n", name, Format(node), Visible(metadata->data_type.name),
           DescribeShape(metadata->shape), dimensions.empty() ? "" : "  ", dimensions);
     PrintArray(node);
   } else if (const Error* error = Unusable(node)) {
-    Print("{}  not shown: {}\n", name,
+    Print("{}  {} {}\n", name, Paint("not shown:", Style::kYellow),
           Visible(WithoutKey(error->message, JoinKey(node.path, node.document))));
   } else {
     Print("{}  group{}{}\n", name, Format(node),
@@ -117,11 +128,15 @@ int RunInfo(const InfoOptions& options) {
   const Hierarchy& hierarchy = *target->hierarchy;
   int code = kExitOk;
   Json nodes = Json::array();
+  Progress progress("node", options.json ? Progress::IsSeen() : Progress::IsSeenBesideOutput());
+  progress.Begin();
   const auto fail = [&](const Error& error) {
+    progress.Hide();
     Complain(error);
     code = kExitSystem;
   };
   const std::function<void(const Node&)> visit = [&](const Node& node) {
+    progress.AddDone();
     if (options.json) {
       nodes.push_back(NodeJson(node));
     } else {
@@ -140,6 +155,7 @@ int RunInfo(const InfoOptions& options) {
   };
   if (!options.json) Print("{}\n", Visible(target->folder));
   visit(*target->node);
+  progress.End();
   if (options.json) {
     Write(DumpJson(Json{{"store", target->folder}, {"nodes", std::move(nodes)}}));
   }

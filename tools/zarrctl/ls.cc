@@ -5,16 +5,12 @@
 #include "tools/zarrctl/commands.h"
 #include "tools/zarrctl/describe.h"
 #include "tools/zarrctl/output.h"
+#include "tools/zarrctl/progress.h"
 #include "tools/zarrctl/target.h"
+#include "tools/zarrctl/terminal.h"
 
 namespace zarrfs::ctl {
 namespace {
-
-std::string ChunkName(uint64_t chunk, const ChunkGrid& grid) {
-  ChunkCoordinates at;
-  grid.Coordinates(chunk, at);
-  return ChunkNaming{}.Path({at.data(), grid.rank()});
-}
 
 // Chunks of a stored object that lie in the array.
 uint64_t Places(const ArrayLayout& layout, uint64_t outer) {
@@ -34,9 +30,14 @@ int ListGroup(const TargetNode& target, const LsOptions& options) {
   int code = kExitOk;
   Table table;
   Json nodes = Json::array();
+  Progress progress("node");
+  progress.AddFound(children->size());
+  progress.Begin();
   for (const std::string& name : *children) {
+    progress.AddDone();
     const auto child = target.hierarchy->Get(JoinKey(target.node->path, name), kAnyAge);
     if (!child) {
+      progress.Hide();
       Complain(child.error());
       code = kExitSystem;
       continue;
@@ -45,7 +46,7 @@ int ListGroup(const TargetNode& target, const LsOptions& options) {
     const ArrayMetadata* metadata = node.array();
     const Error* unusable = Unusable(node);
     Json json = {{"name", name}, {"node_type", NodeType(node)}};
-    std::vector<std::string> row = {Visible(name), NodeType(node)};
+    std::vector<std::string> row = {Paint(Visible(name), Style::kBold), NodeType(node)};
     if (metadata != nullptr) {
       json["data_type"] = metadata->data_type.document;
       json["shape"] = metadata->shape;
@@ -67,11 +68,12 @@ int ListGroup(const TargetNode& target, const LsOptions& options) {
     }
     if (unusable != nullptr) {
       json["reason"] = unusable->message;
-      row.push_back("not shown: " + Visible(unusable->message));
+      row.push_back(Paint("not shown:", Style::kYellow) + " " + Visible(unusable->message));
     }
     nodes.push_back(std::move(json));
     table.Add(std::move(row));
   }
+  progress.End();
   if (options.json) {
     Write(DumpJson(Json{{"group", target.FileOf(target.node->path)}, {"nodes", std::move(nodes)}}));
   } else {
@@ -92,11 +94,16 @@ int ListArray(const TargetNode& target, const LsOptions& options) {
   if (!outers) return Complain(outers.error());
   int code = kExitOk;
   Json objects = Json::array();
+  Progress progress("object", options.json ? Progress::IsSeen() : Progress::IsSeenBesideOutput());
+  progress.AddFound(outers->size());
+  progress.Begin();
   for (const uint64_t outer : *outers) {
+    progress.AddDone();
     const std::string key = source.ObjectKey(outer);
     const auto info = target.hierarchy->store().Stat(key);
     if (!info) {
       if (info.error().code == ErrorCode::kNotFound) continue;  // removed since it was listed
+      progress.Hide();
       Complain(info.error());
       code = kExitSystem;
       continue;
@@ -122,12 +129,14 @@ int ListArray(const TargetNode& target, const LsOptions& options) {
           } else if (place) {
             details += fmt::format("{:>14} {:>12}  chunk {}\n", place->offset, place->length, name);
           } else {
-            details += fmt::format("{:>27}  chunk {}: {}\n", "damaged", name,
+            details += fmt::format("{}  chunk {}: {}\n",
+                                   Paint(fmt::format("{:>27}", "damaged"), Style::kRed), name,
                                    Visible(place.error().message));
           }
           return true;
         });
     if (!visited) {
+      progress.Hide();
       Complain(visited.error());
       code = kExitSystem;
     }
@@ -143,8 +152,9 @@ int ListArray(const TargetNode& target, const LsOptions& options) {
       continue;
     }
     Print("{:>14} bytes  {:>6} of {} chunks  {}{}\n{}", info->size(), present, places, Visible(key),
-          damaged == 0 ? "" : fmt::format("  ({} damaged)", damaged), details);
+          damaged == 0 ? "" : Paint(fmt::format("  ({} damaged)", damaged), Style::kRed), details);
   }
+  progress.End();
   if (options.json) {
     Write(DumpJson(
         Json{{"array", target.FileOf(target.node->path)}, {"objects", std::move(objects)}}));

@@ -1,10 +1,15 @@
 // zarrctl: looks into Zarr stores the way zarrfs sees them.
 #include <CLI/CLI.hpp>
 #include <csignal>
+#include <functional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "tools/zarrctl/commands.h"
+#include "tools/zarrctl/interrupt.h"
 #include "tools/zarrctl/output.h"
+#include "tools/zarrctl/terminal.h"
 #include "zarrcore/store/local_store.h"
 
 namespace zarrfs::ctl {
@@ -12,73 +17,187 @@ namespace {
 
 constexpr const char* kFooter =
     "A STORE may be the folder of a store, or of a group or array inside one.\n"
-    "Exit codes: 0 all well; 1 wrong usage, damage, or no such chunk; 2 the store cannot be read.";
+    "zarrctl COMMAND --help tells more, with examples.\n"
+    "Exit codes: 0 all well; 1 wrong usage, damage, or no such chunk; 2 the store or mount cannot "
+    "be\n"
+    "read; 3 verify found no damage but could not check everything; 130 ended by Ctrl-C.";
 
 constexpr const char* kChunkWords =
     "ARRAY CHUNK, STORE PATH CHUNK, or the path of a chunk file below a zarrfs mount. A CHUNK is "
     "written 0.3.1, 0/3/1 or c/0/3/1";
 
-int Run(int argc, char** argv) {
-  CLI::App app("Looks into Zarr stores the way zarrfs sees them.", "zarrctl");
-  app.footer(kFooter);
-  app.set_version_flag("-V,--version", "zarrctl " ZARRFS_VERSION);
-  app.require_subcommand(1);
-  const auto add_node = [](CLI::App* command, std::string& store, std::string& path) {
-    command->add_option("STORE", store, "Folder of the store")->required();
-    command->add_option("PATH", path, "A group or array in it");
-  };
-  const auto add_json = [](CLI::App* command, bool& json) {
-    command->add_flag("--json", json, "Print one JSON document");
-  };
+constexpr const char* kExitCodesOfVerify =
+    "Exit codes: 0 everything was checked and is well; 1 damage was found; 2 something could not "
+    "be\n"
+    "read; 3 no damage was found, but not everything could be checked (for example chunks of a "
+    "codec\n"
+    "that is not built in); 130 ended by Ctrl-C.\n\n";
 
-  InfoOptions info;
-  CLI::App* command = app.add_subcommand(
-      "info", "Groups and arrays: shapes, chunks, codecs, and what each view does with them");
-  add_node(command, info.store, info.path);
-  add_json(command, info.json);
+class CommandLine {
+ public:
+  CommandLine() : app_("Looks into Zarr stores the way zarrfs sees them.", "zarrctl") {
+    app_.footer(kFooter);
+    app_.set_version_flag("-V,--version", "zarrctl " ZARRFS_VERSION);
+    app_.require_subcommand(1);
+    AddColor(app_);
 
-  LsOptions ls;
-  command = app.add_subcommand(
-      "ls", "What lies below a group, or the stored objects of an array and the chunks in each");
-  add_node(command, ls.store, ls.path);
-  command->add_flag(
-      "-l,--long", ls.details,
-      "Of arrays below a group chunks, shards and codecs; of an array each chunk with "
-      "its offset and length");
-  add_json(command, ls.json);
+    CLI::App* command =
+        Add("info", "Groups and arrays: shapes, chunks, codecs, and what each view does with them",
+            "Examples:\n"
+            "  zarrctl info /data/ocean.zarr             the whole tree\n"
+            "  zarrctl info /data/ocean.zarr forecast    from one group or array down\n"
+            "  zarrctl info --json /data/ocean.zarr | jq '.nodes[].path'",
+            [this] { return RunInfo(info_); });
+    AddNode(command, info_.store, info_.path);
+    AddJson(command, info_.json);
 
-  WhereOptions where;
-  command = app.add_subcommand("where", "File, offset and length of one chunk");
-  command->add_option("CHUNK", where.words, kChunkWords)->required()->expected(1, 3);
-  add_json(command, where.json);
+    command = Add(
+        "ls", "What lies below a group, or the stored objects of an array and the chunks in each",
+        "Examples:\n"
+        "  zarrctl ls /data/ocean.zarr               groups and arrays directly below\n"
+        "  zarrctl ls /data/ocean.zarr forecast/t    shards of an array\n"
+        "  zarrctl ls -l /data/ocean.zarr forecast/t each chunk with offset and length",
+        [this] { return RunLs(ls_); });
+    AddNode(command, ls_.store, ls_.path);
+    command->add_flag(
+        "-l,--long", ls_.details,
+        "Of arrays below a group chunks, shards and codecs; of an array each chunk with "
+        "its offset and length");
+    AddJson(command, ls_.json);
 
-  CatOptions cat;
-  command = app.add_subcommand("cat", "One chunk, as stored, on standard output");
-  command->add_option("CHUNK", cat.words, kChunkWords)->required()->expected(1, 3);
-  command->add_flag("--decode", cat.decode, "Its elements instead: C order, little-endian");
+    command = Add("where", "File, offset and length of one chunk",
+                  "Examples:\n"
+                  "  zarrctl where /data/ocean.zarr/forecast/t 0.3.1\n"
+                  "  zarrctl where /data/ocean.zarr forecast/t c/0/3/1\n"
+                  "  zarrctl where /mnt/ocean/v2/forecast/t/0.3.1",
+                  [this] { return RunWhere(where_); });
+    command->add_option("CHUNK", where_.words, kChunkWords)->required()->expected(1, 3);
+    AddJson(command, where_.json);
 
-  VerifyOptions verify;
-  command = app.add_subcommand("verify",
-                               "Read every index and decode every chunk; one line for each damage");
-  add_node(command, verify.store, verify.path);
-  command->add_option("-j,--jobs", verify.jobs, "Threads (default: one a core)")
-      ->check(CLI::Range(1, 256));
-  add_json(command, verify.json);
+    command = Add("cat", "One chunk, as stored, on standard output",
+                  "Examples:\n"
+                  "  zarrctl cat /data/ocean.zarr/forecast/t 0.3.1 > chunk\n"
+                  "  zarrctl cat --decode /data/ocean.zarr forecast/t 0.3.1 | od -t f4 | head",
+                  [this] { return RunCat(cat_); });
+    command->add_option("CHUNK", cat_.words, kChunkWords)->required()->expected(1, 3);
+    command->add_flag("--decode", cat_.decode, "Its elements instead: C order, little-endian");
 
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::Success& success) {  // --help, --version
-    return app.exit(success) == 0 ? kExitOk : kExitWrong;
-  } catch (const CLI::ParseError& error) {
-    Complain(fmt::format("{} (zarrctl --help tells more)", error.what()));
+    command = Add("verify", "Read every index and decode every chunk; one line for each damage",
+                  std::string(kExitCodesOfVerify) +
+                      "Examples:\n"
+                      "  zarrctl verify /data/ocean.zarr             everything\n"
+                      "  zarrctl verify -j 2 /data/ocean.zarr forecast\n"
+                      "  zarrctl verify --json /data/ocean.zarr | jq '.damage[].key'",
+                  [this] { return RunVerify(verify_); });
+    AddNode(command, verify_.store, verify_.path);
+    command->add_option("-j,--jobs", verify_.jobs, "Threads (default: one a core)")
+        ->check(CLI::Range(1, 256));
+    AddJson(command, verify_.json);
+
+    command = Add("map", "Draw which chunks of an array are stored, how large, and in which order",
+                  "Exit codes: 0 drawn; 1 drawn, and what is damaged or unreadable is named on "
+                  "standard error.\n\n"
+                  "Examples:\n"
+                  "  zarrctl map /data/ocean.zarr forecast/t\n"
+                  "  zarrctl map --by order --slice 12,0 /data/ocean.zarr forecast/t\n"
+                  "  zarrctl map --by size --out t.svg /data/ocean.zarr/forecast/t",
+                  [this] { return RunMap(map_); });
+    AddNode(command, map_.store, map_.path);
+    command
+        ->add_option("--by", map_by_,
+                     "What colours and shades show: size (default), order (of the chunks inside "
+                     "their shard) or present")
+        ->type_name("WHAT")
+        ->check(CLI::IsMember({"size", "order", "present"}));
+    command
+        ->add_option("--slice", map_.slice,
+                     "Of arrays with more than two axes: chunk numbers along all but the last two, "
+                     "as 3 or 3,0 (default: the first slice that has chunks)")
+        ->type_name("I,J");
+    command->add_option("--out", map_.out, "Write a picture: FILE.svg or FILE.png")
+        ->type_name("FILE");
+    AddJson(command, map_.json);
+
+    command = Add("status", "What a zarrfs mount has done so far, and what it found wrong",
+                  "Examples:\n"
+                  "  zarrctl status /mnt/ocean\n"
+                  "  zarrctl status --json /mnt/ocean | jq .caches",
+                  [this] { return RunStatus(status_); });
+    command->add_option("MNT", status_.mount, "Where it is mounted")->required();
+    AddJson(command, status_.json);
+
+    command = Add("log-level", "How much the daemon of a mount logs; changes it while it runs",
+                  "Examples:\n"
+                  "  zarrctl log-level /mnt/ocean          the level in force\n"
+                  "  zarrctl log-level /mnt/ocean debug    until it is set again or unmounted",
+                  [this] { return RunLogLevel(log_level_); });
+    command->add_option("MNT", log_level_.mount, "Where it is mounted")->required();
+    command->add_option("LEVEL", log_level_.level, "error, warning, info or debug")
+        ->check(CLI::IsMember({"error", "warning", "info", "debug"}));
+  }
+
+  int Run(int argc, char** argv) {
+    try {
+      app_.parse(argc, argv);
+    } catch (const CLI::Success& success) {  // --help, --version
+      return app_.exit(success) == 0 ? kExitOk : kExitWrong;
+    } catch (const CLI::ParseError& error) {
+      std::string command;
+      for (const auto& [known, run] : commands_) {
+        if (known->parsed()) command = " " + known->get_name();
+      }
+      Complain(fmt::format("{} (zarrctl{} --help tells more)", error.what(), command));
+      return kExitWrong;
+    }
+    SetColorMode(color_ == "always"  ? ColorMode::kAlways
+                 : color_ == "never" ? ColorMode::kNever
+                                     : ColorMode::kAuto);
+    map_.by = map_by_ == "order"     ? MapBy::kOrder
+              : map_by_ == "present" ? MapBy::kPresent
+                                     : MapBy::kSize;
+    for (const auto& [command, run] : commands_) {
+      if (command->parsed()) return run();
+    }
     return kExitWrong;
   }
-  if (app.got_subcommand("info")) return RunInfo(info);
-  if (app.got_subcommand("ls")) return RunLs(ls);
-  if (app.got_subcommand("where")) return RunWhere(where);
-  if (app.got_subcommand("cat")) return RunCat(cat);
-  return RunVerify(verify);
-}
+
+ private:
+  CLI::App* Add(const std::string& name, const std::string& what, const std::string& footer,
+                std::function<int()> run) {
+    CLI::App* command = app_.add_subcommand(name, what);
+    command->footer(footer);
+    AddColor(*command);
+    commands_.emplace_back(command, std::move(run));
+    return command;
+  }
+  void AddColor(CLI::App& app) {
+    app.add_option("--color", color_,
+                   "When to use colours: auto (default: on a terminal, unless NO_COLOR is set), "
+                   "always or never")
+        ->type_name("WHEN")
+        ->check(CLI::IsMember({"auto", "always", "never"}));
+  }
+  static void AddNode(CLI::App* command, std::string& store, std::string& path) {
+    command->add_option("STORE", store, "Folder of the store")->required();
+    command->add_option("PATH", path, "A group or array in it");
+  }
+  static void AddJson(CLI::App* command, bool& json) {
+    command->add_flag("--json", json, "Print one JSON document");
+  }
+
+  CLI::App app_;
+  std::vector<std::pair<CLI::App*, std::function<int()>>> commands_;
+  std::string color_;
+  InfoOptions info_;
+  LsOptions ls_;
+  WhereOptions where_;
+  CatOptions cat_;
+  VerifyOptions verify_;
+  MapOptions map_;
+  std::string map_by_;
+  StatusOptions status_;
+  LogLevelOptions log_level_;
+};
 
 }  // namespace
 }  // namespace zarrfs::ctl
@@ -87,6 +206,7 @@ int main(int argc, char** argv) {
   // Whoever reads our output may stop: end quietly, as other filters do, also if our parent
   // process ignores the signal.
   std::signal(SIGPIPE, SIG_DFL);
+  zarrfs::ctl::QuitOnInterrupt();
   zarrfs::RaiseOpenFileLimit();
-  return zarrfs::ctl::FinishOutput(zarrfs::ctl::Run(argc, argv));
+  return zarrfs::ctl::FinishOutput(zarrfs::ctl::CommandLine().Run(argc, argv));
 }

@@ -5,13 +5,21 @@
 #include <cerrno>
 #include <cstring>
 
+#include "tools/zarrctl/terminal.h"
+
 namespace zarrfs::ctl {
 namespace {
 
-// Characters of UTF-8 text: every byte but those that continue one.
+// Characters of UTF-8 text: every byte but those that continue one, and colours.
 size_t Width(std::string_view text) {
-  return static_cast<size_t>(std::ranges::count_if(
-      text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+  size_t width = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\033')
+      i = std::min(text.find('m', i), text.size() - 1);
+    else if ((static_cast<unsigned char>(text[i]) & 0xC0) != 0x80)
+      ++width;
+  }
+  return width;
 }
 
 }  // namespace
@@ -26,7 +34,8 @@ int FinishOutput(int code) {
 }
 
 void Complain(std::string_view message) {
-  const std::string line = fmt::format("zarrctl: {}\n", Visible(message));
+  const std::string line =
+      fmt::format("{} {}\n", Paint("zarrctl:", Style::kRed, STDERR_FILENO), Visible(message));
   std::fwrite(line.data(), 1, line.size(), stderr);
 }
 

@@ -17,9 +17,10 @@
 namespace zarrfs::ctl {
 
 inline constexpr int kExitOk = 0;
-inline constexpr int kExitWrong = 1;    // usage, damage, or a chunk that is not there
-inline constexpr int kExitSystem = 2;   // the store, or stdout, cannot be used
-inline constexpr int kExitCtrlC = 130;  // as a shell says it
+inline constexpr int kExitWrong = 1;      // usage, damage, or a chunk that is not there
+inline constexpr int kExitSystem = 2;     // the store, or stdout, cannot be used
+inline constexpr int kExitUnchecked = 3;  // no damage found, but not everything could be checked
+inline constexpr int kExitCtrlC = 130;    // as a shell says it
 
 /// Writes to stdout. Failures show in FinishOutput.
 void Write(std::string_view text);

@@ -4,15 +4,18 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <string>
+#include <cstdlib>
 
+#include "tools/zarrctl/interrupt.h"
 #include "tools/zarrctl/output.h"
+#include "tools/zarrctl/terminal.h"
 
 namespace zarrfs::ctl {
 namespace {
 
+constexpr std::chrono::milliseconds kFirstDrawn{1000};
 constexpr std::chrono::milliseconds kInterval{200};
-constexpr uint64_t kBarWidth = 24;
+constexpr size_t kBarWidth = 24;
 
 std::string DurationText(double seconds) {
   const auto s = static_cast<uint64_t>(std::clamp(seconds, 0.0, 1e9));
@@ -22,48 +25,90 @@ std::string DurationText(double seconds) {
 
 }  // namespace
 
-bool Progress::IsSeen() { return isatty(STDERR_FILENO) == 1; }
+bool Progress::IsSeen() {
+  const char* term = std::getenv("TERM");
+  return IsTerminal(STDERR_FILENO) && (term == nullptr || std::string_view(term) != "dumb");
+}
 
-Progress::Progress(uint64_t objects) : total_(objects), start_(std::chrono::steady_clock::now()) {
-  if (!IsSeen()) return;
+bool Progress::IsSeenBesideOutput() { return IsSeen() && !IsTerminal(STDOUT_FILENO); }
+
+Progress::Progress(std::string_view noun, bool is_seen)
+    : noun_(noun), start_(std::chrono::steady_clock::now()) {
+  if (!is_seen) return;
   thread_ = std::thread([this] {
     std::unique_lock lock(mutex_);
-    while (!wake_.wait_for(lock, kInterval, [this] { return done_; })) Draw();
+    const auto ended = [this] { return ended_; };
+    if (wake_.wait_for(lock, kFirstDrawn, ended)) return;
+    do Draw();
+    while (!wake_.wait_for(lock, kInterval, ended));
   });
 }
 
-Progress::~Progress() {
+Progress::~Progress() { End(); }
+
+void Progress::End() {
   {
     const std::lock_guard lock(mutex_);
-    done_ = true;
+    ended_ = true;
   }
   wake_.notify_all();
   if (thread_.joinable()) thread_.join();
   Hide();
 }
 
+void Progress::Begin() {
+  const std::lock_guard lock(mutex_);
+  begun_ = true;
+  start_ = std::chrono::steady_clock::now();
+}
+
 void Progress::Hide() {
   const std::lock_guard lock(mutex_);
   if (drawn_) std::fputs("\r\033[K", stderr);
   drawn_ = false;
+  SetUnfinishedLine(false);
+}
+
+std::string Progress::Amount(uint64_t count) const {
+  return noun_.empty() ? SizeText(count) : CountText(count, noun_);
+}
+
+std::string Progress::Line() const {
+  const uint64_t found = found_.load(std::memory_order_relaxed);
+  if (!begun_) return fmt::format("counting: {}", Amount(found));
+  const uint64_t done = done_.load(std::memory_order_relaxed);
+  const uint64_t bytes = bytes_.load(std::memory_order_relaxed);
+  const double elapsed = std::max(
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(), 0.001);
+  const auto per_second = [&](uint64_t count) {
+    return static_cast<uint64_t>(static_cast<double>(count) / elapsed);
+  };
+  std::string rate;
+  if (bytes > 0) {
+    rate = fmt::format("{} read, {}/s", SizeText(bytes), SizeText(per_second(bytes)));
+  } else {
+    rate = Amount(per_second(done)) + "/s";
+  }
+  if (found == 0) return fmt::format("{}, {}", Amount(done), rate);
+
+  const uint64_t total = std::max(found, done);
+  const double share = static_cast<double>(done) / static_cast<double>(total);
+  std::string line = fmt::format(
+      "{} of {}, {}", noun_.empty() ? SizeText(done) : std::to_string(done), Amount(total), rate);
+  if (done > 0) line += fmt::format(", {} left", DurationText(elapsed / share - elapsed));
+  const size_t width = SizeOfTerminal(STDERR_FILENO).columns;
+  if (line.size() + kBarWidth + 4 > width) return line;
+  std::string bar(static_cast<size_t>(share * static_cast<double>(kBarWidth)), '#');
+  bar.resize(kBarWidth, '.');
+  return fmt::format("[{}] {}", bar, line);
 }
 
 void Progress::Draw() {
-  const uint64_t done = objects_.load(std::memory_order_relaxed);
-  const uint64_t bytes = bytes_.load(std::memory_order_relaxed);
-  const uint64_t total = std::max<uint64_t>({total_, done, 1});
-  const double elapsed =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-  const double share = static_cast<double>(done) / static_cast<double>(total);
-  const auto filled = static_cast<uint64_t>(share * static_cast<double>(kBarWidth));
-  std::string bar(filled, '#');
-  bar.resize(kBarWidth, '.');
-  std::string line = fmt::format(
-      "\r[{}] {} of {} objects, {} read, {}/s", bar, done, total, SizeText(bytes),
-      SizeText(static_cast<uint64_t>(static_cast<double>(bytes) / std::max(elapsed, 0.001))));
-  if (done > 0) line += fmt::format(", {} left", DurationText(elapsed / share - elapsed));
-  line += "\033[K";
-  std::fputs(line.c_str(), stderr);
+  if (IsQuitting()) return;
+  // A line that wraps could not be removed.
+  const std::string line = Line().substr(0, SizeOfTerminal(STDERR_FILENO).columns - 1);
+  SetUnfinishedLine(true);
+  std::fputs(("\r" + line + "\033[K").c_str(), stderr);
   std::fflush(stderr);
   drawn_ = true;
 }

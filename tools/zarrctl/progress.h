@@ -1,5 +1,5 @@
-// A line on stderr that tells how far `verify` is, drawn five times a second; nothing if stderr is
-// no terminal.
+// A line on stderr that tells how far a command is: drawn once it takes longer than a second, then
+// five times a second; nothing if stderr is no terminal.
 #ifndef TOOLS_ZARRCTL_PROGRESS_H_
 #define TOOLS_ZARRCTL_PROGRESS_H_
 
@@ -8,6 +8,8 @@
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
+#include <string>
+#include <string_view>
 #include <thread>
 
 namespace zarrfs::ctl {
@@ -16,31 +18,41 @@ class Progress {
  public:
   /// Whether a Progress would be seen: then it is worth to count what there is to do.
   [[nodiscard]] static bool IsSeen();
+  /// The same for a command that prints as it goes: on a terminal that is progress enough.
+  [[nodiscard]] static bool IsSeenBesideOutput();
 
-  /// `objects`: how many there are to do. Starts the thread that draws.
-  explicit Progress(uint64_t objects);
-  /// Removes the line.
+  /// `noun`: what is counted, "object"; empty: bytes. Starts the thread that draws.
+  explicit Progress(std::string_view noun, bool is_seen = IsSeen());
   ~Progress();
 
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // From any thread.
-  void AddObject() { objects_.fetch_add(1, std::memory_order_relaxed); }
+  // From any thread. First what there is to do is found, then Begin(), then it is done; nothing
+  // found: it is not known how much there is.
+  void AddFound(uint64_t count = 1) { found_.fetch_add(count, std::memory_order_relaxed); }
+  void Begin();
+  void AddDone(uint64_t count = 1) { done_.fetch_add(count, std::memory_order_relaxed); }
   void AddBytes(uint64_t bytes) { bytes_.fetch_add(bytes, std::memory_order_relaxed); }
   /// Removes the line until it is drawn next, so that another line can be printed.
   void Hide();
+  /// Removes the line for good. (The destructor does too.)
+  void End();
 
  private:
   void Draw();  // under mutex_
+  [[nodiscard]] std::string Line() const;
+  [[nodiscard]] std::string Amount(uint64_t count) const;
 
-  const uint64_t total_;
-  const std::chrono::steady_clock::time_point start_;
-  std::atomic<uint64_t> objects_{0};
+  const std::string noun_;
+  std::atomic<uint64_t> found_{0};
+  std::atomic<uint64_t> done_{0};
   std::atomic<uint64_t> bytes_{0};
-  std::mutex mutex_;
+  std::mutex mutex_;  // guards the rest
   std::condition_variable wake_;
-  bool done_ = false;
+  bool begun_ = false;
+  std::chrono::steady_clock::time_point start_;
+  bool ended_ = false;
   bool drawn_ = false;
   std::thread thread_;
 };

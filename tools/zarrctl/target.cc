@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -44,7 +45,8 @@ Result<TargetNode> Open(const fs::path& folder) {
 // The error without the key where that is all of the path that anyone typed.
 Error Named(Error error, const fs::path& path) {
   if (error.code == ErrorCode::kNotFound) {
-    error.message = fmt::format("{}: no Zarr group or array", path.string());
+    error.message = fmt::format(
+        "{}: no Zarr group or array (zarrctl info STORE lists those of a store)", path.string());
   }
   return error;
 }
@@ -56,7 +58,8 @@ Result<TargetChunk> ChunkOf(TargetNode target, std::string_view name) {
     if (node.views[0].hidden) {
       return Fail(node.views[0].hidden->code, "{}: {}", path, node.views[0].hidden->message);
     }
-    return Fail(ErrorCode::kInvalidArgument, "{}: a group has no chunks", path);
+    return Fail(ErrorCode::kInvalidArgument,
+                "{}: a group has no chunks; name an array (zarrctl ls lists them)", path);
   }
   const ChunkGrid& grid = node.chunks->layout().inner_grid;
   const auto coordinates = ParseChunkName(name, grid);
@@ -109,7 +112,13 @@ std::string TargetNode::FileOf(std::string_view key) const {
 Result<TargetNode> FindNode(const std::string& store, const std::string& path) {
   std::error_code error;
   fs::path folder = fs::canonical(store, error);
-  if (error) return Fail(FromErrno(error.value()), "{}: {}", store, error.message());
+  if (error) {
+    return Fail(FromErrno(error.value()), "{}: {}{}", store, error.message(),
+                error.value() == EACCES ? "; ask as a user who may read it"
+                : error.value() == ENOENT
+                    ? "; is the path spelled right, and what it lies on mounted?"
+                    : "");
+  }
   std::string key = ToKey(path);
   if (!IsValidKey(key)) return Fail(ErrorCode::kInvalidArgument, "{}: no path below a store", path);
   const fs::path wanted = folder / key;

@@ -1,8 +1,6 @@
 // One thread walks the hierarchy and the folders of stored objects and fills a short queue; the
 // others take one object each, follow every entry of its indexes and decode every chunk. Memory is
 // what the queue, the index cache and one chunk a thread need, however large the store.
-#include <signal.h>
-
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
@@ -20,9 +18,11 @@
 
 #include "tools/zarrctl/commands.h"
 #include "tools/zarrctl/describe.h"
+#include "tools/zarrctl/interrupt.h"
 #include "tools/zarrctl/output.h"
 #include "tools/zarrctl/progress.h"
 #include "tools/zarrctl/target.h"
+#include "tools/zarrctl/terminal.h"
 #include "zarrcore/base/byte_order.h"
 #include "zarrcore/codec/crc32c.h"
 
@@ -36,32 +36,6 @@ constexpr size_t kMaxListed = 100'000;       // damages in a JSON document
 constexpr uint64_t kMaxOverhead = 1u << 20;  // no codec makes a chunk longer than twice and this
 constexpr uint64_t kChecksumBytes = 4;
 constexpr uint64_t kMaxChecksummed = 1u << 30;  // a shard is read whole for its own checksum
-
-std::atomic<bool> stop_requested{false};
-
-extern "C" void RequestStop(int) { stop_requested.store(true); }
-
-// Ctrl-C ends the work and still gives the summary; a second one ends the program.
-class StopOnSignal {
- public:
-  StopOnSignal() {
-    struct sigaction action = {};
-    action.sa_handler = RequestStop;
-    action.sa_flags = SA_RESETHAND | SA_RESTART;
-    sigaction(SIGINT, &action, &before_int_);
-    sigaction(SIGTERM, &action, &before_term_);
-  }
-  ~StopOnSignal() {
-    sigaction(SIGINT, &before_int_, nullptr);
-    sigaction(SIGTERM, &before_term_, nullptr);
-  }
-  StopOnSignal(const StopOnSignal&) = delete;
-  StopOnSignal& operator=(const StopOnSignal&) = delete;
-
- private:
-  struct sigaction before_int_ = {};
-  struct sigaction before_term_ = {};
-};
 
 struct Task {
   NodePtr node;
@@ -104,12 +78,6 @@ class TaskQueue {
   bool closed_ = false;
 };
 
-std::string ChunkName(uint64_t chunk, const ChunkGrid& grid) {
-  ChunkCoordinates at;
-  grid.Coordinates(chunk, at);
-  return ChunkNaming{}.Path({at.data(), grid.rank()});
-}
-
 std::optional<std::string> WhyNotDecoded(const ArrayLayout& layout) {
   if (!layout.inner_pipeline) return layout.inner_pipeline.error().message;
   if (layout.inner_pipeline->decoded_size() <= kMaxChunkBytes) return std::nullopt;
@@ -141,27 +109,28 @@ class Verification {
   }
 
   int Run() {
-    const StopOnSignal on_signal;
-    uint64_t total = 0;
-    if (Progress::IsSeen()) {
-      Walk(*target_.node, [&](const NodePtr& node) {
-        (void)node->chunks->VisitOuter({}, [&](uint64_t) {
-          ++total;
-          return !stop_requested.load();
-        });
-      });
-    }
+    const StopOnInterrupt on_interrupt;
     {
-      Progress progress(total);
+      Progress progress("object");
+      if (Progress::IsSeen()) {
+        Walk(*target_.node, [&](const NodePtr& node) {
+          (void)node->chunks->VisitOuter({}, [&](uint64_t) {
+            progress.AddFound();
+            return !StopRequested();
+          });
+        });
+      }
+      progress.Begin();
       progress_ = &progress;
       counting_ = true;
       CheckAll();
       progress_ = nullptr;
     }
     Summarise();
-    if (stop_requested.load()) return kExitCtrlC;
+    if (StopRequested()) return kExitCtrlC;
     if (damaged_ > 0) return kExitWrong;
-    return unread_ > 0 ? kExitSystem : kExitOk;
+    if (unread_ > 0) return kExitSystem;
+    return unchecked_count_ > 0 ? kExitUnchecked : kExitOk;
   }
 
  private:
@@ -172,9 +141,9 @@ class Verification {
       threads.emplace_back([&] {
         while (auto task = queue.Pop()) {
           // The queue is emptied also after a stop: nobody may wait for room in it.
-          if (stop_requested.load()) continue;
+          if (StopRequested()) continue;
           CheckObject(*task->node, task->outer);
-          progress_->AddObject();
+          progress_->AddDone();
         }
       });
     }
@@ -184,7 +153,7 @@ class Verification {
         AddUnchecked(node->path, "only ranges were checked", *reason);
       }
       const auto visited = node->chunks->VisitOuter({}, [&](uint64_t outer) {
-        if (stop_requested.load()) return false;
+        if (StopRequested()) return false;
         queue.Push({node, outer});
         return true;
       });
@@ -197,7 +166,7 @@ class Verification {
   // Calls `visit` with each array whose chunks can be found. Whatever else is met counts only in
   // the walk that checks (counting_).
   void Walk(const Node& node, const std::function<void(const NodePtr&)>& visit) {
-    if (stop_requested.load()) return;
+    if (StopRequested()) return;
     if (const Error* error = Unusable(node)) {
       if (!counting_) return;
       const std::string key = JoinKey(node.path, node.document);
@@ -278,7 +247,7 @@ class Verification {
         if (!stale) findings.Add(result.error(), key, ChunkName(chunk, layout.inner_grid));
         if (findings.damage.size() + findings.unread.size() > kMaxReasons) Tell(key, findings);
       }
-      return !stale && !stop_requested.load();
+      return !stale && !StopRequested();
     };
     if (layout.is_sharded()) {
       const auto visited = source.VisitChunks(
@@ -387,7 +356,7 @@ class Verification {
                           others == 0 ? "" : fmt::format(" and {}", CountText(others, "other")));
     }
     if (progress_ != nullptr) progress_->Hide();
-    Print("{}: {}{}\n", Visible(key), place, Visible(reason));
+    Print("{}: {}{}\n", Paint(Visible(key), Style::kRed), place, Visible(reason));
     std::fflush(stdout);
   }
 
@@ -399,7 +368,8 @@ class Verification {
       return;
     }
     if (progress_ != nullptr) progress_->Hide();
-    Print("{}: {}: {}\n", path.empty() ? "/" : Visible(path), what, Visible(reason));
+    Print("{}: {}: {}\n", Paint(path.empty() ? "/" : Visible(path), Style::kYellow), what,
+          Visible(reason));
   }
 
   void AddUnread(const std::string& message) {
@@ -410,7 +380,7 @@ class Verification {
   }
 
   void Summarise() const {
-    const bool complete = !stop_requested.load();
+    const bool complete = !StopRequested();
     if (json_) {
       Json json;
       json["store"] = target_.FileOf(target_.node->path);
@@ -427,15 +397,24 @@ class Verification {
       Write(DumpJson(json));
       return;
     }
-    std::string line = fmt::format(
-        "{}{}, {}, {}, {} decoded: {}",
-        complete ? "" : "stopped early: ", CountText(arrays_, "array"),
-        CountText(objects_.load(), "stored object"), CountText(chunks_.load(), "chunk"),
-        SizeText(bytes_.load()), damaged_ == 0 ? "no damage" : fmt::format("{} damaged", damaged_));
+    std::string line =
+        fmt::format("{}{}, {}, {}, {} decoded: {}",
+                    complete ? "" : "stopped early: ", CountText(arrays_, "array"),
+                    CountText(objects_.load(), "stored object"), CountText(chunks_.load(), "chunk"),
+                    SizeText(bytes_.load()),
+                    damaged_ == 0 ? Paint("no damage", complete ? Style::kGreen : Style::kBold)
+                                  : Paint(fmt::format("{} damaged", damaged_), Style::kRed));
     if (unchecked_count_ > 0) {
-      line += fmt::format("; {} not or not fully checked", CountText(unchecked_count_, "array"));
+      line += "; " + Paint(fmt::format("{} not or not fully checked",
+                                       CountText(unchecked_count_, "array")),
+                           Style::kYellow);
     }
-    if (unread_ > 0) line += fmt::format("; {} could not be read or checked", unread_);
+    if (unread_ > 0) {
+      line += "; " + Paint(fmt::format("{} could not be read or checked", unread_), Style::kRed);
+    }
+    if (complete && damaged_ == 0 && unread_ + unchecked_count_ > 0) {
+      line += "; the lines above say why: what they name may be damaged all the same";
+    }
     Print("{}\n", line);
   }
 

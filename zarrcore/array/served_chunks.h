@@ -48,6 +48,9 @@ class ServedChunks {
   [[nodiscard]] Result<Piece> Read(const ChunkFile& file, uint64_t offset,
                                    std::span<std::byte> buffer);
 
+  /// From now on; what is too much goes now.
+  void SetBudget(size_t budget) { cache_.SetCapacity(budget); }
+
   [[nodiscard]] CacheStatistics statistics() const { return cache_.statistics(); }
 
  private:

@@ -13,6 +13,7 @@
 #ifndef ZARRCORE_BASE_LRU_CACHE_H_
 #define ZARRCORE_BASE_LRU_CACHE_H_
 
+#include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -80,6 +81,9 @@ class LruCache {
   /// Removes every entry. Loads under way are kept when they end.
   void Clear();
 
+  /// From now on; what is too much goes now.
+  void SetCapacity(size_t capacity_bytes);
+
   [[nodiscard]] CacheStatistics statistics() const;
 
  private:
@@ -109,9 +113,10 @@ class LruCache {
   // Entries that leave are moved to `dropped`, to be destroyed after the lock is released.
   void InsertLocked(Split& split, const Key& key, ValuePtr value, size_t charge,
                     std::list<Entry>& dropped);
+  void EvictLocked(Split& split, std::list<Entry>& dropped);
 
-  const size_t capacity_;
-  const size_t split_capacity_;
+  std::atomic<size_t> capacity_;
+  std::atomic<size_t> split_capacity_;
   std::unique_ptr<Split[]> splits_;
   const size_t split_count_;
 };
@@ -152,7 +157,13 @@ void LruCache<K, V, H>::InsertLocked(Split& split, const K& key, ValuePtr value,
   split.order.push_front(Entry{key, std::move(value), charge});
   split.map.emplace(key, split.order.begin());
   split.bytes += charge;
-  while (split.bytes > split_capacity_ && split.order.size() > 1) {
+  EvictLocked(split, dropped);
+}
+
+template <typename K, typename V, typename H>
+void LruCache<K, V, H>::EvictLocked(Split& split, std::list<Entry>& dropped) {
+  const size_t capacity = split_capacity_.load(std::memory_order_relaxed);
+  while (split.bytes > capacity && split.order.size() > 1) {
     const auto oldest = std::prev(split.order.end());
     split.bytes -= oldest->charge;
     split.map.erase(oldest->key);
@@ -268,6 +279,17 @@ void LruCache<K, V, H>::Clear() {
     splits_[i].map.clear();
     dropped.swap(splits_[i].order);
     splits_[i].bytes = 0;
+  }
+}
+
+template <typename K, typename V, typename H>
+void LruCache<K, V, H>::SetCapacity(size_t capacity_bytes) {
+  capacity_ = capacity_bytes;
+  split_capacity_.store(capacity_bytes / split_count_, std::memory_order_relaxed);
+  for (size_t i = 0; i < split_count_; ++i) {
+    std::list<Entry> dropped;
+    const std::lock_guard lock(splits_[i].mutex);
+    EvictLocked(splits_[i], dropped);
   }
 }
 

@@ -136,6 +136,8 @@ class Hierarchy {
   [[nodiscard]] CacheStatistics index_cache_statistics() const {
     return index_cache_->statistics();
   }
+  /// From now on, instead of HierarchyOptions::index_cache_bytes.
+  void SetIndexCacheSize(size_t bytes) { index_cache_->SetCapacity(bytes); }
 
  private:
   Result<std::shared_ptr<Node>> Load(const std::string& path, bool parent_below_ome,

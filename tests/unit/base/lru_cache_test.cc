@@ -87,6 +87,19 @@ TEST_F(LruCacheTest, ClearRemovesEveryEntry) {
   EXPECT_EQ(cache.statistics().bytes, 0U);
 }
 
+TEST_F(LruCacheTest, CapacityCanBeChangedAndHoldsAtOnce) {
+  cache.Put(1, Value("one"), 4);
+  cache.Put(2, Value("two"), 4);
+  cache.SetCapacity(5);
+  EXPECT_EQ(cache.Get(1), nullptr);
+  EXPECT_NE(cache.Get(2), nullptr);
+  EXPECT_EQ(cache.statistics().bytes, 4U);
+  cache.SetCapacity(12);
+  cache.Put(3, Value("three"), 4);
+  cache.Put(4, Value("four"), 4);
+  EXPECT_EQ(cache.statistics().entries, 3U);
+}
+
 TEST_F(LruCacheTest, EraseIfRemovesWhatItIsTold) {
   cache.Put(1, Value("one"), 1);
   cache.Put(2, Value("two"), 2);

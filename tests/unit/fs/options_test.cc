@@ -54,7 +54,7 @@ TEST(OptionsTest, EachOptionArrives) {
   EXPECT_EQ(options.umask, 027U);
   EXPECT_EQ(options.log_level, "warning");
   EXPECT_TRUE(options.immutable);
-  EXPECT_TRUE(options.allow_other);
+  EXPECT_EQ(options.allow_other, true);
   EXPECT_TRUE(options.nonempty);
   EXPECT_EQ(options.kernel_options, std::vector<std::string>{"noexec"});
 }

@@ -1,0 +1,2 @@
+# fish completion for mount.zarrfs, which is zarrfs under another name.
+source (status dirname)/zarrfs.fish

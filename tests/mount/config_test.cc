@@ -1,0 +1,188 @@
+// The configuration file, signals that change a mount, and what a service manager is told.
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/mount/mounted.h"
+#include "tests/mount/programs.h"
+#include "tests/mount/sample_store.h"
+
+namespace zarrfs {
+namespace {
+
+namespace fs = std::filesystem;
+
+class ConfigTest : public testing::Test {
+ protected:
+  ConfigTest() { (void)WriteSampleStore(store_); }
+
+  void Write(const std::string& text) { Replace(config_, text); }
+  std::vector<std::string> Line(std::vector<std::string> more = {}) const {
+    std::vector<std::string> words = {ZARRFS_PROGRAM, "--config", config_, mnt_, "-f"};
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  }
+  std::string Log() const { return ReadFile(log_); }
+  bool Logs(const std::string& text) const {
+    return Eventually(Seconds(5), [&] { return Log().find(text) != std::string::npos; });
+  }
+  // Whether .zarrfs/options has such a line, soon.
+  bool Says(const std::string& line) const {
+    return Eventually(Seconds(5), [&] {
+      return ReadFile(mnt_ / ".zarrfs/options").find("\n" + line + "\n") != std::string::npos;
+    });
+  }
+
+  TemporaryFolder folder_;
+  const fs::path store_ = folder_ / "sample.zarr";
+  const fs::path config_ = folder_ / "ocean.conf";
+  const fs::path log_ = folder_ / "log";
+  const fs::path mnt_ = folder_.Folder("mnt");
+  const Unmounted whatever_happens_{mnt_};
+};
+
+TEST_F(ConfigTest, GivesSourceAndOptionsAndTheCommandLineWins) {
+  Write("# of the lab\nsource = " + store_.string() + "\nview = v2\nttl = 7\n");
+  Program program(Line({"-o", "ttl=8"}), log_, log_);
+  ASSERT_TRUE(Logs("is mounted at")) << Log();
+  EXPECT_TRUE(Says("view: v2"));
+  EXPECT_TRUE(Says("changes: looked for every 8 s (ttl)"));
+  EXPECT_TRUE(Says("pid: " + std::to_string(program.pid())));
+  program.Signal(SIGTERM);
+  EXPECT_EQ(program.WaitFor(Seconds(5)), 0) << Log();
+}
+
+TEST_F(ConfigTest, WrongLineIsNamedWithWhatWasExpected) {
+  const std::string source = "source = " + store_.string() + "\n";
+  const std::vector<std::pair<std::string, std::string>> texts = {
+      {source + "\ncache = lots\n", ":3: option 'cache=lots': expected a size"},
+      {source + "veiw = v2\n", ":2: unknown option 'veiw=v2'"},
+      {source + "two words\n", ":2: 'two words': expected 'name = value'"},
+      {source + "ttl = 1\nttl = 2\n", ":3: 'ttl = 2': expected each name once"},
+      {"source = sample.zarr\n", ":1: option 'source=sample.zarr': expected a path that begins"},
+      {"view = v2\n", ": expected 'source = PATH'"},
+  };
+  for (const auto& [text, words] : texts) {
+    Write(text);
+    const Outcome outcome = RunProgram(Line());
+    EXPECT_EQ(outcome.code, 1) << outcome.errors;
+    EXPECT_TRUE(outcome.errors.starts_with("zarrfs: " + config_.string() + words))
+        << outcome.errors;
+  }
+  fs::remove(config_);
+  const Outcome outcome = RunProgram(Line());
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_NE(outcome.errors.find("ocean.conf cannot be read"), std::string::npos) << outcome.errors;
+}
+
+TEST_F(ConfigTest, HangupReadsItAgain) {
+  const std::string source = "source = " + store_.string() + "\n";
+  Write(source + "cache = 1M\n");
+  Program program(Line({"-o", "index_cache=2M"}), log_, log_);
+  ASSERT_TRUE(Logs("is mounted at")) << Log();
+  Write(source + "cache = 3M\nindex_cache = 4M\nlog_level = warning\nview = v2\n");
+  program.Signal(SIGHUP);
+  EXPECT_TRUE(Says("log_level: warning"));
+  EXPECT_TRUE(Says("cache: 0 of 3145728 bytes"));
+  EXPECT_NE(ReadFile(mnt_ / ".zarrfs/options").find(" of 2097152 bytes"), std::string::npos)
+      << "the command line wins";
+  EXPECT_TRUE(Logs("view changed, which needs a new mount")) << Log();
+  EXPECT_TRUE(Says("view: all"));
+  Write(source + "cache = lots\n");
+  program.Signal(SIGHUP);
+  EXPECT_TRUE(Logs("ocean.conf:2: option 'cache=lots'")) << Log();
+  EXPECT_TRUE(Says("cache: 0 of 3145728 bytes"));
+  program.Signal(SIGTERM);
+  EXPECT_EQ(program.WaitFor(Seconds(5)), 0) << Log();
+}
+
+TEST_F(ConfigTest, UserSignalChangesTheLogLevel) {
+  Write("source = " + store_.string() + "\n");
+  Program program(Line(), log_, log_);
+  ASSERT_TRUE(Logs("is mounted at")) << Log();
+  program.Signal(SIGUSR2);
+  EXPECT_TRUE(Says("log_level: debug"));
+  program.Signal(SIGUSR2);
+  EXPECT_TRUE(Says("log_level: info"));
+  const std::array<const char*, 4> levels = {"error", "warning", "info", "debug"};
+  for (size_t i = 0; i < levels.size(); ++i) {
+    sigval value = {};
+    value.sival_int = static_cast<int>(i) + 1;
+    ASSERT_EQ(sigqueue(program.pid(), SIGUSR2, value), 0);
+    EXPECT_TRUE(Says(std::string("log_level: ") + levels[i]));
+  }
+  program.Signal(SIGTERM);
+  EXPECT_EQ(program.WaitFor(Seconds(5)), 0) << Log();
+}
+
+// A socket such as systemd has for its services.
+class ServiceManagerTest : public ConfigTest {
+ protected:
+  void SetUp() override {
+    socket_ = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    sockaddr_un address = {};
+    address.sun_family = AF_UNIX;
+    std::strncpy(address.sun_path, path_.c_str(), sizeof address.sun_path - 1);
+    ASSERT_EQ(bind(socket_, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    Write("source = " + store_.string() + "\n");
+  }
+  void TearDown() override { close(socket_); }
+  // What was told until now, and until `text` is among it.
+  std::string Told(const std::string& text) {
+    std::string told;
+    static_cast<void>(Eventually(Seconds(5), [&] {
+      std::array<char, 4096> part;
+      const ssize_t have = recv(socket_, part.data(), part.size(), 0);
+      if (have > 0) told += std::string(part.data(), static_cast<size_t>(have)) + "\n";
+      return told.find(text) != std::string::npos;
+    }));
+    return told;
+  }
+  std::vector<std::string> LineWithSocket() const {
+    std::vector<std::string> words = Line();
+    words.insert(words.begin(), {"env", "NOTIFY_SOCKET=" + path_.string()});
+    return words;
+  }
+  const fs::path path_ = folder_ / "notify";
+  int socket_ = -1;
+};
+
+TEST_F(ServiceManagerTest, HearsOfStartReloadAndEnd) {
+  Program program(LineWithSocket(), log_, log_);
+  const std::string ready = Told("READY=1");
+  EXPECT_NE(
+      ready.find("READY=1\nSTATUS=serving " + store_.string() + " on " + mnt_.string() + "\n"),
+      std::string::npos)
+      << ready;
+  EXPECT_TRUE(IsMounted(mnt_)) << "ready means mounted";
+  program.Signal(SIGHUP);
+  const std::string reloading = Told("READY=1");
+  EXPECT_NE(reloading.find("RELOADING=1\nMONOTONIC_USEC="), std::string::npos) << reloading;
+  EXPECT_NE(reloading.find("READY=1"), std::string::npos) << reloading;
+  program.Signal(SIGTERM);
+  EXPECT_NE(Told("STOPPING=1").find("STOPPING=1"), std::string::npos);
+  EXPECT_EQ(program.WaitFor(Seconds(5)), 0) << Log();
+}
+
+TEST_F(ServiceManagerTest, HearsWhyAStartFailed) {
+  Write("source = " + (folder_.Folder("empty")).string() + "\n");
+  Program program(LineWithSocket(), log_, log_);
+  EXPECT_EQ(program.WaitFor(Seconds(5)), 32);
+  const std::string told = Told("STATUS=");
+  EXPECT_NE(told.find("not a Zarr store"), std::string::npos) << told;
+  EXPECT_EQ(told.find("READY=1"), std::string::npos) << told;
+}
+
+}  // namespace
+}  // namespace zarrfs

@@ -1,0 +1,299 @@
+// A map as a picture: title, the cells with chunk numbers along two sides, a legend, the summary.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string>
+
+#include "tools/zarrctl/canvas.h"
+#include "tools/zarrctl/map_view.h"
+#include "tools/zarrctl/output.h"
+
+namespace zarrfs::ctl {
+namespace {
+
+// Pixels.
+constexpr double kMapWidth = 900;
+constexpr double kMapHeight = 640;
+constexpr double kLeastMapWidth = 420;  // the legend's
+constexpr double kLeastMap = 28;
+constexpr double kLargestCell = 28;
+constexpr double kMargin = 24;
+constexpr double kLine = 18;
+constexpr double kTickLength = 5;
+constexpr double kLeastGapped = 5;  // cells from here on have a gap between them
+constexpr double kLegendWidth = 240;
+constexpr int kLegendSteps = 60;
+constexpr double kSwatch = 12;
+
+constexpr Color kNoShard = {0xd4, 0xd4, 0xd4};
+constexpr Color kNotStored = {0xf4, 0xf1, 0xea};
+constexpr Color kDamaged = {0xd6, 0x1f, 0x26};
+constexpr Color kLineColor = {0x55, 0x55, 0x55};
+
+// matplotlib's viridis, in nine steps: told apart also by who sees no red or no green.
+constexpr std::array<Color, 9> kViridis = {{{0x44, 0x01, 0x54},
+                                            {0x47, 0x2d, 0x7b},
+                                            {0x3b, 0x52, 0x8b},
+                                            {0x2c, 0x72, 0x8e},
+                                            {0x21, 0x91, 0x8c},
+                                            {0x28, 0xae, 0x80},
+                                            {0x5e, 0xc9, 0x62},
+                                            {0xad, 0xdc, 0x30},
+                                            {0xfd, 0xe7, 0x25}}};
+
+Color Mix(Color a, Color b, double share) {
+  const auto mix = [share](uint8_t x, uint8_t y) {
+    return static_cast<uint8_t>(std::lround(x + (y - x) * share));
+  };
+  return {mix(a.red, b.red), mix(a.green, b.green), mix(a.blue, b.blue)};
+}
+
+Color ColorOf(double value, MapBy by) {
+  if (by == MapBy::kPresent) return Mix({0xbf, 0xd3, 0xe6}, {0x1f, 0x5f, 0x9e}, value);
+  const double at = value * static_cast<double>(kViridis.size() - 1);
+  const auto step = std::min(static_cast<size_t>(at), kViridis.size() - 2);
+  return Mix(kViridis[step], kViridis[step + 1], at - static_cast<double>(step));
+}
+
+// 1, 2 or 5 times a power of ten, at least `least`.
+uint64_t RoundStep(double least) {
+  uint64_t step = 1;
+  for (;; step *= 10) {
+    for (const uint64_t factor : {1, 2, 5}) {
+      if (static_cast<double>(factor * step) >= least) return factor * step;
+    }
+  }
+}
+
+class Picture {
+ public:
+  Picture(const ChunkSource& source, const ChunkMap& map, const MapWords& words, MapBy by,
+          PictureFormat format)
+      : source_(source),
+        map_(map),
+        words_(words),
+        by_(by),
+        scale_(map, by),
+        has_words_(format == PictureFormat::kSvg) {
+    const auto columns = static_cast<double>(std::max<uint64_t>(map.grid_columns, 1));
+    const auto rows = static_cast<double>(std::max<uint64_t>(map.grid_rows, 1));
+    const double cell = std::min({kMapWidth / columns, kMapHeight / rows, kLargestCell});
+    const auto whole = [](double size) { return size > 1 ? std::floor(size) : size; };
+    // Square, unless that would leave a line that nobody sees.
+    cell_width_ = whole(std::max(cell, std::min(kLeastMap / columns, kLargestCell)));
+    cell_height_ = whole(std::max(cell, std::min(kLeastMap / rows, kLargestCell)));
+    width_ = columns * cell_width_;
+    height_ = rows * cell_height_;
+    const uint64_t last = map.is_folded ? map.places : map.rows;
+    left_ = kMargin + kLine + kTextAdvance * static_cast<double>(std::to_string(last).size()) +
+            kTickLength + 4;
+    // Title, subtitle, axis, numbers.
+    top_ = kMargin + 4 * kLine + kTickLength + 8;
+    const double legend_lines = 3;
+    const double most_text =
+        kTextAdvance * static_cast<double>(std::max(words.title.size(), words.subtitle.size()));
+    const double width = std::max({left_ + std::max(width_, kLeastMapWidth) + kMargin,
+                                   std::min(most_text, kMapWidth) + 2 * kMargin});
+    const double height = top_ + height_ + kMargin + legend_lines * kLine + kLine +
+                          static_cast<double>(words.summary.size()) * kLine + kMargin;
+    page_width_ = width;
+    const auto w = static_cast<uint32_t>(std::ceil(width));
+    const auto h = static_cast<uint32_t>(std::ceil(height));
+    canvas_ = format == PictureFormat::kSvg ? MakeSvgCanvas(w, h) : MakePngCanvas(w, h);
+  }
+
+  Result<std::string> Draw() {
+    Title();
+    if (map_.places > 0) {
+      Cells();
+      Boundaries();
+      Axes();
+    }
+    Legend();
+    return canvas_->Finish();
+  }
+
+ private:
+  [[nodiscard]] double X(uint64_t column) const {
+    return left_ + static_cast<double>(column) * cell_width_;
+  }
+  [[nodiscard]] double Y(uint64_t row) const {
+    return top_ + static_cast<double>(row) * cell_height_;
+  }
+  // Pixels of a chunk.
+  [[nodiscard]] double ChunkWidth() const {
+    return cell_width_ / static_cast<double>(map_.cell_columns);
+  }
+  [[nodiscard]] double ChunkHeight() const {
+    return cell_height_ / static_cast<double>(map_.cell_rows);
+  }
+  [[nodiscard]] bool IsSharded() const { return map_.shard_rows * map_.shard_columns > 1; }
+
+  // The end of what is too long for the page: a path's end says more than its beginning.
+  [[nodiscard]] std::string Fitting(const std::string& text, double advance) const {
+    const auto most = static_cast<size_t>((page_width_ - 2 * kMargin) / advance);
+    if (text.size() <= most) return text;
+    return "..." + text.substr(text.size() - (most - 3));
+  }
+
+  void Title() {
+    const bool is_short =
+        1.4 * kTextAdvance * static_cast<double>(words_.title.size()) < page_width_ - 2 * kMargin;
+    canvas_->Text(kMargin, kMargin + 10, Fitting(words_.title, kTextAdvance), Anchor::kStart,
+                  is_short ? 2 : 1);
+    canvas_->Text(kMargin, kMargin + 10 + kLine, Fitting(words_.subtitle, kTextAdvance),
+                  Anchor::kStart);
+  }
+
+  void Cells() {
+    const double gap = std::min(cell_width_, cell_height_) >= kLeastGapped ? 1 : 0;
+    canvas_->Rectangle(left_, top_, width_, height_, IsSharded() ? kNoShard : kNotStored,
+                       "background");
+    for (uint64_t r = 0; r < map_.grid_rows; ++r) {
+      // What a stored shard leaves out: neighbours in one rectangle.
+      for (uint64_t c = 0; c < map_.grid_columns;) {
+        const uint64_t first = c;
+        while (c < map_.grid_columns && map_.at(r, c).in_object) ++c;
+        if (IsSharded() && c > first) {
+          canvas_->Rectangle(X(first), Y(r), static_cast<double>(c - first) * cell_width_,
+                             cell_height_, kNotStored, "shard");
+        }
+        if (c == first) ++c;
+      }
+      for (uint64_t c = 0; c < map_.grid_columns; ++c) {
+        const MapCell& cell = map_.at(r, c);
+        if (cell.stored == 0 && cell.damaged == 0) continue;
+        const bool is_damaged = cell.damaged > 0;
+        canvas_->Rectangle(X(c), Y(r), cell_width_ - gap, cell_height_ - gap,
+                           is_damaged ? kDamaged : ColorOf(scale_(cell), by_),
+                           is_damaged ? "damaged" : "chunk",
+                           has_words_ ? DescribeCell(source_, map_, r, c) : "");
+      }
+    }
+    // The rest of a folded array's last row is no part of it.
+    if (map_.is_folded) {
+      uint64_t c = map_.grid_columns;
+      while (c > 0 && map_.at(map_.grid_rows - 1, c - 1).places == 0) --c;
+      if (c < map_.grid_columns) {
+        canvas_->Rectangle(X(c), Y(map_.grid_rows - 1),
+                           static_cast<double>(map_.grid_columns - c) * cell_width_, cell_height_,
+                           {0xff, 0xff, 0xff}, "outside");
+      }
+    }
+  }
+
+  // Between shards, where they are wide enough to be seen.
+  void Boundaries() {
+    if (!IsSharded() || (map_.is_folded && map_.columns % map_.shard_columns != 0)) return;
+    const auto lines = [&](uint64_t count, uint64_t shard, double chunk, auto draw) {
+      const double step = static_cast<double>(shard) * chunk;
+      if (step < kLeastGapped) return;
+      for (uint64_t at = shard; at < count; at += shard) {
+        draw(static_cast<double>(at) * chunk);
+      }
+    };
+    lines(map_.columns, map_.shard_columns, ChunkWidth(), [&](double x) {
+      canvas_->Rectangle(left_ + x - 1, top_, 1, height_, kLineColor, "boundary");
+    });
+    if (map_.is_folded) return;
+    lines(map_.rows, map_.shard_rows, ChunkHeight(), [&](double y) {
+      canvas_->Rectangle(left_, top_ + y - 1, width_, 1, kLineColor, "boundary");
+    });
+  }
+
+  // Chunk numbers at the middle of their cells.
+  void Axes() {
+    if (!words_.column_axis.empty()) {
+      canvas_->Text(
+          left_ + width_ / 2, top_ - kTickLength - kLine,
+          (map_.is_folded ? "chunk of the row, along " : "chunk along ") + words_.column_axis,
+          width_ < kLeastMapWidth / 2 ? Anchor::kStart : Anchor::kMiddle);
+    }
+    const double number =
+        kTextAdvance * (static_cast<double>(std::to_string(map_.columns).size()) + 2);
+    const uint64_t step = RoundStep(std::max(number / ChunkWidth(), 1.0));
+    for (uint64_t at = 0; at < map_.columns; at += step) {
+      const double x = left_ + (static_cast<double>(at / map_.cell_columns) + 0.5) * cell_width_;
+      canvas_->Rectangle(x, top_ - kTickLength, 1, kTickLength - 1, kLineColor, "tick");
+      canvas_->Text(x, top_ - kTickLength - 3, std::to_string(at), Anchor::kMiddle);
+    }
+    if (map_.rows == 1 && words_.row_axis.empty()) return;
+    const std::string title =
+        map_.is_folded ? "first chunk of the row" : "chunk along " + words_.row_axis;
+    // What is longer than the side it stands at would leave the page.
+    if (kTextAdvance * static_cast<double>(title.size()) < height_ + top_) {
+      canvas_->TextUpwards(
+          kMargin + 6,
+          std::max(top_ + height_ / 2,
+                   kMargin + 2 * kLine + kTextAdvance * static_cast<double>(title.size()) / 2),
+          title);
+    }
+    const uint64_t row_step = RoundStep(std::max(1.6 * kTextHeight / ChunkHeight(), 1.0));
+    for (uint64_t at = 0; at < map_.rows; at += row_step) {
+      const double y = top_ + (static_cast<double>(at / map_.cell_rows) + 0.5) * cell_height_;
+      canvas_->Rectangle(left_ - kTickLength, y, kTickLength - 1, 1, kLineColor, "tick");
+      canvas_->Text(left_ - kTickLength - 3, y + 4,
+                    std::to_string(map_.is_folded ? at * map_.columns : at), Anchor::kEnd);
+    }
+  }
+
+  void Legend() {
+    double y = top_ + height_ + kMargin;
+    if (map_.stored > 0) {
+      double x = left_;
+      if (scale_.low() == scale_.high()) {
+        x = Swatch(x, y, ColorOf(1, by_),
+                   by_ == MapBy::kSize ? scale_.high() + " each" : scale_.high());
+      } else {
+        const double step = kLegendWidth / kLegendSteps;
+        for (int i = 0; i < kLegendSteps; ++i) {
+          canvas_->Rectangle(x + i * step, y, step, kSwatch, ColorOf(i / (kLegendSteps - 1.0), by_),
+                             "legend");
+        }
+        canvas_->Text(x + kLegendWidth + 8, y + kSwatch - 2, scale_.what(), Anchor::kStart);
+        canvas_->Text(x, y + kSwatch + 12, scale_.low(), Anchor::kStart);
+        canvas_->Text(x + kLegendWidth, y + kSwatch + 12, scale_.high(), Anchor::kEnd);
+      }
+    }
+    y += 2 * kLine;
+    double x = Swatch(left_, y, kNotStored, "not stored");
+    if (IsSharded()) x = Swatch(x, y, kNoShard, "no shard");
+    if (map_.damaged > 0) Swatch(x, y, kDamaged, "damaged or unreadable");
+    y += kLine + kSwatch;
+    for (const std::string& line : words_.summary) {
+      canvas_->Text(left_, y + kLine / 2, line, Anchor::kStart);
+      y += kLine;
+    }
+  }
+
+  double Swatch(double x, double y, Color color, std::string_view text) {
+    canvas_->Rectangle(x - 1, y - 1, kSwatch + 2, kSwatch + 2, kLineColor, "legend");
+    canvas_->Rectangle(x, y, kSwatch, kSwatch, color, "legend");
+    canvas_->Text(x + kSwatch + 6, y + kSwatch - 2, text, Anchor::kStart);
+    return x + kSwatch + 6 + kTextAdvance * static_cast<double>(text.size()) + 24;
+  }
+
+  const ChunkSource& source_;
+  const ChunkMap& map_;
+  const MapWords& words_;
+  const MapBy by_;
+  const MapScale scale_;
+  const bool has_words_;
+  double cell_width_ = 0;
+  double cell_height_ = 0;
+  double left_ = 0;  // of the map
+  double top_ = 0;
+  double width_ = 0;
+  double height_ = 0;
+  double page_width_ = 0;
+  std::unique_ptr<Canvas> canvas_;
+};
+
+}  // namespace
+
+Result<std::string> DrawPicture(const ChunkSource& source, const ChunkMap& map,
+                                const MapWords& words, MapBy by, PictureFormat format) {
+  return Picture(source, map, words, by, format).Draw();
+}
+
+}  // namespace zarrfs::ctl

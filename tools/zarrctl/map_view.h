@@ -1,0 +1,69 @@
+// The ways to show a ChunkMap.
+#ifndef TOOLS_ZARRCTL_MAP_VIEW_H_
+#define TOOLS_ZARRCTL_MAP_VIEW_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tools/zarrctl/chunk_map.h"
+#include "tools/zarrctl/commands.h"
+
+namespace zarrfs::ctl {
+
+/// What every way to show it says in words.
+struct MapWords {
+  std::string title;     // "/data/ocean.zarr/t  [40, 721, 1440] float32"
+  std::string subtitle;  // "slice 3, *, *; by size; 4 x 8 chunks a cell"
+  std::string row_axis;  // "axis 1 (lat)"; empty: there is none
+  std::string column_axis;
+  std::vector<std::string> summary;  // lines
+};
+[[nodiscard]] MapWords DescribeMap(const TargetNode& array, const ChunkMap& map, MapBy by);
+
+/// From 0 to 1: how a cell with stored chunks stands among all by what is shown.
+class MapScale {
+ public:
+  MapScale(const ChunkMap& map, MapBy by);
+  [[nodiscard]] double operator()(const MapCell& cell) const;
+  /// What 0 and 1 stand for: "1.2 KiB", "first in its shard". Equal if there is but one value.
+  [[nodiscard]] const std::string& low() const { return low_; }
+  [[nodiscard]] const std::string& high() const { return high_; }
+  /// What it measures: "mean size of the stored chunks (logarithmic)".
+  [[nodiscard]] const std::string& what() const { return what_; }
+
+ private:
+  MapBy by_;
+  bool is_logarithmic_ = false;
+  double least_ = 0;
+  double most_ = 0;
+  std::string low_;
+  std::string high_;
+  std::string what_;
+};
+
+/// A cell in words: "chunk 0.3.1: 1234 bytes, number 5 of c/0/1 at offset 345".
+[[nodiscard]] std::string DescribeCell(const ChunkSource& source, const ChunkMap& map, uint64_t row,
+                                       uint64_t column);
+
+/// Lines of at most `columns` characters for a terminal.
+struct TextStyle {
+  uint64_t columns = 80;
+  bool utf8 = false;
+  bool colored = false;
+};
+[[nodiscard]] std::string DrawText(const ChunkMap& map, const MapWords& words, MapBy by,
+                                   const TextStyle& style);
+/// Columns of cells that DrawText has room for, of a map with so many rows of chunks.
+[[nodiscard]] uint64_t TextCells(uint64_t columns, uint64_t rows);
+
+enum class PictureFormat { kSvg, kPng };
+/// The bytes of a picture file.
+[[nodiscard]] Result<std::string> DrawPicture(const ChunkSource& source, const ChunkMap& map,
+                                              const MapWords& words, MapBy by,
+                                              PictureFormat format);
+
+}  // namespace zarrfs::ctl
+
+#endif  // TOOLS_ZARRCTL_MAP_VIEW_H_
