@@ -18,7 +18,7 @@ from digest import describe
 from expectations import VIEWS, as_seen, attributes_as_shown, masked, serving, v2_fill, why_unreadable
 from generated import KINDS, OF_NUMCODECS, generated
 from mounts import READERS_OF_VIEWS, mounted, run_reader, zarrctl
-from serving import NOT_SHOWN, SERVINGS, TRANSCODED, served
+from serving import NOT_SHOWN, TRANSCODED, figures_of, served
 from strict import problems_below
 
 PIPELINES = {"zarrs": "zarrs.ZarrsCodecPipeline", "zarr-python": "zarr.core.codec_pipeline.BatchedCodecPipeline"}
