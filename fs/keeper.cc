@@ -151,7 +151,15 @@ Result<int> Keeper::Mount() {
   // Only the worker may hold the device: the kernel knows by its end that nobody serves any more.
   const int device = mounted_ ? fcntl(fuse_session_fd(session), F_DUPFD_CLOEXEC, 0) : -1;
   const std::string said = messages.Take();
-  if (session != nullptr) fuse_session_destroy(session);
+  if (mounted_) {
+    // libfuse lets go of the name of a mount point only as it unmounts: the session stays, without
+    // its device. (Volatile, or the compiler leaves out what nobody reads, and it is a leak.)
+    [[maybe_unused]] static fuse_session* volatile kept;
+    kept = session;
+    close(fuse_session_fd(session));
+  } else if (session != nullptr) {
+    fuse_session_destroy(session);
+  }
   if (!mounted_) {
     return Fail(ErrorCode::kIo, "{} cannot be mounted: {}", mountpoint_,
                 said.empty() ? "libfuse gives no reason" : said);
