@@ -37,6 +37,7 @@ int ListMounts() {
   for (const Mounted& mounted : mounts) {
     fmt::print("{:>7} {:<{}} {}\n", PidColumn(AskMount(mounted)), OneLine(mounted.path), width,
                OneLine(mounted.source));
+    std::fflush(stdout);  // asking the next one copies this process, and what it still has to say
   }
   return std::fflush(stdout) == 0 ? kExitDone : kExitSystem;
 }

@@ -8,6 +8,9 @@
 namespace zarrfs {
 namespace {
 
+// Nodes, however large: they are not to be looked at as new ones by each request.
+constexpr size_t kAlwaysHeld = 8;
+
 uint64_t HashOf(const std::string& text) { return std::hash<std::string>()(text); }
 
 uint64_t DocumentsFingerprint(const Node& node) {
@@ -249,7 +252,7 @@ void NodeTable::GiveUp() {
     NodeRecord* record = nullptr;
     {
       const std::lock_guard lock(held_mutex_);
-      if (held_.size() <= 1 || ++looks > 2 * held_.size()) return;
+      if (held_.size() <= kAlwaysHeld || ++looks > 2 * held_.size()) return;
       record = held_.front();
       held_.pop_front();
       if (record->was_used.exchange(false)) {
