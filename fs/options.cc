@@ -45,6 +45,13 @@ std::optional<T> ParseNumber(std::string_view text, Base... base) {
 }
 
 // The largest id means "no change" to the kernel, so nobody can have it.
+std::string ApplySize(uint64_t& bytes, std::string_view value) {
+  const auto size = ParseSize(value);
+  if (!size) return "a size such as 512k, 64M or 1G";
+  bytes = *size;
+  return "";
+}
+
 std::string ApplyId(std::optional<uint32_t>& id, std::string_view value) {
   const auto number = ParseNumber<uint32_t>(value);
   if (!number || *number == UINT32_MAX) return "a number";
@@ -126,26 +133,11 @@ constexpr std::array kValueOptions = {
                   return "";
                 }},
     ValueOption{"index_cache", "SIZE", "memory for shard indexes: 512k, 64M, 1G (default: 64M)",
-                [](MountOptions& o, std::string_view v) -> std::string {
-                  const auto size = ParseSize(v);
-                  if (!size) return "a size such as 512k, 64M or 1G";
-                  o.index_cache = *size;
-                  return "";
-                }},
+                [](MountOptions& o, std::string_view v) { return ApplySize(o.index_cache, v); }},
     ValueOption{"cache", "SIZE", "memory for chunks that must be decoded (default: 256M)",
-                [](MountOptions& o, std::string_view v) -> std::string {
-                  const auto size = ParseSize(v);
-                  if (!size) return "a size such as 512k, 64M or 1G";
-                  o.cache = *size;
-                  return "";
-                }},
+                [](MountOptions& o, std::string_view v) { return ApplySize(o.cache, v); }},
     ValueOption{"node_cache", "SIZE", "memory for metadata of groups and arrays (default: 32M)",
-                [](MountOptions& o, std::string_view v) -> std::string {
-                  const auto size = ParseSize(v);
-                  if (!size) return "a size such as 512k, 64M or 1G";
-                  o.node_cache = *size;
-                  return "";
-                }},
+                [](MountOptions& o, std::string_view v) { return ApplySize(o.node_cache, v); }},
     ValueOption{"threads", "N", "threads that answer the kernel (default: two a core, 4 at least)",
                 [](MountOptions& o, std::string_view v) -> std::string {
                   const auto number = ParseNumber<uint32_t>(v);

@@ -29,7 +29,8 @@ class Lz4Codec : public BytesToBytesCodec {
     }
     const uint32_t size = LoadLittle<uint32_t>(encoded.data());
     const BytesView block = encoded.subspan(kSizeBytes);
-    if (size > limit || size > uint32_t{LZ4_MAX_INPUT_SIZE} || size > block.size() * kBestLz4Ratio) {
+    if (size > limit || size > uint32_t{LZ4_MAX_INPUT_SIZE} ||
+        size > block.size() * kBestLz4Ratio) {
       return Fail(ErrorCode::kDamaged,
                   "lz4: states {} decoded bytes for {} encoded ones, expected at most {}", size,
                   block.size(), limit);
