@@ -39,7 +39,7 @@ int ListMounts() {
                OneLine(mounted.source));
     std::fflush(stdout);  // asking the next one copies this process, and what it still has to say
   }
-  return std::fflush(stdout) == 0 ? kExitDone : kExitSystem;
+  return std::ferror(stdout) == 0 ? kExitDone : kExitSystem;
 }
 
 int UnmountCommand(const std::string& mountpoint) {

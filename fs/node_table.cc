@@ -15,26 +15,7 @@ uint64_t HashOf(const std::string& text) { return std::hash<std::string>()(text)
 
 uint64_t DocumentsFingerprint(const Node& node) {
   std::string all;
-  for (const NodeView& view : node.views) {
-    for (const Document& document : view.documents) {
-      all += fmt::format("{} {}\n", document.name, document.bytes.size());
-      all += document.bytes;
-    }
-    all += '\n';
-  }
-  return HashOf(all);
-}
-
-// Where the chunks of an array lie.
-uint64_t ChunksFingerprint(const ArrayMetadata& array) {
-  std::string all =
-      fmt::format("{} {} {}\n", fmt::join(array.shape, ","), fmt::join(array.chunk_shape, ","),
-                  DumpJson(array.data_type.document));
-  all += fmt::format("{} {} {}\n", static_cast<int>(array.key_encoding.kind),
-                     array.key_encoding.separator, array.codecs.size());
-  for (const CodecSpec& codec : array.codecs) {
-    all += fmt::format("{} {}\n", codec.name, DumpJson(codec.configuration));
-  }
+  for (const NodeView& view : node.views) all += fmt::format("{} ", view.fingerprint);
   return HashOf(all);
 }
 
@@ -79,7 +60,7 @@ std::optional<uint64_t> NodeTable::Allocate(uint64_t count, NodeRecord* record,
 }
 
 RangePtr NodeTable::SeeRange(const Node& node, NodeRecord* record) {
-  const uint64_t chunks_fingerprint = ChunksFingerprint(*node.array());
+  const uint64_t chunks_fingerprint = node.chunks_fingerprint;
   const uint64_t views_fingerprint = ViewsFingerprint(node);
   RangeRecord* const before = record->range;
   const bool same_chunks = before != nullptr && before->chunks_fingerprint == chunks_fingerprint;
@@ -156,7 +137,6 @@ RangePtr NodeTable::SeeRange(const Node& node, NodeRecord* record) {
     if (before != nullptr) before->kept = before->range.lock();
     record->range = &positions;
   }
-  range.positions = record->range;
   range.epochs = record->range->epochs;
   for (auto& part : range.views) {
     part.files += record->range->first;

@@ -90,7 +90,6 @@ struct ArrayRange {
   };
 
   NodeRecord* record = nullptr;
-  const RangeRecord* positions = nullptr;  // of ranges that are equal but for the moment
   std::shared_ptr<ChunkSource> chunks;
   std::array<ViewPart, kMaxViews> views;
   std::vector<uint64_t> folder_offsets;  // of each level of chunk folders, relative to `folders`

@@ -1,5 +1,7 @@
 #include "zarrcore/view/hierarchy.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <chrono>
 #include <map>
@@ -37,9 +39,32 @@ bool IsNodeDocument(std::string_view name) {
   return name == kZarrJson || name == kZarray || name == kZgroup;
 }
 
-bool SameChunks(const ArrayMetadata& a, const ArrayMetadata& b) {
-  return a.shape == b.shape && a.chunk_shape == b.chunk_shape && a.key_encoding == b.key_encoding &&
-         a.codecs == b.codecs && a.data_type.document == b.data_type.document;
+uint64_t HashOf(const std::string& text) { return std::hash<std::string>()(text); }
+
+uint64_t ChunksFingerprint(const ArrayMetadata& array) {
+  std::string all =
+      fmt::format("{} {} {}\n", fmt::join(array.shape, ","), fmt::join(array.chunk_shape, ","),
+                  DumpJson(array.data_type.document));
+  all += fmt::format("{} {}\n", static_cast<int>(array.key_encoding.kind),
+                     array.key_encoding.separator);
+  for (const CodecSpec& codec : array.codecs) {
+    all += fmt::format("{} {}\n", codec.name, DumpJson(codec.configuration));
+  }
+  return HashOf(all);
+}
+
+uint64_t FingerprintOf(const std::vector<Document>& documents) {
+  std::string all;
+  for (const Document& document : documents) {
+    all += fmt::format("{} {}\n", document.name, document.bytes.size());
+    all += document.bytes;
+  }
+  return HashOf(all);
+}
+
+// Of where a node is and what a view says of it.
+uint64_t FingerprintOf(const Node& node, size_t view) {
+  return HashOf(fmt::format("{} {}", node.views[view].fingerprint, node.path));
 }
 
 bool IsOme(const Json& attributes) {
@@ -49,16 +74,6 @@ bool IsOme(const Json& attributes) {
 
 std::string ConsolidatedKey(const Node& group, size_t view) {
   return fmt::format("{}/{}", view, group.path);
-}
-
-// Of where a node is and what a view says of it.
-uint64_t FingerprintOf(const Node& node, size_t view) {
-  std::string all = node.path;
-  for (const Document& document : node.views[view].documents) {
-    all += fmt::format("\n{} {}\n", document.name, document.bytes.size());
-    all += document.bytes;
-  }
-  return std::hash<std::string>()(all);
 }
 
 // Bytes of memory, roughly: what is parsed takes several times what was read.
@@ -198,6 +213,7 @@ Result<std::shared_ptr<Node>> Hierarchy::Load(const std::string& path, bool pare
       }
     }
   }
+  for (NodeView& view : node->views) view.fingerprint = FingerprintOf(view.documents);
   return node;
 }
 
@@ -279,8 +295,9 @@ Result<bool> Hierarchy::IsCurrent(const Node& node) const {
 
 void Hierarchy::FillArray(Node& node, const NodePtr& before) const {
   const ArrayMetadata& metadata = *node.array();
-  if (before != nullptr && before->chunks != nullptr && before->array() != nullptr &&
-      SameChunks(metadata, *before->array())) {
+  node.chunks_fingerprint = ChunksFingerprint(metadata);
+  if (before != nullptr && before->chunks != nullptr &&
+      before->chunks_fingerprint == node.chunks_fingerprint) {
     node.chunks = before->chunks;
   } else {
     auto chunks = ChunkSource::Make(store_, node.path, metadata, index_cache_, report_,
@@ -319,8 +336,8 @@ void Hierarchy::FillArray(Node& node, const NodePtr& before) const {
 }
 
 void Hierarchy::Tell(const Node& node, const Error& reason) const {
-  const size_t hash = std::hash<std::string>()(
-      fmt::format("{}\n{}\n{}", node.path, node.info.version.Fingerprint(), reason.message));
+  const size_t hash =
+      HashOf(fmt::format("{}\n{}\n{}", node.path, node.info.version.Fingerprint(), reason.message));
   {
     const std::lock_guard lock(told_mutex_);
     if (told_.size() >= kMaxTold) told_.clear();

@@ -30,6 +30,7 @@ namespace zarrfs {
 /// What one view shows of one node, or why it does not show it.
 struct NodeView {
   std::vector<Document> documents;
+  uint64_t fingerprint = 0;  // of the documents: names and bytes
   /// Of a group: the name of the document that repeats those of all nodes below (Consolidated),
   /// which stands for the document of this name, if there is one; "" if the group has none.
   std::string consolidated;
@@ -64,6 +65,7 @@ struct Node {
   ObjectInfo folder_info;                 // of the folder, when the node was read
   std::array<NodeView, kMaxViews> views;  // by view number
   std::shared_ptr<ChunkSource> chunks;    // of an array whose layout can be used
+  uint64_t chunks_fingerprint = 0;        // of where they lie and what is in them
 
   mutable Freshness freshness;
   /// What its user has made of it, to be kept as long as this snapshot is. Not guarded.
