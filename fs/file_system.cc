@@ -84,32 +84,6 @@ uint64_t DrawGeneration() {
   return random() & 0x7fffffff;
 }
 
-// Parses a path component (nested naming) or a whole name (flat naming) below an array.
-// On success `level` is the number of coordinates known; rank means a chunk.
-bool ParseChunkName(const ChunkNaming& naming, const std::vector<uint64_t>& counts,
-                    std::string_view name, ChunkCoordinates& at, size_t& level, bool in_array) {
-  const size_t rank = counts.size();
-  if (in_array && naming.prefix_c) {
-    if (!name.starts_with('c')) return false;
-    name.remove_prefix(1);
-    if (naming.nested() || rank == 0) return name.empty();
-    if (!name.starts_with('.')) return false;
-    name.remove_prefix(1);
-  }
-  if (rank == 0) return in_array && !naming.prefix_c && name == "0";
-  const size_t wanted = naming.nested() ? level + 1 : rank;
-  while (level < wanted) {
-    const bool last = level + 1 == wanted;
-    const size_t end = last ? name.size() : name.find('.');
-    if (end == std::string_view::npos) return false;
-    const auto value = ParseCoordinate(name.substr(0, end), counts[level]);
-    if (!value) return false;
-    at[level++] = *value;
-    name.remove_prefix(last ? end : end + 1);
-  }
-  return true;
-}
-
 FileSystem& Self(fuse_req_t request) {
   return *static_cast<FileSystem*>(fuse_req_userdata(request));
 }
@@ -524,7 +498,7 @@ Result<fuse_entry_param> FileSystem::LookupChunkPath(const SeenNode& node, size_
     // A folder of an older layout that the array does not reach any more.
     if (prefix[d] >= grid.counts()[d]) return tl::unexpected(absent);
   }
-  if (grid.size() == 0 || !ParseChunkName(naming, grid.counts(), name, prefix, level, in_array)) {
+  if (grid.size() == 0 || !naming.Parse(grid.counts(), name, in_array, prefix, level)) {
     return tl::unexpected(absent);
   }
   if (level == rank) {
