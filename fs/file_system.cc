@@ -1026,6 +1026,10 @@ std::string FileSystem::DescribeOptions() const {
   say("cache", fmt::format("{} of {} bytes", served_.statistics().bytes, cache_size_.load()));
   say("node_cache", fmt::format("{} bytes", options_.node_cache));
   say("threads", options_.threads);
+  const std::string no_io_uring = WhyNoIoUring(options_);
+  say("requests", uses_io_uring_       ? "by io_uring"
+                  : no_io_uring.empty() ? "through /dev/fuse (the kernel does not offer io_uring)"
+                                        : fmt::format("through /dev/fuse ({})", no_io_uring));
   return text;
 }
 
@@ -1381,7 +1385,7 @@ const fuse_lowlevel_ops& FileSystem::Operations() {
   static const fuse_lowlevel_ops operations = [] {
     fuse_lowlevel_ops ops{};
     // All that is negotiated stands here.
-    ops.init = [](void*, fuse_conn_info* connection) {
+    ops.init = [](void* self, fuse_conn_info* connection) {
       const auto want = [&](unsigned flag, bool wanted) {
         if (wanted && (connection->capable & flag) != 0) connection->want |= flag;
         if (!wanted) connection->want &= ~flag;
@@ -1398,6 +1402,13 @@ const fuse_lowlevel_ops& FileSystem::Operations() {
       want(FUSE_CAP_SPLICE_READ, false);
       want(FUSE_CAP_SPLICE_WRITE, false);
       want(FUSE_CAP_SPLICE_MOVE, false);
+#ifdef FUSE_CAP_OVER_IO_URING
+      auto& file_system = *static_cast<FileSystem*>(self);
+      file_system.uses_io_uring_ = (connection->capable & FUSE_CAP_OVER_IO_URING) != 0 &&
+                                   WhyNoIoUring(file_system.options_).empty();
+#else
+      static_cast<void>(self);
+#endif
       connection->max_read = kMaxRead;
       connection->max_readahead = kMaxRead;
       connection->max_background = 64;

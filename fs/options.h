@@ -52,6 +52,7 @@ struct MountOptions {
   bool immutable = false;               // the store promises never to change
   bool no_epoch = false;       // do without FUSE_NOTIFY_INC_EPOCH, as kernels before 6.16 must
   bool open_messages = false;  // the kernel asks for each open: see file_system.cc
+  std::optional<bool> io_uring;  // ask for it or not; else as suits
 
   // How it is mounted.
   std::optional<bool> allow_other;  // else as suits who mounts: yes for root, no for a user
@@ -97,6 +98,9 @@ struct CommandLine {
 /// The one argument that libfuse gets after "-o": what every mount of ours has (read-only, no
 /// devices, no set-uid bits, permissions checked by the kernel) and what `options` add.
 [[nodiscard]] std::string LibfuseOptions(const MountOptions& options);
+
+/// Why requests do not come by io_uring; "" if they may.
+[[nodiscard]] std::string WhyNoIoUring(const MountOptions& options);
 
 /// What --help and --version print, with a newline at the end.
 [[nodiscard]] std::string HelpText();

@@ -22,6 +22,8 @@ import google_crc32c
 import numpy as np
 import zarr
 
+from chunks import CHUNK, raw_chunk, zstd_chunk
+
 MISSING = (1 << 64) - 1  # offset and length of an inner chunk that its shard does not hold
 
 # name -> shape, chunk shape, shard shape, zstd level or None for raw chunks. All are uint16. "decoded" has
@@ -109,7 +111,8 @@ def make(folder, shape, chunks, shards, level):
     subprocess.run(command, check=True)
 
 
-# name -> chunks of the array along each axis, and of a shard; each chunk is CHUNK bytes of its own.
+# name -> chunks of the array along each axis, and of a shard. chunks.py says what is
+# in a chunk.
 LARGE = {
     "names": ((1_000_000,), (100_000,)),
     "zep2": ((128, 128, 630), (32, 32, 30)),  # 10.3 million chunks in 336 shards
@@ -120,7 +123,6 @@ LARGE_QUICK = {
     "zep2": ((32, 32, 60), (16, 16, 15)),
     "index": ((100_000,), (100_000,)),
 }
-CHUNK = 64
 ARRAYS = {False: (100, 1000), True: (10, 100)}  # groups, and arrays in each
 
 
@@ -130,13 +132,13 @@ def write_json(path, document):
         json.dump(document, f)
 
 
-def array_document(chunks, per_shard):
+def array_document(chunks, per_shard, codecs=()):
     """zarr.json of an array of bytes, along the last axis CHUNK of them in a chunk."""
     def elements(counts):
         return [*counts[:-1], counts[-1] * CHUNK]
 
     sharding = {"chunk_shape": elements([1] * len(chunks)),
-                "codecs": [{"name": "bytes"}],
+                "codecs": [{"name": "bytes"}, *codecs],
                 "index_codecs": [{"name": "bytes", "configuration": {"endian": "little"}},
                                  {"name": "crc32c"}],
                 "index_location": "end"}
@@ -149,27 +151,42 @@ def array_document(chunks, per_shard):
             "attributes": {}}
 
 
-def write_shard(path, first, count):
-    """Chunk i of the shard holds the number first + i, again and again."""
-    numbers = np.arange(first, first + count, dtype="<u8")
-    index = np.empty((count, 2), dtype="<u8")
-    index[:, 0] = np.arange(count, dtype="<u8") * CHUNK
-    index[:, 1] = CHUNK
+def written_order(per_shard):
+    """In which order zarr-python writes the chunks of a shard: Morton's."""
+    places = np.indices(per_shard).reshape(len(per_shard), -1)
+    morton = np.zeros(places.shape[1], dtype=np.uint64)
+    for bit in range(20):
+        for axis, place in enumerate(places):
+            of_place = (place >> bit & 1).astype(np.uint64)
+            morton |= of_place << np.uint64(bit * len(per_shard) + axis)
+    return np.argsort(morton)
+
+
+def write_shard(path, first, order, chunk_of):
+    """The chunks numbered from `first` on, as many as `order` has."""
+    chunks = [chunk_of(first + number) for number in order.tolist()]
+    lengths = np.fromiter(map(len, chunks), dtype="<u8", count=len(chunks))
+    index = np.empty((len(chunks), 2), dtype="<u8")
+    index[order, 0] = np.cumsum(lengths) - lengths
+    index[order, 1] = lengths
     os.makedirs(os.path.dirname(path), exist_ok=True)
     with open(path, "wb") as f:
-        f.write(np.repeat(numbers, CHUNK // 8).data)
+        f.write(b"".join(chunks))
         f.write(index.data)
         f.write(struct.pack("<I", google_crc32c.value(index.tobytes())))
 
 
-def make_large(folder, chunks, per_shard):
+def make_large(folder, chunks, per_shard, is_compressed=False):
     array = os.path.join(folder, "sharded.zarr", "data")
     write_json(os.path.join(array, "..", "zarr.json"), {"zarr_format": 3, "node_type": "group"})
-    write_json(os.path.join(array, "zarr.json"), array_document(chunks, per_shard))
-    count = math.prod(per_shard)
+    zstd = {"name": "zstd", "configuration": {"level": 3, "checksum": False}}
+    document = array_document(chunks, per_shard, [zstd] if is_compressed else [])
+    write_json(os.path.join(array, "zarr.json"), document)
+    order = written_order(per_shard)
     shards = itertools.product(*(range(n // p) for n, p in zip(chunks, per_shard)))
     for i, shard in enumerate(shards):
-        write_shard(os.path.join(array, "c", *map(str, shard)), i * count, count)
+        write_shard(os.path.join(array, "c", *map(str, shard)), i * len(order), order,
+                    zstd_chunk if is_compressed else raw_chunk)
 
 
 def make_names(folder, chunks, per_shard):
@@ -200,6 +217,7 @@ def main():
     ways = {name: (make, *layout) for name, layout in (QUICK if args.quick else FULL).items()}
     for name, layout in (LARGE_QUICK if args.quick else LARGE).items():
         ways[name] = (make_names if name == "names" else make_large, *layout)
+    ways["zep2"] += (True,)
     ways["arrays"] = (make_arrays, *ARRAYS[args.quick])
     for name, (write, *layout) in ways.items():
         folder = os.path.join(os.path.abspath(args.folder), name)

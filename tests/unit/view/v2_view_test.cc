@@ -1,5 +1,6 @@
 #include "zarrcore/view/v2_view.h"
 
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
 #include "tests/unit/array/array_testing.h"
