@@ -1,5 +1,7 @@
 #include "zarrcore/codec/bytes.h"
 
+#include <utility>
+
 #include "zarrcore/base/checked.h"
 #include "zarrcore/codec/configuration.h"
 
@@ -17,24 +19,27 @@ class BytesCodec : public ArrayToBytesCodec {
   }
 
   Result<Bytes> Decode(BytesView encoded, const ChunkSpec& spec) const override {
-    return Reorder(encoded, spec, ErrorCode::kDamaged);
+    return DecodeInPlace(Bytes(encoded.begin(), encoded.end()), spec);
+  }
+
+  Result<Bytes> DecodeInPlace(Bytes encoded, const ChunkSpec& spec) const override {
+    return Reorder(std::move(encoded), spec, ErrorCode::kDamaged);
   }
 
   Result<Bytes> Encode(BytesView decoded, const ChunkSpec& spec) const override {
-    return Reorder(decoded, spec, ErrorCode::kInvalidArgument);
+    return Reorder(Bytes(decoded.begin(), decoded.end()), spec, ErrorCode::kInvalidArgument);
   }
 
  private:
   // Its own inverse.
-  Result<Bytes> Reorder(BytesView from, const ChunkSpec& spec, ErrorCode wrong_size) const {
+  Result<Bytes> Reorder(Bytes bytes, const ChunkSpec& spec, ErrorCode wrong_size) const {
     const std::optional<uint64_t> size = EncodedSize(spec);
     if (!size) return Fail(ErrorCode::kTooLarge, "codec 'bytes': size of a chunk overflows");
-    if (from.size() != *size) {
-      return Fail(wrong_size, "codec 'bytes': expected {} bytes, found {}", *size, from.size());
+    if (bytes.size() != *size) {
+      return Fail(wrong_size, "codec 'bytes': expected {} bytes, found {}", *size, bytes.size());
     }
-    Bytes to(from.begin(), from.end());
-    if (big_endian_) ReverseByteOrder(to, spec.data_type);
-    return to;
+    if (big_endian_) ReverseByteOrder(bytes, spec.data_type);
+    return bytes;
   }
 
   const bool big_endian_;

@@ -51,6 +51,10 @@ class ArrayToBytesCodec {
   /// Size of the encoded chunk where it is the same for every chunk.
   [[nodiscard]] virtual std::optional<uint64_t> EncodedSize(const ChunkSpec& spec) const = 0;
   [[nodiscard]] virtual Result<Bytes> Decode(BytesView encoded, const ChunkSpec& spec) const = 0;
+  /// The same of bytes that nobody else needs, without a copy where that can be.
+  [[nodiscard]] virtual Result<Bytes> DecodeInPlace(Bytes encoded, const ChunkSpec& spec) const {
+    return Decode(encoded, spec);
+  }
   [[nodiscard]] virtual Result<Bytes> Encode(BytesView decoded, const ChunkSpec& spec) const = 0;
 };
 

@@ -103,7 +103,9 @@ Result<Bytes> Pipeline::Decode(BytesView encoded) const try {
     bytes = std::move(*decoded);
     current = bytes;
   }
-  Result<Bytes> array = array_to_bytes_->Decode(current, specs_.back());
+  Result<Bytes> array = bytes_to_bytes_.empty()
+                            ? array_to_bytes_->Decode(current, specs_.back())
+                            : array_to_bytes_->DecodeInPlace(std::move(bytes), specs_.back());
   for (size_t i = array_to_array_.size(); array && i-- > 0;) {
     array = array_to_array_[i]->Decode(*array, specs_[i]);
   }
