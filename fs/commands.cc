@@ -9,7 +9,7 @@
 
 #include "fs/exit_code.h"
 #include "fs/log.h"
-#include "fs/mount_table.h"
+#include "fs/mount_control.h"
 #include "fs/mountpoint.h"
 
 namespace zarrfs {
