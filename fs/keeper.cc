@@ -262,10 +262,9 @@ void Keeper::Reload() {
   if (!again) {
     spdlog::error("{}: not reloaded: {}", mountpoint_, again.error().message);
   } else {
-    constexpr std::array<std::string_view, 3> kLive = {"log_level", "index_cache", "cache"};
     std::string waits;
     for (const std::string& name : ChangedNames(options_.config, again->config)) {
-      if (std::ranges::find(kLive, name) != kLive.end()) continue;
+      if (std::ranges::find(kLiveNames, name) != kLiveNames.end()) continue;
       waits += (waits.empty() ? "" : ", ") + name;
     }
     SetLevel(again->log_level);
