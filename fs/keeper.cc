@@ -199,7 +199,7 @@ void Keeper::OnOpened() {
 void Keeper::OnReady() {
   if (!starting()) return;
   ready_ = true;
-  if (!options_.foreground) LeaveTerminal();
+  if (!options_.foreground) LeaveTerminal(mountpoint_);
   spdlog::info("{} is mounted at {}", options_.source, mountpoint_);
   TellServiceManager("READY=1\n" + StatusLine());
   if (ReportStart(report_fd_, kExitDone, "")) return;

@@ -151,7 +151,7 @@ void Worker::Attend() {
   }
   file_system_->OnMounted(session_);
   // Before anybody is told: whoever reads the terminal or pipe to its end must not wait for us.
-  if (!options_.foreground) LeaveTerminal();
+  if (!options_.foreground) LeaveTerminal(mountpoint_);
   keeper_.Send({Message::Kind::kReady});
 
   std::optional<Clock::time_point> deadline;
