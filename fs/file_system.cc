@@ -84,32 +84,6 @@ uint64_t DrawGeneration() {
   return random() & 0x7fffffff;
 }
 
-// Parses a path component (nested naming) or a whole name (flat naming) below an array.
-// On success `level` is the number of coordinates known; rank means a chunk.
-bool ParseChunkName(const ChunkNaming& naming, const std::vector<uint64_t>& counts,
-                    std::string_view name, ChunkCoordinates& at, size_t& level, bool in_array) {
-  const size_t rank = counts.size();
-  if (in_array && naming.prefix_c) {
-    if (!name.starts_with('c')) return false;
-    name.remove_prefix(1);
-    if (naming.nested() || rank == 0) return name.empty();
-    if (!name.starts_with('.')) return false;
-    name.remove_prefix(1);
-  }
-  if (rank == 0) return in_array && !naming.prefix_c && name == "0";
-  const size_t wanted = naming.nested() ? level + 1 : rank;
-  while (level < wanted) {
-    const bool last = level + 1 == wanted;
-    const size_t end = last ? name.size() : name.find('.');
-    if (end == std::string_view::npos) return false;
-    const auto value = ParseCoordinate(name.substr(0, end), counts[level]);
-    if (!value) return false;
-    at[level++] = *value;
-    name.remove_prefix(last ? end : end + 1);
-  }
-  return true;
-}
-
 FileSystem& Self(fuse_req_t request) {
   return *static_cast<FileSystem*>(fuse_req_userdata(request));
 }
@@ -524,7 +498,7 @@ Result<fuse_entry_param> FileSystem::LookupChunkPath(const SeenNode& node, size_
     // A folder of an older layout that the array does not reach any more.
     if (prefix[d] >= grid.counts()[d]) return tl::unexpected(absent);
   }
-  if (grid.size() == 0 || !ParseChunkName(naming, grid.counts(), name, prefix, level, in_array)) {
+  if (grid.size() == 0 || !naming.Parse(grid.counts(), name, in_array, prefix, level)) {
     return tl::unexpected(absent);
   }
   if (level == rank) {
@@ -1054,6 +1028,10 @@ std::string FileSystem::DescribeOptions() const {
   say("cache", fmt::format("{} of {} bytes", served_.statistics().bytes, cache_size_.load()));
   say("node_cache", fmt::format("{} bytes", options_.node_cache));
   say("threads", options_.threads);
+  const std::string no_io_uring = WhyNoIoUring(options_);
+  say("requests", uses_io_uring_       ? "by io_uring"
+                  : no_io_uring.empty() ? "through /dev/fuse (the kernel does not offer io_uring)"
+                                        : fmt::format("through /dev/fuse ({})", no_io_uring));
   return text;
 }
 
@@ -1409,7 +1387,7 @@ const fuse_lowlevel_ops& FileSystem::Operations() {
   static const fuse_lowlevel_ops operations = [] {
     fuse_lowlevel_ops ops{};
     // All that is negotiated stands here.
-    ops.init = [](void*, fuse_conn_info* connection) {
+    ops.init = [](void* self, fuse_conn_info* connection) {
       const auto want = [&](unsigned flag, bool wanted) {
         if (wanted && (connection->capable & flag) != 0) connection->want |= flag;
         if (!wanted) connection->want &= ~flag;
@@ -1426,6 +1404,13 @@ const fuse_lowlevel_ops& FileSystem::Operations() {
       want(FUSE_CAP_SPLICE_READ, false);
       want(FUSE_CAP_SPLICE_WRITE, false);
       want(FUSE_CAP_SPLICE_MOVE, false);
+#ifdef FUSE_CAP_OVER_IO_URING
+      auto& file_system = *static_cast<FileSystem*>(self);
+      file_system.uses_io_uring_ = (connection->capable & FUSE_CAP_OVER_IO_URING) != 0 &&
+                                   WhyNoIoUring(file_system.options_).empty();
+#else
+      static_cast<void>(self);
+#endif
       connection->max_read = kMaxRead;
       connection->max_readahead = kMaxRead;
       connection->max_background = 64;

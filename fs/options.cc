@@ -8,6 +8,7 @@
 #include <charconv>
 #include <cmath>
 #include <filesystem>
+#include <fstream>
 #include <iterator>
 #include <span>
 #include <thread>
@@ -189,6 +190,10 @@ constexpr std::array kValueOptions = {
 constexpr std::array kFlagOptions = {
     FlagOption{"immutable", "the store never changes: everything is cached for ever",
                [](MountOptions& o) { o.immutable = true; }},
+    FlagOption{"io_uring", "requests by io_uring, where libfuse and the kernel know it (default: so)",
+               [](MountOptions& o) { o.io_uring = true; }},
+    FlagOption{"noio_uring", "requests through /dev/fuse in any case",
+               [](MountOptions& o) { o.io_uring = false; }},
     FlagOption{"allow_other", "other users may look (default for a mount by root)",
                [](MountOptions& o) { o.allow_other = true; }},
     FlagOption{"noallow_other", "only who mounted may look (default for a mount by a user)",
@@ -574,11 +579,26 @@ std::string LibfuseOptions(const MountOptions& options) {
                   Escape(options.source), kMaxRead);
   if (options.allow_other.value_or(geteuid() == 0)) list += ",allow_other";
   if (options.debug) list += ",debug";
+  if (WhyNoIoUring(options).empty()) list += ",io_uring";
   for (const std::string& option : options.kernel_options) {
     list += ',';
     list += Escape(option);
   }
   return list;
+}
+
+std::string WhyNoIoUring(const MountOptions& options) {
+  if (options.io_uring == false) return "noio_uring";
+  constexpr int kFirst = FUSE_MAKE_VERSION(3, 18);
+  if (FUSE_VERSION < kFirst || fuse_version() < kFirst) {
+    return fmt::format("libfuse is {}, 3.18 is the first that knows io_uring", fuse_pkgversion());
+  }
+  constexpr const char* kSwitch = "/sys/module/fuse/parameters/enable_uring";
+  std::string said;
+  std::getline(std::ifstream(kSwitch) >> std::ws, said);
+  if (said == "Y") return "";
+  return fmt::format("the kernel does not offer it: {} {}", kSwitch,
+                     said.empty() ? "does not exist" : "is " + said);
 }
 
 std::string HelpText() {

@@ -54,6 +54,7 @@ struct MountOptions {
   bool immutable = false;               // the store promises never to change
   bool no_epoch = false;       // do without FUSE_NOTIFY_INC_EPOCH, as kernels before 6.16 must
   bool open_messages = false;  // the kernel asks for each open: see file_system.cc
+  std::optional<bool> io_uring;  // ask for it or not; else as suits
 
   // How it is mounted.
   std::optional<bool> allow_other;  // else as suits who mounts: yes for root, no for a user
@@ -114,6 +115,9 @@ inline constexpr std::array<std::string_view, 3> kLiveNames = {"log_level", "ind
 /// The one argument that libfuse gets after "-o": what every mount of ours has (read-only, no
 /// devices, no set-uid bits, permissions checked by the kernel) and what `options` add.
 [[nodiscard]] std::string LibfuseOptions(const MountOptions& options);
+
+/// Why requests do not come by io_uring; "" if they may.
+[[nodiscard]] std::string WhyNoIoUring(const MountOptions& options);
 
 /// What --help and --version print, with a newline at the end.
 [[nodiscard]] std::string HelpText();

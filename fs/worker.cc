@@ -110,6 +110,9 @@ void Worker::MakeSession() {
     FailStart(fmt::format("{}: libfuse does not take the device", mountpoint_));
   }
   AllowParallelLookups(session_);
+  if (const std::string why = WhyNoIoUring(options_); options_.io_uring == true && !why.empty()) {
+    spdlog::warn("io_uring is not used: {}", why);
+  }
 }
 
 Result<void> Worker::CheckAnswers() const {

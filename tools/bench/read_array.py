@@ -1,6 +1,7 @@
 """Reads one array with one reader and prints how fast, as JSON: `read_array.py READER PATH TASK`.
 
-READER: zarr (whichever zarr-python this interpreter has) or tensorstore. TASK: scan (the whole
+READER: zarr (whichever zarr-python this interpreter has), zarrs (zarr-python with the pipeline of that
+name), tensorstore2 or tensorstore3 (its drivers for v2 and v3). TASK: scan (the whole
 array, twice in a row) or random (single chunks all over the array). Hashing the data is not part of
 the time.
 """
@@ -15,15 +16,19 @@ SAMPLES = 2000
 
 
 def open_array(reader, path):
-    if reader == "zarr":
+    """The array, its shape, the shape of its chunks, and how to read a selection."""
+    if reader.startswith("zarr"):
         import zarr
 
+        if reader == "zarrs":
+            zarr.config.set({"codec_pipeline.path": "zarrs.ZarrsCodecPipeline"})
         array = zarr.open(path, mode="r")
         return array, array.shape, array.chunks, lambda selection: array[selection]
     import tensorstore
 
+    driver = {"tensorstore2": "zarr", "tensorstore3": "zarr3"}[reader]
     kvstore = {"driver": "file", "path": path}
-    array = tensorstore.open({"driver": "zarr3", "kvstore": kvstore}, read=True).result()
+    array = tensorstore.open({"driver": driver, "kvstore": kvstore}, read=True).result()
     chunks = array.chunk_layout.read_chunk.shape
     return array, array.shape, chunks, lambda selection: array[selection].read().result()
 

@@ -13,6 +13,8 @@ namespace {
 
 // More than this of an index is read only once the object is known to be long enough.
 constexpr uint64_t kFirstIndexRead = 1u << 20;
+// What is larger is read in such pieces.
+constexpr uint64_t kIndexPiece = 1u << 20;
 constexpr int kAttempts = 3;
 constexpr int64_t kLongestCoolingNs = 100'000'000;
 
@@ -300,6 +302,29 @@ IndexCache::Loaded ChunkSource::Loaded(std::shared_ptr<OpenShard> shard) const {
   return {std::move(shard), charge};
 }
 
+// Its `object`, `offset` and `size` are known.
+Result<void> ChunkSource::ReadIndex(const ShardIndexSpec& spec, OpenShard& shard,
+                                    BytesView encoded) const {
+  ShardIndex::Decoder decoder(spec, shard.size);
+  decoder.Take(encoded);
+  if (encoded.empty()) {
+    const uint64_t end = shard.offset + (spec.at_end() ? shard.size : spec.encoded_size());
+    Bytes piece(std::min(kIndexPiece, spec.encoded_size()));
+    for (uint64_t at = end - spec.encoded_size(); at < end; at += piece.size()) {
+      piece.resize(std::min<uint64_t>(piece.size(), end - at));
+      if (auto read = shard.object->Read(at, piece); !read) return Fail(read);
+      decoder.Take(piece);
+    }
+  }
+  auto index = decoder.Finish();
+  if (index) {
+    shard.index = std::move(*index);
+  } else {
+    shard.damage = index.error();
+  }
+  return {};
+}
+
 Result<IndexCache::Loaded> ChunkSource::LoadOuter(const std::string& key) const {
   auto shard = std::make_shared<OpenShard>();
   if (!layout_.is_sharded()) {
@@ -333,22 +358,11 @@ Result<IndexCache::Loaded> ChunkSource::LoadOuter(const std::string& key) const 
   }
   shard->size = object_size - tail;
   const uint64_t index_offset = level.index.at_end() ? shard->size - index_size : 0;
-  BytesView encoded;
-  Bytes whole;
-  if (answer->offset <= index_offset &&
-      index_offset + index_size <= answer->offset + answer->length) {
-    encoded = BytesView(buffer).subspan(index_offset - answer->offset, index_size);
-  } else {
-    whole.resize(index_size);
-    if (auto read = shard->object->Read(index_offset, whole); !read) return Fail(read);
-    encoded = whole;
-  }
-  auto index = ShardIndex::Decode(encoded, level.index, shard->size);
-  if (index) {
-    shard->index = std::move(*index);
-  } else {
-    shard->damage = index.error();
-  }
+  const bool is_read = answer->offset <= index_offset &&
+                       index_offset + index_size <= answer->offset + answer->length;
+  const BytesView encoded =
+      is_read ? BytesView(buffer).subspan(index_offset - answer->offset, index_size) : BytesView();
+  if (auto read = ReadIndex(level.index, *shard, encoded); !read) return Fail(read);
   return Loaded(std::move(shard));
 }
 
@@ -522,15 +536,7 @@ Result<OpenShardPtr> ChunkSource::NestedShard(const OpenShardPtr& parent, uint32
       return Loaded(std::move(shard));
     }
     shard->size = range.length - spec.trailing_checksum;
-    Bytes encoded(index_size);
-    const uint64_t at = shard->offset + (spec.index.at_end() ? shard->size - index_size : 0);
-    if (auto read = shard->object->Read(at, encoded); !read) return Fail(read);
-    auto index = ShardIndex::Decode(encoded, spec.index, shard->size);
-    if (index) {
-      shard->index = std::move(*index);
-    } else {
-      shard->damage = index.error();
-    }
+    if (auto read = ReadIndex(spec.index, *shard); !read) return Fail(read);
     return Loaded(std::move(shard));
   };
   const auto shared = cache_->GetOrLoad(key, load);

@@ -186,6 +186,9 @@ class ChunkSource {
   Result<IndexCache::Loaded> LoadOuter(const std::string& key) const;
   // A shard that has to be decoded as a whole.
   Result<IndexCache::Loaded> LoadWhole(const std::string& key) const;
+  // Sets the shard's `index`, or its `damage`. `encoded`: the index, if it was read already.
+  Result<void> ReadIndex(const ShardIndexSpec& spec, OpenShard& shard,
+                         BytesView encoded = {}) const;
   uint64_t LargestShard() const;  // in bytes, once decoded
   Result<OpenShardPtr> NestedShard(const OpenShardPtr& parent, uint32_t level, uint64_t linear,
                                    const ChunkRange& range) const;

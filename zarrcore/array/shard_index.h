@@ -10,6 +10,7 @@
 
 #include "zarrcore/base/result.h"
 #include "zarrcore/codec/codec.h"
+#include "zarrcore/codec/crc32c.h"
 
 namespace zarrfs {
 
@@ -31,9 +32,13 @@ class ShardIndexSpec {
   /// At the end of the shard ("index_location"), else at its start.
   [[nodiscard]] bool at_end() const { return at_end_; }
   [[nodiscard]] const Pipeline& pipeline() const { return pipeline_; }
+  /// The index codecs are what nearly every writer takes: little-endian bytes, and perhaps a crc32c.
+  /// Such an index can be decoded in pieces.
+  [[nodiscard]] bool is_plain() const { return is_plain_; }
 
  private:
   Pipeline pipeline_;
+  bool is_plain_ = false;
   uint64_t entries_ = 0;
   uint64_t encoded_size_ = 0;
   bool at_end_ = true;
@@ -46,8 +51,15 @@ struct ChunkRange {
   bool operator==(const ChunkRange&) const = default;
 };
 
+/// A decoded index, packed: of each block of entries the least offset and the least length, and
+/// what each entry has beyond them in as few bits as the block needs. That takes 16 bytes an entry
+/// down to some 2 to 6, and an entry is still found at once.
 class ShardIndex {
  public:
+  /// Makes an index of its encoded bytes, which may come in pieces, so that a large one is never
+  /// whole in memory.
+  class Decoder;
+
   /// Decodes and checks the checksum, where the codecs have one. `shard_size`: bytes of the shard,
   /// which every entry is checked against when it is looked up.
   [[nodiscard]] static Result<ShardIndex> Decode(BytesView encoded, const ShardIndexSpec& spec,
@@ -55,7 +67,8 @@ class ShardIndex {
 
   /// Whether entry `i` says that the shard does not hold the chunk: both numbers 2^64 - 1.
   [[nodiscard]] bool IsMissing(uint64_t i) const {
-    return Offset(i) == kEmpty && Length(i) == kEmpty;
+    const ChunkRange entry = Entry(i);
+    return entry.offset == kEmpty && entry.length == kEmpty;
   }
 
   /// nullopt for a missing chunk. kDamaged for an entry that cannot be: half empty, of no bytes
@@ -63,16 +76,55 @@ class ShardIndex {
   /// Ranges that overlap each other or the index are accepted. `i` < entries().
   [[nodiscard]] Result<std::optional<ChunkRange>> Find(uint64_t i) const;
 
-  [[nodiscard]] uint64_t entries() const { return decoded_.size() / 16; }
-  [[nodiscard]] size_t memory_bytes() const { return decoded_.capacity(); }
+  [[nodiscard]] uint64_t entries() const { return entries_; }
+  [[nodiscard]] size_t memory_bytes() const {
+    return blocks_.capacity() * sizeof(Block) + words_.capacity() * sizeof(uint64_t);
+  }
 
  private:
   static constexpr uint64_t kEmpty = ~uint64_t{0};
-  [[nodiscard]] uint64_t Offset(uint64_t i) const;
-  [[nodiscard]] uint64_t Length(uint64_t i) const;
+  static constexpr uint64_t kBlockEntries = 64;
 
-  Bytes decoded_;  // offset, length of each entry, little-endian, row-major
+  // Of an entry, first come the bits of its offset, less `offset` and without the last `shift` bits,
+  // then those of its length, less `length`; or, in a block with missing chunks, of its length less
+  // `length` plus 1, and 0 for a missing one.
+  struct Block {
+    uint64_t offset = 0;
+    uint64_t length = 0;
+    uint32_t first_word = 0;
+    uint8_t offset_bits = 0;
+    uint8_t shift = 0;
+    uint8_t length_bits = 0;
+    bool has_missing = false;
+  };
+
+  [[nodiscard]] ChunkRange Entry(uint64_t i) const;
+  void Pack(std::span<const ChunkRange> entries);
+  [[nodiscard]] uint64_t Bits(uint64_t at, unsigned count) const;
+
+  std::vector<Block> blocks_;
+  std::vector<uint64_t> words_;
+  uint64_t entries_ = 0;
   uint64_t shard_size_ = 0;
+};
+
+class ShardIndex::Decoder {
+ public:
+  Decoder(const ShardIndexSpec& spec, uint64_t shard_size);
+
+  /// The next bytes.
+  void Take(BytesView piece);
+  /// After the last: kDamaged if they were not encoded_size(), or do not decode.
+  [[nodiscard]] Result<ShardIndex> Finish();
+
+ private:
+  void PackWhole(BytesView decoded);  // as many entries as there are
+
+  const ShardIndexSpec& spec_;
+  ShardIndex index_;
+  Bytes rest_;  // not packed yet: less than a block, or, of an index that is not plain, all
+  uint64_t taken_ = 0;
+  Crc32cSum checksum_;
 };
 
 }  // namespace zarrfs

@@ -1,5 +1,7 @@
 #include "zarrcore/codec/cast.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
 

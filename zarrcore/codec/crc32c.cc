@@ -9,18 +9,22 @@
 
 namespace zarrfs {
 
-uint32_t Crc32c(BytesView bytes) {
+void Crc32cSum::Add(BytesView piece) {
   // The library takes an int length, and leaves both inversions of the standard to the caller.
   constexpr size_t kLongestRun = size_t{1} << 30;
-  uint32_t state = 0xffffffff;
-  while (!bytes.empty()) {
-    const BytesView run = bytes.first(std::min(bytes.size(), kLongestRun));
+  while (!piece.empty()) {
+    const BytesView run = piece.first(std::min(piece.size(), kLongestRun));
     // It only reads, but was declared before const was.
     auto* start = const_cast<unsigned char*>(reinterpret_cast<const unsigned char*>(run.data()));
-    state = crc32_iscsi(start, static_cast<int>(run.size()), state);
-    bytes = bytes.subspan(run.size());
+    state_ = crc32_iscsi(start, static_cast<int>(run.size()), state_);
+    piece = piece.subspan(run.size());
   }
-  return ~state;
+}
+
+uint32_t Crc32c(BytesView bytes) {
+  Crc32cSum sum;
+  sum.Add(bytes);
+  return sum.value();
 }
 
 Result<std::shared_ptr<const BytesToBytesCodec>> MakeCrc32cCodec(const CodecSpec& codec) {

@@ -58,7 +58,7 @@ class ChainMaker {
   void Transpose(size_t rank) {
     Json order = Json::array();
     for (size_t axis = rank; axis-- > 0;) order.push_back(axis);
-    Append("transpose", Json{{"order", std::move(order)}});
+    (void)Append("transpose", Json{{"order", std::move(order)}});
   }
 
   // `codec` is an entry of "filters", or the "compressor".

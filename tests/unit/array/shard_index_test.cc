@@ -1,6 +1,10 @@
 #include "zarrcore/array/shard_index.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
 
 #include "tests/unit/array/array_testing.h"
 
@@ -129,6 +133,94 @@ TEST(ShardIndex, OfRankZeroHasOneEntry) {
   const auto index = Decoded(IndexBytes({{0, 1}}), Spec({}, {kLittle, kCrc}));
   ASSERT_TRUE(index);
   EXPECT_EQ(index->entries(), 1U);
+}
+
+using Entries = std::vector<std::pair<uint64_t, uint64_t>>;
+
+// What is packed is what was encoded, whatever it is, and in whatever pieces it came.
+void ExpectKept(const Entries& entries) {
+  const std::string bytes = IndexBytes(entries);
+  const auto spec = Spec({entries.size()}, {kLittle, kCrc});
+  for (const size_t piece : {bytes.size(), size_t{1}, size_t{1000}, size_t{1024}, size_t{4100}}) {
+    ShardIndex::Decoder decoder(spec, kNone - 1);
+    for (size_t at = 0; at < bytes.size(); at += piece) {
+      decoder.Take(std::as_bytes(std::span(bytes)).subspan(at, std::min(piece, bytes.size() - at)));
+    }
+    const auto index = decoder.Finish();
+    ASSERT_TRUE(index) << index.error().message;
+    ASSERT_EQ(index->entries(), entries.size());
+    for (size_t i = 0; i < entries.size(); ++i) {
+      const auto& [offset, length] = entries[i];
+      const bool missing = offset == kNone && length == kNone;
+      EXPECT_EQ(index->IsMissing(i), missing) << i;
+      const auto found = index->Find(i);
+      if (missing) {
+        EXPECT_EQ(*found, std::nullopt) << i;
+      } else if (offset == kNone || length == kNone) {
+        ASSERT_FALSE(found) << i;
+        EXPECT_TRUE(Contains(found.error().message,
+                             fmt::format("offset {:#x}, length {:#x}", offset, length)))
+            << i << ": " << found.error().message;
+      } else if (length != 0 && offset <= kNone - 1 - length) {
+        ASSERT_TRUE(found) << i << ": " << found.error().message;
+        EXPECT_EQ(*found, (ChunkRange{offset, length})) << i;
+      } else {
+        EXPECT_FALSE(found) << i;
+      }
+    }
+  }
+}
+
+TEST(ShardIndex, KeepsEveryEntryAsItIs) {
+  std::mt19937_64 random(1);
+  for (const size_t count : {1, 2, 63, 64, 65, 127, 128, 1000}) {
+    // Each kind of number a little more mixed with others than the one before.
+    for (const int kinds : {1, 2, 3, 5, 8}) {
+      Entries entries;
+      for (size_t i = 0; i < count; ++i) {
+        const auto number = [&]() -> uint64_t {
+          switch (random() % kinds) {
+            case 0:
+              return 1'000'000 + (random() & 0xffff0);
+            case 1:
+              return kNone;
+            case 2:
+              return random() >> random() % 64;
+            case 3:
+              return 0;
+            case 4:
+              return kNone - random() % 3;
+            default:
+              return uint64_t{1} << random() % 64;
+          }
+        };
+        const uint64_t offset = number();
+        entries.emplace_back(offset, offset == kNone && random() % 4 != 0 ? kNone : number());
+      }
+      ExpectKept(entries);
+    }
+  }
+  ExpectKept(Entries(200, {kNone, kNone}));
+  ExpectKept(Entries(200, {0, kNone - 1}));
+  ExpectKept({{kNone, kNone}, {0, 0}, {0, kNone}, {kNone, 0}});
+}
+
+TEST(ShardIndex, IsSmallInMemory) {
+  Entries entries;  // chunks of some 20,000 bytes, in the order of their numbers
+  std::mt19937_64 random(1);
+  uint64_t offset = 0;
+  for (size_t i = 0; i < 64'000; ++i) {
+    const uint64_t length = 20'000 + random() % 2'000;
+    entries.emplace_back(offset, length);
+    offset += length;
+  }
+  const auto small = Decoded(IndexBytes(entries), Spec({entries.size()}, {kLittle, kCrc}), offset);
+  ASSERT_TRUE(small);
+  EXPECT_LE(small->memory_bytes(), 5 * entries.size());
+  for (size_t i = 0; i < entries.size(); ++i) entries[i] = {i * 4096, 4096};
+  const auto equal = Decoded(IndexBytes(entries), Spec({entries.size()}, {kLittle, kCrc}), offset);
+  ASSERT_TRUE(equal);
+  EXPECT_LE(equal->memory_bytes(), 2 * entries.size());
 }
 
 TEST(ShardIndexSpec, CodecsThatGiveDifferentSizesAreRefused) {

@@ -1,5 +1,7 @@
 #include "zarrcore/codec/transpose.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <numeric>
 
