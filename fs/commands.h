@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "fs/options.h"
+
 namespace zarrfs {
 
 /// `--list`: a line a mount on stdout, with the process that takes signals for it.
@@ -11,6 +13,10 @@ int ListMounts();
 
 /// `--unmount MNT`: ends a mount of zarrfs and no other; a dead one lazily.
 int UnmountCommand(const std::string& mountpoint);
+
+/// `-o remount`: applies what can change while a mount is up (noexec, noatime, what its
+/// configuration file says anew) and refuses, with the word, what cannot.
+int RemountCommand(const MountOptions& options);
 
 }  // namespace zarrfs
 

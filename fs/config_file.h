@@ -25,6 +25,8 @@ struct Setting {
 
   /// As it would stand after -o.
   [[nodiscard]] std::string Word() const { return value ? name + "=" + *value : name; }
+
+  bool operator==(const Setting&) const = default;
 };
 
 /// kInvalidArgument for a line that is none of these, and for a name that stands twice; `path` is

@@ -991,6 +991,8 @@ std::string FileSystem::DescribeOptions() const {
   say("log_level", LogLevel());
   say("capabilities", CapabilitiesInForce());
   say("source", store_->name());
+  say("options", OneLine(SettingsList(options_)));
+  if (!options_.config_file.empty()) say("config", OneLine(options_.config_file));
   say("view", options_.view.empty() ? "all" : options_.view);
   say("separator", options_.separator == 0 ? "auto" : std::string(1, options_.separator));
   if (options_.consolidated_max == 0) {

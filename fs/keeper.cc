@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fuse_lowlevel.h>
-#include <fuse_opt.h>
 #include <poll.h>
 #include <signal.h>
 #include <spdlog/spdlog.h>
@@ -24,9 +23,10 @@
 #include "fs/channel.h"
 #include "fs/exit_code.h"
 #include "fs/log.h"
-#include "fs/mount_table.h"
+#include "fs/mount_control.h"
 #include "fs/privileges.h"
 #include "fs/report.h"
+#include "fs/session.h"
 #include "fs/worker.h"
 
 namespace zarrfs {
@@ -140,14 +140,7 @@ Result<int> Keeper::Mount() {
   device_before_ = before.st_dev;
 
   MountMessages messages;
-  fuse_args arguments = FUSE_ARGS_INIT(0, nullptr);
-  fuse_session* session = nullptr;
-  const fuse_lowlevel_ops no_operations = {};
-  if (fuse_opt_add_arg(&arguments, "zarrfs") == 0 && fuse_opt_add_arg(&arguments, "-o") == 0 &&
-      fuse_opt_add_arg(&arguments, LibfuseOptions(options_).c_str()) == 0) {
-    session = fuse_session_new(&arguments, &no_operations, sizeof no_operations, nullptr);
-  }
-  fuse_opt_free_args(&arguments);
+  fuse_session* session = NewSession(options_, fuse_lowlevel_ops{}, nullptr);
   mounted_ = session != nullptr && fuse_session_mount(session, mountpoint_.c_str()) == 0;
   // Only the worker may hold the device: the kernel knows by its end that nobody serves any more.
   const int device = mounted_ ? fcntl(fuse_session_fd(session), F_DUPFD_CLOEXEC, 0) : -1;
@@ -220,7 +213,7 @@ void Keeper::OnReady() {
   if (!starting()) return;
   ready_ = true;
   if (device_ != 0) RaiseReadAhead(device_);
-  if (!options_.foreground) LeaveTerminal();
+  if (!options_.foreground) LeaveTerminal(mountpoint_);
   spdlog::info("{} is mounted at {}", options_.source, mountpoint_);
   TellServiceManager("READY=1\n" + StatusLine());
   if (ReportStart(report_fd_, kExitDone, "")) return;
@@ -283,10 +276,9 @@ void Keeper::Reload() {
   if (!again) {
     spdlog::error("{}: not reloaded: {}", mountpoint_, again.error().message);
   } else {
-    constexpr std::array<std::string_view, 3> kLive = {"log_level", "index_cache", "cache"};
     std::string waits;
     for (const std::string& name : ChangedNames(options_.config, again->config)) {
-      if (std::ranges::find(kLive, name) != kLive.end()) continue;
+      if (std::ranges::find(kLiveNames, name) != kLiveNames.end()) continue;
       waits += (waits.empty() ? "" : ", ") + name;
     }
     SetLevel(again->log_level);

@@ -4,13 +4,17 @@
 #include <fmt/chrono.h>
 #include <fuse_log.h>
 #include <spdlog/formatter.h>
+#include <spdlog/sinks/base_sink.h>
 #include <spdlog/sinks/dist_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/sinks/syslog_sink.h>
 #include <spdlog/spdlog.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <syslog.h>
+#define SD_JOURNAL_SUPPRESS_LOCATION  // a line of the logging library's
+#include <systemd/sd-journal.h>
 #include <unistd.h>
 
 #include <array>
@@ -21,6 +25,8 @@
 #include <cstdlib>
 #include <iterator>
 #include <memory>
+#include <mutex>
+#include <string>
 
 namespace zarrfs {
 namespace {
@@ -61,6 +67,28 @@ int PriorityOf(spdlog::level::level_enum level) {
       return LOG_INFO;
   }
 }
+
+// The systemd journal, which keeps fields of each message apart.
+class JournalSink final : public spdlog::sinks::base_sink<std::mutex> {
+ public:
+  explicit JournalSink(std::string_view mountpoint)
+      : mountpoint_(fmt::format("ZARRFS_MOUNT={}", mountpoint)) {}
+
+  static bool IsThere() { return access("/run/systemd/journal/socket", W_OK) == 0; }
+
+ private:
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    std::string text = "MESSAGE=" + OneLine({message.payload.data(), message.payload.size()});
+    std::string priority = fmt::format("PRIORITY={}", PriorityOf(message.level));
+    std::string name = "SYSLOG_IDENTIFIER=zarrfs";
+    const auto field = [](std::string& from) { return iovec{from.data(), from.size()}; };
+    const std::array fields = {field(text), field(priority), field(name), field(mountpoint_)};
+    sd_journal_sendv(fields.data(), static_cast<int>(fields.size()));
+  }
+  void flush_() override {}
+
+  std::string mountpoint_;
+};
 
 // Who reads the lines.
 enum class Reader { kPeople, kJournal, kSyslog };
@@ -119,9 +147,15 @@ void LogToStderr(std::string_view level) {
             StderrIsJournal() ? Reader::kJournal : Reader::kPeople);
 }
 
-void LeaveTerminal() {
-  SetTarget(std::make_shared<spdlog::sinks::syslog_sink_mt>("zarrfs", LOG_PID, LOG_DAEMON, true),
-            LogLevel(), Reader::kSyslog);
+void LeaveTerminal(std::string_view mountpoint) {
+  spdlog::sink_ptr sink;
+  if (JournalSink::IsThere()) {
+    sink = std::make_shared<JournalSink>(mountpoint);
+  } else {
+    sink = std::make_shared<spdlog::sinks::syslog_sink_mt>("zarrfs", LOG_PID, LOG_DAEMON,
+                                                           /*format=*/true);
+  }
+  SetTarget(std::move(sink), LogLevel(), Reader::kSyslog);
   if (const int null = open("/dev/null", O_RDWR | O_CLOEXEC); null >= 0) {
     for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(null, fd);
     close(null);

@@ -19,8 +19,8 @@ namespace zarrfs {
 void LogToStderr(std::string_view level);
 
 /// Lets go of the terminal or pipe and of the session that the process was started from, and logs
-/// to syslog from now on.
-void LeaveTerminal();
+/// to the journal or syslog from now on.
+void LeaveTerminal(std::string_view mountpoint);
 
 /// From now on, wherever the log goes. On any thread.
 void SetLogLevel(std::string_view level);

@@ -15,7 +15,7 @@
 #include <sstream>
 #include <string_view>
 
-#include "fs/mount_table.h"
+#include "fs/mount_control.h"
 
 namespace zarrfs {
 namespace {

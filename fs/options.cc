@@ -167,6 +167,13 @@ constexpr std::array kValueOptions = {
                   o.log_level = v;
                   return "";
                 }},
+    ValueOption{"config", "FILE", "source and options are in FILE, as with --config",
+                [](MountOptions& o, std::string_view v) -> std::string {
+                  if (v.empty()) return "a file";
+                  std::error_code ignored;
+                  o.config_file = std::filesystem::absolute(v, ignored);
+                  return "";
+                }},
     ValueOption{"context", "", "",
                 [](MountOptions& o, std::string_view v) { return ApplyContext(o, "context", v); }},
     ValueOption{
@@ -199,6 +206,7 @@ constexpr std::array kFlagOptions = {
     // fusermount3 knows no other of the atime family, and nothing here has an atime anyway.
     FlagOption{"noatime", "", [](MountOptions& o) { o.kernel_options.emplace_back("noatime"); }},
     FlagOption{"atime", "", [](MountOptions& o) { std::erase(o.kernel_options, "noatime"); }},
+    FlagOption{"remount", "", [](MountOptions& o) { o.remount = true; }},
     // For tests on kernels that have more than the oldest supported one.
     FlagOption{"no_epoch", "", [](MountOptions& o) { o.no_epoch = true; }},
     FlagOption{"debug", "", [](MountOptions& o) { o.debug = o.foreground = true; }},
@@ -239,6 +247,12 @@ constexpr auto kIgnoredWords = std::to_array<std::string_view>({"ro",
                                                                 "default_permissions"});
 constexpr auto kIgnoredNames =
     std::to_array<std::string_view>({"user", "comment", "fsname", "subtype"});
+// What the kernel says of a mount in its table; mount(8) gives it back to who remounts.
+constexpr auto kTableNames =
+    std::to_array<std::string_view>({"user_id", "group_id", "max_read", "blksize"});
+// Options that a remount changes in the kernel.
+constexpr auto kKernelFlags =
+    std::to_array<std::string_view>({"noexec", "exec", "noatime", "atime"});
 
 template <typename Table>
 auto FindNamed(const Table& table, std::string_view name) {
@@ -297,13 +311,34 @@ Result<void> ApplySetting(const Setting& setting, MountOptions& options) {
                 setting.Word());
   }
   std::optional<std::string> unknown;
-  if (const auto applied = ApplyWord(setting.Word(), options, unknown); !applied) return applied;
+  if (setting.name == "config" || setting.name == "remount") {
+    unknown = setting.Word();
+  } else if (const auto applied = ApplyWord(setting.Word(), options, unknown); !applied) {
+    return applied;
+  }
   if (unknown) return UnknownWord(*unknown);
   return {};
 }
 
+std::string_view NameIn(std::string_view word) { return word.substr(0, word.find('=')); }
+
+// In the order in which they apply.
+std::vector<std::string> AllWords(const MountOptions& options) {
+  std::vector<std::string> words;
+  for (const Setting& setting : options.config) {
+    if (setting.name != "source") words.push_back(setting.Word());
+  }
+  std::ranges::copy(options.settings, std::back_inserter(words));
+  return words;
+}
+
 // The configuration file's, then those after -o.
 Result<void> ApplySettings(MountOptions& options) {
+  std::optional<std::string> unknown;
+  for (const std::string& setting : options.settings) {
+    if (NameIn(setting) != "config") continue;
+    if (const auto applied = ApplyWord(setting, options, unknown); !applied) return applied;
+  }
   if (!options.config_file.empty()) {
     auto config = ReadConfig(options.config_file);
     if (!config) return Fail(config);
@@ -315,7 +350,11 @@ Result<void> ApplySettings(MountOptions& options) {
     }
     options.config = *std::move(config);
   }
-  std::optional<std::string> unknown;
+  if (std::ranges::find(options.settings, "remount") != options.settings.end()) {
+    std::erase_if(options.settings, [](std::string_view word) {
+      return std::ranges::find(kTableNames, NameIn(word)) != kTableNames.end();
+    });
+  }
   for (const std::string& setting : options.settings) {
     if (const auto applied = ApplyWord(setting, options, unknown); !applied) return applied;
   }
@@ -325,6 +364,44 @@ Result<void> ApplySettings(MountOptions& options) {
 }
 
 }  // namespace
+
+std::string SettingsList(const MountOptions& options) {
+  std::string list;
+  for (const std::string& word : AllWords(options))
+    list += (list.empty() ? "" : ",") + Escape(word);
+  return list;
+}
+
+std::vector<std::string> ChangedWords(const MountOptions& options, std::string_view in_force,
+                                      bool by_root) {
+  const auto with = [](MountOptions made, std::string_view word) {
+    const std::string_view name = NameIn(word);
+    if (name == "config" || std::ranges::find(kKernelFlags, word) != kKernelFlags.end())
+      return made;
+    // A word that another zarrfs took is none that this one could have asked for.
+    std::optional<std::string> unknown;
+    static_cast<void>(ApplyWord(word, made, unknown));
+    return made;
+  };
+  MountOptions mounted;
+  for (const std::string& word : SplitOptions(in_force)) mounted = with(mounted, word);
+  mounted.allow_other = mounted.allow_other.value_or(by_root);
+  mounted.remount = true;
+
+  std::vector<std::string> changed;
+  MountOptions wanted = mounted;
+  for (const std::string& word : AllWords(options)) {
+    const auto in_file = std::ranges::find(options.config, word, &Setting::Word);
+    if (in_file != options.config.end() &&
+        std::ranges::find(kLiveNames, in_file->name) != kLiveNames.end()) {
+      continue;
+    }
+    wanted = with(wanted, word);
+    if (with(mounted, word) != mounted) changed.push_back(word);
+  }
+  if (wanted == mounted) changed.clear();  // later words have put earlier ones right
+  return changed;
+}
 
 uint32_t DefaultThreads() { return std::max(4U, 2 * std::thread::hardware_concurrency()); }
 
@@ -451,8 +528,12 @@ Result<CommandLine> ParseCommandLine(int argc, const char* const* argv) {
     }
   }
   if (const auto applied = ApplySettings(options); !applied) return Fail(applied);
+  if (options.remount && line.action == CommandLine::Action::kMount) {
+    line.action = CommandLine::Action::kRemount;
+  }
 
-  const bool mounts = line.action == CommandLine::Action::kMount;
+  const bool mounts =
+      line.action == CommandLine::Action::kMount || line.action == CommandLine::Action::kRemount;
   const std::string_view usage = line.action == CommandLine::Action::kList ? "usage: zarrfs --list"
                                  : line.action == CommandLine::Action::kUnmount
                                      ? "usage: zarrfs --unmount MNT"

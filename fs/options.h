@@ -1,7 +1,8 @@
 // The command line of `zarrfs`, as people, mount(8), mount.fuse(8) and fstab write it:
 //
 //   zarrfs SRC MNT [-o options] [-f] [-d]
-//   zarrfs --config FILE [SRC] MNT [-o options] [-f] [-d]
+//   zarrfs --config FILE [SRC] MNT [-o options] [-f] [-d]     also as -o config=FILE
+//   zarrfs SRC MNT -o remount[,options]
 //   zarrfs --list
 //   zarrfs --unmount MNT
 //
@@ -12,6 +13,7 @@
 
 #include <sys/types.h>
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -65,6 +67,7 @@ struct MountOptions {
   bool verbose = false;
   bool fake = false;    // check everything, mount nothing (mount -f)
   bool sloppy = false;  // unknown options are no error (mount -s)
+  bool remount = false;
   std::string log_level = "info";
   pid_t pid = 0;  // of the process that takes signals for the mount; set when it starts
 
@@ -72,12 +75,14 @@ struct MountOptions {
   std::string config_file;            // "" if there is none
   std::vector<Setting> config;        // what it held
   std::vector<std::string> settings;  // after -o; these win
+
+  bool operator==(const MountOptions&) const = default;
 };
 
 struct CommandLine {
-  enum class Action { kMount, kList, kUnmount, kShowHelp, kShowVersion };
+  enum class Action { kMount, kRemount, kList, kUnmount, kShowHelp, kShowVersion };
   Action action = Action::kMount;
-  MountOptions options;  // meaningful for kMount; for kUnmount the mount point alone
+  MountOptions options;  // meaningful for kMount and kRemount; for kUnmount the mount point alone
 };
 
 /// kInvalidArgument with one line that names the offending word. argv[0] counts: under a name that
@@ -87,6 +92,18 @@ struct CommandLine {
 /// What the configuration file says now, under what the command line says: meaningful are the
 /// settings of both, and `config`. kInvalidArgument names file, line and what was expected.
 [[nodiscard]] Result<MountOptions> ReadAgain(const MountOptions& options);
+
+/// What can change while a mount is up, when its configuration file is read again.
+inline constexpr std::array<std::string_view, 3> kLiveNames = {"log_level", "index_cache", "cache"};
+
+/// What the configuration file and the command line said, as one list like that after -o.
+[[nodiscard]] std::string SettingsList(const MountOptions& options);
+
+/// For a remount: the words of `options` that ask for something else than a mount has that was made
+/// with the list `in_force`, by root or not. Not among them is what can change: flags of the
+/// kernel, and live names of the configuration file.
+[[nodiscard]] std::vector<std::string> ChangedWords(const MountOptions& options,
+                                                    std::string_view in_force, bool by_root);
 
 /// Splits at commas. A backslash takes the meaning from a comma or a backslash; commas between
 /// double quotes do not split (security contexts have them), and the quotes stay. No empty words.

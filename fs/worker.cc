@@ -1,7 +1,6 @@
 #include "fs/worker.h"
 
 #include <fuse_lowlevel.h>
-#include <fuse_opt.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -25,6 +24,7 @@
 #include "fs/log.h"
 #include "fs/parallel_lookups.h"
 #include "fs/privileges.h"
+#include "fs/session.h"
 #include "zarrcore/store/local_store.h"
 
 namespace zarrfs {
@@ -104,13 +104,7 @@ void Worker::MakeSession() {
   device_before_ = mounted->numbers[0];
   device_ = mounted->numbers[1];
 
-  fuse_args arguments = FUSE_ARGS_INIT(0, nullptr);
-  if (fuse_opt_add_arg(&arguments, "zarrfs") == 0 && fuse_opt_add_arg(&arguments, "-o") == 0 &&
-      fuse_opt_add_arg(&arguments, LibfuseOptions(options_).c_str()) == 0) {
-    session_ = fuse_session_new(&arguments, &FileSystem::Operations(), sizeof(fuse_lowlevel_ops),
-                                file_system_);
-  }
-  fuse_opt_free_args(&arguments);
+  session_ = NewSession(options_, FileSystem::Operations(), file_system_);
   if (session_ == nullptr ||
       fuse_session_mount(session_, fmt::format("/dev/fd/{}", device).c_str()) != 0) {
     FailStart(fmt::format("{}: libfuse does not take the device", mountpoint_));
@@ -160,7 +154,7 @@ void Worker::Attend() {
   }
   file_system_->OnMounted(session_);
   // Before anybody is told: whoever reads the terminal or pipe to its end must not wait for us.
-  if (!options_.foreground) LeaveTerminal();
+  if (!options_.foreground) LeaveTerminal(mountpoint_);
   keeper_.Send({Message::Kind::kReady});
 
   std::optional<Clock::time_point> deadline;

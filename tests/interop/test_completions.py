@@ -138,6 +138,11 @@ def test_values_and_lists_of_options_are_completed(shell):
     assert shell.completed("mount.zarrfs a b -o view=v2,immu").rstrip(" ,") == "mount.zarrfs a b -o view=v2,immutable"
 
 
+def test_file_of_an_option_is_completed(shell, tmp_path):
+    (tmp_path / "ocean.conf").touch()
+    assert shell.completed(f"zarrfs a b -o view=v2,config={tmp_path}/oce").rstrip(" ,") == f"zarrfs a b -o view=v2,config={tmp_path}/ocean.conf"
+
+
 def test_every_option_of_zarrfs_is_offered(shell):
     assert {name for name in options_of(help_of("zarrfs")) if name.startswith("--")} <= shell.choices("zarrfs --")
     found = shell.choices("zarrfs -")

@@ -142,9 +142,16 @@ def seen_by_old_readers(point):
     return {reader: see(reader, point, "v2", CASES) for reader in OLD_READERS}
 
 
+# (reader, type): why it cannot open the array.
+REFUSED = {("debian-zarr-python-3", "struct-nested"): "Field elements must be 2- or 3-tuples"}
+
+
 @pytest.mark.parametrize("reader", OLD_READERS)
 @pytest.mark.parametrize("name,order", CASES)
 def test_old_readers_see_values_and_fill(seen_by_old_readers, reader, name, order):
+    if (reader, name) in REFUSED:
+        assert REFUSED[reader, name] in seen_by_old_readers[reader][name, order]["error"]
+        return
     assert seen_by_old_readers[reader][name, order] == describe(expected(name, order))
 
 

@@ -64,7 +64,8 @@ const std::vector<Row>& Rows() {
       {{"ZARRFS", "--config", "FILE", "MNT"}, 1, "/file:1: unknown option 'text'"},
       {{"ZARRFS", "--config", "MISSING", "MNT"}, 1, "missing cannot be read"},
       {{"HELPER", "STORE", "MNT", "-o", "a\\,b"}, 1, "unknown option 'a,b'"},
-      {{"HELPER", "STORE", "MNT", "-o", "remount"}, 1, "unknown option 'remount'"},
+      {{"HELPER", "STORE", "MNT", "-o", "config="}, 1, "option 'config=': expected a file"},
+      {{"HELPER", "STORE", "MNT", "-o", "config=/nowhere/a.conf"}, 1, "a.conf cannot be read"},
       // What mount(8) calls its helper with; nothing is mounted with -f.
       {{"HELPER", "STORE", "MNT", "-f"}, 0, ""},
       {{"HELPER", "STORE", "MNT", "-sfnv", "-o", "rw"}, 0, ""},
@@ -90,6 +91,9 @@ const std::vector<Row>& Rows() {
       {{"ZARRFS", "--unmount", "MNT"}, 32, "is not mounted (zarrfs --list shows what is)"},
       {{"ZARRFS", "--unmount", "MISSING/below"}, 32, "does not exist"},
       {{"ZARRFS", "--unmount", "/proc"}, 32, "no zarrfs mount, but one of proc"},
+      {{"HELPER", "STORE", "MNT", "-o", "rw,remount"}, 32, "mnt is not mounted"},
+      {{"HELPER", "STORE", "MISSING", "-o", "remount"}, 32, "missing is not mounted"},
+      {{"HELPER", "STORE", "/proc", "-o", "remount,ro"}, 32, "no zarrfs mount, but one of proc"},
       // Users.
       {{"USER", "STORE", "MINE", "-o", "allow_other"},
        32,

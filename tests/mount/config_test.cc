@@ -107,6 +107,33 @@ TEST_F(ConfigTest, HangupReadsItAgain) {
   EXPECT_EQ(program.WaitFor(Seconds(5)), 0) << Log();
 }
 
+TEST_F(ConfigTest, AnOptionNamesItTooAndARemountReadsItAgain) {
+  Write("cache = 1M\nview = v2\n");
+  const std::string named = "config=" + config_.string();
+  Program program({ZARRFS_PROGRAM, store_, mnt_, "-f", "-o", named + ",index_cache=2M"}, log_,
+                  log_);
+  ASSERT_TRUE(Logs("is mounted at")) << Log();
+  EXPECT_TRUE(Says("view: v2"));
+  EXPECT_TRUE(Says("config: " + config_.string()));
+  EXPECT_TRUE(Says("options: cache=1M,view=v2," + named + ",index_cache=2M"));
+  const std::vector<std::string> remount = {ZARRFS_PROGRAM, store_, mnt_, "-o", "remount," + named};
+  Write("cache = 3M\nlog_level = warning\nview = v2\n");
+  EXPECT_EQ(RunProgram(remount).code, 0);
+  EXPECT_TRUE(Says("cache: 0 of 3145728 bytes"));
+  EXPECT_TRUE(Says("log_level: warning"));
+  Write("cache = 4M\n view = v3\n");
+  const Outcome refused = RunProgram(remount);
+  EXPECT_EQ(refused.code, 32);
+  EXPECT_NE(refused.errors.find("unmounted and mounted again for view=v3"), std::string::npos);
+  Write("config = other.conf\n");
+  const Outcome wrong = RunProgram(remount);
+  EXPECT_EQ(wrong.code, 1);
+  EXPECT_NE(wrong.errors.find(":1: unknown option 'config=other.conf'"), std::string::npos);
+  EXPECT_TRUE(Says("cache: 0 of 3145728 bytes")) << "a refused remount changes nothing";
+  program.Signal(SIGTERM);
+  EXPECT_EQ(program.WaitFor(Seconds(5)), 0) << Log();
+}
+
 TEST_F(ConfigTest, UserSignalChangesTheLogLevel) {
   Write("source = " + store_.string() + "\n");
   Program program(Line(), log_, log_);

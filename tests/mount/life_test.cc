@@ -23,6 +23,7 @@
 #include "tests/mount/mounted.h"
 #include "tests/mount/programs.h"
 #include "tests/mount/sample_store.h"
+#include "zarrcore/base/mount_table.h"
 
 namespace zarrfs {
 namespace {
@@ -175,6 +176,45 @@ TEST_F(MountProgramTest, FailureIsToldWithItsExitCode) {
   const Outcome refused = RunProgram({"mount", "-t", "fuse.zarrfs", folder_.Folder("empty"), mnt_});
   EXPECT_NE(refused.code, 0);
   EXPECT_NE(refused.errors.find("not a Zarr store"), std::string::npos) << refused.errors;
+  ExpectGone();
+}
+
+TEST_F(MountProgramTest, RemountChangesWhatItCanAndNamesWhatItCannot) {
+  const auto has = [&](const std::string& flag) {
+    return (FindMount(mnt_.string())->options + ",").find("," + flag + ",") != std::string::npos;
+  };
+  const std::vector<std::string> mount_it = {"mount", "-T", folder_ / "fstab", mnt_};
+  Replace(folder_ / "fstab", store_.string() + " " + mnt_.string() + " fuse.zarrfs rw,fill=keep\n");
+  ASSERT_EQ(RunProgram(mount_it).code, 0);
+  EXPECT_TRUE(FindMount(mnt_.string())->options.starts_with("ro,")) << "whatever the line says";
+  const pid_t keeper = KeeperOf(mnt_);
+  const auto remount = [&](const std::string& options) {
+    std::vector<std::string> words = mount_it;
+    words.insert(words.begin() + 1, {"-o", "remount" + options});
+    return RunProgram(words);
+  };
+  for (const std::string options : {"", ",ro", ",rw"}) {
+    EXPECT_EQ(remount(options).code, 0) << options;
+    EXPECT_TRUE(FindMount(mnt_.string())->options.starts_with("ro,nosuid,nodev")) << options;
+  }
+  EXPECT_EQ(remount(",noexec,noatime").code, 0);
+  EXPECT_TRUE(has("noexec") && has("noatime"));
+  EXPECT_EQ(remount(",exec").code, 0);
+  EXPECT_FALSE(has("noexec") || has("noatime"));
+  // mount(8) asks the kernel's table where fstab has no line.
+  EXPECT_EQ(RunProgram({"mount", "-o", "remount,ro", mnt_}).code, 0);
+  const Outcome refused = remount(",view=v2");
+  EXPECT_EQ(refused.code, 32);
+  EXPECT_NE(refused.errors.find("zarrfs: " + mnt_.string() +
+                                " has to be unmounted and mounted again for view=v2\n"),
+            std::string::npos)
+      << refused.errors;
+  const Outcome other = RunProgram({kProgram, folder_.Folder("other"), mnt_, "-o", "remount"});
+  EXPECT_EQ(other.code, 32);
+  EXPECT_NE(other.errors.find("is a mount of " + store_.string()), std::string::npos);
+  EXPECT_EQ(KeeperOf(mnt_), keeper);
+  ExpectServes();
+  EXPECT_EQ(RunProgram({"umount", mnt_}).code, 0);
   ExpectGone();
 }
 
@@ -402,6 +442,10 @@ TEST_F(DeadMountTest, IsClearedByTheNextStart) {
   EXPECT_EQ(RunProgram({"umount", mnt_}).code, 0);
   EXPECT_FALSE(IsMounted(mnt_)) << "nothing lies below";
   ExpectGone();
+}
+
+TEST_F(DeadMountTest, CannotBeRemounted) {
+  ExpectRefused({store_, mnt_, "-o", "remount"}, 32, "is dead: mount it again, without remount");
 }
 
 TEST_F(DeadMountTest, IsListedAsDeadAndUnmountedThoughBusy) {

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <fstream>
 
-#include "fs/mount_table.h"
+#include "zarrcore/base/mount_table.h"
 
 namespace zarrfs {
 namespace {

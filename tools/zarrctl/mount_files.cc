@@ -8,7 +8,7 @@
 #include <cstring>
 #include <filesystem>
 
-#include "tools/zarrctl/mount_table.h"
+#include "tools/zarrctl/mounted_path.h"
 
 namespace zarrfs::ctl {
 namespace {

@@ -8,7 +8,7 @@
 #include <system_error>
 #include <utility>
 
-#include "tools/zarrctl/mount_table.h"
+#include "tools/zarrctl/mounted_path.h"
 #include "zarrcore/store/local_store.h"
 
 namespace zarrfs::ctl {

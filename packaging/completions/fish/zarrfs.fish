@@ -23,6 +23,14 @@ function __zarrfs_mount_options
             continue
         end
         test "$name[2]" = LEVEL; and set name[2] 'error|warning|info|debug'
+        if test "$name[2]" = FILE
+            printf '%s\t%s\n' "$before$name[1]=" $help
+            set -l begun (string match -r "^$name[1]=(.*)" -- (string replace -r '.*,' '' -- $typed))
+            and for file in (__fish_complete_path $begun[2] $help)
+                printf '%s\n' "$before$name[1]=$file"
+            end
+            continue
+        end
         # Words in capitals stand for a number or a size.
         if string match -qr '[A-Z]' -- $name[2]
             printf '%s\t%s\n' "$before$name[1]=" $help

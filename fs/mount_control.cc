@@ -1,4 +1,4 @@
-#include "fs/mount_table.h"
+#include "fs/mount_control.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -8,16 +8,13 @@
 #include <sys/mount.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
-#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
-#include <fstream>
-#include <iterator>
+#include <string_view>
 
 #include "fs/log.h"
 
@@ -26,47 +23,7 @@ namespace {
 
 constexpr int kAnswerLimitMs = 1000;
 constexpr int kFusermountLimitMs = 10000;
-
-// mountinfo writes blanks, line ends and backslashes as "\" and three octal digits.
-std::string Unescape(std::string_view text) {
-  std::string plain;
-  for (size_t i = 0; i < text.size(); ++i) {
-    unsigned code = 0;
-    if (text[i] == '\\' && i + 3 < text.size() &&
-        std::from_chars(&text[i + 1], &text[i + 1] + 3, code, 8).ptr == &text[i + 1] + 3) {
-      plain += static_cast<char>(code);
-      i += 3;
-    } else {
-      plain += text[i];
-    }
-  }
-  return plain;
-}
-
-std::vector<std::string_view> SplitAtBlanks(std::string_view line) {
-  std::vector<std::string_view> fields;
-  while (!line.empty()) {
-    const size_t end = line.find(' ');
-    fields.push_back(line.substr(0, end));
-    line.remove_prefix(end == std::string_view::npos ? line.size() : end + 1);
-  }
-  return fields;
-}
-
-// The number after `name` in "rw,user_id=0,group_id=0"; 0 if there is none.
-uint32_t NumberAfter(std::string_view options, std::string_view name) {
-  uint32_t number = 0;
-  if (const size_t at = options.find(name); at != std::string_view::npos) {
-    std::from_chars(&options[at] + name.size(), options.data() + options.size(), number);
-  }
-  return number;
-}
-
-std::vector<Mounted> MountTable() {
-  std::ifstream file("/proc/self/mountinfo");
-  return ParseMountTable(
-      std::string(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()));
-}
+constexpr size_t kMostText = size_t{1} << 14;  // of .zarrfs/options; pipes hold that
 
 // The wait status; a child that has not ended after `limit_ms` is killed.
 int AwaitChild(pid_t pid, int limit_ms) {
@@ -99,7 +56,7 @@ MountState Ask(const Mounted& mounted, int output) {
     return errno == EACCES || errno == EPERM ? MountState::kHidden : MountState::kAnswers;
   }
   const int options = open((path + "/.zarrfs/options").c_str(), O_RDONLY | O_CLOEXEC);
-  std::array<char, 4096> text;
+  std::array<char, kMostText> text;
   const ssize_t length = options >= 0 ? read(options, text.data(), text.size()) : -1;
   if (length > 0) {
     [[maybe_unused]] const ssize_t written =
@@ -146,53 +103,12 @@ Result<void> Fusermount(const std::string& path, bool detach) {
 
 }  // namespace
 
-std::vector<Mounted> ParseMountTable(std::string_view mountinfo) {
-  std::vector<Mounted> table;
-  while (!mountinfo.empty()) {
-    const size_t end = mountinfo.find('\n');
-    const auto fields = SplitAtBlanks(mountinfo.substr(0, end));
-    mountinfo.remove_prefix(end == std::string_view::npos ? mountinfo.size() : end + 1);
-    // id, parent, major:minor, root, mount point, options, tags…, "-", type, source, options
-    if (fields.size() < 9) continue;
-    size_t dash = 6;
-    while (dash < fields.size() && fields[dash] != "-") ++dash;
-    if (dash + 2 >= fields.size()) continue;
-    unsigned major_number = 0;
-    unsigned minor_number = 0;
-    const std::string_view device = fields[2];
-    const auto [colon, error] =
-        std::from_chars(device.data(), device.data() + device.size(), major_number);
-    if (error != std::errc() || colon == device.data() + device.size()) continue;
-    std::from_chars(colon + 1, device.data() + device.size(), minor_number);
-    Mounted& mounted = table.emplace_back();
-    mounted.path = Unescape(fields[4]);
-    mounted.device = makedev(major_number, minor_number);
-    mounted.type = Unescape(fields[dash + 1]);
-    mounted.source = Unescape(fields[dash + 2]);
-    const std::string_view options = dash + 3 < fields.size() ? fields[dash + 3] : "";
-    mounted.user = NumberAfter(options, "user_id=");
-    mounted.group = NumberAfter(options, "group_id=");
-  }
-  return table;
-}
-
-std::optional<Mounted> FindMount(std::string_view path) {
-  std::optional<Mounted> topmost;
-  for (Mounted& mounted : MountTable()) {
-    if (mounted.path == path) topmost = std::move(mounted);
-  }
-  return topmost;
-}
-
-std::vector<Mounted> ZarrfsMounts() {
-  std::vector<Mounted> table = MountTable();
-  std::ranges::stable_sort(table, {}, &Mounted::path);
-  std::vector<Mounted> found;
-  for (size_t i = 0; i < table.size(); ++i) {
-    const bool covered = i + 1 < table.size() && table[i + 1].path == table[i].path;
-    if (!covered && table[i].type == kMountType) found.push_back(std::move(table[i]));
-  }
-  return found;
+std::string MountAnswer::Option(std::string_view name) const {
+  const std::string begin = fmt::format("\n{}: ", name);
+  const size_t at = ("\n" + options).find(begin);
+  if (at == std::string::npos) return "";
+  const size_t value = at + begin.size() - 1;
+  return options.substr(value, options.find('\n', value) - value);
 }
 
 MountAnswer AskMount(const Mounted& mounted) {
@@ -206,15 +122,12 @@ MountAnswer AskMount(const Mounted& mounted) {
     const int status = AwaitChild(child, kAnswerLimitMs);
     answer.state =
         WIFEXITED(status) ? static_cast<MountState>(WEXITSTATUS(status)) : MountState::kSilent;
-    std::array<char, 4096> buffer;
+    std::array<char, kMostText> buffer;
     const ssize_t length = read(pipe[0], buffer.data(), buffer.size());
-    const std::string_view text(buffer.data(), length > 0 ? static_cast<size_t>(length) : 0);
-    constexpr std::string_view kPid = "\npid: ";
+    answer.options.assign(buffer.data(), length > 0 ? static_cast<size_t>(length) : 0);
+    const std::string number = answer.Option("pid");
     pid_t pid = 0;
-    if (const size_t at = text.find(kPid);
-        at != std::string_view::npos &&
-        std::from_chars(&text[at] + kPid.size(), text.data() + text.size(), pid).ec ==
-            std::errc()) {
+    if (std::from_chars(number.data(), number.data() + number.size(), pid).ec == std::errc()) {
       answer.pid = pid;
     }
   }

@@ -1,6 +1,6 @@
-// The zarrfs mounts of this machine, as /proc/self/mountinfo lists them.
-#ifndef TOOLS_ZARRCTL_MOUNT_TABLE_H_
-#define TOOLS_ZARRCTL_MOUNT_TABLE_H_
+// Which store a path inside a zarrfs mount belongs to.
+#ifndef TOOLS_ZARRCTL_MOUNTED_PATH_H_
+#define TOOLS_ZARRCTL_MOUNTED_PATH_H_
 
 #include <optional>
 #include <string>
@@ -17,4 +17,4 @@ struct MountedPath {
 
 }  // namespace zarrfs::ctl
 
-#endif  // TOOLS_ZARRCTL_MOUNT_TABLE_H_
+#endif  // TOOLS_ZARRCTL_MOUNTED_PATH_H_

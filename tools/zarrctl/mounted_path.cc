@@ -1,0 +1,19 @@
+#include "tools/zarrctl/mounted_path.h"
+
+#include <utility>
+
+#include "zarrcore/base/mount_table.h"
+
+namespace zarrfs::ctl {
+
+std::optional<MountedPath> FindMountedPath(const std::string& path) {
+  auto mounted = FindMountAround(path, MountTable());
+  if (!mounted || mounted->type != kMountType) return std::nullopt;
+  // A bind mount may show a part of it.
+  std::string relative =
+      mounted->root + path.substr(mounted->path == "/" ? 0 : mounted->path.size());
+  relative.erase(0, relative.find_first_not_of('/'));
+  return MountedPath{std::move(mounted->source), std::move(relative)};
+}
+
+}  // namespace zarrfs::ctl
