@@ -1,6 +1,7 @@
 // How a mount begins and ends.
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/mount.h>
@@ -365,6 +366,18 @@ TEST_F(LifeTest, WorkerThatHangsKeepsNobodyFromUnmounting) {
   EXPECT_TRUE(Eventually(Seconds(2), [&] { return !IsMounted(mnt_); }));
   EXPECT_EQ(mount.program().WaitFor(Seconds(8)), 0) << mount.Log();
   ExpectGone();
+}
+
+TEST_F(LifeTest, KernelReadsOneMebibyteAheadOfAMountByRoot) {
+  ASSERT_EQ(geteuid(), 0U);
+  const TestMount mount(store_, "", mnt_);
+  struct stat root = {};
+  ASSERT_EQ(stat(mnt_.c_str(), &root), 0);
+  const std::string knob = fmt::format("/sys/class/bdi/{}:{}/read_ahead_kb", major(root.st_dev),
+                                       minor(root.st_dev));
+  // (Where a container may not write there, the mount is as good, but for that.)
+  if (access(knob.c_str(), W_OK) == 0) EXPECT_EQ(ReadFile(knob), "1024\n");
+  ExpectServes();
 }
 
 TEST_F(LifeTest, WorkerOfRootMayReadAnyStoreAndNothingElse) {

@@ -16,6 +16,8 @@ namespace {
 constexpr int kMaxImplicitDepth = 16;
 constexpr int kMaxImplicitFolders = 4096;
 constexpr int kAttempts = 3;
+// Few: each has its share of the memory, and some indexes are as large as a small share.
+constexpr size_t kIndexCacheParts = 4;
 constexpr size_t kTextsBytes = 64u << 20;
 constexpr size_t kConsolidatedBytes = 8u << 20;  // without the texts
 constexpr size_t kMaxTold = 1u << 20;
@@ -97,7 +99,7 @@ Hierarchy::Hierarchy(std::shared_ptr<const Store> store, HierarchyOptions option
     : store_(std::move(store)),
       options_(std::move(options)),
       report_(report ? std::move(report) : [](const Error&) {}),
-      index_cache_(std::make_shared<IndexCache>(options_.index_cache_bytes)),
+      index_cache_(std::make_shared<IndexCache>(options_.index_cache_bytes, kIndexCacheParts)),
       nodes_(options_.node_cache_bytes),
       newest_(options_.node_cache_bytes),  // mostly the same ones
       consolidated_(kConsolidatedBytes),
