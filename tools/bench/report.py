@@ -142,5 +142,5 @@ def goal_lines(found):
     for one in found:
         sign = "<=" if one.at_most else ">="
         said = "met" if one.met else "MISSED" + (f" (limit: {one.limit})" if one.limit else "")
-        yield f"{one.what:72}{one.figure:10.2f}{sign:>5}{one.goal:5g}  {said}"
+        yield f"{one.what:72}{one.figure:10.3f}{sign:>5}{one.goal:5g}  {said}"
     yield f"{sum(one.met for one in found)} of {len(found)} goals met"
