@@ -376,7 +376,9 @@ TEST_F(LifeTest, KernelReadsOneMebibyteAheadOfAMountByRoot) {
   const std::string knob = fmt::format("/sys/class/bdi/{}:{}/read_ahead_kb", major(root.st_dev),
                                        minor(root.st_dev));
   // (Where a container may not write there, the mount is as good, but for that.)
-  if (access(knob.c_str(), W_OK) == 0) EXPECT_EQ(ReadFile(knob), "1024\n");
+  if (access(knob.c_str(), W_OK) == 0) {
+    EXPECT_EQ(ReadFile(knob), "1024\n");
+  }
   ExpectServes();
 }
 
