@@ -1,6 +1,7 @@
 #include "fs/commands.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <signal.h>
 #include <sys/mount.h>
 

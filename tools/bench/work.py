@@ -364,7 +364,7 @@ def start(bench, store, chunk):
     ready = time.perf_counter()
     data = (pathlib.Path(point) / chunk).read_bytes()
     read = time.perf_counter()
-    subprocess.run(["umount", point], check=True)
+    subprocess.run([bench.programs / "zarrfs", "--unmount", point], check=True)
     os.rmdir(point)
     return 1e3 * (ready - began), 1e3 * (read - ready), data
 
