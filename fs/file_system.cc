@@ -1029,7 +1029,7 @@ std::string FileSystem::DescribeOptions() const {
   say("node_cache", fmt::format("{} bytes", options_.node_cache));
   say("threads", options_.threads);
   const std::string no_io_uring = WhyNoIoUring(options_);
-  say("requests", uses_io_uring_       ? "by io_uring"
+  say("requests", uses_io_uring_        ? "by io_uring"
                   : no_io_uring.empty() ? "through /dev/fuse (the kernel does not offer io_uring)"
                                         : fmt::format("through /dev/fuse ({})", no_io_uring));
   return text;

@@ -157,8 +157,8 @@ class FileSystem {
   std::atomic<uint64_t> index_cache_size_;  // bytes
   std::atomic<uint64_t> cache_size_;        // likewise
   const bool fast_;
-  const std::optional<size_t> only_view_;  // at the root of the mount; else a folder a view
-  bool uses_io_uring_ = false;             // set when the kernel says what it has
+  const std::optional<size_t> only_view_;    // at the root of the mount; else a folder a view
+  std::atomic<bool> uses_io_uring_ = false;  // set when the kernel says what it has
   const Age check_age_;        // how old an answer of the store may be in an answer to the kernel
   const uint64_t generation_;  // drawn at mount time: ids of an earlier mount mean nothing
   // Until then whatever the store has wrong is the error of Open(), and said once.

@@ -197,8 +197,8 @@ void Keeper::OnOpened() {
   close(*device);
 }
 
-// What the kernel reads ahead of a mount is 128 KiB at most, whatever the file system asks for, until
-// somebody says otherwise here: a chunk of some MiB takes fewer requests then. Only root may.
+// What the kernel reads ahead of a mount is 128 KiB at most, whatever the file system asks for,
+// until somebody says otherwise here: a chunk of some MiB takes fewer requests then. Only root may.
 void RaiseReadAhead(dev_t device) {
   const std::string knob =
       fmt::format("/sys/class/bdi/{}:{}/read_ahead_kb", major(device), minor(device));

@@ -190,7 +190,8 @@ constexpr std::array kValueOptions = {
 constexpr std::array kFlagOptions = {
     FlagOption{"immutable", "the store never changes: everything is cached for ever",
                [](MountOptions& o) { o.immutable = true; }},
-    FlagOption{"io_uring", "requests by io_uring, where libfuse and the kernel know it (default: so)",
+    FlagOption{"io_uring",
+               "requests by io_uring, where libfuse and the kernel know it (default: so)",
                [](MountOptions& o) { o.io_uring = true; }},
     FlagOption{"noio_uring", "requests through /dev/fuse in any case",
                [](MountOptions& o) { o.io_uring = false; }},

@@ -52,8 +52,8 @@ struct MountOptions {
   uint64_t node_cache = 32ULL << 20;    // bytes of metadata, parsed
   std::optional<double> ttl;            // seconds that a name may be out of date; else as suits
   bool immutable = false;               // the store promises never to change
-  bool no_epoch = false;       // do without FUSE_NOTIFY_INC_EPOCH, as kernels before 6.16 must
-  bool open_messages = false;  // the kernel asks for each open: see file_system.cc
+  bool no_epoch = false;         // do without FUSE_NOTIFY_INC_EPOCH, as kernels before 6.16 must
+  bool open_messages = false;    // the kernel asks for each open: see file_system.cc
   std::optional<bool> io_uring;  // ask for it or not; else as suits
 
   // How it is mounted.

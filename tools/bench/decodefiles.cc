@@ -1,10 +1,10 @@
-// What the library alone does: decompresses a list of zstd files, which it has read before, and says
-// how fast that went.
+// What the library alone does: decompresses a list of zstd files, which it has read before, and
+// says how fast that went.
 //
 //   decodefiles LIST [--threads N]
 //
-// LIST has a path a line. Each thread keeps one buffer and one context, as a good reader does. Prints
-// one JSON object.
+// LIST has a path a line. Each thread keeps one buffer and one context, as a good reader does.
+// Prints one JSON object.
 #include <getopt.h>
 #include <zstd.h>
 

@@ -32,8 +32,8 @@ class ShardIndexSpec {
   /// At the end of the shard ("index_location"), else at its start.
   [[nodiscard]] bool at_end() const { return at_end_; }
   [[nodiscard]] const Pipeline& pipeline() const { return pipeline_; }
-  /// The index codecs are what nearly every writer takes: little-endian bytes, and perhaps a crc32c.
-  /// Such an index can be decoded in pieces.
+  /// The index codecs are what nearly every writer takes: little-endian bytes, and perhaps a
+  /// crc32c. Such an index can be decoded in pieces.
   [[nodiscard]] bool is_plain() const { return is_plain_; }
 
  private:
@@ -85,9 +85,9 @@ class ShardIndex {
   static constexpr uint64_t kEmpty = ~uint64_t{0};
   static constexpr uint64_t kBlockEntries = 64;
 
-  // Of an entry, first come the bits of its offset, less `offset` and without the last `shift` bits,
-  // then those of its length, less `length`; or, in a block with missing chunks, of its length less
-  // `length` plus 1, and 0 for a missing one.
+  // Of an entry, first come the bits of its offset, less `offset` and without the last `shift`
+  // bits, then those of its length, less `length`; or, in a block with missing chunks, of its
+  // length less `length` plus 1, and 0 for a missing one.
   struct Block {
     uint64_t offset = 0;
     uint64_t length = 0;

@@ -43,10 +43,10 @@ struct ChunkNaming {
   /// The path of a chunk below the array's folder.
   [[nodiscard]] std::string Path(std::span<const uint64_t> coordinates) const;
 
-  /// The other way round, a name in a folder at a time: one in the array's folder (`in_array`) or in
-  /// that of the chunks whose first `level` coordinates are those in `at`. Takes the coordinates that
-  /// the name holds to `at`, and counts them in `level`; a chunk has one for each of `counts`, the
-  /// chunks along each axis. False for a name that no chunk and no folder of chunks has.
+  /// The other way round, a name in a folder at a time: one in the array's folder (`in_array`) or
+  /// in that of the chunks whose first `level` coordinates are those in `at`. Takes the coordinates
+  /// that the name holds to `at`, and counts them in `level`; a chunk has one for each of `counts`,
+  /// the chunks along each axis. False for a name that no chunk and no folder of chunks has.
   [[nodiscard]] bool Parse(std::span<const uint64_t> counts, std::string_view name, bool in_array,
                            ChunkCoordinates& at, size_t& level) const;
 };
