@@ -1387,7 +1387,7 @@ const fuse_lowlevel_ops& FileSystem::Operations() {
   static const fuse_lowlevel_ops operations = [] {
     fuse_lowlevel_ops ops{};
     // All that is negotiated stands here.
-    ops.init = [](void* self, fuse_conn_info* connection) {
+    ops.init = []([[maybe_unused]] void* self, fuse_conn_info* connection) {
       const auto want = [&](unsigned flag, bool wanted) {
         if (wanted && (connection->capable & flag) != 0) connection->want |= flag;
         if (!wanted) connection->want &= ~flag;
@@ -1406,10 +1406,8 @@ const fuse_lowlevel_ops& FileSystem::Operations() {
       want(FUSE_CAP_SPLICE_MOVE, false);
 #ifdef FUSE_CAP_OVER_IO_URING
       auto& file_system = *static_cast<FileSystem*>(self);
-      file_system.uses_io_uring_ = (connection->capable & FUSE_CAP_OVER_IO_URING) != 0 &&
-                                   WhyNoIoUring(file_system.options_).empty();
-#else
-      static_cast<void>(self);
+      want(FUSE_CAP_OVER_IO_URING, WhyNoIoUring(file_system.options_).empty());
+      file_system.uses_io_uring_ = (connection->want & FUSE_CAP_OVER_IO_URING) != 0;
 #endif
       connection->max_read = kMaxRead;
       connection->max_readahead = kMaxRead;

@@ -45,7 +45,6 @@ std::optional<T> ParseNumber(std::string_view text, Base... base) {
   return number;
 }
 
-// The largest id means "no change" to the kernel, so nobody can have it.
 std::string ApplySize(uint64_t& bytes, std::string_view value) {
   const auto size = ParseSize(value);
   if (!size) return "a size such as 512k, 64M or 1G";
@@ -53,6 +52,7 @@ std::string ApplySize(uint64_t& bytes, std::string_view value) {
   return "";
 }
 
+// The largest id means "no change" to the kernel, so nobody can have it.
 std::string ApplyId(std::optional<uint32_t>& id, std::string_view value) {
   const auto number = ParseNumber<uint32_t>(value);
   if (!number || *number == UINT32_MAX) return "a number";

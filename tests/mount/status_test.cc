@@ -10,6 +10,7 @@
 #include <set>
 #include <string>
 
+#include "fs/options.h"
 #include "tests/mount/mounted.h"
 #include "tests/mount/programs.h"
 #include "tests/mount/sample_store.h"
@@ -61,6 +62,14 @@ TEST_F(StatusTest, OptionsSayWhatIsInForce) {
   EXPECT_TRUE(has(ttl, "consolidated: no")) << ttl;
   EXPECT_TRUE(has(ttl, "separator: /")) << ttl;
   EXPECT_TRUE(has(options_of("immutable"), "changes: not looked for (immutable)"));
+  EXPECT_TRUE(has(options_of("noio_uring"), "requests: through /dev/fuse (noio_uring)"));
+  const std::string why = WhyNoIoUring(MountOptions());
+  EXPECT_TRUE(has(
+      plain, why.empty() ? "requests: by io_uring" : "requests: through /dev/fuse (" + why + ")"))
+      << plain;
+  TestMount asked(store_, "io_uring");
+  EXPECT_EQ(asked.Log().find("io_uring is not used: ") == std::string::npos, why.empty())
+      << asked.Log();
 }
 
 TEST_F(StatusTest, ErrorsNameWhatTheStoreHasWrong) {

@@ -6,7 +6,6 @@ new one. The time counts from the end of the change. The old answer has been ask
 and a pause of random length goes before each change, so that the tries meet every phase of a time-out.
 """
 import argparse
-import contextlib
 import itertools
 import os
 import pathlib
@@ -14,42 +13,17 @@ import random
 import shutil
 import signal
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
+
+from mounts import mounted
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 SAMPLE = REPOSITORY / "tests" / "data" / "sample.zarr"
 MOUNTS = {"default": [], "ttl=1": ["-o", "ttl=1"], "no_epoch": ["-o", "no_epoch"]}
 STEP = 0.0005  # seconds between two questions
 LONGEST = 15  # seconds; what is not seen by then ends the tries of its kind
-
-
-@contextlib.contextmanager
-def mounted(program, source, options, folder):
-    """The mount point of `source` while the block runs. RuntimeError if it cannot be mounted."""
-    point = pathlib.Path(tempfile.mkdtemp(dir=folder))
-    outside = os.stat(point).st_dev
-    with tempfile.TemporaryFile("w+", dir=folder) as log:
-        server = subprocess.Popen([program, source, point, "-f", *options], stderr=log)
-        try:
-            deadline = time.monotonic() + 20
-            while os.stat(point).st_dev == outside:
-                if server.poll() is not None or time.monotonic() > deadline:
-                    log.seek(0)
-                    raise RuntimeError(log.read().strip())
-                time.sleep(0.005)
-            yield point
-        finally:
-            unmount = ["fusermount3", "-u", point]
-            if subprocess.run(unmount, stderr=subprocess.DEVNULL).returncode != 0:
-                subprocess.run(unmount + ["-z"], stderr=subprocess.DEVNULL)
-            try:
-                server.wait(10)
-            except subprocess.TimeoutExpired:
-                server.kill()
-                server.wait()
 
 
 class Store:
@@ -152,9 +126,10 @@ def main():
         with tempfile.TemporaryDirectory(prefix="zarrfs-delay-") as folder:
             store = Store(pathlib.Path(folder))
             try:
-                with mounted(args.bin.resolve() / "zarrfs", store.link, options, folder) as point:
+                command = [args.bin.resolve() / "zarrfs", store.link, "MNT", "-f", *options]
+                with mounted((command, "."), folder) as mount:
                     for title, change in CHANGES.items():
-                        columns[name, title] = cell(delays(store, change, point, args.tries))
+                        columns[name, title] = cell(delays(store, change, mount.point, args.tries))
             except RuntimeError as error:
                 print(f"delay.py: {name}: {error}", file=sys.stderr)
     for title in CHANGES:

@@ -26,8 +26,8 @@ from chunks import CHUNK, raw_chunk, zstd_chunk
 
 MISSING = (1 << 64) - 1  # offset and length of an inner chunk that its shard does not hold
 
-# name -> shape, chunk shape, shard shape, zstd level or None for raw chunks. All are uint16. "decoded" has
-# no other form: what is measured is its chunks decompressed, in the view netcdf.
+# name -> shape, chunk shape, shard shape, zstd level or None for raw chunks. All are uint16. The chunks of
+# "decoded" are read decompressed, in the view netcdf.
 FULL = {
     "volume": ((512, 1024, 512), (32, 32, 32), (256, 256, 256), 3),
     "decoded": ((256, 1024, 1024), (64, 128, 64), (128, 512, 512), 3),
@@ -111,8 +111,8 @@ def make(folder, shape, chunks, shards, level):
     subprocess.run(command, check=True)
 
 
-# name -> chunks of the array along each axis, and of a shard. chunks.py says what is
-# in a chunk.
+# name -> chunks of the array along each axis, and of a shard. chunks.py has what a
+# chunk holds: zstd frames in "zep2", raw bytes in the others.
 LARGE = {
     "names": ((1_000_000,), (100_000,)),
     "zep2": ((128, 128, 630), (32, 32, 30)),  # 10.3 million chunks in 336 shards

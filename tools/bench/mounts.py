@@ -4,7 +4,6 @@ import os
 import pathlib
 import shutil
 import subprocess
-import sys
 import tempfile
 import time
 
@@ -55,7 +54,8 @@ class Mount:
 
 @contextlib.contextmanager
 def mounted(way, folder):
-    """A Mount of `way` (see ways_of) below `folder` while the block runs."""
+    """A Mount of `way` (see ways_of) below `folder` while the block runs. RuntimeError if it cannot be
+    mounted."""
     command, inside = way
     with contextlib.ExitStack() as stack:
         point = stack.enter_context(tempfile.TemporaryDirectory(dir=folder))
@@ -68,7 +68,7 @@ def mounted(way, folder):
             while os.stat(point).st_dev == outside:
                 if server.poll() is not None or time.monotonic() > deadline:
                     log.seek(0)
-                    sys.exit(f"run: {command[0]} did not mount\n{log.read()}")
+                    raise RuntimeError(f"{command[0]} did not mount: {log.read().strip()}")
                 time.sleep(0.001)
             yield Mount(point, inside, server)
         finally:
@@ -125,7 +125,7 @@ def warm_up(folder):
 
 
 def drop_caches(what):
-    """1: pages, 3: names and attributes too; None if that is not allowed."""
+    """Of the kernel. 1: pages, 2: names and attributes, 3: both. False if that is not allowed."""
     os.sync()
     try:
         pathlib.Path("/proc/sys/vm/drop_caches").write_text(str(what))

@@ -54,12 +54,12 @@ def goals(results):
     found = []
 
     def ratio(what, goal, mine, others, limit=None, name=""):
-        """`mine` over the least of `others`, keys of results; `limit` is the key of a server that has
-        nothing to find out, over the same."""
+        """`mine` over the least of `others`, keys of results. `limit`: what is possible, over the same:
+        the key of a server that has nothing to find out, or a figure that `name` explains."""
         numbers = [results.median(*key) for key in others]
         mine, least = results.median(*mine), min(filter(None, numbers), default=None)
         if mine and least:
-            possible = results.median(*limit) if limit else None
+            possible = results.median(*limit) if isinstance(limit, tuple) else limit
             said = f"{name or limit[1]} {possible / least:.2f}" if possible else ""
             found.append(Goal(what, mine / least, goal, limit=said))
 
@@ -116,10 +116,9 @@ def goals(results):
                   ("volume", f"tensorstore, {limit_of(who)}", task), "bare")
     for work in dict.fromkeys(key[0] for key in results.values if key[0].startswith("decoded")):
         codec, bare = (results.median(work, who, "first") for who in ("libzstd", "bare, of decoded size"))
+        both_in_turn = codec * bare / (codec + bare) if bare else None
         ratio(f"{work}, zarrfs / libzstd alone", 0.9, (work, "zarrfs", "first"),
-              [(work, "libzstd", "first")])
-        if found and bare:
-            found[-1].limit = f"decoding and bare, one after the other: {bare / (codec + bare):.2f}"
+              [(work, "libzstd", "first")], both_in_turn, "libzstd and bare, one after the other:")
         bound(f"{work}: each chunk decoded once", 1, work, "zarrfs", "decoded per chunk")
     for what in ("names cold", "names warm"):
         ratio(f"listing 1,000,000: {what}, zarrfs / ext4", 1, ("listing", "zarrfs", what),

@@ -110,7 +110,7 @@ def first_touch(bench, work, names, threads, order="in order", listed=False):
     server's pages land in memory that was used before."""
     store = bench.stores / work
     ways = ways_of(bench.programs, store, bench.uring)
-    what = {"in order": "first"}.get(order, order) if not listed else "listed"
+    what = "listed" if listed else "first" if order == "in order" else order
     progress(f"{work} T={threads}: first touch, {'after a listing' if listed else order}")
     if what != "first" or threads > 2:
         passes = 1

@@ -11,9 +11,8 @@
 namespace zarrfs {
 namespace {
 
-// More than this of an index is read only once the object is known to be long enough.
-constexpr uint64_t kFirstIndexRead = 1u << 20;
-// What is larger is read in such pieces.
+// More than this of an index is read only once the object is known to be long enough, and then in
+// pieces of this size.
 constexpr uint64_t kIndexPiece = 1u << 20;
 constexpr int kAttempts = 3;
 constexpr int64_t kLongestCoolingNs = 100'000'000;
@@ -302,7 +301,6 @@ IndexCache::Loaded ChunkSource::Loaded(std::shared_ptr<OpenShard> shard) const {
   return {std::move(shard), charge};
 }
 
-// Its `object`, `offset` and `size` are known.
 Result<void> ChunkSource::ReadIndex(const ShardIndexSpec& spec, OpenShard& shard,
                                     BytesView encoded) const {
   ShardIndex::Decoder decoder(spec, shard.size);
@@ -341,7 +339,7 @@ Result<IndexCache::Loaded> ChunkSource::LoadOuter(const std::string& key) const 
   if (!level.around.empty()) return LoadWhole(key);
   const uint64_t index_size = level.index.encoded_size();
   const uint64_t tail = level.trailing_checksum;
-  const uint64_t first = std::min(kFirstIndexRead, index_size + (level.index.at_end() ? tail : 0));
+  const uint64_t first = std::min(kIndexPiece, index_size + (level.index.at_end() ? tail : 0));
   Bytes buffer(first);
   auto answer = store_->Read(
       key, level.index.at_end() ? ByteRange::Suffix(first) : ByteRange::At(0, first), buffer);
@@ -390,14 +388,10 @@ Result<IndexCache::Loaded> ChunkSource::LoadWhole(const std::string& key) const 
     return Loaded(std::move(shard));
   }
   shard->size = bytes->size();
-  auto index = ShardIndex::Decode(
-      BytesView(*bytes).subspan(level.index.at_end() ? shard->size - index_size : 0, index_size),
-      level.index, shard->size);
-  if (!index) {
-    shard->damage = index.error();
-    return Loaded(std::move(shard));
-  }
-  shard->index = std::move(*index);
+  const BytesView index =
+      BytesView(*bytes).subspan(level.index.at_end() ? shard->size - index_size : 0, index_size);
+  if (auto read = ReadIndex(level.index, *shard, index); !read) return Fail(read);
+  if (shard->damage) return Loaded(std::move(shard));
   shard->object = std::make_shared<const DecodedObject>(shard->info, std::move(*bytes));
   shard->is_in_memory = true;
   auto loaded = Loaded(shard);

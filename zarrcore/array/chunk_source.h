@@ -186,7 +186,8 @@ class ChunkSource {
   Result<IndexCache::Loaded> LoadOuter(const std::string& key) const;
   // A shard that has to be decoded as a whole.
   Result<IndexCache::Loaded> LoadWhole(const std::string& key) const;
-  // Sets the shard's `index`, or its `damage`. `encoded`: the index, if it was read already.
+  // Sets the shard's `index`, or its `damage`. Its `size` is known; `encoded` is the index, if it
+  // was read already, else it is read from the shard's `object`.
   Result<void> ReadIndex(const ShardIndexSpec& spec, OpenShard& shard,
                          BytesView encoded = {}) const;
   uint64_t LargestShard() const;  // in bytes, once decoded

@@ -109,6 +109,29 @@ TEST(ChunkSource, EveryKeyEncodingIsFound) {
   }
 }
 
+// 3.2 MB, some megabytes more than is read at once.
+TEST(ChunkSource, LargeIndexIsReadInPieces) {
+  constexpr size_t kCount = 200'000;
+  Chunks chunks(kCount);
+  for (size_t i = 0; i < kCount; i += 7) chunks[i] = fmt::format("{}", i);
+  for (const bool at_end : {true, false}) {
+    const Fixture fixture(
+        Array("[200000]", "[200000]",
+              Sharding("[1]", kGzip2,
+                       at_end ? R"("index_location": "end")" : R"("index_location": "start")")));
+    std::string bytes = ShardBytes(chunks, at_end);
+    fixture.store->Put("a/c/0", bytes);
+    for (const size_t i : {size_t{0}, size_t{7 * 9362}, size_t{7 * 9363}, size_t{7 * 28571}}) {
+      EXPECT_EQ(fixture.Text(i), fmt::format("{}", i)) << at_end;
+      EXPECT_EQ(fixture.Text(i + 1), "-") << at_end;
+    }
+    const size_t index = at_end ? bytes.size() - 16 * kCount - 4 : 0;
+    bytes[index + 16 * kCount / 2] ^= 1;
+    fixture.store->Put("a/c/0", bytes);
+    EXPECT_EQ(fixture.Text(0, kNow), ToString(ErrorCode::kDamaged)) << at_end;
+  }
+}
+
 TEST(ChunkSource, RankZeroHasAKeyOfItsOwn) {
   const struct { std::string_view name, key; } cases[] = {{"default", "a/c"}, {"v2", "a/0"}};
   for (const auto& [name, key] : cases) {
