@@ -72,12 +72,28 @@ timespec ToTimespec(int64_t ns) {
   return time;
 }
 
+// Reading ahead of a reader: files of at most this size, so many bytes of them at a time.
+constexpr size_t kMaxFileAhead = size_t{64} << 10;
+constexpr size_t kMaxBytesAhead = size_t{256} << 10;
+
 // A thread's buffer for the bytes of one READ.
 std::span<std::byte> ReadBuffer(size_t size) {
   thread_local std::unique_ptr<std::byte[]> buffer;
   if (buffer == nullptr) buffer = std::make_unique_for_overwrite<std::byte[]>(kMaxRead);
   return {buffer.get(), std::min(size, kMaxRead)};
 }
+
+// Counts what is under way in `count`.
+class UnderWay {
+ public:
+  explicit UnderWay(std::atomic<uint32_t>& count) : count_(count) { ++count_; }
+  ~UnderWay() { --count_; }
+  UnderWay(const UnderWay&) = delete;
+  UnderWay& operator=(const UnderWay&) = delete;
+
+ private:
+  std::atomic<uint32_t>& count_;
+};
 
 uint64_t DrawGeneration() {
   std::random_device random;
@@ -771,6 +787,7 @@ void FileSystem::Read(Reply& reply, fuse_ino_t id, size_t size, uint64_t offset)
     }
     return reply.Bytes(reinterpret_cast<const char*>(out.data()), *length);
   }
+  const UnderWay counted(reads_under_way_);
   const auto place = PlaceOf(*target);
   if (!place) {
     LogFailure("read", place.error());
@@ -784,7 +801,70 @@ void FileSystem::Read(Reply& reply, fuse_ino_t id, size_t size, uint64_t offset)
     LogFailure("read", piece.error());
     return reply.Failed(piece.error().code);
   }
+  if (offset == 0 && place->length <= kMaxFileAhead && place->length <= size) {
+    ReadAheadOf(*target, *place);
+  }
   reply.Bytes(reinterpret_cast<const char*>(piece->bytes.data()), piece->bytes.size());
+}
+
+// The kernel makes the sender wait while one of the pages is asked for by somebody else. So another
+// thread must be there to answer that, and it must not wait in here itself.
+void FileSystem::ReadAheadOf(const Target& target, const ChunkPlace& place) {
+  if (!may_read_ahead_ || uses_io_uring_) return;
+  const ArrayRange& range = *target.range;
+  const auto& part = range.views[target.view];
+  const auto& layout = range.chunks->layout();
+  if (part.form.kind == ChunkForm::Kind::kElements || !layout.is_sharded()) return;
+
+  const uint64_t slot = range.chunks->SlotOf(target.chunk);
+  const uint64_t at = place.outer * layout.inner_per_outer_count + slot;
+  const size_t count = read_ahead_.OnRead(part.files, at);
+  // With other reads under way threads are better used for those.
+  if (count == 0 || reads_under_way_ > 1 || reading_ahead_.exchange(true)) return;
+
+  ChunkCoordinates folder{};
+  size_t level = 0;  // of the folder that the file is in
+  if (part.naming.nested() && range.rank() > 0) {
+    layout.inner_grid.Coordinates(target.chunk, folder);
+    level = range.rank() - 1;
+  }
+  uint64_t last = at;
+  size_t files = 0;
+  size_t bytes = 0;
+  bool goes_on = false;  // there is more that could be read ahead
+  bool is_refused = false;
+  const auto visited = range.chunks->VisitChunks(
+      place.outer, {folder.data(), level}, slot + 1, kAnyAge,
+      [&](uint64_t next, uint64_t chunk, const Result<ChunkPlace>& found) {
+        goes_on = true;
+        if (files == count || !found || bytes + found->length > kMaxBytesAhead ||
+            found->length > kMaxFileAhead || reads_under_way_ > 1) {
+          return false;
+        }
+        const auto epoch = range.epochs->Known(found->outer, found->shard->fingerprint);
+        if (!epoch) return false;
+        const auto piece =
+            served_.Read(ChunkFile{*range.chunks, part.form, part.form_number, chunk, *found}, 0,
+                         {ahead_buffer_.get(), kMaxFileAhead});
+        if (!piece) return false;  // whoever reads it is told why
+        fuse_bufvec data = FUSE_BUFVEC_INIT(piece->bytes.size());
+        data.buf[0].mem = const_cast<std::byte*>(piece->bytes.data());
+        is_refused = fuse_lowlevel_notify_store(session_, MakeId(part.files + chunk, *epoch), 0,
+                                                &data, FUSE_BUF_NO_SPLICE) != 0;
+        if (is_refused) return false;
+        metrics_.CountReadAhead(piece->bytes.size());
+        last = place.outer * layout.inner_per_outer_count + next;
+        ++files;
+        bytes += piece->bytes.size();
+        goes_on = false;
+        return true;
+      });
+  if ((is_refused && files == 0) || reads_under_way_ > 1) {
+    read_ahead_.Pause(part.files, at);
+  } else {
+    read_ahead_.OnReadAhead(part.files, at, last, visited && !goes_on);
+  }
+  reading_ahead_ = false;
 }
 
 void FileSystem::Open(Reply& reply, fuse_ino_t id, fuse_file_info info) {
@@ -950,6 +1030,9 @@ void FileSystem::TakeBackNames(fuse_session* session, const Changes& changes) {
 }
 
 void FileSystem::OnMounted(fuse_session* session) {
+  session_ = session;
+  ahead_buffer_ = std::make_unique_for_overwrite<std::byte[]>(kMaxFileAhead);
+  may_read_ahead_ = fast_ && options_.threads > 1;
   notifier_.Start(
       session, !options_.no_epoch,
       [this](fuse_session* to, const Changes& changes) { TakeBackNames(to, changes); },

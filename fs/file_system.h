@@ -21,6 +21,7 @@
 #include "fs/node_table.h"
 #include "fs/notifier.h"
 #include "fs/options.h"
+#include "fs/read_ahead.h"
 #include "fs/repeats.h"
 #include "fs/status_files.h"
 #include "fs/superseded_shards.h"
@@ -93,6 +94,9 @@ class FileSystem {
   // Where a chunk is in the version that its inode stands for, superseded or not. kStale if that is
   // gone.
   Result<ChunkPlace> PlaceOf(const Target& chunk);
+
+  // A chunk file was read: gives the kernel those that its reader is about to read.
+  void ReadAheadOf(const Target& chunk, const ChunkPlace& place);
 
   // The store has changed (on the store's thread).
   void OnChange(const Changes& changes);
@@ -174,6 +178,13 @@ class FileSystem {
   SupersededShards superseded_;
   mutable ServedChunks served_;
   Notifier notifier_;
+  // Reading ahead. The first two are set by OnMounted(), before the third.
+  fuse_session* session_ = nullptr;
+  std::unique_ptr<std::byte[]> ahead_buffer_;
+  std::atomic<bool> may_read_ahead_ = false;
+  std::atomic<bool> reading_ahead_ = false;  // by one thread at a time
+  ReadAhead read_ahead_;
+  std::atomic<uint32_t> reads_under_way_ = 0;
   Hierarchy hierarchy_;
   mutable NodeTable table_;
   ListingTable listings_;

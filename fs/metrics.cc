@@ -80,6 +80,9 @@ void WriteRequests(PrometheusText& text, const RequestMetrics& requests) {
   }
   text.Only("zarrfs_read_bytes_total", "counter", "Bytes of files that were given to readers.",
             requests.read_bytes());
+  text.Only("zarrfs_read_ahead_files_total", "counter",
+            "Chunk files that were given to the kernel before they were asked for.",
+            requests.files_read_ahead());
 }
 
 void WriteCaches(PrometheusText& text, const MountFigures& figures) {
@@ -136,6 +139,11 @@ void RequestMetrics::CountDuration(Operation operation, int64_t duration_ns) {
   counters_.Add(first + bucket);
   counters_.Add(first + kBuckets.size() + 1,
                 static_cast<uint64_t>(std::max<int64_t>(duration_ns, 0)));
+}
+
+void RequestMetrics::CountReadAhead(uint64_t bytes) {
+  counters_.Add(kFilesReadAhead, 1);
+  counters_.Add(kReadBytes, bytes);
 }
 
 uint64_t RequestMetrics::requests(Operation operation, RequestResult result) const {

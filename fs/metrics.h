@@ -59,7 +59,11 @@ class RequestMetrics {
   void EndAfter(Operation operation, int64_t duration_ns, RequestResult result, uint64_t bytes = 0);
 
   [[nodiscard]] uint64_t requests(Operation operation, RequestResult result) const;
+  /// A file of `bytes` was given to the kernel before anybody asked for it.
+  void CountReadAhead(uint64_t bytes);
+
   [[nodiscard]] uint64_t read_bytes() const { return counters_.Sum(kReadBytes); }
+  [[nodiscard]] uint64_t files_read_ahead() const { return counters_.Sum(kFilesReadAhead); }
 
   struct Durations {
     std::array<uint64_t, kBuckets.size() + 1> counts{};  // of each bucket alone
@@ -72,10 +76,11 @@ class RequestMetrics {
   static constexpr size_t kDurations = kOperations * kRequestResults;
   static constexpr size_t kDurationCounters = kBuckets.size() + 2;  // the last: the sum
   static constexpr size_t kReadBytes = kDurations + kTimedOperations * kDurationCounters;
+  static constexpr size_t kFilesReadAhead = kReadBytes + 1;
 
   void CountDuration(Operation operation, int64_t duration_ns);
 
-  Counters<kReadBytes + 1> counters_;
+  Counters<kFilesReadAhead + 1> counters_;
 };
 
 /// Everything that .zarrfs/metrics tells.

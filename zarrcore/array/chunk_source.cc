@@ -614,6 +614,16 @@ uint64_t ChunkSource::Split(uint64_t chunk, ChunkCoordinates& local) const {
   return layout_.outer_grid.Linear({outer_at.data(), rank});
 }
 
+uint64_t ChunkSource::SlotOf(uint64_t chunk) const {
+  ChunkCoordinates local;
+  Split(chunk, local);
+  uint64_t slot = 0;
+  for (size_t d = 0; d < layout_.inner_grid.rank(); ++d) {
+    slot = slot * layout_.inner_per_outer[d] + local[d];
+  }
+  return slot;
+}
+
 Result<std::optional<ChunkPlace>> ChunkSource::LocateIn(const OpenShardPtr& shard,
                                                         uint64_t chunk) const {
   ChunkCoordinates local;

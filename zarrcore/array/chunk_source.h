@@ -107,6 +107,9 @@ class ChunkSource {
   /// number in layout().inner_grid).
   [[nodiscard]] uint64_t OuterOf(uint64_t chunk) const;
 
+  /// Its place there: row-major among layout().inner_per_outer_count.
+  [[nodiscard]] uint64_t SlotOf(uint64_t chunk) const;
+
   /// Key of a stored object.
   [[nodiscard]] std::string ObjectKey(uint64_t outer) const;
   /// The stored object with this key, or nullopt if the array has none.

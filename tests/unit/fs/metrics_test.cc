@@ -67,7 +67,7 @@ TEST(MetricsTest, TextHasEveryMetricWithHelpAndType) {
       {"zarrfs_cache_bytes", "gauge"},          {"zarrfs_cache_limit_bytes", "gauge"},
       {"zarrfs_store_reads_total", "counter"},  {"zarrfs_store_read_bytes_total", "counter"},
       {"zarrfs_store_errors_total", "counter"}, {"zarrfs_arrays", "gauge"},
-      {"zarrfs_damage_total", "counter"}};
+      {"zarrfs_damage_total", "counter"},       {"zarrfs_read_ahead_files_total", "counter"}};
   EXPECT_EQ(parsed.type, types);
   EXPECT_EQ(parsed.help.size(), types.size());
   const std::map<std::string, double> expected = {
@@ -109,6 +109,15 @@ TEST(MetricsTest, RequestsAreCountedByOperationAndResult) {
   EXPECT_EQ(samples[R"(zarrfs_requests_total{operation="readdir",result="ok"})"], 1);
   EXPECT_EQ(samples[R"(zarrfs_requests_total{operation="statfs",result="error"})"], 1);
   EXPECT_EQ(samples["zarrfs_read_bytes_total"], 100) << "bytes of files, not of listings";
+}
+
+TEST(MetricsTest, WhatIsReadAheadIsGivenToReadersToo) {
+  RequestMetrics requests;
+  requests.CountReadAhead(10);
+  requests.CountReadAhead(20);
+  auto samples = Parsed(MetricsText(requests, StoreCounts(), {})).samples;
+  EXPECT_EQ(samples["zarrfs_read_ahead_files_total"], 2);
+  EXPECT_EQ(samples["zarrfs_read_bytes_total"], 30);
 }
 
 TEST(MetricsTest, HistogramIsCumulativeAndEndsAreInclusive) {

@@ -1,0 +1,143 @@
+// Chunk files that the kernel gets before anybody asks for them.
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/mount/mounted.h"
+#include "tests/mount/programs.h"
+#include "tests/mount/sample_store.h"
+
+namespace zarrfs {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr uint64_t kPerShard = 32;  // chunks along each axis; 2 shards
+const std::string kReads = R"(zarrfs_requests_total{operation="read",result="ok"})";
+
+uint64_t Figure(const TestMount& mount, const std::string& name) {
+  std::this_thread::sleep_for(std::chrono::milliseconds(150));  // so long a text lasts
+  std::istringstream text(ReadFile(mount / ".zarrfs/metrics"));
+  for (std::string line; std::getline(text, line);) {
+    if (line.starts_with(name + " ")) return std::stoull(line.substr(name.size() + 1));
+  }
+  ADD_FAILURE() << "no " << name;
+  return 0;
+}
+
+class ReadAheadTest : public testing::Test {
+ protected:
+  ReadAheadTest() {
+    Replace(store_ / "zarr.json", GroupJson());
+    Replace(store_ / "a/zarr.json", array_.ZarrJson());
+    for (uint64_t shard = 0; shard < 2; ++shard) WriteShard(shard, shard);
+  }
+
+  // Chunks of up to 6,000 bytes; one in eight is missing.
+  void WriteShard(uint64_t shard, uint64_t seed) {
+    Chunks chunks;
+    for (uint64_t slot = 0; slot < kPerShard * kPerShard; ++slot) {
+      const std::string name =
+          std::to_string(slot / kPerShard) + "." + std::to_string(shard * kPerShard + slot % 32);
+      if (slot % 8 == 5) continue;
+      chunks[slot] = Pattern(1 + (slot * 997 + seed) % 6000, seed << 32 | slot);
+      content_[name] = chunks[slot];
+    }
+    Replace(store_ / "a/c/0" / std::to_string(shard), EncodeShard(kPerShard * kPerShard, chunks));
+  }
+
+  // The chunk files in the order of the listing, all looked up.
+  static std::vector<std::string> List(const fs::path& array) {
+    std::vector<std::string> names;
+    for (const auto& entry : fs::directory_iterator(array)) {
+      struct stat st {};
+      EXPECT_EQ(stat(entry.path().c_str(), &st), 0);
+      const std::string name = entry.path().filename();
+      if (!name.starts_with('.')) names.push_back(name);
+    }
+    return names;
+  }
+
+  size_t WrongFiles(const fs::path& array, const std::vector<std::string>& names) const {
+    size_t wrong = 0;
+    for (const std::string& name : names) wrong += ReadFile(array / name) != content_.at(name);
+    return wrong;
+  }
+
+  const TemporaryFolder folder_;
+  const fs::path store_ = folder_ / "store.zarr";
+  const SampleArray array_{.shape = {320, 640}, .shard = {320, 320}, .chunk = {10, 10}};
+  std::map<std::string, std::string> content_;
+};
+
+TEST_F(ReadAheadTest, ReaderInOrderOfTheListingAsksForFewFiles) {
+  const TestMount mount(store_);
+  const auto names = List(mount / "v2/a");
+  ASSERT_EQ(names.size(), content_.size());
+  EXPECT_EQ(WrongFiles(mount / "v2/a", names), 0U);
+  const uint64_t ahead = Figure(mount, "zarrfs_read_ahead_files_total");
+  const uint64_t reads = Figure(mount, kReads);
+  EXPECT_GT(ahead, names.size() * 3 / 4);
+  EXPECT_LT(reads, names.size() / 4);
+  EXPECT_GE(ahead + reads, names.size());
+}
+
+TEST_F(ReadAheadTest, FilesInFoldersOfTheirOwnAreReadAhead) {
+  const TestMount mount(store_, "view=v2,separator=/");
+  size_t wrong = 0;
+  for (uint64_t row = 0; row < kPerShard; ++row) {
+    const fs::path folder = mount / "a" / std::to_string(row);
+    for (const std::string& name : List(folder)) {
+      wrong += ReadFile(folder / name) != content_.at(std::to_string(row) + "." + name);
+    }
+  }
+  EXPECT_EQ(wrong, 0U);
+  EXPECT_GT(Figure(mount, "zarrfs_read_ahead_files_total"), content_.size() / 2);
+}
+
+TEST_F(ReadAheadTest, OtherReadersGetWhatTheyAskForAndNoMore) {
+  const TestMount mount(store_);
+  std::vector<std::string> names;
+  for (const auto& [name, content] : content_) names.push_back(name);
+  EXPECT_EQ(WrongFiles(mount / "v2/a", names), 0U) << "not listed";
+  EXPECT_EQ(Figure(mount, "zarrfs_read_ahead_files_total"), 0U);
+
+  const TestMount other(store_, "threads=1");
+  EXPECT_EQ(WrongFiles(other / "v2/a", List(other / "v2/a")), 0U);
+  EXPECT_EQ(Figure(other, "zarrfs_read_ahead_files_total"), 0U) << "nobody else could answer";
+}
+
+TEST_F(ReadAheadTest, ManyReadersOfTheSameFiles) {
+  const TestMount mount(store_, "threads=2");
+  const auto names = List(mount / "v2/a");
+  std::vector<size_t> wrong(8);
+  std::vector<std::thread> readers;
+  for (size_t& mine : wrong) {
+    readers.emplace_back([&] { mine = WrongFiles(mount / "v2/a", names); });
+  }
+  for (std::thread& reader : readers) reader.join();
+  EXPECT_EQ(wrong, std::vector<size_t>(8));
+}
+
+TEST_F(ReadAheadTest, AfterAChangeOnlyTheNewBytesAreRead) {
+  const TestMount mount(store_);
+  const auto names = List(mount / "v2/a");
+  const std::vector<std::string> first(names.begin(), names.begin() + 100);
+  EXPECT_EQ(WrongFiles(mount / "v2/a", first), 0U);
+  ASSERT_GT(Figure(mount, "zarrfs_read_ahead_files_total"), 0U);
+  WriteShard(0, 7);
+  // (Names are taken back within a second.)
+  std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+  EXPECT_EQ(WrongFiles(mount / "v2/a", names), 0U);
+}
+
+}  // namespace
+}  // namespace zarrfs
