@@ -808,9 +808,10 @@ void FileSystem::Read(Reply& reply, fuse_ino_t id, size_t size, uint64_t offset)
 }
 
 // The kernel makes the sender wait while one of the pages is asked for by somebody else. So another
-// thread must be there to answer that, and it must not wait in here itself.
+// thread must be there to answer that, and it must not wait in here itself. (Over io_uring requests
+// of a core have but one thread.)
 void FileSystem::ReadAheadOf(const Target& target, const ChunkPlace& place) {
-  if (!may_read_ahead_ || uses_io_uring_) return;
+  if (!may_read_ahead_) return;
   const ArrayRange& range = *target.range;
   const auto& part = range.views[target.view];
   const auto& layout = range.chunks->layout();
@@ -1032,7 +1033,7 @@ void FileSystem::TakeBackNames(fuse_session* session, const Changes& changes) {
 void FileSystem::OnMounted(fuse_session* session) {
   session_ = session;
   ahead_buffer_ = std::make_unique_for_overwrite<std::byte[]>(kMaxFileAhead);
-  may_read_ahead_ = fast_ && options_.threads > 1;
+  may_read_ahead_ = fast_ && options_.threads > 1 && !uses_io_uring_;
   notifier_.Start(
       session, !options_.no_epoch,
       [this](fuse_session* to, const Changes& changes) { TakeBackNames(to, changes); },

@@ -33,6 +33,12 @@ uint64_t Figure(const TestMount& mount, const std::string& name) {
   return 0;
 }
 
+// Over io_uring nothing is read ahead: a thread that waits for the kernel keeps those waiting that
+// it alone answers.
+bool MayReadAhead(const TestMount& mount) {
+  return ReadFile(mount / ".zarrfs/options").find("requests: by io_uring") == std::string::npos;
+}
+
 class ReadAheadTest : public testing::Test {
  protected:
   ReadAheadTest() {
@@ -85,6 +91,10 @@ TEST_F(ReadAheadTest, ReaderInOrderOfTheListingAsksForFewFiles) {
   EXPECT_EQ(WrongFiles(mount / "v2/a", names), 0U);
   const uint64_t ahead = Figure(mount, "zarrfs_read_ahead_files_total");
   const uint64_t reads = Figure(mount, kReads);
+  if (!MayReadAhead(mount)) {
+    EXPECT_EQ(ahead, 0U);
+    return;
+  }
   EXPECT_GT(ahead, names.size() * 3 / 4);
   EXPECT_LT(reads, names.size() / 4);
   EXPECT_GE(ahead + reads, names.size());
@@ -100,6 +110,7 @@ TEST_F(ReadAheadTest, FilesInFoldersOfTheirOwnAreReadAhead) {
     }
   }
   EXPECT_EQ(wrong, 0U);
+  if (!MayReadAhead(mount)) return;
   EXPECT_GT(Figure(mount, "zarrfs_read_ahead_files_total"), content_.size() / 2);
 }
 
@@ -132,7 +143,7 @@ TEST_F(ReadAheadTest, AfterAChangeOnlyTheNewBytesAreRead) {
   const auto names = List(mount / "v2/a");
   const std::vector<std::string> first(names.begin(), names.begin() + 100);
   EXPECT_EQ(WrongFiles(mount / "v2/a", first), 0U);
-  ASSERT_GT(Figure(mount, "zarrfs_read_ahead_files_total"), 0U);
+  ASSERT_EQ(Figure(mount, "zarrfs_read_ahead_files_total") > 0, MayReadAhead(mount));
   WriteShard(0, 7);
   // (Names are taken back within a second.)
   std::this_thread::sleep_for(std::chrono::milliseconds(1500));
