@@ -11,6 +11,7 @@
 #include <limits>
 #include <random>
 #include <span>
+#include <thread>
 #include <utility>
 
 #include "fs/log.h"
@@ -822,6 +823,10 @@ void FileSystem::ReadAheadOf(const Target& target, const ChunkPlace& place) {
   const size_t count = read_ahead_.OnRead(part.files, at);
   // With other reads under way threads are better used for those.
   if (count == 0 || reads_under_way_ > 1 || reading_ahead_.exchange(true)) return;
+  if (!may_read_ahead_) {  // since a moment ago
+    reading_ahead_ = false;
+    return;
+  }
 
   ChunkCoordinates folder{};
   size_t level = 0;  // of the folder that the file is in
@@ -866,6 +871,14 @@ void FileSystem::ReadAheadOf(const Target& target, const ChunkPlace& place) {
     read_ahead_.OnReadAhead(part.files, at, last, visited && !goes_on);
   }
   reading_ahead_ = false;
+}
+
+void FileSystem::StopReadingAhead() {
+  may_read_ahead_ = false;
+  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+  while (reading_ahead_ && std::chrono::steady_clock::now() < limit) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
 }
 
 void FileSystem::Open(Reply& reply, fuse_ino_t id, fuse_file_info info) {

@@ -46,6 +46,10 @@ class FileSystem {
   /// The mount answers: from now on the kernel is told of changes. Once.
   void OnMounted(fuse_session* session);
 
+  /// The mount is about to end. While files are read ahead a thread may wait for the kernel, and
+  /// that for another thread: afterwards none does. Takes a second at most.
+  void StopReadingAhead();
+
   /// In bytes, from now on. On any thread.
   void SetCacheSizes(uint64_t index_cache, uint64_t cache);
 

@@ -164,7 +164,10 @@ void Worker::Attend() {
     // Without a keeper nobody could unmount any more: better no mount than one without an owner.
     if (wait.revents != 0 && !Hear()) EndProcess(kExitSystem);
     if (!end_requested_ && fuse_session_exited(session_) == 0) continue;
-    if (!deadline) deadline = Clock::now() + kGrace;
+    if (!deadline) {
+      deadline = Clock::now() + kGrace;
+      file_system_->StopReadingAhead();
+    }
     if (Clock::now() > *deadline) {
       spdlog::warn("{}: ended with requests under way", mountpoint_);
       EndProcess(kExitDone);

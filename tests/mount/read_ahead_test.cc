@@ -1,9 +1,13 @@
 // Chunk files that the kernel gets before anybody asks for them.
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
-#include <cstdlib>
+#include <array>
+#include <chrono>
 #include <filesystem>
 #include <map>
 #include <sstream>
@@ -148,6 +152,37 @@ TEST_F(ReadAheadTest, AfterAChangeOnlyTheNewBytesAreRead) {
   // (Names are taken back within a second.)
   std::this_thread::sleep_for(std::chrono::milliseconds(1500));
   EXPECT_EQ(WrongFiles(mount / "v2/a", names), 0U);
+}
+
+// A thread that reads ahead may wait for another one to answer: none must be left waiting.
+TEST_F(ReadAheadTest, MountEndsWhileItsReadersReadOn) {
+  for (int i = 0; i < 20; ++i) {
+    TestMount mount(store_);
+    const int array = open((mount / "v2/a").c_str(), O_RDONLY | O_DIRECTORY);
+    ASSERT_GE(array, 0);
+    const auto names = List(mount / "v2/a");
+    std::vector<std::thread> readers;
+    for (int r = 0; r < 3; ++r) {
+      readers.emplace_back([&] {
+        std::array<char, 8192> buffer;
+        for (const std::string& name : names) {
+          const int file = openat(array, name.c_str(), O_RDONLY);
+          if (file < 0) return;  // it has ended
+          while (read(file, buffer.data(), buffer.size()) > 0) {
+          }
+          close(file);
+        }
+      });
+    }
+    mount.program().Signal(SIGTERM);
+    EXPECT_TRUE(Eventually(Seconds(5), [&] {
+      return mount.Log().find("busy") != std::string::npos;
+    })) << mount.Log();
+    mount.program().Signal(SIGTERM);
+    EXPECT_EQ(mount.program().WaitFor(Seconds(5)), 0) << mount.Log();
+    for (std::thread& reader : readers) reader.join();
+    close(array);
+  }
 }
 
 }  // namespace
