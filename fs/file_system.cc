@@ -1552,6 +1552,13 @@ const fuse_lowlevel_ops& FileSystem::Operations() {
                              self->Read(reply, id, size, static_cast<uint64_t>(offset));
                            });
     };
+    // Asked by programs that want to know whether a file is a terminal, as Python does at each
+    // open; the kernel asks every time, whatever the answer.
+    ops.ioctl = [](fuse_req_t request, fuse_ino_t, unsigned, void*, fuse_file_info*, unsigned,
+                   const void*, size_t, size_t) {
+      Self(request).CountAnswered(Operation::kOther);
+      fuse_reply_err(request, ENOTTY);
+    };
     ops.opendir = [](fuse_req_t request, fuse_ino_t id, fuse_file_info* info) {
       Self(request).Answer(request, Operation::kOpenDirectory,
                            [self = &Self(request), id, info = *info](Reply& reply) {

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <filesystem>
 #include <map>
@@ -89,6 +90,22 @@ TEST_F(MetricsTest, CountsMoveByWhatWasDone) {
     if (name.find("other") != std::string::npos) continue;
     EXPECT_EQ(value, after.at(name)) << name << ": looking at the figures moves them";
   }
+}
+
+// Python asks that of each file it opens.
+TEST_F(MetricsTest, QuestionForATerminalIsAnsweredAndCounted) {
+  TestMount mount(store_, "immutable");
+  const int file = open((mount / "v2/a/0.0").c_str(), O_RDONLY | O_CLOEXEC);
+  ASSERT_GE(file, 0);
+  const Figures before = FiguresOf(mount);
+  for (int i = 0; i < 1000; ++i) {
+    ASSERT_EQ(isatty(file), 0);
+    ASSERT_EQ(errno, ENOTTY);
+  }
+  const double moved = Moved(before, FiguresOf(mount), Requests("other", "ok"));
+  EXPECT_GE(moved, 1000);
+  EXPECT_LT(moved, 1100) << "looking at the figures takes a few";
+  close(file);
 }
 
 TEST_F(MetricsTest, CachesAndStoreAreCounted) {
