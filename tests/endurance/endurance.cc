@@ -335,7 +335,7 @@ class Reader {
     while (!trial_.stop) {
       const uint32_t what = Below(100);
       if (what < 35) {
-        ReadWhole();
+        ReadWhole(AnyChunk(), Below(2) == 0);
       } else if (what < 50) {
         Hold();
       } else if (what < 88) {
@@ -492,9 +492,8 @@ class Reader {
     return version;
   }
 
-  void ReadWhole() {
-    const ChunkAt at = AnyChunk();
-    const std::string path = trial_.Path(at, Below(2) == 0);
+  void ReadWhole(const ChunkAt& at, bool v2) {
+    const std::string path = trial_.Path(at, v2);
     const Time begin = Now();
     const Descriptor file = Open(path, Below(6) == 0 ? O_DIRECT : 0);
     if (file.get() < 0) return Judge(-file.get(), "open", path, at, begin, begin, true);
@@ -578,7 +577,7 @@ class Reader {
     return at;
   }
 
-  // ls -l: all names, and their attributes.
+  // ls -l: all names, and their attributes. Often the files are read then, in this order.
   void List() {
     const uint32_t array = Below(kArrays);
     const bool v2 = Below(2) == 0;
@@ -619,6 +618,7 @@ class Reader {
     if (answer < 0) return judge(static_cast<int>(-answer), "opendir");
     const std::unique_ptr<DIR, int (*)(DIR*)> directory(opened, &closedir);
     std::set<std::string> names;
+    std::vector<ChunkAt> files;
     for (;;) {
       const dirent* entry = nullptr;
       const auto next = Timed("readdir", folder, [&] {
@@ -631,6 +631,7 @@ class Reader {
       if (!names.insert(entry->d_name).second) {
         trial_.Wrong(fmt::format("{}: {} is listed twice", folder, entry->d_name));
       }
+      if (const auto at = ParseName(entry->d_name, array, row)) files.push_back(*at);
     }
     const Time now = Now();
     for (const ChunkAt& at : possible) {
@@ -649,6 +650,8 @@ class Reader {
         Stat(directory.get(), folder, name, *at);
       }
     }
+    if (Below(2) == 0) return;
+    for (const ChunkAt& at : files) ReadWhole(at, v2);
   }
 
   void Stat(DIR* directory, const std::string& folder, const std::string& name, const ChunkAt& at) {
