@@ -27,7 +27,7 @@ class ReadAhead {
     Stream* stream = nullptr;
     for (Stream& each : streams_) {
       if (each.folder != folder) continue;
-      const bool is_next = each.next ? place - *each.next < kGap : true;
+      const bool is_next = !each.next || place - *each.next < kGap;
       if (is_next && (stream == nullptr || each.next)) stream = &each;
     }
     if (stream == nullptr) {

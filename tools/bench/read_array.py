@@ -1,9 +1,8 @@
 """Reads one array with one reader and prints how fast, as JSON: `read_array.py READER PATH TASK`.
 
 READER: zarr (whichever zarr-python this interpreter has), zarrs (zarr-python with the pipeline of that
-name), tensorstore2 or tensorstore3 (its drivers for v2 and v3). TASK: scan (the whole
-array, twice in a row) or random (single chunks all over the array, twice). Hashing the data is not part of
-the time.
+name), tensorstore2 or tensorstore3 (its drivers for v2 and v3). TASK: scan (the whole array, twice in a
+row) or random (single chunks all over the array, twice). Hashing the data is not part of the time.
 """
 import hashlib
 import itertools
