@@ -1,5 +1,6 @@
 #include "fs/file_system.h"
 
+#include <sched.h>
 #include <spdlog/spdlog.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -76,6 +77,9 @@ timespec ToTimespec(int64_t ns) {
 // Reading ahead of a reader: files of at most this size, so many bytes of them at a time.
 constexpr size_t kMaxFileAhead = size_t{64} << 10;
 constexpr size_t kMaxBytesAhead = size_t{256} << 10;
+
+// So long the kernel may take to learn of a file whose look-up was answered.
+constexpr std::chrono::microseconds kBecomesKnownWithin{50};
 
 // A thread's buffer for the bytes of one READ.
 std::span<std::byte> ReadBuffer(size_t size) {
@@ -630,7 +634,7 @@ void FileSystem::Lookup(Reply& reply, fuse_ino_t parent, const std::string& name
     return reply.Failed(ErrorCode::kNotADirectory);
   }
   const auto entry = IsRootOfMount(*target) ? LookupInRoot(name) : LookupInFolder(*target, name);
-  if (entry) return reply.Entry(*entry);
+  if (entry) return AnswerLookup(reply, *entry);
   if (entry.error().code == ErrorCode::kNotFound) {
     fuse_entry_param absent{};
     absent.entry_timeout = AbsenceTimeout(0);
@@ -789,6 +793,7 @@ void FileSystem::Read(Reply& reply, fuse_ino_t id, size_t size, uint64_t offset)
     return reply.Bytes(reinterpret_cast<const char*>(out.data()), *length);
   }
   const UnderWay counted(reads_under_way_);
+  if (offset == 0 && may_read_ahead_) early_reads_.OnRead(id);
   const auto place = PlaceOf(*target);
   if (!place) {
     LogFailure("read", place.error());
@@ -808,9 +813,62 @@ void FileSystem::Read(Reply& reply, fuse_ino_t id, size_t size, uint64_t offset)
   reply.Bytes(reinterpret_cast<const char*>(piece->bytes.data()), piece->bytes.size());
 }
 
+bool FileSystem::Offer(NodeId id, std::span<const std::byte> bytes) {
+  fuse_bufvec data = FUSE_BUFVEC_INIT(bytes.size());
+  data.buf[0].mem = const_cast<std::byte*>(bytes.data());
+  if (fuse_lowlevel_notify_store(session_, id, 0, &data, FUSE_BUF_NO_SPLICE) != 0) return false;
+  metrics_.CountReadAhead(bytes.size());
+  return true;
+}
+
 // The kernel makes the sender wait while one of the pages is asked for by somebody else. So another
 // thread must be there to answer that, and it must not wait in here itself. (Over io_uring requests
 // of a core have but one thread.)
+bool FileSystem::StartReadingAhead() {
+  if (!may_read_ahead_ || reading_ahead_.exchange(true)) return false;
+  if (!may_read_ahead_) {  // since a moment ago
+    reading_ahead_ = false;
+    return false;
+  }
+  return true;
+}
+
+void FileSystem::AnswerLookup(Reply& reply, const fuse_entry_param& entry) {
+  const NodeId id = entry.ino;
+  const auto size = static_cast<uint64_t>(entry.attr.st_size);
+  if (!may_read_ahead_ || !S_ISREG(entry.attr.st_mode) || size > kMaxFileAhead ||
+      !early_reads_.OnLookup(id)) {
+    return reply.Entry(entry);
+  }
+  const auto target = Resolve(id);
+  if (!target || target->kind != Target::Kind::kChunk || target->epoch == kFillEpoch ||
+      target->range->views[target->view].form.kind == ChunkForm::Kind::kElements ||
+      !StartReadingAhead()) {
+    return reply.Entry(entry);
+  }
+  const auto& part = target->range->views[target->view];
+  const auto place = PlaceOf(*target);
+  Result<ServedChunks::Piece> piece{};
+  if (place) {
+    piece = served_.Read(
+        ChunkFile{*target->range->chunks, part.form, part.form_number, target->chunk, *place}, 0,
+        {ahead_buffer_.get(), kMaxFileAhead});
+  }
+  reply.Entry(entry);
+
+  bool was_taken = false;
+  if (piece && piece->bytes.size() == size) {
+    const auto limit = std::chrono::steady_clock::now() + kBecomesKnownWithin;
+    while (early_reads_.IsEarly(id)) {
+      was_taken = Offer(id, piece->bytes);
+      if (was_taken || std::chrono::steady_clock::now() > limit) break;
+      sched_yield();  // to whoever takes the answer
+    }
+  }
+  early_reads_.OnOffered(id, was_taken);
+  reading_ahead_ = false;
+}
+
 void FileSystem::ReadAheadOf(const Target& target, const ChunkPlace& place) {
   if (!may_read_ahead_) return;
   const ArrayRange& range = *target.range;
@@ -822,11 +880,7 @@ void FileSystem::ReadAheadOf(const Target& target, const ChunkPlace& place) {
   const uint64_t at = place.outer * layout.inner_per_outer_count + slot;
   const size_t count = read_ahead_.OnRead(part.files, at);
   // With other reads under way threads are better used for those.
-  if (count == 0 || reads_under_way_ > 1 || reading_ahead_.exchange(true)) return;
-  if (!may_read_ahead_) {  // since a moment ago
-    reading_ahead_ = false;
-    return;
-  }
+  if (count == 0 || reads_under_way_ > 1 || !StartReadingAhead()) return;
 
   ChunkCoordinates folder{};
   size_t level = 0;  // of the folder that the file is in
@@ -853,12 +907,8 @@ void FileSystem::ReadAheadOf(const Target& target, const ChunkPlace& place) {
             served_.Read(ChunkFile{*range.chunks, part.form, part.form_number, chunk, *found}, 0,
                          {ahead_buffer_.get(), kMaxFileAhead});
         if (!piece) return false;  // whoever reads it is told why
-        fuse_bufvec data = FUSE_BUFVEC_INIT(piece->bytes.size());
-        data.buf[0].mem = const_cast<std::byte*>(piece->bytes.data());
-        is_refused = fuse_lowlevel_notify_store(session_, MakeId(part.files + chunk, *epoch), 0,
-                                                &data, FUSE_BUF_NO_SPLICE) != 0;
+        is_refused = !Offer(MakeId(part.files + chunk, *epoch), piece->bytes);
         if (is_refused) return false;
-        metrics_.CountReadAhead(piece->bytes.size());
         last = place.outer * layout.inner_per_outer_count + next;
         ++files;
         bytes += piece->bytes.size();

@@ -16,6 +16,7 @@
 #include <optional>
 #include <string>
 
+#include "fs/early_reads.h"
 #include "fs/listing_table.h"
 #include "fs/metrics.h"
 #include "fs/node_table.h"
@@ -101,6 +102,13 @@ class FileSystem {
 
   // A chunk file was read: gives the kernel those that its reader is about to read.
   void ReadAheadOf(const Target& chunk, const ChunkPlace& place);
+  // The answer to a look-up; of a file whose reader is about to read it, with its bytes.
+  void AnswerLookup(Reply& reply, const fuse_entry_param& entry);
+  // False if that is not to be done now. True: by this thread alone, which makes reading_ahead_
+  // false in the end.
+  bool StartReadingAhead();
+  // Gives the kernel the bytes of a whole file. False if it does not know the file.
+  bool Offer(NodeId id, std::span<const std::byte> bytes);
 
   // The store has changed (on the store's thread).
   void OnChange(const Changes& changes);
@@ -188,6 +196,7 @@ class FileSystem {
   std::atomic<bool> may_read_ahead_ = false;
   std::atomic<bool> reading_ahead_ = false;  // by one thread at a time
   ReadAhead read_ahead_;
+  EarlyReads early_reads_;
   std::atomic<uint32_t> reads_under_way_ = 0;
   Hierarchy hierarchy_;
   mutable NodeTable table_;

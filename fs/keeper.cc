@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <spdlog/spdlog.h>
+#include <sys/mount.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -17,7 +18,10 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <fstream>
+#include <iterator>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "fs/channel.h"
@@ -34,6 +38,17 @@ namespace {
 
 // How long the worker may take to end once its mount is gone.
 constexpr auto kWorkerLimit = std::chrono::seconds(3);
+// How often the keeper looks whether the worker was killed and cannot end.
+constexpr int kWatchMs = 2000;
+
+// Whether the main thread of a child has ended, and the child has not.
+bool HasDeadMainThread(pid_t pid) {
+  std::ifstream file(fmt::format("/proc/{}/stat", pid));
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  // "42 (any name) Z ..."
+  const size_t end_of_name = text.rfind(") ");
+  return end_of_name != std::string::npos && text.compare(end_of_name + 2, 1, "Z") == 0;
+}
 
 class Keeper {
  public:
@@ -69,6 +84,10 @@ class Keeper {
   Result<void> UnmountOurs(bool detach) const;
   // The mount is gone, or nobody shall serve it any longer.
   void EndWorker();
+  // A thread of a killed worker may wait in the kernel for what only the worker could have answered
+  // (it was handing over a file that somebody asked for meanwhile). Then it never ends, and nobody
+  // is told; unless the kernel gives up on the mount.
+  void FreeKilledWorker() const;
   int AwaitWorker();
 
   MountOptions options_;  // `config` is what was read last
@@ -197,22 +216,9 @@ void Keeper::OnOpened() {
   close(*device);
 }
 
-// What the kernel reads ahead of a mount is 128 KiB at most, whatever the file system asks for,
-// until somebody says otherwise here: a chunk of some MiB takes fewer requests then. Only root may.
-void RaiseReadAhead(dev_t device) {
-  const std::string knob =
-      fmt::format("/sys/class/bdi/{}:{}/read_ahead_kb", major(device), minor(device));
-  const int fd = open(knob.c_str(), O_WRONLY | O_CLOEXEC);
-  if (fd < 0) return;
-  const std::string size = std::to_string(kMaxRead >> 10);
-  if (write(fd, size.data(), size.size()) < 0) spdlog::debug("{}: {}", knob, ErrnoText(errno));
-  close(fd);
-}
-
 void Keeper::OnReady() {
   if (!starting()) return;
   ready_ = true;
-  if (device_ != 0) RaiseReadAhead(device_);
   if (!options_.foreground) LeaveTerminal(mountpoint_);
   spdlog::info("{} is mounted at {}", options_.source, mountpoint_);
   TellServiceManager("READY=1\n" + StatusLine());
@@ -327,6 +333,16 @@ void Keeper::OnEndingSignal(uint32_t number) {
   EndWorker();
 }
 
+void Keeper::FreeKilledWorker() const {
+  if (!mounted_ || !HasDeadMainThread(worker_pid_)) return;
+  if (device_ != 0) {
+    std::ofstream(fmt::format("/sys/fs/fuse/connections/{}/abort", minor(device_))) << "1";
+  }
+  const auto top = FindMount(mountpoint_);
+  const bool is_ours = top && top->type == kMountType && (device_ == 0 || top->device == device_);
+  if (is_ours) umount2(mountpoint_.c_str(), MNT_FORCE | UMOUNT_NOFOLLOW);
+}
+
 int Keeper::AwaitWorker() {
   if (ready_ && !ending_) TellServiceManager("STOPPING=1\nSTATUS=unmounted");
   int status = 0;
@@ -369,18 +385,22 @@ int Keeper::Run() {
   }
   std::array<pollfd, 3> wait = {pollfd{signal_fd_, POLLIN, 0}, pollfd{worker_->fd(), POLLIN, 0},
                                 pollfd{report_fd_, 0, 0}};
+  bool was_killed = false;
   for (;;) {
-    int limit_ms = -1;
-    if (ending_) {
+    int limit_ms = kWatchMs;
+    if (ending_ && !was_killed) {
       const auto left = worker_limit_ - std::chrono::steady_clock::now();
-      if (left <= left.zero()) {
+      was_killed = left <= left.zero();
+      if (was_killed) {
         spdlog::warn("{}: ended with requests under way", mountpoint_);
         kill(worker_pid_, SIGKILL);
+      } else {
+        limit_ms = static_cast<int>(left / std::chrono::milliseconds(1)) + 1;
       }
-      limit_ms =
-          left <= left.zero() ? -1 : static_cast<int>(left / std::chrono::milliseconds(1)) + 1;
     }
-    if (poll(wait.data(), wait.size(), limit_ms) < 0) continue;
+    const int events = poll(wait.data(), wait.size(), limit_ms);
+    if (events == 0) FreeKilledWorker();
+    if (events <= 0) continue;
     if (wait[0].revents != 0) {
       signalfd_siginfo signal = {};
       if (read(signal_fd_, &signal, sizeof signal) == sizeof signal) OnSignal(signal);

@@ -368,20 +368,6 @@ TEST_F(LifeTest, WorkerThatHangsKeepsNobodyFromUnmounting) {
   ExpectGone();
 }
 
-TEST_F(LifeTest, KernelReadsOneMebibyteAheadOfAMountByRoot) {
-  ASSERT_EQ(geteuid(), 0U);
-  const TestMount mount(store_, "", mnt_);
-  struct stat root = {};
-  ASSERT_EQ(stat(mnt_.c_str(), &root), 0);
-  const std::string knob =
-      fmt::format("/sys/class/bdi/{}:{}/read_ahead_kb", major(root.st_dev), minor(root.st_dev));
-  // (Where a container may not write there, the mount is as good, but for that.)
-  if (access(knob.c_str(), W_OK) == 0) {
-    EXPECT_EQ(ReadFile(knob), "1024\n");
-  }
-  ExpectServes();
-}
-
 TEST_F(LifeTest, WorkerOfRootMayReadAnyStoreAndNothingElse) {
   ASSERT_EQ(geteuid(), 0U);
   constexpr uid_t kNobody = 65534;

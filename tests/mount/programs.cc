@@ -15,6 +15,7 @@
 #include <fstream>
 #include <iterator>
 #include <sstream>
+#include <stdexcept>
 #include <system_error>
 #include <thread>
 
@@ -191,7 +192,8 @@ pid_t ProcessOf(const std::filesystem::path& mountpoint, bool below_another) {
     rest >> state >> parent;
     if ((std::ranges::find(all, parent) != all.end()) == below_another) return pid;
   }
-  return -1;
+  // (Whoever sends signals to -1 sends them to everybody.)
+  throw std::runtime_error("no process of the mount at " + mountpoint.string());
 }
 
 }  // namespace

@@ -87,10 +87,10 @@ bool Eventually(Seconds limit, Condition&& condition);
 /// The processes that run zarrfs for this mount point.
 [[nodiscard]] std::vector<pid_t> DaemonsOf(const std::filesystem::path& mountpoint);
 
-/// Of these, the one that takes signals and ends the mount; -1 if there is none.
+/// Of these, the one that takes signals and ends the mount. Throws if there is none.
 [[nodiscard]] pid_t KeeperOf(const std::filesystem::path& mountpoint);
 
-/// The one that answers the kernel; -1 if there is none.
+/// The one that answers the kernel. Throws if there is none.
 [[nodiscard]] pid_t WorkerOf(const std::filesystem::path& mountpoint);
 
 void SleepFor(Seconds time);

@@ -77,6 +77,14 @@ class ReadAheadTest : public testing::Test {
     return names;
   }
 
+  // So many chunk files, in no order of a listing.
+  std::vector<std::string> Names(size_t count) const {
+    std::vector<std::string> names;
+    for (const auto& [name, content] : content_) names.push_back(name);
+    names.resize(count);
+    return names;
+  }
+
   size_t WrongFiles(const fs::path& array, const std::vector<std::string>& names) const {
     size_t wrong = 0;
     for (const std::string& name : names) wrong += ReadFile(array / name) != content_.at(name);
@@ -119,20 +127,48 @@ TEST_F(ReadAheadTest, FilesInFoldersOfTheirOwnAreReadAhead) {
   EXPECT_GT(Figure(mount, "zarrfs_read_ahead_files_total"), content_.size() / 2);
 }
 
-TEST_F(ReadAheadTest, OtherReadersGetWhatTheyAskForAndNoMore) {
+// A file whose name was looked up a moment ago, by a reader that takes its time.
+TEST_F(ReadAheadTest, FilesThatAreLookedUpAndReadAreHandedOverInBetween) {
   const TestMount mount(store_);
-  std::vector<std::string> names;
-  for (const auto& [name, content] : content_) names.push_back(name);
-  EXPECT_EQ(WrongFiles(mount / "v2/a", names), 0U);
-  EXPECT_EQ(Figure(mount, "zarrfs_read_ahead_files_total"), 0U) << "not listed";
+  const auto names = Names(500);
+  size_t wrong = 0;
+  for (const std::string& name : names) {
+    struct stat st {};
+    EXPECT_EQ(stat((mount / "v2/a" / name).c_str(), &st), 0);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    wrong += ReadFile(mount / "v2/a" / name) != content_.at(name);
+  }
+  EXPECT_EQ(wrong, 0U);
+  const uint64_t ahead = Figure(mount, "zarrfs_read_ahead_files_total");
+  const uint64_t reads = Figure(mount, kReads);
+  if (!MayReadAhead(mount)) {
+    EXPECT_EQ(ahead, 0U);
+    return;
+  }
+  EXPECT_GT(ahead, names.size() / 2);
+  EXPECT_LT(reads, names.size() / 2);
+}
 
+TEST_F(ReadAheadTest, WhoOnlyLooksFilesUpMakesNobodyReadThem) {
+  const TestMount mount(store_);
+  const auto names = Names(500);
+  for (const std::string& name : names) {
+    struct stat st {};
+    EXPECT_EQ(stat((mount / "v2/a" / name).c_str(), &st), 0);
+    EXPECT_EQ(static_cast<size_t>(st.st_size), content_.at(name).size());
+  }
+  EXPECT_EQ(Figure(mount, "zarrfs_read_ahead_files_total"), 0U);
+}
+
+TEST_F(ReadAheadTest, OtherReadersGetWhatTheyAskForAndNoMore) {
   const TestMount backwards(store_);
-  names = List(backwards / "v2/a");
+  auto names = List(backwards / "v2/a");
   std::ranges::reverse(names);
   EXPECT_EQ(WrongFiles(backwards / "v2/a", names), 0U);
   EXPECT_EQ(Figure(backwards, "zarrfs_read_ahead_files_total"), 0U) << "another order";
 
   const TestMount other(store_, "threads=1");
+  EXPECT_EQ(WrongFiles(other / "v2/a", Names(100)), 0U);
   EXPECT_EQ(WrongFiles(other / "v2/a", List(other / "v2/a")), 0U);
   EXPECT_EQ(Figure(other, "zarrfs_read_ahead_files_total"), 0U) << "nobody else could answer";
 }
@@ -167,7 +203,7 @@ TEST_F(ReadAheadTest, MountEndsWhileItsReadersReadOn) {
     TestMount mount(store_);
     const int array = open((mount / "v2/a").c_str(), O_RDONLY | O_DIRECTORY);
     ASSERT_GE(array, 0);
-    const auto names = List(mount / "v2/a");
+    const auto names = i % 2 == 0 ? List(mount / "v2/a") : Names(content_.size());
     std::vector<std::thread> readers;
     for (int r = 0; r < 3; ++r) {
       readers.emplace_back([&] {
@@ -189,6 +225,29 @@ TEST_F(ReadAheadTest, MountEndsWhileItsReadersReadOn) {
     EXPECT_EQ(mount.program().WaitFor(Seconds(5)), 0) << mount.Log();
     for (std::thread& reader : readers) reader.join();
     close(array);
+  }
+}
+
+// Such a thread does not end by a signal while it waits.
+TEST_F(ReadAheadTest, WorkerThatIsKilledLeavesNobodyWaiting) {
+  for (int i = 0; i < 20; ++i) {
+    TestMount mount(store_);
+    const fs::path array = mount / "v2/a";
+    std::thread reader([&] {
+      std::array<char, 8192> buffer;
+      for (const std::string& name : Names(content_.size())) {
+        const int file = open((array / name).c_str(), O_RDONLY);
+        if (file < 0) return;  // it has ended
+        while (read(file, buffer.data(), buffer.size()) > 0) {
+        }
+        close(file);
+      }
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(10 + i));
+    kill(WorkerOf(mount.path()), SIGKILL);
+    EXPECT_EQ(mount.program().WaitFor(Seconds(15)), 2) << mount.Log();
+    reader.join();
+    mount.Forget();
   }
 }
 
