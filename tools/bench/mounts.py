@@ -51,6 +51,12 @@ class Mount:
         return sum(float(value) for key, _, value in rows
                    if key.partition("{")[0] == name and label in key)
 
+    def requests_for_files(self):
+        """How often the kernel asked zarrfs for names, attributes and bytes."""
+        time.sleep(0.11)  # so long a text of the metrics lasts
+        return sum(self.metric("zarrfs_requests_total", f'operation="{operation}"')
+                   for operation in ("lookup", "getattr", "open", "read"))
+
 
 @contextlib.contextmanager
 def mounted(way, folder):
