@@ -773,6 +773,7 @@ void FileSystem::Read(Reply& reply, fuse_ino_t id, size_t size, uint64_t offset)
     const auto file = status_files_.Find(id);
     return reply_with(file ? file->text : nullptr);
   }
+  if (offset == 0 && may_read_ahead_) early_reads_.OnRead(id);
   const auto target = Resolve(id);
   if (!target) return reply.Failed(target.error().code);
   if (target->kind == Target::Kind::kDocument) {
@@ -793,7 +794,6 @@ void FileSystem::Read(Reply& reply, fuse_ino_t id, size_t size, uint64_t offset)
     return reply.Bytes(reinterpret_cast<const char*>(out.data()), *length);
   }
   const UnderWay counted(reads_under_way_);
-  if (offset == 0 && may_read_ahead_) early_reads_.OnRead(id);
   const auto place = PlaceOf(*target);
   if (!place) {
     LogFailure("read", place.error());
@@ -848,12 +848,11 @@ void FileSystem::AnswerLookup(Reply& reply, const fuse_entry_param& entry) {
   }
   const auto& part = target->range->views[target->view];
   const auto place = PlaceOf(*target);
-  Result<ServedChunks::Piece> piece{};
-  if (place) {
-    piece = served_.Read(
-        ChunkFile{*target->range->chunks, part.form, part.form_number, target->chunk, *place}, 0,
-        {ahead_buffer_.get(), kMaxFileAhead});
-  }
+  const auto piece =
+      !place ? Result<ServedChunks::Piece>(Fail(place))
+             : served_.Read(ChunkFile{*target->range->chunks, part.form, part.form_number,
+                                      target->chunk, *place},
+                            0, {ahead_buffer_.get(), kMaxFileAhead});
   reply.Entry(entry);
 
   bool was_taken = false;
