@@ -65,7 +65,7 @@ class MetricsTest : public testing::Test {
 };
 
 TEST_F(MetricsTest, CountsMoveByWhatWasDone) {
-  TestMount mount(store_, "immutable");
+  TestMount mount(store_, "immutable,threads=1");  // nothing is read ahead
   EXPECT_TRUE(fs::exists(mount / "v2/a/.zarray"));
   const Figures before = FiguresOf(mount);
   for (const std::string name : {"x", "y", "0.3"}) EXPECT_FALSE(fs::exists(mount / "v2/a" / name));
