@@ -4,7 +4,7 @@
 // kernel, so that nobody asks for them. That is worth while if they are read at all, and if they
 // come before the READ does. Both are found out from the files looked up last: once some were read,
 // the next ones are offered, but for one now and then, which shows when nobody reads them any more.
-// Thread-safe.
+// Files are known by the numbers of their inodes, of which 0 is none. Thread-safe.
 #ifndef FS_EARLY_READS_H_
 #define FS_EARLY_READS_H_
 
@@ -62,7 +62,7 @@ class EarlyReads {
   static constexpr uint64_t kNotOffered = 16;  // one of so many
   static constexpr int kCredit = 16;           // offers that may come too late
   static constexpr int kMostCredit = 32;
-  static constexpr int kPause = 256;           // look-ups, when too many did
+  static constexpr int kPause = 256;  // look-ups, when too many did
 
   struct File {
     uint64_t id = 0;

@@ -848,11 +848,10 @@ void FileSystem::AnswerLookup(Reply& reply, const fuse_entry_param& entry) {
   }
   const auto& part = target->range->views[target->view];
   const auto place = PlaceOf(*target);
-  const auto piece =
-      !place ? Result<ServedChunks::Piece>(Fail(place))
-             : served_.Read(ChunkFile{*target->range->chunks, part.form, part.form_number,
-                                      target->chunk, *place},
-                            0, {ahead_buffer_.get(), kMaxFileAhead});
+  const auto piece = !place ? Result<ServedChunks::Piece>(Fail(place))
+                            : served_.Read(ChunkFile{*target->range->chunks, part.form,
+                                                     part.form_number, target->chunk, *place},
+                                           0, {ahead_buffer_.get(), kMaxFileAhead});
   reply.Entry(entry);
 
   bool was_taken = false;
