@@ -28,6 +28,8 @@ constexpr std::array kCodes = {
     CodeRow{ErrorCode::kTooManyOpenFiles, EMFILE, "too many open files"},
     CodeRow{ErrorCode::kWouldBlock, EAGAIN, "would block"},
     CodeRow{ErrorCode::kNotADirectory, ENOTDIR, "not a directory"},
+    CodeRow{ErrorCode::kLinkRefused, EIO, "symbolic link not followed"},
+    CodeRow{ErrorCode::kZarrfsMount, EIO, "a zarrfs mount"},
 };
 
 }  // namespace

@@ -29,6 +29,8 @@ enum class ErrorCode {
   kTooManyOpenFiles,  // the process is out of descriptors
   kWouldBlock,        // the answer is not at hand, and this thread may not wait for it
   kNotADirectory,     // a path goes through something that is not a folder
+  kLinkRefused,       // a symbolic link that is not followed, dangles or loops
+  kZarrfsMount,       // lies in a zarrfs mount, which is never entered
 };
 
 struct Error {

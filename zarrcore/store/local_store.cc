@@ -549,7 +549,7 @@ class LocalStore final : public Store {
       const std::string_view name = entry->d_name;
       if (name == "." || name == "..") continue;
       if (entry->d_type == DT_REG) {
-        entries.push_back({std::string(name), false});
+        entries.push_back({std::string(name), false, false});
       } else if (entry->d_type == DT_DIR) {
         if (!forbidden.empty()) {
           const std::optional<dev_t> device = DeviceOf(folder_fd, entry->d_name);
@@ -557,11 +557,11 @@ class LocalStore final : public Store {
             continue;
           }
         }
-        entries.push_back({std::string(name), true});
+        entries.push_back({std::string(name), true, false});
       } else if (entry->d_type == DT_LNK || entry->d_type == DT_UNKNOWN) {
         const Result<ObjectInfo> info = Stat(JoinKey(folder, name));
         if (info) {
-          entries.push_back({std::string(name), info->is_folder});
+          entries.push_back({std::string(name), info->is_folder, false});
         } else if (info.error().code != ErrorCode::kNotFound &&
                    info.error().code != ErrorCode::kPermissionDenied) {
           return Fail(info);

@@ -69,6 +69,17 @@ class FakeStore final : public Store {
     entry.bytes = std::make_shared<const std::string>(bytes);
   }
 
+  /// Something that is there and refused: listed as such; whatever is asked of it, or of what would
+  /// lie below it, fails with `error`.
+  void PutRefused(std::string_view key, const Error& error, bool is_folder = false) {
+    Put(key, "");
+    const std::lock_guard lock(state_->mutex);
+    Entry& entry = state_->entries.at(std::string(key));
+    entry.is_refused = true;
+    entry.info.is_folder = is_folder;
+    for (const Call call : kAllCalls) state_->faults[{call, std::string(key)}].error = error;
+  }
+
   /// Removes an object, or a folder with all that lies below it.
   void Remove(std::string_view key) {
     const std::lock_guard lock(state_->mutex);
@@ -239,7 +250,8 @@ class FakeStore final : public Store {
     std::vector<ListEntry> names;
     for (const auto& [key, entry] : state_->entries) {
       if (key.empty() || ParentOf(key) != folder) continue;
-      names.push_back({key.substr(folder.empty() ? 0 : folder.size() + 1), entry.info.is_folder});
+      names.push_back({key.substr(folder.empty() ? 0 : folder.size() + 1), entry.info.is_folder,
+                       entry.is_refused});
     }
     return names;
   }
@@ -268,6 +280,7 @@ class FakeStore final : public Store {
   struct Entry {
     ObjectInfo info;
     std::shared_ptr<const std::string> bytes;  // null for a folder
+    bool is_refused = false;
   };
 
   static constexpr size_t Index(Call call) { return static_cast<size_t>(call); }
