@@ -168,7 +168,10 @@ FileSystem::FileSystem(std::shared_ptr<const Store> store, std::shared_ptr<Store
               .on_superseded =
                   [this](const ChunkSource& source, uint64_t outer, const OpenShardPtr& old) {
                     superseded_.Put(source.id(), outer, old, SupersededShards::Clock::now());
-                  }},
+                  },
+              .on_note =
+                  [](const Error& property) { spdlog::info("{}", OneLine(property.message)); },
+              .is_for_others = options.allow_other && !options.umask},
           [this](const Error& error) { OnReport(error); }),
       table_(shown_views, options.node_cache) {
   status_files_.Add("options", [this] { return DescribeOptions(); });
@@ -191,6 +194,7 @@ Result<std::unique_ptr<FileSystem>> FileSystem::Open(std::shared_ptr<const Store
   std::unique_ptr<FileSystem> file_system(
       new FileSystem(std::move(counted), std::move(counts), options, shown_views));
   const auto root = file_system->hierarchy_.Get("", kAnyAge);
+  if (root) (void)file_system->table_.See(*root);  // known from now on
   if (!root) {
     if (root.error().code != ErrorCode::kNotFound) return Fail(root);
     return Fail(ErrorCode::kNotFound,
@@ -251,6 +255,7 @@ void FileSystem::LogFailure(std::string_view what, const Error& error) const {
   if (error.code == ErrorCode::kDamaged) {
     failures_.Count(ObjectOf(message), message, Repeats::Clock::now());
   } else {
+    if (error.code != ErrorCode::kInterrupted) errors_.AddOnce(message);
     failures_.Tell(ObjectOf(message), fmt::format("{}: {}", what, message), Repeats::Clock::now());
   }
 }
@@ -276,28 +281,38 @@ struct stat FileSystem::FileAttributes(uint64_t inode, const ObjectInfo& info, u
   return st;
 }
 
-struct stat FileSystem::FolderAttributes(uint64_t inode, const Node& node) const {
-  const ObjectInfo& info = node.folder_info;
+struct stat FileSystem::FolderAttributes(uint64_t inode, const ObjectInfo& info) const {
   struct stat st = FileAttributes(inode, info, 0, 1);
-  // (With `immutable` nothing changes, whatever is found out.)
-  if (!options_.immutable && node.chunks != nullptr &&
-      node.chunks->changed_ns() > info.version.mtime_ns) {
-    st.st_mtim = st.st_ctim = ToTimespec(node.chunks->changed_ns());
-  }
   st.st_mode = S_IFDIR | (info.mode & 0777 & ~0222u);
   if (options_.umask) st.st_mode = S_IFDIR | (0777 & ~*options_.umask & ~0222u);
   return st;
 }
 
-Result<fuse_entry_param> FileSystem::RootEntry() const {
-  const auto root = hierarchy_.Get("", check_age_);
+struct stat FileSystem::FolderAttributes(uint64_t inode, const Node& node) const {
+  const ObjectInfo& info = node.folder_info;
+  struct stat st = FolderAttributes(inode, info);
+  // (With `immutable` nothing changes, whatever is found out.)
+  if (!options_.immutable && node.chunks != nullptr &&
+      node.chunks->changed_ns() > info.version.mtime_ns) {
+    st.st_mtim = st.st_ctim = ToTimespec(node.chunks->changed_ns());
+  }
+  return st;
+}
+
+Result<fuse_entry_param> FileSystem::RootEntry() {
+  const auto root = Know("");
   if (!root) return Fail(root);
+  if (root->error) {
+    auto entry = UnreadableFolderEntry(*root, 0);
+    if (entry) entry->attr.st_ino = entry->ino = kRootId;
+    return entry;
+  }
   fuse_entry_param entry{};
   entry.ino = kRootId;
   entry.generation = generation_;
   // Nobody looks the root up: its attributes are asked for by themselves.
-  entry.attr_timeout = entry.entry_timeout = std::min(NodeTimeout(**root), kLeastTtl);
-  entry.attr = FolderAttributes(kRootId, **root);
+  entry.attr_timeout = entry.entry_timeout = std::min(NodeTimeout(*root->seen.node), kLeastTtl);
+  entry.attr = FolderAttributes(kRootId, *root->seen.node);
   return entry;
 }
 
@@ -324,6 +339,8 @@ Result<fuse_entry_param> FileSystem::DocumentEntry(const SeenNode& node, size_t 
   entry.generation = generation_ + node.document_epoch / kEpochs;
   ObjectInfo info = node.node->info;
   if (info.is_folder) info.mode &= ~0111u;
+  const std::string& name = shown.documents[document].name;
+  if (name != kZarray && name != kZgroup) info.mode &= node.node->attributes_mode;
   entry.attr = FileAttributes(entry.ino, info, shown.documents[document].bytes.size(), 1);
   entry.attr_timeout = kForever;
   entry.entry_timeout = NodeTimeout(*node.node);
@@ -332,14 +349,20 @@ Result<fuse_entry_param> FileSystem::DocumentEntry(const SeenNode& node, size_t 
 
 Result<fuse_entry_param> FileSystem::ConsolidatedEntry(const SeenNode& node, size_t view) const {
   const auto consolidated = hierarchy_.Consolidate(node.node, view, check_age_);
-  if (!consolidated) return Fail(consolidated);
-  if (!(*consolidated)->is_too_large) return ConsolidatedEntry(node, view, **consolidated);
+  if (!consolidated && SaysNothing(consolidated.error().code)) return Fail(consolidated);
+  if (consolidated && !(*consolidated)->is_too_large) {
+    return ConsolidatedEntry(node, view, **consolidated);
+  }
+  // Readers that do without look at each node, and learn which one cannot be read.
+  if (!consolidated) LogFailure("consolidated metadata", consolidated.error());
   const NodeView& shown = node.node->views[view];
   const auto plain = std::ranges::find(shown.documents, shown.consolidated, &Document::name);
   if (plain == shown.documents.end()) {
-    return Fail(ErrorCode::kNotFound, "{}: too many nodes below", node.node->path);
+    return Fail(ErrorCode::kNotFound, "{}: no consolidated metadata", node.node->path);
   }
-  return DocumentEntry(node, view, static_cast<size_t>(plain - shown.documents.begin()));
+  auto entry = DocumentEntry(node, view, static_cast<size_t>(plain - shown.documents.begin()));
+  if (entry && !consolidated) entry->entry_timeout = UnreadableTimeout();
+  return entry;
 }
 
 fuse_entry_param FileSystem::ConsolidatedEntry(const SeenNode& node, size_t view,
@@ -351,6 +374,7 @@ fuse_entry_param FileSystem::ConsolidatedEntry(const SeenNode& node, size_t view
   entry.generation = generation_ + epoch / kEpochs;
   ObjectInfo info = node.node->info;
   if (info.is_folder) info.mode &= ~0111u;
+  info.mode &= node.node->attributes_mode;
   info.version = consolidated.newest;
   entry.attr = FileAttributes(entry.ino, info, consolidated.size, 1);
   entry.attr_timeout = kForever;
@@ -385,44 +409,18 @@ Result<fuse_entry_param> FileSystem::ChunkEntry(const ArrayRange& range, size_t 
   return entry;
 }
 
-std::optional<fuse_entry_param> FileSystem::UnreadableChunkEntry(const SeenNode& node, size_t view,
-                                                                 uint64_t chunk,
-                                                                 const Error& error) const {
-  if (error.code == ErrorCode::kWouldBlock || error.code == ErrorCode::kInterrupted ||
-      error.code == ErrorCode::kStale) {
-    return std::nullopt;
-  }
-  LogFailure("look-up", error);
-  const auto& pipeline = node.range->chunks->layout().inner_pipeline;
-  uint64_t size = pipeline ? pipeline->encoded_size().value_or(1) : 1;
-  const ChunkForm& form = node.range->views[view].form;
-  if (form.kind == ChunkForm::Kind::kElements) size = form.size;
-  if (size > form.cut_front + form.cut_back) size -= form.cut_front + form.cut_back;
-  ObjectInfo info = node.node->folder_info;
-  info.mode &= 0444;
-  fuse_entry_param entry{};
-  entry.ino = MakeUnreadableId(node.range->views[view].files + chunk);
-  entry.generation = generation_;
-  entry.attr = FileAttributes(entry.ino, info, std::max<uint64_t>(size, 1), 1);
-  // Damage is true of a version of the shard; whatever else it is may have passed in a moment.
-  entry.entry_timeout = error.code == ErrorCode::kDamaged ? AbsenceTimeout(0)
-                                                          : std::min(AbsenceTimeout(0), kLeastTtl);
-  entry.attr_timeout = entry.entry_timeout;
-  return entry;
-}
-
 Result<fuse_entry_param> FileSystem::FillChunkEntry(const SeenNode& node, size_t view,
                                                     uint64_t chunk, uint64_t watched) const {
   const auto& part = node.range->views[view];
   const auto size = part.fill_chunk->Size();
   if (!size) return Fail(size);
-  ObjectInfo info = node.node->info;
+  ObjectInfo info = node.node != nullptr ? node.node->info : KnownInfo(node);
   info.mode &= ~0111u;
   fuse_entry_param entry{};
   entry.ino = MakeFillId(part.files + chunk);
   entry.generation = generation_;
   entry.attr = FileAttributes(entry.ino, info, *size, 1);
-  entry.attr_timeout = NodeTimeout(*node.node);
+  entry.attr_timeout = node.node != nullptr ? NodeTimeout(*node.node) : UnreadableTimeout();
   entry.entry_timeout = std::min(AbsenceTimeout(watched), entry.attr_timeout);
   return entry;
 }
@@ -433,6 +431,11 @@ Result<fuse_entry_param> FileSystem::ChunkFolderEntry(const SeenNode& node, size
   fuse_entry_param entry{};
   entry.ino = node.range->FolderId(view, prefix);
   entry.generation = generation_;
+  if (node.node == nullptr || node.node->unreadable() != nullptr) {
+    entry.attr = FolderAttributes(entry.ino, KnownInfo(node));
+    entry.attr_timeout = entry.entry_timeout = UnreadableTimeout();
+    return entry;
+  }
   entry.attr = FolderAttributes(entry.ino, *node.node);
   entry.attr_timeout = NodeTimeout(*node.node);
   entry.entry_timeout =
@@ -456,6 +459,8 @@ double FileSystem::NameTimeout(int64_t ctime_ns, uint64_t watched) const {
 double FileSystem::AbsenceTimeout(uint64_t watched) const {
   return NameTimeout(std::numeric_limits<int64_t>::max() / 2, watched);
 }
+
+double FileSystem::UnreadableTimeout() const { return std::min(AbsenceTimeout(0), kLeastTtl); }
 
 double FileSystem::NodeTimeout(const Node& node) const {
   return NameTimeout(node.info.version.ctime_ns, node.freshness.watched());
@@ -481,15 +486,6 @@ Result<SeenNode> FileSystem::See(const std::string& path, Age max_age) {
   return table_.See(*node);
 }
 
-Result<SeenNode> FileSystem::SeeUsable(const std::string& path) {
-  auto node = See(path, check_age_);
-  if (node && !node->node->metadata) {
-    const Error& reason = *node->node->views[0].hidden;
-    if (reason.code == ErrorCode::kDamaged) return tl::unexpected(reason);
-  }
-  return node;
-}
-
 bool FileSystem::IsRootOfMount(const Target& target) const {
   return target.kind == Target::Kind::kRoot;
 }
@@ -497,15 +493,17 @@ bool FileSystem::IsRootOfMount(const Target& target) const {
 Result<fuse_entry_param> FileSystem::LookupInRoot(const std::string& name) {
   const auto view = ViewNumber(name);
   if (!view) return Fail(ErrorCode::kNotFound, "no view '{}'", name);
-  auto root = SeeUsable("");
+  const auto root = Know("");
   if (!root) return Fail(root);
-  if (root->node->views[*view].hidden) return Fail(ErrorCode::kNotFound, "hidden in {}", name);
-  return FolderEntry(*root, *view);
+  if (root->error) return UnreadableFolderEntry(*root, *view);
+  const SeenNode& seen = root->seen;
+  if (seen.node->views[*view].hidden) return Fail(ErrorCode::kNotFound, "hidden in {}", name);
+  return FolderEntry(seen, *view);
 }
 
 Result<fuse_entry_param> FileSystem::LookupChunkPath(const SeenNode& node, size_t view,
                                                      ChunkCoordinates prefix, size_t level,
-                                                     std::string_view name) {
+                                                     std::string_view name, const Error* error) {
   const Error absent{ErrorCode::kNotFound, "no such chunk"};
   if (node.range == nullptr || !node.range->views[view].shown) return tl::unexpected(absent);
   const ArrayRange& range = *node.range;
@@ -526,6 +524,7 @@ Result<fuse_entry_param> FileSystem::LookupChunkPath(const SeenNode& node, size_
     const uint64_t chunk = grid.Linear({prefix.data(), rank});
     const auto& part = range.views[view];
     const bool may_read = part.form.must_be_read_for_size();
+    if (error != nullptr) return UnreadableChunkEntry(node, view, chunk, *error);
     for (int attempt = 1;; ++attempt) {
       uint64_t watched = 0;
       auto place = range.chunks->Locate(chunk, check_age_, may_read, &watched);
@@ -542,69 +541,68 @@ Result<fuse_entry_param> FileSystem::LookupChunkPath(const SeenNode& node, size_
         range.chunks->Forget(range.chunks->OuterOf(chunk));
         continue;
       }
-      const auto unreadable = UnreadableChunkEntry(node, view, chunk, entry.error());
-      return unreadable ? *unreadable : entry;
+      return UnreadableChunkEntry(node, view, chunk, entry.error());
     }
   }
   uint64_t watched = 0;
-  const auto any = range.views[view].fill_chunk != nullptr
+  const auto any = range.views[view].fill_chunk != nullptr || error != nullptr
                        ? Result<bool>(true)
                        : range.chunks->AnyChunk({prefix.data(), level}, check_age_, &watched);
-  if (!any) return Fail(any);
-  if (!*any) return tl::unexpected(absent);
+  if (!any && SaysNothing(any.error().code)) return Fail(any);
+  if (any && !*any) return tl::unexpected(absent);
   return ChunkFolderEntry(node, view, {prefix.data(), level}, watched);
 }
 
 Result<fuse_entry_param> FileSystem::LookupInFolder(const Target& folder, const std::string& name) {
-  if (folder.kind == Target::Kind::kChunkFolder) {
-    auto node = SeeUsable(folder.record->path);
-    if (!node) return Fail(node);
-    // Of an older layout: its coordinates still mean the same place, if it exists.
-    if (node->range != nullptr && node->range->rank() != folder.range->rank()) {
-      return Fail(ErrorCode::kStale, "{} changed its rank", folder.record->path);
-    }
-    return LookupChunkPath(*node, folder.view, folder.prefix, folder.level, name);
-  }
   const std::string path = folder.record == nullptr ? "" : folder.record->path;
-  auto node = SeeUsable(path);
-  if (!node) return Fail(node);
-  const NodeView& view = node->node->views[folder.view];
+  const auto known = Know(path);
+  if (!known) return Fail(known);
+  if (folder.kind == Target::Kind::kChunkFolder) {
+    SeenNode node = known->seen;
+    if (known->error && node.range == nullptr) node.range = folder.range;
+    // Of an older layout: its coordinates still mean the same place, if it exists.
+    if (node.range != nullptr && node.range->rank() != folder.range->rank()) {
+      return Fail(ErrorCode::kStale, "{} changed its rank", path);
+    }
+    return LookupChunkPath(node, folder.view, folder.prefix, folder.level, name,
+                           known->error ? &*known->error : nullptr);
+  }
+  if (known->error) return LookupInUnreadable(*known, folder.view, name);
+  const SeenNode& node = known->seen;
+  const NodeView& view = node.node->views[folder.view];
   if (view.hidden) return Fail(ErrorCode::kNotFound, "hidden");
-  if (!name.empty() && name == view.consolidated) return ConsolidatedEntry(*node, folder.view);
+  if (!name.empty() && name == view.consolidated) return ConsolidatedEntry(node, folder.view);
   for (size_t d = 0; d < view.documents.size(); ++d) {
-    if (view.documents[d].name == name) return DocumentEntry(*node, folder.view, d);
+    if (view.documents[d].name == name) return DocumentEntry(node, folder.view, d);
   }
-  if (node->node->chunks != nullptr) {
-    return LookupChunkPath(*node, folder.view, {}, kMaxRank + 1, name);
+  if (node.node->chunks != nullptr) {
+    return LookupChunkPath(node, folder.view, {}, kMaxRank + 1, name);
   }
-  auto child = SeeUsable(JoinKey(path, name));
+  const auto child = Know(JoinKey(path, name));
   if (!child) return Fail(child);
-  if (!Hierarchy::Shows(*child->node, name, folder.view)) {
+  if (child->error) return UnreadableFolderEntry(*child, folder.view);
+  if (!Hierarchy::Shows(*child->seen.node, name, folder.view)) {
     return Fail(ErrorCode::kNotFound, "hidden");
   }
-  return FolderEntry(*child, folder.view);
+  return FolderEntry(child->seen, folder.view);
 }
 
-Result<fuse_entry_param> FileSystem::StatusFolderEntry() const {
-  const auto root = hierarchy_.Get("", kAnyAge);
-  if (!root) return Fail(root);
+Result<fuse_entry_param> FileSystem::StatusFolderEntry() {
+  ObjectInfo info = KnownInfo(table_.LastSeen(*table_.Find("")));
   fuse_entry_param entry{};
   entry.ino = StatusFiles::kFolderId;
   entry.generation = generation_;
-  entry.attr = FolderAttributes(entry.ino, **root);
+  entry.attr = FolderAttributes(entry.ino, info);
   entry.attr_timeout = entry.entry_timeout = kForever;
   return entry;
 }
 
-Result<fuse_entry_param> FileSystem::StatusEntry(
-    const std::optional<StatusFiles::Snapshot>& file) const {
-  const auto root = hierarchy_.Get("", kAnyAge);
-  if (!root) return Fail(root);
+Result<fuse_entry_param> FileSystem::StatusEntry(const std::optional<StatusFiles::Snapshot>& file) {
   if (!file) return Fail(ErrorCode::kStale, "{}: too old", StatusFiles::kFolderName);
   fuse_entry_param entry{};
   entry.ino = file->id;
   entry.generation = generation_;
-  ObjectInfo info = (*root)->folder_info;
+  ObjectInfo info = KnownInfo(table_.LastSeen(*table_.Find("")));
   info.mode &= ~0111u;
   info.version.mtime_ns = info.version.ctime_ns = file->made_ns;
   entry.attr = FileAttributes(entry.ino, info, file->text->size(), 1);
@@ -644,6 +642,38 @@ void FileSystem::Lookup(Reply& reply, fuse_ino_t parent, const std::string& name
   reply.Failed(entry.error().code);
 }
 
+Result<fuse_entry_param> FileSystem::AttributesOf(const Target& target, const KnownNode& known) {
+  SeenNode node = known.seen;
+  switch (target.kind) {
+    case Target::Kind::kFolder:
+      return known.error ? UnreadableFolderEntry(known, target.view)
+                         : FolderEntry(node, target.view);
+    case Target::Kind::kDocument: {
+      if (target.epoch == kUnreadableEpoch && known.error) {
+        return UnreadableDocumentEntry(node, target.view, target.document);
+      }
+      if (node.node == nullptr) break;
+      auto entry = DocumentEntry(node, target.view, target.document);
+      if (!entry && entry.error().code == ErrorCode::kNotFound) break;
+      return entry;
+    }
+    case Target::Kind::kChunkFolder:
+      node.range = target.range;
+      return ChunkFolderEntry(node, target.view, {target.prefix.data(), target.level});
+    case Target::Kind::kChunk: {
+      node.range = target.range;
+      if (target.epoch == kFillEpoch) return FillChunkEntry(node, target.view, target.chunk, 0);
+      if (known.error) return UnreadableChunkEntry(node, target.view, target.chunk, *known.error);
+      const auto place = target.range->chunks->Locate(target.chunk, kAnyAge, /*may_read=*/false);
+      if (place) break;
+      return UnreadableChunkEntry(node, target.view, target.chunk, place.error());
+    }
+    default:
+      break;
+  }
+  return Fail(ErrorCode::kStale, "{}: what this inode stood for is gone", target.record->path);
+}
+
 void FileSystem::GetAttributes(Reply& reply, fuse_ino_t id) {
   if (StatusFiles::Has(id)) {
     reply.CountAs(Operation::kOther);
@@ -660,43 +690,18 @@ void FileSystem::GetAttributes(Reply& reply, fuse_ino_t id) {
     return reply.Attributes(root->attr, root->attr_timeout);
   }
   Result<fuse_entry_param> entry = Fail(ErrorCode::kStale, "the content of this inode is gone");
-  if (target->kind == Target::Kind::kChunk && target->epoch == kFillEpoch) {
-    auto node = SeeFresh(*target->record);
-    if (!node) return reply.Failed(node.error().code);
-    node->range = target->range;
-    entry = FillChunkEntry(*node, target->view, target->chunk, 0);
-  } else if (target->kind == Target::Kind::kChunk) {
-    if (target->epoch == kUnreadableEpoch) {
-      auto place = target->range->chunks->Locate(target->chunk, kAnyAge, /*may_read=*/false);
-      if (!place) entry = Fail(place);
-    } else if (auto place = PlaceOf(*target)) {
+  if (target->kind == Target::Kind::kChunk && target->epoch != kFillEpoch &&
+      target->epoch != kUnreadableEpoch) {
+    if (auto place = PlaceOf(*target)) {
       entry = ChunkEntry(*target->range, target->view, target->chunk, *place, target->epoch);
       if (entry) entry->ino = id;  // (an epoch is known by its lower bits)
     } else {
       entry = Fail(place);
     }
-    if (target->epoch == kUnreadableEpoch && !entry) {
-      auto node = SeeFresh(*target->record);
-      if (!node) return reply.Failed(node.error().code);
-      node->range = target->range;
-      if (auto still = UnreadableChunkEntry(*node, target->view, target->chunk, entry.error())) {
-        entry = *still;
-      }
-    }
   } else {
-    auto node = SeeFresh(*target->record);
-    if (!node) return reply.Failed(node.error().code);
-    if (target->kind == Target::Kind::kFolder) {
-      entry = FolderEntry(*node, target->view);
-    } else if (target->kind == Target::Kind::kDocument) {
-      entry = DocumentEntry(*node, target->view, target->document);
-      if (!entry && entry.error().code == ErrorCode::kNotFound) {
-        entry = Fail(ErrorCode::kStale, "{}: there is no such document now", target->record->path);
-      }
-    } else if (node->range != nullptr) {
-      entry = ChunkFolderEntry(SeenNode{target->record, node->node, 0, target->range}, target->view,
-                               {target->prefix.data(), target->level});
-    }
+    const auto known = Know(target->record->path);
+    if (!known) return reply.Failed(known.error().code);
+    entry = AttributesOf(*target, *known);
   }
   if (!entry) return reply.Failed(entry.error().code);
   if (entry->ino != id) return reply.Failed(ErrorCode::kStale);
@@ -730,6 +735,7 @@ Result<ChunkPlace> FileSystem::PlaceOf(const Target& target) {
 }
 
 Result<std::shared_ptr<const std::string>> FileSystem::TextOf(const Target& target) {
+  if (target.epoch == kUnreadableEpoch) return tl::unexpected(WhyUnreadable(target));
   const auto is_it = [&](uint32_t epoch) { return EpochOf(MakeId(0, epoch)) == target.epoch; };
   NodeRecord& record = *target.record;
   if (target.document == kConsolidatedDocument) {
@@ -768,6 +774,13 @@ void FileSystem::Read(Reply& reply, fuse_ino_t id, size_t size, uint64_t offset)
     const size_t from = std::min<uint64_t>(offset, text->size());
     reply.Bytes(text->data() + from, std::min(size, text->size() - from));
   };
+  // Readers of Zarr take "no such file" for an absent chunk, also from a READ.
+  const auto fail_with = [&](const Error& error) {
+    LogFailure("read", error);
+    reply.Failed(error.code == ErrorCode::kNotFound || error.code == ErrorCode::kNotADirectory
+                     ? ErrorCode::kIo
+                     : error.code);
+  };
   if (StatusFiles::Has(id)) {
     reply.CountAs(Operation::kOther);
     const auto file = status_files_.Find(id);
@@ -775,10 +788,10 @@ void FileSystem::Read(Reply& reply, fuse_ino_t id, size_t size, uint64_t offset)
   }
   if (offset == 0 && may_read_ahead_) early_reads_.OnRead(id);
   const auto target = Resolve(id);
-  if (!target) return reply.Failed(target.error().code);
+  if (!target) return fail_with(target.error());
   if (target->kind == Target::Kind::kDocument) {
     const auto text = TextOf(*target);
-    return text ? reply_with(*text) : reply.Failed(text.error().code);
+    return text ? reply_with(*text) : fail_with(text.error());
   }
   if (target->kind != Target::Kind::kChunk) return reply.Failed(ErrorCode::kInvalidArgument);
 
@@ -787,25 +800,19 @@ void FileSystem::Read(Reply& reply, fuse_ino_t id, size_t size, uint64_t offset)
   if (target->epoch == kFillEpoch) {
     const auto out = ReadBuffer(size);
     const auto length = part.fill_chunk->Read(offset, out);
-    if (!length) {
-      LogFailure("read", length.error());
-      return reply.Failed(length.error().code);
-    }
+    if (!length) return fail_with(length.error());
     return reply.Bytes(reinterpret_cast<const char*>(out.data()), *length);
   }
+  if (target->epoch == kUnreadableEpoch) return fail_with(WhyUnreadable(*target));
   const UnderWay counted(reads_under_way_);
   const auto place = PlaceOf(*target);
-  if (!place) {
-    LogFailure("read", place.error());
-    return reply.Failed(place.error().code);
-  }
+  if (!place) return fail_with(place.error());
   const auto piece =
       served_.Read(ChunkFile{*range.chunks, part.form, part.form_number, target->chunk, *place},
                    offset, ReadBuffer(size));
   if (!piece) {
     if (piece.error().code == ErrorCode::kStale) range.chunks->Forget(place->outer);
-    LogFailure("read", piece.error());
-    return reply.Failed(piece.error().code);
+    return fail_with(piece.error());
   }
   if (offset == 0 && place->length <= kMaxFileAhead && place->length <= size) {
     ReadAheadOf(*target, *place);
@@ -933,23 +940,24 @@ void FileSystem::Open(Reply& reply, fuse_ino_t id, fuse_file_info info) {
   constexpr Age kNow{0};
   if (StatusFiles::Has(id)) reply.CountAs(Operation::kOther);
   const auto target = StatusFiles::Has(id) ? Target{} : Resolve(id);
-  if (!target) return reply.Failed(target.error().code);
+  if (!target) {
+    return reply.Failed(SaysNothing(target.error().code) ? target.error().code : ErrorCode::kStale);
+  }
   // Told that the inode is of a version that is gone, the kernel looks the name up again.
   Result<fuse_entry_param> current = Fail(ErrorCode::kStale, "nothing is there now");
-  if (target->kind == Target::Kind::kDocument) {
+  if (target->kind == Target::Kind::kDocument && target->epoch != kUnreadableEpoch) {
     auto node = See(target->record->path, kNow);
-    if (!node) return reply.Failed(node.error().code);
-    current = DocumentEntry(*node, target->view, target->document);
+    current = node ? DocumentEntry(*node, target->view, target->document) : Fail(node);
   } else if (target->kind == Target::Kind::kChunk && target->epoch != kUnreadableEpoch) {
     const bool may_read = target->range->views[target->view].form.must_be_read_for_size();
     auto place = target->range->chunks->Locate(target->chunk, kNow, may_read);
-    if (!place) return reply.Failed(place.error().code);
-    if (!*place && target->epoch == kFillEpoch) {
+    if (!place) current = Fail(place);
+    if (place && !*place && target->epoch == kFillEpoch) {
       fuse_entry_param same{};
       same.ino = id;
       current = same;
     }
-    if (*place) {
+    if (place && *place) {
       const uint32_t epoch =
           target->range->epochs->Observe((*place)->outer, (*place)->shard->fingerprint);
       current = ChunkEntry(*target->range, target->view, target->chunk, **place, epoch);
@@ -959,6 +967,9 @@ void FileSystem::Open(Reply& reply, fuse_ino_t id, fuse_file_info info) {
     same.ino = id;
     current = same;
   }
+  if (!current && SaysNothing(current.error().code)) return reply.Failed(current.error().code);
+  // (Looked up again, what cannot be read is a file that can be opened: GDAL takes one that cannot
+  // for an absent chunk.)
   if (!current || current->ino != id) return reply.Failed(ErrorCode::kStale);
   info.keep_cache = 1;
   info.noflush = 1;
@@ -1119,7 +1130,7 @@ void FileSystem::SetCacheSizes(uint64_t index_cache, uint64_t cache) {
   cache_size_ = cache;
 }
 
-std::string FileSystem::DescribeOptions() const {
+std::string FileSystem::DescribeOptions() {
   std::string text;
   const auto say = [&text](std::string_view name, const auto& value) {
     text += fmt::format("{}: {}\n", name, value);
@@ -1136,6 +1147,8 @@ std::string FileSystem::DescribeOptions() const {
   say("log_level", LogLevel());
   say("capabilities", CapabilitiesInForce());
   say("source", store_->name());
+  const auto gone = CheckStore();
+  say("store", gone ? "gone or cannot be read: " + OneLine(gone->message) : "there");
   say("options", OneLine(SettingsList(options_)));
   if (!options_.config_file.empty()) say("config", OneLine(options_.config_file));
   say("view", options_.view.empty() ? "all" : options_.view);
@@ -1207,6 +1220,7 @@ Result<std::shared_ptr<DirectoryHandle>> FileSystem::MakeHandle(const Target& gi
       handle->is_mount_root_of_views = true;
       auto root = See("", check_age_);
       if (!root) return Fail(root);
+      if (root->node->unreadable() != nullptr) return tl::unexpected(*root->node->unreadable());
       handle->node = *root;
       set_current(handle->count);
       return handle;
@@ -1216,6 +1230,8 @@ Result<std::shared_ptr<DirectoryHandle>> FileSystem::MakeHandle(const Target& gi
   }
   auto node = See(target.record == nullptr ? "" : target.record->path, check_age_);
   if (!node) return Fail(node);
+  // (What a folder holds that cannot be read, nobody knows: it is not shown as empty.)
+  if (node->node->unreadable() != nullptr) return tl::unexpected(*node->node->unreadable());
   handle->node = *node;
   handle->self = target.kind == Target::Kind::kChunkFolder
                      ? target.range->FolderId(target.view, {target.prefix.data(), target.level})
@@ -1395,10 +1411,12 @@ void FileSystem::ReadDirectory(Reply& reply, const std::shared_ptr<DirectoryHand
     auto child = See(JoinKey(dir.node.node->path, dir.children[i]), kAnyAge);
     if (!child && child.error().code == ErrorCode::kWouldBlock)
       return reply.Failed(child.error().code);
-    if (child && !Hierarchy::Shows(*child->node, dir.children[i], view)) continue;
+    const bool is_readable = child && child->node->unreadable() == nullptr;
+    if (is_readable && !Hierarchy::Shows(*child->node, dir.children[i], view)) continue;
     if (!child && child.error().code == ErrorCode::kNotFound) continue;
+    if (!child) LogFailure("readdir", child.error());
     const fuse_entry_param entry =
-        child ? *FolderEntry(*child, view) : NameOnly(kUnknownInode, S_IFDIR);
+        is_readable ? *FolderEntry(*child, view) : NameOnly(kUnknownInode, S_IFDIR);
     room = buffer.Add(dir.children[i], entry, kCookieChildren + i + 1);
   }
   if (dir.node.range == nullptr) return send();
@@ -1449,10 +1467,8 @@ void FileSystem::ReadDirectory(Reply& reply, const std::shared_ptr<DirectoryHand
           name = naming.nested() && range.rank() > 0 ? std::to_string(at[range.rank() - 1])
                                                      : naming.Path({at.data(), range.rank()});
           auto entry = entry_of(chunk, found);
-          if (!entry) {
-            entry = UnreadableChunkEntry(dir.node, view, chunk, entry.error())
-                        .value_or(NameOnly(part.files + chunk, S_IFREG));
-          }
+          if (!entry) entry = UnreadableChunkEntry(dir.node, view, chunk, entry.error());
+          if (!entry) entry = NameOnly(part.files + chunk, S_IFREG);
           room = buffer.Add(name, *entry, kCookieChildren + outer * slots + slot + 1);
           return room;
         },

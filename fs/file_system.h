@@ -38,6 +38,17 @@ namespace zarrfs {
 struct DirectoryHandle;
 class Reply;
 
+/// Whether an error is about the asking and not about what was asked for.
+[[nodiscard]] constexpr bool SaysNothing(ErrorCode code) {
+  return code == ErrorCode::kWouldBlock || code == ErrorCode::kInterrupted;
+}
+
+/// A node that a request meets: as it is now or, where it cannot be read, as it was seen last.
+struct KnownNode {
+  SeenNode seen;               // without a node and a range if none is known
+  std::optional<Error> error;  // why it cannot be read; kNotFound if the store has it no more
+};
+
 class FileSystem {
  public:
   /// kNotFound with one line for the user if the store holds no Zarr hierarchy.
@@ -70,6 +81,8 @@ class FileSystem {
   void Lookup(Reply& reply, fuse_ino_t parent, const std::string& name);
   void GetAttributes(Reply& reply, fuse_ino_t id);
   void Read(Reply& reply, fuse_ino_t id, size_t size, uint64_t offset);
+  // Of anything but a chunk that is stored, whose node is `known`.
+  Result<fuse_entry_param> AttributesOf(const Target& target, const KnownNode& known);
   void Open(Reply& reply, fuse_ino_t id, fuse_file_info info);
   void OpenDirectory(Reply& reply, fuse_ino_t id, fuse_file_info info);
   void ReadDirectory(Reply& reply, const std::shared_ptr<DirectoryHandle>& handle, size_t size,
@@ -85,10 +98,12 @@ class FileSystem {
   // What an id stands for, loaded. kStale if that is gone.
   Result<Target> Resolve(fuse_ino_t id);
   Result<SeenNode> See(const std::string& path, Age max_age);
-  Result<SeenNode> SeeFresh(const NodeRecord& record) { return See(record.path, check_age_); }
-  // For look-ups: kDamaged if the metadata cannot be read. It may be half written this moment, and
-  // a name that is said to be absent is believed for a while.
-  Result<SeenNode> SeeUsable(const std::string& path);
+  // What is known of a node. Fails only if the store never had it, or the answer has to wait:
+  // whatever else is wrong must not make names look absent, because readers of Zarr take an absent
+  // chunk for the fill value.
+  Result<KnownNode> Know(const std::string& path);
+  // Logs once that the store is gone, and once that it is back. Why it is gone, if it is.
+  std::optional<Error> CheckStore();
 
   // Seconds that the kernel may remember a name: of what last changed at `ctime_ns`, or of nothing;
   // `watched`: the store's change_count() while which the answer is current, 0 if not known.
@@ -121,9 +136,12 @@ class FileSystem {
   // Each gives the entry (id, attributes, time-outs) of what it names.
   Result<fuse_entry_param> LookupInRoot(const std::string& name);
   Result<fuse_entry_param> LookupInFolder(const Target& folder, const std::string& name);
+  // `error`: why the array cannot be read, or null. All its chunks may be there then.
   Result<fuse_entry_param> LookupChunkPath(const SeenNode& node, size_t view,
                                            ChunkCoordinates prefix, size_t level,
-                                           std::string_view name);
+                                           std::string_view name, const Error* error = nullptr);
+  Result<fuse_entry_param> LookupInUnreadable(const KnownNode& node, size_t view,
+                                              const std::string& name);
   Result<fuse_entry_param> FolderEntry(const SeenNode& node, size_t view) const;
   // kNotFound if there are fewer documents.
   Result<fuse_entry_param> DocumentEntry(const SeenNode& node, size_t view, size_t document) const;
@@ -137,27 +155,35 @@ class FileSystem {
                                       const ChunkPlace& place) const;
   Result<fuse_entry_param> ChunkEntry(const ArrayRange& range, size_t view, uint64_t chunk,
                                       const ChunkPlace& place, uint32_t epoch) const;
-  // A chunk that may be there but cannot be read (damage, or a store that fails). It is a file: old
-  // readers take a name that cannot be looked up for a missing chunk and fill in values silently.
-  // It has at least a byte, so that they read, and READ gives the error. nullopt if the error is to
-  // be handed on.
-  std::optional<fuse_entry_param> UnreadableChunkEntry(const SeenNode& node, size_t view,
-                                                       uint64_t chunk, const Error& error) const;
+  // What is there, or may be, and cannot be read: damage, permissions, a store that fails or is
+  // gone. A name that cannot be looked up is an absent one to old readers, and an absent chunk
+  // reads as the fill value. So these are files of at least a byte, or folders, and READ gives the
+  // error. Fails only with an error that says nothing (kWouldBlock, kInterrupted).
+  Result<fuse_entry_param> UnreadableChunkEntry(const SeenNode& node, size_t view, uint64_t chunk,
+                                                const Error& error) const;
+  Result<fuse_entry_param> UnreadableDocumentEntry(const SeenNode& node, size_t view,
+                                                   size_t document) const;
+  // Of a node, with the permissions of its folder, or none if there is no telling.
+  Result<fuse_entry_param> UnreadableFolderEntry(const KnownNode& node, size_t view) const;
+  // Attributes for what belongs to a node that perhaps was never seen.
+  ObjectInfo KnownInfo(const SeenNode& node) const;
+  // The error of a READ of an inode that stands for something unreadable.
+  Error WhyUnreadable(const Target& target);
   // Of a chunk that is not stored, in a view that shows such chunks.
   Result<fuse_entry_param> FillChunkEntry(const SeenNode& node, size_t view, uint64_t chunk,
                                           uint64_t watched) const;
   Result<fuse_entry_param> ChunkFolderEntry(const SeenNode& node, size_t view,
                                             std::span<const uint64_t> prefix,
                                             uint64_t watched = 0) const;
-  Result<fuse_entry_param> RootEntry() const;
+  Result<fuse_entry_param> RootEntry();
 
   Result<std::shared_ptr<DirectoryHandle>> MakeHandle(const Target& target);
   bool IsRootOfMount(const Target& target) const;
 
   // The folder of StatusFiles and what is in it.
-  Result<fuse_entry_param> StatusFolderEntry() const;
-  Result<fuse_entry_param> StatusEntry(const std::optional<StatusFiles::Snapshot>& file) const;
-  std::string DescribeOptions() const;
+  Result<fuse_entry_param> StatusFolderEntry();
+  Result<fuse_entry_param> StatusEntry(const std::optional<StatusFiles::Snapshot>& file);
+  std::string DescribeOptions();
   std::string DescribeMetrics() const;
 
   // The bytes that a document's inode stands for. kStale if they are gone.
@@ -166,6 +192,10 @@ class FileSystem {
   struct stat FileAttributes(uint64_t inode, const ObjectInfo& info, uint64_t size,
                              uint32_t links) const;
   struct stat FolderAttributes(uint64_t inode, const Node& node) const;
+  struct stat FolderAttributes(uint64_t inode, const ObjectInfo& info) const;
+
+  // Of what cannot be read: it may be able to be in a moment.
+  double UnreadableTimeout() const;
 
   const std::shared_ptr<StoreCounts> store_counts_;
   const std::shared_ptr<const Store> store_;
@@ -179,11 +209,12 @@ class FileSystem {
   const uint64_t generation_;  // drawn at mount time: ids of an earlier mount mean nothing
   // Until then whatever the store has wrong is the error of Open(), and said once.
   std::atomic<bool> opened_ = false;
-  MessageRing errors_;
+  mutable MessageRing errors_;
   mutable Repeats failures_;
   RequestMetrics metrics_;
   std::atomic<uint64_t> damage_ = 0;  // damaged objects found
-  const double start_time_;           // seconds since 1970
+  std::atomic<bool> store_is_gone_ = false;
+  const double start_time_;  // seconds since 1970
   StatusFiles status_files_;
   std::string not_watched_ = "not yet";  // why the store tells of no changes; set by OnMounted()
   mutable std::mutex not_watched_mutex_;

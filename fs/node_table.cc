@@ -147,33 +147,39 @@ RangePtr NodeTable::SeeRange(const Node& node, NodeRecord* record) {
   return made;
 }
 
-Result<SeenNode> NodeTable::See(const NodePtr& node) {
-  NodeRecord* record = nullptr;
+Result<NodeRecord*> NodeTable::RecordOf(const std::string& path) {
   {
     const std::shared_lock lock(mutex_);
-    if (const auto found = by_path_.find(node->path); found != by_path_.end()) {
-      record = found->second;
-    }
+    if (const auto found = by_path_.find(path); found != by_path_.end()) return found->second;
   }
-  if (record == nullptr) {
-    const std::unique_lock lock(mutex_);
-    const auto found = by_path_.find(node->path);
-    if (found != by_path_.end()) {
-      record = found->second;
-    } else {
-      NodeRecord& made = records_.emplace_back();
-      const auto block = Allocate(NodeRecord::kBlock, &made, nullptr);
-      if (!block) {
-        records_.pop_back();
-        return Fail(ErrorCode::kUnsupported, "{}: no node ids are left", node->path);
-      }
-      made.path = node->path;
-      made.block = *block;
-      by_path_.emplace(made.path, &made);
-      record = &made;
-    }
+  const std::unique_lock lock(mutex_);
+  if (const auto found = by_path_.find(path); found != by_path_.end()) return found->second;
+  NodeRecord& made = records_.emplace_back();
+  const auto block = Allocate(NodeRecord::kBlock, &made, nullptr);
+  if (!block) {
+    records_.pop_back();
+    return Fail(ErrorCode::kUnsupported, "{}: no node ids are left", path);
   }
+  made.path = path;
+  made.block = *block;
+  by_path_.emplace(made.path, &made);
+  return &made;
+}
 
+SeenNode NodeTable::LastSeen(NodeRecord& record) const {
+  record.was_used = true;
+  const std::lock_guard record_lock(record.mutex);
+  SeenNode seen{&record, record.node, record.document_epoch, nullptr};
+  if (record.range == nullptr) return seen;
+  const std::shared_lock lock(mutex_);
+  seen.range = record.range->kept != nullptr ? record.range->kept : record.range->range.lock();
+  return seen;
+}
+
+Result<SeenNode> NodeTable::See(const NodePtr& node) {
+  const auto found = RecordOf(node->path);
+  if (!found) return Fail(found);
+  NodeRecord* const record = *found;
   if (!record->was_used.load(std::memory_order_relaxed)) record->was_used = true;
   bool was_given_up = false;
   SeenNode seen{record, node, 0, nullptr};

@@ -175,6 +175,14 @@ class NodeTable {
   /// arrays were looked at that the positions are used up.
   [[nodiscard]] Result<SeenNode> See(const NodePtr& node);
 
+  /// The record of a path, also one that no node was seen at: what is there cannot be read.
+  /// kUnsupported as in See().
+  [[nodiscard]] Result<NodeRecord*> RecordOf(const std::string& path);
+
+  /// The record's node as seen last, while it is kept; its range also where that node, being
+  /// damaged, has none. Without a node (`node` is null) if it was never seen or is not kept.
+  [[nodiscard]] SeenNode LastSeen(NodeRecord& record) const;
+
   /// nullopt for an id that was never given out.
   [[nodiscard]] std::optional<Target> Resolve(NodeId id) const;
 

@@ -82,6 +82,14 @@ void MessageRing::Add(std::string_view message) {
   if (messages_.size() > kMaxMessages) messages_.pop_front();
 }
 
+void MessageRing::AddOnce(std::string_view message) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (std::ranges::find(messages_, message) != messages_.end()) return;
+  }
+  Add(message);
+}
+
 std::string MessageRing::Text() const {
   const std::lock_guard lock(mutex_);
   std::string text;

@@ -84,6 +84,8 @@ class StatusFiles {
 class MessageRing {
  public:
   void Add(std::string_view message);
+  /// Nothing if it is among them.
+  void AddOnce(std::string_view message);
   [[nodiscard]] std::string Text() const;
 
  private:

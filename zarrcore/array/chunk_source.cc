@@ -74,7 +74,7 @@ class OuterWalk {
     if (grid_.size() == 0) return {};
     if (grid_.rank() == 0) {
       const bool v2 = encoding_.kind == ChunkKeyEncoding::Kind::kV2;
-      const auto found = Exists(JoinKey(folder_, v2 ? "0" : "c"));
+      const auto found = MayExist(JoinKey(folder_, v2 ? "0" : "c"));
       if (!found) return Fail(found);
       if (*found) visit(0);
       return {};
@@ -94,12 +94,14 @@ class OuterWalk {
   }
 
  private:
-  Result<bool> Exists(const std::string& key) const {
+  // True also of an object that cannot be read: whoever opens it is told why.
+  Result<bool> MayExist(const std::string& key) const {
     if (on_folder_) on_folder_(std::string(FolderOf(key)));
     const auto info = store_.Stat(key);
     if (info) return !info->is_folder;
     if (info.error().code == ErrorCode::kNotFound) return false;
-    return Fail(info);
+    if (MustAbort(info.error().code)) return Fail(info);
+    return true;
   }
 
   Result<std::vector<uint64_t>> List(const std::string& folder, size_t dimension) const {
@@ -113,7 +115,7 @@ class OuterWalk {
     const bool objects = dimension + 1 == grid_.rank();
     for (const ListEntry& entry : *entries) {
       const auto value = ParseCoordinate(entry.name, grid_.counts()[dimension]);
-      if (value && entry.is_folder != objects) values.push_back(*value);
+      if (value && (entry.is_refused || entry.is_folder != objects)) values.push_back(*value);
     }
     return values;
   }
@@ -140,7 +142,7 @@ class OuterWalk {
       } else {
         bool exists = true;
         if (dimension < fixed.size()) {
-          const auto found = Exists(folder);
+          const auto found = MayExist(folder);
           if (!found) return Fail(found);
           exists = *found;
         }
@@ -161,7 +163,7 @@ class OuterWalk {
       return Fail(entries);
     }
     for (const ListEntry& entry : *entries) {
-      if (entry.is_folder) continue;
+      if (entry.is_folder && !entry.is_refused) continue;
       std::string_view name = entry.name;
       if (encoding_.kind == ChunkKeyEncoding::Kind::kDefault) {
         if (!name.starts_with("c.")) continue;
@@ -781,9 +783,10 @@ Result<bool> ChunkSource::AnyChunk(std::span<const uint64_t> prefix, Age max_age
     });
     return visited.has_value() && !any;
   });
-  if (!walked) return Fail(walked);
+  if (!walked && MustAbort(walked.error().code)) return Fail(walked);
   if (!visited) return Fail(visited);
-  return any;
+  // A folder that cannot be read is not known to be empty.
+  return any || !walked;
 }
 
 Result<std::vector<uint64_t>> ChunkSource::NextCoordinates(std::span<const uint64_t> prefix,
@@ -826,8 +829,13 @@ Result<std::vector<uint64_t>> ChunkSource::NextCoordinates(std::span<const uint6
     for (const uint64_t value : *values) {
       fixed[dimension] = value;
       auto walked = walk.Visit({fixed.data(), dimension + 1}, search);
-      if (!walked) return Fail(walked);
+      if (!walked && MustAbort(walked.error().code)) return Fail(walked);
       if (!visited) return Fail(visited);
+      // Nor is a folder that cannot be read: all that may lie in it is listed.
+      const uint64_t first = value * per_outer;
+      for (uint64_t at = first; !walked && at < std::min(first + per_outer, count); ++at) {
+        found.insert(at);
+      }
     }
   } else {
     auto walked = walk.Visit({fixed.data(), dimension}, [&](uint64_t outer) {

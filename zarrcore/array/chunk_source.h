@@ -173,12 +173,13 @@ class ChunkSource {
                                          uint64_t* watched = nullptr,
                                          bool missing_too = false) const;
 
-  /// Whether any chunk begins with `prefix`. `watched` as in Locate(), but 0 if there is none.
+  /// Whether any chunk begins with `prefix`, or what lies there cannot be read. `watched` as in
+  /// Locate(), but 0 if there is none.
   [[nodiscard]] Result<bool> AnyChunk(std::span<const uint64_t> prefix, Age max_age,
                                       uint64_t* watched = nullptr) const;
 
-  /// The values, sorted, that coordinate prefix.size() takes in chunks beginning with `prefix`;
-  /// none if the prefix is a whole chunk's coordinates.
+  /// The values, sorted, that coordinate prefix.size() takes in chunks beginning with `prefix`, or
+  /// may take in a folder that cannot be read; none if the prefix is a whole chunk's coordinates.
   [[nodiscard]] Result<std::vector<uint64_t>> NextCoordinates(std::span<const uint64_t> prefix,
                                                               Age max_age) const;
 

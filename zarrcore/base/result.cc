@@ -44,6 +44,8 @@ int ToErrno(ErrorCode code) {
 ErrorCode FromErrno(int error_number) {
   if (error_number == EPERM) return ErrorCode::kPermissionDenied;
   if (error_number == ENFILE) return ErrorCode::kTooManyOpenFiles;
+  // Only this program's own answers mean "ask again" or "nobody waits any more".
+  if (error_number == EAGAIN || error_number == EINTR) return ErrorCode::kIo;
   for (const CodeRow& row : kCodes) {
     if (row.error_number == error_number) return row.code;
   }

@@ -21,6 +21,8 @@ constexpr size_t kIndexCacheParts = 4;
 constexpr size_t kTextsBytes = 64u << 20;
 constexpr size_t kConsolidatedBytes = 8u << 20;  // without the texts
 constexpr size_t kMaxTold = 1u << 20;
+// Beyond so many files that are not stored but listed, a copy of the view is worth a warning.
+constexpr uint64_t kManyFiles = 100'000;
 
 int64_t SteadyNowNs() {
   return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
@@ -85,6 +87,14 @@ size_t SizeInMemory(const Node& node) {
     for (const Document& document : view.documents) bytes += document.bytes.size();
   }
   return bytes;
+}
+
+// Whether somebody who may read `more` may not read `less`. Where they have different owners, only
+// what is open to everybody counts.
+bool IsLessOpen(const ObjectInfo& less, const ObjectInfo& more) {
+  const uint32_t classes = less.uid == more.uid && less.gid == more.gid ? 0444 : 0004;
+  if (classes == 0004 && (less.mode & 0004) == 0) return (more.mode & 0444) != 0;
+  return (more.mode & ~less.mode & classes) != 0;
 }
 
 // Errors that are facts about the documents, not about reading them.
@@ -175,6 +185,9 @@ Result<NodePtr> Hierarchy::Get(const std::string& path, Age max_age) const {
 Result<std::shared_ptr<Node>> Hierarchy::Load(const std::string& path, bool parent_below_ome,
                                               const NodePtr& before) const {
   auto folder = store_->Stat(path);
+  if (!folder && folder.error().code == ErrorCode::kZarrfsMount) {
+    return Fail(ErrorCode::kNotFound, "{}", folder.error().message);
+  }
   if (!folder) return Fail(folder);
   if (!folder->is_folder) return Fail(ErrorCode::kNotFound, "{} is no folder", path);
   // (Not in one piece with its counts, which weak pointers would keep it by.)
@@ -257,8 +270,9 @@ Result<std::optional<std::string>> Hierarchy::ReadSource(Node& node, std::string
     const bool elsewhere = node.info.may_change_elsewhere || info.may_change_elsewhere;
     if (name != kZattrs) {
       node.info = info;
-    } else if (info.version.ctime_ns >= node.info.version.ctime_ns) {
-      node.info.version = info.version;
+    } else {
+      node.attributes_mode = info.mode;
+      if (info.version.ctime_ns >= node.info.version.ctime_ns) node.info.version = info.version;
     }
     node.info.may_change_elsewhere = elsewhere;
     node.hot = node.hot || IsHot(*store_, info);
@@ -315,11 +329,20 @@ void Hierarchy::FillArray(Node& node, const NodePtr& before) const {
   const ViewContext context{options_.forced_separator, node.parent_below_ome, options_.fill,
                             node.path.find('/') == std::string::npos};
   std::map<std::string, std::string> views_by_reason;
+  bool is_shown = false;  // in some view
   for (size_t v = 0; v < AllViews().size(); ++v) {
     NodeView& shown = node.views[v];
     auto view = AllViews()[v]->ShowArray(metadata, node.chunks->layout(), context);
     if (view) {
+      is_shown = true;
       shown.documents = std::move(view->documents);
+      const uint64_t files = node.chunks->layout().inner_grid.size();
+      if (view->fill_chunk != nullptr && files > kManyFiles) {
+        Note(node, {ErrorCode::kUnsupported,
+                    fmt::format("{}: {}: all {} chunks are files, stored or not; a copy makes them "
+                                "all, which fill=keep avoids",
+                                node.path, AllViews()[v]->name(), files)});
+      }
       for (const std::string& note : view->notes) {
         Tell(node, {ErrorCode::kUnsupported,
                     fmt::format("{}: {}: {}", node.path, AllViews()[v]->name(), note)});
@@ -332,42 +355,56 @@ void Hierarchy::FillArray(Node& node, const NodePtr& before) const {
     }
   }
   for (const auto& [reason, views] : views_by_reason) {
-    Tell(node, {ErrorCode::kUnsupported,
-                fmt::format("{}: not shown in {}: {}", node.path, views, reason)});
+    const Error not_shown{ErrorCode::kUnsupported,
+                          fmt::format("{}: not shown in {}: {}", node.path, views, reason)};
+    // That a reader has no such type is a property of the array. What nobody can read here, or only
+    // those who need not decode it, is a fault.
+    const bool is_decodable =
+        metadata.data_type.item_size == 0 || node.chunks->layout().inner_pipeline.has_value();
+    if (is_shown && is_decodable) {
+      Note(node, not_shown);
+    } else {
+      Tell(node, not_shown);
+    }
   }
 }
 
+bool Hierarchy::IsFirst(const Node& node, const Error& message) const {
+  const size_t hash = HashOf(
+      fmt::format("{}\n{}\n{}", node.path, node.info.version.Fingerprint(), message.message));
+  const std::lock_guard lock(told_mutex_);
+  if (told_.size() >= kMaxTold) told_.clear();
+  return told_.insert(hash).second;
+}
+
 void Hierarchy::Tell(const Node& node, const Error& reason) const {
-  const size_t hash =
-      HashOf(fmt::format("{}\n{}\n{}", node.path, node.info.version.Fingerprint(), reason.message));
-  {
-    const std::lock_guard lock(told_mutex_);
-    if (told_.size() >= kMaxTold) told_.clear();
-    if (!told_.insert(hash).second) return;
-  }
-  report_(reason);
+  if (IsFirst(node, reason)) report_(reason);
+}
+
+void Hierarchy::Note(const Node& node, const Error& property) const {
+  if (options_.on_note && IsFirst(node, property)) options_.on_note(property);
 }
 
 Result<bool> Hierarchy::HasNodeBelow(const std::string& folder, int depth, int& budget) const {
   const auto entries = store_->List(folder);
-  if (!entries) {
-    if (entries.error().code == ErrorCode::kNotFound ||
-        entries.error().code == ErrorCode::kPermissionDenied) {
-      return false;
-    }
-    return Fail(entries);
-  }
+  if (!entries && entries.error().code == ErrorCode::kNotFound) return false;
+  if (!entries) return Fail(entries);
   for (const ListEntry& entry : *entries) {
     if (!entry.is_folder && IsNodeDocument(entry.name) && depth > 0) return true;
   }
   if (depth == kMaxImplicitDepth) return false;
+  Result<bool> none = false;  // or what could not be looked into
   for (const ListEntry& entry : *entries) {
-    if (!entry.is_folder || !IsNodeName(entry.name) || entry.name.starts_with("__")) continue;
-    if (--budget < 0) return false;
+    if (!entry.is_folder || entry.is_refused || !IsNodeName(entry.name) ||
+        entry.name.starts_with("__")) {
+      continue;
+    }
+    if (--budget < 0) break;
     const auto below = HasNodeBelow(JoinKey(folder, entry.name), depth + 1, budget);
-    if (!below || *below) return below;
+    if (below && *below) return true;
+    if (!below) none = Fail(below);
   }
-  return false;
+  return none;
 }
 
 Result<std::vector<std::string>> Hierarchy::Children(const Node& node, Age max_age,
@@ -380,8 +417,12 @@ Result<std::vector<std::string>> Hierarchy::Children(const Node& node, Age max_a
   const auto entries = store_->List(node.path);
   if (!entries) return Fail(entries);
   for (const ListEntry& entry : *entries) {
-    if (!entry.is_folder || !IsNodeNameBelow(node, entry.name)) continue;
+    if (!(entry.is_folder || entry.is_refused) || !IsNodeNameBelow(node, entry.name)) continue;
     const std::string path = JoinKey(node.path, entry.name);
+    if (entry.is_folder && entry.is_refused) {
+      Note(node, {ErrorCode::kZarrfsMount, fmt::format("{}: not shown: a zarrfs mount", path)});
+      continue;
+    }
     const auto child = Get(path, max_age);
     if (!child && child.error().code == ErrorCode::kWouldBlock) return Fail(child);
     // A node that cannot be read now is listed: using it gives the error.
@@ -447,6 +488,11 @@ Result<ConsolidatedPtr> Hierarchy::MakeConsolidated(const NodePtr& group, size_t
       }
     } else if (names.error().code != ErrorCode::kPermissionDenied) {
       return Fail(names);
+    } else {
+      Note(*group, {ErrorCode::kPermissionDenied,
+                    fmt::format("{}: left out of the consolidated metadata in {}: what lies below "
+                                "(permission denied)",
+                                node->path, AllViews()[view]->name())});
     }
     // The next one that the view shows.
     node = nullptr;
@@ -454,13 +500,18 @@ Result<ConsolidatedPtr> Hierarchy::MakeConsolidated(const NodePtr& group, size_t
       const std::string path = std::move(pending.back());
       pending.pop_back();
       auto child = Get(path, kAnyAge);
-      if (child) {
-        const std::string_view name = std::string_view(path).substr(path.rfind('/') + 1);
-        if (Shows(**child, name, view)) node = std::move(*child);
-      } else if (child.error().code != ErrorCode::kNotFound &&
-                 child.error().code != ErrorCode::kPermissionDenied) {
-        return Fail(child);
+      if (!child && child.error().code == ErrorCode::kNotFound) continue;
+      if (const auto reason = WhyLeftOut(*group, child); !reason.empty()) {
+        is_watched = is_watched && child.has_value();
+        Note(*group, {ErrorCode::kPermissionDenied,
+                      fmt::format("{}: left out of the consolidated metadata in {}: {}", path,
+                                  AllViews()[view]->name(), reason)});
+        continue;
       }
+      if (!child) return Fail(child);
+      if ((*child)->unreadable() != nullptr) return tl::unexpected(*(*child)->unreadable());
+      const std::string_view name = std::string_view(path).substr(path.rfind('/') + 1);
+      if (Shows(**child, name, view)) node = std::move(*child);
     }
     if (node == nullptr) break;
   }
@@ -486,6 +537,16 @@ Result<ConsolidatedPtr> Hierarchy::MakeConsolidated(const NodePtr& group, size_t
   consolidated_.Put(ConsolidatedKey(*group, view), made,
                     sizeof(Consolidated) + made->nodes.size() * sizeof(made->nodes[0]));
   return made;
+}
+
+std::string Hierarchy::WhyLeftOut(const Node& group, const Result<NodePtr>& below) const {
+  if (!below) {
+    return below.error().code == ErrorCode::kPermissionDenied ? "permission denied" : "";
+  }
+  ObjectInfo info = (*below)->info;
+  info.mode &= (*below)->attributes_mode;
+  const bool is_hidden = options_.is_for_others && IsLessOpen(info, group.info);
+  return is_hidden ? "fewer people may read it than the group" : "";
 }
 
 ConsolidatedPtr Hierarchy::KnownConsolidated(const Node& group, size_t view) const {

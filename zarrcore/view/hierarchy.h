@@ -62,7 +62,8 @@ struct Node {
   bool hot = false;  // so young that another version may look the same
   // Of the document (the version: of the source that changed last); of the folder, if implicit.
   ObjectInfo info;
-  ObjectInfo folder_info;                 // of the folder, when the node was read
+  uint32_t attributes_mode = 0777;  // permissions of a .zattrs, for whatever says what it says
+  ObjectInfo folder_info;           // of the folder, when the node was read
   std::array<NodeView, kMaxViews> views;  // by view number
   std::shared_ptr<ChunkSource> chunks;    // of an array whose layout can be used
   uint64_t chunks_fingerprint = 0;        // of where they lie and what is in them
@@ -72,6 +73,12 @@ struct Node {
   mutable std::shared_ptr<const void> companion;
 
   [[nodiscard]] bool is_v2() const { return document != kZarrJson; }
+  /// Why its documents, which are there, cannot be read as what they are; null if they can, and if
+  /// they say something that no view can show.
+  [[nodiscard]] const Error* unreadable() const {
+    const std::optional<Error>& reason = views[0].hidden;
+    return !metadata && reason && reason->code != ErrorCode::kUnsupported ? &*reason : nullptr;
+  }
   [[nodiscard]] const ArrayMetadata* array() const {
     return metadata ? std::get_if<ArrayMetadata>(&*metadata) : nullptr;
   }
@@ -101,6 +108,12 @@ struct HierarchyOptions {
   char forced_separator = '\0';
   FillPolicy fill = FillPolicy::kAuto;
   OnSuperseded on_superseded = {};
+  /// Called once for each property of the store that users may want to know and that is no fault,
+  /// such as a type that one view does not have.
+  Report on_note = {};
+  /// The mount shows permissions to other users: a consolidated document repeats no node that is
+  /// less open than its group.
+  bool is_for_others = false;
 };
 
 class Hierarchy {
@@ -108,20 +121,23 @@ class Hierarchy {
   Hierarchy(std::shared_ptr<const Store> store, HierarchyOptions options, Report report);
 
   /// kNotFound unless `path` is a group or array (or has documents that cannot be used: such a node
-  /// is hidden in every view, with the reason).
+  /// is hidden in every view, with the reason). Whatever else keeps it from being read is another
+  /// error: the node may be there.
   [[nodiscard]] Result<NodePtr> Get(const std::string& path, Age max_age) const;
 
   /// Whether `node` is known to be current, or was less than `max_age` ago.
   [[nodiscard]] bool IsFresh(const Node& node, Age max_age) const;
 
-  /// Names of the nodes directly below a group, sorted, hidden ones too. Empty for an array.
+  /// Names of the nodes directly below a group, sorted, also those that are hidden or that cannot
+  /// be read now. Empty for an array.
   /// `watched` becomes the change_count() of the store while which the answer, and each of the
   /// nodes, is current; 0 if that is not known.
   [[nodiscard]] Result<std::vector<std::string>> Children(const Node& node, Age max_age,
                                                           uint64_t* watched = nullptr) const;
 
   /// The consolidated document of a group in view number `view`, whose NodeView names one. Nodes
-  /// that the store refuses to show are left out; any other failure to read one fails it.
+  /// that the store's permissions hide, and those less open than the group, are left out; any other
+  /// node that cannot be read fails it.
   [[nodiscard]] Result<ConsolidatedPtr> Consolidate(const NodePtr& group, size_t view,
                                                     Age max_age) const;
   /// The same if it is known, else null; never asks the store.
@@ -150,13 +166,19 @@ class Hierarchy {
   Result<std::optional<std::string>> ReadSource(Node& node, std::string_view name) const;
   // Whether the store has what the node was made from.
   Result<bool> IsCurrent(const Node& node) const;
+  // An error if there is none in what can be read, and something cannot.
   Result<bool> HasNodeBelow(const std::string& folder, int depth, int& budget) const;
   void FillArray(Node& node, const NodePtr& before) const;
   // Made anew, without a look at what is known, but for `known`: that one if it is the same.
   Result<ConsolidatedPtr> MakeConsolidated(const NodePtr& group, size_t view, Age max_age,
                                            const ConsolidatedPtr& known) const;
-  // Tells why the node is not shown, once of a version.
+  // Reports what is wrong with the node, once per version.
   void Tell(const Node& node, const Error& reason) const;
+  // The same for what is no fault.
+  void Note(const Node& node, const Error& property) const;
+  [[nodiscard]] bool IsFirst(const Node& node, const Error& message) const;
+  // Why a consolidated document of `group` leaves out a node below; empty if it does not.
+  [[nodiscard]] std::string WhyLeftOut(const Node& group, const Result<NodePtr>& below) const;
 
   const std::shared_ptr<const Store> store_;
   const HierarchyOptions options_;

@@ -21,6 +21,7 @@ class V2View final : public View {
                                             const ArrayLayout& layout,
                                             const ViewContext& context) const override;
   [[nodiscard]] std::vector<Document> ShowGroup(const GroupMetadata& metadata) const override;
+  [[nodiscard]] std::string_view ArrayDocumentName() const override { return ".zarray"; }
   [[nodiscard]] std::string_view ConsolidatedName(const GroupMetadata& metadata) const override;
   [[nodiscard]] std::string Consolidate(std::span<const NodeBelow> nodes) const override;
   [[nodiscard]] bool AllowsNodeName(std::string_view node) const override;

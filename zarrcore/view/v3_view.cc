@@ -62,6 +62,8 @@ class V3ViewImplementation final : public View {
     return view;
   }
 
+  std::string_view ArrayDocumentName() const override { return kDocumentName; }
+
   std::vector<Document> ShowGroup(const GroupMetadata& metadata) const override {
     Json json = metadata.document;
     if (!json.is_object()) json = Json{{"zarr_format", 3}, {"node_type", "group"}};

@@ -92,6 +92,8 @@ class View {
                                                     const ArrayLayout& layout,
                                                     const ViewContext& context) const = 0;
   [[nodiscard]] virtual std::vector<Document> ShowGroup(const GroupMetadata& metadata) const = 0;
+  /// The name of the document that makes a folder an array to the view's readers.
+  [[nodiscard]] virtual std::string_view ArrayDocumentName() const = 0;
   /// The name of the group's document that repeats those of all nodes below it, instead of the one
   /// of this name that ShowGroup() gives, if any; "" if the group has none.
   [[nodiscard]] virtual std::string_view ConsolidatedName(const GroupMetadata& metadata) const = 0;

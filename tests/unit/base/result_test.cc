@@ -31,6 +31,8 @@ TEST(ResultTest, ErrnoOfTheSystemBecomesItsCode) {
 TEST(ResultTest, ErrnoWithoutCodeIsAnInputOutputErrorAndNotDamage) {
   EXPECT_EQ(FromErrno(EIO), ErrorCode::kIo);
   EXPECT_EQ(FromErrno(EREMOTEIO), ErrorCode::kIo);
+  EXPECT_EQ(FromErrno(EAGAIN), ErrorCode::kIo) << "nothing would ask again";
+  EXPECT_EQ(FromErrno(EINTR), ErrorCode::kIo);
 }
 
 TEST(ResultTest, FailureIsHandedOnWithCodeAndMessage) {

@@ -560,7 +560,7 @@ void PutTree(FakeStore& store) {
   store.Put("a/zarr.json", ArrayJson());
   store.Put("g/zarr.json", kGroup);
   store.Put("g/b/zarr.json", ArrayJson());
-  store.Put("g/unknown/zarr.json", ArrayText("[4]", "[4]", R"([{"name": "no such codec"}])"));
+  store.Put("g/unknown/zarr.json", ArrayText("[4]", "[4]", R"({"name": "no such codec"})"));
   store.Put("no node/notes.txt", "");
 }
 
@@ -660,6 +660,79 @@ TEST(Hierarchy, ConsolidatedDocumentFailsRatherThanLeaveOutWhatCannotBeReadNow) 
   EXPECT_EQ(failed.error().code, ErrorCode::kIo);
   fixture.store->FailAllWith("g/b/zarr.json", {ErrorCode::kPermissionDenied, "not for you"});
   EXPECT_FALSE(TextOf(fixture, "", kV2)["metadata"].contains("g/b/.zarray"));
+  fixture.store->ClearFaults();
+  fixture.store->Put("g/b/zarr.json", "{\"zarr_format\": 3");
+  EXPECT_FALSE(fixture.hierarchy.Consolidate(fixture.Node(""), kV2, kNow));
+}
+
+TEST(Hierarchy, ConsolidatedDocumentOfAMountForOthersRepeatsNothingThatIsLessOpenThanItsGroup) {
+  struct Case {
+    uint32_t mode, uid;
+    bool is_left_out;
+  };
+  for (const bool is_for_others : {false, true}) {
+    for (const auto& [mode, uid, is_left_out] :
+         {Case{0444, 0, false}, Case{0644, 0, false}, Case{0440, 0, true}, Case{0400, 0, true},
+          Case{0444, 7, false}, Case{0440, 7, true}}) {
+      Names notes;
+      const Fixture fixture(
+          false, {.on_note = [&](const Error& note) { notes.push_back(note.message); },
+                  .is_for_others = is_for_others});
+      PutTree(*fixture.store);
+      fixture.store->SetOwner("zarr.json", 0644, 0, 0);
+      for (const char* key : {"a/zarr.json", "g/zarr.json"}) {
+        fixture.store->SetOwner(key, 0644, 0, 0);
+      }
+      fixture.store->SetOwner("g/b/zarr.json", mode, uid, 0);
+      const Json nodes = TextOf(fixture, "", kV2)["metadata"];
+      EXPECT_EQ(nodes.contains("g/b/.zarray"), !(is_left_out && is_for_others)) << mode << uid;
+      EXPECT_TRUE(nodes.contains("g/.zgroup"));
+      const bool is_said = std::ranges::any_of(
+          notes, [](const auto& note) { return note.starts_with("g/b: left out"); });
+      EXPECT_EQ(is_said, is_left_out && is_for_others);
+    }
+  }
+}
+
+TEST(Hierarchy, WhatCannotBeReadIsListedAndIsNoAbsentNode) {
+  for (const ErrorCode code : {ErrorCode::kPermissionDenied, ErrorCode::kIo, ErrorCode::kTimedOut,
+                               ErrorCode::kStale, ErrorCode::kTooManyOpenFiles,
+                               ErrorCode::kLinkRefused}) {
+    const Fixture fixture;
+    PutTree(*fixture.store);
+    const std::string failure(ToString(code));
+    fixture.store->FailAllWith("a/zarr.json", {code, "a/zarr.json: broken"});
+    EXPECT_EQ(fixture.Children(""), (Names{"a", "g"})) << "the document cannot be read";
+    EXPECT_EQ(fixture.Failure("a"), failure);
+    fixture.store->ClearFaults();
+    fixture.store->FailAllWith("no node", {code, "no node: broken"});
+    EXPECT_EQ(fixture.Children(""), (Names{"a", "g", "no node"})) << "it may be a group";
+    EXPECT_EQ(fixture.Failure("no node"), failure);
+    fixture.store->ClearFaults();
+    fixture.store->PutFolder("implicit/below");
+    fixture.store->FailWith(FakeStore::Call::kList, "implicit/below", {code, "broken"});
+    EXPECT_EQ(fixture.Failure("implicit"), failure) << "there may be a node in the folder below";
+    fixture.store->ClearFaults();
+    fixture.store->PutRefused("link", {code, "link: not followed"});
+    EXPECT_EQ(fixture.Children(""), (Names{"a", "g", "link"}));
+    EXPECT_EQ(fixture.Failure("link"), failure);
+  }
+}
+
+TEST(Hierarchy, AZarrfsMountInAGroupIsHiddenAndSaidOnce) {
+  Names notes;
+  const Fixture fixture(false,
+                        {.on_note = [&](const Error& note) { notes.push_back(note.message); }});
+  PutTree(*fixture.store);
+  fixture.store->PutRefused("mnt", {ErrorCode::kZarrfsMount, "mnt: lies in a zarrfs mount"}, true);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(fixture.Children(""), (Names{"a", "g"}));
+    EXPECT_EQ(fixture.Failure("mnt"), "not found");
+  }
+  EXPECT_EQ(notes, Names{"mnt: not shown: a zarrfs mount"});
+  // Where it covers a document it is no answer.
+  fixture.store->PutRefused("a/zarr.json", {ErrorCode::kZarrfsMount, "in a zarrfs mount"}, true);
+  EXPECT_EQ(fixture.Failure("a"), "a zarrfs mount");
 }
 
 }  // namespace
