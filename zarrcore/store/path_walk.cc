@@ -50,7 +50,7 @@ class Pending {
       names_.emplace_back(path.substr(start));
       if (start == 0) return;
       path = path.substr(0, slash);
-      if (path.empty()) names_.emplace_back();  // a path that begins with a slash
+      if (path.empty()) names_.emplace_back("");  // a path that begins with a slash
     }
   }
   void AddEndOfLink() { names_.emplace_back(std::nullopt); }
