@@ -8,7 +8,6 @@
 #include <ctime>
 #include <utility>
 
-#include "zarrcore/store/mounted_devices.h"
 #include "zarrcore/store/store.h"
 
 namespace zarrfs {
@@ -58,7 +57,7 @@ std::shared_ptr<const Descriptor> LocalFiles::root() {
       (status.st_dev == old_status.st_dev && status.st_ino == old_status.st_ino)) {
     return root_;
   }
-  const auto forbidden = MountedDevices::Zarrfs();
+  const auto forbidden = devices_.Zarrfs();
   if (!forbidden || std::ranges::find(*forbidden, status.st_dev) != forbidden->end()) return root_;
   root_ = std::make_shared<const Descriptor>(std::move(found));
   return root_;
@@ -121,7 +120,7 @@ std::optional<Result<Opened>> LocalFiles::OpenDirectly(std::string_view key, con
 Result<Opened> LocalFiles::OpenByWalking(std::string_view key,
                                          std::shared_ptr<const Descriptor> root, Purpose purpose) {
   for (int tries = 1;; ++tries) {
-    const auto walked = WalkPath(rules_, root, key);
+    const auto walked = WalkPath(rules_, devices_, root, key);
     if (!walked) return Fail(walked);
     const bool is_wanted = (S_ISREG(walked->type) && purpose != Purpose::kList) ||
                            (S_ISDIR(walked->type) && purpose != Purpose::kRead);

@@ -20,6 +20,7 @@
 #include "zarrcore/base/result.h"
 #include "zarrcore/store/descriptor.h"
 #include "zarrcore/store/folder_watch.h"
+#include "zarrcore/store/mounted_devices.h"
 #include "zarrcore/store/path_walk.h"
 
 namespace zarrfs {
@@ -67,6 +68,7 @@ class LocalFiles {
   [[nodiscard]] FolderWatch* watch() const { return watch_.load(std::memory_order_acquire); }
   void set_watch(FolderWatch* watch) { watch_.store(watch, std::memory_order_release); }
 
+  [[nodiscard]] MountedDevices& devices() { return devices_; }
   [[nodiscard]] OpenFiles& open_files() { return open_files_; }
   [[nodiscard]] uint64_t NextSerial() { return next_serial_.fetch_add(1); }
 
@@ -98,6 +100,7 @@ class LocalFiles {
 
   const std::string path_;
   const WalkRules rules_;
+  MountedDevices devices_;
   std::mutex root_mutex_;  // guards the next three, if there is a path
   std::shared_ptr<const Descriptor> root_;
   uint64_t root_count_ = 0;                             // change_count() when it was looked for

@@ -18,7 +18,6 @@
 
 #include "zarrcore/store/folder_watch.h"
 #include "zarrcore/store/local_files.h"
-#include "zarrcore/store/mounted_devices.h"
 
 namespace zarrfs {
 namespace {
@@ -216,7 +215,7 @@ class LocalStore final : public Store {
     if (!opened) return Fail(opened);
     // One look at the mounts for the folder, not one for each of its entries. Where they cannot be
     // read, entering the folder is refused when it is asked for.
-    std::vector<dev_t> zarrfs = MountedDevices::Zarrfs().value_or(std::vector<dev_t>{});
+    std::vector<dev_t> zarrfs = files_->devices().Zarrfs().value_or(std::vector<dev_t>{});
     // (A view of a mount may be a store itself.)
     if (const auto own = GlanceAt(files_->root()->get())) std::erase(zarrfs, own->id.device);
 

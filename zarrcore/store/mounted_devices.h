@@ -5,10 +5,12 @@
 
 #include <sys/types.h>
 
+#include <mutex>
+#include <utility>
 #include <vector>
 
-#include "zarrcore/base/mount_table.h"
 #include "zarrcore/base/result.h"
+#include "zarrcore/store/descriptor.h"
 
 namespace zarrfs {
 
@@ -19,7 +21,8 @@ enum class MountKind {
   kAutomount,  // autofs: what is used there is mounted then
 };
 
-/// The table as it was when it was needed last. For one thread.
+/// The table is kept, and read again when the kernel says that it has changed or when a device is
+/// not in it. Thread-safe.
 class MountedDevices {
  public:
   /// The kind of the mount that `fd` (an open O_PATH descriptor) lies in. kIo if the table cannot
@@ -27,10 +30,16 @@ class MountedDevices {
   [[nodiscard]] Result<MountKind> KindOf(int fd, dev_t device);
 
   /// The devices of all zarrfs mounts; kIo likewise.
-  [[nodiscard]] static Result<std::vector<dev_t>> Zarrfs();
+  [[nodiscard]] Result<std::vector<dev_t>> Zarrfs();
 
  private:
-  std::vector<Mounted> table_;
+  // Reads the table if it has changed.
+  Result<void> UpdateLocked();
+  Result<void> ReadLocked();
+
+  std::mutex mutex_;  // guards the rest
+  Descriptor table_;  // the kernel's; -1 before it was read
+  std::vector<std::pair<dev_t, MountKind>> devices_;
 };
 
 }  // namespace zarrfs

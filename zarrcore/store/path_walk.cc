@@ -12,8 +12,6 @@
 #include <optional>
 #include <utility>
 
-#include "zarrcore/store/mounted_devices.h"
-
 namespace zarrfs {
 namespace {
 
@@ -69,8 +67,8 @@ class Pending {
 
 class Walker {
  public:
-  Walker(const WalkRules& rules, DescriptorPtr root, std::string_view key)
-      : rules_(rules), root_fd_(std::move(root)), key_(key) {}
+  Walker(const WalkRules& rules, MountedDevices& devices, DescriptorPtr root, std::string_view key)
+      : rules_(rules), devices_(devices), root_fd_(std::move(root)), key_(key) {}
 
   Result<Walked> Walk() {
     const auto glance = GlanceAt(root_fd_->get());
@@ -354,6 +352,7 @@ class Walker {
   }
 
   const WalkRules& rules_;
+  MountedDevices& devices_;
   const DescriptorPtr root_fd_;
   const std::string_view key_;
 
@@ -368,7 +367,6 @@ class Walker {
   bool has_climbed_ = false;
   bool is_cut_ = true;  // above_root_ does not begin with "/",
   int why_cut_ = 0;     // because of this error, or 0: because of a zarrfs mount
-  MountedDevices devices_;
 
   int links_ = 0;
   int folder_links_ = 0;
@@ -392,9 +390,9 @@ bool HasImpossibleName(std::string_view key) {
 
 }  // namespace
 
-Result<Walked> WalkPath(const WalkRules& rules, std::shared_ptr<const Descriptor> root,
-                        std::string_view key) {
-  return Walker(rules, std::move(root), key).Walk();
+Result<Walked> WalkPath(const WalkRules& rules, MountedDevices& devices,
+                        std::shared_ptr<const Descriptor> root, std::string_view key) {
+  return Walker(rules, devices, std::move(root), key).Walk();
 }
 
 int OpenWalked(const Walked& walked, uint64_t flags) {

@@ -16,15 +16,16 @@
 #include "zarrcore/base/result.h"
 #include "zarrcore/store/descriptor.h"
 #include "zarrcore/store/link_policy.h"
+#include "zarrcore/store/mounted_devices.h"
 
 namespace zarrfs {
 
 /// Where links may lead.
 struct WalkRules {
   LinkPolicy policy;
-  std::vector<FileId> folders;  // of the policy, resolved
+  std::vector<FileId> folders;                          // of the policy, resolved
   std::vector<std::shared_ptr<const Descriptor>> held;  // those: no other folder gets their ids
-  std::string store_path;       // absolute, resolved; "" if it is not known
+  std::string store_path;                               // absolute, resolved; "" if it is not known
   /// Whether files reached through links are as closed to other users as the way to them.
   bool restrict_modes = true;
 };
@@ -48,7 +49,7 @@ struct Walked {
 /// kNotFound: a component is missing, or lies below a file. kLinkRefused: a symbolic link that the
 /// rules forbid, that dangles or loops; the message names its key, its target, and how to follow
 /// it. kZarrfsMount: the path enters one.
-[[nodiscard]] Result<Walked> WalkPath(const WalkRules& rules,
+[[nodiscard]] Result<Walked> WalkPath(const WalkRules& rules, MountedDevices& devices,
                                       std::shared_ptr<const Descriptor> root, std::string_view key);
 
 /// Opens what was found for reading; -1 and errno on failure. Never through a link.
