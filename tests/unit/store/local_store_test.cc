@@ -1,5 +1,3 @@
-#include "zarrcore/store/local_store.h"
-
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sched.h>
@@ -20,69 +18,10 @@
 #include <utility>
 #include <vector>
 
+#include "tests/unit/store/local_store_testing.h"
+
 namespace zarrfs {
 namespace {
-
-namespace fs = std::filesystem;
-
-struct LocalStoreTest : testing::Test {
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "local_store_test.XXXXXX").string();
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    outer = name;
-    root = outer / "store";
-    fs::create_directory(root);
-  }
-  void TearDown() override { fs::remove_all(outer); }
-
-  void Write(const fs::path& key, std::string_view bytes) const {
-    fs::create_directories((root / key).parent_path());
-    std::ofstream(root / key, std::ios::trunc) << bytes;
-  }
-
-  // Writes a file beside the old one and renames it over it.
-  void Replace(const fs::path& key, std::string_view bytes) const {
-    Write("replacement", bytes);
-    fs::rename(root / "replacement", root / key);
-  }
-
-  [[nodiscard]] std::shared_ptr<Store> Open(size_t max_open_files = 0) const {
-    return OpenLocalStore(root.string(), {max_open_files}).value();
-  }
-
-  fs::path outer, root;
-};
-
-// What is read, or the name of the error.
-std::string ReadRange(const Store& store, std::string_view key, ByteRange range,
-                      size_t buffer = 100) {
-  std::string bytes(buffer, '?');
-  const auto answer = store.Read(key, range, std::as_writable_bytes(std::span(bytes)));
-  if (!answer) return std::string(ToString(answer.error().code));
-  bytes.resize(answer->length);
-  return bytes;
-}
-
-std::string ReadAll(const Store& store, std::string_view key) {
-  return ReadRange(store, key, ByteRange::At(0, 100));
-}
-
-std::string ReadOn(const Object& object, uint64_t offset, size_t length) {
-  std::string bytes(length, '?');
-  const auto read = object.Read(offset, std::as_writable_bytes(std::span(bytes)));
-  return read ? bytes : std::string(ToString(read.error().code));
-}
-
-std::shared_ptr<const Object> OpenObject(const Store& store, std::string_view key) {
-  return store.Read(key, ByteRange::At(0, 0), {}).value().object;
-}
-
-std::vector<ListEntry> SortedList(const Store& store, std::string_view folder) {
-  std::vector<ListEntry> entries = store.List(folder).value();
-  std::sort(entries.begin(), entries.end(),
-            [](const ListEntry& a, const ListEntry& b) { return a.name < b.name; });
-  return entries;
-}
 
 // --- Opening
 // --------------------------------------------------------------------------------------
@@ -249,45 +188,6 @@ TEST_F(LocalStoreTest, UnreadableObjectIsDenied) {
   if (root_runs_this) setfsuid(0);
 }
 
-// --- Symbolic links
-// -------------------------------------------------------------------------------
-
-TEST_F(LocalStoreTest, LinkWithinTheStoreIsFollowed) {
-  Write("a/b/k", "linked");
-  fs::create_symlink("a/b", root / "to_folder");
-  fs::create_symlink("../../a/b/k", root / "a/b/to_file");
-  const auto store = Open();
-  EXPECT_EQ(ReadAll(*store, "to_folder/k"), "linked");
-  EXPECT_EQ(ReadAll(*store, "a/b/to_file"), "linked");
-  EXPECT_TRUE(store->Stat("to_folder").value().is_folder);
-}
-
-TEST_F(LocalStoreTest, LinkThatLeavesTheStoreIsDenied) {
-  std::ofstream(outer / "secret") << "secret";
-  fs::create_symlink(outer / "secret", root / "absolute");
-  fs::create_symlink("../secret", root / "relative");
-  fs::create_symlink("..", root / "up");
-  fs::create_symlink("/proc/self/root", root / "magic");
-  const auto store = Open();
-  for (const std::string_view key : {"absolute", "relative", "up/secret", "magic/etc/passwd"}) {
-    const auto stat = store->Stat(key);
-    ASSERT_FALSE(stat) << key;
-    EXPECT_EQ(stat.error().code, ErrorCode::kPermissionDenied) << key;
-    EXPECT_EQ(stat.error().message, std::string(key) + ": symbolic link leaves the store");
-    EXPECT_EQ(ReadAll(*store, key), "permission denied") << key;
-  }
-}
-
-TEST_F(LocalStoreTest, LinkToItselfIsDenied) {
-  fs::create_symlink("loop", root / "loop");
-  EXPECT_EQ(Open()->Stat("loop").error().code, ErrorCode::kPermissionDenied);
-}
-
-TEST_F(LocalStoreTest, DanglingLinkIsNotFound) {
-  fs::create_symlink("nowhere", root / "dangling");
-  EXPECT_EQ(Open()->Stat("dangling").error().code, ErrorCode::kNotFound);
-}
-
 // --- Listing
 // --------------------------------------------------------------------------------------
 
@@ -296,9 +196,6 @@ TEST_F(LocalStoreTest, ListsObjectsAndFoldersAndLinksToThem) {
   Write("file", "x");
   fs::create_symlink("a", root / "to_folder");
   fs::create_symlink("file", root / "to_file");
-  fs::create_symlink("nowhere", root / "dangling");
-  fs::create_symlink("loop", root / "loop");
-  fs::create_symlink("..", root / "leaving");
   EXPECT_EQ(SortedList(*Open(), ""),
             (std::vector<ListEntry>{
                 {"a", true}, {"file", false}, {"to_file", false}, {"to_folder", true}}));
@@ -457,43 +354,6 @@ TEST(OpenFileLimitTest, IsRaisedToTheHardLimit) {
 // --- Mounts inside the store
 // ----------------------------------------------------------------------
 
-struct LocalStoreMountTest : LocalStoreTest {
-  void SetUp() override {
-    LocalStoreTest::SetUp();
-    // Mounts of its own, so that no other process meets the one that nobody serves.
-    // (In a chroot whose root is no mount point there is nothing to make private: EINVAL.)
-    if (unshare(CLONE_NEWNS) != 0 ||
-        (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 && errno != EINVAL)) {
-      FAIL() << "these tests mount: run them as root";
-    }
-  }
-  void TearDown() override {
-    if (fuse >= 0) close(fuse);  // ends the connection: whoever waits for an answer gets an error
-    for (auto at = mounts.rbegin(); at != mounts.rend(); ++at) umount2(at->c_str(), MNT_DETACH);
-    LocalStoreTest::TearDown();
-  }
-
-  bool Mount(const fs::path& key, const char* type, const std::string& options) {
-    fs::create_directories(root / key);
-    if (mount(type, (root / key).c_str(), type, MS_NOSUID | MS_NODEV, options.c_str()) != 0) {
-      return false;
-    }
-    mounts.push_back(root / key);
-    return true;
-  }
-
-  // A zarrfs mount that nobody serves: whoever sends it a request waits for ever.
-  bool MountUnserved(const fs::path& key) {
-    fuse = open("/dev/fuse", O_RDWR | O_CLOEXEC);
-    return fuse >= 0 && Mount(key, "fuse.zarrfs",
-                              "fd=" + std::to_string(fuse) +
-                                  ",rootmode=40000,user_id=0,group_id=0,default_permissions");
-  }
-
-  int fuse = -1;
-  std::vector<fs::path> mounts;
-};
-
 TEST_F(LocalStoreMountTest, OtherMountsAreReadLikeFolders) {
   ASSERT_TRUE(Mount("a/inside", "tmpfs", "size=1m"));
   Write("a/inside/c/k", "in the mount");
@@ -505,33 +365,61 @@ TEST_F(LocalStoreMountTest, OtherMountsAreReadLikeFolders) {
   EXPECT_EQ(ReadAll(*store, "a/inside/c/k"), "in the mount");
   EXPECT_EQ(ReadAll(*store, "into/k"), "in the mount");
   EXPECT_EQ(ReadAll(*store, "a/inside/back"), "outside");
-  EXPECT_EQ(store->Stat("a/inside/leaving").error().code, ErrorCode::kPermissionDenied);
+  EXPECT_EQ(store->Stat("a/inside/leaving").error().code, ErrorCode::kLinkRefused);
   EXPECT_TRUE(store->Stat("a/inside").value().is_folder);
   EXPECT_EQ(SortedList(*store, "a"), (std::vector<ListEntry>{{"inside", true}, {"k", false}}));
-  EXPECT_EQ(SortedList(*store, "a/inside"), (std::vector<ListEntry>{{"back", false}, {"c", true}}));
+  EXPECT_EQ(SortedList(*store, "a/inside"),
+            (std::vector<ListEntry>{{"back", false}, {"c", true}, {"leaving", false, true}}));
   EXPECT_EQ(ReadOn(*OpenObject(*store, "a/inside/c/k"), 3, 3), "the");
 }
 
-TEST_F(LocalStoreMountTest, ZarrfsMountIsAbsentAndIsSentNoRequest) {
+TEST_F(LocalStoreMountTest, ZarrfsMountIsRefusedAndIsSentNoRequest) {
   Write("a/k", "x");
   ASSERT_TRUE(MountUnserved("a/mnt"));
   fs::create_symlink("a/mnt/v3", root / "into");
   fs::create_symlink("a/mnt", root / "to_mount");
-  const auto store = Open();
-  auto asked = std::async(std::launch::async, [&] {
-    EXPECT_EQ(store->Stat("a/mnt").error().code, ErrorCode::kNotFound);
-    EXPECT_EQ(store->Stat("a/mnt/v3/zarr.json").error().code, ErrorCode::kNotFound);
-    EXPECT_EQ(store->List("a/mnt").error().code, ErrorCode::kNotFound);
-    EXPECT_EQ(ReadAll(*store, "a/mnt/k"), "not found");
-    EXPECT_EQ(ReadAll(*store, "into/zarr.json"), "not found");
-    EXPECT_EQ(SortedList(*store, "a"), (std::vector<ListEntry>{{"k", false}}));
-    EXPECT_EQ(SortedList(*store, ""), (std::vector<ListEntry>{{"a", true}}));
+  fs::create_symlink(root / "a/mnt/v3/k", root / "absolute");
+  const auto store = Open("follow");
+  ExpectAnswers([&] {
+    for (const std::string_view key : {"a/mnt", "a/mnt/v3/zarr.json"}) {
+      const auto stat = store->Stat(key);
+      ASSERT_FALSE(stat) << key;
+      EXPECT_EQ(stat.error().code, ErrorCode::kZarrfsMount) << key;
+      EXPECT_EQ(stat.error().message, "a/mnt: a zarrfs mount, which is never entered");
+      EXPECT_EQ(ReadAll(*store, key), "a zarrfs mount") << key;
+      EXPECT_EQ(store->List(key).error().code, ErrorCode::kZarrfsMount) << key;
+    }
+    for (const std::string_view key : {"into", "into/zarr.json", "to_mount", "absolute"}) {
+      EXPECT_EQ(ReadAll(*store, key), "symbolic link not followed") << key;
+      EXPECT_EQ(store->List(key).error().code, ErrorCode::kLinkRefused) << key;
+    }
+    EXPECT_EQ(SortedList(*store, "a"), (std::vector<ListEntry>{{"k", false}, {"mnt", true, true}}));
+    EXPECT_EQ(SortedList(*store, ""), (std::vector<ListEntry>{{"a", true},
+                                                              {"absolute", false, true},
+                                                              {"into", false, true},
+                                                              {"to_mount", false, true}}));
   });
-  const bool answered = asked.wait_for(std::chrono::seconds(10)) == std::future_status::ready;
-  if (!answered) {
-    close(std::exchange(fuse, -1));
-    FAIL() << "a request was sent to the mount";
-  }
+}
+
+TEST_F(LocalStoreMountTest, LinksOfAStoreBelowAZarrfsMountSendItNoRequest) {
+  Write("k", "x");
+  const fs::path elsewhere = fs::path(outer.string() + ".elsewhere");
+  std::ofstream(elsewhere) << "elsewhere";
+  fs::create_symlink("../secret", root / "up");
+  fs::create_symlink(outer / "secret", root / "down");
+  fs::create_symlink(root / "k", root / "inside");
+  fs::create_symlink(elsewhere, root / "outside");
+  const auto store = OpenLocalStore(root.string(), {.follow_path = false,
+                                                    .links = ParseLinkPolicy("follow").value()})
+                         .value();
+  ASSERT_TRUE(MountUnserved(".."));
+  ExpectAnswers([&] {
+    EXPECT_EQ(ReadAll(*store, "up"), "symbolic link not followed");
+    EXPECT_EQ(ReadAll(*store, "down"), "symbolic link not followed");
+    EXPECT_EQ(ReadAll(*store, "inside"), "x");
+    EXPECT_EQ(ReadAll(*store, "outside"), "elsewhere");
+  });
+  fs::remove(elsewhere);
 }
 
 }  // namespace

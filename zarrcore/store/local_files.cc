@@ -1,0 +1,145 @@
+#include "zarrcore/store/local_files.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <cstring>
+#include <ctime>
+#include <utility>
+
+#include "zarrcore/store/store.h"
+
+namespace zarrfs {
+namespace {
+
+// Without O_NONBLOCK the open of a FIFO that was put in a file's place would wait for a writer.
+constexpr uint64_t kToRead = O_RDONLY | O_NONBLOCK | O_NOCTTY;
+constexpr uint64_t kToList = kToRead | O_DIRECTORY;
+
+// How often the root is looked for at its path while keys are asked for, where nothing is watched.
+constexpr std::chrono::milliseconds kRootCheckedEvery{10};
+
+// A path whose folders and links are being replaced is walked again this often.
+constexpr int kWalkTries = 4;
+
+tl::unexpected<Error> FailForType(std::string_view key) {
+  return Fail(ErrorCode::kNotFound, "{}: neither a regular file nor a folder", key);
+}
+
+}  // namespace
+
+int64_t SteadySeconds() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+  return now.tv_sec;
+}
+
+tl::unexpected<Error> FailWithErrno(std::string_view key, int error_number) {
+  return Fail(FromErrno(error_number), "{}: {}", key, ErrnoText(error_number));
+}
+
+std::shared_ptr<const Descriptor> LocalFiles::root() {
+  if (path_.empty()) return root_;
+  const std::lock_guard lock(root_mutex_);
+  const FolderWatch* const watch = this->watch();
+  const uint64_t count = watch != nullptr ? watch->change_count() : 0;
+  const auto now = std::chrono::steady_clock::now();
+  const bool is_current =
+      watch != nullptr ? root_count_ == count : now - root_checked_ < kRootCheckedEvery;
+  if (is_current) return root_;
+  root_count_ = count;
+  root_checked_ = now;
+  Descriptor found(open(path_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  struct stat old_status, status;
+  if (found.get() < 0 || fstat(found.get(), &status) != 0 ||
+      fstat(root_->get(), &old_status) != 0 ||
+      (status.st_dev == old_status.st_dev && status.st_ino == old_status.st_ino)) {
+    return root_;
+  }
+  const auto forbidden = devices_.Zarrfs();
+  if (!forbidden || std::ranges::find(*forbidden, status.st_dev) != forbidden->end()) return root_;
+  root_ = std::make_shared<const Descriptor>(std::move(found));
+  return root_;
+}
+
+Result<Opened> LocalFiles::Open(std::string_view key, Purpose purpose) {
+  if (!IsValidKey(key)) return Fail(ErrorCode::kInvalidArgument, "\"{}\": not a key", key);
+  Result<Opened> opened = OpenOnce(key, purpose);
+  if (!opened && opened.error().code == ErrorCode::kTooManyOpenFiles) {
+    // Descriptors that are only kept for later make room for one that is needed now.
+    open_files_.Clear();
+    opened = OpenOnce(key, purpose);
+  }
+  return opened;
+}
+
+Result<Opened> LocalFiles::OpenOnce(std::string_view key, Purpose purpose) {
+  const std::shared_ptr<const Descriptor> root = this->root();
+  std::array<char, PATH_MAX> path;
+  std::optional<Result<Opened>> opened;
+  if (key.size() < path.size()) {
+    std::memcpy(path.data(), key.data(), key.size());
+    path[key.size()] = '\0';
+    opened = OpenDirectly(key, key.empty() ? "." : path.data(), root->get(), purpose);
+  }
+  if (!opened) opened = OpenByWalking(key, root, purpose);
+  // Below a folder that was deleted nothing is found, but that says nothing about the data.
+  if (struct stat status; !*opened && opened->error().code == ErrorCode::kNotFound &&
+                          fstat(root->get(), &status) == 0 && status.st_nlink == 0) {
+    return Fail(ErrorCode::kIo, "{}: the store's folder was deleted", key);
+  }
+  return *std::move(opened);
+}
+
+std::optional<Result<Opened>> LocalFiles::OpenDirectly(std::string_view key, const char* path,
+                                                       int root, Purpose purpose) {
+  // errno of openat2(2), or 0.
+  Opened opened;
+  const auto open = [&](uint64_t flags) {
+    opened.fd = Descriptor(OpenAt2(root, path, flags, kDirectly));
+    return opened.get() >= 0 ? 0 : errno;
+  };
+  int error_number = open(purpose == Purpose::kList ? kToList : O_PATH);
+  if (error_number == 0 && purpose == Purpose::kRead) {
+    const auto glance = GlanceAt(opened.get());
+    if (!glance) return FailWithErrno(key, errno);
+    if (!S_ISREG(glance->mode)) return FailForType(key);
+    error_number = open(kToRead);
+  }
+  if (error_number == ELOOP || error_number == EXDEV) return std::nullopt;
+  if (error_number != 0) return FailToOpen(key, error_number);
+  if (purpose == Purpose::kList) return opened;
+  if (fstat(opened.get(), &opened.status) != 0) return FailWithErrno(key, errno);
+  const bool is_wanted = S_ISREG(opened.status.st_mode) ||
+                         (purpose == Purpose::kLook && S_ISDIR(opened.status.st_mode));
+  if (!is_wanted) return FailForType(key);
+  return opened;
+}
+
+Result<Opened> LocalFiles::OpenByWalking(std::string_view key,
+                                         std::shared_ptr<const Descriptor> root, Purpose purpose) {
+  for (int tries = 1;; ++tries) {
+    const auto walked = WalkPath(rules_, devices_, root, key);
+    if (!walked) return Fail(walked);
+    const bool is_wanted = (S_ISREG(walked->type) && purpose != Purpose::kList) ||
+                           (S_ISDIR(walked->type) && purpose != Purpose::kRead);
+    if (!is_wanted) return FailForType(key);
+    const int fd = purpose == Purpose::kLook
+                       ? fcntl(walked->fd->get(), F_DUPFD_CLOEXEC, 0)
+                       : OpenWalked(*walked, purpose == Purpose::kList ? kToList : kToRead);
+    // What was found is gone, or a link by now.
+    const bool is_replaced =
+        fd < 0 && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP || errno == EXDEV);
+    if (is_replaced && tries < kWalkTries) continue;
+    if (is_replaced) return Fail(ErrorCode::kStale, "{}: changed while it was opened", key);
+    if (fd < 0) return FailWithErrno(key, errno);
+    Opened opened{
+        .fd = Descriptor(fd), .directly = false, .mode_mask = walked->mode_mask, .status = {}};
+    if (fstat(fd, &opened.status) != 0) return FailWithErrno(key, errno);
+    if (purpose == Purpose::kRead && !S_ISREG(opened.status.st_mode)) return FailForType(key);
+    return opened;
+  }
+}
+
+}  // namespace zarrfs

@@ -1,0 +1,115 @@
+// What a local store and its objects share: the root folder, and the descriptors that are kept
+// open. Objects outlive the store they came from.
+#ifndef ZARRCORE_STORE_LOCAL_FILES_H_
+#define ZARRCORE_STORE_LOCAL_FILES_H_
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "zarrcore/base/lru_cache.h"
+#include "zarrcore/base/result.h"
+#include "zarrcore/store/descriptor.h"
+#include "zarrcore/store/folder_watch.h"
+#include "zarrcore/store/mounted_devices.h"
+#include "zarrcore/store/path_walk.h"
+
+namespace zarrfs {
+
+/// The monotonic clock, coarse.
+[[nodiscard]] int64_t SteadySeconds();
+
+[[nodiscard]] tl::unexpected<Error> FailWithErrno(std::string_view key, int error_number);
+
+/// A descriptor that is kept open.
+struct OpenFile {
+  explicit OpenFile(Descriptor descriptor) : fd(std::move(descriptor)) {}
+
+  const Descriptor fd;
+  mutable std::atomic<int64_t> read_at = SteadySeconds();
+};
+
+/// An open file or folder of the store.
+struct Opened {
+  Descriptor fd;
+  bool directly = true;       // no symbolic link was followed, and no other mount entered
+  uint32_t mode_mask = 0777;  // see Walked
+  struct stat status = {};
+
+  [[nodiscard]] int get() const { return fd.get(); }
+};
+
+/// Thread-safe.
+class LocalFiles {
+ public:
+  using OpenFiles = LruCache<uint64_t, OpenFile>;
+
+  /// `path` is where the root was found, and is looked for again; empty if it is not to be.
+  LocalFiles(Descriptor root, std::string path, WalkRules rules, size_t max_open_files)
+      : path_(std::move(path)),
+        rules_(std::move(rules)),
+        root_(std::make_shared<const Descriptor>(std::move(root))),
+        open_files_(max_open_files, max_open_files >= 1024 ? 4 : 1) {}
+
+  /// The root as it is now: another directory may have been put in its place.
+  [[nodiscard]] std::shared_ptr<const Descriptor> root();
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+  /// Null before StartWatching().
+  [[nodiscard]] FolderWatch* watch() const { return watch_.load(std::memory_order_acquire); }
+  void set_watch(FolderWatch* watch) { watch_.store(watch, std::memory_order_release); }
+
+  [[nodiscard]] MountedDevices& devices() { return devices_; }
+  [[nodiscard]] OpenFiles& open_files() { return open_files_; }
+  [[nodiscard]] uint64_t NextSerial() { return next_serial_.fetch_add(1); }
+
+  // What `key` names, symbolic links followed as the rules say, outside zarrfs mounts. Errors are
+  // those of WalkPath(). What is neither a regular file nor a folder is never opened, not even to
+  // close it again: that would let a writer into a FIFO, or make a device do something.
+
+  /// An O_PATH descriptor of a regular file or folder; kNotFound of anything else.
+  [[nodiscard]] Result<Opened> Find(std::string_view key) { return Open(key, Purpose::kLook); }
+  /// A regular file, to be read; kNotFound of anything else.
+  [[nodiscard]] Result<Opened> OpenToRead(std::string_view key) {
+    return Open(key, Purpose::kRead);
+  }
+  /// A folder, to be listed; kNotFound of anything else. Without `status`.
+  [[nodiscard]] Result<Opened> OpenToList(std::string_view key) {
+    return Open(key, Purpose::kList);
+  }
+
+ private:
+  enum class Purpose { kLook, kRead, kList };
+
+  Result<Opened> Open(std::string_view key, Purpose purpose);
+  Result<Opened> OpenOnce(std::string_view key, Purpose purpose);
+  // Nothing if there is a symbolic link or another mount on the path.
+  static std::optional<Result<Opened>> OpenDirectly(std::string_view key, const char* path,
+                                                    int root, Purpose purpose);
+  Result<Opened> OpenByWalking(std::string_view key, std::shared_ptr<const Descriptor> root,
+                               Purpose purpose);
+
+  const std::string path_;
+  const WalkRules rules_;
+  MountedDevices devices_;
+  std::mutex root_mutex_;  // guards the next three, if there is a path
+  std::shared_ptr<const Descriptor> root_;
+  uint64_t root_count_ = 0;                             // change_count() when it was looked for
+  std::chrono::steady_clock::time_point root_checked_;  // where nothing is watched
+  std::atomic<FolderWatch*> watch_ = nullptr;
+  OpenFiles open_files_;
+  std::atomic<uint64_t> next_serial_{1};
+};
+
+}  // namespace zarrfs
+
+#endif  // ZARRCORE_STORE_LOCAL_FILES_H_

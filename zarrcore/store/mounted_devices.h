@@ -1,0 +1,47 @@
+// What is mounted, by device: which folders must not be entered. Only the kernel's table is asked,
+// never a mount itself.
+#ifndef ZARRCORE_STORE_MOUNTED_DEVICES_H_
+#define ZARRCORE_STORE_MOUNTED_DEVICES_H_
+
+#include <sys/types.h>
+
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "zarrcore/base/result.h"
+#include "zarrcore/store/descriptor.h"
+
+namespace zarrfs {
+
+enum class MountKind {
+  kPlain,
+  kZarrfs,
+  kKernel,     // shows objects of the kernel: proc, sysfs and their like
+  kAutomount,  // autofs: what is used there is mounted then
+};
+
+/// The table is kept, and read again when the kernel says that it has changed or when a device is
+/// not in it. Thread-safe.
+class MountedDevices {
+ public:
+  /// The kind of the mount that `fd` (an open O_PATH descriptor) lies in. kIo if the table cannot
+  /// be read.
+  [[nodiscard]] Result<MountKind> KindOf(int fd, dev_t device);
+
+  /// The devices of all zarrfs mounts; kIo likewise.
+  [[nodiscard]] Result<std::vector<dev_t>> Zarrfs();
+
+ private:
+  // Reads the table if it has changed.
+  Result<void> UpdateLocked();
+  Result<void> ReadLocked();
+
+  std::mutex mutex_;  // guards the rest
+  Descriptor table_;  // the kernel's; -1 before it was read
+  std::vector<std::pair<dev_t, MountKind>> devices_;
+};
+
+}  // namespace zarrfs
+
+#endif  // ZARRCORE_STORE_MOUNTED_DEVICES_H_

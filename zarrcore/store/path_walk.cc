@@ -1,0 +1,414 @@
+#include "zarrcore/store/path_walk.h"
+
+#include <fcntl.h>
+#include <fmt/ranges.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <filesystem>
+#include <optional>
+#include <utility>
+
+namespace zarrfs {
+namespace {
+
+// Links of all kinds on one path, as many as the kernel follows.
+constexpr int kMaxLinks = 40;
+
+using DescriptorPtr = std::shared_ptr<const Descriptor>;
+
+DescriptorPtr Share(int fd) { return std::make_shared<const Descriptor>(fd); }
+
+// A folder or file on the path.
+struct Step {
+  DescriptorPtr fd;
+  Glance glance;
+  std::string name;  // in the folder before
+  bool is_automount = false;
+
+  [[nodiscard]] bool is_folder() const { return S_ISDIR(glance.mode); }
+};
+
+// Where a resolved path begins: the store's root, "/", or between the two where this process cannot
+// look further up.
+enum class Base { kRoot, kTop, kCut };
+
+constexpr std::string_view kIntoZarrfs = "which leads into a zarrfs mount; that is never followed";
+
+// A path to walk, the next component last.
+class Pending {
+ public:
+  void Add(std::string_view path) {
+    while (!path.empty()) {
+      const size_t slash = path.rfind('/');
+      const size_t start = slash == std::string_view::npos ? 0 : slash + 1;
+      names_.emplace_back(path.substr(start));
+      if (start == 0) return;
+      path = path.substr(0, slash);
+      if (path.empty()) names_.emplace_back("");  // a path that begins with a slash
+    }
+  }
+  void AddEndOfLink() { names_.emplace_back(std::nullopt); }
+
+  [[nodiscard]] bool empty() const { return names_.empty(); }
+  // Nothing: the target of a link ends here.
+  std::optional<std::string> Next() {
+    std::optional<std::string> name = std::move(names_.back());
+    names_.pop_back();
+    return name;
+  }
+
+ private:
+  std::vector<std::optional<std::string>> names_;
+};
+
+class Walker {
+ public:
+  Walker(const WalkRules& rules, MountedDevices& devices, DescriptorPtr root, std::string_view key)
+      : rules_(rules), devices_(devices), root_fd_(std::move(root)), key_(key) {}
+
+  Result<Walked> Walk() {
+    const auto glance = GlanceAt(root_fd_->get());
+    if (!glance) return FailToOpen(key_, errno);
+    root_ = Step{root_fd_, *glance, "", false};
+    steps_ = {root_};
+    for (size_t start = 0; start < key_.size(); start = key_end_ + 1) {
+      key_end_ = std::min(key_.find('/', start), key_.size());
+      pending_.Add(key_.substr(start, key_end_ - start));
+      folders_of_key_.push_back(steps_.back().glance.id);
+      while (!pending_.empty()) {
+        const auto name = pending_.Next();
+        if (auto done = name ? Enter(*name) : EndLink(); !done) return Fail(done);
+      }
+    }
+    return End();
+  }
+
+ private:
+  Result<void> Enter(const std::string& name) {
+    if (!steps_.back().is_folder()) return FailHere(ENOTDIR);
+    if (name.empty() || name == ".") return {};
+    return name == ".." ? Up() : Down(name);
+  }
+
+  Result<void> Down(const std::string& name) {
+    const Step& parent = steps_.back();
+    Step step;
+    step.name = name;
+    if (auto opened = Look(parent, step); !opened) return opened;
+    if (step.is_automount) {
+      // Asking for its attributes mounts what belongs there.
+      struct statx ignored;
+      static_cast<void>(statx(parent.fd->get(), name.c_str(),
+                              AT_SYMLINK_NOFOLLOW | AT_STATX_DONT_SYNC, 0, &ignored));
+      if (auto opened = Look(parent, step); !opened) return opened;
+    }
+    if (S_ISLNK(step.glance.mode)) return Follow(step.fd->get());
+    steps_.push_back(std::move(step));
+    return {};
+  }
+
+  // Opens what the step names, if it may be entered.
+  Result<void> Look(const Step& parent, Step& step) {
+    step.fd = Share(OpenAt2(parent.fd->get(), step.name.c_str(), O_PATH | O_NOFOLLOW, kBeneath));
+    if (step.fd->get() < 0) return FailHere(errno);
+    return Judge(parent, step);
+  }
+
+  // Refuses a mount that must not be entered.
+  Result<void> Judge(const Step& from, Step& step) {
+    const auto glance = GlanceAt(step.fd->get());
+    if (!glance) return FailHere(errno);
+    step.glance = *glance;
+    step.is_automount = from.is_automount;
+    if (glance->id.device == from.glance.id.device) return {};
+    const auto kind = devices_.KindOf(step.fd->get(), glance->id.device);
+    if (!kind) return Fail(kind);
+    step.is_automount = *kind == MountKind::kAutomount;
+    if (*kind == MountKind::kZarrfs) {
+      if (depth_ > 0) return Refuse(kIntoZarrfs);
+      return Fail(ErrorCode::kZarrfsMount, "{}: a zarrfs mount, which is never entered", here());
+    }
+    if (*kind == MountKind::kKernel && links_ > 0) {
+      return Refuse(
+          "which leads into a file system of the kernel (/proc, /sys); that is never followed");
+    }
+    return {};
+  }
+
+  Result<void> Up() {
+    if (steps_.size() > 1) {
+      steps_.pop_back();
+      return {};
+    }
+    if (base_ == Base::kTop) return {};  // as the kernel has it: above "/" is "/"
+    if (rules_.policy.kind == LinkPolicy::Kind::kInside) return RefuseToLeave();
+    if (auto climbed = Climb(); !climbed) return climbed;
+    if (base_ == Base::kCut || above_root_.empty()) {
+      return why_cut_ == 0 ? Refuse(kIntoZarrfs) : FailHere(why_cut_);
+    }
+    steps_ = above_root_;
+    base_ = is_cut_ ? Base::kCut : Base::kTop;
+    return {};
+  }
+
+  // Finds the folders above the store's root, "/" first, or the last one that this process may look
+  // into.
+  Result<void> Climb() {
+    if (std::exchange(has_climbed_, true)) return {};
+    std::vector<Step> climbed = {root_};
+    for (;;) {
+      const Step& at = climbed.back();
+      Step step;
+      step.fd =
+          Share(OpenAt2(at.fd->get(), "..", O_PATH | O_DIRECTORY, uint64_t{RESOLVE_NO_MAGICLINKS}));
+      const auto glance = step.fd->get() >= 0 ? GlanceAt(step.fd->get()) : std::nullopt;
+      if (!glance) {
+        why_cut_ = errno;
+        break;
+      }
+      if (glance->id == at.glance.id) {
+        is_cut_ = false;
+        break;
+      }
+      step.glance = *glance;
+      if (glance->id.device != at.glance.id.device) {
+        const auto kind = devices_.KindOf(step.fd->get(), glance->id.device);
+        if (!kind) return Fail(kind);
+        if (*kind == MountKind::kZarrfs) break;
+      }
+      climbed.push_back(std::move(step));
+    }
+    above_root_.assign(std::make_move_iterator(climbed.rbegin()),
+                       std::make_move_iterator(std::prev(climbed.rend())));
+    return {};
+  }
+
+  Result<void> Follow(int link) {
+    std::array<char, PATH_MAX> buffer;
+    const ssize_t length = readlinkat(link, "", buffer.data(), buffer.size());
+    if (length < 0) return FailHere(errno);
+    std::string_view target(buffer.data(), static_cast<size_t>(length));
+    if (depth_++ == 0) {  // not in the target of another
+      link_key_ = here();
+      link_target_ = target;
+      link_folder_ = steps_.back().fd;
+      link_way_.clear();
+      for (const Step& step : steps_) link_way_.push_back(step.glance.id);
+    }
+    if (++links_ > kMaxLinks) return Refuse("which is part of a loop of symbolic links");
+    pending_.AddEndOfLink();
+    if (target.starts_with('/')) {
+      const auto below_root = BelowRoot(target);
+      if (auto jumped = below_root ? JumpToRoot() : JumpToTop(); !jumped) return jumped;
+      target = below_root.value_or(target);
+    }
+    pending_.Add(target);
+    return {};
+  }
+
+  // What follows the store's own path in an absolute target that begins with it.
+  [[nodiscard]] std::optional<std::string_view> BelowRoot(std::string_view target) const {
+    const std::string& path = rules_.store_path;
+    if (path.empty() || !target.starts_with(path)) return std::nullopt;
+    target.remove_prefix(path.size());
+    if (!target.empty() && target.front() != '/') return std::nullopt;
+    return target;
+  }
+
+  Result<void> JumpToRoot() {
+    steps_ = {root_};
+    base_ = Base::kRoot;
+    return {};
+  }
+
+  Result<void> JumpToTop() {
+    if (rules_.policy.kind == LinkPolicy::Kind::kInside) return RefuseToLeave();
+    if (auto climbed = Climb(); !climbed) return climbed;
+    Step top;
+    top.fd = Share(open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    const auto glance = top.fd->get() >= 0 ? GlanceAt(top.fd->get()) : std::nullopt;
+    if (!glance) return FailHere(errno);
+    top.glance = *glance;
+    steps_ = {std::move(top)};
+    base_ = Base::kTop;
+    return {};
+  }
+
+  // The target of a link is resolved.
+  Result<void> EndLink() {
+    --depth_;
+    const Step& end = steps_.back();
+    if (end.is_folder() && ++folder_links_ > kMaxFolderLinks) {
+      ++depth_;  // still in the link, for the message
+      return Refuse(
+          fmt::format("one of more than {} links to folders on this path; so many are "
+                      "not followed",
+                      kMaxFolderLinks));
+    }
+    if (depth_ > 0) return {};
+    if (!MayEndHere()) return RefuseToLeave();
+    const FileId id = end.glance.id;
+    const auto is_id = [&id](const Step& step) { return step.glance.id == id; };
+    if (end.is_folder() && (std::ranges::find(folders_of_key_, id) != folders_of_key_.end() ||
+                            std::ranges::find(link_way_, id) != link_way_.end() ||
+                            std::ranges::any_of(above_root_, is_id))) {
+      return Refuse("a folder above itself; that would go in circles");
+    }
+    return {};
+  }
+
+  [[nodiscard]] bool MayEndHere() const {
+    if (rules_.policy.kind == LinkPolicy::Kind::kFollow) return true;
+    return std::ranges::any_of(steps_, [this](const Step& step) {
+      return step.glance.id == root_.glance.id ||
+             std::ranges::find(rules_.folders, step.glance.id) != rules_.folders.end();
+    });
+  }
+
+  Result<Walked> End() {
+    const Step& end = steps_.back();
+    Walked walked;
+    walked.fd = end.fd;
+    if (steps_.size() > 1) {
+      walked.folder = steps_[steps_.size() - 2].fd;
+      walked.name = end.name;
+    }
+    walked.type = end.glance.mode & S_IFMT;
+    walked.is_linked = links_ > 0;
+    if (walked.is_linked && rules_.restrict_modes) walked.mode_mask = ModeMask();
+    return walked;
+  }
+
+  [[nodiscard]] uint32_t ModeMask() const {
+    const Glance& file = steps_.back().glance;
+    uint32_t mask = 0777;
+    for (size_t i = 0; i + 1 < steps_.size(); ++i) {
+      const Glance& folder = steps_[i].glance;
+      const bool lets_all_through = (folder.mode & 0011) == 0011;
+      const bool lets_owner_through =
+          file.uid == geteuid() ||
+          (folder.uid == file.uid ? (folder.mode & 0100) != 0 : lets_all_through);
+      const bool lets_group_through =
+          folder.gid == file.gid ? (folder.mode & 0010) != 0 : lets_all_through;
+      if (!lets_owner_through) mask &= ~0700U;
+      if (!lets_group_through) mask &= ~0070U;
+      if (!lets_all_through) mask &= ~0007U;
+    }
+    return mask;
+  }
+
+  // The key as far as it is being walked.
+  [[nodiscard]] std::string_view here() const { return key_.substr(0, key_end_); }
+
+  // A component that cannot be opened.
+  tl::unexpected<Error> FailHere(int error_number) {
+    if (depth_ == 0) return FailToOpen(key_, error_number);
+    switch (error_number) {
+      case ENOENT:
+      case ENOTDIR:
+        // Of what the policy does not open nothing is told.
+        return MayEndHere() ? Refuse("where nothing is") : RefuseToLeave();
+      case EACCES:
+      case EPERM:
+        if (!MayEndHere()) return RefuseToLeave();
+        break;
+      case ENAMETOOLONG:
+        return Refuse("where nothing can be: a name in it is too long");
+      default:
+        break;
+    }
+    return Fail(FromErrno(error_number), "{}: a symbolic link to {}, which cannot be read: {}",
+                link_key_, TargetOfLink(), ErrnoText(error_number));
+  }
+
+  tl::unexpected<Error> Refuse(std::string_view why) {
+    return Fail(ErrorCode::kLinkRefused, "{}: a symbolic link to {}, {}", link_key_, TargetOfLink(),
+                why);
+  }
+
+  tl::unexpected<Error> RefuseToLeave() {
+    const std::string follows = PolicyThatFollows(rules_.policy, TargetOfLink());
+    const std::string leaves = rules_.policy.kind == LinkPolicy::Kind::kBelow
+                                   ? fmt::format("which leads neither into the store nor below {}",
+                                                 fmt::join(rules_.policy.folders, " or "))
+                                   : "which leaves the store";
+    return Refuse(fmt::format("{}; to follow it, mount with {}links=follow", leaves,
+                              follows.empty() ? "" : fmt::format("links={} or ", follows)));
+  }
+
+  // For messages: absolute where that can be told.
+  [[nodiscard]] std::string TargetOfLink() const {
+    namespace fs = std::filesystem;
+    const fs::path target(link_target_);
+    if (target.is_absolute()) return target.lexically_normal().string();
+    std::error_code error;
+    const fs::path folder =
+        fs::read_symlink(fmt::format("/proc/self/fd/{}", link_folder_->get()), error);
+    return error ? link_target_ : (folder / target).lexically_normal().string();
+  }
+
+  const WalkRules& rules_;
+  MountedDevices& devices_;
+  const DescriptorPtr root_fd_;
+  const std::string_view key_;
+
+  Step root_;
+  Pending pending_;
+  // The path resolved so far.
+  std::vector<Step> steps_;
+  Base base_ = Base::kRoot;             // where it begins
+  size_t key_end_ = 0;                  // of the component of the key that is being walked
+  std::vector<FileId> folders_of_key_;  // that the components before it were resolved to
+  std::vector<Step> above_root_;        // once a link has left the store
+  bool has_climbed_ = false;
+  bool is_cut_ = true;  // above_root_ does not begin with "/",
+  int why_cut_ = 0;     // because of this error, or 0: because of a zarrfs mount
+
+  int links_ = 0;
+  int folder_links_ = 0;
+  int depth_ = 0;  // links whose targets are being walked
+  // The last link of the key.
+  std::string link_key_;
+  std::string link_target_;
+  DescriptorPtr link_folder_;
+  std::vector<FileId> link_way_;  // the folders that led to it
+};
+
+// Whether a component of the key is longer than any name.
+bool HasImpossibleName(std::string_view key) {
+  for (size_t start = 0; start < key.size();) {
+    const size_t end = std::min(key.find('/', start), key.size());
+    if (end - start > NAME_MAX) return true;
+    start = end + 1;
+  }
+  return false;
+}
+
+}  // namespace
+
+Result<Walked> WalkPath(const WalkRules& rules, MountedDevices& devices,
+                        std::shared_ptr<const Descriptor> root, std::string_view key) {
+  return Walker(rules, devices, std::move(root), key).Walk();
+}
+
+int OpenWalked(const Walked& walked, uint64_t flags) {
+  if (S_ISDIR(walked.type)) {
+    return OpenAt2(walked.fd->get(), ".", flags, kDirectly);
+  }
+  return OpenAt2(walked.folder->get(), walked.name.c_str(), flags | O_NOFOLLOW,
+                 kBeneath | RESOLVE_NO_SYMLINKS);
+}
+
+tl::unexpected<Error> FailToOpen(std::string_view key, int error_number) {
+  if (error_number == ENOENT || error_number == ENOTDIR ||
+      (error_number == ENAMETOOLONG && HasImpossibleName(key))) {
+    return Fail(ErrorCode::kNotFound, "{}: no such object", key);
+  }
+  return Fail(FromErrno(error_number), "{}: {}", key, ErrnoText(error_number));
+}
+
+}  // namespace zarrfs
