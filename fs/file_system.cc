@@ -211,8 +211,8 @@ Result<std::unique_ptr<FileSystem>> FileSystem::Open(std::shared_ptr<const Store
   return file_system;
 }
 
-template <typename Handler>
-void FileSystem::Answer(fuse_req_t request, Operation operation, Handler handler) {
+template <typename Handler, typename Known>
+void FileSystem::Answer(fuse_req_t request, Operation operation, Handler handler, Known known) {
   const RequestMetrics::Request counted = RequestMetrics::Start(operation);
   if (fast_) {
     Reply reply(request, metrics_, counted);
@@ -230,7 +230,16 @@ void FileSystem::Answer(fuse_req_t request, Operation operation, Handler handler
         Reply reply(request, metrics_, counted, ticket);
         handler(reply);
       },
-      [this, counted] { metrics_.End(counted, RequestResult::kError); });
+      [this, counted, known = std::move(known)](fuse_req_t interrupted) {
+        const NoWaiting scope;
+        const Result<fuse_entry_param> entry = known();
+        metrics_.End(counted, RequestResult::kError);
+        if (entry) {
+          fuse_reply_entry(interrupted, &*entry);
+        } else {
+          fuse_reply_err(interrupted, EINTR);
+        }
+      });
 }
 
 // --- What goes wrong
@@ -248,7 +257,7 @@ void FileSystem::OnReport(const Error& error) {
 
 // Damage was told by OnReport(), and stale inodes are the normal end of a changed file.
 void FileSystem::LogFailure(std::string_view what, const Error& error) const {
-  if (error.code == ErrorCode::kWouldBlock) return;
+  if (error.code == ErrorCode::kWouldBlock || error.code == ErrorCode::kInterrupted) return;
   spdlog::debug("{}: {}", what, error.message);
   if (error.code == ErrorCode::kStale) return;
   const std::string message = OneLine(error.message);
@@ -349,7 +358,8 @@ Result<fuse_entry_param> FileSystem::DocumentEntry(const SeenNode& node, size_t 
 
 Result<fuse_entry_param> FileSystem::ConsolidatedEntry(const SeenNode& node, size_t view) const {
   const auto consolidated = hierarchy_.Consolidate(node.node, view, check_age_);
-  if (!consolidated && SaysNothing(consolidated.error().code)) return Fail(consolidated);
+  if (!consolidated && consolidated.error().code == ErrorCode::kWouldBlock)
+    return Fail(consolidated);
   if (consolidated && !(*consolidated)->is_too_large) {
     return ConsolidatedEntry(node, view, **consolidated);
   }
@@ -548,7 +558,7 @@ Result<fuse_entry_param> FileSystem::LookupChunkPath(const SeenNode& node, size_
   const auto any = range.views[view].fill_chunk != nullptr || error != nullptr
                        ? Result<bool>(true)
                        : range.chunks->AnyChunk({prefix.data(), level}, check_age_, &watched);
-  if (!any && SaysNothing(any.error().code)) return Fail(any);
+  if (!any && any.error().code == ErrorCode::kWouldBlock) return Fail(any);
   if (any && !*any) return tl::unexpected(absent);
   return ChunkFolderEntry(node, view, {prefix.data(), level}, watched);
 }
@@ -941,7 +951,8 @@ void FileSystem::Open(Reply& reply, fuse_ino_t id, fuse_file_info info) {
   if (StatusFiles::Has(id)) reply.CountAs(Operation::kOther);
   const auto target = StatusFiles::Has(id) ? Target{} : Resolve(id);
   if (!target) {
-    return reply.Failed(SaysNothing(target.error().code) ? target.error().code : ErrorCode::kStale);
+    return reply.Failed(target.error().code == ErrorCode::kWouldBlock ? target.error().code
+                                                                      : ErrorCode::kStale);
   }
   // Told that the inode is of a version that is gone, the kernel looks the name up again.
   Result<fuse_entry_param> current = Fail(ErrorCode::kStale, "nothing is there now");
@@ -967,7 +978,8 @@ void FileSystem::Open(Reply& reply, fuse_ino_t id, fuse_file_info info) {
     same.ino = id;
     current = same;
   }
-  if (!current && SaysNothing(current.error().code)) return reply.Failed(current.error().code);
+  if (!current && current.error().code == ErrorCode::kWouldBlock)
+    return reply.Failed(current.error().code);
   // (Looked up again, what cannot be read is a file that can be opened: GDAL takes one that cannot
   // for an absent chunk.)
   if (!current || current->ino != id) return reply.Failed(ErrorCode::kStale);
@@ -1577,10 +1589,14 @@ const fuse_lowlevel_ops& FileSystem::Operations() {
       connection->time_gran = 1;
     };
     ops.lookup = [](fuse_req_t request, fuse_ino_t parent, const char* name) {
-      Self(request).Answer(request, Operation::kLookup,
-                           [self = &Self(request), parent, name = std::string(name)](Reply& reply) {
-                             self->Lookup(reply, parent, name);
-                           });
+      Self(request).Answer(
+          request, Operation::kLookup,
+          [self = &Self(request), parent, name = std::string(name)](Reply& reply) {
+            self->Lookup(reply, parent, name);
+          },
+          [self = &Self(request), parent, name = std::string(name)] {
+            return self->LookupInterrupted(parent, name);
+          });
     };
     ops.forget = [](fuse_req_t request, fuse_ino_t id, uint64_t looks) {
       Self(request).Forget(id, looks);

@@ -38,11 +38,6 @@ namespace zarrfs {
 struct DirectoryHandle;
 class Reply;
 
-/// Whether an error is about the asking and not about what was asked for.
-[[nodiscard]] constexpr bool SaysNothing(ErrorCode code) {
-  return code == ErrorCode::kWouldBlock || code == ErrorCode::kInterrupted;
-}
-
 /// A node that a request meets: as it is now or, where it cannot be read, as it was seen last.
 struct KnownNode {
   SeenNode seen;               // without a node and a range if none is known
@@ -72,9 +67,17 @@ class FileSystem {
   FileSystem(std::shared_ptr<const Store> store, std::shared_ptr<StoreCounts> counts,
              const MountOptions& options, uint32_t shown_views);
 
-  // Runs `handler`, a void(Reply&), where it may take as long as it needs.
+  // Runs `handler`, a void(Reply&), where it may take as long as it needs. `known`, a
+  // Result<fuse_entry_param>() that does not wait, gives the answer if the request is interrupted
+  // meanwhile; where it fails, that is EINTR.
+  template <typename Handler, typename Known>
+  void Answer(fuse_req_t request, Operation operation, Handler handler, Known known);
   template <typename Handler>
-  void Answer(fuse_req_t request, Operation operation, Handler handler);
+  void Answer(fuse_req_t request, Operation operation, Handler handler) {
+    Answer(request, operation, std::move(handler), []() -> Result<fuse_entry_param> {
+      return Fail(ErrorCode::kInterrupted, "interrupted");
+    });
+  }
   // Of a request that is answered at once.
   void CountAnswered(Operation operation) { metrics_.End({operation}, RequestResult::kOk); }
 
@@ -140,6 +143,9 @@ class FileSystem {
   Result<fuse_entry_param> LookupChunkPath(const SeenNode& node, size_t view,
                                            ChunkCoordinates prefix, size_t level,
                                            std::string_view name, const Error* error = nullptr);
+  // What is known of a name while nobody waits for the store any more: to old readers EINTR, too,
+  // means that a chunk is absent.
+  Result<fuse_entry_param> LookupInterrupted(fuse_ino_t parent, const std::string& name);
   Result<fuse_entry_param> LookupInUnreadable(const KnownNode& node, size_t view,
                                               const std::string& name);
   Result<fuse_entry_param> FolderEntry(const SeenNode& node, size_t view) const;

@@ -20,7 +20,7 @@ Result<KnownNode> FileSystem::Know(const std::string& path) {
     return KnownNode{std::move(*seen), std::nullopt};
   }
   Error error = seen ? *seen->node->unreadable() : seen.error();
-  if (SaysNothing(error.code)) return tl::unexpected(error);
+  if (error.code == ErrorCode::kWouldBlock) return tl::unexpected(error);
   if (error.code == ErrorCode::kNotFound) {
     NodeRecord* const record = table_.Find(path);
     SeenNode last = record == nullptr ? SeenNode{} : table_.LastSeen(*record);
@@ -37,7 +37,7 @@ Result<KnownNode> FileSystem::Know(const std::string& path) {
 
 std::optional<Error> FileSystem::CheckStore() {
   const auto root = hierarchy_.Get("", check_age_);
-  if (!root && SaysNothing(root.error().code)) return std::nullopt;
+  if (!root && root.error().code == ErrorCode::kWouldBlock) return std::nullopt;
   const Error* const error = root ? (*root)->unreadable() : &root.error();
   if (error == nullptr) {
     if (store_is_gone_.exchange(false)) spdlog::info("{} is back", store_->name());
@@ -67,7 +67,7 @@ ObjectInfo FileSystem::KnownInfo(const SeenNode& node) const {
 Result<fuse_entry_param> FileSystem::UnreadableChunkEntry(const SeenNode& node, size_t view,
                                                           uint64_t chunk,
                                                           const Error& error) const {
-  if (SaysNothing(error.code)) return tl::unexpected(error);
+  if (error.code == ErrorCode::kWouldBlock) return tl::unexpected(error);
   LogFailure("look-up", error);
   const auto& pipeline = node.range->chunks->layout().inner_pipeline;
   uint64_t size = pipeline ? pipeline->encoded_size().value_or(1) : 1;
@@ -104,7 +104,7 @@ Result<fuse_entry_param> FileSystem::UnreadableFolderEntry(const KnownNode& know
   ObjectInfo info = KnownInfo(known.seen);
   if (known.seen.node == nullptr) {
     const auto folder = store_->Stat(known.seen.record->path);
-    if (!folder && SaysNothing(folder.error().code)) return Fail(folder);
+    if (!folder && folder.error().code == ErrorCode::kWouldBlock) return Fail(folder);
     if (folder) info = *folder;
     if (!folder) info.mode = 0;
   }
@@ -143,12 +143,30 @@ Result<fuse_entry_param> FileSystem::LookupInUnreadable(const KnownNode& known, 
   // Below a group only what was seen there is known to be a node.
   const std::string path = JoinKey(node.record->path, name);
   NodeRecord* const child = table_.Find(path);
-  if (child != nullptr && table_.LastSeen(*child).node != nullptr) {
-    auto below = Know(path);
-    if (!below) return Fail(below);
-    return UnreadableFolderEntry(*below, view);
+  const SeenNode below = child == nullptr ? SeenNode{} : table_.LastSeen(*child);
+  if (below.node == nullptr) return tl::unexpected(*known.error);
+  return UnreadableFolderEntry(KnownNode{below, known.error}, view);
+}
+
+Result<fuse_entry_param> FileSystem::LookupInterrupted(fuse_ino_t parent, const std::string& name) {
+  const Error error{ErrorCode::kInterrupted, name + ": interrupted"};
+  const Result<Target> target =
+      StatusFiles::Has(parent) ? Result<Target>(tl::unexpected(error)) : Resolve(parent);
+  if (!target) return Fail(target);
+  NodeRecord* const record = target->record != nullptr ? target->record : table_.Find("");
+  KnownNode known{record != nullptr ? table_.LastSeen(*record) : SeenNode{}, error};
+  if (known.seen.node == nullptr && target->range == nullptr) return tl::unexpected(error);
+  Result<fuse_entry_param> entry = tl::unexpected(error);
+  if (IsRootOfMount(*target) && !only_view_) {
+    if (const auto view = ViewNumber(name)) entry = UnreadableFolderEntry(known, *view);
+  } else if (target->kind == Target::Kind::kChunkFolder) {
+    known.seen.range = target->range;
+    entry = LookupChunkPath(known.seen, target->view, target->prefix, target->level, name, &error);
+  } else {
+    entry = LookupInUnreadable(known, IsRootOfMount(*target) ? *only_view_ : target->view, name);
   }
-  return tl::unexpected(*known.error);
+  if (entry) entry->entry_timeout = entry->attr_timeout = 0;
+  return entry;
 }
 
 Error FileSystem::WhyUnreadable(const Target& target) {

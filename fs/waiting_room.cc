@@ -1,6 +1,5 @@
 #include "fs/waiting_room.h"
 
-#include <cerrno>
 #include <chrono>
 #include <system_error>
 #include <thread>
@@ -41,9 +40,7 @@ thread_local bool registering = false;
 thread_local bool interrupted_already = false;
 
 void AnswerInterrupted(fuse_req_t request, Ticket& ticket) {
-  if (!ticket.Claim()) return;
-  ticket.on_interrupted();
-  fuse_reply_err(request, EINTR);
+  if (ticket.Claim()) ticket.on_interrupted(request);
 }
 
 void OnInterrupt(fuse_req_t request, void* data) {
@@ -86,7 +83,7 @@ void Work() {
 }  // namespace
 
 void WaitingRoom::Submit(fuse_req_t request, Handler handler,
-                         std::function<void()> on_interrupted) {
+                         std::function<void(fuse_req_t)> on_interrupted) {
   Room& room = TheRoom();
   auto ticket = std::make_shared<Ticket>();
   ticket->on_interrupted = std::move(on_interrupted);

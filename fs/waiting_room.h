@@ -1,8 +1,8 @@
 // WaitingRoom: where requests wait that a slow store answers, off the threads that talk to the
 // kernel.
 //
-// Each request is answered exactly once: by its handler, or with EINTR as soon as the kernel
-// interrupts it (Ctrl-C), whichever is first; a late answer is dropped. Handlers run on up to 64
+// Each request is answered exactly once: by its handler, or as soon as the kernel interrupts it
+// (Ctrl-C), whichever is first; a late answer is dropped. Handlers run on up to 64
 // threads of their own; when all wait, further requests queue, and can still be interrupted.
 #ifndef FS_WAITING_ROOM_H_
 #define FS_WAITING_ROOM_H_
@@ -23,7 +23,7 @@ namespace zarrfs {
 /// Shared by a request's handler and its interruption.
 struct Ticket {
   std::atomic<bool> answered{false};
-  std::function<void()> on_interrupted;
+  std::function<void(fuse_req_t)> on_interrupted;
   /// True for exactly one caller.
   bool Claim() { return !answered.exchange(true); }
 };
@@ -32,9 +32,10 @@ class WaitingRoom {
  public:
   using Handler = std::function<void(const std::shared_ptr<Ticket>&)>;
 
-  /// Runs `handler` some time on a thread that may wait. `on_interrupted` is called, on any thread,
-  /// when the request is about to be answered with EINTR instead.
-  static void Submit(fuse_req_t request, Handler handler, std::function<void()> on_interrupted);
+  /// Runs `handler` some time on a thread that may wait. `on_interrupted` answers instead, at once
+  /// and on any thread, if the request is interrupted before.
+  static void Submit(fuse_req_t request, Handler handler,
+                     std::function<void(fuse_req_t)> on_interrupted);
 };
 
 }  // namespace zarrfs

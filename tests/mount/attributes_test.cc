@@ -150,6 +150,41 @@ TEST_F(AttributesTest, TimesOwnerAndModeAreThoseOfTheShard) {
   }
 }
 
+TEST_F(AttributesTest, AFileIsAsClosedAsTheFoldersOfTheStoreAboveIt) {
+  ASSERT_EQ(geteuid(), 0U) << "only a mount by root is for others";
+  const auto set_mode = [&](const char* key, mode_t mode) {
+    ASSERT_EQ(chmod((store_ / key).c_str(), mode), 0);
+  };
+  Replace(store_ / "zarr.json",
+          R"({"zarr_format": 3, "node_type": "group", "attributes": {},
+              "consolidated_metadata": {"kind": "inline", "must_understand": false,
+                                        "metadata": {}}})");
+  for (const char* name : {"open", "closed", "below/hidden"}) {
+    Replace(store_ / name / "zarr.json", SampleArrayOfStore().ZarrJson());
+  }
+  Replace(store_ / "below/zarr.json", GroupJson());
+  set_mode("closed/zarr.json", 0600);
+  set_mode("below", 0700);
+  for (const char* key : {"a", "a/c/0", "a/c/1"}) set_mode(key, 0755);
+  set_mode("a/c", 0700);
+  set_mode("a/c/0/0", 0644);
+  const TestMount mount(store_);
+  EXPECT_EQ(StatOf(mount / "v2/a/0.1").st_mode, S_IFREG | 0400U);
+  EXPECT_EQ(StatOf(mount / "v3/a/c/0/1").st_mode, S_IFREG | 0400U);
+  EXPECT_EQ(StatOf(mount / "v2/a/.zarray").st_mode, S_IFREG | 0444U);
+  for (const char* name : {"v2/.zmetadata", "v3/zarr.json"}) {
+    const std::string text = ReadFile(mount / name);
+    EXPECT_NE(text.find("\"open"), std::string::npos) << text;
+    EXPECT_EQ(text.find("\"closed"), std::string::npos) << name;
+    EXPECT_EQ(text.find("hidden"), std::string::npos) << name;
+  }
+  EXPECT_NE(mount.Log().find("closed: left out of the consolidated metadata"), std::string::npos);
+  // Opened for all, it is there for all.
+  set_mode("a/c", 0755);
+  EXPECT_TRUE(Eventually(Seconds(5),
+                         [&] { return StatOf(mount / "v2/a/0.1").st_mode == (S_IFREG | 0444U); }));
+}
+
 TEST_F(AttributesTest, OwnerAndModeCanBeSet) {
   const TestMount mount(store_, "uid=77,gid=88,umask=027");
   for (const std::string name : {"v2/a/0.1", "v2/a/.zarray"}) {

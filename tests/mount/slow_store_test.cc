@@ -68,6 +68,25 @@ TEST_F(SlowStoreTest, InterruptedListingEndsAtOnce) {
   EXPECT_LT(Seconds(Clock::now() - start).count(), 1 * kPatience);
 }
 
+TEST_F(SlowStoreTest, InterruptedLookupOfAChunkIsNoAbsence) {
+  FakeMount mount(store_, "ttl=0");
+  EXPECT_EQ(ReadFile(mount / "v2/a/1.1"), chunks_.at("1.1"));
+  mount.Order("block a");
+  // As a program with a handler for a signal that has nothing to do with the mount. (It prints what
+  // os.path.isfile() says of the name.)
+  Program python({"/usr/bin/python3", "-c",
+                  "import os, signal, sys\n"
+                  "signal.signal(signal.SIGALRM, lambda *_: None)\n"
+                  "signal.setitimer(signal.ITIMER_REAL, 0.5)\n"
+                  "print(os.path.isfile(sys.argv[1]))\n",
+                  mount / "v2/a/1.2"},
+                 folder_ / "out", folder_ / "err");
+  EXPECT_EQ(python.WaitFor(Seconds(10)), 0);
+  EXPECT_EQ(ReadFile(folder_ / "out"), "True\n");
+  mount.Order("release");
+  EXPECT_EQ(ReadFile(mount / "v2/a/1.2"), chunks_.at("1.2")) << "that is not remembered";
+}
+
 TEST_F(SlowStoreTest, InterruptedReadEndsAtOnce) {
   FakeMount mount(store_, "immutable");
   EXPECT_EQ(Shell("stat " + (mount / "v2/a/1.2").string()).code, 0);

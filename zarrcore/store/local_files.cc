@@ -83,7 +83,13 @@ Result<Opened> LocalFiles::OpenOnce(std::string_view key, Purpose purpose) {
     path[key.size()] = '\0';
     opened = OpenDirectly(key, key.empty() ? "." : path.data(), root->get(), purpose);
   }
-  if (!opened) opened = OpenByWalking(key, root, purpose);
+  if (!opened) {
+    opened = OpenByWalking(key, root, purpose);
+  } else if (*opened && rules_.restrict_modes && purpose != Purpose::kList) {
+    const auto folders = modes_.Above(root->get(), key, watch());
+    const struct stat& status = (*opened)->status;
+    (*opened)->mode_mask = ModeMask(*folders, status.st_uid, status.st_gid);
+  }
   // Below a folder that was deleted nothing is found, but that says nothing about the data.
   if (struct stat status; !*opened && opened->error().code == ErrorCode::kNotFound &&
                           fstat(root->get(), &status) == 0 && status.st_nlink == 0) {

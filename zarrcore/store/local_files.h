@@ -101,6 +101,7 @@ class LocalFiles {
   const std::string path_;
   const WalkRules rules_;
   MountedDevices devices_;
+  PathModes modes_;
   std::mutex root_mutex_;  // guards the next three, if there is a path
   std::shared_ptr<const Descriptor> root_;
   uint64_t root_count_ = 0;                             // change_count() when it was looked for

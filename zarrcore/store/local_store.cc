@@ -44,6 +44,7 @@ ObjectInfo InfoOf(const Opened& opened) {
   info.version.size = static_cast<uint64_t>(status.st_size);
   info.version.mtime_ns = Nanoseconds(status.st_mtim);
   info.version.ctime_ns = Nanoseconds(status.st_ctim);
+  info.version.mode_mask = opened.mode_mask;
   info.is_folder = S_ISDIR(status.st_mode);
   info.mode = status.st_mode & 0777U & opened.mode_mask;
   info.uid = status.st_uid;

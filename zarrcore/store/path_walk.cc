@@ -279,26 +279,17 @@ class Walker {
     }
     walked.type = end.glance.mode & S_IFMT;
     walked.is_linked = links_ > 0;
-    if (walked.is_linked && rules_.restrict_modes) walked.mode_mask = ModeMask();
+    if (rules_.restrict_modes) walked.mode_mask = MaskOfPath();
     return walked;
   }
 
-  [[nodiscard]] uint32_t ModeMask() const {
-    const Glance& file = steps_.back().glance;
-    uint32_t mask = 0777;
+  [[nodiscard]] uint32_t MaskOfPath() const {
+    std::vector<FolderMode> folders;
     for (size_t i = 0; i + 1 < steps_.size(); ++i) {
       const Glance& folder = steps_[i].glance;
-      const bool lets_all_through = (folder.mode & 0011) == 0011;
-      const bool lets_owner_through =
-          file.uid == geteuid() ||
-          (folder.uid == file.uid ? (folder.mode & 0100) != 0 : lets_all_through);
-      const bool lets_group_through =
-          folder.gid == file.gid ? (folder.mode & 0010) != 0 : lets_all_through;
-      if (!lets_owner_through) mask &= ~0700U;
-      if (!lets_group_through) mask &= ~0070U;
-      if (!lets_all_through) mask &= ~0007U;
+      folders.push_back({folder.mode, folder.uid, folder.gid});
     }
-    return mask;
+    return ModeMask(folders, steps_.back().glance.uid, steps_.back().glance.gid);
   }
 
   // The key as far as it is being walked.

@@ -17,6 +17,7 @@
 #include "zarrcore/store/descriptor.h"
 #include "zarrcore/store/link_policy.h"
 #include "zarrcore/store/mounted_devices.h"
+#include "zarrcore/store/path_modes.h"
 
 namespace zarrfs {
 
@@ -26,7 +27,7 @@ struct WalkRules {
   std::vector<FileId> folders;                          // of the policy, resolved
   std::vector<std::shared_ptr<const Descriptor>> held;  // those: no other folder gets their ids
   std::string store_path;                               // absolute, resolved; "" if it is not known
-  /// Whether files reached through links are as closed to other users as the way to them.
+  /// Whether files are as closed to other users as the way to them.
   bool restrict_modes = true;
 };
 
@@ -37,10 +38,7 @@ struct Walked {
   std::string name;                          // there
   uint32_t type = 0;                         // S_IFREG, S_IFDIR, …
   bool is_linked = false;                    // a link was followed
-  /// The permission bits that remain of the file's own. Of what was reached through a link, a class
-  /// of users (owner, group, others) keeps its bits only if each folder on the resolved path lets
-  /// that class through: by its own x bit where owner or group are the same, else by the x bits of
-  /// both group and others. This process's user keeps the owner's bits: it did get there.
+  /// The permission bits that the folders on the resolved path leave to it (ModeMask()).
   uint32_t mode_mask = 0777;
 };
 

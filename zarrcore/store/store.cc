@@ -56,6 +56,7 @@ uint64_t Version::Fingerprint() const {
   hash = Combine(hash, size);
   hash = Combine(hash, static_cast<uint64_t>(mtime_ns));
   hash = Combine(hash, static_cast<uint64_t>(ctime_ns));
+  if (mode_mask != 0777) hash = Combine(hash, mode_mask);
   hash = Combine(hash, etag.size());
   for (size_t at = 0; at < etag.size(); at += sizeof(uint64_t)) {
     uint64_t word = 0;

@@ -33,7 +33,8 @@ struct Version {
   uint64_t size = 0;  // bytes
   int64_t mtime_ns = 0;
   int64_t ctime_ns = 0;
-  std::string etag;  // of stores that have one; empty for a local file
+  std::string etag;           // of stores that have one; empty for a local file
+  uint32_t mode_mask = 0777;  // permissions that the folders above leave to it
 
   bool operator==(const Version&) const = default;
 
@@ -45,7 +46,7 @@ struct Version {
 struct ObjectInfo {
   Version version;
   bool is_folder = false;
-  uint32_t mode = 0444;  // permission bits only
+  uint32_t mode = 0444;  // permission bits only, no more than the folders above leave to it
   uint32_t uid = 0;
   uint32_t gid = 0;
   /// Reached through a symbolic link, another mount, or one of several hard links: it may change
