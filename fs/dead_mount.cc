@@ -176,10 +176,10 @@ Result<Replacement> ReplaceDeadMount(const MountOptions& options, const Mounted&
     if (umount2(place.Path().c_str(), MNT_DETACH) != 0 && errno != EINVAL) {
       spdlog::warn("{}: the dead mount cannot be detached: {}", dead.path, ErrnoText(errno));
     }
-    return Replacement{.device = device.Release()};
+    return Replacement{.device = device.Release(), .dead = there.back().device};
   }
   if (MoveTo(mount, place, 0) != 0) return CannotReplace("move_mount");
-  return Replacement{.device = device.Release(), .covers_dead = true};
+  return Replacement{.device = device.Release(), .dead = there.back().device, .covers_dead = true};
 }
 
 Result<void> ClearDeadMounts(const std::string& path) {

@@ -24,7 +24,8 @@ namespace zarrfs {
 /// A mount that has taken the place of a dead one.
 struct Replacement {
   int device = -1;           // the FUSE device; the caller's
-  bool covers_dead = false;  // the dead mount is still there, below
+  dev_t dead = 0;            // the device number of what was there
+  bool covers_dead = false;  // it is still there, below
 };
 
 /// Mounts where `dead` is on top. kNotFound: it is not there any more. kPermissionDenied or

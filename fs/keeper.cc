@@ -179,7 +179,7 @@ Result<int> Keeper::MountInPlaceOfDead() {
     mounted_ = true;
     replaced_dead_ = true;
     covers_dead_ = replacement->covers_dead;
-    device_before_ = dead_->device;
+    device_before_ = replacement->dead;
     return replacement->device;
   }
   if (replacement.error().code != ErrorCode::kNotFound) {
