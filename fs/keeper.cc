@@ -361,6 +361,11 @@ void Keeper::OnEndingSignal(uint32_t number) {
     kill(worker_pid_, SIGKILL);
     return;
   }
+  // Whoever ends us because the worker was killed does not mean that its mount shall go too.
+  if (!asked_before_ && HasDeadMainThread(worker_pid_)) {
+    asked_before_ = true;
+    return;
+  }
   const auto unmounted = UnmountOurs(/*detach=*/asked_before_);
   if (!unmounted && !asked_before_) {
     asked_before_ = true;

@@ -194,6 +194,22 @@ TEST_F(DeadMountTest, GivesErrorsAndNothingInItIsAbsent) {
   EXPECT_NE(ls.errors.find("Transport endpoint is not connected"), std::string::npos) << ls.errors;
 }
 
+// As a service manager does when memory runs out.
+TEST_F(DeadMountTest, StaysWhenTheKeeperIsToldToEndAfterItsWorkerWasKilled) {
+  TestMount mount(store_, "", mnt_);
+  const pid_t worker = WorkerOf(mnt_);
+  mount.program().Signal(SIGSTOP);
+  kill(worker, SIGKILL);
+  EXPECT_TRUE(Eventually(Seconds(5), [&] {
+    return ReadFile("/proc/" + std::to_string(worker) + "/stat").find(") Z ") != std::string::npos;
+  }));
+  mount.program().Signal(SIGTERM);
+  mount.program().Signal(SIGCONT);
+  EXPECT_EQ(mount.program().WaitFor(Seconds(5)), 2) << mount.Log();
+  mount.Forget();
+  ExpectDead();
+}
+
 TEST_F(DeadMountTest, StaysWhenTheKeeperIsKilled) {
   ASSERT_EQ(Mount().code, 0);
   kill(KeeperOf(mnt_), SIGKILL);
