@@ -39,15 +39,13 @@ Result<void> CheckSource(const MountOptions& options) {
 
 // The dead mount of a zarrfs that was killed, if there is one; any other zarrfs mount is in the
 // way.
-Result<std::optional<Mounted>> FindDeadMount(const std::string& path, bool may_replace) {
+Result<std::optional<Mounted>> FindDeadMount(const std::string& path) {
   auto mounted = FindMount(path);
   if (!mounted || mounted->type != kMountType) return std::nullopt;
-  const bool dead = AskMount(*mounted).state == MountState::kDead;
-  if (dead && may_replace) return mounted;
+  if (AskMount(*mounted).state == MountState::kDead) return mounted;
   return Fail(ErrorCode::kInvalidArgument,
-              "{} is already mounted (a {}zarrfs mount of {}): unmount it first with {} {}", path,
-              dead ? "dead " : "", mounted->source, geteuid() == 0 ? "umount" : "fusermount3 -u",
-              path);
+              "{} is already mounted (a zarrfs mount of {}): unmount it first with {} {}", path,
+              mounted->source, geteuid() == 0 ? "umount" : "fusermount3 -u", path);
 }
 
 Result<std::string> RealPath(const std::string& path, const std::string& mountpoint) {
@@ -67,21 +65,21 @@ Result<std::string> RealPath(const std::string& path, const std::string& mountpo
 
 // Looks for a mount on each name that the path goes by before that name is resolved, because the
 // file system that would be asked may never answer.
-Result<MountPoint> ResolveMountPoint(const std::string& mountpoint, bool may_replace) {
+Result<MountPoint> ResolveMountPoint(const std::string& mountpoint) {
   // The table has names without symbolic links: where there is a mount, the name is resolved.
   std::string path = AbsolutePath(mountpoint);
-  auto dead = FindDeadMount(path, may_replace);
+  auto dead = FindDeadMount(path);
   if (!dead) return Fail(dead);
   if (*dead) return MountPoint{path, *std::move(dead)};
   auto next = ResolveParent(mountpoint);
   if (!next) return Fail(next);
   path = *std::move(next);
-  dead = FindDeadMount(path, may_replace);
+  dead = FindDeadMount(path);
   if (!dead) return Fail(dead);
   if (*dead) return MountPoint{path, *std::move(dead)};
   next = RealPath(path, mountpoint);
   if (!next) return Fail(next);
-  dead = FindDeadMount(*next, may_replace);
+  dead = FindDeadMount(*next);
   if (!dead) return Fail(dead);
   return MountPoint{*std::move(next), *std::move(dead)};
 }
@@ -191,9 +189,9 @@ Result<std::string> ResolveParent(const std::string& mountpoint) {
 
 Result<MountPoint> CheckMount(const MountOptions& options) {
   // The mount point first: SRC may lie below it, and then a mount that hangs there hangs SRC too.
-  auto mountpoint = ResolveMountPoint(options.mountpoint, /*may_replace=*/!options.fake);
+  auto mountpoint = ResolveMountPoint(options.mountpoint);
   if (!mountpoint) return mountpoint;
-  if (mountpoint->dead && IsHidden(options.source, mountpoint->path)) {
+  if (mountpoint->dead && !options.fake && IsHidden(options.source, mountpoint->path)) {
     if (const auto cleared = ClearDeadMounts(mountpoint->path); !cleared) return Fail(cleared);
     spdlog::warn("{}: the dead mount of a zarrfs that was killed was cleared: it hid {}",
                  mountpoint->path, options.source);

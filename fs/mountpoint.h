@@ -27,7 +27,8 @@ struct MountPoint {
 
 /// Checks what a mount needs: the source folder, the mount point, the fuse device, fusermount3, the
 /// permission for allow_other. A dead mount stays until the new one takes its place (see
-/// fs/dead_mount.h), unless it hides the source. Before there are threads.
+/// fs/dead_mount.h); one that hides the source is cleared, unless the mount would be a fake one.
+/// Before there are threads.
 [[nodiscard]] Result<MountPoint> CheckMount(const MountOptions& options);
 
 }  // namespace zarrfs

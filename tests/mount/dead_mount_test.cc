@@ -292,6 +292,15 @@ TEST_F(DeadMountTest, ThatHidesItsOwnStoreIsUnmountedFirst) {
   EXPECT_EQ(ReadFile(store_ / "v2/a/0.1"), chunks_.at("0.1"));
 }
 
+TEST_F(DeadMountTest, IsLeftAloneByAFakeMount) {
+  ASSERT_EQ(Mount().code, 0);
+  KillWorker();
+  fs::create_symlink(kProgram, folder_ / "mount.zarrfs");
+  const Outcome fake = RunProgram({folder_ / "mount.zarrfs", store_, mnt_, "-f"});
+  EXPECT_EQ(fake.code, 0) << fake.errors;
+  ExpectDead();
+}
+
 TEST_F(DeadMountTest, CannotBeRemounted) {
   ASSERT_EQ(Mount().code, 0);
   KillAll();
