@@ -1,5 +1,7 @@
 // What is left of a mount whose processes were killed, and what takes its place.
 
+#include "fs/dead_mount.h"
+
 #include <dirent.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -225,6 +227,28 @@ TEST_F(DeadMountTest, StaysWhenTheConnectionIsAborted) {
   mount.Forget();
   EXPECT_NE(mount.Log().find("the connection was aborted"), std::string::npos) << mount.Log();
   close(held);
+  ExpectDead();
+}
+
+// What the keeper does for a killed worker that waits in the kernel for its own answers.
+TEST_F(DeadMountTest, AbortedForAWorkerThatCannotEndItStaysAndNobodyWaits) {
+  TestMount mount(store_, "", mnt_);
+  const std::string path = mnt_.string();
+  const dev_t device = FindMount(path)->device;
+  const uint64_t id = MountIdAt(path);
+  ASSERT_NE(id, 0U);
+  AbortMount(path, device, id);
+  ExpectServes();  // what answers is none of a killed worker
+  kill(WorkerOf(mnt_), SIGSTOP);
+  Program reader({"cat", mnt_ / "v2/a/.zattrs"}, folder_ / "output", folder_ / "errors");
+  AbortMount(path, device, id + 1);  // another mount has come to the place
+  EXPECT_EQ(reader.WaitFor(Seconds(0.2)), std::nullopt);
+  AbortMount(path, device, id);
+  EXPECT_EQ(reader.WaitFor(Seconds(5)), 1);
+  ExpectDead();
+  kill(WorkerOf(mnt_), SIGCONT);
+  EXPECT_EQ(mount.program().WaitFor(Seconds(8)), 2) << mount.Log();
+  mount.Forget();
   ExpectDead();
 }
 
