@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "fs/dead_mount.h"
 #include "fs/exit_code.h"
 #include "fs/log.h"
 #include "fs/mount_control.h"
@@ -91,10 +92,18 @@ int ListMounts() {
   const std::vector<Mounted> mounts = ZarrfsMounts();
   size_t width = 0;
   for (const Mounted& mounted : mounts) width = std::max(width, OneLine(mounted.path).size());
+  std::vector<std::string> dead;
   for (const Mounted& mounted : mounts) {
-    fmt::print("{:>7} {:<{}} {}\n", PidColumn(AskMount(mounted)), OneLine(mounted.path), width,
+    const MountAnswer answer = AskMount(mounted);
+    fmt::print("{:>7} {:<{}} {}\n", PidColumn(answer), OneLine(mounted.path), width,
                OneLine(mounted.source));
     std::fflush(stdout);  // asking the next one copies this process, and what it still has to say
+    if (answer.state == MountState::kDead) dead.push_back(mounted.path);
+  }
+  for (const std::string& path : dead) {
+    PrintError(fmt::format(
+        "{} is dead, its process was killed: mount it again, or end it with zarrfs --unmount {}",
+        path, path));
   }
   return std::ferror(stdout) == 0 ? kExitDone : kExitSystem;
 }
@@ -107,6 +116,8 @@ int UnmountCommand(const std::string& mountpoint) {
   if (!unmounted && AskMount(*mounted).state == MountState::kDead) {
     unmounted = Unmount(path, /*detach=*/true);
   }
+  // Below what took the place of a dead mount there may be that one.
+  if (unmounted) unmounted = ClearDeadMounts(path);
   if (unmounted) return kExitDone;
   if (unmounted.error().code == ErrorCode::kWouldBlock) {
     return FailWith(fmt::format(

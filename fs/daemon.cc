@@ -30,7 +30,7 @@ int RunDaemon(MountOptions options) {
     return kExitMountFailed;
   }
   options.source = AbsolutePath(options.source);
-  options.mountpoint = *mountpoint;
+  options.mountpoint = mountpoint->path;
 
   if (options.fake) {
     if (const auto opened = TryOpening(options); !opened) {

@@ -5,10 +5,8 @@
 #include <poll.h>
 #include <signal.h>
 #include <spdlog/spdlog.h>
-#include <sys/mount.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <systemd/sd-daemon.h>
 #include <time.h>
@@ -25,6 +23,7 @@
 #include <utility>
 
 #include "fs/channel.h"
+#include "fs/dead_mount.h"
 #include "fs/exit_code.h"
 #include "fs/log.h"
 #include "fs/mount_control.h"
@@ -39,7 +38,7 @@ namespace {
 // How long the worker may take to end once its mount is gone.
 constexpr auto kWorkerLimit = std::chrono::seconds(3);
 // How often the keeper looks whether the worker was killed and cannot end.
-constexpr int kWatchMs = 2000;
+constexpr int kWatchMs = 1000;
 
 // Whether the main thread of a child has ended, and the child has not.
 bool HasDeadMainThread(pid_t pid) {
@@ -52,8 +51,11 @@ bool HasDeadMainThread(pid_t pid) {
 
 class Keeper {
  public:
-  Keeper(const MountOptions& options, const std::string& mountpoint, int report_fd)
-      : options_(options), mountpoint_(mountpoint), report_fd_(report_fd) {}
+  Keeper(const MountOptions& options, const MountPoint& mountpoint, int report_fd)
+      : options_(options),
+        mountpoint_(mountpoint.path),
+        dead_(mountpoint.dead),
+        report_fd_(report_fd) {}
 
   int Run();
 
@@ -79,7 +81,10 @@ class Keeper {
   void OnOpened();
   void OnReady();
 
+  // The FUSE device.
   Result<int> Mount();
+  Result<int> MountByLibfuse();
+  Result<int> MountInPlaceOfDead();
   // The mount on top at the mount point, if it is ours; success if there is none at all.
   Result<void> UnmountOurs(bool detach) const;
   // The mount is gone, or nobody shall serve it any longer.
@@ -89,9 +94,14 @@ class Keeper {
   // is told; unless the kernel gives up on the mount.
   void FreeKilledWorker() const;
   int AwaitWorker();
+  // Why the mount is dead; "" if it ended in order.
+  std::string UncleanEnd(int status) const;
+  // The dead mount that ours was mounted over.
+  void ClearCoveredMount() const;
 
   MountOptions options_;  // `config` is what was read last
   const std::string& mountpoint_;
+  const std::optional<Mounted> dead_;  // the mount to take the place of
   int report_fd_;
   int signal_fd_ = -1;
   std::optional<Channel> worker_;
@@ -101,8 +111,11 @@ class Keeper {
   bool failed_ = false;
   int exit_code_ = kExitDone;
   bool mounted_ = false;
-  dev_t device_before_ = 0;    // at the mount point, before mounting
-  dev_t device_ = 0;           // of our mount; 0 if the kernel does not tell
+  dev_t device_before_ = 0;  // at the mount point, before mounting
+  dev_t device_ = 0;         // of our mount; 0 if the kernel does not tell
+  uint64_t mount_id_ = 0;    // likewise
+  bool replaced_dead_ = false;
+  bool covers_dead_ = false;   // the dead mount lies below ours
   bool asked_before_ = false;  // a signal was answered with "busy"
   bool ending_ = false;
   std::chrono::steady_clock::time_point worker_limit_;  // while ending
@@ -145,12 +158,45 @@ void Keeper::EndStart(int code, std::string_view line) {
   if (!starting()) return;
   failed_ = true;
   exit_code_ = code;
-  static_cast<void>(UnmountOurs(/*detach=*/true));
+  // What has replaced a dead mount is a dead mount again once the worker has ended.
+  if (!replaced_dead_) static_cast<void>(UnmountOurs(/*detach=*/true));
   ReportStart(report_fd_, code, line);
   TellServiceManager(fmt::format("STATUS={}", OneLine(line)));
 }
 
 Result<int> Keeper::Mount() {
+  auto device = dead_ ? MountInPlaceOfDead() : MountByLibfuse();
+  if (!device) return device;
+  const auto entry = FindMount(mountpoint_);
+  device_ = entry && entry->type == kMountType ? entry->device : 0;
+  mount_id_ = MountIdAt(mountpoint_);
+  return device;
+}
+
+Result<int> Keeper::MountInPlaceOfDead() {
+  const auto replacement = ReplaceDeadMount(options_, *dead_);
+  if (replacement) {
+    mounted_ = true;
+    replaced_dead_ = true;
+    covers_dead_ = replacement->covers_dead;
+    device_before_ = replacement->dead;
+    return replacement->device;
+  }
+  if (replacement.error().code != ErrorCode::kNotFound) {
+    if (geteuid() == 0) {
+      spdlog::warn("{}: the dead mount cannot be replaced in one step: {}", mountpoint_,
+                   replacement.error().message);
+    }
+    // The shortest time in which the bare folder is seen.
+    if (const auto cleared = ClearDeadMounts(mountpoint_); !cleared) return Fail(cleared);
+  }
+  if (const auto there = FindMount(mountpoint_); there && there->type == kMountType) {
+    return Fail(ErrorCode::kIo, "{} was mounted by another zarrfs meanwhile", mountpoint_);
+  }
+  return MountByLibfuse();
+}
+
+Result<int> Keeper::MountByLibfuse() {
   struct stat before = {};
   if (stat(mountpoint_.c_str(), &before) != 0) {
     return Fail(FromErrno(errno), "mount point {} cannot be used: {}", mountpoint_,
@@ -178,8 +224,6 @@ Result<int> Keeper::Mount() {
                 said.empty() ? "libfuse gives no reason" : said);
   }
   if (!said.empty()) spdlog::warn("mounting: {}", said);
-  const auto entry = FindMount(mountpoint_);
-  device_ = entry && entry->type == kMountType ? entry->device : 0;
   if (device < 0) return Fail(ErrorCode::kTooManyOpenFiles, "no descriptors are left");
   return device;
 }
@@ -189,7 +233,7 @@ Result<void> Keeper::UnmountOurs(bool detach) const {
   if (device_ != 0) {
     const auto top = FindMount(mountpoint_);
     if (!top) return {};
-    if (top->device != device_) {
+    if (top->device != device_ || MountIdAt(mountpoint_) != mount_id_) {
       return Fail(ErrorCode::kIo, "another mount lies over {}", mountpoint_);
     }
   }
@@ -225,7 +269,7 @@ void Keeper::OnReady() {
   if (ReportStart(report_fd_, kExitDone, "")) return;
   // Who asked for the mount was told that it failed, or was killed: nobody would unmount it.
   exit_code_ = kExitSystem;
-  static_cast<void>(UnmountOurs(/*detach=*/true));
+  if (!replaced_dead_) static_cast<void>(UnmountOurs(/*detach=*/true));
   EndWorker();
 }
 
@@ -317,6 +361,11 @@ void Keeper::OnEndingSignal(uint32_t number) {
     kill(worker_pid_, SIGKILL);
     return;
   }
+  // Whoever ends us because the worker was killed does not mean that its mount shall go too.
+  if (!asked_before_ && HasDeadMainThread(worker_pid_)) {
+    asked_before_ = true;
+    return;
+  }
   const auto unmounted = UnmountOurs(/*detach=*/asked_before_);
   if (!unmounted && !asked_before_) {
     asked_before_ = true;
@@ -334,17 +383,34 @@ void Keeper::OnEndingSignal(uint32_t number) {
 }
 
 void Keeper::FreeKilledWorker() const {
-  if (!mounted_ || !HasDeadMainThread(worker_pid_)) return;
-  if (device_ != 0) {
-    std::ofstream(fmt::format("/sys/fs/fuse/connections/{}/abort", minor(device_))) << "1";
+  if (mounted_ && HasDeadMainThread(worker_pid_)) AbortMount(mountpoint_, device_, mount_id_);
+}
+
+std::string Keeper::UncleanEnd(int status) const {
+  if (WIFSIGNALED(status)) {
+    return fmt::format("the worker was ended by signal {}", WTERMSIG(status));
   }
+  if (WEXITSTATUS(status) != kExitDone) {
+    return fmt::format("the worker ended with exit code {}", WEXITSTATUS(status));
+  }
+  // The kernel tells the worker of an aborted connection and of an unmount in the same words.
   const auto top = FindMount(mountpoint_);
-  const bool is_ours = top && top->type == kMountType && (device_ == 0 || top->device == device_);
-  if (is_ours) umount2(mountpoint_.c_str(), MNT_FORCE | UMOUNT_NOFOLLOW);
+  const bool is_ours =
+      top && top->device == device_ && device_ != 0 && MountIdAt(mountpoint_) == mount_id_;
+  if (is_ours && AskMount(*top).state == MountState::kDead) return "the connection was aborted";
+  return "";
+}
+
+void Keeper::ClearCoveredMount() const {
+  const auto top = covers_dead_ ? FindMount(mountpoint_) : std::nullopt;
+  if (!top || top->type != kMountType || top->device == device_) return;
+  if (const auto cleared = ClearDeadMounts(mountpoint_); !cleared) {
+    spdlog::warn("{}: the dead mount that lay below cannot be unmounted: {}", mountpoint_,
+                 cleared.error().message);
+  }
 }
 
 int Keeper::AwaitWorker() {
-  if (ready_ && !ending_) TellServiceManager("STOPPING=1\nSTATUS=unmounted");
   int status = 0;
   while (waitpid(worker_pid_, &status, 0) < 0 && errno == EINTR) {
   }
@@ -359,21 +425,21 @@ int Keeper::AwaitWorker() {
           kExitMountFailed,
           fmt::format("{} was mounted, but the kernel broke off the conversation", mountpoint_));
     }
-  } else if (ready_ && !ending_) {
-    if (WIFSIGNALED(status)) {
-      spdlog::error("{}: the worker was ended by signal {}", mountpoint_, WTERMSIG(status));
-      exit_code_ = kExitSystem;
-    } else if (WEXITSTATUS(status) != kExitDone) {
-      exit_code_ = WEXITSTATUS(status);
-    }
+    return exit_code_;
   }
-  // Our device number may be another mount's by now; that one is alive, and ours is not.
-  const auto top = mounted_ ? FindMount(mountpoint_) : std::nullopt;
-  if (top && top->type == kMountType && AskMount(*top).state == MountState::kDead) {
-    if (const auto unmounted = UnmountOurs(/*detach=*/true); !unmounted) {
-      spdlog::error("{}: cannot be unmounted: {}", mountpoint_, unmounted.error().message);
-    }
+  const std::string unclean = ready_ && !ending_ ? UncleanEnd(status) : "";
+  if (!unclean.empty()) {
+    exit_code_ = kExitSystem;
+    const std::string line = fmt::format(
+        "{}: {}; the mount stays, dead, so that nothing in it seems to be absent: start zarrfs "
+        "there again, or end the mount with zarrfs --unmount {}",
+        mountpoint_, unclean, mountpoint_);
+    spdlog::error("{}", line);
+    TellServiceManager(fmt::format("STATUS={}", OneLine(line)));
+    return exit_code_;
   }
+  if (ready_ && !ending_) TellServiceManager("STOPPING=1\nSTATUS=unmounted");
+  ClearCoveredMount();
   if (ready_) spdlog::info("{}: ended", mountpoint_);
   return exit_code_;
 }
@@ -422,7 +488,7 @@ int Keeper::Run() {
 
 }  // namespace
 
-int RunKeeper(const MountOptions& options, const std::string& mountpoint, int report_fd) {
+int RunKeeper(const MountOptions& options, const MountPoint& mountpoint, int report_fd) {
   return Keeper(options, mountpoint, report_fd).Run();
 }
 

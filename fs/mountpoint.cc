@@ -15,6 +15,7 @@
 #include <sstream>
 #include <string_view>
 
+#include "fs/dead_mount.h"
 #include "fs/mount_control.h"
 
 namespace zarrfs {
@@ -36,20 +37,15 @@ Result<void> CheckSource(const MountOptions& options) {
   return {};
 }
 
-// A dead mount of a zarrfs that was killed is cleared; any other zarrfs mount is in the way.
-Result<void> CheckNotMounted(const std::string& path, bool clear) {
-  for (auto mounted = FindMount(path); mounted && mounted->type == kMountType;
-       mounted = FindMount(path)) {
-    const bool dead = AskMount(*mounted).state == MountState::kDead;
-    if (!dead || !clear || !Unmount(path, /*detach=*/true)) {
-      return Fail(ErrorCode::kInvalidArgument,
-                  "{} is already mounted (a {}zarrfs mount of {}): unmount it first with {} {}",
-                  path, dead ? "dead " : "", mounted->source,
-                  geteuid() == 0 ? "umount" : "fusermount3 -u", path);
-    }
-    spdlog::warn("{}: the dead mount of a zarrfs that was killed was cleared", path);
-  }
-  return {};
+// The dead mount of a zarrfs that was killed, if there is one; any other zarrfs mount is in the
+// way.
+Result<std::optional<Mounted>> FindDeadMount(const std::string& path) {
+  auto mounted = FindMount(path);
+  if (!mounted || mounted->type != kMountType) return std::nullopt;
+  if (AskMount(*mounted).state == MountState::kDead) return mounted;
+  return Fail(ErrorCode::kInvalidArgument,
+              "{} is already mounted (a zarrfs mount of {}): unmount it first with {} {}", path,
+              mounted->source, geteuid() == 0 ? "umount" : "fusermount3 -u", path);
 }
 
 Result<std::string> RealPath(const std::string& path, const std::string& mountpoint) {
@@ -69,15 +65,34 @@ Result<std::string> RealPath(const std::string& path, const std::string& mountpo
 
 // Looks for a mount on each name that the path goes by before that name is resolved, because the
 // file system that would be asked may never answer.
-Result<std::string> ResolveMountPoint(const std::string& mountpoint, bool clear) {
-  if (const auto free = CheckNotMounted(AbsolutePath(mountpoint), clear); !free) return Fail(free);
-  auto path = ResolveParent(mountpoint);
-  if (!path) return path;
-  if (const auto free = CheckNotMounted(*path, clear); !free) return Fail(free);
-  auto real = RealPath(*path, mountpoint);
-  if (!real) return real;
-  if (const auto free = CheckNotMounted(*real, clear); !free) return Fail(free);
-  return real;
+Result<MountPoint> ResolveMountPoint(const std::string& mountpoint) {
+  // The table has names without symbolic links: where there is a mount, the name is resolved.
+  std::string path = AbsolutePath(mountpoint);
+  auto dead = FindDeadMount(path);
+  if (!dead) return Fail(dead);
+  if (*dead) return MountPoint{path, *std::move(dead)};
+  auto next = ResolveParent(mountpoint);
+  if (!next) return Fail(next);
+  path = *std::move(next);
+  dead = FindDeadMount(path);
+  if (!dead) return Fail(dead);
+  if (*dead) return MountPoint{path, *std::move(dead)};
+  next = RealPath(path, mountpoint);
+  if (!next) return Fail(next);
+  dead = FindDeadMount(*next);
+  if (!dead) return Fail(dead);
+  return MountPoint{*std::move(next), *std::move(dead)};
+}
+
+bool LiesBelow(const std::string& path, const std::string& folder) {
+  return path == folder || path.starts_with(folder + "/");
+}
+
+// Whether the dead mount hides the source, so that the source cannot be opened while it is there.
+bool IsHidden(const std::string& source, const std::string& mountpoint) {
+  if (LiesBelow(AbsolutePath(source), mountpoint)) return true;
+  const auto resolved = ResolveParent(source);
+  return resolved && LiesBelow(*resolved, mountpoint);
 }
 
 Result<void> CheckFolder(const std::string& path, bool nonempty) {
@@ -172,12 +187,24 @@ Result<std::string> ResolveParent(const std::string& mountpoint) {
   return *parent == "/" ? "/" + name : *parent + "/" + name;
 }
 
-Result<std::string> CheckMount(const MountOptions& options) {
+Result<MountPoint> CheckMount(const MountOptions& options) {
   // The mount point first: SRC may lie below it, and then a mount that hangs there hangs SRC too.
-  auto mountpoint = ResolveMountPoint(options.mountpoint, /*clear=*/!options.fake);
+  auto mountpoint = ResolveMountPoint(options.mountpoint);
   if (!mountpoint) return mountpoint;
+  if (mountpoint->dead && !options.fake && IsHidden(options.source, mountpoint->path)) {
+    if (const auto cleared = ClearDeadMounts(mountpoint->path); !cleared) return Fail(cleared);
+    spdlog::warn("{}: the dead mount of a zarrfs that was killed was cleared: it hid {}",
+                 mountpoint->path, options.source);
+    mountpoint->dead.reset();
+  }
   if (const auto source = CheckSource(options); !source) return Fail(source);
-  if (const auto folder = CheckFolder(*mountpoint, options.nonempty); !folder) return Fail(folder);
+  if (mountpoint->dead) {
+    // The folder below cannot be looked at, and was fit for the mount that is dead.
+    spdlog::warn("{}: takes the place of the dead mount of a zarrfs that was killed",
+                 mountpoint->path);
+  } else if (const auto folder = CheckFolder(mountpoint->path, options.nonempty); !folder) {
+    return Fail(folder);
+  }
   if (const auto device = CheckDevice(); !device) return Fail(device);
   if (geteuid() != 0) {
     if (!IsOnPath("fusermount3")) {

@@ -3,9 +3,11 @@
 #ifndef FS_MOUNTPOINT_H_
 #define FS_MOUNTPOINT_H_
 
+#include <optional>
 #include <string>
 
 #include "fs/options.h"
+#include "zarrcore/base/mount_table.h"
 #include "zarrcore/base/result.h"
 
 namespace zarrfs {
@@ -18,10 +20,16 @@ namespace zarrfs {
 /// to it is resolved: the folder itself may be a mount that never answers.
 [[nodiscard]] Result<std::string> ResolveParent(const std::string& mountpoint);
 
+struct MountPoint {
+  std::string path;             // without symbolic links
+  std::optional<Mounted> dead;  // the dead mount of a zarrfs that was killed, on top there
+};
+
 /// Checks what a mount needs: the source folder, the mount point, the fuse device, fusermount3, the
-/// permission for allow_other. Gives the mount point's real path. A dead mount that a killed zarrfs
-/// left there is cleared, unless the mount would be a fake one. Before there are threads.
-[[nodiscard]] Result<std::string> CheckMount(const MountOptions& options);
+/// permission for allow_other. A dead mount stays until the new one takes its place (see
+/// fs/dead_mount.h); one that hides the source is cleared, unless the mount would be a fake one.
+/// Before there are threads.
+[[nodiscard]] Result<MountPoint> CheckMount(const MountOptions& options);
 
 }  // namespace zarrfs
 

@@ -161,7 +161,7 @@ void Worker::Attend() {
   pollfd wait = {keeper_.fd(), POLLIN, 0};
   for (;;) {
     poll(&wait, 1, deadline ? kWakeMs : kWatchMs);
-    // Without a keeper nobody could unmount any more: better no mount than one without an owner.
+    // Without a keeper nobody could unmount any more: better dead than without an owner.
     if (wait.revents != 0 && !Hear()) EndProcess(kExitSystem);
     if (!end_requested_ && fuse_session_exited(session_) == 0) continue;
     if (!deadline) {

@@ -712,7 +712,7 @@ def test_status_of_a_dead_mount_says_how_to_clear_it(store):
                 break
             time.sleep(0.05)
         for command in [["status"], ["log-level"]]:
-            assert f"Transport endpoint is not connected); clear it with: umount {point}" in refused(*command, point, code=2)
+            assert f"Transport endpoint is not connected); mount it again, or end it with: zarrfs --unmount {point}" in refused(*command, point, code=2)
 
 
 # Takes SIGUSR2 as the daemon does, and writes the level where the mount shows it.

@@ -202,6 +202,16 @@ TEST_F(ServiceManagerTest, HearsOfStartReloadAndEnd) {
   EXPECT_EQ(program.WaitFor(Seconds(5)), 0) << Log();
 }
 
+TEST_F(ServiceManagerTest, HearsThatTheWorkerWasKilledAndWhatToDo) {
+  Program program(LineWithSocket(), log_, log_);
+  EXPECT_NE(Told("READY=1").find("READY=1"), std::string::npos);
+  kill(WorkerOf(mnt_), SIGKILL);
+  EXPECT_EQ(program.WaitFor(Seconds(5)), 2) << Log();
+  const std::string told = Told("STATUS=");
+  EXPECT_NE(told.find("ended by signal 9; the mount stays, dead"), std::string::npos) << told;
+  EXPECT_NE(told.find("zarrfs --unmount " + mnt_.string()), std::string::npos) << told;
+}
+
 TEST_F(ServiceManagerTest, HearsWhyAStartFailed) {
   Write("source = " + (folder_.Folder("empty")).string() + "\n");
   Program program(LineWithSocket(), log_, log_);

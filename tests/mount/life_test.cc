@@ -335,27 +335,24 @@ TEST_F(LifeTest, BusyMountServesOnUntilTheSecondSignal) {
   ExpectGone();
 }
 
-TEST_F(LifeTest, WorkerThatIsKilledOrCrashesLeavesNoMount) {
+TEST_F(LifeTest, WorkerThatIsKilledOrCrashesLeavesADeadMountForTheNextStart) {
   for (const int signal_number : {SIGKILL, SIGSEGV, SIGABRT}) {
     ASSERT_EQ(RunProgram({kProgram, store_, mnt_}).code, 0);
+    ExpectServes();
     kill(WorkerOf(mnt_), signal_number);
-    ExpectGone();
+    EXPECT_TRUE(Eventually(Seconds(5), [&] { return DaemonsOf(mnt_).empty(); }));
+    EXPECT_TRUE(IsMounted(mnt_));
   }
-  TestMount mount(store_, "", mnt_);
-  const int held = open((mnt_ / "v2/a/0.1").c_str(), O_RDONLY);
-  kill(WorkerOf(mnt_), SIGKILL);
-  EXPECT_EQ(mount.program().WaitFor(Seconds(5)), 2) << mount.Log();
-  EXPECT_NE(mount.Log().find("ended by signal 9"), std::string::npos) << mount.Log();
-  close(held);
+  EXPECT_EQ(RunProgram({kProgram, "--unmount", mnt_}).code, 0);
   ExpectGone();
-  mount.Forget();
 }
 
 TEST_F(LifeTest, WorkerEndsWithItsKeeper) {
   ASSERT_EQ(RunProgram({kProgram, store_, mnt_}).code, 0);
   kill(KeeperOf(mnt_), SIGKILL);
   EXPECT_TRUE(Eventually(Seconds(5), [&] { return DaemonsOf(mnt_).empty(); }));
-  ASSERT_EQ(RunProgram({kProgram, store_, mnt_}).code, 0) << "clears what was left";
+  EXPECT_TRUE(IsMounted(mnt_));
+  ASSERT_EQ(RunProgram({kProgram, store_, mnt_}).code, 0) << "takes the place of what was left";
   ExpectServes();
 }
 
@@ -421,41 +418,6 @@ TEST_F(LifeTest, MountByRootIsForEverybodyUnlessToldOtherwise) {
   const TestMount mount(store_, "noallow_other", mnt_);
   EXPECT_NE(read_as_user("v2/a/.zarray").code, 0);
   ExpectServes();
-}
-
-// All processes of the mount at once, so that none is left to clean up.
-class DeadMountTest : public LifeTest {
- protected:
-  void SetUp() override {
-    ASSERT_EQ(RunProgram({kProgram, store_, mnt_}).code, 0);
-    for (const pid_t pid : DaemonsOf(mnt_)) kill(pid, SIGSTOP);
-    for (const pid_t pid : DaemonsOf(mnt_)) kill(pid, SIGKILL);
-    ASSERT_TRUE(Eventually(Seconds(5), [&] { return DaemonsOf(mnt_).empty(); }));
-    ASSERT_TRUE(IsMounted(mnt_));
-  }
-};
-
-TEST_F(DeadMountTest, IsClearedByTheNextStart) {
-  const Outcome outcome = RunProgram({kProgram, store_, mnt_});
-  EXPECT_EQ(outcome.code, 0) << outcome.errors;
-  EXPECT_NE(outcome.errors.find("dead mount"), std::string::npos) << outcome.errors;
-  ExpectServes();
-  EXPECT_EQ(RunProgram({"umount", mnt_}).code, 0);
-  EXPECT_FALSE(IsMounted(mnt_)) << "nothing lies below";
-  ExpectGone();
-}
-
-TEST_F(DeadMountTest, CannotBeRemounted) {
-  ExpectRefused({store_, mnt_, "-o", "remount"}, 32, "is dead: mount it again, without remount");
-}
-
-TEST_F(DeadMountTest, IsListedAsDeadAndUnmountedThoughBusy) {
-  const int held = open(mnt_.c_str(), O_PATH);
-  EXPECT_NE(RunProgram({kProgram, "--list"}).output.find("   dead " + mnt_.string()),
-            std::string::npos);
-  EXPECT_EQ(RunProgram({kProgram, "--unmount", mnt_}).code, 0);
-  close(held);
-  ExpectGone();
 }
 
 TEST_F(LifeTest, ListShowsTheMountsWithTheirProcesses) {

@@ -13,6 +13,7 @@
 
 #include "tests/mount/fake_mount.h"
 #include "tests/mount/mounted.h"
+#include "tests/mount/older_kernel.h"
 
 namespace {
 
@@ -27,6 +28,10 @@ std::string Obstacle() {
 int main(int argc, char** argv) {
   if (argc > 1 && std::string(argv[1]) == zarrfs::kServeFakeStore) {
     return zarrfs::ServeFakeStore(argc - 2, argv + 2);
+  }
+  if (argc > 1 && (std::string(argv[1]) == zarrfs::kWithoutBeneath ||
+                   std::string(argv[1]) == zarrfs::kWithoutFsopen)) {
+    return zarrfs::RunOnOlderKernel(argc - 1, argv + 1);
   }
   testing::InitGoogleTest(&argc, argv);
   umask(022);

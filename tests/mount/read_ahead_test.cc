@@ -248,6 +248,7 @@ TEST_F(ReadAheadTest, WorkerThatIsKilledLeavesNobodyWaiting) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10 + i));
     kill(WorkerOf(mount.path()), SIGKILL);
     EXPECT_EQ(mount.program().WaitFor(Seconds(15)), 2) << mount.Log();
+    EXPECT_TRUE(IsMounted(mount.path()));
     reader.join();
     mount.Forget();
   }

@@ -24,10 +24,11 @@ tl::unexpected<Error> Explained(const std::string& mount, int error) {
   switch (error) {
     case ENOTCONN:
     case ECONNABORTED:
-      return Fail(ErrorCode::kIo,
-                  "{}: the mount is dead, its zarrfs has ended ({}); clear it with: umount {} (who "
-                  "mounted it without being root: fusermount3 -u {})",
-                  mount, std::strerror(error), mount, mount);
+      return Fail(
+          ErrorCode::kIo,
+          "{}: the mount is dead, its zarrfs was killed ({}); mount it again, or end it with: "
+          "zarrfs --unmount {}",
+          mount, std::strerror(error), mount);
     case EACCES:
     case EPERM:
       return Fail(ErrorCode::kIo,

@@ -1,0 +1,352 @@
+// What is left of a mount whose processes were killed, and what takes its place.
+
+#include "fs/dead_mount.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "tests/mount/mounted.h"
+#include "tests/mount/older_kernel.h"
+#include "tests/mount/programs.h"
+#include "tests/mount/sample_store.h"
+#include "zarrcore/base/mount_table.h"
+
+namespace zarrfs {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string kProgram = ZARRFS_PROGRAM;
+using Words = std::vector<std::string>;
+
+// As the kernel answers for a mount that is dead; the latter to who asked just before.
+const std::set<int> kDead = {ENOTCONN, ECONNABORTED};
+
+// Why a path cannot be opened; 0 if it can.
+int OpenError(const fs::path& path) {
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return errno;
+  close(fd);
+  return 0;
+}
+
+// Looks at chunks by their paths without a pause, as readers do, and notes what it gets.
+class Looker {
+ public:
+  Looker(const fs::path& array, const std::map<std::string, std::string>& chunks)
+      : array_(array), chunks_(chunks), thread_([this] { Look(); }) {}
+  ~Looker() { Stop(); }
+  Looker(const Looker&) = delete;
+  Looker& operator=(const Looker&) = delete;
+
+  std::set<int> Stop() {
+    stop_ = true;
+    if (thread_.joinable()) thread_.join();
+    return errors_;
+  }
+  [[nodiscard]] int right() const { return right_; }
+  [[nodiscard]] int wrong() const { return wrong_; }
+  [[nodiscard]] int failed() const { return failed_; }
+
+ private:
+  void Note(int error) {
+    errors_.insert(error);
+    ++failed_;
+  }
+  void Look() {
+    std::string bytes(8192, '\0');
+    while (!stop_) {
+      for (const auto& [name, content] : chunks_) {
+        const std::string path = array_ / name;
+        struct stat info = {};
+        if (stat(path.c_str(), &info) != 0) Note(errno);
+        const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+        if (fd < 0) {
+          Note(errno);
+          continue;
+        }
+        const ssize_t have = read(fd, bytes.data(), bytes.size());
+        const int error = errno;
+        close(fd);
+        if (have < 0) {
+          Note(error);
+        } else if (std::string_view(bytes).substr(0, static_cast<size_t>(have)) == content) {
+          ++right_;
+        } else {
+          ++wrong_;
+        }
+      }
+    }
+  }
+
+  const fs::path array_;
+  const std::map<std::string, std::string>& chunks_;
+  std::atomic<bool> stop_ = false;
+  std::atomic<int> right_ = 0;
+  std::atomic<int> wrong_ = 0;
+  std::atomic<int> failed_ = 0;
+  std::set<int> errors_;
+  std::thread thread_;
+};
+
+class DeadMountTest : public testing::Test {
+ protected:
+  Outcome Mount(const Words& before = {}, const std::string& options = "ro") {
+    Words words = before;
+    words.insert(words.end(), {kProgram, store_, mnt_, "-o", options});
+    return RunProgram(words);
+  }
+  // Words that make a program believe in an older kernel.
+  static Words On(const std::string& older_kernel) { return {"/proc/self/exe", older_kernel}; }
+
+  // The worker alone: the keeper sees to what is left.
+  void KillWorker() {
+    kill(WorkerOf(mnt_), SIGKILL);
+    ASSERT_TRUE(Eventually(Seconds(5), [&] { return DaemonsOf(mnt_).empty(); }));
+  }
+  // All processes of the mount at once.
+  void KillAll() {
+    const std::vector<pid_t> all = DaemonsOf(mnt_);
+    for (const int number : {SIGSTOP, SIGKILL}) {
+      for (const pid_t pid : all) kill(pid, number);
+    }
+    ASSERT_TRUE(Eventually(Seconds(5), [&] { return DaemonsOf(mnt_).empty(); }));
+  }
+  void ExpectDead() {
+    EXPECT_TRUE(IsMounted(mnt_));
+    EXPECT_TRUE(kDead.contains(OpenError(mnt_ / "v2/a/never looked up")));
+  }
+  void ExpectServes() {
+    EXPECT_EQ(ReadFile(mnt_ / "v2/a/0.1"), chunks_.at("0.1"));
+    EXPECT_EQ(OpenError(mnt_ / "v2/a/never looked up"), ENOENT);
+  }
+  int MountsInTable() const {
+    return static_cast<int>(std::ranges::count(MountTable(), mnt_.string(), &Mounted::path));
+  }
+  // Unmounts, and nothing else lies there.
+  void ExpectEndsInOrder() {
+    EXPECT_EQ(RunProgram({"umount", mnt_}).code, 0);
+    EXPECT_TRUE(Eventually(Seconds(5), [&] { return DaemonsOf(mnt_).empty(); }));
+    EXPECT_EQ(MountsInTable(), 0);
+  }
+  // Readers at work while the worker is killed and zarrfs started again, again and again.
+  void ExpectReadersNeverSeeAbsence(const Words& before) {
+    ASSERT_EQ(Mount(before).code, 0);
+    Looker looker(mnt_ / "v2/a", chunks_);
+    for (int i = 0; i < 5; ++i) {
+      const int right = looker.right();
+      EXPECT_TRUE(Eventually(Seconds(5), [&] { return looker.right() > right + 100; }));
+      KillWorker();
+      const int failed = looker.failed();
+      // (What the kernel has in memory can be read all the same.)
+      static_cast<void>(Eventually(Seconds(0.1), [&] { return looker.failed() > failed; }));
+      const Outcome next = Mount(before);
+      ASSERT_EQ(next.code, 0) << next.errors;
+    }
+    const std::set<int> errors = looker.Stop();
+    EXPECT_EQ(errors.count(ENOENT), 0U);
+    EXPECT_EQ(looker.wrong(), 0);
+    ExpectServes();
+  }
+
+  TemporaryFolder folder_;
+  const fs::path store_ = folder_ / "sample.zarr";
+  const std::map<std::string, std::string> chunks_ = WriteSampleStore(store_);
+  const fs::path mnt_ = folder_.Folder("mnt");
+  const Unmounted whatever_happens_{mnt_};
+};
+
+TEST_F(DeadMountTest, GivesErrorsAndNothingInItIsAbsent) {
+  TestMount mount(store_, "", mnt_);
+  EXPECT_EQ(ReadFile(mnt_ / "v2/a/0.1"), chunks_.at("0.1"));
+  kill(WorkerOf(mnt_), SIGKILL);
+  EXPECT_EQ(mount.program().WaitFor(Seconds(5)), 2) << mount.Log();
+  mount.Forget();
+  EXPECT_NE(mount.Log().find("ended by signal 9; the mount stays, dead"), std::string::npos);
+  EXPECT_NE(mount.Log().find("zarrfs --unmount " + mnt_.string()), std::string::npos)
+      << mount.Log();
+  EXPECT_TRUE(IsMounted(mnt_));
+  for (const std::string name : {"v2/a/0.0", "v3/a/c/0/0", "v2/a/.zarray", "v3/zarr.json"}) {
+    EXPECT_TRUE(kDead.contains(OpenError(mnt_ / name))) << name;
+  }
+  DIR* const listing = opendir((mnt_ / "v3/a").c_str());
+  EXPECT_EQ(listing, nullptr);
+  if (listing != nullptr) closedir(listing);
+  const Outcome ls = RunProgram({"ls", "-l", mnt_ / "v3"});
+  EXPECT_NE(ls.code, 0);
+  EXPECT_NE(ls.errors.find("Transport endpoint is not connected"), std::string::npos) << ls.errors;
+}
+
+// As a service manager does when memory runs out.
+TEST_F(DeadMountTest, StaysWhenTheKeeperIsToldToEndAfterItsWorkerWasKilled) {
+  TestMount mount(store_, "", mnt_);
+  const pid_t worker = WorkerOf(mnt_);
+  mount.program().Signal(SIGSTOP);
+  kill(worker, SIGKILL);
+  EXPECT_TRUE(Eventually(Seconds(5), [&] {
+    return ReadFile("/proc/" + std::to_string(worker) + "/stat").find(") Z ") != std::string::npos;
+  }));
+  mount.program().Signal(SIGTERM);
+  mount.program().Signal(SIGCONT);
+  EXPECT_EQ(mount.program().WaitFor(Seconds(5)), 2) << mount.Log();
+  mount.Forget();
+  ExpectDead();
+}
+
+TEST_F(DeadMountTest, StaysWhenTheKeeperIsKilled) {
+  ASSERT_EQ(Mount().code, 0);
+  kill(KeeperOf(mnt_), SIGKILL);
+  EXPECT_TRUE(Eventually(Seconds(5), [&] { return DaemonsOf(mnt_).empty(); }));
+  ExpectDead();
+}
+
+TEST_F(DeadMountTest, StaysWhenTheConnectionIsAborted) {
+  TestMount mount(store_, "", mnt_);
+  const int held = open((mnt_ / "v2/a/0.1").c_str(), O_RDONLY);
+  EXPECT_NE(umount2(mnt_.c_str(), MNT_FORCE), 0) << "it is in use";
+  EXPECT_EQ(mount.program().WaitFor(Seconds(8)), 2) << mount.Log();
+  mount.Forget();
+  EXPECT_NE(mount.Log().find("the connection was aborted"), std::string::npos) << mount.Log();
+  close(held);
+  ExpectDead();
+}
+
+// What the keeper does for a killed worker that waits in the kernel for its own answers.
+TEST_F(DeadMountTest, AbortedForAWorkerThatCannotEndItStaysAndNobodyWaits) {
+  TestMount mount(store_, "", mnt_);
+  const std::string path = mnt_.string();
+  const dev_t device = FindMount(path)->device;
+  const uint64_t id = MountIdAt(path);
+  ASSERT_NE(id, 0U);
+  AbortMount(path, device, id);
+  ExpectServes();  // what answers is none of a killed worker
+  kill(WorkerOf(mnt_), SIGSTOP);
+  Program reader({"cat", mnt_ / "v2/a/.zattrs"}, folder_ / "output", folder_ / "errors");
+  AbortMount(path, device, id + 1);  // another mount has come to the place
+  EXPECT_EQ(reader.WaitFor(Seconds(0.2)), std::nullopt);
+  AbortMount(path, device, id);
+  EXPECT_EQ(reader.WaitFor(Seconds(5)), 1);
+  ExpectDead();
+  kill(WorkerOf(mnt_), SIGCONT);
+  EXPECT_EQ(mount.program().WaitFor(Seconds(8)), 2) << mount.Log();
+  mount.Forget();
+  ExpectDead();
+}
+
+TEST_F(DeadMountTest, IsReplacedByTheNextStart) {
+  ASSERT_EQ(Mount().code, 0);
+  KillAll();
+  ExpectDead();
+  const std::string noexec_too = "noexec,noatime";
+  const Outcome outcome = Mount({}, noexec_too);
+  EXPECT_EQ(outcome.code, 0) << outcome.errors;
+  EXPECT_NE(outcome.errors.find("dead mount"), std::string::npos) << outcome.errors;
+  ExpectServes();
+  const auto mounted = FindMount(mnt_.string());
+  ASSERT_TRUE(mounted);
+  EXPECT_EQ(mounted->options, "ro,nosuid,nodev,noexec,noatime");
+  EXPECT_EQ(mounted->source, store_.string());
+  EXPECT_EQ(Shell("setpriv --reuid=65534 --regid=65534 --clear-groups cat " +
+                  (mnt_ / "v2/a/.zarray").string())
+                .code,
+            0)
+      << "a mount by root is for everybody";
+  ExpectEndsInOrder();
+}
+
+TEST_F(DeadMountTest, ReadersNeverSeeTheBareFolderWhenItIsReplaced) {
+  ExpectReadersNeverSeeAbsence({});
+  EXPECT_LE(MountsInTable(), 2) << "dead mounts do not pile up";
+  ExpectEndsInOrder();
+}
+
+TEST_F(DeadMountTest, IsMountedOverWhereNothingCanGoBeneathIt) {
+  ExpectReadersNeverSeeAbsence(On(kWithoutBeneath));
+  EXPECT_EQ(MountsInTable(), 2) << "one dead mount below the live one";
+  ExpectEndsInOrder();
+}
+
+TEST_F(DeadMountTest, IsUnmountedFirstWhereNothingElseIsAllowed) {
+  ASSERT_EQ(Mount().code, 0);
+  KillWorker();
+  const Outcome next = Mount(On(kWithoutFsopen));
+  EXPECT_EQ(next.code, 0) << next.errors;
+  ExpectServes();
+  ExpectEndsInOrder();
+}
+
+TEST_F(DeadMountTest, StaysWhenTheNextStartFails) {
+  ASSERT_EQ(Mount().code, 0);
+  KillWorker();
+  fs::rename(store_, folder_ / "away");
+  EXPECT_EQ(Mount().code, 32);
+  fs::create_directory(store_);
+  EXPECT_EQ(Mount().code, 32);
+  ExpectDead();
+  EXPECT_EQ(MountsInTable(), 1);
+}
+
+TEST_F(DeadMountTest, ThatHidesItsOwnStoreIsUnmountedFirst) {
+  const Words words = {kProgram, store_, store_, "-o", "nonempty"};
+  const Unmounted store_too(store_);
+  ASSERT_EQ(RunProgram(words).code, 0);
+  kill(WorkerOf(store_), SIGKILL);
+  ASSERT_TRUE(Eventually(Seconds(5), [&] { return DaemonsOf(store_).empty(); }));
+  const Outcome next = RunProgram(words);
+  EXPECT_EQ(next.code, 0) << next.errors;
+  EXPECT_EQ(ReadFile(store_ / "v2/a/0.1"), chunks_.at("0.1"));
+}
+
+TEST_F(DeadMountTest, IsLeftAloneByAFakeMount) {
+  ASSERT_EQ(Mount().code, 0);
+  KillWorker();
+  fs::create_symlink(kProgram, folder_ / "mount.zarrfs");
+  const Outcome fake = RunProgram({folder_ / "mount.zarrfs", store_, mnt_, "-f"});
+  EXPECT_EQ(fake.code, 0) << fake.errors;
+  ExpectDead();
+}
+
+TEST_F(DeadMountTest, CannotBeRemounted) {
+  ASSERT_EQ(Mount().code, 0);
+  KillAll();
+  const Outcome outcome = Mount({}, "remount");
+  EXPECT_EQ(outcome.code, 32);
+  EXPECT_NE(outcome.errors.find("is dead: mount it again, without remount"), std::string::npos)
+      << outcome.errors;
+}
+
+TEST_F(DeadMountTest, IsListedAsDeadAndUnmountedThoughBusy) {
+  ASSERT_EQ(Mount().code, 0);
+  KillAll();
+  const int held = open(mnt_.c_str(), O_PATH);
+  const Outcome list = RunProgram({kProgram, "--list"});
+  EXPECT_NE(list.output.find("   dead " + mnt_.string()), std::string::npos) << list.output;
+  EXPECT_NE(list.errors.find("mount it again, or end it with zarrfs --unmount " + mnt_.string()),
+            std::string::npos)
+      << list.errors;
+  EXPECT_EQ(RunProgram({kProgram, "--unmount", mnt_}).code, 0);
+  close(held);
+  EXPECT_EQ(MountsInTable(), 0);
+}
+
+}  // namespace
+}  // namespace zarrfs
