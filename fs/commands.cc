@@ -93,13 +93,18 @@ int ListMounts() {
   size_t width = 0;
   for (const Mounted& mounted : mounts) width = std::max(width, OneLine(mounted.path).size());
   std::vector<std::string> dead;
+  std::vector<std::string> without_store;
   for (const Mounted& mounted : mounts) {
     const MountAnswer answer = AskMount(mounted);
     fmt::print("{:>7} {:<{}} {}\n", PidColumn(answer), OneLine(mounted.path), width,
                OneLine(mounted.source));
     std::fflush(stdout);  // asking the next one copies this process, and what it still has to say
     if (answer.state == MountState::kDead) dead.push_back(mounted.path);
+    if (const std::string store = answer.Option("store"); !store.empty() && store != "there") {
+      without_store.push_back(fmt::format("{}: the store is {}", mounted.path, store));
+    }
   }
+  for (const std::string& line : without_store) PrintError(line);
   for (const std::string& path : dead) {
     PrintError(fmt::format(
         "{} is dead, its process was killed: mount it again, or end it with zarrfs --unmount {}",

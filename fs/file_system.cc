@@ -319,8 +319,8 @@ Result<fuse_entry_param> FileSystem::RootEntry() {
   fuse_entry_param entry{};
   entry.ino = kRootId;
   entry.generation = generation_;
-  // Nobody looks the root up: its attributes are asked for by themselves.
-  entry.attr_timeout = entry.entry_timeout = std::min(NodeTimeout(*root->seen.node), kLeastTtl);
+  // (Nobody looks the root up; the notifier invalidates its attributes.)
+  entry.attr_timeout = entry.entry_timeout = NodeTimeout(*root->seen.node);
   entry.attr = FolderAttributes(kRootId, *root->seen.node);
   return entry;
 }
@@ -371,7 +371,7 @@ Result<fuse_entry_param> FileSystem::ConsolidatedEntry(const SeenNode& node, siz
     return Fail(ErrorCode::kNotFound, "{}: no consolidated metadata", node.node->path);
   }
   auto entry = DocumentEntry(node, view, static_cast<size_t>(plain - shown.documents.begin()));
-  if (entry && !consolidated) entry->entry_timeout = UnreadableTimeout();
+  if (entry && !consolidated) entry->entry_timeout = kUnreadableTimeout;
   return entry;
 }
 
@@ -430,7 +430,7 @@ Result<fuse_entry_param> FileSystem::FillChunkEntry(const SeenNode& node, size_t
   entry.ino = MakeFillId(part.files + chunk);
   entry.generation = generation_;
   entry.attr = FileAttributes(entry.ino, info, *size, 1);
-  entry.attr_timeout = node.node != nullptr ? NodeTimeout(*node.node) : UnreadableTimeout();
+  entry.attr_timeout = node.node != nullptr ? NodeTimeout(*node.node) : kUnreadableTimeout;
   entry.entry_timeout = std::min(AbsenceTimeout(watched), entry.attr_timeout);
   return entry;
 }
@@ -443,7 +443,7 @@ Result<fuse_entry_param> FileSystem::ChunkFolderEntry(const SeenNode& node, size
   entry.generation = generation_;
   if (node.node == nullptr || node.node->unreadable() != nullptr) {
     entry.attr = FolderAttributes(entry.ino, KnownInfo(node));
-    entry.attr_timeout = entry.entry_timeout = UnreadableTimeout();
+    entry.attr_timeout = entry.entry_timeout = kUnreadableTimeout;
     return entry;
   }
   entry.attr = FolderAttributes(entry.ino, *node.node);
@@ -469,8 +469,6 @@ double FileSystem::NameTimeout(int64_t ctime_ns, uint64_t watched) const {
 double FileSystem::AbsenceTimeout(uint64_t watched) const {
   return NameTimeout(std::numeric_limits<int64_t>::max() / 2, watched);
 }
-
-double FileSystem::UnreadableTimeout() const { return std::min(AbsenceTimeout(0), kLeastTtl); }
 
 double FileSystem::NodeTimeout(const Node& node) const {
   return NameTimeout(node.info.version.ctime_ns, node.freshness.watched());

@@ -38,6 +38,9 @@ namespace zarrfs {
 struct DirectoryHandle;
 class Reply;
 
+/// Seconds that the kernel may remember what cannot be read: perhaps it can be in a moment.
+inline constexpr double kUnreadableTimeout = 0;
+
 /// A node that a request meets: as it is now or, where it cannot be read, as it was seen last.
 struct KnownNode {
   SeenNode seen;               // without a node and a range if none is known
@@ -199,9 +202,6 @@ class FileSystem {
                              uint32_t links) const;
   struct stat FolderAttributes(uint64_t inode, const Node& node) const;
   struct stat FolderAttributes(uint64_t inode, const ObjectInfo& info) const;
-
-  // Of what cannot be read: it may be able to be in a moment.
-  double UnreadableTimeout() const;
 
   const std::shared_ptr<StoreCounts> store_counts_;
   const std::shared_ptr<const Store> store_;

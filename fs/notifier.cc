@@ -71,6 +71,8 @@ void Notifier::Run() {
     lock.unlock();
     if (burst) {
       last_burst = Clock::now();
+      // The root has no name that could be invalidated; of its inode only the attributes.
+      fuse_lowlevel_notify_inval_inode(session_, FUSE_ROOT_ID, -1, 0);
       if (!takes_back_all_) {
         std::ranges::sort(burst->keys);
         burst->keys.erase(std::unique(burst->keys.begin(), burst->keys.end()), burst->keys.end());

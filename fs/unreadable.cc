@@ -82,7 +82,7 @@ Result<fuse_entry_param> FileSystem::UnreadableChunkEntry(const SeenNode& node, 
   entry.generation = generation_;
   entry.attr = FileAttributes(entry.ino, info, std::max<uint64_t>(size, 1), 1);
   // Damage is true of a version of the shard; whatever else it is may have passed in a moment.
-  entry.entry_timeout = error.code == ErrorCode::kDamaged ? AbsenceTimeout(0) : UnreadableTimeout();
+  entry.entry_timeout = error.code == ErrorCode::kDamaged ? AbsenceTimeout(0) : kUnreadableTimeout;
   entry.attr_timeout = entry.entry_timeout;
   return entry;
 }
@@ -95,7 +95,7 @@ Result<fuse_entry_param> FileSystem::UnreadableDocumentEntry(const SeenNode& nod
   entry.ino = MakeUnreadableId(PositionOf(node.record->DocumentId(view, document, 0)));
   entry.generation = generation_;
   entry.attr = FileAttributes(entry.ino, info, 1, 1);
-  entry.entry_timeout = entry.attr_timeout = UnreadableTimeout();
+  entry.entry_timeout = entry.attr_timeout = kUnreadableTimeout;
   return entry;
 }
 
@@ -114,7 +114,7 @@ Result<fuse_entry_param> FileSystem::UnreadableFolderEntry(const KnownNode& know
   entry.generation = generation_;
   entry.attr = FolderAttributes(entry.ino, info);
   if (info.mode == 0) entry.attr.st_mode = S_IFDIR;  // whatever `umask` says
-  entry.attr_timeout = entry.entry_timeout = UnreadableTimeout();
+  entry.attr_timeout = entry.entry_timeout = kUnreadableTimeout;
   return entry;
 }
 

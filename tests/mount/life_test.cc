@@ -513,9 +513,19 @@ TEST_F(NestedTest, MountPointInsideTheSourceIsNotPartOfIt) {
 }
 
 TEST_F(NestedTest, MountPointInsideAnArrayIsNotPartOfIt) {
+  fs::create_directory(store_ / "a/inside");
+  const TestMount mount(store_, "ttl=0", store_ / "a/inside");
+  EXPECT_EQ(Find(mount.path()), expected_);
+  EXPECT_EQ(ReadFile(mount / "v2/a/0.1"), chunks_.at("0.1"));
+}
+
+TEST_F(NestedTest, MountPointInThePlaceOfAShardHidesNoChunk) {
   fs::create_directory(store_ / "a/c/1/1");
   const TestMount mount(store_, "ttl=0", store_ / "a/c/1/1");
-  EXPECT_EQ(Find(mount.path()), expected_);
+  EXPECT_EQ(Shell("ls " + (mount / "v3/a/c/2").string()).output, "1\n2\n3\n");
+  const Outcome cat = Shell("cat " + (mount / "v2/a/2.2").string());
+  EXPECT_NE(cat.code, 0);
+  EXPECT_NE(cat.errors.find("Input/output error"), std::string::npos) << cat.errors;
   EXPECT_EQ(ReadFile(mount / "v2/a/0.1"), chunks_.at("0.1"));
 }
 

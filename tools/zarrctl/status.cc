@@ -106,6 +106,7 @@ Json Count(std::optional<double> value) { return value ? Json(Whole(*value)) : J
 Json StatusJson(const StatusOptions& options, const Status& status) {
   Json json = {{"mount", options.mount}, {"options", status.options}};
   json["source"] = status.Option("source");
+  json["store"] = status.Option("store");
   json["view"] = status.Option("view");
   json["version"] = status.Option("version");
   json["errors"] = status.errors;
@@ -251,6 +252,9 @@ int RunStatus(const StatusOptions& options) {
     Print("{}{}\n", Paint(Visible(options.mount), Style::kBold),
           version.empty() ? "" : "  zarrfs " + Visible(version));
     PrintFact("source", Visible(status.Option("source")));
+    if (const std::string store = status.Option("store"); store != "there" && !store.empty()) {
+      PrintFact("the store is", Visible(store));
+    }
     PrintFact("view", Visible(status.Option("view")));
     PrintFact("changes", Visible(status.Option("changes")));
     PrintFact("log", Visible(status.Option("log_level")));
