@@ -1139,6 +1139,7 @@ std::string FileSystem::DescribeOptions() const {
   say("options", OneLine(SettingsList(options_)));
   if (!options_.config_file.empty()) say("config", OneLine(options_.config_file));
   say("view", options_.view.empty() ? "all" : options_.view);
+  say("links", OneLine(ToString(LinksInForce(options_))));
   say("separator", options_.separator == 0 ? "auto" : std::string(1, options_.separator));
   if (options_.consolidated_max == 0) {
     say("consolidated", "no");
