@@ -28,7 +28,7 @@ class LinksTest : public testing::Test {
   // Every chunk of the sample store is served as it was written.
   void ExpectAllChunks(const TestMount& mount) {
     for (const auto& [name, bytes] : chunks_) {
-      EXPECT_EQ(ReadFile(mount / "v2/a" / name), bytes) << name;
+      EXPECT_TRUE(ReadFile(mount / "v2/a" / name) == bytes) << name;
     }
   }
   static bool Says(const TestMount& mount, const std::string& line) {
@@ -53,8 +53,8 @@ TEST_F(LinksTest, ShardsOutOfTheStoreAreReadExactly) {
 }
 
 TEST_F(LinksTest, ArraysOutOfTheStoreAreReadExactly) {
-  MoveOut("a/zarr.json", /*relative=*/true);
-  MoveOut("a");
+  MoveOut("a/zarr.json");
+  MoveOut("a", /*relative=*/true);
   const TestMount mount(store_, "links=follow");
   ExpectAllChunks(mount);
 }
