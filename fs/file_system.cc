@@ -171,7 +171,7 @@ FileSystem::FileSystem(std::shared_ptr<const Store> store, std::shared_ptr<Store
                   },
               .on_note =
                   [](const Error& property) { spdlog::info("{}", OneLine(property.message)); },
-              .is_for_others = options.allow_other && !options.umask},
+              .is_for_others = AllowsOthers(options) && !options.umask},
           [this](const Error& error) { OnReport(error); }),
       table_(shown_views, options.node_cache) {
   status_files_.Add("options", [this] { return DescribeOptions(); });
@@ -1162,6 +1162,7 @@ std::string FileSystem::DescribeOptions() {
   say("options", OneLine(SettingsList(options_)));
   if (!options_.config_file.empty()) say("config", OneLine(options_.config_file));
   say("view", options_.view.empty() ? "all" : options_.view);
+  say("links", OneLine(ToString(LinksInForce(options_))));
   say("separator", options_.separator == 0 ? "auto" : std::string(1, options_.separator));
   if (options_.consolidated_max == 0) {
     say("consolidated", "no");

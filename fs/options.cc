@@ -98,6 +98,16 @@ constexpr std::array kValueOptions = {
                   }
                   return "";
                 }},
+    ValueOption{"links", "inside|follow",
+                "whether symbolic links out of the store are followed; links=DIR:DIR where\n"
+                "                        they end below these folders (default: follow, with\n"
+                "                        allow_other inside)",
+                [](MountOptions& o, std::string_view v) -> std::string {
+                  auto policy = ParseLinkPolicy(v);
+                  if (!policy) return "inside, follow or folders as /data:/disk2/data";
+                  o.links = std::move(policy);
+                  return "";
+                }},
     ValueOption{"consolidated", "no",
                 "no .zmetadata, no consolidated metadata in zarr.json (default: yes)",
                 [](MountOptions& o, std::string_view v) -> std::string {
@@ -366,6 +376,15 @@ Result<void> ApplySettings(MountOptions& options) {
 
 }  // namespace
 
+bool AllowsOthers(const MountOptions& options) {
+  return options.allow_other.value_or(geteuid() == 0);
+}
+
+LinkPolicy LinksInForce(const MountOptions& options) {
+  return options.links.value_or(LinkPolicy{
+      AllowsOthers(options) ? LinkPolicy::Kind::kInside : LinkPolicy::Kind::kFollow, {}});
+}
+
 std::string SettingsList(const MountOptions& options) {
   std::string list;
   for (const std::string& word : AllWords(options))
@@ -387,6 +406,7 @@ std::vector<std::string> ChangedWords(const MountOptions& options, std::string_v
   MountOptions mounted;
   for (const std::string& word : SplitOptions(in_force)) mounted = with(mounted, word);
   mounted.allow_other = mounted.allow_other.value_or(by_root);
+  mounted.links = LinksInForce(mounted);
   mounted.remount = true;
 
   std::vector<std::string> changed;
@@ -578,7 +598,7 @@ std::string LibfuseOptions(const MountOptions& options) {
   std::string list =
       fmt::format("ro,nosuid,nodev,default_permissions,subtype=zarrfs,fsname={},max_read={}",
                   Escape(options.source), kMaxRead);
-  if (options.allow_other.value_or(geteuid() == 0)) list += ",allow_other";
+  if (AllowsOthers(options)) list += ",allow_other";
   if (options.debug) list += ",debug";
   if (WhyNoIoUring(options).empty()) list += ",io_uring";
   for (const std::string& option : options.kernel_options) {

@@ -22,6 +22,7 @@
 
 #include "fs/config_file.h"
 #include "zarrcore/base/result.h"
+#include "zarrcore/store/link_policy.h"
 #include "zarrcore/view/view.h"
 
 namespace zarrfs {
@@ -40,6 +41,7 @@ struct MountOptions {
   std::string view;    // this one at the root; "" for a folder a view
   char separator = 0;  // '.' or '/' between the numbers of chunk names; 0: as suits the array
   FillPolicy fill = FillPolicy::kAuto;
+  std::optional<LinkPolicy> links;   // else as LinksInForce() has it
   uint64_t consolidated_max = 4096;  // nodes in a .zmetadata; a group with more below has none
   std::optional<uint32_t> umask;     // 0555 and 0444 less these; else as in the store
   std::optional<uint32_t> uid;       // owner of everything; else as in the store
@@ -95,6 +97,13 @@ struct CommandLine {
 
 /// What can change while a mount is up, when its configuration file is read again.
 inline constexpr std::array<std::string_view, 3> kLiveNames = {"log_level", "index_cache", "cache"};
+
+/// Whether users other than the one who mounts may look.
+[[nodiscard]] bool AllowsOthers(const MountOptions& options);
+
+/// Which symbolic links of the store are followed. What was not said: all, but those inside the
+/// store alone where others may look: a store's author must not publish files of who mounts it.
+[[nodiscard]] LinkPolicy LinksInForce(const MountOptions& options);
 
 /// What the configuration file and the command line said, as one list like that after -o.
 [[nodiscard]] std::string SettingsList(const MountOptions& options);

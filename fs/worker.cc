@@ -57,7 +57,10 @@ Result<std::unique_ptr<FileSystem>> OpenSource(const MountOptions& options) {
   const std::string real_source = std::filesystem::canonical(options.source, ignored).string();
   const bool follow_path = !lies_below(options.source, options.mountpoint) &&
                            !lies_below(real_source, options.mountpoint);
-  auto store = OpenLocalStore(options.source, {.max_open_files = 0, .follow_path = follow_path});
+  auto store = OpenLocalStore(options.source, {.max_open_files = 0,
+                                               .follow_path = follow_path,
+                                               .links = LinksInForce(options),
+                                               .others_read = AllowsOthers(options)});
   if (!store) return Fail(store);
   return FileSystem::Open(*std::move(store), options);
 }

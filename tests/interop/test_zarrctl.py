@@ -221,6 +221,22 @@ def test_where_finds_the_file_of_a_mount_of_one_view(tmp_path, store):
 
 # verify
 
+def test_links_out_of_the_store_are_followed_unless_told_otherwise(tmp_path):
+    store = tmp_path / "store"
+    shutil.copytree(SAMPLE, store)
+    outside = tmp_path / "outside/temperature"
+    shutil.move(store / "temperature", outside.parent / "temperature")
+    (store / "temperature").symlink_to(outside)
+    name = "0.0.0"
+    followed = told("where", store, "temperature", name)
+    assert (followed["offset"], followed["length"]) == tuple(told("where", SAMPLE, "temperature", name)[key] for key in ("offset", "length"))
+    assert told("where", f"--links={outside.parent}", store, "temperature", name) == followed
+    line = refused("where", "--links=inside", store, "temperature", name, code=2)
+    assert f"temperature: a symbolic link to {outside}, which leaves the store" in line
+    assert f"links={outside.parent} or links=follow" in line
+    assert "expected inside, follow or folders" in refused("ls", "--links=outside", store)
+
+
 def test_verify_counts_what_it_checked(store):
     answer = told("verify", store)
     assert (answer["complete"], answer["damaged"], answer["damage"], answer["unchecked"]) == (True, 0, [], [])

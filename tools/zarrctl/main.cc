@@ -9,6 +9,7 @@
 #include "tools/zarrctl/commands.h"
 #include "tools/zarrctl/interrupt.h"
 #include "tools/zarrctl/output.h"
+#include "tools/zarrctl/target.h"
 #include "tools/zarrctl/terminal.h"
 #include "zarrcore/store/local_store.h"
 
@@ -49,6 +50,7 @@ class CommandLine {
             "  zarrctl info --json /data/ocean.zarr | jq '.nodes[].path'",
             [this] { return RunInfo(info_); });
     AddNode(command, info_.store, info_.path);
+    AddLinks(command);
     AddJson(command, info_.json);
 
     command = Add(
@@ -59,6 +61,7 @@ class CommandLine {
         "  zarrctl ls -l /data/ocean.zarr forecast/t each chunk with offset and length",
         [this] { return RunLs(ls_); });
     AddNode(command, ls_.store, ls_.path);
+    AddLinks(command);
     command->add_flag(
         "-l,--long", ls_.details,
         "Of arrays below a group chunks, shards and codecs; of an array each chunk with "
@@ -72,6 +75,7 @@ class CommandLine {
                   "  zarrctl where /mnt/ocean/v2/forecast/t/0.3.1",
                   [this] { return RunWhere(where_); });
     command->add_option("CHUNK", where_.words, kChunkWords)->required()->expected(1, 3);
+    AddLinks(command);
     AddJson(command, where_.json);
 
     command = Add("cat", "One chunk, as stored, on standard output",
@@ -80,6 +84,7 @@ class CommandLine {
                   "  zarrctl cat --decode /data/ocean.zarr forecast/t 0.3.1 | od -t f4 | head",
                   [this] { return RunCat(cat_); });
     command->add_option("CHUNK", cat_.words, kChunkWords)->required()->expected(1, 3);
+    AddLinks(command);
     command->add_flag("--decode", cat_.decode, "Its elements instead: C order, little-endian");
 
     command = Add("verify", "Read every index and decode every chunk; one line for each damage",
@@ -90,6 +95,7 @@ class CommandLine {
                       "  zarrctl verify --json /data/ocean.zarr | jq '.damage[].key'",
                   [this] { return RunVerify(verify_); });
     AddNode(command, verify_.store, verify_.path);
+    AddLinks(command);
     command->add_option("-j,--jobs", verify_.jobs, "Threads (default: one a core)")
         ->check(CLI::Range(1, 256));
     AddJson(command, verify_.json);
@@ -103,6 +109,7 @@ class CommandLine {
                   "  zarrctl map --by size --out t.svg /data/ocean.zarr/forecast/t",
                   [this] { return RunMap(map_); });
     AddNode(command, map_.store, map_.path);
+    AddLinks(command);
     command
         ->add_option("--by", map_by_,
                      "What colours and shades show: size (default), order (of the chunks inside "
@@ -149,6 +156,7 @@ class CommandLine {
       Complain(fmt::format("{} (zarrctl{} --help tells more)", error.what(), command));
       return kExitWrong;
     }
+    SetLinkPolicy(*ParseLinkPolicy(links_));
     SetColorMode(color_ == "always"  ? ColorMode::kAlways
                  : color_ == "never" ? ColorMode::kNever
                                      : ColorMode::kAuto);
@@ -181,6 +189,18 @@ class CommandLine {
     command->add_option("STORE", store, "Folder of the store")->required();
     command->add_option("PATH", path, "A group or array in it");
   }
+  void AddLinks(CLI::App* command) {
+    command
+        ->add_option("--links", links_,
+                     "Which symbolic links of the store are followed: inside, follow (default), or "
+                     "those that end below the folders DIR:DIR")
+        ->type_name("WHICH")
+        ->check([](const std::string& links) {
+          return std::string(ParseLinkPolicy(links) ? ""
+                                                    : "expected inside, follow or folders as "
+                                                      "/data:/disk2/data");
+        });
+  }
   static void AddJson(CLI::App* command, bool& json) {
     command->add_flag("--json", json, "Print one JSON document");
   }
@@ -188,6 +208,7 @@ class CommandLine {
   CLI::App app_;
   std::vector<std::pair<CLI::App*, std::function<int()>>> commands_;
   std::string color_;
+  std::string links_ = "follow";
   InfoOptions info_;
   LsOptions ls_;
   WhereOptions where_;

@@ -16,8 +16,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
+LinkPolicy& Links() {
+  static LinkPolicy links{LinkPolicy::Kind::kFollow, {}};
+  return links;
+}
+
+Result<std::shared_ptr<Store>> OpenStore(const fs::path& folder) {
+  return OpenLocalStore(folder.string(), {.links = Links()});
+}
+
 bool IsGroup(const fs::path& folder) {
-  const auto store = OpenLocalStore(folder.string());
+  const auto store = OpenStore(folder);
   if (!store) return false;
   const auto whole = ReadWhole(**store, kZarrJson, kMaxMetadataBytes);
   if (!whole) return (*store)->Stat(kZgroup) && !(*store)->Stat(kZarray);
@@ -35,7 +44,7 @@ std::string ToKey(const fs::path& path) {
 }
 
 Result<TargetNode> Open(const fs::path& folder) {
-  auto store = OpenLocalStore(folder.string());
+  auto store = OpenStore(folder);
   if (!store) return Fail(store);
   return TargetNode{folder.string(),
                     std::make_unique<Hierarchy>(std::move(*store), HierarchyOptions{}, nullptr),
@@ -134,6 +143,8 @@ Result<TargetNode> FindNode(const std::string& store, const std::string& path) {
   target->node = std::move(*node);
   return target;
 }
+
+void SetLinkPolicy(LinkPolicy links) { Links() = std::move(links); }
 
 Result<TargetChunk> FindChunk(const std::vector<std::string>& words) {
   std::error_code error;

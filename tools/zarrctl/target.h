@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "zarrcore/base/result.h"
+#include "zarrcore/store/link_policy.h"
 #include "zarrcore/view/hierarchy.h"
 
 namespace zarrfs::ctl {
@@ -24,6 +25,10 @@ struct TargetNode {
   /// Absolute path of an object.
   [[nodiscard]] std::string FileOf(std::string_view key) const;
 };
+
+/// Which symbolic links are followed in stores that are opened from here on; all until it is
+/// called.
+void SetLinkPolicy(LinkPolicy links);
 
 /// Opens the store that `store` lies in (the topmost of the groups that hold each other; what is
 /// above decides how a view names chunks) and finds the node `path` below `store`.

@@ -10,6 +10,7 @@ bool IsStoreError(ErrorCode code) {
   switch (code) {
     case ErrorCode::kIo:
     case ErrorCode::kPermissionDenied:
+    case ErrorCode::kLinkRefused:
     case ErrorCode::kTimedOut:
     case ErrorCode::kTooManyOpenFiles:
       return true;

@@ -345,8 +345,12 @@ Result<WalkRules> RulesOf(const std::string& path, const LocalStoreOptions& opti
   WalkRules rules;
   rules.policy = options.links;
   rules.restrict_modes = options.others_read;
+  rules.store_moves = options.follow_path;
   std::error_code error;
-  rules.store_path = std::filesystem::canonical(path, error).string();
+  for (std::string store_path : {path, std::filesystem::canonical(path, error).string()}) {
+    while (store_path.ends_with('/')) store_path.pop_back();
+    if (store_path.starts_with('/')) rules.store_paths.push_back(std::move(store_path));
+  }
   for (const std::string& folder : options.links.folders) {
     Descriptor found(open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     const auto glance = found.get() >= 0 ? GlanceAt(found.get()) : std::nullopt;

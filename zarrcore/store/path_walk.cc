@@ -212,11 +212,19 @@ class Walker {
 
   // What follows the store's own path in an absolute target that begins with it.
   [[nodiscard]] std::optional<std::string_view> BelowRoot(std::string_view target) const {
-    const std::string& path = rules_.store_path;
-    if (path.empty() || !target.starts_with(path)) return std::nullopt;
-    target.remove_prefix(path.size());
-    if (!target.empty() && target.front() != '/') return std::nullopt;
-    return target;
+    for (const std::string& path : rules_.store_paths) {
+      if (!target.starts_with(path)) continue;
+      const std::string_view below = target.substr(path.size());
+      if ((below.empty() || below.front() == '/') && (!rules_.store_moves || IsRoot(path))) {
+        return below;
+      }
+    }
+    return std::nullopt;
+  }
+  [[nodiscard]] bool IsRoot(const std::string& path) const {
+    const Descriptor fd(open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    const auto glance = fd.get() >= 0 ? GlanceAt(fd.get()) : std::nullopt;
+    return glance && glance->id == root_.glance.id;
   }
 
   Result<void> JumpToRoot() {

@@ -26,7 +26,10 @@ struct WalkRules {
   LinkPolicy policy;
   std::vector<FileId> folders;                          // of the policy, resolved
   std::vector<std::shared_ptr<const Descriptor>> held;  // those: no other folder gets their ids
-  std::string store_path;                               // absolute, resolved; "" if it is not known
+  /// Absolute: a target that begins with one ends inside, after a look whether the store is still
+  /// there if it may move.
+  std::vector<std::string> store_paths;
+  bool store_moves = true;
   /// Whether files are as closed to other users as the way to them.
   bool restrict_modes = true;
 };

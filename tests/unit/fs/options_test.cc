@@ -159,6 +159,10 @@ TEST(OptionsTest, WrongValueNamesTheOptionAndWhatWasExpected) {
       {"view=v4", "v2, v3, gdal, netcdf or all"},
       {"separator=-", "'.', '/' or auto"},
       {"fill=zero", "auto, keep or materialize"},
+      {"links=", "inside, follow or folders as /data:/disk2/data"},
+      {"links=outside", "inside, follow or folders as /data:/disk2/data"},
+      {"links=data", "inside, follow or folders as /data:/disk2/data"},
+      {"links=/data:", "inside, follow or folders as /data:/disk2/data"},
       {"cache=much", "a size such as 512k, 64M or 1G"},
       {"ttl=-1", "a number of seconds, 0 or more"},
       {"ttl=nan", "a number of seconds, 0 or more"},
@@ -209,6 +213,16 @@ TEST(OptionsTest, CommasCanBeEscapedOrQuoted) {
   EXPECT_EQ(SplitOptions(R"(context="s0:c1,c2",b)"), (Words{R"(context="s0:c1,c2")", "b"}));
 }
 
+TEST(OptionsTest, LinksAreFollowedUnlessOthersMayLook) {
+  const auto links = [](const char* options) { return ToString(LinksInForce(Options(options))); };
+  EXPECT_EQ(links("noallow_other"), "follow");
+  EXPECT_EQ(links("allow_other"), "inside");
+  EXPECT_EQ(links("umask=0"), geteuid() == 0 ? "inside" : "follow");
+  EXPECT_EQ(links("allow_other,links=follow"), "follow");
+  EXPECT_EQ(links("noallow_other,links=inside"), "inside");
+  EXPECT_EQ(links("links=/data/.git/annex/objects:/disk2"), "/data/.git/annex/objects:/disk2");
+}
+
 TEST(OptionsTest, SettingsOfAMountCanBeReadAgain) {
   MountOptions options = Options(R"(view=v2,comment=a\,b)");
   options.config = {{"source", "/data", 1}, {"cache", "1G", 2}, {"immutable", std::nullopt, 3}};
@@ -232,6 +246,9 @@ TEST(OptionsTest, RemountNamesWhatWouldBeAnotherMount) {
   EXPECT_EQ(changed("remount,view=gdal,view=v2", "view=v2"), Words()) << "the last one counts";
   EXPECT_EQ(changed("remount,view=gdal", "view=v2"), Words{"view=gdal"});
   EXPECT_EQ(changed("immutable,remount,cache=1G", "rw"), (Words{"immutable", "cache=1G"}));
+  EXPECT_EQ(changed("remount,links=inside", ""), Words()) << "as it is for a mount by root";
+  EXPECT_EQ(changed("remount,links=follow", ""), Words{"links=follow"});
+  EXPECT_EQ(changed("remount,links=/a", "links=/a"), Words());
   EXPECT_EQ(changed("remount,noallow_other", ""), Words{"noallow_other"});
   EXPECT_EQ(ChangedWords(Options("remount,allow_other"), "", /*by_root=*/false),
             Words{"allow_other"});

@@ -101,6 +101,24 @@ TEST_F(LinkTest, OptionToFollowNamesTheFolderOfAllObjects) {
   EXPECT_EQ(option("top"), "links=follow");
 }
 
+TEST_F(LinkTest, ByThePathOfTheStoreEndsInsideTheStoreThatIsThere) {
+  Write("k", "first");
+  Link(root / "k", "first");
+  fs::create_symlink("store", outer / "current");
+  const auto store = OpenLocalStore((outer / "current").string()).value();
+  EXPECT_EQ(ReadAll(*store, "first"), "first");
+  fs::create_directory(outer / "next");
+  std::ofstream(outer / "next/k") << "next";
+  fs::create_symlink(root / "k", outer / "next/first");
+  fs::create_symlink(outer / "current/k", outer / "next/current");
+  fs::remove(outer / "current");
+  fs::create_symlink("next", outer / "current");
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_EQ(ReadAll(*store, "k"), "next");
+  EXPECT_EQ(ReadAll(*store, "current"), "next");
+  EXPECT_EQ(ReadAll(*store, "first"), "symbolic link not followed") << "it is in another store";
+}
+
 // --- follow
 // ---------------------------------------------------------------------------------------
 
