@@ -8,8 +8,8 @@
 
 #include "tools/zarrctl/commands.h"
 #include "tools/zarrctl/interrupt.h"
+#include "tools/zarrctl/links.h"
 #include "tools/zarrctl/output.h"
-#include "tools/zarrctl/target.h"
 #include "tools/zarrctl/terminal.h"
 #include "zarrcore/store/local_store.h"
 
@@ -28,10 +28,10 @@ constexpr const char* kChunkWords =
     "written 0.3.1, 0/3/1 or c/0/3/1";
 
 constexpr const char* kExitCodesOfVerify =
-    "Exit codes: 0 everything was checked and is well; 1 damage was found; 2 something could not "
-    "be\n"
-    "read; 3 no damage was found, but not everything could be checked (for example chunks of a "
-    "codec\n"
+    "Exit codes: 0 everything was checked and is well; 1 damage was found (a symbolic link that "
+    "is\n"
+    "not followed counts as such); 2 something could not be read;\n"
+    "3 no damage was found, but not everything could be checked (for example chunks of a codec\n"
     "that is not built in); 130 ended by Ctrl-C.\n\n";
 
 class CommandLine {
@@ -50,7 +50,6 @@ class CommandLine {
             "  zarrctl info --json /data/ocean.zarr | jq '.nodes[].path'",
             [this] { return RunInfo(info_); });
     AddNode(command, info_.store, info_.path);
-    AddLinks(command);
     AddJson(command, info_.json);
 
     command = Add(
@@ -61,7 +60,6 @@ class CommandLine {
         "  zarrctl ls -l /data/ocean.zarr forecast/t each chunk with offset and length",
         [this] { return RunLs(ls_); });
     AddNode(command, ls_.store, ls_.path);
-    AddLinks(command);
     command->add_flag(
         "-l,--long", ls_.details,
         "Of arrays below a group chunks, shards and codecs; of an array each chunk with "
@@ -95,7 +93,6 @@ class CommandLine {
                       "  zarrctl verify --json /data/ocean.zarr | jq '.damage[].key'",
                   [this] { return RunVerify(verify_); });
     AddNode(command, verify_.store, verify_.path);
-    AddLinks(command);
     command->add_option("-j,--jobs", verify_.jobs, "Threads (default: one a core)")
         ->check(CLI::Range(1, 256));
     AddJson(command, verify_.json);
@@ -109,7 +106,6 @@ class CommandLine {
                   "  zarrctl map --by size --out t.svg /data/ocean.zarr/forecast/t",
                   [this] { return RunMap(map_); });
     AddNode(command, map_.store, map_.path);
-    AddLinks(command);
     command
         ->add_option("--by", map_by_,
                      "What colours and shades show: size (default), order (of the chunks inside "
@@ -156,10 +152,17 @@ class CommandLine {
       Complain(fmt::format("{} (zarrctl{} --help tells more)", error.what(), command));
       return kExitWrong;
     }
-    SetLinkPolicy(*ParseLinkPolicy(links_));
     SetColorMode(color_ == "always"  ? ColorMode::kAlways
                  : color_ == "never" ? ColorMode::kNever
                                      : ColorMode::kAuto);
+    if (!links_.empty()) {
+      auto policy = ParseLinkPolicy(links_);
+      if (!policy) {
+        Complain(fmt::format("--links={}: not inside, follow or absolute folders", links_));
+        return kExitWrong;
+      }
+      SetLinksToFollow(std::move(*policy));
+    }
     map_.by = map_by_ == "order"     ? MapBy::kOrder
               : map_by_ == "present" ? MapBy::kPresent
                                      : MapBy::kSize;
@@ -185,21 +188,18 @@ class CommandLine {
         ->type_name("WHEN")
         ->check(CLI::IsMember({"auto", "always", "never"}));
   }
-  static void AddNode(CLI::App* command, std::string& store, std::string& path) {
+  void AddNode(CLI::App* command, std::string& store, std::string& path) {
     command->add_option("STORE", store, "Folder of the store")->required();
     command->add_option("PATH", path, "A group or array in it");
+    AddLinks(command);
   }
   void AddLinks(CLI::App* command) {
     command
         ->add_option("--links", links_,
-                     "Which symbolic links of the store are followed: inside, follow (default), or "
-                     "those that end below the folders DIR:DIR")
-        ->type_name("WHICH")
-        ->check([](const std::string& links) {
-          return std::string(ParseLinkPolicy(links) ? ""
-                                                    : "expected inside, follow or folders as "
-                                                      "/data:/disk2/data");
-        });
+                     "Which symbolic links are followed: those that end inside the store, all "
+                     "(follow), or also those that end below a DIR (default: as a mount does, "
+                     "inside for root, follow for others)")
+        ->type_name("inside|follow|DIR[:DIR...]");
   }
   static void AddJson(CLI::App* command, bool& json) {
     command->add_flag("--json", json, "Print one JSON document");
@@ -208,7 +208,7 @@ class CommandLine {
   CLI::App app_;
   std::vector<std::pair<CLI::App*, std::function<int()>>> commands_;
   std::string color_;
-  std::string links_ = "follow";
+  std::string links_;
   InfoOptions info_;
   LsOptions ls_;
   WhereOptions where_;

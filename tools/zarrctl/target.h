@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "zarrcore/base/result.h"
-#include "zarrcore/store/link_policy.h"
 #include "zarrcore/view/hierarchy.h"
 
 namespace zarrfs::ctl {
@@ -26,10 +25,6 @@ struct TargetNode {
   [[nodiscard]] std::string FileOf(std::string_view key) const;
 };
 
-/// Which symbolic links are followed in stores that are opened from here on; all until it is
-/// called.
-void SetLinkPolicy(LinkPolicy links);
-
 /// Opens the store that `store` lies in (the topmost of the groups that hold each other; what is
 /// above decides how a view names chunks) and finds the node `path` below `store`.
 [[nodiscard]] Result<TargetNode> FindNode(const std::string& store, const std::string& path);
@@ -39,7 +34,9 @@ struct TargetChunk {
   TargetNode array;    // node->chunks is never null
   uint64_t chunk = 0;  // in layout().inner_grid
   ChunkCoordinates coordinates{};
-  std::optional<size_t> view;  // the view that a path below a mount goes through
+  // Of a path below a mount:
+  std::string file;            // the path, absolute; else ""
+  std::optional<size_t> view;  // the view that it goes through, if that is known
 
   [[nodiscard]] std::span<const uint64_t> at() const {
     return {coordinates.data(), array.node->chunks->layout().inner_grid.rank()};
