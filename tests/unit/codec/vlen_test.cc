@@ -1,0 +1,127 @@
+#include "zarrcore/codec/vlen.h"
+
+#include "tests/unit/codec/codec_testing.h"
+
+namespace zarrfs {
+namespace {
+
+constexpr auto kText = VlenItems::kText;
+constexpr auto kBytes = VlenItems::kBytes;
+
+std::string Told(const Result<void>& result) {
+  if (result) return "sound";
+  EXPECT_EQ(result.error().code, ErrorCode::kDamaged);
+  return result.error().message;
+}
+
+// numcodecs.VLenUTF8().encode(["a", "", "grün"])
+constexpr std::string_view kThree = "03000000 01000000 61 00000000 05000000 6772c3bc6e";
+
+const DataType kString = Type("string", DataKind::kString, 0);
+const DataType kBinary = Type("bytes", DataKind::kBytes, 0);
+
+Result<VlenChain> Chain(std::string_view codecs, const DataType& type = kString,
+                        std::vector<uint64_t> shape = {3}) {
+  const auto parsed = ParseCodecs(Json::parse(codecs), "array");
+  EXPECT_TRUE(parsed) << parsed.error().message;
+  return VlenChain::Make(*parsed, ChunkSpec{type, std::move(shape)});
+}
+
+TEST(Vlen, WhatNumcodecsWroteIsSound) {
+  EXPECT_EQ(Told(CheckVlen(Hex(kThree), 3, kText)), "sound");
+  EXPECT_EQ(Told(CheckVlen(Hex(kThree), 3, kBytes)), "sound");
+  EXPECT_EQ(Told(CheckVlen(Hex("00000000"), 0, kText)), "sound");
+}
+
+TEST(Vlen, NumberOfElementsIsThatOfTheChunk) {
+  EXPECT_EQ(Told(CheckVlen(Hex(kThree), 4, kText)), "the chunk says it has 3 elements, 4 expected");
+  EXPECT_EQ(Told(CheckVlen(Hex(kThree), (uint64_t{1} << 32) + 3, kText)),
+            "the chunk says it has 3 elements, 4294967299 expected");
+  EXPECT_EQ(Told(CheckVlen(Hex("ffffffff"), 3, kText)),
+            "the chunk says it has 4294967295 elements, 3 expected");
+}
+
+TEST(Vlen, EveryShorterChunkIsDamaged) {
+  const Bytes whole = Hex(kThree);
+  for (size_t size = 0; size < whole.size(); ++size) {
+    // A copy of its own, so that a read beyond its end is seen by a sanitizer.
+    const Bytes part(whole.begin(), whole.begin() + static_cast<ptrdiff_t>(size));
+    EXPECT_NE(Told(CheckVlen(part, 3, kText)), "sound") << size;
+  }
+  EXPECT_EQ(Told(CheckVlen(Hex("0300"), 3, kText)),
+            "2 bytes are too few for the number of elements");
+  EXPECT_EQ(Told(CheckVlen(Hex("02000000 00000000"), 2, kText)),
+            "the chunk ends before element 1 of 2");
+}
+
+TEST(Vlen, ElementThatReachesBeyondTheChunkIsDamaged) {
+  EXPECT_EQ(Told(CheckVlen(Hex("01000000 ffffffff 61"), 1, kBytes)),
+            "element 0 of 1 has 4294967295 bytes, of which 1 are there");
+}
+
+TEST(Vlen, NothingMayFollowTheLastElement) {
+  EXPECT_EQ(Told(CheckVlen(Hex("01000000 01000000 61 00"), 1, kText)),
+            "1 bytes follow the last of 1 elements");
+}
+
+TEST(Vlen, TextIsUtf8) {
+  EXPECT_EQ(Told(CheckVlen(Hex("01000000 02000000 c328"), 1, kText)),
+            "element 0 of 1 is not UTF-8");
+  EXPECT_EQ(Told(CheckVlen(Hex("01000000 02000000 c328"), 1, kBytes)), "sound");
+}
+
+TEST(Vlen, Utf8HasNoOverlongFormNoSurrogateAndAnEnd) {
+  for (const char* good : {"", "00", "7f", "c280", "dfbf", "e0a080", "ed9fbf", "ee8080", "efbfbf",
+                           "f0908080", "f48fbfbf", "6772c3bc6e"}) {
+    EXPECT_TRUE(IsUtf8(Hex(good))) << good;
+  }
+  for (const char* bad :
+       {"80", "bf", "c0af", "c1bf", "c2", "c241", "e09fbf", "eda080", "edbfbf", "e080", "e28241",
+        "f08fbfbf", "f4908080", "f5808080", "ff", "f09080", "f0908041", "61c3"}) {
+    EXPECT_FALSE(IsUtf8(Hex(bad))) << bad;
+  }
+}
+
+TEST(VlenChain, IsCheckedThroughItsCompressors) {
+  const auto chain = Chain(R"([{"name": "transpose", "configuration": {"order": [0]}},
+                               {"name": "vlen-utf8"}, {"name": "gzip"}, {"name": "crc32c"}])");
+  ASSERT_TRUE(chain) << chain.error().message;
+  auto encoded = Codec("crc32c")->Encode(*Codec("gzip")->Encode(Hex(kThree)));
+  EXPECT_EQ(Told(chain->Check(*encoded)), "sound");
+  encoded->back() ^= std::byte{1};
+  EXPECT_NE(Told(chain->Check(*encoded)), "sound");
+  encoded = Codec("crc32c")->Encode(*Codec("gzip")->Encode(Hex("03000000")));
+  EXPECT_EQ(Told(chain->Check(*encoded)), "the chunk ends before element 0 of 3");
+}
+
+TEST(VlenChain, EveryNameIsKnown) {
+  for (const char* name : {"vlen-utf8", "numcodecs.vlen-utf8"}) {
+    EXPECT_TRUE(Chain(fmt::format(R"([{{"name": "{}"}}])", name)));
+  }
+  for (const char* name : {"vlen-bytes", "numcodecs.vlen-bytes"}) {
+    EXPECT_TRUE(Chain(fmt::format(R"([{{"name": "{}"}}])", name), kBinary));
+  }
+}
+
+TEST(VlenChain, WhatIsNotKnownIsNotChecked) {
+  const auto reason = [](const Result<VlenChain>& chain) {
+    EXPECT_FALSE(chain);
+    EXPECT_EQ(chain.error().code, ErrorCode::kUnsupported);
+    return chain.error().message;
+  };
+  EXPECT_EQ(reason(Chain(R"([{"name": "vlen-utf8"}, {"name": "new"}])")),
+            "codec 'new' is not known as one of bytes");
+  EXPECT_EQ(reason(Chain(R"([{"name": "new"}, {"name": "vlen-utf8"}])")),
+            "codec 'new' before 'vlen-utf8' is not known");
+  EXPECT_EQ(reason(Chain(R"([{"name": "vlen-utf8"}])", kBinary)),
+            "codec 'vlen-utf8' of elements of type 'bytes' is not known");
+}
+
+TEST(VlenChain, SizeOfAChunkIsChecked) {
+  const auto chain = Chain(R"([{"name": "vlen-utf8"}])", kString, {uint64_t{1} << 40, 1 << 30});
+  ASSERT_FALSE(chain);
+  EXPECT_EQ(chain.error().code, ErrorCode::kTooLarge);
+}
+
+}  // namespace
+}  // namespace zarrfs
