@@ -8,6 +8,8 @@
 
 namespace zarrfs::ctl {
 
+struct TargetNode;
+
 struct InfoOptions {
   std::string store;  // the folder of a store, or of a group or array in one
   std::string path;   // a node below it
@@ -15,6 +17,7 @@ struct InfoOptions {
 };
 /// The groups and arrays from a node down, and what each view does with them.
 int RunInfo(const InfoOptions& options);
+int Info(const TargetNode& target, const InfoOptions& options);
 
 struct LsOptions {
   std::string store;
@@ -45,8 +48,10 @@ struct VerifyOptions {
   bool json = false;
   unsigned jobs = 0;  // threads; 0: one a core
 };
-/// Reads and decodes every chunk from a node down.
+/// Reads and decodes every chunk from a node down. kExitOk only if everything could be checked and
+/// is sound.
 int RunVerify(const VerifyOptions& options);
+int Verify(const TargetNode& target, const VerifyOptions& options);
 
 /// What a map shows of each chunk that is stored.
 enum class MapBy { kSize, kOrder, kPresent };

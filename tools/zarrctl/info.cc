@@ -1,17 +1,42 @@
 #include <fmt/ranges.h>
 
-#include <functional>
+#include <algorithm>
+#include <map>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "tools/zarrctl/commands.h"
 #include "tools/zarrctl/describe.h"
+#include "tools/zarrctl/object_walk.h"
 #include "tools/zarrctl/output.h"
 #include "tools/zarrctl/progress.h"
+#include "tools/zarrctl/stored_chunks.h"
 #include "tools/zarrctl/target.h"
 #include "tools/zarrctl/terminal.h"
 
 namespace zarrfs::ctl {
 namespace {
+
+// More made-up files than this are worth a line of their own.
+constexpr uint64_t kManyFiles = 100'000;
+
+// What `info` finds out of an array beside its metadata.
+struct ArrayFindings {
+  std::vector<ViewSummary> views;
+  std::optional<StoredChunks> stored;  // of an array whose chunks can be found
+
+  ArrayFindings(const Store& store, const Node& node, bool json) {
+    if (node.chunks == nullptr) return;
+    bool has_fill_chunks = false;
+    for (size_t v = 0; v < AllViews().size(); ++v) {
+      views.push_back(DescribeView(node, v));
+      has_fill_chunks = has_fill_chunks || views.back().has_fill_chunks;
+    }
+    const bool is_told = json || node.chunks->layout().inner_grid.size() > kManyFiles;
+    stored = FindStoredChunks(store, node, has_fill_chunks && is_told);
+  }
+};
 
 std::string DimensionsText(const ArrayMetadata& metadata) {
   if (!metadata.dimension_names) return "";
@@ -31,7 +56,39 @@ void PrintNotShown(std::string_view label, std::string_view reason) {
 // Zarr v3 goes without saying.
 std::string_view Format(const Node& node) { return node.is_v2() ? " (v2)" : ""; }
 
-void PrintArray(const Node& node) {
+// Files that a copy of the view makes although nothing of them is stored: said where they are many.
+void PrintMadeUpFiles(const Node& node, const ArrayFindings& findings) {
+  const uint64_t files = node.chunks->layout().inner_grid.size();
+  const StoredChunks& stored = *findings.stored;
+  if (files - std::min(files, stored.count) <= kManyFiles) return;
+  std::map<bool, std::vector<std::string_view>> views;  // by whether fill=keep changes nothing
+  for (size_t v = 0; v < AllViews().size(); ++v) {
+    if (!findings.views[v].has_fill_chunks) continue;
+    views[MakesFillChunksAnyway(node, v)].push_back(AllViews()[v]->name());
+  }
+  for (const auto& [anyway, names] : views) {
+    PrintLine("files", fmt::format("{}: {} files in a listing or a copy, of which {}{} stored; {}",
+                                   fmt::join(names, ", "), GroupedText(files),
+                                   stored.is_complete ? "" : "at least ",
+                                   stored.count == 1 ? "1 is" : GroupedText(stored.count) + " are",
+                                   anyway ? "the others are made of the fill value"
+                                          : "fill=keep avoids the others, made of the fill value"));
+  }
+}
+
+// What lies where chunks should, and cannot be used.
+void PrintProblems(const StoredChunks& stored) {
+  if (stored.problem_count == 0) return;
+  const auto& [key, error] = stored.problems.front();
+  PrintNotShown("not read",
+                fmt::format("{}: {}{}", key, WithoutKey(error.message, key),
+                            stored.problem_count == 1
+                                ? ""
+                                : fmt::format(" (and {}; zarrctl verify lists them)",
+                                              CountText(stored.problem_count - 1, "other"))));
+}
+
+void PrintArray(const Node& node, const ArrayFindings& findings) {
   const ArrayMetadata& metadata = *node.array();
   if (const Error* error = Unusable(node)) {
     PrintLine("chunks", DescribeShape(metadata.chunk_shape));
@@ -53,22 +110,24 @@ void PrintArray(const Node& node) {
   const Json fill = FillValueJson(metadata);
   PrintLine("fill", fill.is_string() ? fill.get<std::string>() : Excerpt(fill));
   for (size_t v = 0; v < AllViews().size(); ++v) {
-    const ViewSummary summary = DescribeView(node, v);
+    const ViewSummary& summary = findings.views[v];
     if (summary.shown) {
       PrintLine(AllViews()[v]->name(), summary.text);
     } else {
       PrintNotShown(AllViews()[v]->name(), summary.text);
     }
   }
+  PrintMadeUpFiles(node, findings);
+  PrintProblems(*findings.stored);
 }
 
-void PrintNode(const Node& node) {
+void PrintNode(const Node& node, const ArrayFindings& findings) {
   const std::string name = Paint(node.path.empty() ? "/" : Visible(node.path), Style::kBold);
   if (const ArrayMetadata* metadata = node.array()) {
     const std::string dimensions = Visible(DimensionsText(*metadata));
     Print("{}  array{}  {}  {}{}{}\n", name, Format(node), Visible(metadata->data_type.name),
           DescribeShape(metadata->shape), dimensions.empty() ? "" : "  ", dimensions);
-    PrintArray(node);
+    PrintArray(node, findings);
   } else if (const Error* error = Unusable(node)) {
     Print("{}  {} {}\n", name, Paint("not shown:", Style::kYellow),
           Visible(WithoutKey(error->message, JoinKey(node.path, node.document))));
@@ -78,7 +137,15 @@ void PrintNode(const Node& node) {
   }
 }
 
-Json NodeJson(const Node& node) {
+Json ProblemsJson(const StoredChunks& stored) {
+  Json problems = Json::array();
+  for (const auto& [key, error] : stored.problems) {
+    problems.push_back({{"key", key}, {"reason", WithoutKey(error.message, key)}});
+  }
+  return problems;
+}
+
+Json NodeJson(const Node& node, const ArrayFindings& findings) {
   Json json;
   json["path"] = node.path;
   json["node_type"] = NodeType(node);
@@ -104,7 +171,7 @@ Json NodeJson(const Node& node) {
   json["shards"] = layout.is_sharded() ? Json(layout.outer_grid.size()) : Json();
   json["codecs"] = ToJson(layout.inner_codecs);
   for (size_t v = 0; v < AllViews().size(); ++v) {
-    const ViewSummary summary = DescribeView(node, v);
+    const ViewSummary& summary = findings.views[v];
     Json& view = json["views"][std::string(AllViews()[v]->name())];
     view["shown"] = summary.shown;
     if (summary.shown) {
@@ -113,53 +180,116 @@ Json NodeJson(const Node& node) {
       view["cut_front"] = summary.cut_front;
       view["cut_back"] = summary.cut_back;
       view["fill_chunks"] = summary.has_fill_chunks;
+      if (summary.has_fill_chunks) {
+        view["files"] = layout.inner_grid.size();
+        view["stored_files"] = findings.stored->count;
+        view["stored_files_at_least"] = !findings.stored->is_complete;
+        view["fill_keep_avoids"] = !MakesFillChunksAnyway(node, v);
+      }
     } else {
       view["reason"] = summary.reason;
     }
   }
+  if (findings.stored->problem_count > 0) json["not_read"] = ProblemsJson(*findings.stored);
   return json;
 }
+
+// A child that cannot be read, or is no part of the store.
+void PrintUnreadable(const std::string& path, std::string_view what, const std::string& reason) {
+  Print("{}  {} {}\n", Paint(Visible(path), Style::kBold), Paint(what, Style::kYellow),
+        Visible(reason));
+}
+
+class Information {
+ public:
+  Information(const TargetNode& target, bool json)
+      : target_(target),
+        json_(json),
+        progress_("node", json ? Progress::IsSeen() : Progress::IsSeenBesideOutput()) {}
+
+  int Run() {
+    progress_.Begin();
+    if (!json_) Print("{}\n", Visible(target_.folder));
+    Visit(*target_.node);
+    progress_.End();
+    if (json_) {
+      Write(DumpJson(Json{{"store", target_.folder}, {"nodes", std::move(nodes_)}}));
+    }
+    if (code_ != kExitOk) Complain("not everything could be read: the reasons stand above");
+    return code_;
+  }
+
+ private:
+  void Visit(const Node& node) {
+    const Store& store = target_.hierarchy->store();
+    progress_.AddDone();
+    const ArrayFindings findings(store, node, json_);
+    if (findings.stored) {
+      for (const auto& [key, error] : findings.stored->problems) Count(error);
+    }
+    const auto children = target_.hierarchy->Children(node, kAnyAge);
+    progress_.Hide();
+    if (json_) {
+      nodes_.push_back(NodeJson(node, findings));
+    } else {
+      PrintNode(node, findings);
+    }
+    if (!children) {
+      const std::string reason = WithoutKey(children.error().message, node.path);
+      if (json_) {
+        nodes_.back()["not_listed"] = reason;
+      } else {
+        PrintNotShown("not read", "what lies below: " + reason);
+      }
+      return Count(children.error());
+    }
+    for (const std::string& name : *children) {
+      const std::string path = JoinKey(node.path, name);
+      const auto child = target_.hierarchy->Get(path, kAnyAge);
+      if (child) {
+        Visit(**child);
+      } else {
+        VisitUnreadable(path, child.error());
+      }
+    }
+  }
+
+  void VisitUnreadable(const std::string& path, const Error& error) {
+    const bool is_mount = IsZarrfsMount(target_.hierarchy->store(), path);
+    const std::string reason = WithoutKey(error.message, path);
+    progress_.Hide();
+    if (json_) {
+      nodes_.push_back({{"path", path},
+                        {"node_type", is_mount ? "zarrfs mount" : "unreadable"},
+                        {"reason", reason}});
+    } else {
+      PrintUnreadable(path, is_mount ? "no part of the store:" : "cannot be read:", reason);
+    }
+    if (!is_mount) Count(error);
+  }
+
+  // What cannot be read now makes the answer incomplete; damage is part of the answer.
+  void Count(const Error& error) {
+    if (!IsDamage(error)) code_ = kExitSystem;
+  }
+
+  const TargetNode& target_;
+  const bool json_;
+  Progress progress_;
+  Json nodes_ = Json::array();
+  int code_ = kExitOk;
+};
 
 }  // namespace
 
 int RunInfo(const InfoOptions& options) {
   const auto target = FindNode(options.store, options.path);
   if (!target) return Complain(target.error());
-  const Hierarchy& hierarchy = *target->hierarchy;
-  int code = kExitOk;
-  Json nodes = Json::array();
-  Progress progress("node", options.json ? Progress::IsSeen() : Progress::IsSeenBesideOutput());
-  progress.Begin();
-  const auto fail = [&](const Error& error) {
-    progress.Hide();
-    Complain(error);
-    code = kExitSystem;
-  };
-  const std::function<void(const Node&)> visit = [&](const Node& node) {
-    progress.AddDone();
-    if (options.json) {
-      nodes.push_back(NodeJson(node));
-    } else {
-      PrintNode(node);
-    }
-    const auto children = hierarchy.Children(node, kAnyAge);
-    if (!children) return fail(children.error());
-    for (const std::string& name : *children) {
-      const auto child = hierarchy.Get(JoinKey(node.path, name), kAnyAge);
-      if (child) {
-        visit(**child);
-      } else {
-        fail(child.error());
-      }
-    }
-  };
-  if (!options.json) Print("{}\n", Visible(target->folder));
-  visit(*target->node);
-  progress.End();
-  if (options.json) {
-    Write(DumpJson(Json{{"store", target->folder}, {"nodes", std::move(nodes)}}));
-  }
-  return code;
+  return Info(*target, options);
+}
+
+int Info(const TargetNode& target, const InfoOptions& options) {
+  return Information(target, options.json).Run();
 }
 
 }  // namespace zarrfs::ctl

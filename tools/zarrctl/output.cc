@@ -72,6 +72,13 @@ std::string WithoutKey(std::string_view message, std::string_view key) {
   return std::string(message);
 }
 
+std::string KeyOf(std::string_view message, std::string_view folder) {
+  const std::string_view key = message.substr(0, message.find(": "));
+  const bool is_below =
+      !folder.empty() && key.starts_with(folder) && key.substr(folder.size()).starts_with('/');
+  return std::string(is_below ? key : folder);
+}
+
 std::string SizeText(uint64_t bytes) {
   if (bytes < 1024) return CountText(bytes, "byte");
   constexpr std::array kUnits = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
@@ -82,6 +89,12 @@ std::string SizeText(uint64_t bytes) {
     ++unit;
   }
   return fmt::format("{:.1f} {}", value, kUnits[unit]);
+}
+
+std::string GroupedText(uint64_t number) {
+  std::string text = std::to_string(number);
+  for (size_t end = text.size(); end > 3;) text.insert(end -= 3, ",");
+  return text;
 }
 
 std::string CountText(uint64_t count, std::string_view noun) {

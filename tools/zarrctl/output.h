@@ -45,8 +45,14 @@ std::string Visible(std::string_view text);
 /// `message` without the key in front, for where the key already stands.
 std::string WithoutKey(std::string_view message, std::string_view key);
 
+/// What `message` is about: the key in front of it if that lies below `folder`, else `folder`.
+std::string KeyOf(std::string_view message, std::string_view folder);
+
 /// "512 bytes", "1.2 MiB".
 std::string SizeText(uint64_t bytes);
+
+/// "98,000,000".
+std::string GroupedText(uint64_t number);
 
 /// "1 chunk", "3 chunks".
 std::string CountText(uint64_t count, std::string_view noun);

@@ -1,0 +1,59 @@
+#include "tools/zarrctl/stored_chunks.h"
+
+#include "tools/zarrctl/object_walk.h"
+
+namespace zarrfs::ctl {
+namespace {
+
+constexpr size_t kMaxNames = 100'000;  // of files and folders that are looked at
+constexpr size_t kMaxIndexes = 1000;   // of shards
+constexpr size_t kMaxProblems = 100;
+
+}  // namespace
+
+StoredChunks FindStoredChunks(const Store& store, const Node& array, bool read_indexes) {
+  StoredChunks stored;
+  const ChunkSource& source = *array.chunks;
+  const auto add_problem = [&](const std::string& key, const Error& error) {
+    ++stored.problem_count;
+    if (stored.problems.size() < kMaxProblems) stored.problems.push_back({key, error});
+  };
+  size_t indexes = 0;
+  const auto add_object = [&](uint64_t outer) {
+    if (!source.layout().is_sharded()) {
+      ++stored.count;
+      return true;
+    }
+    if (!read_indexes) return true;
+    if (indexes++ == kMaxIndexes) return false;
+    std::optional<Error> error;
+    const auto visited = source.VisitChunks(
+        outer, {}, 0, kAnyAge, [&](uint64_t, uint64_t, const Result<ChunkPlace>& place) {
+          ++stored.count;
+          if (!place && !error) error = place.error();
+          return true;
+        });
+    if (!visited) error = visited.error();
+    if (error) add_problem(source.ObjectKey(outer), *error);
+    return true;
+  };
+  stored.is_complete = WalkObjects(store, array,
+                                   {add_object,
+                                    [&](const std::string& key, const Error& error) {
+                                      add_problem(key, error);
+                                      return true;
+                                    }},
+                                   kMaxNames);
+  return stored;
+}
+
+bool MakesFillChunksAnyway(const Node& array, size_t view) {
+  ViewContext keeping;
+  keeping.below_ome = array.parent_below_ome;
+  keeping.fill = FillPolicy::kKeep;
+  keeping.is_in_root = array.path.find('/') == std::string::npos;
+  const auto shown = AllViews()[view]->ShowArray(*array.array(), array.chunks->layout(), keeping);
+  return shown && shown->fill_chunk != nullptr;
+}
+
+}  // namespace zarrfs::ctl

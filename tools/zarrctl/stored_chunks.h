@@ -1,0 +1,37 @@
+// What of an array is stored, found in bounded time: for `info`, which reads no chunk.
+#ifndef TOOLS_ZARRCTL_STORED_CHUNKS_H_
+#define TOOLS_ZARRCTL_STORED_CHUNKS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "zarrcore/base/result.h"
+#include "zarrcore/view/hierarchy.h"
+
+namespace zarrfs::ctl {
+
+struct StoredChunks {
+  struct Problem {
+    std::string key;
+    Error error;
+  };
+  uint64_t count = 0;       // of innermost chunks
+  bool is_complete = true;  // else there may be more of everything
+  uint64_t problem_count = 0;
+  std::vector<Problem> problems;  // what is there and cannot be used: the first ones
+};
+
+/// Lists the stored objects of an array whose `chunks` are not null. `read_indexes`: counts the
+/// chunks of shards too, which reads their indexes; else they are not counted.
+[[nodiscard]] StoredChunks FindStoredChunks(const Store& store, const Node& array,
+                                            bool read_indexes);
+
+/// Whether view number `view` makes up files for chunks that are not stored also where it is
+/// mounted with fill=keep. `array`: as above, and shown in the view.
+[[nodiscard]] bool MakesFillChunksAnyway(const Node& array, size_t view);
+
+}  // namespace zarrfs::ctl
+
+#endif  // TOOLS_ZARRCTL_STORED_CHUNKS_H_
