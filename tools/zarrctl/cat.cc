@@ -1,5 +1,10 @@
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <string>
 #include <string_view>
 
@@ -7,6 +12,8 @@
 #include "tools/zarrctl/output.h"
 #include "tools/zarrctl/progress.h"
 #include "tools/zarrctl/target.h"
+#include "tools/zarrctl/view_file.h"
+#include "zarrcore/array/chunk_form.h"
 
 namespace zarrfs::ctl {
 namespace {
@@ -17,11 +24,71 @@ void WriteBytes(BytesView bytes) {
   Write(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
 }
 
+// Why a file of a mount cannot be read: in the words of the store, where it has some.
+int ComplainOfFile(const TargetChunk& target, int error) {
+  const ChunkSource& source = *target.array.node->chunks;
+  const auto place = source.Locate(target.chunk, kAnyAge);
+  if (!place) return Complain(place.error());
+  if (error != ENOENT && error != ENOTDIR) {
+    Complain(fmt::format("{}: {}", target.file, std::strerror(error)));
+    return kExitSystem;
+  }
+  const std::string name = ChunkNaming{}.Path(target.at());
+  if (!*place) {
+    Complain(
+        fmt::format("chunk {} is not stored: every element is the fill value (it would be in {})",
+                    name, target.array.FileOf(source.ObjectKey(source.OuterOf(target.chunk)))));
+    return kExitWrong;
+  }
+  std::string reason = std::strerror(error);
+  if (target.view) {
+    if (const auto file = DescribeViewFile(target, *place)) reason = file->text;
+  }
+  Complain(fmt::format("{}: {}", target.file, reason));
+  return kExitWrong;
+}
+
+// The bytes of a file of a mount, as the mount gives them.
+int CopyFile(const TargetChunk& target) {
+  const int fd = open(target.file.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return ComplainOfFile(target, errno);
+  Progress progress("", Progress::IsSeenBesideOutput());
+  progress.Begin();
+  Bytes buffer(kBlockBytes);
+  ssize_t got = 0;
+  while ((got = read(fd, buffer.data(), buffer.size())) > 0 && std::ferror(stdout) == 0) {
+    progress.AddDone(static_cast<uint64_t>(got));
+    WriteBytes(BytesView(buffer).first(static_cast<size_t>(got)));
+  }
+  const int error = errno;
+  close(fd);
+  progress.End();
+  return got < 0 ? ComplainOfFile(target, error) : kExitOk;
+}
+
+// The elements of a chunk that is not stored.
+int WriteFill(const TargetChunk& target) {
+  const Node& node = *target.array.node;
+  const ArrayLayout& layout = node.chunks->layout();
+  const uint64_t size = layout.inner_pipeline->decoded_size();
+  const ChunkForm form{.kind = ChunkForm::Kind::kElements, .size = size};
+  const FillChunk chunk(*node.array(), layout, form);
+  Bytes buffer(kBlockBytes);
+  for (uint64_t done = 0; done < size && std::ferror(stdout) == 0;) {
+    const auto got = chunk.Read(done, buffer);
+    if (!got) return Complain(got.error());
+    WriteBytes(BytesView(buffer).first(*got));
+    done += *got;
+  }
+  return kExitOk;
+}
+
 }  // namespace
 
 int RunCat(const CatOptions& options) {
   const auto target = FindChunk(options.words);
   if (!target) return Complain(target.error());
+  if (!target->file.empty() && !options.decode) return CopyFile(*target);
   const ChunkSource& source = *target->array.node->chunks;
   const std::string file = target->array.FileOf(source.ObjectKey(source.OuterOf(target->chunk)));
   const std::string name = ChunkNaming{}.Path(target->at());
@@ -35,6 +102,8 @@ int RunCat(const CatOptions& options) {
   const auto place = source.Locate(target->chunk, kAnyAge);
   if (!place) return Complain(place.error());
   if (!*place) {
+    const bool has_file = !target->file.empty() && access(target->file.c_str(), F_OK) == 0;
+    if (has_file) return WriteFill(*target);
     Complain(fmt::format(
         "chunk {} is not stored: every element is the fill value (it would be in {})", name, file));
     return kExitWrong;

@@ -13,7 +13,8 @@ std::optional<MountedPath> FindMountedPath(const std::string& path) {
   std::string relative =
       mounted->root + path.substr(mounted->path == "/" ? 0 : mounted->path.size());
   relative.erase(0, relative.find_first_not_of('/'));
-  return MountedPath{std::move(mounted->source), std::move(relative)};
+  return MountedPath{std::move(mounted->source), std::move(relative),
+                     mounted->root == "/" ? std::move(mounted->path) : ""};
 }
 
 }  // namespace zarrfs::ctl

@@ -10,6 +10,7 @@ namespace zarrfs::ctl {
 struct MountedPath {
   std::string store;     // what is mounted
   std::string relative;  // from the root of the file system, without a leading slash
+  std::string point;  // the folder where the root of the file system is; "" if only a part is seen
 };
 
 /// nullopt unless `path` (absolute, without symbolic links) lies in a zarrfs mount.

@@ -8,6 +8,7 @@
 #include <system_error>
 #include <utility>
 
+#include "tools/zarrctl/mount_files.h"
 #include "tools/zarrctl/mounted_path.h"
 #include "zarrcore/store/local_store.h"
 
@@ -34,12 +35,55 @@ std::string ToKey(const fs::path& path) {
   return key;
 }
 
-Result<TargetNode> Open(const fs::path& folder) {
+Result<TargetNode> Open(const fs::path& folder, HierarchyOptions options = {}) {
   auto store = OpenLocalStore(folder.string());
   if (!store) return Fail(store);
   return TargetNode{folder.string(),
-                    std::make_unique<Hierarchy>(std::move(*store), HierarchyOptions{}, nullptr),
+                    std::make_unique<Hierarchy>(std::move(*store), std::move(options), nullptr),
                     nullptr};
+}
+
+// What decides about names and bytes of chunk files, as a mount says of itself.
+struct MountSettings {
+  HierarchyOptions hierarchy;
+  std::optional<size_t> view;  // at the root
+};
+
+// `words`: "view=v2,fill=keep", with a backslash before a comma that belongs to a value.
+std::string ValueIn(std::string_view words, std::string_view name) {
+  std::string word;
+  for (size_t i = 0; i <= words.size(); ++i) {
+    if (i < words.size() && words[i] != ',') {
+      if (words[i] == '\\' && i + 1 < words.size()) ++i;
+      word += words[i];
+      continue;
+    }
+    if (word.starts_with(name) && word.substr(name.size()).starts_with('=')) {
+      return word.substr(name.size() + 1);
+    }
+    word.clear();
+  }
+  return "";
+}
+
+// The defaults for what the mount does not tell.
+MountSettings SettingsOf(const MountedPath& mounted) {
+  MountSettings settings;
+  if (mounted.point.empty()) return settings;
+  const auto options = ReadMountOptions(mounted.point);
+  if (!options) return settings;
+  const auto value = [&](const char* name) {
+    const auto found = options->find(name);
+    return found == options->end() ? std::string() : found->second;
+  };
+  settings.view = ViewNumber(value("view"));
+  const std::string separator = value("separator");
+  if (separator.size() == 1) settings.hierarchy.forced_separator = separator[0];
+  const std::string fill = ValueIn(value("options"), "fill");
+  settings.hierarchy.fill = fill == "keep"          ? FillPolicy::kKeep
+                            : fill == "materialize" ? FillPolicy::kMaterialize
+                                                    : FillPolicy::kAuto;
+  return settings;
 }
 
 // The error without the key where that is all of the path that anyone typed.
@@ -73,7 +117,8 @@ Result<TargetChunk> ChunkOf(TargetNode target, std::string_view name) {
 }
 
 Result<TargetChunk> FindInMount(const fs::path& path, const MountedPath& mounted) {
-  auto target = Open(mounted.store);
+  const MountSettings settings = SettingsOf(mounted);
+  auto target = Open(mounted.store, settings.hierarchy);
   if (!target) return Fail(target);
   // One view may be mounted at the root: then the first name is a node's.
   std::vector<std::string> names;
@@ -93,7 +138,9 @@ Result<TargetChunk> FindInMount(const fs::path& path, const MountedPath& mounted
         if (rest.empty()) break;
         auto chunk = ChunkOf(std::move(*target), rest);
         if (!chunk) return Fail(chunk.error().code, "{}: {}", path.string(), chunk.error().message);
-        if (below_view) chunk->view = view;
+        chunk->view = below_view ? view : settings.view;
+        std::error_code ignored;
+        chunk->file = fs::absolute(path, ignored).string();
         return chunk;
       }
       if (i < names.size()) key = JoinKey(key, names[i]);
@@ -139,7 +186,7 @@ Result<TargetChunk> FindChunk(const std::vector<std::string>& words) {
   std::error_code error;
   fs::path whole = words.front();
   for (size_t i = 1; i < words.size(); ++i) whole /= ToKey(words[i]);
-  // As it is written, then with symbolic links resolved: a mount whose daemon hangs is asked
+  // As it is written, then with symbolic links resolved: another mount whose daemon hangs is asked
   // nothing if that can be avoided. A missing chunk has no file: only what is there can be
   // resolved.
   auto mounted = FindMountedPath(fs::absolute(whole, error).lexically_normal().string());

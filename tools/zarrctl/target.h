@@ -34,7 +34,9 @@ struct TargetChunk {
   TargetNode array;    // node->chunks is never null
   uint64_t chunk = 0;  // in layout().inner_grid
   ChunkCoordinates coordinates{};
-  std::optional<size_t> view;  // the view that a path below a mount goes through
+  // Of a path below a mount:
+  std::string file;            // the path, absolute; else ""
+  std::optional<size_t> view;  // the view that it goes through, if that is known
 
   [[nodiscard]] std::span<const uint64_t> at() const {
     return {coordinates.data(), array.node->chunks->layout().inner_grid.rank()};

@@ -1,11 +1,14 @@
 #include <fmt/ranges.h>
 
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tools/zarrctl/commands.h"
 #include "tools/zarrctl/output.h"
 #include "tools/zarrctl/target.h"
+#include "tools/zarrctl/view_file.h"
 
 namespace zarrfs::ctl {
 
@@ -38,6 +41,13 @@ int RunWhere(const WhereOptions& options) {
   const bool is_decoded = source.layout().is_sharded() && !source.layout().levels[0].around.empty();
   const uint64_t offset = present ? (*place)->offset + cut_front : 0;
   const uint64_t length = present ? (*place)->length - cut_front - cut_back : 0;
+  std::optional<ViewFile> in_view;
+  if (target->view) {
+    auto described = DescribeViewFile(*target, *place);
+    if (!described) return Complain(described.error());
+    in_view = std::move(*described);
+  }
+  const bool is_made_up = !present && in_view && in_view->size;
 
   if (options.json) {
     Json json;
@@ -50,6 +60,16 @@ int RunWhere(const WhereOptions& options) {
       json["length"] = length;
       if (is_decoded) json["decoded"] = true;
     }
+    if (in_view) {
+      Json& view = json["view"];
+      view["name"] = in_view->view;
+      view["exists"] = in_view->failure ? Json() : Json(in_view->size.has_value());
+      if (in_view->size) {
+        view["size"] = *in_view->size;
+        view["serving"] = in_view->serving;
+      }
+      if (in_view->failure) view["failure"] = *in_view->failure;
+    }
     Write(DumpJson(json));
   } else if (present) {
     Print("file    {}{}\noffset  {}\nlength  {}\n", Visible(file),
@@ -58,7 +78,7 @@ int RunWhere(const WhereOptions& options) {
     Complain(fmt::format(
         "chunk {} is not stored: every element is the fill value (it would be in {})", name, file));
   }
-  return present ? kExitOk : kExitWrong;
+  return present || is_made_up ? kExitOk : kExitWrong;
 }
 
 }  // namespace zarrfs::ctl
