@@ -201,8 +201,10 @@ def test_where_finds_the_file_of_a_mount(store):
     with mounted(store) as point:
         for path, name, chunk in [("v3/codec/gzip/c/1/1", "codec/gzip", "1.1"), ("v2/codec/gzip/1.1", "codec/gzip", "1.1"),
                                   ("v2/key/v2-dot-scalar/0", "key/v2-dot-scalar", "0"), ("v2/nested/two/0.1", "nested/two", "0.1")]:
-            assert told("where", point / path) == told("where", store / name, chunk)
             place = told("where", point / path)
+            view = place.pop("view")
+            assert (view["name"], view["size"]) == (path.split("/")[0], (point / path).stat().st_size)
+            assert place == told("where", store / name, chunk)
             content = pathlib.Path(place["file"]).read_bytes()[place["offset"]:place["offset"] + place["length"]]
             assert (point / path).read_bytes() == content
         # The v2 file leaves the checksum out, and so does its range.
@@ -216,7 +218,9 @@ def test_where_finds_the_file_of_a_mount_of_one_view(tmp_path, store):
     source = tmp_path / "with blank, and comma"
     shutil.copytree(store, source)
     with mounted(source, "view=v2") as point:
-        assert told("where", point / "codec/gzip/1.1") == told("where", source / "codec/gzip", "1.1")
+        place = told("where", point / "codec/gzip/1.1")
+        assert place.pop("view")["name"] == "v2"
+        assert place == told("where", source / "codec/gzip", "1.1")
 
 
 # verify

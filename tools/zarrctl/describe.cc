@@ -82,11 +82,6 @@ const Error* Unusable(const Node& node) {
   return unusable && node.views[0].hidden ? &*node.views[0].hidden : nullptr;
 }
 
-bool IsZarrfsMount(const Store& store, const std::string& path) {
-  const auto info = store.Stat(path);
-  return !info && info.error().code == ErrorCode::kZarrfsMount;
-}
-
 ViewSummary DescribeView(const Node& array, size_t view) {
   const NodeView& shown = array.views[view];
   const std::string name = array.path.substr(array.path.rfind('/') + 1);

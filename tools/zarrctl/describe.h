@@ -30,9 +30,6 @@ std::string NodeType(const Node& node);
 /// Why no view shows a node; null if some view may.
 const Error* Unusable(const Node& node);
 
-/// Whether the folder `path` is a zarrfs mount: it lies in the store, but is no part of it.
-bool IsZarrfsMount(const Store& store, const std::string& path);
-
 /// What a view does with an array.
 struct ViewSummary {
   bool shown = false;

@@ -249,23 +249,35 @@ class Information {
       if (child) {
         Visit(**child);
       } else {
-        VisitUnreadable(path, child.error());
+        VisitUnreadable(path, "unreadable", "cannot be read:", child.error());
+        Count(child.error());
       }
+    }
+    if (node.group() != nullptr) VisitMounts(node.path);
+  }
+
+  // They are no children: what they show is no part of the store.
+  void VisitMounts(const std::string& folder) {
+    const Store& store = target_.hierarchy->store();
+    const auto entries = store.List(folder);
+    if (!entries) return;  // Children() has told
+    for (const ListEntry& entry : *entries) {
+      if (!entry.is_refused || !entry.is_folder) continue;
+      const std::string path = JoinKey(folder, entry.name);
+      const auto info = store.Stat(path);
+      if (!info) VisitUnreadable(path, "zarrfs mount", "no part of the store:", info.error());
     }
   }
 
-  void VisitUnreadable(const std::string& path, const Error& error) {
-    const bool is_mount = IsZarrfsMount(target_.hierarchy->store(), path);
+  void VisitUnreadable(const std::string& path, std::string_view type, std::string_view words,
+                       const Error& error) {
     const std::string reason = WithoutKey(error.message, path);
     progress_.Hide();
     if (json_) {
-      nodes_.push_back({{"path", path},
-                        {"node_type", is_mount ? "zarrfs mount" : "unreadable"},
-                        {"reason", reason}});
+      nodes_.push_back({{"path", path}, {"node_type", type}, {"reason", reason}});
     } else {
-      PrintUnreadable(path, is_mount ? "no part of the store:" : "cannot be read:", reason);
+      PrintUnreadable(path, words, reason);
     }
-    if (!is_mount) Count(error);
   }
 
   // What cannot be read now makes the answer incomplete; damage is part of the answer.

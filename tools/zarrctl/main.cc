@@ -8,6 +8,7 @@
 
 #include "tools/zarrctl/commands.h"
 #include "tools/zarrctl/interrupt.h"
+#include "tools/zarrctl/links.h"
 #include "tools/zarrctl/output.h"
 #include "tools/zarrctl/terminal.h"
 #include "zarrcore/store/local_store.h"
@@ -27,11 +28,13 @@ constexpr const char* kChunkWords =
     "written 0.3.1, 0/3/1 or c/0/3/1";
 
 constexpr const char* kExitCodesOfVerify =
-    "Exit codes: 0 everything was checked and is well; 1 damage was found; 2 something could not "
-    "be\n"
-    "read; 3 no damage was found, but not everything could be checked (for example chunks of a "
-    "codec\n"
-    "that is not built in); 130 ended by Ctrl-C.\n\n";
+    "Exit codes: 0 everything was checked and is well; 1 damage was found (a symbolic link that is "
+    "not\n"
+    "followed counts as such); 2 something could not be read;\n"
+    "3 no damage was found, but not everything could be checked (for example chunks of a codec "
+    "that "
+    "is\n"
+    "not built in); 130 ended by Ctrl-C.\n\n";
 
 class CommandLine {
  public:
@@ -72,6 +75,7 @@ class CommandLine {
                   "  zarrctl where /mnt/ocean/v2/forecast/t/0.3.1",
                   [this] { return RunWhere(where_); });
     command->add_option("CHUNK", where_.words, kChunkWords)->required()->expected(1, 3);
+    AddLinks(command);
     AddJson(command, where_.json);
 
     command = Add("cat", "One chunk, as stored, on standard output",
@@ -80,6 +84,7 @@ class CommandLine {
                   "  zarrctl cat --decode /data/ocean.zarr forecast/t 0.3.1 | od -t f4 | head",
                   [this] { return RunCat(cat_); });
     command->add_option("CHUNK", cat_.words, kChunkWords)->required()->expected(1, 3);
+    AddLinks(command);
     command->add_flag("--decode", cat_.decode, "Its elements instead: C order, little-endian");
 
     command = Add("verify", "Read every index and decode every chunk; one line for each damage",
@@ -152,6 +157,14 @@ class CommandLine {
     SetColorMode(color_ == "always"  ? ColorMode::kAlways
                  : color_ == "never" ? ColorMode::kNever
                                      : ColorMode::kAuto);
+    if (!links_.empty()) {
+      auto policy = ParseLinkPolicy(links_);
+      if (!policy) {
+        Complain(fmt::format("--links={}: not inside, follow or absolute folders", links_));
+        return kExitWrong;
+      }
+      SetLinksToFollow(std::move(*policy));
+    }
     map_.by = map_by_ == "order"     ? MapBy::kOrder
               : map_by_ == "present" ? MapBy::kPresent
                                      : MapBy::kSize;
@@ -177,9 +190,18 @@ class CommandLine {
         ->type_name("WHEN")
         ->check(CLI::IsMember({"auto", "always", "never"}));
   }
-  static void AddNode(CLI::App* command, std::string& store, std::string& path) {
+  void AddNode(CLI::App* command, std::string& store, std::string& path) {
     command->add_option("STORE", store, "Folder of the store")->required();
     command->add_option("PATH", path, "A group or array in it");
+    AddLinks(command);
+  }
+  void AddLinks(CLI::App* command) {
+    command
+        ->add_option("--links", links_,
+                     "Which symbolic links are followed: those that end inside the store, all "
+                     "(follow), or also those that end below a DIR (default: as a mount does, "
+                     "inside for root, follow for others)")
+        ->type_name("inside|follow|DIR[:DIR...]");
   }
   static void AddJson(CLI::App* command, bool& json) {
     command->add_flag("--json", json, "Print one JSON document");
@@ -188,6 +210,7 @@ class CommandLine {
   CLI::App app_;
   std::vector<std::pair<CLI::App*, std::function<int()>>> commands_;
   std::string color_;
+  std::string links_;
   InfoOptions info_;
   LsOptions ls_;
   WhereOptions where_;

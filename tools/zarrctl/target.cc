@@ -8,6 +8,7 @@
 #include <system_error>
 #include <utility>
 
+#include "tools/zarrctl/links.h"
 #include "tools/zarrctl/mount_files.h"
 #include "tools/zarrctl/mounted_path.h"
 #include "zarrcore/store/local_store.h"
@@ -17,8 +18,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
+LocalStoreOptions Following(LinkPolicy links) {
+  LocalStoreOptions options;
+  options.links = std::move(links);
+  return options;
+}
+
 bool IsGroup(const fs::path& folder) {
-  const auto store = OpenLocalStore(folder.string());
+  const auto store = OpenLocalStore(folder.string(), Following(LinksToFollow()));
   if (!store) return false;
   const auto whole = ReadWhole(**store, kZarrJson, kMaxMetadataBytes);
   if (!whole) return (*store)->Stat(kZgroup) && !(*store)->Stat(kZarray);
@@ -35,8 +42,8 @@ std::string ToKey(const fs::path& path) {
   return key;
 }
 
-Result<TargetNode> Open(const fs::path& folder, HierarchyOptions options = {}) {
-  auto store = OpenLocalStore(folder.string());
+Result<TargetNode> Open(const fs::path& folder, LinkPolicy links, HierarchyOptions options = {}) {
+  auto store = OpenLocalStore(folder.string(), Following(std::move(links)));
   if (!store) return Fail(store);
   return TargetNode{folder.string(),
                     std::make_unique<Hierarchy>(std::move(*store), std::move(options), nullptr),
@@ -45,6 +52,7 @@ Result<TargetNode> Open(const fs::path& folder, HierarchyOptions options = {}) {
 
 // What decides about names and bytes of chunk files, as a mount says of itself.
 struct MountSettings {
+  LinkPolicy links = LinksToFollow();
   HierarchyOptions hierarchy;
   std::optional<size_t> view;  // at the root
 };
@@ -79,6 +87,9 @@ MountSettings SettingsOf(const MountedPath& mounted) {
   settings.view = ViewNumber(value("view"));
   const std::string separator = value("separator");
   if (separator.size() == 1) settings.hierarchy.forced_separator = separator[0];
+  if (auto links = ParseLinkPolicy(ValueIn(value("options"), "links"))) {
+    settings.links = std::move(*links);
+  }
   const std::string fill = ValueIn(value("options"), "fill");
   settings.hierarchy.fill = fill == "keep"          ? FillPolicy::kKeep
                             : fill == "materialize" ? FillPolicy::kMaterialize
@@ -118,7 +129,7 @@ Result<TargetChunk> ChunkOf(TargetNode target, std::string_view name) {
 
 Result<TargetChunk> FindInMount(const fs::path& path, const MountedPath& mounted) {
   const MountSettings settings = SettingsOf(mounted);
-  auto target = Open(mounted.store, settings.hierarchy);
+  auto target = Open(mounted.store, settings.links, settings.hierarchy);
   if (!target) return Fail(target);
   // One view may be mounted at the root: then the first name is a node's.
   std::vector<std::string> names;
@@ -174,7 +185,7 @@ Result<TargetNode> FindNode(const std::string& store, const std::string& path) {
     folder = folder.parent_path();
   }
   if (key.ends_with('/')) key.pop_back();
-  auto target = Open(folder);
+  auto target = Open(folder, LinksToFollow());
   if (!target) return Fail(target);
   auto node = target->hierarchy->Get(key, kAnyAge);
   if (!node) return tl::unexpected(Named(node.error(), wanted));

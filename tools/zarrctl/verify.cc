@@ -172,7 +172,7 @@ class Verification {
       const auto child = target_.hierarchy->Get(path, kAnyAge);
       if (child) {
         Walk(*child, visit);
-      } else if (counting_ && !IsZarrfsMount(store(), path)) {
+      } else if (counting_) {
         report_.AddProblem(KeyOf(child.error().message, path), child.error());
       }
     }

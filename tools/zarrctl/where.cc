@@ -74,6 +74,9 @@ int RunWhere(const WhereOptions& options) {
   } else if (present) {
     Print("file    {}{}\noffset  {}\nlength  {}\n", Visible(file),
           is_decoded ? " (once decoded: the shard is compressed as a whole)" : "", offset, length);
+    if (in_view) Print("{:<7} {}\n", in_view->view, in_view->text);
+  } else if (is_made_up) {
+    Print("{:<7} {} (it would be in {})\n", in_view->view, in_view->text, Visible(file));
   } else {
     Complain(fmt::format(
         "chunk {} is not stored: every element is the fill value (it would be in {})", name, file));
