@@ -28,13 +28,11 @@ constexpr const char* kChunkWords =
     "written 0.3.1, 0/3/1 or c/0/3/1";
 
 constexpr const char* kExitCodesOfVerify =
-    "Exit codes: 0 everything was checked and is well; 1 damage was found (a symbolic link that is "
-    "not\n"
-    "followed counts as such); 2 something could not be read;\n"
-    "3 no damage was found, but not everything could be checked (for example chunks of a codec "
-    "that "
+    "Exit codes: 0 everything was checked and is well; 1 damage was found (a symbolic link that "
     "is\n"
-    "not built in); 130 ended by Ctrl-C.\n\n";
+    "not followed counts as such); 2 something could not be read;\n"
+    "3 no damage was found, but not everything could be checked (for example chunks of a codec\n"
+    "that is not built in); 130 ended by Ctrl-C.\n\n";
 
 class CommandLine {
  public:
