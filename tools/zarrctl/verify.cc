@@ -178,6 +178,12 @@ class Verification {
       }
       return;
     }
+    if (const ArrayMetadata* array = node.array(); counting_ && array != nullptr &&
+                                                   array->grid_only &&
+                                                   array->grid_only->code == ErrorCode::kDamaged) {
+      const std::string key = JoinKey(node.path, node.document);
+      AddDamage(key, {}, 0, WithoutKey(array->grid_only->message, key));
+    }
     if (node.array() != nullptr) {
       const auto again = target_.hierarchy->Get(node.path, kAnyAge);
       if (again && (*again)->chunks != nullptr) visit(*again);

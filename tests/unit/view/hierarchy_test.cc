@@ -444,11 +444,13 @@ TEST(HierarchyOfV2, AYoungDocumentIsReadAgain) {
 TEST(HierarchyOfV2, WhatCannotBeUsedIsHiddenWithTheReasonToldOnce) {
   const struct {
     std::string zarray, zattrs, reason;
-  } cases[] = {{"{", "{}", "not shown: b/.zarray: not JSON"},
-               {std::string(kZarrayText), "{", "not shown: b/.zattrs: not JSON"},
-               {R"({"zarr_format": 2, "shape": [], "chunks": [], "dtype": "|O", "compressor": null,
+  } cases[] = {
+      {"{", "{}", "not shown: b/.zarray: not JSON"},
+      {R"({"zarr_format": 2, "shape": [], "chunks": [], "dtype": "|O", "compressor": null,
                     "fill_value": null, "order": "C", "filters": [{"id": "pickle"}]})",
-                "{}", "not shown: b/.zarray: dtype \"|O\" with the codec 'pickle' is not known"}};
+       "{}",
+       "b: not shown in v3, gdal, netcdf: b/.zarray: dtype \"|O\" with the codec 'pickle' is "
+       "not known"}};
   for (const auto& [zarray, zattrs, reason] : cases) {
     const Fixture fixture;
     fixture.store->Put("b/.zarray", zarray);
@@ -458,6 +460,58 @@ TEST(HierarchyOfV2, WhatCannotBeUsedIsHiddenWithTheReasonToldOnce) {
     ASSERT_EQ(fixture.reports.size(), 1U) << reason;
     EXPECT_TRUE(fixture.reports[0].starts_with(reason)) << fixture.reports[0];
   }
+}
+
+std::string DocumentOf(const Node& node, std::string_view name) {
+  for (const Document& document : node.views[kV2].documents) {
+    if (document.name == name) return document.bytes;
+  }
+  return "no such document";
+}
+
+TEST(HierarchyOfV2, StoredDocumentsArePassedThroughAndNoneIsMade) {
+  const Fixture fixture;
+  fixture.store->Put(".zgroup", "{\"zarr_format\":2 }");
+  fixture.store->Put("a/.zarray", kZarrayText);
+  fixture.store->Put("a/.zattrs", "{\"n\":1.50}");
+  fixture.store->Put("b/.zarray", kZarrayText);
+  EXPECT_EQ(DocumentOf(*fixture.Node(""), ".zgroup"), "{\"zarr_format\":2 }");
+  EXPECT_EQ(DocumentOf(*fixture.Node("a"), ".zarray"), kZarrayText);
+  EXPECT_EQ(DocumentOf(*fixture.Node("a"), ".zattrs"), "{\"n\":1.50}");
+  for (const char* path : {"", "b"}) {
+    EXPECT_EQ(fixture.Node(path)->views[kV2].documents.size(), 1U) << path;
+  }
+  fixture.store->Put("b/.zattrs", "{}");
+  EXPECT_EQ(DocumentOf(*fixture.Node("b"), ".zattrs"), "{}");
+}
+
+TEST(HierarchyOfV2, AnArrayThatOnlyItsReadersKnowIsShownToThem) {
+  const Fixture fixture;
+  fixture.store->Put(".zgroup", kZgroupText);
+  Json unknown = *ParseJson(kZarrayText, "");
+  unknown["compressor"] = Json{{"id", "foo"}};
+  fixture.store->Put("a/.zarray", DumpJson(unknown));
+  fixture.store->Put("a/0", "");
+  const NodePtr array = fixture.Node("a");
+  EXPECT_EQ(DocumentOf(*array, ".zarray"), DumpJson(unknown));
+  EXPECT_TRUE(Hierarchy::Shows(*array, "a", kV2));
+  EXPECT_FALSE(Hierarchy::Shows(*array, "a", kV3));
+  EXPECT_EQ(array->views[kV3].hidden->message, "a/.zarray: codec 'foo' is not known");
+  EXPECT_TRUE(*array->chunks->Locate(0, kNow, /*may_read=*/true, nullptr, Sizes::kAny));
+  EXPECT_EQ(fixture.Children(""), Names{"a"});
+  EXPECT_EQ(fixture.reports,
+            Names{"a: not shown in v3, gdal, netcdf: a/.zarray: codec 'foo' is not "
+                  "known"});
+}
+
+TEST(HierarchyOfV2, BrokenAttributesLeaveTheArrayToV2AndCountAsDamageElsewhere) {
+  const Fixture fixture;
+  fixture.store->Put("a/.zarray", kZarrayText);
+  fixture.store->Put("a/.zattrs", "{");
+  const NodePtr array = fixture.Node("a");
+  EXPECT_EQ(DocumentOf(*array, ".zattrs"), "{");
+  ASSERT_TRUE(array->views[kV3].hidden);
+  EXPECT_EQ(array->views[kV3].hidden->code, ErrorCode::kDamaged);
 }
 
 TEST(HierarchyOfV2, AV3NodeCostsOneStatStill) {
@@ -648,6 +702,30 @@ TEST(Hierarchy, ConsolidatedDocumentIsLeftOutAboveItsLimit) {
     EXPECT_EQ(TextOf(fixture, "", kV3) == "none", is_left_out);
     EXPECT_NE(TextOf(fixture, "g", kV2), "none");
     EXPECT_EQ(fixture.reports.size(), is_left_out ? 2U : 0U) << "told once in each view";
+  }
+}
+
+TEST(HierarchyOfV2, ZmetadataIsWhereTheSourceHasOneAndMadeOfTheDocumentsServed) {
+  for (const size_t limit : {4096U, 1U, 0U}) {
+    const Fixture fixture(false, {.consolidated_max = limit});
+    fixture.store->Put(".zgroup", kZgroupText);
+    fixture.store->Put(".zmetadata", R"({"zarr_consolidated_format": 1, "metadata": {"old": {}}})");
+    fixture.store->Put("a/.zarray", kZarrayText);
+    fixture.store->Put("a/.zattrs", "{\"caf\xc3\xa9\": 1}");
+    fixture.store->Put("g/.zgroup", kZgroupText);
+    fixture.store->Put("g/b/.zarray", kZarrayText);
+    fixture.store->Put("g/b/.zattrs", "{\"half\"");
+    EXPECT_EQ(fixture.Node("")->views[kV2].consolidated, ".zmetadata");
+    EXPECT_EQ(fixture.Node("g")->views[kV2].consolidated, "");
+    const Json json = TextOf(fixture, "", kV2);
+    ASSERT_TRUE(json.is_object()) << limit;
+    EXPECT_EQ(Keys(json["metadata"]), (Names{".zgroup", "a/.zarray", "a/.zattrs", "g/.zgroup",
+                                             "g/b/.zarray", "g/b/.zattrs"}));
+    EXPECT_EQ(json["metadata"]["a/.zarray"], *ParseJson(kZarrayText, ""));
+    EXPECT_EQ(json["metadata"]["a/.zattrs"], (Json{{"caf\xc3\xa9", 1}}));
+    EXPECT_EQ(json["metadata"]["g/b/.zattrs"], "{\"half\"") << "readers fail as on the document";
+    fixture.store->Remove(".zmetadata");
+    EXPECT_EQ(fixture.Node("")->views[kV2].consolidated, "");
   }
 }
 
