@@ -2,12 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <filesystem>
-#include <functional>
 #include <map>
 #include <string>
-#include <thread>
 
 #include "tests/mount/mounted.h"
 #include "tests/mount/programs.h"
@@ -30,13 +27,7 @@ Files FilesOf(const fs::path& folder) {
   return files;
 }
 
-bool BecomesTrue(const std::function<bool()>& condition) {
-  for (int i = 0; i < 200; ++i) {
-    if (condition()) return true;
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  }
-  return false;
-}
+constexpr Seconds kLimit{10};
 
 // An array of 2 x 2 chunks of 4 bytes, of which 1.0 is not stored; one that nobody knows the codec
 // of, in nested folders; and a scalar.
@@ -109,15 +100,15 @@ TEST_F(PassThroughTest, ChangesOfV2DocumentsAreSeen) {
   const auto is_same = [&] { return FilesOf(mount / "v2") == FilesOf(store_); };
   EXPECT_TRUE(is_same());
   Replace(store_ / "a/.zattrs", "{}");
-  EXPECT_TRUE(BecomesTrue(is_same)) << "attributes appear";
+  EXPECT_TRUE(Eventually(kLimit, is_same)) << "attributes appear";
   Replace(store_ / "a/.zattrs", "{ }");
-  EXPECT_TRUE(BecomesTrue(is_same)) << "other bytes that mean the same";
+  EXPECT_TRUE(Eventually(kLimit, is_same)) << "other bytes that mean the same";
   fs::remove(store_ / "a/.zattrs");
-  EXPECT_TRUE(BecomesTrue(is_same)) << "attributes vanish";
+  EXPECT_TRUE(Eventually(kLimit, is_same)) << "attributes vanish";
   Replace(store_ / "g/.zmetadata", "{}");
-  EXPECT_TRUE(BecomesTrue([&] { return fs::exists(mount / "v2/g/.zmetadata"); }));
+  EXPECT_TRUE(Eventually(kLimit, [&] { return fs::exists(mount / "v2/g/.zmetadata"); }));
   fs::remove(store_ / "g/.zmetadata");
-  EXPECT_TRUE(BecomesTrue(is_same));
+  EXPECT_TRUE(Eventually(kLimit, is_same));
 }
 
 TEST_F(PassThroughTest, FilesOfAnUnshardedV3StoreAreTheStoredOnes) {
