@@ -74,7 +74,11 @@ class V3ViewImplementation final : public View {
   std::vector<Document> ShowGroup(const GroupMetadata& metadata) const override {
     Json json = metadata.document;
     if (!json.is_object()) json = Json{{"zarr_format", 3}, {"node_type", "group"}};
-    const bool is_changed = json.erase("consolidated_metadata") + json.erase("extensions") > 0;
+    // (Some writers say null; readers of groups take that for none.)
+    const bool is_changed =
+        !metadata.consolidated_metadata.is_null() || json.contains("extensions");
+    json.erase("consolidated_metadata");
+    json.erase("extensions");
     if (metadata.stored && !metadata.stored->is_v2 && !is_changed) {
       return {{std::string(kDocumentName), metadata.stored->document}};
     }

@@ -238,6 +238,9 @@ TEST(PassThroughV3, AGroupWithoutConsolidatedMetadataIsTheStoredBytes) {
   };
   constexpr std::string_view kPlain = R"({"zarr_format":3,"node_type":"group"})";
   EXPECT_EQ(shown(kPlain), kPlain);
+  constexpr std::string_view kNull =
+      R"({"consolidated_metadata":null,"zarr_format":3,"node_type":"group"})";
+  EXPECT_EQ(shown(kNull), kNull);
   EXPECT_FALSE(ParseJson(shown(R"({"zarr_format": 3, "node_type": "group",
       "consolidated_metadata": {"kind": "inline", "must_understand": false, "metadata": {}}})"),
                          "")
