@@ -181,11 +181,8 @@ class Verification {
     if (const ArrayMetadata* array = node.array(); counting_ && array != nullptr &&
                                                    array->grid_only &&
                                                    array->grid_only->code == ErrorCode::kDamaged) {
-      const std::string& reason = array->grid_only->message;
-      const std::string zattrs = JoinKey(node.path, kZattrs);
-      const std::string key =
-          reason.starts_with(zattrs) ? zattrs : JoinKey(node.path, node.document);
-      AddDamage(key, {}, 0, WithoutKey(reason, key));
+      const std::string key = JoinKey(node.path, node.document);
+      AddDamage(key, {}, 0, WithoutKey(array->grid_only->message, key));
     }
     if (node.array() != nullptr) {
       const auto again = target_.hierarchy->Get(node.path, kAnyAge);

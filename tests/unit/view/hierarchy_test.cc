@@ -753,9 +753,9 @@ TEST(Hierarchy, ConsolidatedDocumentOfAMountForOthersRepeatsNothingThatIsLessOpe
          {Case{0444, 0, false}, Case{0644, 0, false}, Case{0440, 0, true}, Case{0400, 0, true},
           Case{0444, 7, false}, Case{0440, 7, true}}) {
       Names notes;
-      const Fixture fixture(
-          false, {.on_note = [&](const Error& note) { notes.push_back(note.message); },
-                  .is_for_others = is_for_others});
+      const Fixture fixture(false,
+                            {.on_note = [&](const Error& note) { notes.push_back(note.message); },
+                             .is_for_others = is_for_others});
       PutTree(*fixture.store);
       fixture.store->SetOwner("zarr.json", 0644, 0, 0);
       for (const char* key : {"a/zarr.json", "g/zarr.json"}) {
@@ -773,9 +773,9 @@ TEST(Hierarchy, ConsolidatedDocumentOfAMountForOthersRepeatsNothingThatIsLessOpe
 }
 
 TEST(Hierarchy, WhatCannotBeReadIsListedAndIsNoAbsentNode) {
-  for (const ErrorCode code : {ErrorCode::kPermissionDenied, ErrorCode::kIo, ErrorCode::kTimedOut,
-                               ErrorCode::kStale, ErrorCode::kTooManyOpenFiles,
-                               ErrorCode::kLinkRefused}) {
+  for (const ErrorCode code :
+       {ErrorCode::kPermissionDenied, ErrorCode::kIo, ErrorCode::kTimedOut, ErrorCode::kStale,
+        ErrorCode::kTooManyOpenFiles, ErrorCode::kLinkRefused}) {
     const Fixture fixture;
     PutTree(*fixture.store);
     const std::string failure(ToString(code));

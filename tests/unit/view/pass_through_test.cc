@@ -123,10 +123,6 @@ TEST(PassThroughV2, NoCodecFilterOrTypeHidesAnArray) {
   EXPECT_TRUE(V2Array(With("compressor", R"({"id": "foo"})")).grid_only);
 }
 
-TEST(PassThroughV2, BrokenAttributesHideNoArray) {
-  EXPECT_EQ(Shown(V2Array(kZarray, "{")).documents[1].bytes, "{");
-}
-
 TEST(PassThroughV2, AnArrayWithoutAGridIsRefused) {
   const Error reason{ErrorCode::kUnsupported, "codec"};
   for (const std::string& zarray :
