@@ -104,8 +104,8 @@ def write_damage(writer):
         (writer.folder / f"damage/{name}/1").write_bytes(content)
     writer.add("damage/empty-zlib", np.arange(8, dtype="<i4"), (4,), compressor=numcodecs.Zlib(1))
     (writer.folder / "damage/empty-zlib/1").write_bytes(b"")
-    writer.add("damage/attributes", np.arange(8, dtype="<i4"), (4,))
-    (writer.folder / "damage/attributes/.zattrs").write_text('{"half')
+    writer.add("damage/fill", np.arange(8, dtype="<i4"), (4,))
+    writer.edit("damage/fill", fill_value="no number")
 
 
 def write_documents(writer):
