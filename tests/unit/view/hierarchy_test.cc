@@ -446,6 +446,7 @@ TEST(HierarchyOfV2, WhatCannotBeUsedIsHiddenWithTheReasonToldOnce) {
     std::string zarray, zattrs, reason;
   } cases[] = {
       {"{", "{}", "not shown: b/.zarray: not JSON"},
+      {std::string(kZarrayText), "{", "not shown: b/.zattrs: not JSON"},
       {R"({"zarr_format": 2, "shape": [], "chunks": [], "dtype": "|O", "compressor": null,
                     "fill_value": null, "order": "C", "filters": [{"id": "pickle"}]})",
        "{}",
