@@ -535,7 +535,7 @@ Result<fuse_entry_param> FileSystem::LookupChunkPath(const SeenNode& node, size_
     if (error != nullptr) return UnreadableChunkEntry(node, view, chunk, *error);
     for (int attempt = 1;; ++attempt) {
       uint64_t watched = 0;
-      auto place = range.chunks->Locate(chunk, check_age_, may_read, &watched);
+      auto place = range.chunks->Locate(chunk, check_age_, may_read, &watched, part.sizes());
       if (place && !*place && part.fill_chunk == nullptr) {
         fuse_entry_param nothing{};
         nothing.entry_timeout = std::min(AbsenceTimeout(watched), NodeTimeout(*node.node));
@@ -672,7 +672,9 @@ Result<fuse_entry_param> FileSystem::AttributesOf(const Target& target, const Kn
       node.range = target.range;
       if (target.epoch == kFillEpoch) return FillChunkEntry(node, target.view, target.chunk, 0);
       if (known.error) return UnreadableChunkEntry(node, target.view, target.chunk, *known.error);
-      const auto place = target.range->chunks->Locate(target.chunk, kAnyAge, /*may_read=*/false);
+      const auto place =
+          target.range->chunks->Locate(target.chunk, kAnyAge, /*may_read=*/false, nullptr,
+                                       target.range->views[target.view].sizes());
       if (place) break;
       return UnreadableChunkEntry(node, target.view, target.chunk, place.error());
     }
@@ -723,7 +725,8 @@ Result<ChunkPlace> FileSystem::PlaceOf(const Target& target) {
   const ArrayRange& range = *target.range;
   const ChunkSource& chunks = *range.chunks;
   const auto is_it = [&](uint32_t epoch) { return EpochOf(MakeId(0, epoch)) == target.epoch; };
-  auto place = chunks.Locate(target.chunk, kAnyAge);
+  const Sizes sizes = range.views[target.view].sizes();
+  auto place = chunks.Locate(target.chunk, kAnyAge, /*may_read=*/true, nullptr, sizes);
   if (place && *place) {
     const auto epoch = range.epochs->Known((*place)->outer, (*place)->shard->fingerprint);
     if (epoch && is_it(*epoch)) return std::move(**place);
@@ -733,7 +736,7 @@ Result<ChunkPlace> FileSystem::PlaceOf(const Target& target) {
   if (const auto fingerprint = range.epochs->FingerprintOf(outer, is_it)) {
     const auto old = superseded_.Get(chunks.id(), outer, *fingerprint, Notifier::Clock::now());
     if (old != nullptr) {
-      auto before = chunks.LocateIn(old, target.chunk);
+      auto before = chunks.LocateIn(old, target.chunk, sizes);
       if (!before) return Fail(before);
       if (*before) return std::move(**before);
     }
@@ -851,7 +854,7 @@ bool FileSystem::StartReadingAhead() {
 void FileSystem::AnswerLookup(Reply& reply, const fuse_entry_param& entry) {
   const NodeId id = entry.ino;
   const auto size = static_cast<uint64_t>(entry.attr.st_size);
-  if (!may_read_ahead_ || !S_ISREG(entry.attr.st_mode) || size > kMaxFileAhead ||
+  if (!may_read_ahead_ || !S_ISREG(entry.attr.st_mode) || size == 0 || size > kMaxFileAhead ||
       !early_reads_.OnLookup(id)) {
     return reply.Entry(entry);
   }
@@ -959,7 +962,8 @@ void FileSystem::Open(Reply& reply, fuse_ino_t id, fuse_file_info info) {
     current = node ? DocumentEntry(*node, target->view, target->document) : Fail(node);
   } else if (target->kind == Target::Kind::kChunk && target->epoch != kUnreadableEpoch) {
     const bool may_read = target->range->views[target->view].form.must_be_read_for_size();
-    auto place = target->range->chunks->Locate(target->chunk, kNow, may_read);
+    auto place = target->range->chunks->Locate(target->chunk, kNow, may_read, nullptr,
+                                               target->range->views[target->view].sizes());
     if (!place) current = Fail(place);
     if (place && !*place && target->epoch == kFillEpoch) {
       fuse_entry_param same{};
@@ -1383,8 +1387,9 @@ void FileSystem::ReadDirectory(Reply& reply, const std::shared_ptr<DirectoryHand
         shown.consolidated.empty() ? nullptr : hierarchy_.KnownConsolidated(*dir.node.node, view);
     const bool is_consolidated =
         !shown.consolidated.empty() &&
-        (known != nullptr ? !known->is_too_large
-                          : dir.children.size() <= options_.consolidated_max);
+        (known != nullptr
+             ? !known->is_too_large
+             : dir.node.node->has_zmetadata() || dir.children.size() <= options_.consolidated_max);
     if (d == kConsolidatedDocument && is_consolidated) {
       // Most likely: as it was when it was looked at last.
       const uint32_t epoch =
@@ -1483,7 +1488,7 @@ void FileSystem::ReadDirectory(Reply& reply, const std::shared_ptr<DirectoryHand
           room = buffer.Add(name, *entry, kCookieChildren + outer * slots + slot + 1);
           return room;
         },
-        &watched, /*missing_too=*/part.fill_chunk != nullptr);
+        &watched, /*missing_too=*/part.fill_chunk != nullptr, part.sizes());
     if (watched != dir.count) dir.is_current = false;
     return visited;
   };

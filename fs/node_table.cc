@@ -29,6 +29,7 @@ uint64_t ViewsFingerprint(const Node& node) {
       all += fmt::format("{} {} {} {} {} {} {} {}", view.array->naming.prefix_c,
                          view.array->naming.separator, static_cast<int>(form.kind), form.cut_front,
                          form.cut_back, form.size, form.is_wide, fmt::join(form.extent, ","));
+      all += form.as_stored ? " as stored" : "";
       if (view.array->fill_chunk != nullptr) {
         const auto& fill = view.array->fill_chunk->fill();
         all.append(reinterpret_cast<const char*>(fill.data()), fill.size());

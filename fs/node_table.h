@@ -87,6 +87,9 @@ struct ArrayRange {
     uint64_t folders = 0;       // position of the first chunk folder
     uint64_t folder_count = 0;  // 0 where chunks lie in the array's own folder
     uint32_t links = 1;         // views that serve the same files
+
+    /// Which sizes of stored chunks have files that can be read.
+    [[nodiscard]] Sizes sizes() const { return form.as_stored ? Sizes::kAny : Sizes::kChecked; }
   };
 
   NodeRecord* record = nullptr;

@@ -179,9 +179,10 @@ Error FileSystem::WhyUnreadable(const Target& target) {
             fmt::format("{}: not in the store any more", path.empty() ? "/" : path)};
   }
   if (target.kind == Target::Kind::kChunk) {
-    const auto place = target.range->chunks->Locate(target.chunk, check_age_);
-    if (!place) return place.error();
     const auto& part = target.range->views[target.view];
+    const auto place = target.range->chunks->Locate(target.chunk, check_age_, /*may_read=*/true,
+                                                    nullptr, part.sizes());
+    if (!place) return place.error();
     if (*place) {
       const auto size = served_.Size(
           ChunkFile{*target.range->chunks, part.form, part.form_number, target.chunk, **place});

@@ -54,8 +54,11 @@ def without_attributes(entry):
 
 @pytest.mark.parametrize("reader,view", READERS.items())
 def test_readers_see_what_the_store_holds(written, reader, view):
-    _, point, names, originals = written
+    store, point, names, originals = written
     found = dict(zip(names, read(reader, [point / view / name for name in names])))
+    if view == "v2":  # passed through: it sees what it sees in the store itself, which may be that it lacks a codec
+        originals = dict(zip(names, read(reader, [store / name for name in names])))
+        found, originals = ({name: entry if "error" not in entry else {"error": entry["error"].split(":")[0]} for name, entry in side.items()} for side in (found, originals))
     wrong = {
         name: (without_attributes(found[name]), without_attributes(originals[name])) for name in names
         if name not in UNREADABLE[reader] and without_attributes(found[name]) != without_attributes(originals[name])}

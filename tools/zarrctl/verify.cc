@@ -158,6 +158,11 @@ class Verification {
       }
       return;
     }
+    if (const ArrayMetadata* array = node->array();
+        counting_ && array != nullptr && array->grid_only &&
+        array->grid_only->code == ErrorCode::kDamaged) {
+      report_.AddProblem(JoinKey(node->path, node->document), *array->grid_only);
+    }
     if (node->array() != nullptr) {
       if (node->chunks != nullptr) visit(node);
       return;

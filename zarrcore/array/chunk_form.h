@@ -33,6 +33,10 @@ struct ChunkForm {
   /// Of kElements: the file has the first so many along each axis; empty: all that the chunk has.
   std::vector<uint64_t> extent = {};
 
+  /// Of kStored: the file is the whole stored object, also one that can be no chunk (empty, or of
+  /// another size than all chunks of an uncompressed array have).
+  bool as_stored = false;
+
   /// The size of a file depends on the bytes of the chunk, not only on how many there are.
   [[nodiscard]] bool must_be_read_for_size() const { return kind == Kind::kZstd; }
 

@@ -554,12 +554,13 @@ std::optional<Error> ChunkSource::PlainChunkDamage(uint64_t size) const {
 }
 
 Result<std::optional<ChunkPlace>> ChunkSource::Find(uint64_t outer, OpenShardPtr shard,
-                                                    std::span<const uint64_t> local,
+                                                    std::span<const uint64_t> local, Sizes sizes,
                                                     uint64_t* missing) const {
   if (!layout_.is_sharded()) {
     const uint64_t size = shard->size;
     if (const auto damage = PlainChunkDamage(size)) {
-      return tl::unexpected(Damage(outer, *shard, *damage));
+      Error error = Damage(outer, *shard, *damage);
+      if (sizes == Sizes::kChecked) return tl::unexpected(std::move(error));
     }
     return ChunkPlace{std::move(shard), 0, outer, 0, size, 0};
   }
@@ -626,15 +627,15 @@ uint64_t ChunkSource::SlotOf(uint64_t chunk) const {
   return slot;
 }
 
-Result<std::optional<ChunkPlace>> ChunkSource::LocateIn(const OpenShardPtr& shard,
-                                                        uint64_t chunk) const {
+Result<std::optional<ChunkPlace>> ChunkSource::LocateIn(const OpenShardPtr& shard, uint64_t chunk,
+                                                        Sizes sizes) const {
   ChunkCoordinates local;
   const uint64_t outer = Split(chunk, local);
-  return Find(outer, shard, {local.data(), layout_.inner_grid.rank()});
+  return Find(outer, shard, {local.data(), layout_.inner_grid.rank()}, sizes);
 }
 
 Result<std::optional<ChunkPlace>> ChunkSource::Locate(uint64_t chunk, Age max_age, bool may_read,
-                                                      uint64_t* watched) const {
+                                                      uint64_t* watched, Sizes sizes) const {
   ChunkCoordinates local;
   const uint64_t outer = Split(chunk, local);
   uint64_t count = 0;
@@ -646,7 +647,7 @@ Result<std::optional<ChunkPlace>> ChunkSource::Locate(uint64_t chunk, Age max_ag
       if (watched != nullptr) *watched = count;
       return std::nullopt;
     }
-    auto place = Find(outer, std::move(*shard), {local.data(), layout_.inner_grid.rank()});
+    auto place = Find(outer, std::move(*shard), {local.data(), layout_.inner_grid.rank()}, sizes);
     if (!place && place.error().code == ErrorCode::kStale && attempt < kAttempts) {
       Forget(outer);
       continue;
@@ -688,7 +689,8 @@ Result<std::vector<uint64_t>> ChunkSource::ListOuter(std::span<const uint64_t> p
 
 Result<void> ChunkSource::VisitChunks(uint64_t outer, std::span<const uint64_t> prefix,
                                       uint64_t from, Age max_age, const VisitChunk& visit,
-                                      uint64_t* watched_answer, bool missing_too) const {
+                                      uint64_t* watched_answer, bool missing_too,
+                                      Sizes sizes) const {
   const size_t rank = layout_.inner_grid.rank();
   const auto& per_outer = layout_.inner_per_outer;
   ChunkCoordinates outer_at;
@@ -744,7 +746,7 @@ Result<void> ChunkSource::VisitChunks(uint64_t outer, std::span<const uint64_t> 
     } else if (!shard) {
       go_on = visit(slot, chunk, Fail(shard));
     } else {
-      auto place = Find(outer, *shard, {local.data(), rank}, &skip);
+      auto place = Find(outer, *shard, {local.data(), rank}, sizes, &skip);
       if (!place && place.error().code == ErrorCode::kStale && attempt++ < kAttempts) {
         Forget(outer);
         watched = 0;

@@ -83,6 +83,10 @@ struct ChunkPlace {
   uint64_t watched = 0;  // current while Store::change_count() is this; 0 if that is not known
 };
 
+/// Whether a stored object that is a chunk by itself must have a size that a chunk can have: else
+/// it is kDamaged, or (kAny) only reported.
+enum class Sizes { kChecked, kAny };
+
 class ChunkSource;
 /// Told of a version of a stored object that is not kept: found not to be current any more, or so
 /// young that another may look the same.
@@ -121,18 +125,21 @@ class ChunkSource {
   void SetChanged() const;
 
   /// nullopt if the store does not hold the chunk. kDamaged, with key and reason, if the store says
-  /// something about the chunk that cannot be: also a chunk of no bytes, and one of another size
-  /// than all chunks of an uncompressed array have. `may_read`: false if the place is only looked
-  /// at, not read (spares opening an unsharded chunk). `watched` becomes the change_count() of the
-  /// store while which the answer is current, or 0 if that is not known.
+  /// something about the chunk that cannot be: also (unless `sizes` says otherwise) a chunk of no
+  /// bytes, and one of another size than all chunks of an uncompressed array have. `may_read`:
+  /// false if the place is only looked at, not read (spares opening an unsharded chunk). `watched`
+  /// becomes the change_count() of the store while which the answer is current, or 0 if that is not
+  /// known.
   [[nodiscard]] Result<std::optional<ChunkPlace>> Locate(uint64_t chunk, Age max_age,
                                                          bool may_read = true,
-                                                         uint64_t* watched = nullptr) const;
+                                                         uint64_t* watched = nullptr,
+                                                         Sizes sizes = Sizes::kChecked) const;
 
   /// The chunk as it was in a version of its stored object (`shard`: that object's, not a nested
   /// one's).
   [[nodiscard]] Result<std::optional<ChunkPlace>> LocateIn(const OpenShardPtr& shard,
-                                                           uint64_t chunk) const;
+                                                           uint64_t chunk,
+                                                           Sizes sizes = Sizes::kChecked) const;
 
   /// `error`, found in a stored object, with its key; reported once an object and version.
   [[nodiscard]] Error Damage(uint64_t outer, const OpenShard& shard, const Error& error) const;
@@ -170,8 +177,8 @@ class ChunkSource {
   /// `watched` as in Locate(), of the whole object.
   [[nodiscard]] Result<void> VisitChunks(uint64_t outer, std::span<const uint64_t> prefix,
                                          uint64_t from, Age max_age, const VisitChunk& visit,
-                                         uint64_t* watched = nullptr,
-                                         bool missing_too = false) const;
+                                         uint64_t* watched = nullptr, bool missing_too = false,
+                                         Sizes sizes = Sizes::kChecked) const;
 
   /// Whether any chunk begins with `prefix`, or what lies there cannot be read. `watched` as in
   /// Locate(), but 0 if there is none.
@@ -201,7 +208,7 @@ class ChunkSource {
   // `missing` becomes the number of chunks from it on, along the last axis, that are missing with
   // it.
   Result<std::optional<ChunkPlace>> Find(uint64_t outer, OpenShardPtr shard,
-                                         std::span<const uint64_t> local,
+                                         std::span<const uint64_t> local, Sizes sizes,
                                          uint64_t* missing = nullptr) const;
   std::optional<Error> PlainChunkDamage(uint64_t size) const;
   IndexCache::Loaded Loaded(std::shared_ptr<OpenShard> shard) const;

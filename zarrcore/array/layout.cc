@@ -186,6 +186,10 @@ Result<ArrayLayout> MakeArrayLayout(const ArrayMetadata& metadata) {
       !slots || *slots > (uint64_t{1} << 62)) {
     return Fail(ErrorCode::kUnsupported, "the shards of the array have more than 2^62 places");
   }
+  if (metadata.grid_only) {
+    layout.inner_pipeline = tl::unexpected(*metadata.grid_only);
+    return layout;
+  }
   layout.inner_pipeline =
       Pipeline::Make(layout.inner_codecs, ChunkSpec{metadata.data_type, layout.inner_chunk_shape});
   return layout;

@@ -10,6 +10,7 @@
 #define ZARRCORE_METADATA_METADATA_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -51,6 +52,14 @@ struct ChunkKeyEncoding {
   bool operator==(const ChunkKeyEncoding&) const = default;
 };
 
+/// The documents that a node was read from, byte for byte: a view may pass them through.
+struct StoredDocuments {
+  bool is_v2 = false;
+  std::string document;               // zarr.json, .zarray or .zgroup
+  std::optional<std::string> zattrs;  // of v2; absent where there is none
+  bool has_zmetadata = false;         // of a v2 group: there is a .zmetadata
+};
+
 struct ArrayMetadata {
   std::vector<uint64_t> shape;
   DataType data_type;
@@ -66,7 +75,13 @@ struct ArrayMetadata {
   std::optional<std::vector<std::optional<std::string>>> dimension_names;
   /// The whole zarr.json as read: what a rewritten one is made from.
   Json document;
+  /// Null if it was not read from a store.
+  std::shared_ptr<const StoredDocuments> stored;
+  /// Why only shape, chunk_shape, key_encoding and `stored` can be used; see ParseZarrayGrid().
+  std::optional<Error> grid_only;
 
+  /// Whether a v2 reader is served the source as it is.
+  [[nodiscard]] bool is_stored_as_v2() const { return stored != nullptr && stored->is_v2; }
   [[nodiscard]] size_t rank() const { return shape.size(); }
 };
 
@@ -75,6 +90,10 @@ struct GroupMetadata {
   /// The member consolidated_metadata as it stood, or null. Never trusted over the files.
   Json consolidated_metadata;
   Json document;
+  /// Null if the group has no document in the store.
+  std::shared_ptr<const StoredDocuments> stored;
+
+  [[nodiscard]] bool is_stored_as_v2() const { return stored != nullptr && stored->is_v2; }
 };
 
 using NodeMetadata = std::variant<GroupMetadata, ArrayMetadata>;

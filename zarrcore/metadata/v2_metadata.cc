@@ -122,6 +122,21 @@ Json FillAttribute(const FillBytes& fill, const DataType& type) {
   }
 }
 
+// Names alone, in the order of encoding, for whoever describes the array.
+std::vector<CodecSpec> NamesOfCodecs(const Json& zarray) {
+  std::vector<CodecSpec> names;
+  const auto add = [&](const Json& codec) {
+    const Json& id = codec.is_object() ? MemberOrNull(codec, "id") : codec;
+    if (!id.is_string() || NonFinite(id)) return;
+    names.push_back(CodecSpec{"numcodecs." + id.get<std::string>()});
+  };
+  const Json& filters = MemberOrNull(zarray, "filters");
+  if (filters.is_array()) std::ranges::for_each(filters, add);
+  add(MemberOrNull(zarray, "compressor"));
+  if (names.empty()) names.push_back(CodecSpec{"bytes"});
+  return names;
+}
+
 // Null where the attribute does not name every dimension.
 Json TakeDimensionNames(Json& attributes, size_t rank) {
   const auto found = attributes.find(kDimensions);
@@ -194,6 +209,40 @@ Result<ArrayMetadata> ParseZarray(const NamedText& zarray, const std::optional<N
   if (!node) return Fail(node);
   auto array = std::get<ArrayMetadata>(*std::move(node));
   array.undefined_fill = !has_fill;
+  return array;
+}
+
+Result<ArrayMetadata> ParseZarrayGrid(const NamedText& zarray, const Error& reason) {
+  const std::string_view key = zarray.key;
+  const auto given = ParseV2(zarray);
+  if (!given) return Fail(given);
+  auto key_encoding = KeyEncoding(*given, key);
+  if (!key_encoding) return Fail(key_encoding);
+
+  // The rules for shape and chunks are those of zarr.json.
+  Json document;
+  document["zarr_format"] = 3;
+  document["node_type"] = "array";
+  document["shape"] = MemberOrNull(*given, "shape");
+  document["data_type"] = "uint8";
+  document["chunk_grid"] = Json{
+      {"name", "regular"}, {"configuration", {{"chunk_shape", MemberOrNull(*given, "chunks")}}}};
+  document["chunk_key_encoding"] = *std::move(key_encoding);
+  document["fill_value"] = 0;
+  document["codecs"] = Json::array({"bytes"});
+  auto node = ParseZarrDocument(std::move(document), key);
+  if (!node) return Fail(node);
+  auto array = std::get<ArrayMetadata>(*std::move(node));
+
+  const Json& dtype = MemberOrNull(*given, "dtype");
+  array.data_type = DataType{
+      .name = dtype.is_string() && !NonFinite(dtype) ? dtype.get<std::string>() : Excerpt(dtype),
+      .document = dtype};
+  array.fill_value = {};
+  array.undefined_fill = MemberOrNull(*given, "fill_value").is_null();
+  array.document["fill_value"] = MemberOrNull(*given, "fill_value");
+  array.codecs = NamesOfCodecs(*given);
+  array.grid_only = reason;
   return array;
 }
 

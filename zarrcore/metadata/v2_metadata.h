@@ -33,6 +33,13 @@ struct NamedText {
 [[nodiscard]] Result<ArrayMetadata> ParseZarray(const NamedText& zarray,
                                                 const std::optional<NamedText>& zattrs);
 
+/// Of an array that ParseZarray() refuses, with `reason`: what its chunk files can be found by.
+/// v2 readers know codecs and data types that this program does not, and are served the stored
+/// files. Everything else that the metadata say is a placeholder: data_type is kOther, named like
+/// the dtype; codecs are named "numcodecs.<id>". Fails if shape, chunks or dimension_separator are
+/// not usable either.
+[[nodiscard]] Result<ArrayMetadata> ParseZarrayGrid(const NamedText& zarray, const Error& reason);
+
 [[nodiscard]] Result<GroupMetadata> ParseZgroup(const NamedText& zgroup,
                                                 const std::optional<NamedText>& zattrs);
 

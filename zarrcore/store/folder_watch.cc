@@ -35,7 +35,7 @@ constexpr int kLookForPathMs = 1000;
 // lock files beside the ones that count.
 bool IsOfZarr(std::string_view name) {
   return name == "zarr.json" || name == ".zarray" || name == ".zgroup" || name == ".zattrs" ||
-         name.find_first_not_of("c0123456789.") == std::string_view::npos;
+         name == ".zmetadata" || name.find_first_not_of("c0123456789.") == std::string_view::npos;
 }
 
 // inotify_add_watch(2) by descriptor.

@@ -82,7 +82,7 @@ std::string ConsolidatedKey(const Node& group, size_t view) {
 
 // Bytes of memory, roughly: what is parsed takes several times what was read.
 size_t SizeInMemory(const Node& node) {
-  size_t bytes = (8u << 10) + 4 * node.source_bytes;
+  size_t bytes = (8u << 10) + 5 * node.source_bytes;
   for (const NodeView& view : node.views) {
     for (const Document& document : view.documents) bytes += document.bytes.size();
   }
@@ -95,6 +95,21 @@ bool IsLessOpen(const ObjectInfo& less, const ObjectInfo& more) {
   const uint32_t classes = less.uid == more.uid && less.gid == more.gid ? 0444 : 0004;
   if (classes == 0004 && (less.mode & 0004) == 0) return (more.mode & 0444) != 0;
   return (more.mode & ~less.mode & classes) != 0;
+}
+
+// Keeps the documents that a view may pass through: not those of sharded arrays.
+void Keep(StoredDocuments documents, NodeMetadata& metadata) {
+  const auto keep = [&](auto& of_node) {
+    of_node.stored = std::make_shared<const StoredDocuments>(std::move(documents));
+  };
+  if (auto* array = std::get_if<ArrayMetadata>(&metadata)) {
+    if (std::ranges::find(array->codecs, "sharding_indexed", &CodecSpec::name) ==
+        array->codecs.end()) {
+      keep(*array);
+    }
+  } else {
+    keep(std::get<GroupMetadata>(metadata));
+  }
 }
 
 // Errors that are facts about the documents, not about reading them.
@@ -223,7 +238,7 @@ Result<std::shared_ptr<Node>> Hierarchy::Load(const std::string& path, bool pare
     node->below_ome = parent_below_ome || IsOme(node->group()->attributes);
     for (size_t v = 0; v < AllViews().size(); ++v) {
       node->views[v].documents = AllViews()[v]->ShowGroup(*node->group());
-      if (options_.consolidated_max > 0) {
+      if (options_.consolidated_max > 0 || node->has_zmetadata()) {
         node->views[v].consolidated = AllViews()[v]->ConsolidatedName(*node->group());
       }
     }
@@ -235,7 +250,14 @@ Result<std::shared_ptr<Node>> Hierarchy::Load(const std::string& path, bool pare
 Result<NodeMetadata> Hierarchy::ReadMetadata(Node& node) const {
   const auto zarr_json = ReadSource(node, kZarrJson);
   if (!zarr_json) return Fail(zarr_json);
-  if (*zarr_json) return ParseZarrJson(**zarr_json, JoinKey(node.path, kZarrJson));
+  if (*zarr_json) {
+    auto metadata = ParseZarrJson(**zarr_json, JoinKey(node.path, kZarrJson));
+    if (!metadata) return Fail(metadata);
+    StoredDocuments stored;
+    stored.document = **zarr_json;
+    Keep(std::move(stored), *metadata);
+    return metadata;
+  }
   for (const std::string_view name : {kZarray, kZgroup}) {
     const auto text = ReadSource(node, name);
     if (!text) return Fail(text);
@@ -248,15 +270,31 @@ Result<NodeMetadata> Hierarchy::ReadMetadata(Node& node) const {
     std::optional<NamedText> zattrs;
     if (*attributes) zattrs = NamedText{attributes_key, **attributes};
     // (One by one: to convert a whole expected leaks in libexpected 1.0.)
+    StoredDocuments stored;
+    stored.is_v2 = true;
+    stored.document = **text;
+    stored.zattrs = *attributes;
     if (name == kZgroup) {
       auto group = ParseZgroup({key, **text}, zattrs);
       if (!group) return Fail(group);
-      return Result<NodeMetadata>(tl::in_place, std::in_place_type<GroupMetadata>,
-                                  std::move(*group));
+      const auto has_zmetadata = HasSource(node, kZmetadata);
+      if (!has_zmetadata) return Fail(has_zmetadata);
+      stored.has_zmetadata = *has_zmetadata;
+      NodeMetadata metadata(std::in_place_type<GroupMetadata>, std::move(*group));
+      Keep(std::move(stored), metadata);
+      return metadata;
     }
     auto array = ParseZarray({key, **text}, zattrs);
-    if (!array) return Fail(array);
-    return Result<NodeMetadata>(tl::in_place, std::in_place_type<ArrayMetadata>, std::move(*array));
+    if (!array) {
+      // (Attributes that are no JSON are perhaps half written this moment.)
+      const bool has_attributes = !zattrs || ParseJson(zattrs->text, zattrs->key);
+      auto grid = ParseZarrayGrid({key, **text}, array.error());
+      if (!grid || !has_attributes) return Fail(array);
+      array = std::move(grid);
+    }
+    NodeMetadata metadata(std::in_place_type<ArrayMetadata>, std::move(*array));
+    Keep(std::move(stored), metadata);
+    return metadata;
   }
   return Fail(ErrorCode::kNotFound, "{}: no zarr.json, .zarray or .zgroup, here or below",
               node.path);
@@ -291,6 +329,17 @@ Result<std::optional<std::string>> Hierarchy::ReadSource(Node& node, std::string
     if (name != kZattrs) node.document = name;
   }
   return Fail(whole);
+}
+
+Result<bool> Hierarchy::HasSource(Node& node, std::string_view name) const {
+  SourceDocument& source = node.sources.emplace_back(SourceDocument{name, std::nullopt});
+  const auto info = store_->Stat(JoinKey(node.path, name));
+  if (!info && info.error().code != ErrorCode::kNotFound) return Fail(info);
+  if (!info || info->is_folder) return false;
+  source.version = info->version;
+  node.info.may_change_elsewhere = node.info.may_change_elsewhere || info->may_change_elsewhere;
+  node.hot = node.hot || IsHot(*store_, *info);
+  return true;
 }
 
 Result<bool> Hierarchy::IsCurrent(const Node& node) const {
@@ -354,13 +403,14 @@ void Hierarchy::FillArray(Node& node, const NodePtr& before) const {
       shown.hidden = std::move(view.error());
     }
   }
+  const ErrorCode code = metadata.grid_only ? metadata.grid_only->code : ErrorCode::kUnsupported;
   for (const auto& [reason, views] : views_by_reason) {
-    const Error not_shown{ErrorCode::kUnsupported,
-                          fmt::format("{}: not shown in {}: {}", node.path, views, reason)};
+    const Error not_shown{code, fmt::format("{}: not shown in {}: {}", node.path, views, reason)};
     // That a reader has no such type is a property of the array. What nobody can read here, or only
     // those who need not decode it, is a fault.
     const bool is_decodable =
-        metadata.data_type.item_size == 0 || node.chunks->layout().inner_pipeline.has_value();
+        !metadata.grid_only &&
+        (metadata.data_type.item_size == 0 || node.chunks->layout().inner_pipeline.has_value());
     if (is_shown && is_decodable) {
       Note(node, not_shown);
     } else {
@@ -478,7 +528,8 @@ Result<ConsolidatedPtr> Hierarchy::MakeConsolidated(const NodePtr& group, size_t
     if (node->info.version.ctime_ns >= made->newest.ctime_ns) made->newest = node->info.version;
     for (const Document& document : shown.back().documents) bytes += document.bytes.size();
     made->is_too_large =
-        made->nodes.size() > options_.consolidated_max + 1 || bytes > kMaxMetadataBytes;
+        bytes > kMaxMetadataBytes ||
+        (!group->has_zmetadata() && made->nodes.size() > options_.consolidated_max + 1);
     uint64_t watched = 0;
     const auto names = Children(*node, max_age, &watched);
     is_watched = is_watched && watched == count;

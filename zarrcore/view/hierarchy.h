@@ -42,6 +42,7 @@ inline constexpr std::string_view kZarrJson = "zarr.json";
 inline constexpr std::string_view kZarray = ".zarray";
 inline constexpr std::string_view kZgroup = ".zgroup";
 inline constexpr std::string_view kZattrs = ".zattrs";
+inline constexpr std::string_view kZmetadata = ".zmetadata";
 
 /// A document that was looked for to read a node.
 struct SourceDocument {
@@ -84,6 +85,10 @@ struct Node {
   }
   [[nodiscard]] const GroupMetadata* group() const {
     return metadata ? std::get_if<GroupMetadata>(&*metadata) : nullptr;
+  }
+  /// Of a v2 group: its consolidated document is made however many nodes lie below.
+  [[nodiscard]] bool has_zmetadata() const {
+    return group() != nullptr && group()->is_stored_as_v2() && group()->stored->has_zmetadata;
   }
 };
 using NodePtr = std::shared_ptr<const Node>;
@@ -164,6 +169,8 @@ class Hierarchy {
   Result<NodeMetadata> ReadMetadata(Node& node) const;
   // Nothing if there is no such document.
   Result<std::optional<std::string>> ReadSource(Node& node, std::string_view name) const;
+  // Whether there is such a document, whatever it holds.
+  Result<bool> HasSource(Node& node, std::string_view name) const;
   // Whether the store has what the node was made from.
   Result<bool> IsCurrent(const Node& node) const;
   // An error if there is none in what can be read, and something cannot.

@@ -33,6 +33,7 @@ const ReaderProfile& ZarrPython2Profile() {
       .compressors = kNumcodecs,
       .needs_plain_zstd = true,
       .masks_fill = true,
+      .passes_v2_through = true,
       .has_consolidated_metadata = true,
   };
   return profile;

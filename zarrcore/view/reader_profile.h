@@ -49,6 +49,8 @@ struct ReaderProfile {
   bool takes_padding = true;           // chunks that are longer than the array
 
   // Documents.
+  /// Reads whatever a v2 source holds: its documents and chunks are passed through.
+  bool passes_v2_through = false;
   bool has_consolidated_metadata = false;
   bool has_cf_time = false;             // dates are numbers whose attributes say what they count
   bool needs_plain_attributes = false;  // numbers, lists of numbers, strings and objects only

@@ -7,6 +7,7 @@
 #include "zarrcore/codec/widen.h"
 #include "zarrcore/store/store.h"
 #include "zarrcore/view/cf_time.h"
+#include "zarrcore/view/pass_through.h"
 #include "zarrcore/view/v2_attributes.h"
 #include "zarrcore/view/v2_chain.h"
 #include "zarrcore/view/v2_fill.h"
@@ -66,6 +67,10 @@ std::vector<uint64_t> FileExtent(const ArrayMetadata& metadata, const ArrayLayou
 
 Result<ArrayView> V2View::ShowArray(const ArrayMetadata& metadata, const ArrayLayout& layout,
                                     const ViewContext& context) const {
+  if (profile_.passes_v2_through && metadata.is_stored_as_v2()) {
+    return PassThroughV2(metadata, context);
+  }
+  if (metadata.grid_only) return tl::unexpected(*metadata.grid_only);
   return ShowArray(metadata, layout, context, /*must_decode=*/false);
 }
 
@@ -170,13 +175,18 @@ Result<ArrayView> V2View::ShowArray(const ArrayMetadata& metadata, const ArrayLa
 }
 
 std::vector<Document> V2View::ShowGroup(const GroupMetadata& metadata) const {
+  if (profile_.passes_v2_through && metadata.is_stored_as_v2()) {
+    return StoredV2(*metadata.stored, ".zgroup");
+  }
   Json attributes = metadata.attributes;
   if (profile_.needs_plain_attributes) attributes = PlainAttributes(attributes);
   return {{".zgroup", Dump(Json{{"zarr_format", 2}})}, {".zattrs", Dump(attributes)}};
 }
 
-std::string_view V2View::ConsolidatedName(const GroupMetadata&) const {
-  return profile_.has_consolidated_metadata ? ".zmetadata" : "";
+std::string_view V2View::ConsolidatedName(const GroupMetadata& metadata) const {
+  const bool has_none =
+      profile_.passes_v2_through && metadata.is_stored_as_v2() && !metadata.stored->has_zmetadata;
+  return profile_.has_consolidated_metadata && !has_none ? ".zmetadata" : "";
 }
 
 // zarr-python 2, "Consolidating metadata".
@@ -186,8 +196,7 @@ std::string V2View::Consolidate(std::span<const NodeBelow> nodes) const {
   for (const NodeBelow& node : nodes) {
     for (const Document& document : node.documents) {
       text += fmt::format("{}\n{}: {}", comma, JsonText(JoinKey(node.path, document.name)),
-                          document.bytes);
-      text.pop_back();  // the newline
+                          InsideJson(document.bytes, JsonEncoding::kAscii));
       comma = ",";
     }
   }

@@ -8,7 +8,8 @@
 
 namespace zarrfs {
 
-/// Shows what the reader of a profile can take: the stored bytes where v2 can say how to decode
+/// Passes a v2 source through where the profile says so (pass_through.h). Otherwise shows what the
+/// reader of a profile can take: the stored bytes where v2 can say how to decode
 /// them (v2_chain.h), else the elements, decoded. The fill value is chosen such that the reader
 /// masks nothing that a v3 reader would not (v2_fill.h). _ARRAY_DIMENSIONS in .zattrs are the
 /// dimension names, made up where there are none.

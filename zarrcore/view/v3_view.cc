@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "zarrcore/view/pass_through.h"
+
 namespace zarrfs {
 namespace {
 
@@ -32,6 +34,7 @@ class V3ViewImplementation final : public View {
 
   Result<ArrayView> ShowArray(const ArrayMetadata& metadata, const ArrayLayout& layout,
                               const ViewContext& context) const override {
+    if (metadata.grid_only) return tl::unexpected(*metadata.grid_only);
     ArrayView view;
     ChunkKeyEncoding encoding = metadata.key_encoding;
     if (context.forced_separator != '\0') encoding.separator = context.forced_separator;
@@ -58,7 +61,11 @@ class V3ViewImplementation final : public View {
       json["data_type"] = metadata.data_type.name;
       json["fill_value"] = FillValueToV3(metadata.fill_value, metadata.data_type);
     }
-    view.documents.push_back({std::string(kDocumentName), DumpJson(json)});
+    // (Not of a sharded array: its chunk grid and codecs are others.)
+    const bool passes =
+        metadata.stored && !metadata.stored->is_v2 && MeansTheSame(json, metadata.document);
+    view.documents.push_back(
+        {std::string(kDocumentName), passes ? metadata.stored->document : DumpJson(json)});
     return view;
   }
 
@@ -67,8 +74,14 @@ class V3ViewImplementation final : public View {
   std::vector<Document> ShowGroup(const GroupMetadata& metadata) const override {
     Json json = metadata.document;
     if (!json.is_object()) json = Json{{"zarr_format", 3}, {"node_type", "group"}};
+    // (Some writers say null; readers of groups take that for none.)
+    const bool is_changed =
+        !metadata.consolidated_metadata.is_null() || json.contains("extensions");
     json.erase("consolidated_metadata");
     json.erase("extensions");
+    if (metadata.stored && !metadata.stored->is_v2 && !is_changed) {
+      return {{std::string(kDocumentName), metadata.stored->document}};
+    }
     return {{std::string(kDocumentName), DumpJson(json)}};
   }
 
@@ -87,8 +100,8 @@ class V3ViewImplementation final : public View {
         "\"metadata\": {";
     std::string_view comma;
     for (const NodeBelow& node : nodes.subspan(1)) {
-      text += fmt::format("{}\n{}: {}", comma, JsonText(node.path), node.documents.front().bytes);
-      text.pop_back();  // the newline
+      text += fmt::format("{}\n{}: {}", comma, JsonText(node.path),
+                          InsideJson(node.documents.front().bytes, JsonEncoding::kUtf8));
       comma = ",";
     }
     return text + "\n}\n}\n}\n";

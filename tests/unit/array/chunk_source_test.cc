@@ -236,6 +236,21 @@ TEST(ChunkSource, RawChunksMustHaveTheirSize) {
   EXPECT_EQ(plain.Text(2), "damaged");
 }
 
+TEST(ChunkSource, AnImpossibleSizeIsToldAndGivenToWhoTakesAny) {
+  const Fixture plain(Array("[4]", "[2]", kBytesCodec));
+  plain.store->Put("a/c/0", "a");
+  plain.store->Put("a/c/1", "");
+  for (const uint64_t chunk : {0U, 1U}) {
+    const auto place =
+        plain.source->Locate(chunk, kAnyAge, /*may_read=*/true, nullptr, Sizes::kAny);
+    ASSERT_TRUE(place && *place);
+    EXPECT_EQ((*place)->length, 1U - chunk);
+    EXPECT_TRUE(plain.source->LocateIn((*place)->shard, chunk, Sizes::kAny));
+    EXPECT_FALSE(plain.source->LocateIn((*place)->shard, chunk));
+  }
+  EXPECT_EQ(plain.reports.size(), 2U);
+}
+
 TEST(ChunkSource, NoCompressorMakesAnEmptyChunk) {
   const Fixture plain(Array("[2]", "[2]", kGzip2));
   plain.store->Put("a/c/0", "");

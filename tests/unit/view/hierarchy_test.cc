@@ -444,11 +444,14 @@ TEST(HierarchyOfV2, AYoungDocumentIsReadAgain) {
 TEST(HierarchyOfV2, WhatCannotBeUsedIsHiddenWithTheReasonToldOnce) {
   const struct {
     std::string zarray, zattrs, reason;
-  } cases[] = {{"{", "{}", "not shown: b/.zarray: not JSON"},
-               {std::string(kZarrayText), "{", "not shown: b/.zattrs: not JSON"},
-               {R"({"zarr_format": 2, "shape": [], "chunks": [], "dtype": "|O", "compressor": null,
+  } cases[] = {
+      {"{", "{}", "not shown: b/.zarray: not JSON"},
+      {std::string(kZarrayText), "{", "not shown: b/.zattrs: not JSON"},
+      {R"({"zarr_format": 2, "shape": [], "chunks": [], "dtype": "|O", "compressor": null,
                     "fill_value": null, "order": "C", "filters": [{"id": "pickle"}]})",
-                "{}", "not shown: b/.zarray: dtype \"|O\" with the codec 'pickle' is not known"}};
+       "{}",
+       "b: not shown in v3, gdal, netcdf: b/.zarray: dtype \"|O\" with the codec 'pickle' is "
+       "not known"}};
   for (const auto& [zarray, zattrs, reason] : cases) {
     const Fixture fixture;
     fixture.store->Put("b/.zarray", zarray);
@@ -458,6 +461,66 @@ TEST(HierarchyOfV2, WhatCannotBeUsedIsHiddenWithTheReasonToldOnce) {
     ASSERT_EQ(fixture.reports.size(), 1U) << reason;
     EXPECT_TRUE(fixture.reports[0].starts_with(reason)) << fixture.reports[0];
   }
+}
+
+std::string DocumentOf(const Node& node, std::string_view name) {
+  for (const Document& document : node.views[kV2].documents) {
+    if (document.name == name) return document.bytes;
+  }
+  return "no such document";
+}
+
+TEST(HierarchyOfV2, StoredDocumentsArePassedThroughAndNoneIsMade) {
+  const Fixture fixture;
+  fixture.store->Put(".zgroup", "{\"zarr_format\":2 }");
+  fixture.store->Put("a/.zarray", kZarrayText);
+  fixture.store->Put("a/.zattrs", "{\"n\":1.50}");
+  fixture.store->Put("b/.zarray", kZarrayText);
+  EXPECT_EQ(DocumentOf(*fixture.Node(""), ".zgroup"), "{\"zarr_format\":2 }");
+  EXPECT_EQ(DocumentOf(*fixture.Node("a"), ".zarray"), kZarrayText);
+  EXPECT_EQ(DocumentOf(*fixture.Node("a"), ".zattrs"), "{\"n\":1.50}");
+  for (const char* path : {"", "b"}) {
+    EXPECT_EQ(fixture.Node(path)->views[kV2].documents.size(), 1U) << path;
+  }
+  fixture.store->Put("b/.zattrs", "{}");
+  EXPECT_EQ(DocumentOf(*fixture.Node("b"), ".zattrs"), "{}");
+}
+
+TEST(HierarchyOfV2, AnArrayThatOnlyItsReadersKnowIsShownToThem) {
+  const Fixture fixture;
+  fixture.store->Put(".zgroup", kZgroupText);
+  Json unknown = *ParseJson(kZarrayText, "");
+  unknown["compressor"] = Json{{"id", "foo"}};
+  fixture.store->Put("a/.zarray", DumpJson(unknown));
+  fixture.store->Put("a/0", "?");
+  const NodePtr array = fixture.Node("a");
+  EXPECT_EQ(DocumentOf(*array, ".zarray"), DumpJson(unknown));
+  EXPECT_TRUE(Hierarchy::Shows(*array, "a", kV2));
+  EXPECT_FALSE(Hierarchy::Shows(*array, "a", kV3));
+  EXPECT_EQ(array->views[kV3].hidden->message, "a/.zarray: codec 'foo' is not known");
+  EXPECT_TRUE(*array->chunks->Locate(0, kNow, /*may_read=*/true, nullptr, Sizes::kAny));
+  EXPECT_EQ(fixture.Children(""), Names{"a"});
+  EXPECT_EQ(fixture.reports,
+            Names{"a: not shown in v3, gdal, netcdf: a/.zarray: codec 'foo' is not "
+                  "known"});
+}
+
+TEST(HierarchyOfV2, ADamagedMemberLeavesTheArrayToV2AndIsDamageElsewhere) {
+  const Fixture fixture;
+  Json odd = *ParseJson(kZarrayText, "");
+  odd["fill_value"] = "no number";
+  fixture.store->Put("a/.zarray", DumpJson(odd));
+  const NodePtr array = fixture.Node("a");
+  EXPECT_EQ(DocumentOf(*array, ".zarray"), DumpJson(odd));
+  ASSERT_TRUE(array->views[kV3].hidden);
+  EXPECT_EQ(array->views[kV3].hidden->code, ErrorCode::kDamaged);
+}
+
+TEST(HierarchyOfV2, AttributesThatAreHalfWrittenMakeTheArrayUnreadable) {
+  const Fixture fixture;
+  fixture.store->Put("a/.zarray", kZarrayText);
+  fixture.store->Put("a/.zattrs", "{\"half");
+  EXPECT_NE(fixture.Node("a")->unreadable(), nullptr);
 }
 
 TEST(HierarchyOfV2, AV3NodeCostsOneStatStill) {
@@ -651,6 +714,29 @@ TEST(Hierarchy, ConsolidatedDocumentIsLeftOutAboveItsLimit) {
   }
 }
 
+TEST(HierarchyOfV2, ZmetadataIsWhereTheSourceHasOneAndMadeOfTheDocumentsServed) {
+  for (const size_t limit : {4096U, 1U, 0U}) {
+    const Fixture fixture(false, {.consolidated_max = limit});
+    fixture.store->Put(".zgroup", kZgroupText);
+    fixture.store->Put(".zmetadata", R"({"zarr_consolidated_format": 1, "metadata": {"old": {}}})");
+    fixture.store->Put("a/.zarray", kZarrayText);
+    fixture.store->Put("a/.zattrs", "{\"caf\xc3\xa9\": 1}");
+    fixture.store->Put("g/.zgroup", kZgroupText);
+    fixture.store->Put("g/b/.zarray", kZarrayText);
+    fixture.store->Put("g/b/.zattrs", "{}");
+    EXPECT_EQ(fixture.Node("")->views[kV2].consolidated, ".zmetadata");
+    EXPECT_EQ(fixture.Node("g")->views[kV2].consolidated, "");
+    const Json json = TextOf(fixture, "", kV2);
+    ASSERT_TRUE(json.is_object()) << limit;
+    EXPECT_EQ(Keys(json["metadata"]), (Names{".zgroup", "a/.zarray", "a/.zattrs", "g/.zgroup",
+                                             "g/b/.zarray", "g/b/.zattrs"}));
+    EXPECT_EQ(json["metadata"]["a/.zarray"], *ParseJson(kZarrayText, ""));
+    EXPECT_EQ(json["metadata"]["a/.zattrs"], (Json{{"caf\xc3\xa9", 1}}));
+    fixture.store->Remove(".zmetadata");
+    EXPECT_EQ(fixture.Node("")->views[kV2].consolidated, "");
+  }
+}
+
 TEST(Hierarchy, ConsolidatedDocumentFailsRatherThanLeaveOutWhatCannotBeReadNow) {
   const Fixture fixture;
   PutTree(*fixture.store);
@@ -675,9 +761,9 @@ TEST(Hierarchy, ConsolidatedDocumentOfAMountForOthersRepeatsNothingThatIsLessOpe
          {Case{0444, 0, false}, Case{0644, 0, false}, Case{0440, 0, true}, Case{0400, 0, true},
           Case{0444, 7, false}, Case{0440, 7, true}}) {
       Names notes;
-      const Fixture fixture(
-          false, {.on_note = [&](const Error& note) { notes.push_back(note.message); },
-                  .is_for_others = is_for_others});
+      const Fixture fixture(false,
+                            {.on_note = [&](const Error& note) { notes.push_back(note.message); },
+                             .is_for_others = is_for_others});
       PutTree(*fixture.store);
       fixture.store->SetOwner("zarr.json", 0644, 0, 0);
       for (const char* key : {"a/zarr.json", "g/zarr.json"}) {
@@ -695,9 +781,9 @@ TEST(Hierarchy, ConsolidatedDocumentOfAMountForOthersRepeatsNothingThatIsLessOpe
 }
 
 TEST(Hierarchy, WhatCannotBeReadIsListedAndIsNoAbsentNode) {
-  for (const ErrorCode code : {ErrorCode::kPermissionDenied, ErrorCode::kIo, ErrorCode::kTimedOut,
-                               ErrorCode::kStale, ErrorCode::kTooManyOpenFiles,
-                               ErrorCode::kLinkRefused}) {
+  for (const ErrorCode code :
+       {ErrorCode::kPermissionDenied, ErrorCode::kIo, ErrorCode::kTimedOut, ErrorCode::kStale,
+        ErrorCode::kTooManyOpenFiles, ErrorCode::kLinkRefused}) {
     const Fixture fixture;
     PutTree(*fixture.store);
     const std::string failure(ToString(code));

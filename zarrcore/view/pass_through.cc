@@ -1,0 +1,116 @@
+#include "zarrcore/view/pass_through.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace zarrfs {
+namespace {
+
+bool IsAscii(std::string_view text) {
+  return std::ranges::all_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+}
+
+// The .zarray with another separator. (It was parsed before.)
+std::string WithSeparator(const std::string& zarray, char separator) {
+  auto json = ParseJson(zarray, ".zarray");
+  if (!json) return zarray;
+  (*json)["dimension_separator"] = std::string(1, separator);
+  return DumpJson(*json);
+}
+
+// Equal, but for the order of members; 1 and 1.0 are not.
+bool AreEqual(const Json& a, const Json& b) {
+  if (a.is_number() && b.is_number()) return a.is_number_float() == b.is_number_float() && a == b;
+  if (a.type() != b.type()) return false;
+  if (a.is_array()) return std::ranges::equal(a, b, AreEqual);
+  if (!a.is_object()) return a == b;
+  return a.size() == b.size() && std::ranges::all_of(a.items(), [&](const auto& item) {
+           const auto other = b.find(item.key());
+           return other != b.end() && AreEqual(item.value(), *other);
+         });
+}
+
+// Readers take a number in any spelling, and the texts of the specification.
+bool IsTheSameFill(const Json& rewritten, const Json& stored) {
+  if (NonFinite(rewritten) || NonFinite(stored)) return false;
+  if (rewritten.is_number() && stored.is_number()) return true;
+  if (rewritten.is_array() && stored.is_array()) {
+    return std::ranges::equal(rewritten, stored, IsTheSameFill);
+  }
+  if (AreEqual(rewritten, stored)) return true;
+  return rewritten.is_string() && stored.is_string() &&
+         stored.get_ref<const std::string&>().starts_with("0x");
+}
+
+// A name with a configuration, which may be left out where it says nothing.
+bool IsTheSameExtension(const Json& rewritten, const Json& stored) {
+  if (!rewritten.is_object() || !stored.is_object()) return AreEqual(rewritten, stored);
+  const auto without_empty = [](Json extension) {
+    const auto found = extension.find("configuration");
+    if (found != extension.end() && found->is_object() && found->empty()) extension.erase(found);
+    return extension;
+  };
+  return AreEqual(without_empty(rewritten), without_empty(stored));
+}
+
+bool IsTheSameKeyEncoding(const Json& rewritten, const Json& stored) {
+  if (IsTheSameExtension(rewritten, stored)) return true;
+  if (!stored.is_object() || stored.size() != 1) return false;
+  // The separator of a name that stands alone.
+  const Json default_encoding = {{"name", "default"}, {"configuration", {{"separator", "/"}}}};
+  const Json v2_encoding = {{"name", "v2"}, {"configuration", {{"separator", "."}}}};
+  const Json& name = MemberOrNull(stored, "name");
+  return (name == "default" && AreEqual(rewritten, default_encoding)) ||
+         (name == "v2" && AreEqual(rewritten, v2_encoding));
+}
+
+}  // namespace
+
+ArrayView PassThroughV2(const ArrayMetadata& metadata, const ViewContext& context) {
+  ArrayView view;
+  view.documents = StoredV2(*metadata.stored, ".zarray");
+  view.form.as_stored = true;
+  // (A scalar has one chunk, "0".)
+  if (metadata.rank() == 0) return view;
+  view.naming.separator = metadata.key_encoding.separator;
+  if (context.forced_separator != '\0' && context.forced_separator != view.naming.separator) {
+    view.naming.separator = context.forced_separator;
+    Document& zarray = view.documents.front();
+    zarray.bytes = WithSeparator(zarray.bytes, context.forced_separator);
+  }
+  return view;
+}
+
+std::vector<Document> StoredV2(const StoredDocuments& stored, std::string_view name) {
+  std::vector<Document> documents = {{std::string(name), stored.document}};
+  if (stored.zattrs) documents.push_back({".zattrs", *stored.zattrs});
+  return documents;
+}
+
+std::string InsideJson(std::string_view text, JsonEncoding encoding) {
+  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+  const auto json = ParseJson(text, "");
+  if (!json) return JsonText(text);
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+  std::string inside = encoding == JsonEncoding::kUtf8 || IsAscii(text)
+                           ? std::string(text)
+                           : DumpJson(*json, JsonEncoding::kAscii);
+  inside.resize(inside.find_last_not_of(" \t\r\n") + 1);
+  return inside;
+}
+
+bool MeansTheSame(const Json& rewritten, const Json& stored) {
+  if (rewritten.size() != stored.size()) return false;
+  return std::ranges::all_of(rewritten.items(), [&](const auto& item) {
+    const auto other = stored.find(item.key());
+    if (other == stored.end()) return false;
+    if (item.key() == "fill_value") return IsTheSameFill(item.value(), *other);
+    if (item.key() == "chunk_key_encoding") return IsTheSameKeyEncoding(item.value(), *other);
+    if (item.key() == "codecs" && item.value().is_array() && other->is_array()) {
+      return std::ranges::equal(item.value(), *other, IsTheSameExtension);
+    }
+    return AreEqual(item.value(), *other);
+  });
+}
+
+}  // namespace zarrfs
