@@ -185,7 +185,7 @@ def test_changes_of_the_documents_are_seen(mixed):
         shutil.copytree(mixed / "a", mixed / "old/new")
         assert wait_until(lambda: "new" in [path.name for path in (point / "v2/old").iterdir()] and shown("old/new"))
         shutil.rmtree(mixed / "old/new")
-        assert wait_until(lambda: not (point / "v2/old/new").exists())
+        assert wait_until(lambda: not (point / "v2/old/new/.zarray").exists())
 
 
 def test_what_cannot_be_read_is_told_and_the_rest_is_shown(mixed):
