@@ -673,10 +673,11 @@ Result<fuse_entry_param> FileSystem::AttributesOf(const Target& target, const Kn
       if (target.epoch == kFillEpoch) return FillChunkEntry(node, target.view, target.chunk, 0);
       if (known.error) return UnreadableChunkEntry(node, target.view, target.chunk, *known.error);
       const auto place =
-          target.range->chunks->Locate(target.chunk, kAnyAge, /*may_read=*/false, nullptr,
+          target.range->chunks->Locate(target.chunk, check_age_, /*may_read=*/false, nullptr,
                                        target.range->views[target.view].sizes());
-      if (place) break;
-      return UnreadableChunkEntry(node, target.view, target.chunk, place.error());
+      // (What can be read now has another inode, which the next look-up finds.)
+      const Error stale{ErrorCode::kStale, "can be read again"};
+      return UnreadableChunkEntry(node, target.view, target.chunk, place ? stale : place.error());
     }
     default:
       break;

@@ -12,6 +12,13 @@
 #include "fs/log.h"
 
 namespace zarrfs {
+namespace {
+
+// Seconds that the kernel may remember attributes of an inode that stands for something unreadable:
+// what can be read has another one.
+constexpr double kUnreadableAttributes = 1;
+
+}  // namespace
 
 Result<KnownNode> FileSystem::Know(const std::string& path) {
   auto seen = See(path, check_age_);
@@ -83,7 +90,7 @@ Result<fuse_entry_param> FileSystem::UnreadableChunkEntry(const SeenNode& node, 
   entry.attr = FileAttributes(entry.ino, info, std::max<uint64_t>(size, 1), 1);
   // Damage is true of a version of the shard; whatever else it is may have passed in a moment.
   entry.entry_timeout = error.code == ErrorCode::kDamaged ? AbsenceTimeout(0) : kUnreadableTimeout;
-  entry.attr_timeout = entry.entry_timeout;
+  entry.attr_timeout = kUnreadableAttributes;
   return entry;
 }
 
@@ -95,7 +102,8 @@ Result<fuse_entry_param> FileSystem::UnreadableDocumentEntry(const SeenNode& nod
   entry.ino = MakeUnreadableId(PositionOf(node.record->DocumentId(view, document, 0)));
   entry.generation = generation_;
   entry.attr = FileAttributes(entry.ino, info, 1, 1);
-  entry.entry_timeout = entry.attr_timeout = kUnreadableTimeout;
+  entry.entry_timeout = kUnreadableTimeout;
+  entry.attr_timeout = kUnreadableAttributes;
   return entry;
 }
 
