@@ -10,16 +10,19 @@
 namespace zarrfs {
 namespace {
 
+// "" for a dimension without a name. Readers of v3 know dimension_names only, and stores that were
+// migrated from v2 carry the attribute on, out of date: it names what nothing else does.
 std::vector<std::string> GivenNames(const ArrayMetadata& metadata) {
   std::vector<std::string> names(metadata.rank());
   const auto given = metadata.attributes.find(kDimensionsAttribute);
-  if (given != metadata.attributes.end() && given->is_array() && given->size() == names.size() &&
-      std::ranges::all_of(*given,
-                          [](const Json& name) { return name.is_string() && !NonFinite(name); })) {
-    return given->get<std::vector<std::string>>();
-  }
-  for (size_t d = 0; d < names.size() && metadata.dimension_names; ++d) {
-    names[d] = (*metadata.dimension_names)[d].value_or("");
+  const bool has_attribute = given != metadata.attributes.end() && given->is_array() &&
+                             given->size() == names.size();
+  for (size_t d = 0; d < names.size(); ++d) {
+    if (metadata.dimension_names && (*metadata.dimension_names)[d]) {
+      names[d] = *(*metadata.dimension_names)[d];
+    } else if (has_attribute && (*given)[d].is_string() && !NonFinite((*given)[d])) {
+      names[d] = (*given)[d].get<std::string>();
+    }
   }
   return names;
 }
