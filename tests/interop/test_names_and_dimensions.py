@@ -5,6 +5,7 @@ import sys
 
 import numpy as np
 import pytest
+from digest import describe
 from mounts import DEBIAN_ZARR, SYSTEM_PYTHON, ZARR2_PYTHON, mounted, run_reader
 
 NEW_READER = [sys.executable, "read_xarray.py"]
@@ -67,3 +68,21 @@ def test_zeros_of_an_array_of_which_some_dimension_has_no_name_are_zeros(wanted,
     assert {key: entry.get(key) for key in ["shape", "dtype", "sha256"]} == {
         key: original[key] for key in ["shape", "dtype", "sha256"]}, entry
     assert [dim for dim in entry["dims"] if not dim.startswith("dim_")] == [dim for dim in original["dims"] if dim]
+
+
+@pytest.mark.parametrize("zarr_format", [2, 3])
+def test_a_data_array_without_a_name_is_shown(tmp_path, zarr_format):
+    """xarray calls it __xarray_dataarray_variable__."""
+    import xarray
+
+    store = tmp_path / "store"
+    values = np.arange(12, dtype="float32").reshape(3, 4)
+    xarray.DataArray(values, dims=["y", "x"]).to_zarr(store, zarr_format=zarr_format, consolidated=False)
+    with mounted(store) as point:
+        readings = [run_reader(NEW_READER, [point / "v3"])[0]]
+        readings += [run_reader(command, [point / "v2"])[0] for command in OLD_READERS.values()]
+        assert not (point / ".zarrfs" / "errors").read_text()
+    for reading in readings:
+        seen = reading["variables"]["__xarray_dataarray_variable__"]
+        assert {name: seen[name] for name in ["shape", "dtype", "sha256"]} == describe(values)
+        assert seen["dims"] == ["y", "x"]

@@ -34,9 +34,10 @@ bool IsNodeName(std::string_view name) {
 }
 
 // Core specification, "Node names", and below a v2 group the names that v2 has for itself; a folder
-// of another name is no node.
+// of another name is no node. Names that begin with "__" are reserved, and written all the same
+// (by xarray, by AnnData): they are nodes to every reader.
 bool IsNodeNameBelow(const Node& group, std::string_view name) {
-  return IsNodeName(name) && !name.starts_with(group.is_v2() ? ".z" : "__");
+  return IsNodeName(name) && !(group.is_v2() && name.starts_with(".z"));
 }
 
 bool IsNodeDocument(std::string_view name) {
@@ -229,6 +230,7 @@ Result<std::shared_ptr<Node>> Hierarchy::Load(const std::string& path, bool pare
     }
   }
   for (NodeView& view : node->views) view.fingerprint = FingerprintOf(view.documents);
+  TellOfName(*node);
   return node;
 }
 
@@ -385,6 +387,33 @@ void Hierarchy::Note(const Node& node, const Error& property) const {
   if (options_.on_note && IsFirst(node, property)) options_.on_note(property);
 }
 
+void Hierarchy::TellOfName(const Node& node) const {
+  if (node.path.empty()) return;
+  const std::string_view name = std::string_view(node.path).substr(node.path.rfind('/') + 1);
+  std::string views;
+  for (const View* view : AllViews()) {
+    if (view->AllowsNodeName(name)) continue;
+    views += fmt::format("{}{}", views.empty() ? "" : ", ", view->name());
+  }
+  if (views.empty()) return;
+  Tell(node, {ErrorCode::kUnsupported,
+              fmt::format("{}: not shown in {}: their readers cannot take its name", node.path,
+                          views)});
+}
+
+Result<void> Hierarchy::TellOfRefusedName(const Node& group, const ListEntry& folder) const {
+  if (folder.is_refused) return {};
+  const std::string path = JoinKey(group.path, folder.name);
+  int budget = kMaxImplicitFolders;
+  const auto is_node = HasNodeBelow(path, 1, budget);
+  if (!is_node && is_node.error().code == ErrorCode::kWouldBlock) return Fail(is_node);
+  if (is_node && *is_node) {
+    Tell(group, {ErrorCode::kUnsupported,
+                 fmt::format("{}: not shown: no name of a group or array", path)});
+  }
+  return {};
+}
+
 Result<bool> Hierarchy::HasNodeBelow(const std::string& folder, int depth, int& budget) const {
   const auto entries = store_->List(folder);
   if (!entries && entries.error().code == ErrorCode::kNotFound) return false;
@@ -395,10 +424,7 @@ Result<bool> Hierarchy::HasNodeBelow(const std::string& folder, int depth, int& 
   if (depth == kMaxImplicitDepth) return false;
   Result<bool> none = false;  // or what could not be looked into
   for (const ListEntry& entry : *entries) {
-    if (!entry.is_folder || entry.is_refused || !IsNodeName(entry.name) ||
-        entry.name.starts_with("__")) {
-      continue;
-    }
+    if (!entry.is_folder || entry.is_refused || !IsNodeName(entry.name)) continue;
     if (--budget < 0) break;
     const auto below = HasNodeBelow(JoinKey(folder, entry.name), depth + 1, budget);
     if (below && *below) return true;
@@ -417,7 +443,11 @@ Result<std::vector<std::string>> Hierarchy::Children(const Node& node, Age max_a
   const auto entries = store_->List(node.path);
   if (!entries) return Fail(entries);
   for (const ListEntry& entry : *entries) {
-    if (!(entry.is_folder || entry.is_refused) || !IsNodeNameBelow(node, entry.name)) continue;
+    if (!(entry.is_folder || entry.is_refused)) continue;
+    if (!IsNodeNameBelow(node, entry.name)) {
+      if (const auto told = TellOfRefusedName(node, entry); !told) return Fail(told);
+      continue;
+    }
     const std::string path = JoinKey(node.path, entry.name);
     if (entry.is_folder && entry.is_refused) {
       Note(node, {ErrorCode::kZarrfsMount, fmt::format("{}: not shown: a zarrfs mount", path)});

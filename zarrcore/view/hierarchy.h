@@ -179,6 +179,10 @@ class Hierarchy {
   [[nodiscard]] bool IsFirst(const Node& node, const Error& message) const;
   // Why a consolidated document of `group` leaves out a node below; empty if it does not.
   [[nodiscard]] std::string WhyLeftOut(const Node& group, const Result<NodePtr>& below) const;
+  // Tells of a node whose name keeps it out of a view, and of a folder below `group` that holds a
+  // node but has a name that no node may have.
+  void TellOfName(const Node& node) const;
+  Result<void> TellOfRefusedName(const Node& group, const ListEntry& folder) const;
 
   const std::shared_ptr<const Store> store_;
   const HierarchyOptions options_;

@@ -364,6 +364,13 @@ TEST(HierarchyOfV2, NamesAreThoseOfItsOwnRules) {
   }
   EXPECT_EQ(fixture.Children(""), (Names{"__a", "a"}));
   EXPECT_EQ(fixture.Failure(".zfolder"), "not found");
+  (void)fixture.Children("");
+  Names told = fixture.reports;
+  std::ranges::sort(told);
+  EXPECT_EQ(told, (Names{"...: not shown: no name of a group or array",
+                         ".zarray: not shown: no name of a group or array",
+                         ".zfolder: not shown: no name of a group or array"}))
+      << "each once";
 }
 
 TEST(HierarchyOfV2, AChangeOfAnyDocumentIsAnotherSnapshot) {
@@ -489,17 +496,34 @@ TEST(HierarchyOfV2, AnAttributeFileThatCannotBeReadFailsTheNode) {
 // --- Names
 // ----------------------------------------------------------------------------------------------
 
-TEST(Hierarchy, FoldersWhoseNamesAreReservedAreNoNodes) {
+TEST(Hierarchy, FoldersWhoseNamesNoNodeMayHaveAreNotShownAndSaidToBe) {
   const Fixture fixture;
   fixture.store->Put("zarr.json", kGroup);
-  for (const char* name : {"b", "a", "__hidden", "...", "_fine", ".fine", "B", "10", "9"}) {
+  for (const char* name : {"b", "a", "...", "_fine", ".fine", "B", "10", "9"}) {
     fixture.store->Put(std::string(name) + "/zarr.json", ArrayJson());
   }
+  fixture.store->Put("..../notes.txt", "no node, and nothing to be said of it");
   EXPECT_EQ(fixture.Children(""), (Names{".fine", "10", "9", "B", "_fine", "a", "b"}));
-  for (const char* path :
-       {"__hidden", "...", "..", ".", "zarr.json", "a/../b", "/", "a/", "a//b", "__hidden/x"}) {
+  for (const char* path : {"...", "..", ".", "zarr.json", "a/../b", "/", "a/", "a//b", ".../x"}) {
     EXPECT_EQ(fixture.Failure(path), "not found") << path;
   }
+  (void)fixture.Children("");
+  EXPECT_EQ(fixture.reports, Names{"...: not shown: no name of a group or array"}) << "once";
+}
+
+// The specification reserves the names; xarray and AnnData write them and every reader shows them.
+TEST(Hierarchy, NamesThatBeginWithTwoUnderscoresAreShown) {
+  const Fixture fixture;
+  fixture.store->Put("zarr.json", kGroup);
+  fixture.store->Put("__xarray_dataarray_variable__/zarr.json", ArrayJson());
+  fixture.store->Put("implicit/__categories/__deep/zarr.json", ArrayJson());
+  EXPECT_EQ(fixture.Children(""), (Names{"__xarray_dataarray_variable__", "implicit"}));
+  EXPECT_EQ(fixture.Children("implicit"), Names{"__categories"});
+  const NodePtr node = fixture.Node("__xarray_dataarray_variable__");
+  for (size_t v = 0; v < AllViews().size(); ++v) {
+    EXPECT_TRUE(Hierarchy::Shows(*node, "__xarray_dataarray_variable__", v));
+  }
+  EXPECT_EQ(fixture.reports, Names{});
 }
 
 TEST(Hierarchy, ANodeNamedLikeAV2FileIsNotInTheV2View) {
@@ -510,6 +534,17 @@ TEST(Hierarchy, ANodeNamedLikeAV2FileIsNotInTheV2View) {
   const NodePtr node = fixture.Node(".zattrs");
   EXPECT_FALSE(Hierarchy::Shows(*node, ".zattrs", kV2));
   EXPECT_TRUE(Hierarchy::Shows(*node, ".zattrs", kV3));
+  (void)fixture.Children("");
+  EXPECT_EQ(fixture.reports,
+            Names{".zattrs: not shown in v2, gdal, netcdf: their readers cannot take its name"});
+}
+
+TEST(Hierarchy, AGroupWhoseNameAReaderCannotTakeIsSaidNotToBeShown) {
+  const Fixture fixture;
+  fixture.store->Put("zarr.json", kGroup);
+  fixture.store->Put(" g/a/zarr.json", ArrayJson());
+  (void)fixture.Children("");
+  EXPECT_EQ(fixture.reports, Names{" g: not shown in netcdf: their readers cannot take its name"});
 }
 
 TEST(Hierarchy, ArraysBelowOmeGroupsKnowIt) {
