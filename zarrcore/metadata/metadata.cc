@@ -306,6 +306,10 @@ Result<std::vector<CodecSpec>> ParseCodecs(const Json& document, std::string_vie
     auto codec = ParseExtension(element, key, "codecs");
     if (!codec) return Fail(codec);
     if (codec->name == "endian") codec->name = "bytes";
+    // Null is what single bytes have for an order.
+    if (codec->name == "bytes" && MemberOrNull(codec->configuration, "endian").is_null()) {
+      codec->configuration.erase("endian");
+    }
     codecs.push_back(CodecSpec{std::move(codec->name), std::move(codec->configuration)});
   }
   return codecs;
