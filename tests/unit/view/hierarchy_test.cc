@@ -452,7 +452,6 @@ TEST(HierarchyOfV2, WhatCannotBeUsedIsHiddenWithTheReasonToldOnce) {
   const struct {
     std::string zarray, zattrs, reason;
   } cases[] = {{"{", "{}", "not shown: b/.zarray: not JSON"},
-               {std::string(kZarrayText), "{", "not shown: b/.zattrs: not JSON"},
                {R"({"zarr_format": 2, "shape": [], "chunks": [], "dtype": "|O", "compressor": null,
                     "fill_value": null, "order": "C", "filters": [{"id": "pickle"}]})",
                 "{}", "not shown: b/.zarray: dtype \"|O\" with the codec 'pickle' is not known"}};
@@ -465,6 +464,38 @@ TEST(HierarchyOfV2, WhatCannotBeUsedIsHiddenWithTheReasonToldOnce) {
     ASSERT_EQ(fixture.reports.size(), 1U) << reason;
     EXPECT_TRUE(fixture.reports[0].starts_with(reason)) << fixture.reports[0];
   }
+}
+
+TEST(HierarchyOfV2, AttributesThatCannotBeUsedHideNothing) {
+  for (const std::string& zattrs : {std::string(), std::string("{\"a\": [1, "), std::string("[]"),
+                                    std::string(kMaxMetadataBytes + 1, ' ')}) {
+    const Fixture fixture;
+    fixture.store->Put(".zgroup", kZgroupText);
+    fixture.store->Put(".zattrs", zattrs);
+    fixture.store->Put("a/.zarray", kZarrayText);
+    fixture.store->Put("a/.zattrs", R"({"n": 1})");
+    for (int i = 0; i < 3; ++i) {
+      EXPECT_EQ(fixture.Children(""), Names{"a"});
+      for (const NodeView& view : fixture.Node("")->views) EXPECT_FALSE(view.hidden);
+    }
+    EXPECT_EQ(fixture.Node("a")->array()->attributes["n"], 1);
+    ASSERT_EQ(fixture.reports.size(), 1U);
+    EXPECT_TRUE(fixture.reports[0].starts_with(".zattrs: ")) << fixture.reports[0];
+    fixture.store->Put(".zattrs", R"({"title": "x"})");
+    EXPECT_EQ(fixture.Node("")->group()->attributes["title"], "x") << "and they are read anew";
+  }
+}
+
+TEST(Hierarchy, AttributesThatCannotBeUsedHideNothing) {
+  const Fixture fixture;
+  fixture.store->Put("zarr.json",
+                     R"({"zarr_format": 3, "node_type": "group", "attributes": {"a": "\ud83d"}})");
+  fixture.store->Put("a/zarr.json", ArrayText("[4]", "[4]", kBytesCodec, R"({"attributes": 1})"));
+  EXPECT_EQ(fixture.Children(""), Names{"a"});
+  EXPECT_NE(fixture.Node("a")->chunks, nullptr);
+  EXPECT_EQ(fixture.reports,
+            (Names{"zarr.json: half a surrogate pair is read as U+FFFD",
+                   "a/zarr.json: attributes are left out: expected an object, found 1"}));
 }
 
 TEST(HierarchyOfV2, AV3NodeCostsOneStatStill) {
@@ -577,7 +608,7 @@ Json TextOf(const Fixture& fixture, const std::string& path, size_t view) {
   EXPECT_TRUE(consolidated) << (consolidated ? "" : consolidated.error().message);
   if (!consolidated || (*consolidated)->is_too_large) return "none";
   const auto text =
-      *fixture.hierarchy.ConsolidatedText(fixture.Node(path), view, (*consolidated)->hash);
+      *fixture.hierarchy.ConsolidatedText(fixture.Node(path), view, (*consolidated)->text_number);
   EXPECT_EQ(text->size(), (*consolidated)->size);
   const auto json = ParseJson(*text, path);
   EXPECT_TRUE(json) << *text;
@@ -637,11 +668,11 @@ TEST(Hierarchy, ConsolidatedDocumentIsTheSameUntilSomethingBelowChanges) {
   EXPECT_EQ(get(), first);
   fixture.store->Put("g/zarr.json", kGroup);  // the same text
   const auto same = get();
-  EXPECT_EQ(same->hash, first->hash);
+  EXPECT_EQ(same->text_number, first->text_number);
   fixture.store->Put("g/zarr.json", kConsolidatedGroup);  // other attributes
   const auto other = get();
-  EXPECT_NE(other->hash, first->hash);
-  EXPECT_TRUE(fixture.hierarchy.ConsolidatedText(fixture.Node(""), kV2, first->hash))
+  EXPECT_NE(other->text_number, first->text_number);
+  EXPECT_TRUE(fixture.hierarchy.ConsolidatedText(fixture.Node(""), kV2, first->text_number))
       << "for who has it open";
   fixture.store->Remove("g/b");
   EXPECT_EQ(Keys(TextOf(fixture, "g", kV2)["metadata"]), (Names{".zgroup", ".zattrs"}));
@@ -662,7 +693,8 @@ TEST(Hierarchy, WhatIsNotKeptIsReadAgainAndToldOnce) {
   for (int i = 0; i < 200; ++i) (void)fixture.Node(fmt::format("more/{}", i));
   EXPECT_TRUE(node.expired()) << "nobody holds it";
   fixture.store->Remove("more");
-  EXPECT_EQ((*fixture.hierarchy.Consolidate(fixture.Node(""), kV2, kNow))->hash, first->hash);
+  EXPECT_EQ((*fixture.hierarchy.Consolidate(fixture.Node(""), kV2, kNow))->text_number,
+            first->text_number);
   EXPECT_EQ(fixture.reports.size(), told);
 }
 
@@ -710,9 +742,9 @@ TEST(Hierarchy, ConsolidatedDocumentOfAMountForOthersRepeatsNothingThatIsLessOpe
          {Case{0444, 0, false}, Case{0644, 0, false}, Case{0440, 0, true}, Case{0400, 0, true},
           Case{0444, 7, false}, Case{0440, 7, true}}) {
       Names notes;
-      const Fixture fixture(
-          false, {.on_note = [&](const Error& note) { notes.push_back(note.message); },
-                  .is_for_others = is_for_others});
+      const Fixture fixture(false,
+                            {.on_note = [&](const Error& note) { notes.push_back(note.message); },
+                             .is_for_others = is_for_others});
       PutTree(*fixture.store);
       fixture.store->SetOwner("zarr.json", 0644, 0, 0);
       for (const char* key : {"a/zarr.json", "g/zarr.json"}) {
@@ -730,9 +762,9 @@ TEST(Hierarchy, ConsolidatedDocumentOfAMountForOthersRepeatsNothingThatIsLessOpe
 }
 
 TEST(Hierarchy, WhatCannotBeReadIsListedAndIsNoAbsentNode) {
-  for (const ErrorCode code : {ErrorCode::kPermissionDenied, ErrorCode::kIo, ErrorCode::kTimedOut,
-                               ErrorCode::kStale, ErrorCode::kTooManyOpenFiles,
-                               ErrorCode::kLinkRefused}) {
+  for (const ErrorCode code :
+       {ErrorCode::kPermissionDenied, ErrorCode::kIo, ErrorCode::kTimedOut, ErrorCode::kStale,
+        ErrorCode::kTooManyOpenFiles, ErrorCode::kLinkRefused}) {
     const Fixture fixture;
     PutTree(*fixture.store);
     const std::string failure(ToString(code));
