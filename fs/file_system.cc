@@ -378,7 +378,7 @@ Result<fuse_entry_param> FileSystem::ConsolidatedEntry(const SeenNode& node, siz
 fuse_entry_param FileSystem::ConsolidatedEntry(const SeenNode& node, size_t view,
                                                const Consolidated& consolidated) const {
   const uint32_t epoch = consolidated_epochs_.Observe(
-      node.record->DocumentId(view, kConsolidatedDocument, 0), consolidated.hash);
+      node.record->DocumentId(view, kConsolidatedDocument, 0), consolidated.text_number);
   fuse_entry_param entry{};
   entry.ino = node.record->DocumentId(view, kConsolidatedDocument, epoch);
   entry.generation = generation_ + epoch / kEpochs;

@@ -1,7 +1,5 @@
 #include "fs/node_table.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -11,33 +9,30 @@ namespace {
 // Nodes, however large: they are not to be looked at as new ones by each request.
 constexpr size_t kAlwaysHeld = 8;
 
-uint64_t HashOf(const std::string& text) { return std::hash<std::string>()(text); }
-
-uint64_t DocumentsFingerprint(const Node& node) {
-  std::string all;
-  for (const NodeView& view : node.views) all += fmt::format("{} ", view.fingerprint);
-  return HashOf(all);
+Digest DocumentsFingerprint(const Node& node) {
+  DigestBuilder all;
+  for (const NodeView& view : node.views) all.Add(view.fingerprint);
+  return std::move(all).Finish();
 }
 
 // What files the views make of them. (Of the same chunks in the same form, only the fill value
-// makes a difference.)
-uint64_t ViewsFingerprint(const Node& node) {
-  std::string all;
+// makes a difference, and whether there are files of it.)
+Digest ViewsFingerprint(const Node& node) {
+  DigestBuilder all;
   for (const NodeView& view : node.views) {
-    if (view.array) {
-      const ChunkForm& form = view.array->form;
-      all += fmt::format("{} {} {} {} {} {} {} {}", view.array->naming.prefix_c,
-                         view.array->naming.separator, static_cast<int>(form.kind), form.cut_front,
-                         form.cut_back, form.size, form.is_wide, fmt::join(form.extent, ","));
-      all += form.as_stored ? " as stored" : "";
-      if (view.array->fill_chunk != nullptr) {
-        const auto& fill = view.array->fill_chunk->fill();
-        all.append(reinterpret_cast<const char*>(fill.data()), fill.size());
-      }
-    }
-    all += '\n';
+    all.Add(uint64_t{view.array.has_value()});
+    if (!view.array) continue;
+    const ArrayView& array = *view.array;
+    all.Add(uint64_t{array.naming.prefix_c});
+    all.Add(uint64_t{static_cast<unsigned char>(array.naming.separator)});
+    const ChunkForm& form = array.form;
+    all.Add(static_cast<uint64_t>(form.kind)).Add(form.cut_front).Add(form.cut_back).Add(form.size);
+    all.Add(uint64_t{form.is_wide}).Add(uint64_t{form.as_stored}).Add(uint64_t{form.extent.size()});
+    for (const uint64_t extent : form.extent) all.Add(extent);
+    all.Add(uint64_t{array.fill_chunk != nullptr});
+    if (array.fill_chunk != nullptr) all.Add(std::span(array.fill_chunk->fill()));
   }
-  return HashOf(all);
+  return std::move(all).Finish();
 }
 
 }  // namespace
@@ -61,8 +56,8 @@ std::optional<uint64_t> NodeTable::Allocate(uint64_t count, NodeRecord* record,
 }
 
 RangePtr NodeTable::SeeRange(const Node& node, NodeRecord* record) {
-  const uint64_t chunks_fingerprint = node.chunks_fingerprint;
-  const uint64_t views_fingerprint = ViewsFingerprint(node);
+  const Digest& chunks_fingerprint = node.chunks_fingerprint;
+  const Digest views_fingerprint = ViewsFingerprint(node);
   RangeRecord* const before = record->range;
   const bool same_chunks = before != nullptr && before->chunks_fingerprint == chunks_fingerprint;
   const bool same = same_chunks && before->views_fingerprint == views_fingerprint;
@@ -210,9 +205,8 @@ void NodeTable::Replace(NodeRecord& record, const NodePtr& node) {
   const NodePtr before = std::exchange(record.node, node);
   held_bytes_ += node->bytes_in_memory - record.bytes;
   record.bytes = node->bytes_in_memory;
-  const uint64_t fingerprint = DocumentsFingerprint(*node);
-  const bool is_first = record.documents_fingerprint == 0;
-  if (!is_first && record.documents_fingerprint != fingerprint) {
+  const Digest fingerprint = DocumentsFingerprint(*node);
+  if (record.documents_fingerprint && record.documents_fingerprint != fingerprint) {
     auto& past = record.past_documents;
     if (past.size() >= NodeRecord::kMaxPastDocuments) past.erase(past.begin());
     // (If it was given up, nobody has read them for long.)

@@ -109,8 +109,8 @@ struct RangeRecord {
   NodeRecord* record = nullptr;
   uint64_t first = 0;
   // Equal ones have the same positions: where the chunks lie, and how the views show them.
-  uint64_t chunks_fingerprint = 0;
-  uint64_t views_fingerprint = 0;
+  Digest chunks_fingerprint;
+  Digest views_fingerprint;
   std::shared_ptr<EpochTable> epochs;
 
   // Both guarded by the table's mutex. A current range lives with its node.
@@ -125,10 +125,10 @@ struct NodeRecord {
 
   std::atomic<bool> was_used = false;  // since the last look at what to give up
 
-  std::mutex mutex;  // guards the rest
-  NodePtr node;      // as seen last; null once it was given up
-  size_t bytes = 0;  // that it is charged for
-  uint64_t documents_fingerprint = 0;
+  std::mutex mutex;                             // guards the rest
+  NodePtr node;                                 // as seen last; null once it was given up
+  size_t bytes = 0;                             // that it is charged for
+  std::optional<Digest> documents_fingerprint;  // once a node was seen
   uint32_t document_epoch = 0;
   // What its documents were before, for programs that opened them then: the latest last.
   std::vector<std::pair<uint32_t, NodePtr>> past_documents;  // by epoch

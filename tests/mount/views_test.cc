@@ -96,6 +96,64 @@ TEST_F(ViewsTest, AChunkThatIsStoredLaterTakesThePlaceOfTheFillValue) {
   EXPECT_EQ(ReadFile(mount / "v2/a/0.0"), "\7\7") << "the new shard does not have it";
 }
 
+// The fill value is "", which has no bytes: with and without files of it the array looks much the
+// same.
+TEST_F(ViewsTest, AnArrayWhoseFillAttributeIsRemovedFollowsTheNewRule) {
+  const auto json = [](const std::string& attributes) {
+    return R"({"zarr_format": 3, "node_type": "array", "shape": [2], "data_type": "string",
+        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [1]}},
+        "chunk_key_encoding": {"name": "default"}, "fill_value": "", "codecs": ["vlen-utf8"],
+        "dimension_names": ["x"], "attributes": )" +
+           attributes + "}";
+  };
+  Replace(store_ / "s/zarr.json", json(R"({"_FillValue": ""})"));
+  const TestMount mount(store_, "ttl=0.3");
+  EXPECT_EQ(Names(mount / "v2/s"), (std::set<std::string>{".zarray", ".zattrs"}));
+  EXPECT_NE(ReadFile(mount / "v2/s/.zarray").find(R"("fill_value": "")"), std::string::npos);
+  Replace(store_ / "s/zarr.json", json("{}"));
+  SleepFor(kTtl + Seconds(0.05));
+  EXPECT_NE(ReadFile(mount / "v2/s/.zarray").find(R"("fill_value": null)"), std::string::npos);
+  const std::string one_empty_text("\1\0\0\0\0\0\0\0", 8);
+  EXPECT_EQ(ReadFile(mount / "v2/s/1"), one_empty_text);
+  EXPECT_EQ(Names(mount / "v2/s"), (std::set<std::string>{".zarray", ".zattrs", "0", "1"}));
+}
+
+TEST_F(ViewsTest, AttributesThatAreBrokenHideNothing) {
+  Replace(store_ / "zarr.json",
+          R"({"zarr_format": 3, "node_type": "group", "attributes": {"a": "\ud83d", "b": 1e999}})");
+  Replace(store_ / "old/.zgroup", R"({"zarr_format": 2})");
+  Replace(store_ / "old/.zattrs", R"({"half": )");
+  Replace(store_ / "old/b/zarr.json", ReadFile(store_ / "a/zarr.json"));
+  const TestMount mount(store_);
+  for (const char* array : {"v2/a", "v3/a", "v2/old/b", "v3/old/b"}) {
+    EXPECT_TRUE(fs::is_directory(mount / array)) << array;
+  }
+  EXPECT_EQ(ReadFile(mount / "v2/.zattrs"), "{\n  \"a\": \"\\ufffd\",\n  \"b\": Infinity\n}\n");
+  EXPECT_TRUE(fs::is_directory(mount / "v2/old/b")) << "asked for twice";
+  const std::string errors = ReadFile(mount / ".zarrfs/errors");
+  for (const char* what :
+       {"zarr.json: 1e999 is read as Infinity",
+        "zarr.json: half a surrogate pair is read as U+FFFD", "old/.zattrs: not JSON"}) {
+    const size_t at = errors.find(what);
+    EXPECT_NE(at, std::string::npos) << errors;
+    EXPECT_EQ(errors.find(what, at + 1), std::string::npos) << "once: " << errors;
+  }
+}
+
+TEST_F(ViewsTest, NodesWhoseNamesBeginWithTwoUnderscoresAreShownAndNoOtherNameIsHiddenInSilence) {
+  const std::string array = ReadFile(store_ / "a/zarr.json");
+  for (const char* name : {"__xarray_dataarray_variable__", ".zattrs", "..."}) {
+    Replace(store_ / name / "zarr.json", array);
+  }
+  const TestMount mount(store_);
+  EXPECT_EQ(Names(mount / "v3"),
+            (std::set<std::string>{"__xarray_dataarray_variable__", ".zattrs", "a", "zarr.json"}));
+  EXPECT_TRUE(fs::is_directory(mount / "v2/__xarray_dataarray_variable__"));
+  const std::string errors = ReadFile(mount / ".zarrfs/errors");
+  EXPECT_NE(errors.find(".zattrs: not shown in v2, gdal, netcdf"), std::string::npos) << errors;
+  EXPECT_NE(errors.find("...: not shown: no name of a group or array"), std::string::npos);
+}
+
 TEST_F(ViewsTest, ViewsOfReadersThatKnowLessHaveDecodedElements) {
   const TestMount mount(store_);
   EXPECT_EQ(ReadFile(mount / "netcdf/a/2.2"), "yz");

@@ -54,6 +54,15 @@ Result<bool> IndexAtEnd(const Json& configuration) {
   return Fail(ErrorCode::kDamaged, "sharding_indexed: index_location is neither start nor end");
 }
 
+CodecSpec LittleEndianBytes() { return {"bytes", Json{{"endian", "little"}}}; }
+
+Result<std::vector<CodecSpec>> ParseShardCodecs(const Json& configuration, const char* member,
+                                                std::vector<CodecSpec> otherwise) {
+  const Json& codecs = MemberOrNull(configuration, member);
+  if (codecs.is_null()) return otherwise;
+  return ParseCodecs(codecs, "sharding_indexed");
+}
+
 bool IsChecksumAtEnd(const CodecSpec& codec) {
   return codec.name == "crc32c" && codec.configuration.value("location", Json("end")) == "end";
 }
@@ -115,18 +124,12 @@ Result<std::optional<Split>> SplitSharding(std::span<const CodecSpec> chain, boo
     split.level.counts.push_back(split.level.ratio[axis]);
   }
 
-  const auto codecs = configuration.find("codecs");
-  if (codecs == configuration.end()) {
-    return Fail(ErrorCode::kDamaged, "sharding_indexed: codecs are missing");
-  }
-  auto inner = ParseCodecs(*codecs, "sharding_indexed");
+  // What is not there is what zarr-python takes for it.
+  auto inner = ParseShardCodecs(configuration, "codecs", {LittleEndianBytes()});
   if (!inner) return Fail(inner);
-  if (inner->empty()) return Fail(ErrorCode::kDamaged, "sharding_indexed: codecs is an empty list");
-  const auto index_codecs = configuration.find("index_codecs");
-  if (index_codecs == configuration.end()) {
-    return Fail(ErrorCode::kDamaged, "sharding_indexed: index_codecs are missing");
-  }
-  const auto index_chain = ParseCodecs(*index_codecs, "sharding_indexed");
+  if (inner->empty()) inner->push_back(LittleEndianBytes());
+  const auto index_chain =
+      ParseShardCodecs(configuration, "index_codecs", {LittleEndianBytes(), {"crc32c"}});
   if (!index_chain) return Fail(index_chain);
   const auto at_end = IndexAtEnd(configuration);
   if (!at_end) return Fail(at_end);

@@ -90,12 +90,7 @@ Result<FrameSizes> CheckHeader(BytesView frame, uint64_t limit) {
 
 class BloscCodec : public BytesToBytesCodec {
  public:
-  BloscCodec(std::string compressor, int level, int shuffle, size_t type_size, size_t block_size)
-      : compressor_(std::move(compressor)),
-        level_(level),
-        shuffle_(shuffle),
-        type_size_(type_size),
-        block_size_(block_size) {}
+  explicit BloscCodec(const BloscParameters& parameters) : parameters_(parameters) {}
 
   std::optional<uint64_t> EncodedSize(uint64_t) const override { return std::nullopt; }
 
@@ -125,65 +120,65 @@ class BloscCodec : public BytesToBytesCodec {
                   decoded.size(), BLOSC_MAX_BUFFERSIZE);
     }
     // The library calls its own printf for a compressor that it was built without.
-    if (blosc_compname_to_compcode(compressor_.c_str()) < 0) {
-      return Fail(ErrorCode::kUnsupported, "blosc: compressor '{}' is not built in", compressor_);
+    const std::string compressor(parameters_.compressor);
+    if (blosc_compname_to_compcode(compressor.c_str()) < 0) {
+      return Fail(ErrorCode::kUnsupported, "blosc: compressor '{}' is not built in", compressor);
     }
     Bytes encoded(decoded.size() + BLOSC_MAX_OVERHEAD);
-    const int size = blosc_compress_ctx(level_, shuffle_, type_size_, decoded.size(),
-                                        decoded.data(), encoded.data(), encoded.size(),
-                                        compressor_.c_str(), block_size_, kThreads);
+    const int size =
+        blosc_compress_ctx(parameters_.level, parameters_.shuffle, parameters_.type_size,
+                           decoded.size(), decoded.data(), encoded.data(), encoded.size(),
+                           compressor.c_str(), parameters_.block_size, kThreads);
     if (size <= 0) return Fail(ErrorCode::kIo, "blosc: cannot compress ({})", size);
     encoded.resize(static_cast<size_t>(size));
     return encoded;
   }
 
  private:
-  const std::string compressor_;
-  const int level_;
-  const int shuffle_;
-  const size_t type_size_;
-  const size_t block_size_;  // bytes; 0 lets the library choose
+  const BloscParameters parameters_;
 };
 
-// Of numcodecs: 0, 1, 2 or -1, which chooses by the size of an element.
-Result<int> ShuffleMember(const CodecSpec& codec, int64_t type_size) {
+// A name, or of numcodecs: 0, 1, 2 or -1, which chooses by the size of an element.
+int ShuffleOf(const CodecSpec& codec, int64_t type_size) {
   const Json* value = FindMember(codec, "shuffle");
-  if (value != nullptr && value->is_number()) {
-    const Result<int64_t> number =
-        IntegerMember(codec, "shuffle", -1, BLOSC_BITSHUFFLE, BLOSC_NOSHUFFLE);
-    if (!number) return Fail(number);
-    if (*number >= 0) return static_cast<int>(*number);
-    return type_size == 1 ? BLOSC_BITSHUFFLE : BLOSC_SHUFFLE;
+  if (value == nullptr) return BLOSC_NOSHUFFLE;
+  for (size_t i = 0; i < kShuffles.size(); ++i) {
+    if (*value == kShuffles[i]) return static_cast<int>(i);
   }
-  const Result<std::string> name = StringMember(codec, "shuffle", "noshuffle");
-  if (!name) return Fail(name);
-  const auto known = std::ranges::find(kShuffles, *name);
-  if (known == kShuffles.end()) {
-    return WrongMember(codec, "shuffle", "noshuffle, shuffle or bitshuffle");
-  }
-  return static_cast<int>(known - kShuffles.begin());
+  constexpr int64_t kBySize = -1;
+  const int64_t number =
+      EncoderMember(codec, "shuffle", kBySize, BLOSC_BITSHUFFLE, BLOSC_NOSHUFFLE);
+  if (number != kBySize) return static_cast<int>(number);
+  return type_size == 1 ? BLOSC_BITSHUFFLE : BLOSC_SHUFFLE;
 }
 
 }  // namespace
 
-Result<std::shared_ptr<const BytesToBytesCodec>> MakeBloscCodec(const CodecSpec& codec) {
-  const Result<std::string> compressor = StringMember(codec, "cname", "lz4");
-  if (!compressor) return Fail(compressor);
-  if (std::ranges::find(kCompressors, *compressor) == kCompressors.end()) {
-    return WrongMember(codec, "cname", "blosclz, lz4, lz4hc, snappy, zlib or zstd");
-  }
-  const Result<int64_t> level = IntegerMember(codec, "clevel", 0, 9, 5);
-  if (!level) return Fail(level);
+std::string_view BloscParameters::shuffle_name() const {
+  return kShuffles[static_cast<size_t>(shuffle)];
+}
+
+BloscParameters BloscParametersOf(const CodecSpec& codec, size_t item_size) {
+  BloscParameters parameters;
+  const Json* compressor = FindMember(codec, "cname");
+  const auto known = compressor == nullptr
+                         ? kCompressors.end()
+                         : std::ranges::find_if(kCompressors, [&](std::string_view name) {
+                             return *compressor == name;
+                           });
+  parameters.compressor = known == kCompressors.end() ? "lz4" : *known;
+  parameters.level = static_cast<int>(EncoderMember(codec, "clevel", 0, 9, 5));
+  const int64_t item =
+      item_size > BLOSC_MAX_TYPESIZE ? 1 : std::max<int64_t>(static_cast<int64_t>(item_size), 1);
   constexpr int64_t kLargest = std::numeric_limits<int32_t>::max();
-  const Result<int64_t> type_size = IntegerMember(codec, "typesize", 1, kLargest, 1);
-  if (!type_size) return Fail(type_size);
-  const Result<int> shuffle = ShuffleMember(codec, *type_size);
-  if (!shuffle) return Fail(shuffle);
-  const Result<int64_t> block_size = IntegerMember(codec, "blocksize", 0, kLargest, 0);
-  if (!block_size) return Fail(block_size);
-  return std::make_shared<const BloscCodec>(*compressor, static_cast<int>(*level), *shuffle,
-                                            static_cast<size_t>(*type_size),
-                                            static_cast<size_t>(*block_size));
+  parameters.type_size = static_cast<size_t>(EncoderMember(codec, "typesize", 1, kLargest, item));
+  parameters.shuffle = ShuffleOf(codec, static_cast<int64_t>(parameters.type_size));
+  parameters.block_size = static_cast<size_t>(EncoderMember(codec, "blocksize", 0, kLargest, 0));
+  return parameters;
+}
+
+Result<std::shared_ptr<const BytesToBytesCodec>> MakeBloscCodec(const CodecSpec& codec) {
+  return std::make_shared<const BloscCodec>(BloscParametersOf(codec, 1));
 }
 
 }  // namespace zarrfs

@@ -93,9 +93,8 @@ class Bz2Codec : public BytesToBytesCodec {
 }  // namespace
 
 Result<std::shared_ptr<const BytesToBytesCodec>> MakeBz2Codec(const CodecSpec& codec) {
-  const Result<int64_t> level = IntegerMember(codec, "level", 1, 9, 1);
-  if (!level) return Fail(level);
-  return std::make_shared<const Bz2Codec>(static_cast<int>(*level));
+  const int64_t level = EncoderMember(codec, "level", 1, 9, 1);
+  return std::make_shared<const Bz2Codec>(static_cast<int>(level));
 }
 
 }  // namespace zarrfs

@@ -1,5 +1,7 @@
 #include "zarrcore/codec/configuration.h"
 
+#include "zarrcore/metadata/integer.h"
+
 namespace zarrfs {
 
 const Json* FindMember(const CodecSpec& codec, std::string_view member) {
@@ -33,6 +35,15 @@ Result<int64_t> IntegerMember(const CodecSpec& codec, std::string_view member, i
     return WrongMember(codec, member, fmt::format("an integer from {} to {}", minimum, maximum));
   }
   return value->get<int64_t>();
+}
+
+int64_t EncoderMember(const CodecSpec& codec, std::string_view member, int64_t minimum,
+                      int64_t maximum, int64_t otherwise) {
+  const Json* value = FindMember(codec, member);
+  const auto bits = value == nullptr ? std::nullopt : ParseInteger(*value, 64, /*is_signed=*/true);
+  if (!bits) return otherwise;
+  const auto number = static_cast<int64_t>(*bits);
+  return number < minimum || number > maximum ? otherwise : number;
 }
 
 Result<bool> BoolMember(const CodecSpec& codec, std::string_view member, bool otherwise) {

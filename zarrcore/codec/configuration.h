@@ -22,6 +22,11 @@ namespace zarrfs {
 [[nodiscard]] Result<int64_t> IntegerMember(const CodecSpec& codec, std::string_view member,
                                             int64_t minimum, int64_t maximum, int64_t otherwise);
 
+/// The same for a member that only encoders use, such as a level: nobody's chunks are refused for
+/// it, so `otherwise` also for what is no such integer.
+[[nodiscard]] int64_t EncoderMember(const CodecSpec& codec, std::string_view member,
+                                    int64_t minimum, int64_t maximum, int64_t otherwise);
+
 [[nodiscard]] Result<bool> BoolMember(const CodecSpec& codec, std::string_view member,
                                       bool otherwise);
 

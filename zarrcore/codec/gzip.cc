@@ -6,9 +6,8 @@
 namespace zarrfs {
 
 Result<std::shared_ptr<const BytesToBytesCodec>> MakeGzipCodec(const CodecSpec& codec) {
-  const Result<int64_t> level = IntegerMember(codec, "level", 0, 9, 5);
-  if (!level) return Fail(level);
-  return MakeDeflateCodec(DeflateWrapper::kGzip, static_cast<int>(*level));
+  const int64_t level = EncoderMember(codec, "level", 0, 9, 5);
+  return MakeDeflateCodec(DeflateWrapper::kGzip, static_cast<int>(level));
 }
 
 }  // namespace zarrfs

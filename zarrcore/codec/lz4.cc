@@ -73,9 +73,8 @@ class Lz4Codec : public BytesToBytesCodec {
 Result<std::shared_ptr<const BytesToBytesCodec>> MakeLz4Codec(const CodecSpec& codec) {
   // The library takes anything below 1 for 1, and anything above 65537 for that.
   constexpr int64_t kLargest = std::numeric_limits<int>::max();
-  const Result<int64_t> acceleration = IntegerMember(codec, "acceleration", -kLargest, kLargest, 1);
-  if (!acceleration) return Fail(acceleration);
-  return std::make_shared<const Lz4Codec>(static_cast<int>(*acceleration));
+  const int64_t acceleration = EncoderMember(codec, "acceleration", -kLargest, kLargest, 1);
+  return std::make_shared<const Lz4Codec>(static_cast<int>(acceleration));
 }
 
 }  // namespace zarrfs

@@ -203,11 +203,10 @@ Result<std::vector<Filter>> ParseFilters(const CodecSpec& codec) {
 Result<std::shared_ptr<const BytesToBytesCodec>> MakeLzmaCodec(const CodecSpec& codec) {
   const Result<int64_t> format = NumberOrNull(codec, "format", 0, 3, 1);
   if (!format) return Fail(format);
-  const Result<int64_t> check = NumberOrNull(codec, "check", -1, LZMA_CHECK_ID_MAX, -1);
-  if (!check) return Fail(check);
+  // (For encoders: what a decoder must know of these, the filters say.)
+  const int64_t check = EncoderMember(codec, "check", -1, LZMA_CHECK_ID_MAX, -1);
   lzma_options_lzma options = {};
   const Result<uint32_t> preset = PresetMember(codec, options);
-  if (!preset) return Fail(preset);
   std::vector<Filter> filters;
   if (static_cast<Format>(*format) == Format::kRaw) {
     auto parsed = ParseFilters(codec);
@@ -215,8 +214,8 @@ Result<std::shared_ptr<const BytesToBytesCodec>> MakeLzmaCodec(const CodecSpec& 
     filters = std::move(*parsed);
   }
   return std::make_shared<const LzmaCodec>(
-      static_cast<Format>(*format), *check < 0 ? LZMA_CHECK_CRC64 : static_cast<lzma_check>(*check),
-      *preset, std::move(filters));
+      static_cast<Format>(*format), check < 0 ? LZMA_CHECK_CRC64 : static_cast<lzma_check>(check),
+      preset.value_or(LZMA_PRESET_DEFAULT), std::move(filters));
 }
 
 }  // namespace zarrfs

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <limits>
 #include <new>
+#include <string>
 #include <utility>
 
 #include "zarrcore/base/checked.h"
@@ -14,9 +15,30 @@ namespace {
 // incompressible bytes longer, but none by more than this.
 uint64_t BoundOfCompressed(uint64_t size) { return size + size / 8 + (uint64_t{64} << 10); }
 
+// numcodecs takes the bytes of what "bytes" decoded for elements in the byte order that the codec
+// itself names: where they differ, zarr-python writes values and reads others.
+Result<void> CheckByteOrderOfDelta(std::span<const CodecSpec> codecs) {
+  for (size_t i = 0; i + 1 < codecs.size(); ++i) {
+    if (codecs[i].name != "numcodecs.delta" || codecs[i + 1].name != "bytes") continue;
+    const Json& configuration = codecs[i].configuration;
+    const char* const member = MemberOrNull(configuration, "astype").is_null() ? "dtype" : "astype";
+    const Json& type = MemberOrNull(configuration, member);
+    const Json& endian = MemberOrNull(codecs[i + 1].configuration, "endian");
+    const auto* text = type.get_ptr<const std::string*>();
+    if (text == nullptr || text->ends_with("i1") || text->ends_with("u1")) continue;
+    if (text->starts_with('>') != (endian == "big")) {
+      return Fail(ErrorCode::kUnsupported,
+                  "codec 'numcodecs.delta': {} is {}, and the codec 'bytes' has another byte order",
+                  member, Excerpt(type));
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<Pipeline> Pipeline::Make(std::span<const CodecSpec> codecs, const ChunkSpec& chunk) {
+  if (const auto checked = CheckByteOrderOfDelta(codecs); !checked) return Fail(checked);
   Pipeline pipeline;
   ChunkSpec spec = chunk;
   for (const CodecSpec& codec : codecs) {

@@ -6,9 +6,8 @@
 namespace zarrfs {
 
 Result<std::shared_ptr<const BytesToBytesCodec>> MakeZlibCodec(const CodecSpec& codec) {
-  const Result<int64_t> level = IntegerMember(codec, "level", -1, 9, 1);
-  if (!level) return Fail(level);
-  return MakeDeflateCodec(DeflateWrapper::kZlib, static_cast<int>(*level));
+  const int64_t level = EncoderMember(codec, "level", -1, 9, 1);
+  return MakeDeflateCodec(DeflateWrapper::kZlib, static_cast<int>(level));
 }
 
 }  // namespace zarrfs

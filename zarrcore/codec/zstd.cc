@@ -105,12 +105,10 @@ class ZstdCodec : public BytesToBytesCodec {
 }  // namespace
 
 Result<std::shared_ptr<const BytesToBytesCodec>> MakeZstdCodec(const CodecSpec& codec) {
-  const Result<int64_t> level =
-      IntegerMember(codec, "level", ZSTD_minCLevel(), ZSTD_maxCLevel(), 0);
-  if (!level) return Fail(level);
-  const Result<bool> checksum = BoolMember(codec, "checksum", false);
-  if (!checksum) return Fail(checksum);
-  return std::make_shared<const ZstdCodec>(static_cast<int>(*level), *checksum);
+  const int64_t level = EncoderMember(codec, "level", ZSTD_minCLevel(), ZSTD_maxCLevel(), 0);
+  const Json* checksum = FindMember(codec, "checksum");  // which a frame says by itself
+  return std::make_shared<const ZstdCodec>(static_cast<int>(level),
+                                           checksum != nullptr && *checksum == true);
 }
 
 }  // namespace zarrfs

@@ -63,8 +63,9 @@ struct StructField {
   DataType type;  // of a fixed size
 };
 
-/// Largest element of a type whose size is stated in zarr.json.
-inline constexpr size_t kMaxItemBytes = 65536;
+/// Largest element of a type whose size is stated in zarr.json. (An array has one in memory: its
+/// fill value.)
+inline constexpr size_t kMaxItemBytes = 16u << 20;
 inline constexpr int kMaxStructDepth = 16;
 
 /// Accepts the short string and the object {"name": ...}; complex_float32/64 are the other spelling

@@ -2,9 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <cmath>
 #include <cstddef>
+#include <cstdlib>
 #include <iterator>
 #include <limits>
+#include <set>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -14,8 +18,9 @@ namespace {
 
 using std::string_view_literals::operator""sv;
 
-// A bare literal stands in a document as a string that begins with this mark. Texts that hold such
-// a string of their own are refused, so a marked string in a document is always a bare literal.
+// A bare literal, and an integer beyond 64 bits, stands in a document as a string that begins with
+// this mark. Texts that hold such a string of their own are refused, so a marked string in a
+// document is always a literal.
 constexpr std::string_view kMark = "\0#"sv;
 constexpr std::string_view kMarkInText = "\\u0000#";
 constexpr std::array kLiterals = {"NaN"sv, "Infinity"sv, "-Infinity"sv};
@@ -23,6 +28,7 @@ constexpr std::array kLiterals = {"NaN"sv, "Infinity"sv, "-Infinity"sv};
 constexpr size_t kMarkedGrowth = kMarkInText.size() + 2;
 
 constexpr size_t kExcerptLength = 100;
+constexpr size_t kMaxNotes = 16;  // of one text
 
 // Keeps a message on one short line, whatever bytes a hostile document holds.
 std::string Printable(std::string_view text) {
@@ -38,6 +44,12 @@ struct MarkedText {
   std::string text;
   std::vector<size_t> ends;  // of each marked literal, as offsets in `text`
 };
+
+// Of an integer: an optional sign, and digits alone.
+bool IsIntegerLiteral(std::string_view literal) {
+  if (literal.starts_with('-')) literal.remove_prefix(1);
+  return !literal.empty() && literal.find_first_not_of("0123456789") == literal.npos;
+}
 
 bool HoldsBareLiteral(std::string_view text) {
   return text.find("NaN") != text.npos || text.find("Infinity") != text.npos;
@@ -77,18 +89,25 @@ MarkedText MarkBareLiterals(std::string_view text) {
 // key and copies all members whenever an object grows, which a hostile document turns into hours.
 class DocumentBuilder final : public nlohmann::json_sax<Json> {
  public:
+  explicit DocumentBuilder(bool skips_what_is_too_deep) : skips_(skips_what_is_too_deep) {}
+
   bool null() override { return Place(nullptr); }
   bool boolean(bool value) override { return Place(value); }
   bool number_integer(number_integer_t value) override { return Place(value); }
   bool number_unsigned(number_unsigned_t value) override { return Place(value); }
-  bool number_float(number_float_t value, const string_t&) override { return Place(value); }
+  // Integers that no 64 bits hold come as floats, too.
+  bool number_float(number_float_t value, const string_t& literal) override {
+    if (IsIntegerLiteral(literal)) return Place(fmt::format("{}{}", kMark, literal));
+    return Place(value);
+  }
   bool binary(binary_t&) override { return Refuse("binary value"); }
 
   bool string(string_t& value) override {
-    if (value.starts_with(kMark)) ++marked_values_;
+    if (skipped_ == 0 && value.starts_with(kMark)) ++marked_values_;
     return Place(std::move(value));
   }
   bool key(string_t& name) override {
+    if (skipped_ > 0) return true;
     if (name.starts_with(kMark)) return Refuse("a name that is NaN, Infinity or a mark of them");
     open_.back().keys.push_back(std::move(name));
     return true;
@@ -97,6 +116,7 @@ class DocumentBuilder final : public nlohmann::json_sax<Json> {
   bool start_object(size_t) override { return Open(true); }
   bool start_array(size_t) override { return Open(false); }
   bool end_object() override {
+    if (skipped_ > 0) return EndSkipped();
     OpenContainer members = Close();
     Json object = Json::object();
     auto& ordered = object.get_ref<Json::object_t&>();
@@ -113,7 +133,10 @@ class DocumentBuilder final : public nlohmann::json_sax<Json> {
     }
     return Place(std::move(object));
   }
-  bool end_array() override { return Place(Json::array_t(std::move(Close().values))); }
+  bool end_array() override {
+    if (skipped_ > 0) return EndSkipped();
+    return Place(Json::array_t(std::move(Close().values)));
+  }
 
   bool parse_error(size_t position, const std::string&,
                    const nlohmann::detail::exception& exception) override {
@@ -144,13 +167,15 @@ class DocumentBuilder final : public nlohmann::json_sax<Json> {
   };
 
   bool Place(Json value) {
+    if (skipped_ > 0) return true;
     (open_.empty() ? root : open_.back().values.emplace_back()) = std::move(value);
     return true;
   }
   bool Open(bool is_object) {
     if (open_.size() >= static_cast<size_t>(kMaxJsonDepth)) {
       too_deep_ = true;
-      return false;
+      if (skips_) ++skipped_;
+      return skips_;
     }
     open_.push_back(OpenContainer{is_object, {}, {}});
     return true;
@@ -160,11 +185,14 @@ class DocumentBuilder final : public nlohmann::json_sax<Json> {
     open_.pop_back();
     return closed;
   }
+  bool EndSkipped() { return --skipped_ > 0 || Place(nullptr); }
   bool Refuse(std::string message) {
     error_ = std::move(message);
     return false;
   }
 
+  const bool skips_;
+  size_t skipped_ = 0;  // containers that are open beyond the deepest
   std::vector<OpenContainer> open_;
   std::string error_;
   size_t position_ = 0;
@@ -179,9 +207,108 @@ std::string LineAndColumn(std::string_view text, size_t offset) {
                      before.size() - line_start + 1);
 }
 
-}  // namespace
+// The bytes of the character of UTF-8 that `text` begins with; 0 if it begins with none.
+size_t CharacterLength(std::string_view text) {
+  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char lead = byte(0);
+  if (lead < 0x80) return 1;
+  const size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
+  if (lead < 0xc2 || lead > 0xf4 || text.size() < length) return 0;
+  for (size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xc0) != 0x80) return 0;
+  }
+  // Overlong, a surrogate, or beyond U+10FFFF.
+  if ((lead == 0xe0 && byte(1) < 0xa0) || (lead == 0xed && byte(1) > 0x9f) ||
+      (lead == 0xf0 && byte(1) < 0x90) || (lead == 0xf4 && byte(1) > 0x8f)) {
+    return 0;
+  }
+  return length;
+}
 
-Result<Json> ParseJson(std::string_view text, std::string_view key) {
+// The code unit of "\uXXXX" at the beginning.
+std::optional<unsigned> EscapedUnit(std::string_view text) {
+  constexpr size_t kLength = 6;
+  if (text.size() < kLength || !text.starts_with("\\u")) return std::nullopt;
+  unsigned unit = 0;
+  const char* const end = text.data() + kLength;
+  const auto [last, error] = std::from_chars(text.data() + 2, end, unit, 16);
+  return error == std::errc() && last == end ? std::optional(unit) : std::nullopt;
+}
+
+// A text in which nothing is left of what the lenient ParseJson replaces, but for the depth.
+class Repair {
+ public:
+  explicit Repair(std::string_view text) : text_(text) {
+    repaired_.reserve(text.size() + 1024);
+    while (at_ < text_.size()) {
+      if (text_[at_] == '"') {
+        String();
+      } else if (text_[at_] == '-' || (text_[at_] >= '0' && text_[at_] <= '9')) {
+        Number();
+      } else {
+        Copy(1);
+      }
+    }
+  }
+
+  [[nodiscard]] const std::string& text() const { return repaired_; }
+  [[nodiscard]] const std::set<std::string>& changes() const { return changes_; }
+
+ private:
+  [[nodiscard]] std::string_view rest() const { return text_.substr(at_); }
+  void Copy(size_t length) {
+    repaired_.append(text_, at_, length);
+    at_ += std::min(length, text_.size() - at_);
+  }
+  void Replace(size_t length, std::string_view by, std::string_view change) {
+    repaired_ += by;
+    at_ += length;
+    if (changes_.size() < kMaxNotes) changes_.emplace(change);
+  }
+
+  void String() {
+    Copy(1);
+    if (rest().starts_with(kMarkInText)) {
+      Replace(kEscapeLength, "\\ufffd", "\\u0000# at the beginning of a text is read as U+FFFD #");
+    }
+    while (at_ < text_.size() && text_[at_] != '"') {
+      if (text_[at_] == '\\') {
+        Escape();
+      } else if (const size_t length = CharacterLength(rest()); length > 0) {
+        Copy(length);
+      } else {
+        Replace(1, "\xef\xbf\xbd", "bytes that are not UTF-8 are read as U+FFFD");
+      }
+    }
+    Copy(1);
+  }
+  void Escape() {
+    const auto unit = EscapedUnit(rest());
+    if (!unit || *unit < 0xd800 || *unit > 0xdfff) return Copy(unit ? kEscapeLength : 2);
+    const auto next =
+        at_ + kEscapeLength <= text_.size() ? EscapedUnit(text_.substr(at_ + kEscapeLength)) : unit;
+    if (*unit < 0xdc00 && next && *next >= 0xdc00 && *next <= 0xdfff) {
+      return Copy(2 * kEscapeLength);
+    }
+    Replace(kEscapeLength, "\\ufffd", "half a surrogate pair is read as U+FFFD");
+  }
+  void Number() {
+    const size_t length = std::min(rest().find_first_not_of("+-.0123456789eE"), rest().size());
+    const std::string number(rest().substr(0, length));
+    char* end = nullptr;
+    if (!std::isinf(std::strtod(number.c_str(), &end)) || *end != '\0') return Copy(length);
+    const std::string_view infinity = number[0] == '-' ? "-Infinity" : "Infinity";
+    Replace(length, infinity, fmt::format("{} is read as {}", Printable(number), infinity));
+  }
+
+  static constexpr size_t kEscapeLength = 6;
+  const std::string_view text_;
+  size_t at_ = 0;
+  std::string repaired_;
+  std::set<std::string> changes_;
+};
+
+Result<Json> Parse(std::string_view text, std::string_view key, std::vector<std::string>* notes) {
   if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
   // The parser takes a NUL byte for the end and would not see what follows it.
   if (const size_t nul = text.find('\0'); nul != text.npos) {
@@ -191,7 +318,7 @@ Result<Json> ParseJson(std::string_view text, std::string_view key) {
   if (HoldsBareLiteral(text)) marked = MarkBareLiterals(text);
   const std::string_view parsed = marked.ends.empty() ? text : std::string_view(marked.text);
 
-  DocumentBuilder builder;
+  DocumentBuilder builder(/*skips_what_is_too_deep=*/notes != nullptr);
   if (!Json::sax_parse(parsed.begin(), parsed.end(), &builder)) {
     if (builder.too_deep()) {
       return Fail(ErrorCode::kTooLarge, "{}: JSON nested deeper than {} levels", key,
@@ -207,11 +334,37 @@ Result<Json> ParseJson(std::string_view text, std::string_view key) {
     return Fail(ErrorCode::kDamaged, "{}: not JSON at {}: {}", key, LineAndColumn(text, offset),
                 builder.error());
   }
-  if (builder.marked_values() != marked.ends.size()) {
+  // (Fewer, where what is too deep was skipped.)
+  if (builder.marked_values() > marked.ends.size() ||
+      (builder.marked_values() < marked.ends.size() && !builder.too_deep())) {
     return Fail(ErrorCode::kDamaged, "{}: a string begins with \\u0000#, the mark of bare NaN",
                 key);
   }
+  if (builder.too_deep()) {
+    notes->push_back(
+        fmt::format("{}: what is nested deeper than {} levels is left out", key, kMaxJsonDepth));
+  }
   return std::move(builder.root);
+}
+
+}  // namespace
+
+Result<Json> ParseJson(std::string_view text, std::string_view key) {
+  return Parse(text, key, nullptr);
+}
+
+Result<Json> ParseJson(std::string_view text, std::string_view key,
+                       std::vector<std::string>& notes) {
+  auto json = Parse(text, key, &notes);
+  if (json) return json;
+  const Repair repair(text);
+  if (repair.changes().empty()) return json;
+  auto repaired = Parse(repair.text(), key, &notes);
+  if (!repaired) return json;
+  for (const std::string& change : repair.changes()) {
+    notes.push_back(fmt::format("{}: {}", key, change));
+  }
+  return repaired;
 }
 
 std::optional<double> NonFinite(const Json& json) {
@@ -222,6 +375,7 @@ std::optional<double> NonFinite(const Json& json) {
   if (literal == "NaN") return std::numeric_limits<double>::quiet_NaN();
   if (literal == "Infinity") return kInfinity;
   if (literal == "-Infinity") return -kInfinity;
+  if (IsIntegerLiteral(literal)) return std::strtod(std::string(literal).c_str(), nullptr);
   return std::nullopt;
 }
 
@@ -243,7 +397,10 @@ std::string DumpJson(const Json& json, JsonEncoding encoding) {
     const size_t start = at + opening.size();
     const std::string_view literal(text.data() + start, text.find('"', start) - start);
     const size_t end = start + literal.size() + 1;
-    if (std::find(kLiterals.begin(), kLiterals.end(), literal) == kLiterals.end()) continue;
+    if (std::find(kLiterals.begin(), kLiterals.end(), literal) == kLiterals.end() &&
+        !IsIntegerLiteral(literal)) {
+      continue;
+    }
     if (text[end] == ':') continue;  // a name
     dumped.append(text, copied, at - copied).append(literal);
     copied = end;

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "zarrcore/base/result.h"
 
@@ -17,14 +18,22 @@ using Json = nlohmann::ordered_json;
 /// Deepest nesting of a document that is read; deeper ones are refused.
 inline constexpr int kMaxJsonDepth = 256;
 
-/// Parses `text`. The bare literals NaN, Infinity and -Infinity outside strings are accepted; they
-/// become marked strings (see NonFinite) that DumpJson writes as the bare literals again. A byte
-/// order mark is skipped; of equal keys the last value counts, at the place of the first.
-/// kDamaged with line and column, named after `key`, if the text is not JSON; kTooLarge if it is
-/// nested too deeply.
+/// Parses `text`. The bare literals NaN, Infinity and -Infinity outside strings are accepted, and
+/// so are integers beyond 64 bits; they become marked strings (see NonFinite) that DumpJson writes
+/// as the literals again. A byte order mark is skipped; of equal keys the last value counts, at the
+/// place of the first. kDamaged with line and column, named after `key`, if the text is not JSON;
+/// kTooLarge if it is nested too deeply.
 [[nodiscard]] Result<Json> ParseJson(std::string_view text, std::string_view key);
 
-/// The number that a bare NaN, Infinity or -Infinity stood for; nothing for any other value, also
+/// The same, but what Python's reader takes, or one value is no reason to lose all others for, is
+/// replaced: half a surrogate pair and bytes that are not UTF-8 by U+FFFD, a number beyond the
+/// range of a double by Infinity, what is nested too deeply by null. Each kind adds a line to
+/// `notes`, named after `key`.
+[[nodiscard]] Result<Json> ParseJson(std::string_view text, std::string_view key,
+                                     std::vector<std::string>& notes);
+
+/// The number that a bare NaN, Infinity or -Infinity stood for, or an integer beyond 64 bits (the
+/// nearest double): every number that is a marked string here. Nothing for any other value, also
 /// not for the strings "NaN" and so on.
 [[nodiscard]] std::optional<double> NonFinite(const Json& json);
 

@@ -165,14 +165,16 @@ Result<std::optional<std::vector<std::optional<std::string>>>> ParseDimensionNam
   return names;
 }
 
-Result<Json> ParseAttributes(const Json& document, std::string_view key) {
+// Nothing that attributes may hold is a reason to hide the node, or the nodes below it.
+Json TakeAttributes(Json& document, std::string_view key, std::vector<std::string>& notes) {
   const Json& attributes = MemberOrNull(document, "attributes");
   if (attributes.is_null()) return Json::object();
   if (!attributes.is_object()) {
-    return Fail(ErrorCode::kDamaged, "{}: attributes: expected an object, found {}", key,
-                Excerpt(attributes));
+    notes.push_back(fmt::format("{}: attributes are left out: expected an object, found {}", key,
+                                Excerpt(attributes)));
+    document["attributes"] = Json::object();
   }
-  return attributes;
+  return document["attributes"];
 }
 
 // Core specification, "must_understand": what is unknown may be skipped only if it says so.
@@ -224,10 +226,8 @@ Result<NodeMetadata> ParseGroup(Json document, std::string_view key) {
   if (const auto checked = CheckMembers(document, kGroupMembers, key); !checked) {
     return Fail(checked);
   }
-  auto attributes = ParseAttributes(document, key);
-  if (!attributes) return Fail(attributes);
   GroupMetadata group;
-  group.attributes = *std::move(attributes);
+  group.attributes = TakeAttributes(document, key, group.notes);
   group.consolidated_metadata = MemberOrNull(document, "consolidated_metadata");
   group.document = std::move(document);
   return group;
@@ -271,9 +271,7 @@ Result<NodeMetadata> ParseArray(Json document, std::string_view key) {
   }
   if (array.codecs.empty()) array.codecs.push_back(CodecSpec{"bytes", {{"endian", "little"}}});
 
-  auto attributes = ParseAttributes(document, key);
-  if (!attributes) return Fail(attributes);
-  array.attributes = *std::move(attributes);
+  array.attributes = TakeAttributes(document, key, array.notes);
 
   auto names = ParseDimensionNames(MemberOrNull(document, "dimension_names"), array.rank(), key);
   if (!names) return Fail(names);
@@ -306,6 +304,10 @@ Result<std::vector<CodecSpec>> ParseCodecs(const Json& document, std::string_vie
     auto codec = ParseExtension(element, key, "codecs");
     if (!codec) return Fail(codec);
     if (codec->name == "endian") codec->name = "bytes";
+    // Null is what single bytes have for an order.
+    if (codec->name == "bytes" && MemberOrNull(codec->configuration, "endian").is_null()) {
+      codec->configuration.erase("endian");
+    }
     codecs.push_back(CodecSpec{std::move(codec->name), std::move(codec->configuration)});
   }
   return codecs;
@@ -316,9 +318,17 @@ Result<NodeMetadata> ParseZarrJson(std::string_view text, std::string_view key) 
     return Fail(ErrorCode::kTooLarge, "{}: expected at most {} bytes, found {}", key,
                 kMaxMetadataBytes, text.size());
   }
-  auto document = ParseJson(text, key);
+  std::vector<std::string> notes;
+  auto document = ParseJson(text, key, notes);
   if (!document) return Fail(document);
-  return ParseZarrDocument(*std::move(document), key);
+  auto node = ParseZarrDocument(*std::move(document), key);
+  if (!node) return node;
+  std::visit(
+      [&](auto& metadata) {
+        metadata.notes.insert(metadata.notes.begin(), notes.begin(), notes.end());
+      },
+      *node);
+  return node;
 }
 
 Result<NodeMetadata> ParseZarrDocument(Json document, std::string_view key) {
@@ -328,7 +338,7 @@ Result<NodeMetadata> ParseZarrDocument(Json document, std::string_view key) {
   const Json& format = MemberOrNull(document, "zarr_format");
   if (ToUnsigned(format) != uint64_t{3}) {
     // Drafts had a URL here.
-    const bool is_other = format.is_number() || format.is_string();
+    const bool is_other = (format.is_number() || format.is_string()) && !NonFinite(format);
     return Fail(is_other ? ErrorCode::kUnsupported : ErrorCode::kDamaged,
                 "{}: zarr_format: expected 3, found {}", key, Excerpt(format));
   }

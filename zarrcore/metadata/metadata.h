@@ -1,5 +1,8 @@
 // zarr.json of arrays and groups as immutable values.
 //
+// Attributes never cost a node: where they are no object they are left out, and what in a text is
+// broken is replaced (ParseJson in json.h); notes say so.
+//
 // Reads what the core specification 3.1 says and the older spellings seen in real stores (missing
 // or empty codecs, "endian" for "bytes", short-hand strings, a separator beside the name, empty
 // storage_transformers and extensions). Refuses what would be read wrongly: unknown top-level
@@ -75,6 +78,9 @@ struct ArrayMetadata {
   std::optional<std::vector<std::optional<std::string>>> dimension_names;
   /// The whole zarr.json as read: what a rewritten one is made from.
   Json document;
+  /// What of the documents could not be used, or was read as something else: a sentence each,
+  /// which names the document.
+  std::vector<std::string> notes;
   /// Null if it was not read from a store.
   std::shared_ptr<const StoredDocuments> stored;
   /// Why only shape, chunk_shape, key_encoding and `stored` can be used; see ParseZarrayGrid().
@@ -90,6 +96,7 @@ struct GroupMetadata {
   /// The member consolidated_metadata as it stood, or null. Never trusted over the files.
   Json consolidated_metadata;
   Json document;
+  std::vector<std::string> notes;  // as those of an array
   /// Null if the group has no document in the store.
   std::shared_ptr<const StoredDocuments> stored;
 

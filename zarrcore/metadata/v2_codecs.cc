@@ -206,7 +206,10 @@ Result<V2Codecs> ParseV2Codecs(const Json& zarray, const V2Dtype& dtype, size_t 
     }
   }
   ChainMaker maker(dtype, key);
-  const Json& order = zarray["order"];
+  // (zarr-python takes small letters too; "A", any order, is what numpy makes of an array in C.)
+  Json order = zarray["order"];
+  if (order == "c" || order == "A" || order == "a") order = "C";
+  if (order == "f") order = "F";
   if (order != "C" && order != "F") {
     return Fail(ErrorCode::kDamaged, "{}: order: expected \"C\" or \"F\", found {}", key,
                 Excerpt(order));

@@ -7,6 +7,8 @@
 #include <optional>
 #include <utility>
 
+#include "zarrcore/metadata/integer.h"
+
 namespace zarrfs {
 namespace {
 
@@ -59,12 +61,12 @@ tl::unexpected<Error> Unknown(const Json& dtype, std::string_view key) {
 
 Result<V2Dtype> ParseText(const Json& dtype, std::string_view key) {
   std::string_view text = dtype.get_ref<const std::string&>();
-  if (text.size() < 2 || std::string_view("<>|").find(text[0]) == std::string_view::npos) {
-    return NoDtype(dtype, key);
+  // (numpy takes "|", "=" and nothing for the order of the machine.)
+  const char order = text.starts_with('>') ? '>' : '<';
+  if (!text.empty() && std::string_view("<>|=").find(text[0]) != std::string_view::npos) {
+    text.remove_prefix(1);
   }
-  // (numpy takes "|" before an item of several bytes for the order of the machine.)
-  const char order = text[0] == '>' ? '>' : '<';
-  text.remove_prefix(1);
+  if (text.empty()) return NoDtype(dtype, key);
   V2Dtype type;
   if (text == "O") return type;
   const auto* const number = std::ranges::find(kNumbers, text, &Number::code);
@@ -106,29 +108,72 @@ Result<V2Dtype> ParseText(const Json& dtype, std::string_view key) {
   return type;
 }
 
+// The elements of a field: nothing for what is no shape, and for too many.
+std::optional<size_t> ElementsOf(const Json& shape) {
+  if (!shape.is_array()) return ElementsOf(Json::array({shape}));
+  uint64_t elements = 1;
+  for (const Json& extent : shape) {
+    const auto length = ParseInteger(extent, 32, /*is_signed=*/false);
+    if (!length || *length == 0) return std::nullopt;
+    elements *= *length;
+    if (elements > kMaxArrayParts) return std::nullopt;
+  }
+  return elements;
+}
+
+Json StructOf(Json fields) {
+  // (The name and the spelling of the fields that zarr-python reads.)
+  return Configured("structured", Json{{"fields", std::move(fields)}});
+}
+
+// `count` elements one after the other.
+V2Dtype ArrayOf(const V2Dtype& element, size_t count) {
+  V2Dtype type = element;
+  type.number.clear();
+  type.item_size *= count;
+  type.parts *= count;
+  Json fields = Json::array();
+  for (size_t i = 0; i < count; ++i) {
+    fields.push_back(Json::array({fmt::format("{}", i), element.data_type}));
+  }
+  type.data_type = StructOf(std::move(fields));
+  return type;
+}
+
 Result<V2Dtype> ParseFields(const Json& dtype, std::string_view key) {
   if (dtype.empty()) return NoDtype(dtype, key);
   V2Dtype type;
+  type.parts = 0;
   Json fields = Json::array();
   for (const Json& field : dtype) {
-    if (!field.is_array() || field.size() < 2 || !field[0].is_string()) return NoDtype(field, key);
-    if (field.size() > 2) {
-      return Fail(ErrorCode::kUnsupported, "{}: dtype: a field that is an array, {}, is not known",
-                  key, Excerpt(field));
+    if (!field.is_array() || field.size() < 2 || field.size() > 3 || !field[0].is_string() ||
+        NonFinite(field[0])) {
+      return NoDtype(field, key);
     }
     auto part = ParseV2Dtype(field[1], key);
     if (!part) return part;
     if (part->is_object()) return Unknown(field, key);
+    if (field.size() == 3 && field[2] != Json::array()) {
+      const auto elements = ElementsOf(field[2]);
+      if (!elements || part->parts * *elements > kMaxArrayParts) {
+        return Fail(ErrorCode::kUnsupported,
+                    "{}: dtype: expected fields of at most {} elements, found {}", key,
+                    kMaxArrayParts, Excerpt(field));
+      }
+      part = ArrayOf(*part, *elements);
+    }
+    Json name = field[0];
+    if (name == "") name = fmt::format("f{}", fields.size());
     if (part->byte_order != '|' && type.byte_order != '|' && part->byte_order != type.byte_order) {
       return Fail(ErrorCode::kUnsupported,
                   "{}: dtype: fields of different byte orders are not known", key);
     }
     if (type.byte_order == '|') type.byte_order = part->byte_order;
     type.item_size += part->item_size;
-    fields.push_back(Json::array({field[0], std::move(part->data_type)}));
+    type.parts += part->parts;
+    fields.push_back(Json::array({std::move(name), std::move(part->data_type)}));
   }
-  // (The name and the spelling of the fields that zarr-python reads.)
-  type.data_type = Configured("structured", Json{{"fields", std::move(fields)}});
+  type.data_type = StructOf(std::move(fields));
   return type;
 }
 

@@ -14,17 +14,23 @@
 
 namespace zarrfs {
 
+inline constexpr size_t kMaxArrayParts = 4096;
+
 struct V2Dtype {
   Json data_type;         // as zarr.json has it; null for "|O"
   std::string number;     // of numbers and bool, without the byte order: "i4"; else ""
   char byte_order = '|';  // '<' or '>'; '|' where no part has one
   size_t item_size = 0;   // bytes; 0 for "|O"
+  size_t parts = 1;       // of a list of fields: all of them, those of fields too
 
   [[nodiscard]] bool is_object() const { return data_type.is_null(); }
 };
 
-/// kDamaged if it is no dtype; kUnsupported for one that has no v3 data type: long doubles, items
-/// of no bytes, fields that are arrays, objects in fields, fields of different byte orders.
+/// As numpy reads them: "i4" and "=i4" are little-endian here, a field without a name is called
+/// after its place ("f0"). A field that is an array becomes a structure of its elements, in C order
+/// and called "0", "1", ...: v3 has no other type of the same bytes that keeps theirs. kDamaged if
+/// it is no dtype; kUnsupported for one that has no v3 data type: long doubles, items of no bytes,
+/// objects in fields, fields of different byte orders, arrays of more than kMaxArrayParts elements.
 [[nodiscard]] Result<V2Dtype> ParseV2Dtype(const Json& dtype, std::string_view key);
 
 }  // namespace zarrfs

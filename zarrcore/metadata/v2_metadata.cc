@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <charconv>
 #include <span>
 #include <string>
 #include <utility>
@@ -20,12 +21,12 @@ namespace {
 constexpr const char* kDimensions = "_ARRAY_DIMENSIONS";
 constexpr const char* kFillAttribute = "_FillValue";
 
-Result<Json> ParseObject(const NamedText& document) {
+Result<Json> ParseObject(const NamedText& document, std::vector<std::string>& notes) {
   if (document.text.size() > kMaxMetadataBytes) {
     return Fail(ErrorCode::kTooLarge, "{}: expected at most {} bytes, found {}", document.key,
                 kMaxMetadataBytes, document.text.size());
   }
-  auto json = ParseJson(document.text, document.key);
+  auto json = ParseJson(document.text, document.key, notes);
   if (json && !json->is_object()) {
     return Fail(ErrorCode::kDamaged, "{}: expected an object, found {}", document.key,
                 Excerpt(*json));
@@ -33,8 +34,8 @@ Result<Json> ParseObject(const NamedText& document) {
   return json;
 }
 
-Result<Json> ParseV2(const NamedText& document) {
-  auto json = ParseObject(document);
+Result<Json> ParseV2(const NamedText& document, std::vector<std::string>& notes) {
+  auto json = ParseObject(document, notes);
   if (!json) return json;
   const auto format = json->find("zarr_format");
   if (format == json->end() || *format != 2) {
@@ -46,8 +47,13 @@ Result<Json> ParseV2(const NamedText& document) {
   return json;
 }
 
-Result<Json> ParseAttributes(const std::optional<NamedText>& zattrs) {
-  return zattrs ? ParseObject(*zattrs) : Json::object();
+// Whatever is wrong with them: no reason to hide the node, or the nodes below it.
+Json ParseAttributes(const std::optional<NamedText>& zattrs, std::vector<std::string>& notes) {
+  if (!zattrs) return Json::object();
+  auto attributes = ParseObject(*zattrs, notes);
+  if (attributes) return *std::move(attributes);
+  notes.push_back(fmt::format("{}; the attributes are left out", attributes.error().message));
+  return Json::object();
 }
 
 Result<Json> KeyEncoding(const Json& zarray, std::string_view key) {
@@ -70,6 +76,28 @@ std::optional<FillBytes> ParseOpaqueFill(const Json& given, const DataType& type
   return bytes;
 }
 
+// n5-zarr and others write numbers as text, which numpy reads: "0", "0.0", "nan".
+std::optional<Json> NumberOfText(const Json& given) {
+  if (!given.is_string() || NonFinite(given)) return std::nullopt;
+  std::string text = given.get<std::string>();
+  std::ranges::transform(text, text.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+  });
+  if (text.starts_with('+')) text.erase(0, 1);
+  if (text == "nan" || text == "-nan") return "NaN";
+  if (text == "inf" || text == "infinity") return "Infinity";
+  if (text == "-inf" || text == "-infinity") return "-Infinity";
+  if (text == "true" || text == "false") return text == "true";
+  const char* const end = text.data() + text.size();
+  const auto parse = [&](auto number) -> std::optional<Json> {
+    const auto [last, error] = std::from_chars(text.data(), end, number);
+    return error == std::errc() && last == end ? std::optional<Json>(number) : std::nullopt;
+  };
+  if (auto integer = parse(uint64_t{0})) return integer;
+  if (auto integer = parse(int64_t{0})) return integer;
+  return parse(double{0});
+}
+
 Result<FillBytes> ParseFill(const Json& given, const DataType& type, char byte_order,
                             std::string_view key) {
   const bool is_number = type.is_core() && type.kind != DataKind::kRaw;
@@ -83,7 +111,13 @@ Result<FillBytes> ParseFill(const Json& given, const DataType& type, char byte_o
                 "{}: fill_value: expected base64 text of at most {} bytes, found {}", key,
                 type.item_size, Excerpt(given));
   }
-  return ParseFillValue(given, type, key);
+  auto fill = ParseFillValue(given, type, key);
+  if (!fill && is_number) {
+    if (const auto number = NumberOfText(given)) {
+      if (auto read = ParseFillValue(*number, type, key)) return read;
+    }
+  }
+  return fill;
 }
 
 Json FillToV3(const FillBytes& fill, const DataType& type) {
@@ -154,10 +188,10 @@ Json TakeDimensionNames(Json& attributes, size_t rank) {
 
 Result<ArrayMetadata> ParseZarray(const NamedText& zarray, const std::optional<NamedText>& zattrs) {
   const std::string_view key = zarray.key;
-  const auto given = ParseV2(zarray);
+  std::vector<std::string> notes;
+  const auto given = ParseV2(zarray, notes);
   if (!given) return Fail(given);
-  auto attributes = ParseAttributes(zattrs);
-  if (!attributes) return Fail(attributes);
+  Json attributes = ParseAttributes(zattrs, notes);
   for (const char* member : {"shape", "chunks", "dtype"}) {
     if (!given->contains(member)) {
       return Fail(ErrorCode::kDamaged, "{}: expected a member {}, found none", key, member);
@@ -188,11 +222,11 @@ Result<ArrayMetadata> ParseZarray(const NamedText& zarray, const std::optional<N
   const bool has_fill = given_fill != given->end() && !given_fill->is_null();
   const auto fill = ParseFill(has_fill ? *given_fill : Json(), *type, dtype->byte_order, key);
   if (!fill) return Fail(fill);
-  if (has_fill && !attributes->contains(kFillAttribute)) {
+  if (has_fill && !attributes.contains(kFillAttribute)) {
     Json attribute = FillAttribute(*fill, *type);
-    if (!attribute.is_null()) (*attributes)[kFillAttribute] = std::move(attribute);
+    if (!attribute.is_null()) attributes[kFillAttribute] = std::move(attribute);
   }
-  Json names = TakeDimensionNames(*attributes, shape.size());
+  Json names = TakeDimensionNames(attributes, shape.size());
 
   Json document;
   document["zarr_format"] = 3;
@@ -203,12 +237,13 @@ Result<ArrayMetadata> ParseZarray(const NamedText& zarray, const std::optional<N
   document["chunk_key_encoding"] = *std::move(key_encoding);
   document["fill_value"] = FillToV3(*fill, *type);
   document["codecs"] = std::move(chain->codecs);
-  document["attributes"] = *std::move(attributes);
+  document["attributes"] = std::move(attributes);
   if (!names.is_null()) document["dimension_names"] = std::move(names);
   auto node = ParseZarrDocument(std::move(document), key);
   if (!node) return Fail(node);
   auto array = std::get<ArrayMetadata>(*std::move(node));
   array.undefined_fill = !has_fill;
+  array.notes = std::move(notes);
   return array;
 }
 
@@ -247,15 +282,16 @@ Result<ArrayMetadata> ParseZarrayGrid(const NamedText& zarray, const Error& reas
 }
 
 Result<GroupMetadata> ParseZgroup(const NamedText& zgroup, const std::optional<NamedText>& zattrs) {
-  const auto given = ParseV2(zgroup);
+  std::vector<std::string> notes;
+  const auto given = ParseV2(zgroup, notes);
   if (!given) return Fail(given);
-  auto attributes = ParseAttributes(zattrs);
-  if (!attributes) return Fail(attributes);
   Json document = {{"zarr_format", 3}, {"node_type", "group"}};
-  document["attributes"] = *std::move(attributes);
+  document["attributes"] = ParseAttributes(zattrs, notes);
   auto node = ParseZarrDocument(std::move(document), zgroup.key);
   if (!node) return Fail(node);
-  return std::get<GroupMetadata>(*std::move(node));
+  auto group = std::get<GroupMetadata>(*std::move(node));
+  group.notes = std::move(notes);
+  return group;
 }
 
 }  // namespace zarrfs

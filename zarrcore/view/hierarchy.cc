@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <span>
 #include <utility>
 
 #include "zarrcore/base/waiting.h"
@@ -34,9 +35,10 @@ bool IsNodeName(std::string_view name) {
 }
 
 // Core specification, "Node names", and below a v2 group the names that v2 has for itself; a folder
-// of another name is no node.
+// of another name is no node. Names that begin with "__" are reserved, and written all the same
+// (by xarray, by AnnData): they are nodes to every reader.
 bool IsNodeNameBelow(const Node& group, std::string_view name) {
-  return IsNodeName(name) && !name.starts_with(group.is_v2() ? ".z" : "__");
+  return IsNodeName(name) && !(group.is_v2() && name.starts_with(".z"));
 }
 
 bool IsNodeDocument(std::string_view name) {
@@ -45,30 +47,32 @@ bool IsNodeDocument(std::string_view name) {
 
 uint64_t HashOf(const std::string& text) { return std::hash<std::string>()(text); }
 
-uint64_t ChunksFingerprint(const ArrayMetadata& array) {
-  std::string all =
-      fmt::format("{} {} {}\n", fmt::join(array.shape, ","), fmt::join(array.chunk_shape, ","),
-                  DumpJson(array.data_type.document));
-  all += fmt::format("{} {}\n", static_cast<int>(array.key_encoding.kind),
-                     array.key_encoding.separator);
-  for (const CodecSpec& codec : array.codecs) {
-    all += fmt::format("{} {}\n", codec.name, DumpJson(codec.configuration));
+Digest ChunksFingerprint(const ArrayMetadata& array) {
+  DigestBuilder all;
+  for (const auto* extents : {&array.shape, &array.chunk_shape}) {
+    all.Add(uint64_t{extents->size()});
+    for (const uint64_t extent : *extents) all.Add(extent);
   }
-  return HashOf(all);
+  all.Add(DumpJson(array.data_type.document));
+  all.Add(static_cast<uint64_t>(array.key_encoding.kind));
+  all.Add(uint64_t{static_cast<unsigned char>(array.key_encoding.separator)});
+  for (const CodecSpec& codec : array.codecs) {
+    all.Add(codec.name).Add(DumpJson(codec.configuration));
+  }
+  return std::move(all).Finish();
 }
 
-uint64_t FingerprintOf(const std::vector<Document>& documents) {
-  std::string all;
-  for (const Document& document : documents) {
-    all += fmt::format("{} {}\n", document.name, document.bytes.size());
-    all += document.bytes;
-  }
-  return HashOf(all);
+Digest FingerprintOf(const std::vector<Document>& documents) {
+  DigestBuilder all;
+  for (const Document& document : documents) all.Add(document.name).Add(document.bytes);
+  return std::move(all).Finish();
 }
 
 // Of where a node is and what a view says of it.
-uint64_t FingerprintOf(const Node& node, size_t view) {
-  return HashOf(fmt::format("{} {}", node.views[view].fingerprint, node.path));
+Digest FingerprintOf(const Node& node, size_t view) {
+  DigestBuilder all;
+  all.Add(node.views[view].fingerprint).Add(node.path);
+  return std::move(all).Finish();
 }
 
 bool IsOme(const Json& attributes) {
@@ -83,6 +87,7 @@ std::string ConsolidatedKey(const Node& group, size_t view) {
 // Bytes of memory, roughly: what is parsed takes several times what was read.
 size_t SizeInMemory(const Node& node) {
   size_t bytes = (8u << 10) + 5 * node.source_bytes;
+  if (const ArrayMetadata* array = node.array()) bytes += 4 * array->fill_value.size();
   for (const NodeView& view : node.views) {
     for (const Document& document : view.documents) bytes += document.bytes.size();
   }
@@ -232,6 +237,10 @@ Result<std::shared_ptr<Node>> Hierarchy::Load(const std::string& path, bool pare
     return node;
   }
   node->metadata = std::move(*metadata);
+  for (const std::string& note :
+       std::visit([](const auto& one) { return std::span(one.notes); }, *node->metadata)) {
+    Tell(*node, {ErrorCode::kUnsupported, note});
+  }
   if (node->array() != nullptr) {
     FillArray(*node, before);
   } else {
@@ -244,6 +253,7 @@ Result<std::shared_ptr<Node>> Hierarchy::Load(const std::string& path, bool pare
     }
   }
   for (NodeView& view : node->views) view.fingerprint = FingerprintOf(view.documents);
+  TellOfName(*node);
   return node;
 }
 
@@ -264,19 +274,25 @@ Result<NodeMetadata> Hierarchy::ReadMetadata(Node& node) const {
     if (!*text) continue;
     node.document = name;
     const auto attributes = ReadSource(node, kZattrs);
-    if (!attributes) return Fail(attributes);
+    // (What they hold, or that they are too large, hides no node.)
+    if (!attributes && !IsVerdict(attributes.error().code)) return Fail(attributes);
     const std::string key = JoinKey(node.path, name);
     const std::string attributes_key = JoinKey(node.path, kZattrs);
     std::optional<NamedText> zattrs;
-    if (*attributes) zattrs = NamedText{attributes_key, **attributes};
+    if (attributes && *attributes) zattrs = NamedText{attributes_key, **attributes};
+    const auto add_note = [&](std::vector<std::string>& notes) {
+      if (attributes) return;
+      notes.push_back(fmt::format("{}; the attributes are left out", attributes.error().message));
+    };
     // (One by one: to convert a whole expected leaks in libexpected 1.0.)
     StoredDocuments stored;
     stored.is_v2 = true;
     stored.document = **text;
-    stored.zattrs = *attributes;
+    if (attributes) stored.zattrs = *attributes;
     if (name == kZgroup) {
       auto group = ParseZgroup({key, **text}, zattrs);
       if (!group) return Fail(group);
+      add_note(group->notes);
       const auto has_zmetadata = HasSource(node, kZmetadata);
       if (!has_zmetadata) return Fail(has_zmetadata);
       stored.has_zmetadata = *has_zmetadata;
@@ -284,12 +300,16 @@ Result<NodeMetadata> Hierarchy::ReadMetadata(Node& node) const {
       Keep(std::move(stored), metadata);
       return metadata;
     }
+    // Without its attributes an array may be read as other values (scale_factor). They are perhaps
+    // half written this moment.
+    if (!attributes) return Fail(attributes);
+    if (zattrs) {
+      if (auto json = ParseJson(zattrs->text, zattrs->key); !json) return Fail(json);
+    }
     auto array = ParseZarray({key, **text}, zattrs);
     if (!array) {
-      // (Attributes that are no JSON are perhaps half written this moment.)
-      const bool has_attributes = !zattrs || ParseJson(zattrs->text, zattrs->key);
       auto grid = ParseZarrayGrid({key, **text}, array.error());
-      if (!grid || !has_attributes) return Fail(array);
+      if (!grid) return Fail(array);
       array = std::move(grid);
     }
     NodeMetadata metadata(std::in_place_type<ArrayMetadata>, std::move(*array));
@@ -435,6 +455,33 @@ void Hierarchy::Note(const Node& node, const Error& property) const {
   if (options_.on_note && IsFirst(node, property)) options_.on_note(property);
 }
 
+void Hierarchy::TellOfName(const Node& node) const {
+  if (node.path.empty()) return;
+  const std::string_view name = std::string_view(node.path).substr(node.path.rfind('/') + 1);
+  std::string views;
+  for (const View* view : AllViews()) {
+    if (view->AllowsNodeName(name)) continue;
+    views += fmt::format("{}{}", views.empty() ? "" : ", ", view->name());
+  }
+  if (views.empty()) return;
+  Tell(node,
+       {ErrorCode::kUnsupported,
+        fmt::format("{}: not shown in {}: their readers cannot take its name", node.path, views)});
+}
+
+Result<void> Hierarchy::TellOfRefusedName(const Node& group, const ListEntry& folder) const {
+  if (folder.is_refused) return {};
+  const std::string path = JoinKey(group.path, folder.name);
+  int budget = kMaxImplicitFolders;
+  const auto is_node = HasNodeBelow(path, 1, budget);
+  if (!is_node && is_node.error().code == ErrorCode::kWouldBlock) return Fail(is_node);
+  if (is_node && *is_node) {
+    Tell(group, {ErrorCode::kUnsupported,
+                 fmt::format("{}: not shown: no name of a group or array", path)});
+  }
+  return {};
+}
+
 Result<bool> Hierarchy::HasNodeBelow(const std::string& folder, int depth, int& budget) const {
   const auto entries = store_->List(folder);
   if (!entries && entries.error().code == ErrorCode::kNotFound) return false;
@@ -445,10 +492,7 @@ Result<bool> Hierarchy::HasNodeBelow(const std::string& folder, int depth, int& 
   if (depth == kMaxImplicitDepth) return false;
   Result<bool> none = false;  // or what could not be looked into
   for (const ListEntry& entry : *entries) {
-    if (!entry.is_folder || entry.is_refused || !IsNodeName(entry.name) ||
-        entry.name.starts_with("__")) {
-      continue;
-    }
+    if (!entry.is_folder || entry.is_refused || !IsNodeName(entry.name)) continue;
     if (--budget < 0) break;
     const auto below = HasNodeBelow(JoinKey(folder, entry.name), depth + 1, budget);
     if (below && *below) return true;
@@ -467,7 +511,11 @@ Result<std::vector<std::string>> Hierarchy::Children(const Node& node, Age max_a
   const auto entries = store_->List(node.path);
   if (!entries) return Fail(entries);
   for (const ListEntry& entry : *entries) {
-    if (!(entry.is_folder || entry.is_refused) || !IsNodeNameBelow(node, entry.name)) continue;
+    if (!(entry.is_folder || entry.is_refused)) continue;
+    if (!IsNodeNameBelow(node, entry.name)) {
+      if (const auto told = TellOfRefusedName(node, entry); !told) return Fail(told);
+      continue;
+    }
     const std::string path = JoinKey(node.path, entry.name);
     if (entry.is_folder && entry.is_refused) {
       Note(node, {ErrorCode::kZarrfsMount, fmt::format("{}: not shown: a zarrfs mount", path)});
@@ -581,9 +629,9 @@ Result<ConsolidatedPtr> Hierarchy::MakeConsolidated(const NodePtr& group, size_t
     std::vector<NodeBelow> nodes;
     for (const Shown& one : shown) nodes.push_back({one.path, one.documents});
     auto text = std::make_shared<const std::string>(AllViews()[view]->Consolidate(nodes));
-    made->hash = std::hash<std::string_view>()(*text);
+    made->text_number = TextNumber(*text);
     made->size = text->size();
-    texts_.Put(made->hash, text, text->size());
+    texts_.Put(made->text_number, text, text->size());
   }
   consolidated_.Put(ConsolidatedKey(*group, view), made,
                     sizeof(Consolidated) + made->nodes.size() * sizeof(made->nodes[0]));
@@ -604,13 +652,24 @@ ConsolidatedPtr Hierarchy::KnownConsolidated(const Node& group, size_t view) con
   return consolidated_.Get(ConsolidatedKey(group, view));
 }
 
+uint64_t Hierarchy::TextNumber(std::string_view text) const {
+  DigestBuilder digest;
+  digest.Add(text);
+  const std::lock_guard lock(text_numbers_mutex_);
+  // (A text that is forgotten gets another number, as if it had changed.)
+  if (text_numbers_.size() >= kMaxTold) text_numbers_.clear();
+  const auto [known, is_new] = text_numbers_.try_emplace(std::move(digest).Finish(), 0);
+  if (is_new) known->second = ++last_text_number_;
+  return known->second;
+}
+
 Result<std::shared_ptr<const std::string>> Hierarchy::ConsolidatedText(const NodePtr& group,
                                                                        size_t view,
-                                                                       uint64_t hash) const {
-  if (auto text = texts_.Get(hash)) return text;
+                                                                       uint64_t text_number) const {
+  if (auto text = texts_.Get(text_number)) return text;
   const auto made = MakeConsolidated(group, view, kAnyAge, nullptr);
   if (!made) return Fail(made);
-  auto text = (*made)->hash == hash ? texts_.Get(hash) : nullptr;
+  auto text = (*made)->text_number == text_number ? texts_.Get(text_number) : nullptr;
   if (text == nullptr) {
     return Fail(ErrorCode::kStale, "{}: the consolidated metadata have changed", group->path);
   }

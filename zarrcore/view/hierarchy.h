@@ -17,10 +17,12 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
 #include "zarrcore/array/chunk_source.h"
+#include "zarrcore/base/digest.h"
 #include "zarrcore/base/lru_cache.h"
 #include "zarrcore/store/store.h"
 #include "zarrcore/view/view.h"
@@ -30,7 +32,7 @@ namespace zarrfs {
 /// What one view shows of one node, or why it does not show it.
 struct NodeView {
   std::vector<Document> documents;
-  uint64_t fingerprint = 0;  // of the documents: names and bytes
+  Digest fingerprint;  // of the documents: names and bytes
   /// Of a group: the name of the document that repeats those of all nodes below (Consolidated),
   /// which stands for the document of this name, if there is one; "" if the group has none.
   std::string consolidated;
@@ -67,7 +69,7 @@ struct Node {
   ObjectInfo folder_info;           // of the folder, when the node was read
   std::array<NodeView, kMaxViews> views;  // by view number
   std::shared_ptr<ChunkSource> chunks;    // of an array whose layout can be used
-  uint64_t chunks_fingerprint = 0;        // of where they lie and what is in them
+  Digest chunks_fingerprint;              // of where they lie and what is in them
 
   mutable Freshness freshness;
   /// What its user has made of it, to be kept as long as this snapshot is. Not guarded.
@@ -96,9 +98,9 @@ using NodePtr = std::shared_ptr<const Node>;
 /// What one view says in one document of a group and all nodes below it, as of now.
 struct Consolidated {
   // Fingerprints of what it is made from: the group, and those nodes below that the view shows.
-  std::vector<uint64_t> nodes;
+  std::vector<Digest> nodes;
   bool is_too_large = false;  // more nodes than HierarchyOptions say: the view does without
-  uint64_t hash = 0;          // of its bytes; texts of equal hashes are equal
+  uint64_t text_number = 0;   // texts of equal numbers are equal
   uint64_t size = 0;          // in bytes
   Version newest;             // of what it is made from, the version that changed last
 
@@ -147,10 +149,9 @@ class Hierarchy {
                                                     Age max_age) const;
   /// The same if it is known, else null; never asks the store.
   [[nodiscard]] ConsolidatedPtr KnownConsolidated(const Node& group, size_t view) const;
-  /// The bytes of a group's consolidated document that have this hash; kStale if it has others now.
-  [[nodiscard]] Result<std::shared_ptr<const std::string>> ConsolidatedText(const NodePtr& group,
-                                                                            size_t view,
-                                                                            uint64_t hash) const;
+  /// The bytes of a group's consolidated document of this number; kStale if it has others now.
+  [[nodiscard]] Result<std::shared_ptr<const std::string>> ConsolidatedText(
+      const NodePtr& group, size_t view, uint64_t text_number) const;
 
   /// Whether view number `view` lists the node `name` below `parent`.
   [[nodiscard]] static bool Shows(const Node& child, std::string_view name, size_t view);
@@ -179,6 +180,8 @@ class Hierarchy {
   // Made anew, without a look at what is known, but for `known`: that one if it is the same.
   Result<ConsolidatedPtr> MakeConsolidated(const NodePtr& group, size_t view, Age max_age,
                                            const ConsolidatedPtr& known) const;
+  // The number of a text, the same as before if the text is known.
+  uint64_t TextNumber(std::string_view text) const;
   // Reports what is wrong with the node, once per version.
   void Tell(const Node& node, const Error& reason) const;
   // The same for what is no fault.
@@ -186,6 +189,10 @@ class Hierarchy {
   [[nodiscard]] bool IsFirst(const Node& node, const Error& message) const;
   // Why a consolidated document of `group` leaves out a node below; empty if it does not.
   [[nodiscard]] std::string WhyLeftOut(const Node& group, const Result<NodePtr>& below) const;
+  // Tells of a node whose name keeps it out of a view, and of a folder below `group` that holds a
+  // node but has a name that no node may have.
+  void TellOfName(const Node& node) const;
+  Result<void> TellOfRefusedName(const Node& group, const ListEntry& folder) const;
 
   const std::shared_ptr<const Store> store_;
   const HierarchyOptions options_;
@@ -195,7 +202,10 @@ class Hierarchy {
   // The newest snapshot of each path, also once it is out of date: the next one is made from it.
   mutable LruCache<std::string, Node> newest_;
   mutable LruCache<std::string, Consolidated> consolidated_;  // by view and path
-  mutable LruCache<uint64_t, std::string> texts_;             // by hash
+  mutable LruCache<uint64_t, std::string> texts_;             // by number
+  mutable std::mutex text_numbers_mutex_;
+  mutable std::unordered_map<Digest, uint64_t, HashOfDigest> text_numbers_;
+  mutable uint64_t last_text_number_ = 0;
   mutable std::mutex told_mutex_;
   mutable std::unordered_set<size_t> told_;  // hashes
 };

@@ -1,6 +1,7 @@
 #include "zarrcore/view/v2_attributes.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -10,16 +11,19 @@
 namespace zarrfs {
 namespace {
 
+// "" for a dimension without a name. Readers of v3 know dimension_names only, and stores that were
+// migrated from v2 carry the attribute on, out of date: it names what nothing else does.
 std::vector<std::string> GivenNames(const ArrayMetadata& metadata) {
   std::vector<std::string> names(metadata.rank());
   const auto given = metadata.attributes.find(kDimensionsAttribute);
-  if (given != metadata.attributes.end() && given->is_array() && given->size() == names.size() &&
-      std::ranges::all_of(*given,
-                          [](const Json& name) { return name.is_string() && !NonFinite(name); })) {
-    return given->get<std::vector<std::string>>();
-  }
-  for (size_t d = 0; d < names.size() && metadata.dimension_names; ++d) {
-    names[d] = (*metadata.dimension_names)[d].value_or("");
+  const bool has_attribute =
+      given != metadata.attributes.end() && given->is_array() && given->size() == names.size();
+  for (size_t d = 0; d < names.size(); ++d) {
+    if (metadata.dimension_names && (*metadata.dimension_names)[d]) {
+      names[d] = *(*metadata.dimension_names)[d];
+    } else if (has_attribute && (*given)[d].is_string() && !NonFinite((*given)[d])) {
+      names[d] = (*given)[d].get<std::string>();
+    }
   }
   return names;
 }
@@ -45,11 +49,18 @@ bool Fits(const Json& number, int bits, bool is_signed) {
   return is_signed ? integer.magnitude < half : integer.magnitude <= half - 1 + half;
 }
 
+// An integer beyond 64 bits, which no type of netCDF-C holds.
+bool IsLarge(const Json& number) {
+  const auto value = NonFinite(number);
+  return value && std::isfinite(*value);
+}
+
 // netCDF-C gives a list the smallest type that its first number fits.
 bool FitTheTypeOfTheFirst(const Json& list) {
   const auto is_float = [](const Json& number) {
     return number.is_number_float() || NonFinite(number);
   };
+  if (std::ranges::any_of(list, IsLarge)) return false;
   if (std::ranges::all_of(list, is_float)) return true;
   if (std::ranges::any_of(list, is_float)) return false;
   for (const int bits : {8, 16, 32, 64}) {
@@ -63,10 +74,12 @@ bool FitTheTypeOfTheFirst(const Json& list) {
 }
 
 bool IsBeyondDouble(const Json& number) {
-  return number.is_number_integer() && IntegerOf(number).magnitude > uint64_t{1} << 53;
+  return IsLarge(number) ||
+         (number.is_number_integer() && IntegerOf(number).magnitude > uint64_t{1} << 53);
 }
 
 Json Plain(Json value) {
+  if (IsLarge(value)) return *NonFinite(value);
   if (NonFinite(value) || value.is_number() || value.is_boolean() || value.is_string() ||
       value.is_object()) {
     return value;

@@ -12,9 +12,9 @@ namespace zarrfs {
 inline constexpr const char* kDimensionsAttribute = "_ARRAY_DIMENSIONS";
 
 /// The attribute _ARRAY_DIMENSIONS: a name for each dimension, which xarray, GDAL and netCDF-C
-/// need: that of the attribute if it is there, else of dimension_names, else one made of place and
-/// length. The same name does not come with two lengths in one array; with `with_lengths` not in
-/// any two. `plain`: as PlainName makes them.
+/// need: that of dimension_names; where that is absent or null, of the attribute; else one made of
+/// place and length. The same name does not come with two lengths in one array; with `with_lengths`
+/// not in any two. `plain`: as PlainName makes them.
 [[nodiscard]] Json DimensionNames(const ArrayMetadata& metadata, bool plain, bool with_lengths);
 
 /// A name that netCDF-C 4.9 can take, which ends for others or dies of them: no slash, no control

@@ -2,15 +2,20 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <numeric>
 #include <optional>
 #include <string_view>
 #include <utility>
 
+#include "zarrcore/codec/blosc.h"
+#include "zarrcore/codec/configuration.h"
+
 namespace zarrfs {
 namespace {
 
 constexpr uint64_t kChecksumBytes = 4;
+constexpr int64_t kMaxInt = std::numeric_limits<int32_t>::max();
 
 // Bytes of checksum that stand before and after the encoded chunk.
 struct ChecksumPlace {
@@ -38,36 +43,33 @@ std::optional<ChecksumPlace> Checksum(const CodecSpec& codec) {
 
 // The v2 "compressor" of a bytes -> bytes codec; extra members would break zarr-python 2.
 std::optional<Json> Compressor(const CodecSpec& codec) {
-  const Json& given = codec.configuration;
-  const auto member = [&](const char* name, Json otherwise) {
-    const auto found = given.find(name);
-    return found == given.end() ? std::move(otherwise) : *found;
-  };
   std::string_view name = codec.name;
   if (name.starts_with("numcodecs.")) name.remove_prefix(10);
-  if (name == "gzip") return Json{{"id", "gzip"}, {"level", member("level", 5)}};
-  if (name == "zlib") return Json{{"id", "zlib"}, {"level", member("level", 1)}};
-  if (name == "zstd") return Json{{"id", "zstd"}, {"level", member("level", 0)}};
-  if (name == "bz2") return Json{{"id", "bz2"}, {"level", member("level", 1)}};
-  if (name == "lz4") return Json{{"id", "lz4"}, {"acceleration", member("acceleration", 1)}};
+  if (name == "gzip")
+    return Json{{"id", "gzip"}, {"level", EncoderMember(codec, "level", 0, 9, 5)}};
+  if (name == "zlib")
+    return Json{{"id", "zlib"}, {"level", EncoderMember(codec, "level", -1, 9, 1)}};
+  if (name == "zstd")
+    return Json{{"id", "zstd"}, {"level", EncoderMember(codec, "level", -131072, 22, 0)}};
+  if (name == "bz2") return Json{{"id", "bz2"}, {"level", EncoderMember(codec, "level", 1, 9, 1)}};
+  if (name == "lz4")
+    return Json{{"id", "lz4"},
+                {"acceleration", EncoderMember(codec, "acceleration", -kMaxInt, kMaxInt, 1)}};
   if (name == "lzma") {
     Json json = {{"id", "lzma"}};
-    for (const auto& [key, value] : given.items()) {
+    for (const auto& [key, value] : codec.configuration.items()) {
       if (key != "id") json[key] = value;
     }
     return json;
   }
   if (name == "blosc") {
     // The frame's own header is what readers decode by; these are for writers.
-    Json shuffle = member("shuffle", "noshuffle");
-    if (shuffle.is_string()) {
-      shuffle = shuffle == "bitshuffle" ? 2 : shuffle == "shuffle" ? 1 : 0;
-    }
+    const BloscParameters parameters = BloscParametersOf(codec, 1);
     return Json{{"id", "blosc"},
-                {"cname", member("cname", "lz4")},
-                {"clevel", member("clevel", 5)},
-                {"shuffle", std::move(shuffle)},
-                {"blocksize", member("blocksize", 0)}};
+                {"cname", parameters.compressor},
+                {"clevel", parameters.level},
+                {"shuffle", parameters.shuffle},
+                {"blocksize", parameters.block_size}};
   }
   return std::nullopt;
 }

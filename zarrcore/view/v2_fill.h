@@ -25,7 +25,8 @@ struct V2Fill {
 };
 
 /// `type`: of the elements in the chunk files, of which `fill` is one, little-endian; `byte_order`
-/// is theirs. `has_named_dimensions`: every dimension has a name, or there are none. Changes
+/// is theirs. `has_named_dimensions`: there are dimension_names, of which some may be null, or no
+/// dimensions. Changes
 /// _FillValue in `attributes` to what the reader is to see of it, or removes it.
 [[nodiscard]] V2Fill ChooseV2Fill(const FillBytes& fill, const DataType& type, char byte_order,
                                   bool has_named_dimensions, const ViewContext& context,

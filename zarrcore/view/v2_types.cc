@@ -85,6 +85,8 @@ Json V2FillOf(const FillBytes& fill, const DataType& type, char byte_order) {
       if (byte_order == '>') ReverseByteOrder(stored, type);
       return EncodeBase64(stored);
     }
+    case DataKind::kNullTerminatedBytes:
+      return EncodeBase64(fill);  // all of it: tensorstore takes no less
     case DataKind::kBytes:
       return nullptr;
     case DataKind::kDatetime: {

@@ -39,12 +39,11 @@ bool ChangesBytes(const DataType& type) {
          type.kind == DataKind::kFloat;
 }
 
-// Whether a fill value that masks would hide data: readers of v3 such as xarray, which need the
-// names, do not mask it. One that is undefined is none to be told either.
+// Whether a fill value that masks would hide data: xarray opens in v3 whatever has dimension_names,
+// also where some or all of them are null, and does not mask it. One that is undefined is none to
+// be told either.
 bool HasNamedDimensions(const ArrayMetadata& metadata) {
-  return metadata.undefined_fill || metadata.rank() == 0 ||
-         (metadata.dimension_names &&
-          std::ranges::all_of(*metadata.dimension_names, [](const auto& name) { return !!name; }));
+  return metadata.undefined_fill || metadata.rank() == 0 || metadata.dimension_names;
 }
 
 char Separator(const ChunkKeyEncoding& encoding, const ViewContext& context) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "zarrcore/view/pass_through.h"
+#include "zarrcore/view/v3_spelling.h"
 
 namespace zarrfs {
 namespace {
@@ -15,17 +16,6 @@ Json KeyEncodingJson(const ChunkKeyEncoding& encoding) {
   json["name"] = encoding.kind == ChunkKeyEncoding::Kind::kV2 ? "v2" : "default";
   json["configuration"]["separator"] = std::string(1, encoding.separator);
   return json;
-}
-
-// Multi-byte types need an "endian" today; older writers left it out for little.
-std::vector<CodecSpec> WithByteOrder(std::vector<CodecSpec> codecs, const DataType& type) {
-  for (CodecSpec& codec : codecs) {
-    if (codec.name == "bytes" && type.byte_order_unit() > 1 &&
-        !codec.configuration.contains("endian")) {
-      codec.configuration["endian"] = "little";
-    }
-  }
-  return codecs;
 }
 
 class V3ViewImplementation final : public View {
@@ -43,6 +33,8 @@ class V3ViewImplementation final : public View {
 
     // The members in their order; those this function knows in today's spelling.
     Json json = metadata.document;
+    json["zarr_format"] = 3;
+    json["shape"] = metadata.shape;
     json.erase("extensions");  // of the 2022 drafts; always empty here
     // Some writers say null for what is not there; few readers take it.
     for (const char* member : {"attributes", "dimension_names", "storage_transformers"}) {
@@ -55,15 +47,15 @@ class V3ViewImplementation final : public View {
     grid["configuration"]["chunk_shape"] = layout.inner_chunk_shape;
     json["chunk_grid"] = std::move(grid);
     json["chunk_key_encoding"] = KeyEncodingJson(encoding);
-    json["codecs"] = ToJson(WithByteOrder(layout.inner_codecs, metadata.data_type));
-    // Raw types have two spellings that no reader shares: they stay as they are.
-    if (metadata.data_type.is_core() && metadata.data_type.kind != DataKind::kRaw) {
-      json["data_type"] = metadata.data_type.name;
-      json["fill_value"] = FillValueToV3(metadata.fill_value, metadata.data_type);
-    }
+    const DataType& type = metadata.data_type;
+    json["codecs"] = ToJson(InTodaysSpelling(layout.inner_codecs, metadata.rank(), type));
+    json["data_type"] = DataTypeInTodaysSpelling(type);
+    json["fill_value"] =
+        FillValueInTodaysSpelling(MemberOrNull(json, "fill_value"), metadata.fill_value, type);
     // (Not of a sharded array: its chunk grid and codecs are others.)
     const bool passes =
-        metadata.stored && !metadata.stored->is_v2 && MeansTheSame(json, metadata.document);
+        metadata.stored && !metadata.stored->is_v2 && metadata.notes.empty() &&
+        MeansTheSame(json, metadata.document);
     view.documents.push_back(
         {std::string(kDocumentName), passes ? metadata.stored->document : DumpJson(json)});
     return view;
@@ -76,7 +68,10 @@ class V3ViewImplementation final : public View {
     if (!json.is_object()) json = Json{{"zarr_format", 3}, {"node_type", "group"}};
     // (Some writers say null; readers of groups take that for none.)
     const bool is_changed =
-        !metadata.consolidated_metadata.is_null() || json.contains("extensions");
+        !metadata.consolidated_metadata.is_null() || json.contains("extensions") ||
+        !metadata.notes.empty();
+    json["zarr_format"] = 3;
+    if (MemberOrNull(json, "attributes").is_null()) json.erase("attributes");
     json.erase("consolidated_metadata");
     json.erase("extensions");
     if (metadata.stored && !metadata.stored->is_v2 && !is_changed) {

@@ -1,6 +1,6 @@
 #include "zarrcore/codec/blosc.h"
 
-#include "tests/unit/codec/codec_testing.h"
+#include "tests/unit/codec/compressor_samples.h"
 
 namespace zarrfs {
 namespace {
@@ -121,12 +121,24 @@ TEST(BloscCodec, DamagedInputIsContained) {
   }
 }
 
-TEST(BloscCodec, WrongConfigurationIsDamage) {
-  for (const char* wrong :
-       {R"({"cname": "lzma"})", R"({"clevel": 10})", R"({"shuffle": "sort"})", R"({"typesize": 0})",
+TEST(BloscCodec, WhatOnlyEncodersUseRefusesNoChunk) {
+  for (const char* odd :
+       {R"({"cname": "lzma"})", R"({"clevel": 10})", R"({"shuffle": "sort"})", R"({"shuffle": 3})",
+        R"({"shuffle": null})", R"({"typesize": 0})", R"({"typesize": 2.0})",
         R"({"blocksize": -1})", R"({"blocksize": 4294967296})"}) {
-    EXPECT_EQ(RefusedConfiguration("blosc", wrong).code, ErrorCode::kDamaged);
+    ExpectThereAndBack(*Codec("blosc", odd));
   }
+}
+
+TEST(BloscCodec, ParametersThatAreNotThereAreThoseOfTheElements) {
+  const BloscParameters none = BloscParametersOf({"blosc"}, 4);
+  EXPECT_EQ(none.type_size, 4U);
+  EXPECT_EQ(none.compressor, "lz4");
+  EXPECT_EQ(BloscParametersOf({"blosc"}, 300).type_size, 1U) << "more than a frame can say";
+  const CodecSpec numbers = {"blosc", Json{{"typesize", 0}, {"shuffle", -1}, {"cname", "zstd"}}};
+  EXPECT_EQ(BloscParametersOf(numbers, 2).shuffle_name(), "shuffle");
+  EXPECT_EQ(BloscParametersOf(numbers, 1).shuffle_name(), "bitshuffle");
+  EXPECT_EQ(BloscParametersOf(numbers, 1).compressor, "zstd");
 }
 
 }  // namespace

@@ -115,11 +115,16 @@ TEST(LzmaCodec, DamagedInputIsContained) {
   ExpectBitFlipsAreContained(*Codec("lzma", kRawConfiguration), Hex(kRaw), 80);
 }
 
+TEST(LzmaCodec, WhatOnlyEncodersUseRefusesNoChunk) {
+  for (const char* odd : {R"({"check": 16})", R"({"preset": 10})"}) {
+    ExpectThereAndBack(*Codec("lzma", odd));
+  }
+}
+
 TEST(LzmaCodec, WrongConfigurationIsDamage) {
   for (const char* wrong :
-       {R"({"format": 4})", R"({"check": 16})", R"({"preset": 10})", R"({"format": 3})",
-        R"({"format": 3, "filters": []})", R"({"format": 3, "filters": [1]})",
-        R"({"format": 3, "filters": [{"id": 99}]})",
+       {R"({"format": 4})", R"({"format": 3})", R"({"format": 3, "filters": []})",
+        R"({"format": 3, "filters": [1]})", R"({"format": 3, "filters": [{"id": 99}]})",
         R"({"format": 3, "filters": [{"id": 3, "dist": 300}, {"id": 33}]})",
         R"({"format": 3, "filters": [{"id": 4611686018427387905, "lc": 9}]})",
         R"({"format": 3, "filters": [{"id": 33}, {"id": 33}]})"}) {

@@ -31,6 +31,29 @@ Error Refused(const Chain& chain, const ChunkSpec& chunk) {
   return made ? Error{} : made.error();
 }
 
+TEST(Pipeline, DeltaInAnotherByteOrderThanTheBytesIsRefused) {
+  const auto make = [](std::string_view delta, std::string_view endian, const char* type = "int32",
+                       size_t size = 4) {
+    const CodecSpec filter = {"numcodecs.delta", Configuration(delta)};
+    const CodecSpec bytes = {"bytes", Json{{"endian", endian}}};
+    return Pipeline::Make(std::vector{filter, bytes},
+                          ChunkSpec{Type(type, DataKind::kInt, size), {4}});
+  };
+  EXPECT_TRUE(make(R"({"dtype": "<i4"})", "little"));
+  EXPECT_TRUE(make(R"({"dtype": ">i4"})", "big"));
+  EXPECT_TRUE(make(R"({"dtype": "i4"})", "little"));
+  EXPECT_TRUE(make(R"({"dtype": "<i4", "astype": ">i2"})", "big"));
+  EXPECT_TRUE(make(R"({"dtype": "|i1"})", "big", "int8", 1));
+  for (const auto& [delta, endian] : {std::pair(R"({"dtype": "<i4"})", "big"),
+                                      {R"({"dtype": ">i4"})", "little"},
+                                      {R"({"dtype": "<i4", "astype": "<i2"})", "big"}}) {
+    const auto refused = make(delta, endian);
+    ASSERT_FALSE(refused) << delta;
+    EXPECT_EQ(refused.error().code, ErrorCode::kUnsupported);
+    EXPECT_TRUE(refused.error().message.ends_with("the codec 'bytes' has another byte order"));
+  }
+}
+
 TEST(Pipeline, CodecsAreUndoneFromTheLastToTheFirst) {
   const Pipeline pipeline = Make({kReversed, kBig, kCrc32c}, Uint16({2, 3}));
   const Bytes decoded = Hex("0100 0200 0300  0400 0500 0600");

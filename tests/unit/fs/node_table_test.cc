@@ -135,6 +135,25 @@ TEST_F(NodeTableTest, AChangedFillValueIsNewFilesOnlyWhereTheyHoldIt) {
   EXPECT_NE(See("b").range, b.range) << "to gdal, which takes null for zeros, it is a file now";
 }
 
+// Nothing is the whole of an element "", as it is of what an array without such files has.
+TEST_F(NodeTableTest, AnArrayOfTextsThatGetsFilesOfTheEmptyOneHasNewFiles) {
+  const auto put = [&](const char* attributes) {
+    Json json = *ParseJson(ArrayJson("[16, 16]", R"({"name": "vlen-utf8"})", attributes,
+                                     R"("dimension_names": ["x", "y"])"),
+                           "a");
+    json["data_type"] = "string";
+    json["fill_value"] = "";
+    store->Put("a/zarr.json", DumpJson(json));
+  };
+  put(R"("_FillValue": "")");
+  const SeenNode masked = See("a");
+  EXPECT_EQ(masked.range->views[v2].fill_chunk, nullptr);
+  put("");
+  const SeenNode plain = See("a");
+  EXPECT_NE(plain.range, masked.range);
+  EXPECT_NE(plain.range->views[v2].fill_chunk, nullptr);
+}
+
 TEST_F(NodeTableTest, ViewsThatCutDifferentlyHaveFilesOfTheirOwn) {
   store->Put("a/zarr.json", ArrayJson("[16, 16]", kChecked, ""));
   const SeenNode seen = See("a");

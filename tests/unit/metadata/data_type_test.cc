@@ -95,8 +95,8 @@ TEST(DataType, WhatIsNoDataTypeIsDamaged) {
 TEST(DataType, WhatACoreTypeDoesNotHaveIsUnsupported) {
   for (const char* json :
        {R"({"name":"int32","configuration":{"endian":"big"}})",
-        R"({"name":"int32","endian":"big"})", "\"r524296\"", "\"r99999999999999999999999999\"",
-        R"({"name":"raw_bytes","configuration":{"length_bytes":65537}})"}) {
+        R"({"name":"int32","endian":"big"})", "\"r134217736\"", "\"r99999999999999999999999999\"",
+        R"({"name":"raw_bytes","configuration":{"length_bytes":16777217}})"}) {
     EXPECT_EQ(RefusedType(json).code, ErrorCode::kUnsupported) << json;
   }
 }
@@ -212,12 +212,14 @@ TEST(DataType, ExtensionTypesBeyondWhatIsKnownAreNamesOnly) {
           R"({"name":"numpy.datetime64","configuration":{"unit":"s","timezone":"UTC"}})",
           R"({"name":"numpy.datetime64","configuration":{"unit":"s","scale_factor":2147483648}})",
           R"({"name":"fixed_length_utf32","configuration":{"length_bytes":0}})",
-          R"({"name":"fixed_length_utf32","configuration":{"length_bytes":65540}})",
+          R"({"name":"fixed_length_utf32","configuration":{"length_bytes":16777220}})",
           R"({"name":"struct","configuration":{"fields":[["a","string"]]}})",
           R"({"name":"struct","configuration":{"fields":[["a","unheard_of"]]}})",
           R"({"name":"struct","configuration":{"fields":[{"name":"a","data_type":"uint8","offset":4}]}})",
           R"({"name":"struct","configuration":{"fields":[["a","uint8"]],"aligned":true}})",
-          R"({"name":"struct","configuration":{"fields":[["a","r524288"],["b","uint8"]]}})",
+          fmt::format(
+              R"({{"name":"struct","configuration":{{"fields":[["a","r{}"],["b","uint8"]]}}}})",
+              8 * kMaxItemBytes),
           NestedStruct(kMaxStructDepth + 1)}) {
     const DataType type = Type(json);
     EXPECT_EQ(type.kind, DataKind::kOther) << json.substr(0, 200);
@@ -225,9 +227,12 @@ TEST(DataType, ExtensionTypesBeyondWhatIsKnownAreNamesOnly) {
     EXPECT_TRUE(type.fields.empty());
     EXPECT_FALSE(type.document.is_null());
   }
-  EXPECT_EQ(Type(R"({"name":"struct","configuration":{"fields":[["a","r524280"],["b","uint8"]]}})")
-                .item_size,
-            kMaxItemBytes);
+  EXPECT_EQ(
+      Type(fmt::format(
+               R"({{"name":"struct","configuration":{{"fields":[["a","r{}"],["b","uint8"]]}}}})",
+               8 * (kMaxItemBytes - 1)))
+          .item_size,
+      kMaxItemBytes);
   EXPECT_EQ(Type(NestedStruct(kMaxStructDepth)).item_size, 1U);
 }
 

@@ -1,7 +1,9 @@
 #include "zarrcore/metadata/json.h"
 
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -76,6 +78,75 @@ TEST(Json, NegativeZeroKeepsItsSign) { EXPECT_EQ(DumpJson(Parsed("-0.0")), "-0.0
 TEST(Json, LargestIntegersAreExact) {
   EXPECT_EQ(DumpJson(Parsed("18446744073709551615")), "18446744073709551615\n");
   EXPECT_EQ(DumpJson(Parsed("-9223372036854775808")), "-9223372036854775808\n");
+}
+
+TEST(Json, LargerIntegersKeepTheirDigits) {
+  const std::string text =
+      "[18446744073709551616,-9223372036854775809,123456789012345678901234567890]";
+  const Json list = Parsed(text);
+  EXPECT_EQ(OnOneLine(DumpJson(list)), text);
+  EXPECT_EQ(NonFinite(list[0]), 18446744073709551616.0) << "the nearest double";
+  EXPECT_FALSE(list[0].is_number());
+  EXPECT_EQ(Excerpt(list[1]), "-9223372036854775809");
+  EXPECT_EQ(OnOneLine(DumpJson(Parsed(R"(["18446744073709551616"])"))),
+            R"(["18446744073709551616"])");
+}
+
+Json Repaired(std::string_view text, std::vector<std::string>& notes) {
+  auto json = ParseJson(text, "k", notes);
+  EXPECT_TRUE(json) << (json ? "" : json.error().message);
+  return json ? *json : Json();
+}
+
+TEST(Json, WhatIsBrokenIsReplacedWhereTheCallerAsksForNotes) {
+  const struct {
+    std::string text, repaired, note;
+  } cases[] = {
+      {R"(["\ud83d"])", R"(["\ufffd"])", "half a surrogate pair is read as U+FFFD"},
+      {R"(["\ud83d\ud83d\ude00 \ude00"])", R"(["\ufffd\ud83d\ude00\ufffd"])",
+       "half a surrogate pair is read as U+FFFD"},
+      {R"(["a\\ud83d",1e999])", R"(["a\\ud83d",Infinity])", "1e999 is read as Infinity"},
+      {R"({"\udc00":-2.5E+400})", R"({"\ufffd":-Infinity})", "-2.5E+400 is read as -Infinity"},
+      {"[\"\xff\xc3\xa9\xed\xa0\x80\"]", R"(["\ufffd\u00e9\ufffd\ufffd\ufffd"])",
+       "bytes that are not UTF-8 are read as U+FFFD"},
+      {R"(["\u0000#NaN",NaN])", R"(["\ufffd#NaN",NaN])",
+       "\\u0000# at the beginning of a text is read as U+FFFD #"},
+      {"[" + std::string(400, '7') + "]", "[Infinity]",
+       std::string(100, '7') + "... is read as Infinity"},
+  };
+  for (const auto& [text, repaired, note] : cases) {
+    std::vector<std::string> notes;
+    EXPECT_EQ(OnOneLine(DumpJson(Repaired(text, notes))), repaired) << text;
+    EXPECT_TRUE(std::ranges::find(notes, "k: " + note) != notes.end())
+        << fmt::format("{}", fmt::join(notes, "; "));
+    EXPECT_FALSE(ParseJson(text, "k")) << "not everywhere: " << text;
+  }
+}
+
+TEST(Json, WhatIsSoundOrBeyondRepairHasNoNotes) {
+  std::vector<std::string> notes;
+  EXPECT_EQ(Repaired(R"(["\ud83d\ude00", 1e308, 1e-999, NaN])", notes).size(), 4U);
+  for (const char* text : {"", "{", R"({"a": "\ud83d")", "[1e999", R"(["\ud83d"] x)", "[\"\xff"}) {
+    EXPECT_FALSE(ParseJson(text, "k", notes)) << text;
+  }
+  EXPECT_TRUE(notes.empty());
+}
+
+TEST(Json, WhatIsTooDeepIsLeftOut) {
+  std::vector<std::string> notes;
+  const auto nested = [](size_t depth) {
+    return std::string(depth, '[') + std::string(depth, ']');
+  };
+  const Json json = Repaired(R"({"a": )" + nested(1000) + R"(, "b": {"c": NaN}, "d": [)" +
+                                 nested(kMaxJsonDepth - 1) + ", 3]}",
+                             notes);
+  EXPECT_EQ(OnOneLine(DumpJson(json["b"])), R"({"c":NaN})");
+  EXPECT_EQ(json["d"][1], 3);
+  const Json* deepest = &json["a"];
+  for (int depth = 1; depth < kMaxJsonDepth; ++depth) deepest = &(*deepest)[0];
+  EXPECT_TRUE(deepest->is_null());
+  EXPECT_EQ(notes,
+            std::vector<std::string>{"k: what is nested deeper than 256 levels is left out"});
 }
 
 TEST(Json, DumpIsAscii) {

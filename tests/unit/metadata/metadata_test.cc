@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <string>
+#include <vector>
 
 #include "tests/unit/metadata/metadata_testing.h"
 
@@ -190,7 +192,6 @@ TEST(ArrayMetadata, MembersOfTheWrongTypeAreDamaged) {
       {"codecs",
        {"null", "4", "{}", "\"bytes\"", "[1]", "[null]", "[{}]", "[\"\"]", "[{\"name\":[]}]",
         "[{\"name\":\"bytes\",\"configuration\":\"x\"}]"}},
-      {"attributes", {"4", "[]", "\"x\"", "NaN"}},
       {"dimension_names", {"4", "{}", "\"x\"", "[\"y\"]", "[1,2]", "[NaN,\"x\"]"}},
       {"storage_transformers", {"4", "{}", "\"x\""}}};
   for (const auto& [member, values] : wrong) {
@@ -251,8 +252,42 @@ TEST(GroupMetadata, UnknownMembersFollowTheSameRule) {
       R"({"zarr_format": 3, "node_type": "group", "foo": {"must_understand": false}})", "k"));
   EXPECT_EQ(RefusedText(R"({"zarr_format": 3, "node_type": "group", "foo": {}})").code,
             ErrorCode::kUnsupported);
-  EXPECT_EQ(RefusedText(R"({"zarr_format": 3, "node_type": "group", "attributes": 1})").code,
-            ErrorCode::kDamaged);
+}
+
+TEST(ZarrJson, AttributesThatAreNoObjectAreLeftOutAndSaidToBe) {
+  for (const char* wrong : {"4", "[]", "\"x\"", "NaN"}) {
+    const ArrayMetadata array = With(fmt::format(R"({{"attributes": {}}})", wrong));
+    EXPECT_EQ(array.attributes, Json::object()) << wrong;
+    EXPECT_EQ(array.document["attributes"], Json::object()) << "nor are they handed on";
+    ASSERT_EQ(array.notes.size(), 1U);
+    EXPECT_EQ(
+        array.notes[0],
+        fmt::format("a/zarr.json: attributes are left out: expected an object, found {}", wrong));
+  }
+  const auto node =
+      ParseZarrJson(R"({"zarr_format": 3, "node_type": "group", "attributes": 1})", "zarr.json");
+  ASSERT_TRUE(node);
+  EXPECT_EQ(std::get<GroupMetadata>(*node).notes.size(), 1U);
+}
+
+TEST(ZarrJson, WhatIsBrokenInAttributesIsReplacedAndSaidToBe) {
+  std::string deep;
+  for (int i = 0; i < kMaxJsonDepth; ++i) deep += "[";
+  deep += std::string(deep.size(), ']');
+  const auto node =
+      ParseZarrJson(fmt::format(R"({{"zarr_format": 3, "node_type": "group", "attributes":
+          {{"emoji": "a\ud83d", "big": 1e999, "deep": {}, "n": 12345678901234567890123}}}})",
+                                deep),
+                    "zarr.json");
+  ASSERT_TRUE(node);
+  const auto& group = std::get<GroupMetadata>(*node);
+  EXPECT_EQ(group.attributes["emoji"], "a\ufffd");
+  EXPECT_EQ(NonFinite(group.attributes["big"]), std::numeric_limits<double>::infinity());
+  EXPECT_NE(DumpJson(group.attributes).find("\"n\": 12345678901234567890123\n"), std::string::npos);
+  EXPECT_EQ(group.notes, (std::vector<std::string>{
+                             "zarr.json: what is nested deeper than 256 levels is left out",
+                             "zarr.json: 1e999 is read as Infinity",
+                             "zarr.json: half a surrogate pair is read as U+FFFD"}));
 }
 
 TEST(ZarrJson, WhatIsNoObjectIsDamaged) {

@@ -364,6 +364,13 @@ TEST(HierarchyOfV2, NamesAreThoseOfItsOwnRules) {
   }
   EXPECT_EQ(fixture.Children(""), (Names{"__a", "a"}));
   EXPECT_EQ(fixture.Failure(".zfolder"), "not found");
+  (void)fixture.Children("");
+  Names told = fixture.reports;
+  std::ranges::sort(told);
+  EXPECT_EQ(told, (Names{"...: not shown: no name of a group or array",
+                         ".zarray: not shown: no name of a group or array",
+                         ".zfolder: not shown: no name of a group or array"}))
+      << "each once";
 }
 
 TEST(HierarchyOfV2, AChangeOfAnyDocumentIsAnotherSnapshot) {
@@ -523,6 +530,38 @@ TEST(HierarchyOfV2, AttributesThatAreHalfWrittenMakeTheArrayUnreadable) {
   EXPECT_NE(fixture.Node("a")->unreadable(), nullptr);
 }
 
+TEST(HierarchyOfV2, AttributesThatCannotBeUsedHideNothing) {
+  for (const std::string& zattrs : {std::string(), std::string("{\"a\": [1, "), std::string("[]"),
+                                    std::string(kMaxMetadataBytes + 1, ' ')}) {
+    const Fixture fixture;
+    fixture.store->Put(".zgroup", kZgroupText);
+    fixture.store->Put(".zattrs", zattrs);
+    fixture.store->Put("a/.zarray", kZarrayText);
+    fixture.store->Put("a/.zattrs", R"({"n": 1})");
+    for (int i = 0; i < 3; ++i) {
+      EXPECT_EQ(fixture.Children(""), Names{"a"});
+      for (const NodeView& view : fixture.Node("")->views) EXPECT_FALSE(view.hidden);
+    }
+    EXPECT_EQ(fixture.Node("a")->array()->attributes["n"], 1);
+    ASSERT_EQ(fixture.reports.size(), 1U);
+    EXPECT_TRUE(fixture.reports[0].starts_with(".zattrs: ")) << fixture.reports[0];
+    fixture.store->Put(".zattrs", R"({"title": "x"})");
+    EXPECT_EQ(fixture.Node("")->group()->attributes["title"], "x") << "and they are read anew";
+  }
+}
+
+TEST(Hierarchy, AttributesThatCannotBeUsedHideNothing) {
+  const Fixture fixture;
+  fixture.store->Put("zarr.json",
+                     R"({"zarr_format": 3, "node_type": "group", "attributes": {"a": "\ud83d"}})");
+  fixture.store->Put("a/zarr.json", ArrayText("[4]", "[4]", kBytesCodec, R"({"attributes": 1})"));
+  EXPECT_EQ(fixture.Children(""), Names{"a"});
+  EXPECT_NE(fixture.Node("a")->chunks, nullptr);
+  EXPECT_EQ(fixture.reports,
+            (Names{"zarr.json: half a surrogate pair is read as U+FFFD",
+                   "a/zarr.json: attributes are left out: expected an object, found 1"}));
+}
+
 TEST(HierarchyOfV2, AV3NodeCostsOneStatStill) {
   const Fixture fixture;
   fixture.store->Put("zarr.json", kGroup);
@@ -552,17 +591,34 @@ TEST(HierarchyOfV2, AnAttributeFileThatCannotBeReadFailsTheNode) {
 // --- Names
 // ----------------------------------------------------------------------------------------------
 
-TEST(Hierarchy, FoldersWhoseNamesAreReservedAreNoNodes) {
+TEST(Hierarchy, FoldersWhoseNamesNoNodeMayHaveAreNotShownAndSaidToBe) {
   const Fixture fixture;
   fixture.store->Put("zarr.json", kGroup);
-  for (const char* name : {"b", "a", "__hidden", "...", "_fine", ".fine", "B", "10", "9"}) {
+  for (const char* name : {"b", "a", "...", "_fine", ".fine", "B", "10", "9"}) {
     fixture.store->Put(std::string(name) + "/zarr.json", ArrayJson());
   }
+  fixture.store->Put("..../notes.txt", "no node, and nothing to be said of it");
   EXPECT_EQ(fixture.Children(""), (Names{".fine", "10", "9", "B", "_fine", "a", "b"}));
-  for (const char* path :
-       {"__hidden", "...", "..", ".", "zarr.json", "a/../b", "/", "a/", "a//b", "__hidden/x"}) {
+  for (const char* path : {"...", "..", ".", "zarr.json", "a/../b", "/", "a/", "a//b", ".../x"}) {
     EXPECT_EQ(fixture.Failure(path), "not found") << path;
   }
+  (void)fixture.Children("");
+  EXPECT_EQ(fixture.reports, Names{"...: not shown: no name of a group or array"}) << "once";
+}
+
+// The specification reserves the names; xarray and AnnData write them and every reader shows them.
+TEST(Hierarchy, NamesThatBeginWithTwoUnderscoresAreShown) {
+  const Fixture fixture;
+  fixture.store->Put("zarr.json", kGroup);
+  fixture.store->Put("__xarray_dataarray_variable__/zarr.json", ArrayJson());
+  fixture.store->Put("implicit/__categories/__deep/zarr.json", ArrayJson());
+  EXPECT_EQ(fixture.Children(""), (Names{"__xarray_dataarray_variable__", "implicit"}));
+  EXPECT_EQ(fixture.Children("implicit"), Names{"__categories"});
+  const NodePtr node = fixture.Node("__xarray_dataarray_variable__");
+  for (size_t v = 0; v < AllViews().size(); ++v) {
+    EXPECT_TRUE(Hierarchy::Shows(*node, "__xarray_dataarray_variable__", v));
+  }
+  EXPECT_EQ(fixture.reports, Names{});
 }
 
 TEST(Hierarchy, ANodeNamedLikeAV2FileIsNotInTheV2View) {
@@ -573,6 +629,17 @@ TEST(Hierarchy, ANodeNamedLikeAV2FileIsNotInTheV2View) {
   const NodePtr node = fixture.Node(".zattrs");
   EXPECT_FALSE(Hierarchy::Shows(*node, ".zattrs", kV2));
   EXPECT_TRUE(Hierarchy::Shows(*node, ".zattrs", kV3));
+  (void)fixture.Children("");
+  EXPECT_EQ(fixture.reports,
+            Names{".zattrs: not shown in v2, gdal, netcdf: their readers cannot take its name"});
+}
+
+TEST(Hierarchy, AGroupWhoseNameAReaderCannotTakeIsSaidNotToBeShown) {
+  const Fixture fixture;
+  fixture.store->Put("zarr.json", kGroup);
+  fixture.store->Put(" g/a/zarr.json", ArrayJson());
+  (void)fixture.Children("");
+  EXPECT_EQ(fixture.reports, Names{" g: not shown in netcdf: their readers cannot take its name"});
 }
 
 TEST(Hierarchy, ArraysBelowOmeGroupsKnowIt) {
@@ -605,7 +672,7 @@ Json TextOf(const Fixture& fixture, const std::string& path, size_t view) {
   EXPECT_TRUE(consolidated) << (consolidated ? "" : consolidated.error().message);
   if (!consolidated || (*consolidated)->is_too_large) return "none";
   const auto text =
-      *fixture.hierarchy.ConsolidatedText(fixture.Node(path), view, (*consolidated)->hash);
+      *fixture.hierarchy.ConsolidatedText(fixture.Node(path), view, (*consolidated)->text_number);
   EXPECT_EQ(text->size(), (*consolidated)->size);
   const auto json = ParseJson(*text, path);
   EXPECT_TRUE(json) << *text;
@@ -665,11 +732,11 @@ TEST(Hierarchy, ConsolidatedDocumentIsTheSameUntilSomethingBelowChanges) {
   EXPECT_EQ(get(), first);
   fixture.store->Put("g/zarr.json", kGroup);  // the same text
   const auto same = get();
-  EXPECT_EQ(same->hash, first->hash);
+  EXPECT_EQ(same->text_number, first->text_number);
   fixture.store->Put("g/zarr.json", kConsolidatedGroup);  // other attributes
   const auto other = get();
-  EXPECT_NE(other->hash, first->hash);
-  EXPECT_TRUE(fixture.hierarchy.ConsolidatedText(fixture.Node(""), kV2, first->hash))
+  EXPECT_NE(other->text_number, first->text_number);
+  EXPECT_TRUE(fixture.hierarchy.ConsolidatedText(fixture.Node(""), kV2, first->text_number))
       << "for who has it open";
   fixture.store->Remove("g/b");
   EXPECT_EQ(Keys(TextOf(fixture, "g", kV2)["metadata"]), (Names{".zgroup", ".zattrs"}));
@@ -690,7 +757,8 @@ TEST(Hierarchy, WhatIsNotKeptIsReadAgainAndToldOnce) {
   for (int i = 0; i < 200; ++i) (void)fixture.Node(fmt::format("more/{}", i));
   EXPECT_TRUE(node.expired()) << "nobody holds it";
   fixture.store->Remove("more");
-  EXPECT_EQ((*fixture.hierarchy.Consolidate(fixture.Node(""), kV2, kNow))->hash, first->hash);
+  EXPECT_EQ((*fixture.hierarchy.Consolidate(fixture.Node(""), kV2, kNow))->text_number,
+            first->text_number);
   EXPECT_EQ(fixture.reports.size(), told);
 }
 

@@ -28,6 +28,8 @@ TEST(PlainAttributes, WhatIsNoNumberTextObjectOrListOfNumbersBecomesText) {
       {"[70000, -1]", "[70000, -1]"},
       {"[1, 9007199254740993]", "\"[  1,  9007199254740993]\""},
       {"[18446744073709551615, 1]", "[18446744073709551615, 1]"},
+      {"18446744073709551616", "1.8446744073709552e+19"},
+      {"[1, 18446744073709551616]", "\"[  1,  18446744073709551616]\""},
   };
   for (const auto& [given, plain] : cases) {
     const Json attributes = PlainAttributes(Json{{"x", *ParseJson(given, "given")}});

@@ -452,15 +452,42 @@ TEST(V2View, OneNameHasOneLength) {
             Parsed(R"(["x_2_5", "x", "x_2_5_2_5"])"));
 }
 
-TEST(V2View, DimensionsNamedInTheAttributesStay) {
+TEST(V2View, TheAttributeNamesDimensionsThatNothingElseNames) {
   EXPECT_EQ(Dimensions("[4, 5]", R"({"attributes": {"_ARRAY_DIMENSIONS": ["a", "b"]}})"),
             Parsed(R"(["a", "b"])"));
-  for (const char* wrong : {R"(["a"])", R"(["a", null])", R"("a")", R"(["a", NaN])"}) {
+  EXPECT_EQ(Dimensions("[4, 5]", R"({"attributes": {"_ARRAY_DIMENSIONS": ["a", null]}})"),
+            Parsed(R"(["a", "dim_1_5"])"));
+  for (const char* wrong : {R"(["a"])", R"([null, 1])", R"("a")", R"([["a"], NaN])"}) {
     EXPECT_EQ(Dimensions("[4, 5]",
                          fmt::format(R"({{"attributes": {{"_ARRAY_DIMENSIONS": {}}}}})", wrong)),
               Parsed(R"(["dim_0_4", "dim_1_5"])"))
         << wrong;
   }
+}
+
+TEST(V2View, DimensionNamesBeatALeftOverAttribute) {
+  const auto named = [](std::string_view names) {
+    return fmt::format(
+        R"({{"dimension_names": {}, "attributes": {{"_ARRAY_DIMENSIONS": ["old", "b"]}}}})", names);
+  };
+  EXPECT_EQ(Dimensions("[4, 5]", named(R"(["y", "x"])")), Parsed(R"(["y", "x"])"));
+  EXPECT_EQ(Dimensions("[4, 5]", named(R"(["y", null])")), Parsed(R"(["y", "b"])"));
+  EXPECT_EQ(Dimensions("[4, 5]", named("null")), Parsed(R"(["old", "b"])"));
+  EXPECT_EQ(Dimensions("[4, 5]", named(R"(["", "x"])")), Parsed(R"(["dim_0_4", "x"])"))
+      << "an empty name is one that no v2 reader takes, not an absent one";
+}
+
+TEST(V2View, OnlyAbsentDimensionNamesKeepXarrayFromOpeningTheArrayInV3) {
+  const auto fill = [](std::string_view names) {
+    return Member(Array("[4, 5]", "[2, 5]", kBytesCodec, names), "fill_value");
+  };
+  EXPECT_EQ(fill(R"({"dimension_names": ["y", "x"]})"), nullptr);
+  EXPECT_EQ(fill(R"({"dimension_names": ["y", null]})"), nullptr);
+  EXPECT_EQ(fill(R"({"dimension_names": [null, null]})"), nullptr);
+  EXPECT_EQ(fill(R"({"dimension_names": null})"), 0);
+  EXPECT_EQ(fill("{}"), 0);
+  EXPECT_EQ(fill(R"({"attributes": {"_ARRAY_DIMENSIONS": ["y", "x"]}})"), 0)
+      << "which xarray does not read in v3";
 }
 
 TEST(V2View, DocumentsArePureAscii) {

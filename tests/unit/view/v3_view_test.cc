@@ -138,10 +138,101 @@ TEST(V3View, AMissingByteOrderIsWrittenOut) {
   EXPECT_EQ(Parsed(Rewritten(single))["codecs"], Parsed(R"([{"name": "bytes"}])"));
 }
 
+struct Spelling {
+  std::string_view given, emitted;
+};
+
+TEST(V3View, CodecsHaveTodaysSpelling) {
+  const Spelling cases[] = {
+      {R"({"name": "transpose", "configuration": {"order": "F"}}, "bytes")",
+       R"([{"name": "transpose", "configuration": {"order": [1, 0]}},
+           {"name": "bytes", "configuration": {"endian": "little"}}])"},
+      {R"({"name": "transpose", "configuration": {"order": "C"}}, "bytes")",
+       R"([{"name": "transpose", "configuration": {"order": [0, 1]}},
+           {"name": "bytes", "configuration": {"endian": "little"}}])"},
+      {R"({"name": "endian", "configuration": {"endian": "big"}})",
+       R"([{"name": "bytes", "configuration": {"endian": "big"}}])"},
+      {R"({"name": "bytes", "configuration": {"endian": null}})",
+       R"([{"name": "bytes", "configuration": {"endian": "little"}}])"},
+      {R"({"name": "bytes", "must_understand": true}, "gzip", "crc32c")",
+       R"([{"name": "bytes", "configuration": {"endian": "little"}},
+           {"name": "gzip", "configuration": {"level": 5}}, {"name": "crc32c"}])"},
+      {R"("bytes", {"name": "gzip", "configuration": {"level": 3.0, "id": "gzip"}})",
+       R"([{"name": "bytes", "configuration": {"endian": "little"}},
+           {"name": "gzip", "configuration": {"level": 3}}])"},
+      {R"("bytes", {"name": "zstd", "configuration": {"level": 30}})",
+       R"([{"name": "bytes", "configuration": {"endian": "little"}},
+           {"name": "zstd", "configuration": {"level": 0, "checksum": false}}])"},
+      {R"("bytes", "blosc")",
+       R"([{"name": "bytes", "configuration": {"endian": "little"}},
+           {"name": "blosc", "configuration": {"typesize": 2, "cname": "lz4", "clevel": 5,
+                                               "shuffle": "noshuffle", "blocksize": 0}}])"},
+      {R"("bytes", {"name": "blosc", "configuration": {"cname": "zstd", "clevel": 1, "shuffle": 2,
+                                                       "typesize": 0, "blocksize": 256}})",
+       R"([{"name": "bytes", "configuration": {"endian": "little"}},
+           {"name": "blosc", "configuration": {"cname": "zstd", "clevel": 1,
+                          "shuffle": "bitshuffle", "typesize": 2, "blocksize": 256}}])"},
+      {R"({"name": "odd", "configuration": {"level": 3.0}})",
+       R"([{"name": "odd", "configuration": {"level": 3.0}}])"},
+      {"", R"([{"name": "bytes", "configuration": {"endian": "little"}}])"}};
+  for (const auto& [given, emitted] : cases) {
+    for (const std::string& codecs : {std::string(given), Sharding("[2, 2]", given)}) {
+      if (codecs.empty()) continue;
+      const auto array = Array("[4, 4]", "[2, 4]", codecs, R"({"data_type": "int16"})");
+      EXPECT_EQ(Parsed(Rewritten(array))["codecs"], Parsed(emitted)) << codecs;
+    }
+  }
+}
+
+TEST(V3View, TypesAndFillValuesHaveTodaysSpelling) {
+  const struct {
+    std::string_view members, data_type, fill_value;
+  } cases[] = {
+      {R"({"data_type": {"name": "int32", "configuration": {}}, "fill_value": 3.0})", R"("int32")",
+       "3"},
+      {R"({"data_type": "complex_float32", "fill_value": 1})", R"("complex64")", "[1.0, 0.0]"},
+      {R"({"data_type": "float32", "fill_value": "+Infinity"})", R"("float32")", R"("Infinity")"},
+      {R"({"data_type": "float32", "fill_value": NaN})", R"("float32")", R"("NaN")"},
+      {R"({"data_type": "float32", "fill_value": "0b00111111100000000000000000000000"})",
+       R"("float32")", "1.0"},
+      {R"({"data_type": "bool", "fill_value": 1})", R"("bool")", "true"},
+      {R"({"data_type": "uint8", "fill_value": null})", R"("uint8")", "0"},
+      {R"({"data_type": {"name": "bfloat16"}, "fill_value": "0x3f80"})", R"("bfloat16")", "1.0"},
+      {R"({"data_type": {"name": "r16"}, "fill_value": [1, 2]})", R"("r16")", "[1, 2]"},
+      {R"({"data_type": {"name": "numpy.datetime64", "configuration": {"unit": "s"}},
+           "fill_value": 5.0})",
+       R"({"name": "numpy.datetime64", "configuration": {"unit": "s", "scale_factor": 1}})", "5"},
+      {R"({"data_type": {"name": "odd"}, "fill_value": "?"})", R"("odd")", R"("?")"},
+      {R"({"data_type": {"name": "odd", "more": 1}, "fill_value": "?"})",
+       R"({"name": "odd", "more": 1})", R"("?")"}};
+  for (const auto& [members, data_type, fill_value] : cases) {
+    const Json json = Parsed(Rewritten(Array("[4]", "[2]", kBytesCodec, members)));
+    EXPECT_EQ(json["data_type"], Parsed(data_type)) << members;
+    EXPECT_EQ(json["fill_value"].dump(), Parsed(fill_value).dump()) << members;
+  }
+}
+
+TEST(V3View, OtherMembersHaveTodaysSpelling) {
+  const Json json = Parsed(Rewritten(ParsedArray(R"({
+    "zarr_format": 3.0, "node_type": "array", "shape": [4.0], "data_type": "uint8",
+    "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [2.0]}},
+    "chunk_key_encoding": {"name": "v2", "separator": "/"}, "codecs": [], "attributes": null,
+    "dimension_names": null, "storage_transformers": null, "extensions": []})")));
+  EXPECT_EQ(json, Parsed(R"({
+    "zarr_format": 3, "node_type": "array", "shape": [4], "data_type": "uint8",
+    "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [2]}},
+    "chunk_key_encoding": {"name": "v2", "configuration": {"separator": "/"}},
+    "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}], "fill_value": 0})"));
+  const auto group = ParseZarrJson(
+      R"({"zarr_format": 3.0, "node_type": "group", "attributes": null, "extensions": []})", "g");
+  EXPECT_EQ(Parsed(V3View().ShowGroup(std::get<GroupMetadata>(*group))[0].bytes).dump(),
+            R"({"zarr_format":3,"node_type":"group"})");
+}
+
 TEST(V3View, ExtensionTypesAndRawBytesStayAsTheyAre) {
   const auto string = Array("[4]", "[2]", R"("vlen-utf8")",
                             R"({"data_type": {"name": "string"}, "fill_value": "x"})");
-  EXPECT_EQ(Parsed(Rewritten(string))["data_type"], Parsed(R"({"name": "string"})"));
+  EXPECT_EQ(Parsed(Rewritten(string))["data_type"], "string");
   EXPECT_EQ(Parsed(Rewritten(string))["fill_value"], "x");
   const auto raw =
       Array("[4]", "[2]", kBytesCodec,

@@ -1,0 +1,62 @@
+#include "zarrcore/base/digest.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <string>
+#include <utility>
+
+namespace zarrfs {
+namespace {
+
+std::string Hex(const Digest& digest) {
+  std::string text;
+  for (const uint32_t word : digest.words) {
+    char digits[9];
+    std::snprintf(digits, sizeof digits, "%08x", word);
+    text += digits;
+  }
+  return text;
+}
+
+std::string Sha256(const std::string& text, size_t step = std::string::npos) {
+  DigestBuilder builder;
+  for (size_t at = 0; at < text.size(); at += std::min(step, text.size() - at)) {
+    builder.AddRaw(std::string_view(text).substr(at, step));
+  }
+  return Hex(std::move(builder).Finish());
+}
+
+// FIPS 180-4 and its examples; the others are from Python's hashlib.
+TEST(Digest, IsSha256) {
+  EXPECT_EQ(Sha256(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+  EXPECT_EQ(Sha256("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  EXPECT_EQ(Sha256("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq"),
+            "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
+  EXPECT_EQ(Sha256(std::string(1'000'000, 'a')),
+            "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+}
+
+TEST(Digest, DoesNotDependOnTheSteps) {
+  for (size_t size = 0; size < 140; ++size) {
+    const std::string text(size, 'x');
+    for (const size_t step : {1, 7, 63, 64, 65}) EXPECT_EQ(Sha256(text, step), Sha256(text));
+  }
+}
+
+TEST(Digest, AnotherListOfValuesHasAnother) {
+  const auto of = [](auto... values) {
+    DigestBuilder builder;
+    (builder.Add(values), ...);
+    return std::move(builder).Finish();
+  };
+  using Text = std::string_view;
+  EXPECT_EQ(of(Text("ab"), Text("c")), of(Text("ab"), Text("c")));
+  EXPECT_NE(of(Text("ab"), Text("c")), of(Text("a"), Text("bc")));
+  EXPECT_NE(of(Text("")), of());
+  EXPECT_NE(of(uint64_t{1}), of(uint64_t{2}));
+}
+
+}  // namespace
+}  // namespace zarrfs
