@@ -15,6 +15,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_set>
@@ -106,6 +107,28 @@ struct Consolidated {
 };
 using ConsolidatedPtr = std::shared_ptr<const Consolidated>;
 
+/// What the dimensions of the arrays in the root group are called in one view, as of now.
+struct RootDimensions {
+  std::vector<ArrayDimensions> arrays;  // by name
+  /// Absent where that cannot be known, or takes too long: each name carries its length.
+  std::optional<SharedDimensions> names;
+  Version newest;  // of what it is made from, the version that changed last
+
+  mutable std::atomic<int64_t> take_ns = 0;  // that it took to make, or to look again
+  mutable Freshness freshness;
+};
+using RootDimensionsPtr = std::shared_ptr<const RootDimensions>;
+
+/// The document kSharedDocument of a node, as it is now.
+struct SharedDocument {
+  uint64_t node_fingerprint = 0;  // of the documents of the node, and
+  RootDimensionsPtr dimensions;   // what else it is made from
+  uint64_t hash = 0;              // of its bytes; texts of equal hashes are equal
+  uint64_t size = 0;              // in bytes
+  Version version;
+};
+using SharedDocumentPtr = std::shared_ptr<const SharedDocument>;
+
 struct HierarchyOptions {
   size_t index_cache_bytes = 64u << 20;
   size_t node_cache_bytes = 32u << 20;  // about; of nodes that nobody holds
@@ -152,6 +175,18 @@ class Hierarchy {
                                                                             size_t view,
                                                                             uint64_t hash) const;
 
+  /// Whether that document, in view number `view`, is one that depends on the node's siblings.
+  [[nodiscard]] static bool DependsOnSiblings(std::string_view path, size_t view, size_t document);
+  /// Such a document. Where a sibling cannot be read, names carry their lengths.
+  [[nodiscard]] Result<SharedDocumentPtr> ShareDimensions(const NodePtr& node, size_t view,
+                                                          Age max_age) const;
+  /// The bytes of such a document that have this hash; kStale if it has others now.
+  [[nodiscard]] Result<std::shared_ptr<const std::string>> SharedText(const NodePtr& node,
+                                                                      size_t view,
+                                                                      uint64_t hash) const;
+  /// What was made last, or null; never asks the store.
+  [[nodiscard]] RootDimensionsPtr KnownDimensions(size_t view) const;
+
   /// Whether view number `view` lists the node `name` below `parent`.
   [[nodiscard]] static bool Shows(const Node& child, std::string_view name, size_t view);
 
@@ -179,6 +214,14 @@ class Hierarchy {
   // Made anew, without a look at what is known, but for `known`: that one if it is the same.
   Result<ConsolidatedPtr> MakeConsolidated(const NodePtr& group, size_t view, Age max_age,
                                            const ConsolidatedPtr& known) const;
+  Result<RootDimensionsPtr> DimensionsOfRoot(size_t view, Age max_age) const;
+  Result<void> FindRootDimensions(size_t view, Age max_age, RootDimensions& made,
+                                  bool& is_watched) const;
+  // Of `names`, those that arrays in groups below the root have. kTooLarge if there are more nodes
+  // than `budget`.
+  Result<std::set<std::string>> NamesBelow(std::vector<std::string> groups,
+                                           const std::set<std::string>& names, size_t view,
+                                           Age max_age, size_t budget, bool& is_watched) const;
   // Reports what is wrong with the node, once per version.
   void Tell(const Node& node, const Error& reason) const;
   // The same for what is no fault.
@@ -196,6 +239,9 @@ class Hierarchy {
   mutable LruCache<std::string, Node> newest_;
   mutable LruCache<std::string, Consolidated> consolidated_;  // by view and path
   mutable LruCache<uint64_t, std::string> texts_;             // by hash
+  mutable std::mutex dimensions_mutex_;
+  mutable std::array<RootDimensionsPtr, kMaxViews> dimensions_;  // guarded by it
+  mutable LruCache<std::string, SharedDocument> shared_;         // by view and path
   mutable std::mutex told_mutex_;
   mutable std::unordered_set<size_t> told_;  // hashes
 };

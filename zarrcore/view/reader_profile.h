@@ -54,8 +54,7 @@ struct ReaderProfile {
   bool has_consolidated_metadata = false;
   bool has_cf_time = false;             // dates are numbers whose attributes say what they count
   bool needs_plain_attributes = false;  // numbers, lists of numbers, strings and objects only
-  /// A dimension is known by its name alone, in the whole store: where the same name may come with
-  /// another length, the length becomes part of it.
+  /// A dimension is known by its name alone, in the whole store: shared_dimensions.h.
   bool shares_dimensions = false;
   bool needs_plain_names = false;  // of dimensions, attributes and nodes: v2_attributes.h
   bool needs_utf8 = false;         // text is not escaped; else it is pure ASCII

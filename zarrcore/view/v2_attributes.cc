@@ -108,6 +108,12 @@ Json DimensionNames(const ArrayMetadata& metadata, bool plain, bool with_lengths
   return names;
 }
 
+std::vector<std::string> PlainDimensionNames(const ArrayMetadata& metadata) {
+  std::vector<std::string> names = GivenNames(metadata);
+  for (std::string& name : names) name = PlainName(std::move(name));
+  return names;
+}
+
 std::string PlainName(std::string name) {
   for (char& c : name) {
     const auto code = static_cast<unsigned char>(c);

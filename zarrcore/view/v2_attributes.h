@@ -3,6 +3,7 @@
 #define ZARRCORE_VIEW_V2_ATTRIBUTES_H_
 
 #include <string>
+#include <vector>
 
 #include "zarrcore/metadata/json.h"
 #include "zarrcore/metadata/metadata.h"
@@ -16,6 +17,9 @@ inline constexpr const char* kDimensionsAttribute = "_ARRAY_DIMENSIONS";
 /// length. The same name does not come with two lengths in one array; with `with_lengths` not in
 /// any two. `plain`: as PlainName makes them.
 [[nodiscard]] Json DimensionNames(const ArrayMetadata& metadata, bool plain, bool with_lengths);
+
+/// The names that are given, as PlainName makes them; "" where there is none.
+[[nodiscard]] std::vector<std::string> PlainDimensionNames(const ArrayMetadata& metadata);
 
 /// A name that netCDF-C 4.9 can take, which ends for others or dies of them: no slash, no control
 /// character, no space at the beginning, at most kMaxPlainName bytes.
