@@ -42,6 +42,7 @@ struct ReaderProfile {
   bool takes_all_uint64_fill = true;
   /// _FillValue stays an attribute, as a number of the array's type.
   bool keeps_fill_attribute = false;
+  bool needs_typed_fill = false;  // which does not say its type: v2_attributes.h
 
   // Shapes.
   bool takes_scalars = true;           // else they are vectors of one element

@@ -32,6 +32,12 @@ inline constexpr size_t kMaxPlainName = 200;
 /// fits, or are floats. Names are plain ones; an attribute without a name is left out.
 [[nodiscard]] Json PlainAttributes(const Json& attributes);
 
+/// To the attributes of an array of the type `dtype`: netCDF-C 4.9.0 takes the type of _FillValue
+/// from how the number is written, and cannot copy a variable whose _FillValue has another type
+/// than itself. Where it would, the attribute _NCZARR_ATTR gives the type, which later versions
+/// know without (4.9.3 and later show the attribute, as a text).
+void TypeFillAttribute(Json& attributes, const std::string& dtype);
+
 }  // namespace zarrfs
 
 #endif  // ZARRCORE_VIEW_V2_ATTRIBUTES_H_

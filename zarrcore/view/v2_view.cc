@@ -164,6 +164,7 @@ Result<ArrayView> V2View::ShowArray(const ArrayMetadata& metadata, const ArrayLa
   view.documents.push_back({".zarray", Dump(zarray)});
 
   if (profile_.needs_plain_attributes) attributes = PlainAttributes(attributes);
+  if (profile_.needs_typed_fill) TypeFillAttribute(attributes, v2_type->get<std::string>());
   attributes[kDimensionsAttribute] =
       is_vector ? Json::array({kScalarDimension})
                 : DimensionNames(metadata, profile_.needs_plain_names, profile_.shares_dimensions);
