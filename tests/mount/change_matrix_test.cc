@@ -340,8 +340,8 @@ class ChangeMatrixTest : public testing::TestWithParam<std::tuple<Row, Mode>> {
   bool IsOld(const ReadOutcome& outcome) const {
     if (outcome.error != 0 && outcome.error != ESTALE) return false;
     if (!row().files.all_known) {
-      return outcome.error != 0 || (outcome.bytes.find(OldBytes(false)) != std::string::npos &&
-                                    !IsNew(outcome.bytes));
+      return outcome.error != 0 ||
+             (outcome.bytes.find(OldBytes(false)) != std::string::npos && !IsNew(outcome.bytes));
     }
     return outcome.bytes == OldBytes(false).substr(0, outcome.bytes.size()) &&
            (outcome.error != 0 || outcome.bytes.size() == OldBytes(false).size());
