@@ -343,6 +343,9 @@ Result<fuse_entry_param> FileSystem::DocumentEntry(const SeenNode& node, size_t 
   if (document >= shown.documents.size()) {
     return Fail(ErrorCode::kNotFound, "{}: no such document", node.node->path);
   }
+  if (Hierarchy::DependsOnSiblings(node.node->path, view, document)) {
+    return SharedDocumentEntry(node, view);
+  }
   fuse_entry_param entry{};
   entry.ino = node.record->DocumentId(view, document, node.document_epoch);
   entry.generation = generation_ + node.document_epoch / kEpochs;
@@ -389,6 +392,29 @@ fuse_entry_param FileSystem::ConsolidatedEntry(const SeenNode& node, size_t view
   entry.attr = FileAttributes(entry.ino, info, consolidated.size, 1);
   entry.attr_timeout = kForever;
   entry.entry_timeout = NameTimeout(consolidated.newest.ctime_ns, consolidated.freshness.watched());
+  return entry;
+}
+
+Result<fuse_entry_param> FileSystem::SharedDocumentEntry(const SeenNode& node, size_t view) const {
+  const auto shared = hierarchy_.ShareDimensions(node.node, view, check_age_);
+  if (!shared) return Fail(shared);
+  const SharedDocument& document = **shared;
+  const uint32_t epoch = shared_epochs_.Observe(node.record->DocumentId(view, kSharedDocument, 0),
+                                                document.text_number);
+  fuse_entry_param entry{};
+  entry.ino = node.record->DocumentId(view, kSharedDocument, epoch);
+  entry.generation = generation_ + epoch / kEpochs;
+  ObjectInfo info = node.node->info;
+  if (info.is_folder) info.mode &= ~0111u;
+  info.version = document.version;
+  entry.attr = FileAttributes(entry.ino, info, document.size, 1);
+  entry.attr_timeout = kForever;
+  entry.entry_timeout = NodeTimeout(*node.node);
+  if (document.dimensions != nullptr) {
+    entry.entry_timeout =
+        std::min(entry.entry_timeout,
+                 NameTimeout(document.version.ctime_ns, document.dimensions->freshness.watched()));
+  }
   return entry;
 }
 
@@ -758,6 +784,14 @@ Result<std::shared_ptr<const std::string>> FileSystem::TextOf(const Target& targ
     if (!group) return Fail(group);
     return hierarchy_.ConsolidatedText(*group, target.view, *hash);
   }
+  if (Hierarchy::DependsOnSiblings(record.path, target.view, target.document)) {
+    const auto hash =
+        shared_epochs_.FingerprintOf(record.DocumentId(target.view, kSharedDocument, 0), is_it);
+    if (!hash) return Fail(ErrorCode::kStale, "{}: replaced since it was opened", record.path);
+    const auto node = hierarchy_.Get(record.path, kAnyAge);
+    if (!node) return Fail(node);
+    return hierarchy_.SharedText(*node, target.view, *hash);
+  }
   NodePtr then;  // as it was in the inode's epoch
   bool is_current = false;
   {
@@ -1043,6 +1077,17 @@ void FileSystem::TakeBackNames(fuse_session* session, const Changes& changes) {
       if (path.empty()) return;
     }
   };
+  // Documents of the root's children that depend on each other.
+  const auto take_back_shared = [&] {
+    for (size_t view = 0; view < AllViews().size(); ++view) {
+      const auto known = hierarchy_.KnownDimensions(view);
+      if (known == nullptr) continue;
+      for (const ArrayDimensions& array : known->arrays) {
+        const NodeRecord* const record = table_.Find(array.array);
+        if (record != nullptr) take_back(folder_of(*record, view), std::string(kZattrs));
+      }
+    }
+  };
   const auto take_back_node = [&](NodeRecord& record) {
     const NodePtr node = node_of(record);
     if (node == nullptr) return;
@@ -1088,6 +1133,7 @@ void FileSystem::TakeBackNames(fuse_session* session, const Changes& changes) {
       }
     }
   };
+  bool must_take_back_shared = false;
   for (const std::string& key : changes.keys) {
     NodeRecord* const owner = OwnerOf(key);
     if (owner == nullptr) continue;
@@ -1104,6 +1150,7 @@ void FileSystem::TakeBackNames(fuse_session* session, const Changes& changes) {
     }
     take_back_node(*owner);
     take_back_consolidated(owner->path);
+    must_take_back_shared = true;
     if (range != nullptr) {
       take_back_chunks(*range, std::nullopt);
     } else if (key.size() > owner->path.size()) {
@@ -1115,6 +1162,7 @@ void FileSystem::TakeBackNames(fuse_session* session, const Changes& changes) {
       }
     }
   }
+  if (must_take_back_shared) take_back_shared();
 }
 
 void FileSystem::OnMounted(fuse_session* session) {
@@ -1399,7 +1447,14 @@ void FileSystem::ReadDirectory(Reply& reply, const std::shared_ptr<DirectoryHand
       room = buffer.Add(shown.consolidated, NameOnly(id, S_IFREG), cookie + 1);
     } else if (d < shown.documents.size() &&
                !(is_consolidated && shown.documents[d].name == shown.consolidated)) {
-      auto entry = DocumentEntry(dir.node, view, d);
+      // (One that depends on siblings is not made for a listing either.)
+      auto entry =
+          Hierarchy::DependsOnSiblings(dir.node.node->path, view, d)
+              ? NameOnly(
+                    dir.node.record->DocumentId(
+                        view, d, shared_epochs_.Current(dir.node.record->DocumentId(view, d, 0))),
+                    S_IFREG)
+              : DocumentEntry(dir.node, view, d);
       // The folder was opened a while ago: the kernel is to look the name up.
       if (!hierarchy_.IsFresh(*dir.node.node, check_age_)) entry = NameOnly(entry->ino, S_IFREG);
       room = buffer.Add(shown.documents[d].name, *entry, cookie + 1);

@@ -159,6 +159,8 @@ class FileSystem {
   Result<fuse_entry_param> ConsolidatedEntry(const SeenNode& node, size_t view) const;
   fuse_entry_param ConsolidatedEntry(const SeenNode& node, size_t view,
                                      const Consolidated& consolidated) const;
+  // Of the document that depends on the node's siblings.
+  Result<fuse_entry_param> SharedDocumentEntry(const SeenNode& node, size_t view) const;
   // The version at `place` becomes the current one.
   Result<fuse_entry_param> ChunkEntry(const SeenNode& node, size_t view, uint64_t chunk,
                                       const ChunkPlace& place) const;
@@ -241,6 +243,8 @@ class FileSystem {
   // Of consolidated documents, by DocumentId(view, kConsolidatedDocument, 0): hashes of their
   // texts.
   mutable EpochTable consolidated_epochs_;
+  // Likewise of those that depend on siblings, by DocumentId(view, kSharedDocument, 0).
+  mutable EpochTable shared_epochs_;
 };
 
 }  // namespace zarrfs

@@ -220,6 +220,35 @@ TEST_F(ChangeTest, ArraysComeAndGo) {
   EXPECT_FALSE(fs::exists(mount / "v2/b/.zarray"));
 }
 
+// Names live for a second at least where each is invalidated by itself.
+TEST_F(ChangeTest, DocumentThatDependsOnItsSiblingsIsNewAsSoonAsTheyChange) {
+  const auto write = [&](const std::string& name, uint64_t length) {
+    SampleArray array{.shape = {length}, .shard = {4}, .chunk = {2}};
+    array.attributes = R"({"_ARRAY_DIMENSIONS": ["x"]})";
+    Replace(store_ / name / "zarr.json", array.ZarrJson());
+  };
+  write("b", 7);
+  write("c", 5);
+  const TestMount mount(store_, "no_epoch");
+  const auto name_in = [&](const std::string& array) {
+    return nlohmann::json::parse(ReadFile(mount / ("netcdf/" + array + "/.zattrs")))
+        .value("_ARRAY_DIMENSIONS", std::vector<std::string>())
+        .front();
+  };
+  SleepFor(Seconds(0.1));  // what was written this instant is looked up again
+  EXPECT_EQ(name_in("b"), "x_7");
+  EXPECT_EQ(name_in("c"), "x");
+  write("x", 7);
+  EXPECT_TRUE(Eventually(Seconds(0.8), [&] { return name_in("b") == "x"; }));
+  EXPECT_EQ(name_in("c"), "x_5");
+  EXPECT_EQ(name_in("x"), "x");
+  SleepFor(Seconds(1.5));  // changes that go on are gathered for a second
+  EXPECT_EQ(name_in("b"), "x");
+  fs::remove_all(store_ / "x");
+  EXPECT_TRUE(Eventually(Seconds(0.8), [&] { return name_in("b") == "x_7"; }));
+  EXPECT_EQ(name_in("c"), "x");
+}
+
 TEST_F(ChangeTest, ChangedAttributesAreSeen) {
   const TestMount mount(store_, kWithTtl);
   EXPECT_NE(ReadFile(mount / "v2/a/.zattrs").find("\"K\""), std::string::npos);

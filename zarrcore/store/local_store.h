@@ -36,8 +36,8 @@ struct LocalStoreOptions {
   bool follow_path = true;
   /// Which symbolic links are followed.
   LinkPolicy links = {};
-  /// Whether others than this process's user will read what the store gives. If so, ObjectInfo::mode
-  /// is as closed to them as the folders on the way (ModeMask()).
+  /// Whether others than this process's user will read what the store gives. If so,
+  /// ObjectInfo::mode is as closed to them as the folders on the way (ModeMask()).
   bool others_read = true;
 };
 

@@ -21,6 +21,7 @@ constexpr int kAttempts = 3;
 constexpr size_t kIndexCacheParts = 4;
 constexpr size_t kTextsBytes = 64u << 20;
 constexpr size_t kConsolidatedBytes = 8u << 20;  // without the texts
+constexpr size_t kSharedBytes = 4u << 20;        // likewise
 constexpr size_t kMaxTold = 1u << 20;
 // Beyond so many files that are not stored but listed, a copy of the view is worth a warning.
 constexpr uint64_t kManyFiles = 100'000;
@@ -90,6 +91,7 @@ size_t SizeInMemory(const Node& node) {
   if (const ArrayMetadata* array = node.array()) bytes += 4 * array->fill_value.size();
   for (const NodeView& view : node.views) {
     for (const Document& document : view.documents) bytes += document.bytes.size();
+    if (view.array && !view.array->attributes.is_null()) bytes += 2 * node.source_bytes;
   }
   return bytes;
 }
@@ -133,7 +135,8 @@ Hierarchy::Hierarchy(std::shared_ptr<const Store> store, HierarchyOptions option
       nodes_(options_.node_cache_bytes),
       newest_(options_.node_cache_bytes),  // mostly the same ones
       consolidated_(kConsolidatedBytes),
-      texts_(kTextsBytes) {}
+      texts_(kTextsBytes),
+      shared_(kSharedBytes) {}
 
 Result<NodePtr> Hierarchy::Get(const std::string& path, Age max_age) const {
   const int64_t now = SteadyNowNs();

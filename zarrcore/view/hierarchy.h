@@ -15,6 +15,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -108,6 +109,28 @@ struct Consolidated {
 };
 using ConsolidatedPtr = std::shared_ptr<const Consolidated>;
 
+/// What the dimensions of the arrays in the root group are called in one view, as of now.
+struct RootDimensions {
+  std::vector<ArrayDimensions> arrays;  // by name
+  /// Absent where that cannot be known, or takes too long: each name carries its length.
+  std::optional<SharedDimensions> names;
+  Version newest;  // of what it is made from, the version that changed last
+
+  mutable std::atomic<int64_t> take_ns = 0;  // that it took to make, or to look again
+  mutable Freshness freshness;
+};
+using RootDimensionsPtr = std::shared_ptr<const RootDimensions>;
+
+/// The document kSharedDocument of a node, as it is now.
+struct SharedDocument {
+  Digest node_fingerprint;       // of the documents of the node, and
+  RootDimensionsPtr dimensions;  // what else it is made from
+  uint64_t text_number = 0;      // of its bytes; texts of equal numbers are equal
+  uint64_t size = 0;             // in bytes
+  Version version;
+};
+using SharedDocumentPtr = std::shared_ptr<const SharedDocument>;
+
 struct HierarchyOptions {
   size_t index_cache_bytes = 64u << 20;
   size_t node_cache_bytes = 32u << 20;  // about; of nodes that nobody holds
@@ -153,6 +176,18 @@ class Hierarchy {
   [[nodiscard]] Result<std::shared_ptr<const std::string>> ConsolidatedText(
       const NodePtr& group, size_t view, uint64_t text_number) const;
 
+  /// Whether that document, in view number `view`, is one that depends on the node's siblings.
+  [[nodiscard]] static bool DependsOnSiblings(std::string_view path, size_t view, size_t document);
+  /// Such a document. Where a sibling cannot be read, names carry their lengths.
+  [[nodiscard]] Result<SharedDocumentPtr> ShareDimensions(const NodePtr& node, size_t view,
+                                                          Age max_age) const;
+  /// The bytes of such a document of this number; kStale if it has others now.
+  [[nodiscard]] Result<std::shared_ptr<const std::string>> SharedText(const NodePtr& node,
+                                                                      size_t view,
+                                                                      uint64_t text_number) const;
+  /// What was made last, or null; never asks the store.
+  [[nodiscard]] RootDimensionsPtr KnownDimensions(size_t view) const;
+
   /// Whether view number `view` lists the node `name` below `parent`.
   [[nodiscard]] static bool Shows(const Node& child, std::string_view name, size_t view);
 
@@ -182,6 +217,14 @@ class Hierarchy {
                                            const ConsolidatedPtr& known) const;
   // The number of a text, the same as before if the text is known.
   uint64_t TextNumber(std::string_view text) const;
+  Result<RootDimensionsPtr> DimensionsOfRoot(size_t view, Age max_age) const;
+  Result<void> FindRootDimensions(size_t view, Age max_age, RootDimensions& made,
+                                  bool& is_watched) const;
+  // Of `names`, those that arrays in groups below the root have. kTooLarge if there are more nodes
+  // than `budget`.
+  Result<std::set<std::string>> NamesBelow(std::vector<std::string> groups,
+                                           const std::set<std::string>& names, size_t view,
+                                           Age max_age, size_t budget, bool& is_watched) const;
   // Reports what is wrong with the node, once per version.
   void Tell(const Node& node, const Error& reason) const;
   // The same for what is no fault.
@@ -206,6 +249,9 @@ class Hierarchy {
   mutable std::mutex text_numbers_mutex_;
   mutable std::unordered_map<Digest, uint64_t, HashOfDigest> text_numbers_;
   mutable uint64_t last_text_number_ = 0;
+  mutable std::mutex dimensions_mutex_;
+  mutable std::array<RootDimensionsPtr, kMaxViews> dimensions_;  // guarded by it
+  mutable LruCache<std::string, SharedDocument> shared_;         // by view and path
   mutable std::mutex told_mutex_;
   mutable std::unordered_set<size_t> told_;  // hashes
 };

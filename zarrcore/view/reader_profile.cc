@@ -65,6 +65,7 @@ const ReaderProfile& NetcdfProfile() {
       .takes_fortran_order = false,
       .compressors = {},
       .keeps_fill_attribute = true,
+      .needs_typed_fill = true,
       .takes_scalars = false,
       .takes_empty_dimensions = false,
       .takes_padding = false,

@@ -42,6 +42,7 @@ struct ReaderProfile {
   bool takes_all_uint64_fill = true;
   /// _FillValue stays an attribute, as a number of the array's type.
   bool keeps_fill_attribute = false;
+  bool needs_typed_fill = false;  // which does not say its type: v2_attributes.h
 
   // Shapes.
   bool takes_scalars = true;           // else they are vectors of one element
@@ -54,8 +55,7 @@ struct ReaderProfile {
   bool has_consolidated_metadata = false;
   bool has_cf_time = false;             // dates are numbers whose attributes say what they count
   bool needs_plain_attributes = false;  // numbers, lists of numbers, strings and objects only
-  /// A dimension is known by its name alone, in the whole store: where the same name may come with
-  /// another length, the length becomes part of it.
+  /// A dimension is known by its name alone, in the whole store: shared_dimensions.h.
   bool shares_dimensions = false;
   bool needs_plain_names = false;  // of dimensions, attributes and nodes: v2_attributes.h
   bool needs_utf8 = false;         // text is not escaped; else it is pure ASCII

@@ -73,6 +73,18 @@ bool FitTheTypeOfTheFirst(const Json& list) {
   return false;
 }
 
+// What netCDF-C 4.9.0 takes a number for: the smallest integer type that it fits, or a double.
+std::string TypeAsWritten(const Json& number) {
+  if (!number.is_number_integer()) return "<f8";
+  for (const int bits : {8, 16, 32, 64}) {
+    for (const bool is_signed : {true, false}) {
+      if (!Fits(number, bits, is_signed)) continue;
+      return fmt::format("{}{}{}", bits == 8 ? '|' : '<', is_signed ? 'i' : 'u', bits / 8);
+    }
+  }
+  return "";
+}
+
 bool IsBeyondDouble(const Json& number) {
   return IsLarge(number) ||
          (number.is_number_integer() && IntegerOf(number).magnitude > uint64_t{1} << 53);
@@ -121,6 +133,12 @@ Json DimensionNames(const ArrayMetadata& metadata, bool plain, bool with_lengths
   return names;
 }
 
+std::vector<std::string> PlainDimensionNames(const ArrayMetadata& metadata) {
+  std::vector<std::string> names = GivenNames(metadata);
+  for (std::string& name : names) name = PlainName(std::move(name));
+  return names;
+}
+
 std::string PlainName(std::string name) {
   for (char& c : name) {
     const auto code = static_cast<unsigned char>(c);
@@ -134,6 +152,16 @@ std::string PlainName(std::string name) {
     name.resize(end);
   }
   return name;
+}
+
+void TypeFillAttribute(Json& attributes, const std::string& dtype) {
+  const auto fill = attributes.find("_FillValue");
+  if (fill == attributes.end() || !IsNumber(*fill) || TypeAsWritten(*fill) == dtype) return;
+  Json& ours = attributes["_NCZARR_ATTR"];
+  if (!ours.is_object()) ours = Json::object();
+  Json& types = ours["types"];
+  if (!types.is_object()) types = Json::object();
+  types["_FillValue"] = dtype;
 }
 
 Json PlainAttributes(const Json& attributes) {

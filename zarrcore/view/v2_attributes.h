@@ -3,6 +3,7 @@
 #define ZARRCORE_VIEW_V2_ATTRIBUTES_H_
 
 #include <string>
+#include <vector>
 
 #include "zarrcore/metadata/json.h"
 #include "zarrcore/metadata/metadata.h"
@@ -17,6 +18,9 @@ inline constexpr const char* kDimensionsAttribute = "_ARRAY_DIMENSIONS";
 /// not in any two. `plain`: as PlainName makes them.
 [[nodiscard]] Json DimensionNames(const ArrayMetadata& metadata, bool plain, bool with_lengths);
 
+/// The names that are given, as PlainName makes them; "" where there is none.
+[[nodiscard]] std::vector<std::string> PlainDimensionNames(const ArrayMetadata& metadata);
+
 /// A name that netCDF-C 4.9 can take, which ends for others or dies of them: no slash, no control
 /// character, no space at the beginning, at most kMaxPlainName bytes.
 [[nodiscard]] std::string PlainName(std::string name);
@@ -27,6 +31,12 @@ inline constexpr size_t kMaxPlainName = 200;
 /// text that it is in JSON; the numbers of a list all fit the smallest type that its first one
 /// fits, or are floats. Names are plain ones; an attribute without a name is left out.
 [[nodiscard]] Json PlainAttributes(const Json& attributes);
+
+/// To the attributes of an array of the type `dtype`: netCDF-C 4.9.0 takes the type of _FillValue
+/// from how the number is written, and cannot copy a variable whose _FillValue has another type
+/// than itself. Where it would, the attribute _NCZARR_ATTR gives the type, which later versions
+/// know without (4.9.3 and later show the attribute, as a text).
+void TypeFillAttribute(Json& attributes, const std::string& dtype);
 
 }  // namespace zarrfs
 

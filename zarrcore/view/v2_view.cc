@@ -163,14 +163,26 @@ Result<ArrayView> V2View::ShowArray(const ArrayMetadata& metadata, const ArrayLa
   view.documents.push_back({".zarray", Dump(zarray)});
 
   if (profile_.needs_plain_attributes) attributes = PlainAttributes(attributes);
-  // (Images of OME groups are the same one in several sizes.)
-  const bool with_lengths =
-      profile_.shares_dimensions && (context.below_ome || !context.is_in_root);
+  if (profile_.needs_typed_fill) TypeFillAttribute(attributes, v2_type->get<std::string>());
   attributes[kDimensionsAttribute] =
-      is_vector ? Json::array({"scalar"})
-                : DimensionNames(metadata, profile_.needs_plain_names, with_lengths);
+      is_vector ? Json::array({kScalarDimension})
+                : DimensionNames(metadata, profile_.needs_plain_names, profile_.shares_dimensions);
   view.documents.push_back({".zattrs", Dump(attributes)});
+  if (profile_.shares_dimensions) {
+    view.dimensions.shape = is_vector ? std::vector<uint64_t>{1} : metadata.shape;
+    view.dimensions.names = is_vector ? std::vector<std::string>{std::string(kScalarDimension)}
+                                      : PlainDimensionNames(metadata);
+    // (Images of OME groups are the same one in several sizes.)
+    if (context.is_in_root && !context.below_ome) view.attributes = std::move(attributes);
+  }
   return view;
+}
+
+std::string V2View::ShareDimensions(const ArrayView& array,
+                                    const std::vector<std::string>& names) const {
+  Json attributes = array.attributes;
+  attributes[kDimensionsAttribute] = names;
+  return Dump(attributes);
 }
 
 std::vector<Document> V2View::ShowGroup(const GroupMetadata& metadata) const {

@@ -25,6 +25,9 @@ class V2View final : public View {
   [[nodiscard]] std::string_view ArrayDocumentName() const override { return ".zarray"; }
   [[nodiscard]] std::string_view ConsolidatedName(const GroupMetadata& metadata) const override;
   [[nodiscard]] std::string Consolidate(std::span<const NodeBelow> nodes) const override;
+  [[nodiscard]] bool shares_dimensions() const override { return profile_.shares_dimensions; }
+  [[nodiscard]] std::string ShareDimensions(const ArrayView& array,
+                                            const std::vector<std::string>& names) const override;
   [[nodiscard]] bool AllowsNodeName(std::string_view node) const override;
 
  private:

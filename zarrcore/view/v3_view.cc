@@ -53,9 +53,8 @@ class V3ViewImplementation final : public View {
     json["fill_value"] =
         FillValueInTodaysSpelling(MemberOrNull(json, "fill_value"), metadata.fill_value, type);
     // (Not of a sharded array: its chunk grid and codecs are others.)
-    const bool passes =
-        metadata.stored && !metadata.stored->is_v2 && metadata.notes.empty() &&
-        MeansTheSame(json, metadata.document);
+    const bool passes = metadata.stored && !metadata.stored->is_v2 && metadata.notes.empty() &&
+                        MeansTheSame(json, metadata.document);
     view.documents.push_back(
         {std::string(kDocumentName), passes ? metadata.stored->document : DumpJson(json)});
     return view;
@@ -67,9 +66,8 @@ class V3ViewImplementation final : public View {
     Json json = metadata.document;
     if (!json.is_object()) json = Json{{"zarr_format", 3}, {"node_type", "group"}};
     // (Some writers say null; readers of groups take that for none.)
-    const bool is_changed =
-        !metadata.consolidated_metadata.is_null() || json.contains("extensions") ||
-        !metadata.notes.empty();
+    const bool is_changed = !metadata.consolidated_metadata.is_null() ||
+                            json.contains("extensions") || !metadata.notes.empty();
     json["zarr_format"] = 3;
     if (MemberOrNull(json, "attributes").is_null()) json.erase("attributes");
     json.erase("consolidated_metadata");

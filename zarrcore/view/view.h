@@ -21,6 +21,7 @@
 #include "zarrcore/array/layout.h"
 #include "zarrcore/base/result.h"
 #include "zarrcore/metadata/metadata.h"
+#include "zarrcore/view/shared_dimensions.h"
 
 namespace zarrfs {
 
@@ -59,6 +60,10 @@ struct ArrayView {
   /// The files of chunks that are not stored; null: they have no files.
   std::shared_ptr<const FillChunk> fill_chunk;
   std::vector<std::string> notes;  // what of the metadata is left out, and why
+  /// In views that share dimensions: the dimensions as they are called and as long as they are for
+  /// the view's readers, and of an array in the root group what .zattrs says beside their names.
+  ArrayDimensions dimensions;
+  Json attributes;
 };
 
 /// A node below a group, as a view shows it.
@@ -99,6 +104,15 @@ class View {
   [[nodiscard]] virtual std::string_view ConsolidatedName(const GroupMetadata& metadata) const = 0;
   /// Its bytes. `nodes`: the group itself first.
   [[nodiscard]] virtual std::string Consolidate(std::span<const NodeBelow> nodes) const = 0;
+  /// Whether readers know a dimension by its name alone (shared_dimensions.h). Then the document
+  /// kSharedDocument of a node in the root group depends on its siblings: of an array that has
+  /// ArrayView::attributes, it is what ShareDimensions() gives. The one that ShowArray() gives has
+  /// names that are right whatever the siblings are.
+  [[nodiscard]] virtual bool shares_dimensions() const { return false; }
+  [[nodiscard]] virtual std::string ShareDimensions(
+      const ArrayView& /*array*/, const std::vector<std::string>& /*names*/) const {
+    return "";
+  }
   /// Whether a node of this name may be shown below a group; it would be hidden behind a metadata
   /// file, or misread by the view's readers, otherwise.
   [[nodiscard]] virtual bool AllowsNodeName(std::string_view node) const = 0;
@@ -109,6 +123,7 @@ class View {
 inline constexpr size_t kMaxViews = 4;
 inline constexpr size_t kMaxDocuments =
     3;  // of one node in one view, the consolidated one included
+inline constexpr size_t kSharedDocument = 1;  // .zattrs
 
 /// The number of the view called `name` in AllViews().
 [[nodiscard]] std::optional<size_t> ViewNumber(std::string_view name);

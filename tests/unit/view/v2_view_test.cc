@@ -372,15 +372,51 @@ TEST(NetcdfView, EverythingIsPlainElements) {
   EXPECT_NE(attributes.find("ö"), std::string::npos) << "escapes are not read";
 }
 
-TEST(NetcdfView, DimensionsThatMayHaveTwoLengthsAreNamedAfterThem) {
+TEST(NetcdfView, DimensionsAreNamedAfterTheirLengths) {
   const auto array = Array("[5]", "[4]", kBytesCodec, R"({"dimension_names": ["x"]})");
-  const auto names = [&](const ViewContext& context) {
-    const auto view = V2View(NetcdfProfile()).ShowArray(array, LayoutOf(array), context);
-    return (*ParseJson(Text(*view, ".zattrs"), ".zattrs"))["_ARRAY_DIMENSIONS"];
+  const auto show = [&](const ViewContext& context) {
+    return *V2View(NetcdfProfile()).ShowArray(array, LayoutOf(array), context);
   };
-  EXPECT_EQ(names({}), Parsed(R"(["x"])"));
-  EXPECT_EQ(names({.below_ome = true}), Parsed(R"(["x_5"])"));
-  EXPECT_EQ(names({.is_in_root = false}), Parsed(R"(["x_5"])"));
+  for (const ViewContext& context :
+       {ViewContext{}, ViewContext{.below_ome = true}, ViewContext{.is_in_root = false}}) {
+    const Json attributes = *ParseJson(Text(show(context), ".zattrs"), ".zattrs");
+    EXPECT_EQ(attributes["_ARRAY_DIMENSIONS"], Parsed(R"(["x_5"])"));
+  }
+}
+
+TEST(NetcdfView, DimensionsInTheRootGroupCanBeNamedOtherwise) {
+  const auto array =
+      Array("[5]", "[4]", kBytesCodec, R"({"dimension_names": ["a/b"], "attributes": {"k": 1}})");
+  const auto show = [&](const ViewContext& context) {
+    return *V2View(NetcdfProfile()).ShowArray(array, LayoutOf(array), context);
+  };
+  EXPECT_EQ(*ParseJson(V2View(NetcdfProfile()).ShareDimensions(show({}), {"y"}), ".zattrs"),
+            Parsed(R"({"k": 1, "_ARRAY_DIMENSIONS": ["y"]})"));
+  EXPECT_EQ(show({}).dimensions.names, std::vector<std::string>{"a_b"});
+  EXPECT_EQ(show({.is_in_root = false}).attributes, Json());
+  EXPECT_EQ(show({.below_ome = true}).attributes, Json());
+}
+
+TEST(NetcdfView, TypeOfTheFillValueIsGivenWhereItsTextDoesNotTell) {
+  const auto types = [&](const char* type, const char* fill) {
+    const auto array = Array("[4]", "[2]", kBytesCodec,
+                             fmt::format(R"({{"data_type": "{}", "fill_value": 0,
+                                              "attributes": {{"_FillValue": {}}}}})",
+                                         type, fill));
+    const Json attributes = *ParseJson(Text(ShownTo(NetcdfProfile(), array), ".zattrs"), ".zattrs");
+    return attributes.value("_NCZARR_ATTR", Json());
+  };
+  const auto typed = [](const char* type) {
+    return Parsed(fmt::format(R"({{"types": {{"_FillValue": "{}"}}}})", type));
+  };
+  EXPECT_EQ(types("float32", "NaN"), typed("<f4"));
+  EXPECT_EQ(types("float32", "1.5"), typed("<f4"));
+  EXPECT_EQ(types("int16", "-1"), typed("<i2"));
+  EXPECT_EQ(types("uint8", "5"), typed("|u1"));
+  EXPECT_EQ(types("float64", "NaN"), Json()) << "a double anyway";
+  EXPECT_EQ(types("int16", "-999"), Json()) << "the smallest type that it fits";
+  EXPECT_EQ(types("uint8", "255"), Json());
+  EXPECT_EQ(types("int8", "-1"), Json());
 }
 
 TEST(NetcdfView, AScalarIsAVectorOfOne) {
