@@ -1,4 +1,8 @@
-"""A skipped test is a failed one: a reader or a store that is missing must not pass unseen. Figures are printed at the end."""
+"""A skipped test is a failed one: a reader or a store that is missing must not pass unseen. Figures are printed at the end.
+
+Tests run in several processes at once (pytest-xdist, `-n 3 --dist=loadfile`): those of one file in one process, because they share
+its mounts.
+"""
 
 import pathlib
 import sys
@@ -6,6 +10,29 @@ import sys
 import pytest
 
 sys.path[:0] = [str(pathlib.Path(__file__).parent), str(pathlib.Path(__file__).with_name("readers"))]
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--one-reader-per-view", action="store_true",
+        help="leave out the tests of further readers of the same view: to see what zarrfs does, not what they make of it")
+
+
+# The reader of each view that reads most of what it shows.
+ONE_PER_VIEW = {"zarr-python-2", "zarr-python-3", "gdal", "netcdf"}
+
+
+def pytest_collection_modifyitems(config, items):
+    if not config.getoption("--one-reader-per-view"):
+        return
+    from mounts import READERS_OF_VIEWS
+
+    def is_further(item):
+        reader = getattr(item, "callspec", None) and item.callspec.params.get("reader")
+        return reader in READERS_OF_VIEWS and reader not in ONE_PER_VIEW
+
+    config.hook.pytest_deselected(items=[item for item in items if is_further(item)])
+    items[:] = [item for item in items if not is_further(item)]
 
 
 def fail_if_skipped(report):
@@ -31,6 +58,18 @@ FIGURES = pytest.StashKey()
 def figures(request):
     """A list of lines that are printed when all tests have run."""
     return request.config.stash.setdefault(FIGURES, [])
+
+
+# A process of pytest-xdist hands its lines to the one that prints.
+def pytest_sessionfinish(session):
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["figures"] = session.config.stash.get(FIGURES, [])
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node):
+    lines = getattr(node, "workeroutput", {}).get("figures", [])
+    node.config.stash.setdefault(FIGURES, []).extend(lines)
 
 
 def pytest_terminal_summary(terminalreporter, config):

@@ -145,8 +145,8 @@ TEST_F(ReadAheadTest, FilesThatAreLookedUpAndReadAreHandedOverInBetween) {
     EXPECT_EQ(ahead, 0U);
     return;
   }
-  // (Where the machine is busy, some come too late.)
-  EXPECT_GT(ahead, 10U);
+  // (Where the machine is busy, some come too late; in a build with sanitizers most.)
+  EXPECT_GT(ahead, kPatience == 1 ? 10U : 0U);
   EXPECT_LT(reads, names.size());
   EXPECT_GE(ahead + reads, names.size());
 }

@@ -21,7 +21,6 @@ import subprocess
 import google_crc32c
 import numpy as np
 import zarr
-
 from chunks import CHUNK, raw_chunk, zstd_chunk
 
 MISSING = (1 << 64) - 1  # offset and length of an inner chunk that its shard does not hold
