@@ -317,9 +317,21 @@ def write_slow_array(folder):
         os.link(folder / "c.0", folder / f"c.{i}")
 
 
+def wait_until_it_catches(process, number):
+    """A program that has just started, on a machine with much else to do, dies of a signal."""
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline and process.poll() is None:
+        caught = re.search(r"^SigCgt:\s*(\w+)", pathlib.Path(f"/proc/{process.pid}/status").read_text(), re.MULTILINE)
+        if int(caught[1], 16) >> (number - 1) & 1:
+            return
+        time.sleep(0.02)
+    raise AssertionError("it does not catch the signal")
+
+
 def test_ctrl_c_ends_verify_with_a_summary(tmp_path):
     write_slow_array(tmp_path)
     process = subprocess.Popen([ZARRCTL, "verify", tmp_path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    wait_until_it_catches(process, signal.SIGINT)
     time.sleep(1)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=20)
