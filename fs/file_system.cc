@@ -406,6 +406,7 @@ Result<fuse_entry_param> FileSystem::SharedDocumentEntry(const SeenNode& node, s
   entry.generation = generation_ + epoch / kEpochs;
   ObjectInfo info = node.node->info;
   if (info.is_folder) info.mode &= ~0111u;
+  info.mode &= node.node->attributes_mode;
   info.version = document.version;
   entry.attr = FileAttributes(entry.ino, info, document.size, 1);
   entry.attr_timeout = kForever;
@@ -558,7 +559,11 @@ Result<fuse_entry_param> FileSystem::LookupChunkPath(const SeenNode& node, size_
     const uint64_t chunk = grid.Linear({prefix.data(), rank});
     const auto& part = range.views[view];
     const bool may_read = part.form.must_be_read_for_size();
-    if (error != nullptr) return UnreadableChunkEntry(node, view, chunk, *error);
+    if (error != nullptr) {
+      auto entry = UnreadableChunkEntry(node, view, chunk, *error);
+      if (entry) entry->entry_timeout = kUnreadableTimeout;  // of metadata, not of the shard
+      return entry;
+    }
     for (int attempt = 1;; ++attempt) {
       uint64_t watched = 0;
       auto place = range.chunks->Locate(chunk, check_age_, may_read, &watched, part.sizes());
@@ -1456,7 +1461,9 @@ void FileSystem::ReadDirectory(Reply& reply, const std::shared_ptr<DirectoryHand
                     S_IFREG)
               : DocumentEntry(dir.node, view, d);
       // The folder was opened a while ago: the kernel is to look the name up.
-      if (!hierarchy_.IsFresh(*dir.node.node, check_age_)) entry = NameOnly(entry->ino, S_IFREG);
+      if (!hierarchy_.IsFresh(*dir.node.node, check_age_)) {
+        entry = NameOnly(entry->attr.st_ino, S_IFREG);
+      }
       room = buffer.Add(shown.documents[d].name, *entry, cookie + 1);
     }
   }

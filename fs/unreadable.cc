@@ -173,7 +173,10 @@ Result<fuse_entry_param> FileSystem::LookupInterrupted(fuse_ino_t parent, const 
   } else {
     entry = LookupInUnreadable(known, IsRootOfMount(*target) ? *only_view_ : target->view, name);
   }
-  if (entry) entry->entry_timeout = entry->attr_timeout = 0;
+  if (entry) {
+    entry->entry_timeout = 0;
+    entry->attr_timeout = kUnreadableAttributes;  // else the kernel asks for them, in vain
+  }
   return entry;
 }
 

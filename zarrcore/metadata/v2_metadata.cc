@@ -249,7 +249,8 @@ Result<ArrayMetadata> ParseZarray(const NamedText& zarray, const std::optional<N
 
 Result<ArrayMetadata> ParseZarrayGrid(const NamedText& zarray, const Error& reason) {
   const std::string_view key = zarray.key;
-  const auto given = ParseV2(zarray);
+  std::vector<std::string> notes;
+  const auto given = ParseV2(zarray, notes);
   if (!given) return Fail(given);
   auto key_encoding = KeyEncoding(*given, key);
   if (!key_encoding) return Fail(key_encoding);
@@ -278,6 +279,7 @@ Result<ArrayMetadata> ParseZarrayGrid(const NamedText& zarray, const Error& reas
   array.document["fill_value"] = MemberOrNull(*given, "fill_value");
   array.codecs = NamesOfCodecs(*given);
   array.grid_only = reason;
+  array.notes = std::move(notes);
   return array;
 }
 

@@ -46,7 +46,7 @@ class HierarchyDimensions : public testing::Test {
   std::string NameIn(const std::string& path) {
     const SharedDocumentPtr document = Document(path);
     const auto text =
-        hierarchy().SharedText(*hierarchy().Get(path, kAnyAge), kNetcdf, document->hash);
+        hierarchy().SharedText(*hierarchy().Get(path, kAnyAge), kNetcdf, document->text_number);
     EXPECT_TRUE(text);
     if (!text) return "";
     EXPECT_EQ((*text)->size(), document->size);
@@ -75,14 +75,14 @@ TEST_F(HierarchyDimensions, ADocumentIsTheSameUntilItsNamesChange) {
   EXPECT_EQ(Document("a"), a);
 
   store_->Put("c/zarr.json", OneDimension(3, "y"));
-  EXPECT_EQ(Document("a")->hash, a->hash) << "this sibling makes no difference";
+  EXPECT_EQ(Document("a")->text_number, a->text_number) << "this sibling makes no difference";
 
   store_->Put("x/zarr.json", OneDimension(4, "x"));
   EXPECT_EQ(NameIn("a"), "x");
   EXPECT_EQ(NameIn("b"), "x_2");
-  EXPECT_NE(Document("b")->hash, b->hash);
+  EXPECT_NE(Document("b")->text_number, b->text_number);
   EXPECT_GT(Document("b")->version.ctime_ns, b->version.ctime_ns) << "copies see that it is newer";
-  EXPECT_TRUE(hierarchy().SharedText(*hierarchy().Get("b", kAnyAge), kNetcdf, b->hash))
+  EXPECT_TRUE(hierarchy().SharedText(*hierarchy().Get("b", kAnyAge), kNetcdf, b->text_number))
       << "for who has it open";
 
   store_->Remove("x");
@@ -98,7 +98,7 @@ TEST_F(HierarchyDimensions, AnArrayThatIsNewerThanWhatIsKnownOfItsSiblingsIsLook
   ASSERT_TRUE(node);
   const auto document = hierarchy().ShareDimensions(*node, kNetcdf, kAnyAge);
   ASSERT_TRUE(document);
-  const auto text = hierarchy().SharedText(*node, kNetcdf, (*document)->hash);
+  const auto text = hierarchy().SharedText(*node, kNetcdf, (*document)->text_number);
   ASSERT_TRUE(text);
   EXPECT_TRUE(Contains(**text, "\"x_5\""));
 }
