@@ -1187,6 +1187,8 @@ void FileSystem::OnMounted(fuse_session* session) {
       store_->StartWatching([this](const Changes& changes) { OnChange(changes); },
                             [](std::string_view message) { spdlog::warn("{}", message); });
   if (!watching) spdlog::info("changes are seen within a minute: {}", watching.error().message);
+  // What the kernel was told of the root before holds for a while only: let it ask again.
+  fuse_lowlevel_notify_inval_inode(session, FUSE_ROOT_ID, -1, 0);
   const std::lock_guard lock(not_watched_mutex_);
   not_watched_ = watching ? "" : watching.error().message;
 }

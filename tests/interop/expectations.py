@@ -192,7 +192,7 @@ def v2_fill(case: Generated):
         return masked("v2", case)
     fill = case.document["fill_value"]
     names = case.document.get("dimension_names")
-    is_named = not case.shape or names is not None and None not in names
+    is_named = not case.shape or names is not None
     return None if is_named and fill != "NaN" else fill
 
 

@@ -299,7 +299,7 @@ class Drawing:
         names = None
         if self.chance(60):
             names = [f"x{self.number}_{d}" for d in range(rank)]
-            if rank and self.chance(15):
+            if rank and self.chance(15) and rank > 1:  # (of nothing but nulls some writers make none)
                 names[0] = None
         return Generated(
             f"{kind.name}/a{self.number}", kind, self.writer,

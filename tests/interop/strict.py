@@ -10,6 +10,9 @@ from zarr_metadata.model import read_node_metadata_v3
 
 
 def problems_of(document):
+    # (Null is what zarr-python writes for none.)
+    if document.get("consolidated_metadata", 0) is None:
+        del document["consolidated_metadata"]
     return [f"{'.'.join(map(str, problem.loc))}: {problem.message}" for problem in read_node_metadata_v3(document).problems]
 
 

@@ -1,5 +1,6 @@
 """What zarrctl says of a store is what the files hold: compared with the bytes on disk and with zarr-python."""
 
+import contextlib
 import json
 import os
 import pathlib
@@ -238,7 +239,7 @@ def test_links_out_of_the_store_are_followed_where_that_is_said(tmp_path):
     line = refused("where", "--links=inside", store, "temperature", name, code=2)
     assert f"temperature: a symbolic link to {outside}, which leaves the store" in line
     assert f"links={outside.parent} or links=follow" in line
-    assert "expected inside, follow or folders" in refused("ls", "--links=outside", store)
+    assert "not inside, follow or absolute folders" in refused("ls", "--links=outside", store)
 
 
 def test_verify_counts_what_it_checked(store):
@@ -733,8 +734,11 @@ def test_status_of_what_is_no_mount_says_so(tmp_path):
 
 def test_status_of_a_dead_mount_says_how_to_clear_it(store):
     with mounted(store) as point:
-        pids = [int(path.name) for path in pathlib.Path("/proc").iterdir() if path.name.isdigit()
-                and str(point).encode() in (path / "cmdline").read_bytes().split(b"\0")]
+        pids = []
+        for path in pathlib.Path("/proc").iterdir():
+            with contextlib.suppress(OSError):  # gone meanwhile
+                if path.name.isdigit() and str(point).encode() in (path / "cmdline").read_bytes().split(b"\0"):
+                    pids.append(int(path.name))
         assert pids
         for number in [signal.SIGSTOP, signal.SIGKILL]:  # stopped first: none can notice that another went
             for pid in pids:

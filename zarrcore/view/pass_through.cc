@@ -30,10 +30,13 @@ bool AreEqual(const Json& a, const Json& b) {
          });
 }
 
-// Readers take a number in any spelling, and the texts of the specification.
+// Readers take a number in any spelling (but none with a point for an integer), and the texts of
+// the specification.
 bool IsTheSameFill(const Json& rewritten, const Json& stored) {
   if (NonFinite(rewritten) || NonFinite(stored)) return false;
-  if (rewritten.is_number() && stored.is_number()) return true;
+  if (rewritten.is_number() && stored.is_number()) {
+    return rewritten.is_number_float() || !stored.is_number_float();
+  }
   if (rewritten.is_array() && stored.is_array()) {
     return std::ranges::equal(rewritten, stored, IsTheSameFill);
   }
