@@ -158,9 +158,9 @@ class Verification {
       }
       return;
     }
-    if (const ArrayMetadata* array = node->array();
-        counting_ && array != nullptr && array->grid_only &&
-        array->grid_only->code == ErrorCode::kDamaged) {
+    if (const ArrayMetadata* array = node->array(); counting_ && array != nullptr &&
+                                                    array->grid_only &&
+                                                    array->grid_only->code == ErrorCode::kDamaged) {
       report_.AddProblem(JoinKey(node->path, node->document), *array->grid_only);
     }
     if (node->array() != nullptr) {
