@@ -13,7 +13,10 @@
 #include <chrono>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <map>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -60,7 +63,7 @@ std::vector<Listed> List(const fs::path& folder, size_t buffer_size, off_t offse
   for (;;) {
     const long have = syscall(SYS_getdents64, fd, buffer.data(), buffer.size());
     EXPECT_GE(have, 0) << std::strerror(errno);
-    if (have <= 0) break;
+    if (have <= 0 || names.size() >= limit) break;
     for (long at = 0; at < have;) {
       // d_ino, d_off, d_reclen, d_type, d_name
       const char* entry = buffer.data() + at;
@@ -202,6 +205,39 @@ TEST_F(ListingTest, HugeSparseArrayIsListedAtOnce) {
   EXPECT_LT(took.count(), 5 * kPatience);
   EXPECT_EQ(ReadFile(mount / "v2/huge/999999.999999"), "last");
   EXPECT_EQ(ErrorOfStat(mount / "v2/huge/500000.500000"), ENOENT);
+}
+
+// Chunks that are not stored are files where the fill value would be masked: here a hundred
+// million.
+TEST_F(ListingTest, HugeListingOfMadeUpFilesBeginsAtOnceAndTakesNoMemory) {
+  SampleArray huge{.shape = {10'000, 10'000}, .shard = {100, 100}, .chunk = {1, 1}};
+  auto json = nlohmann::ordered_json::parse(huge.ZarrJson());
+  json["dimension_names"] = {"y", "x"};
+  Replace(store_ / "huge/zarr.json", json.dump());
+  const TestMount mount(store_);
+  const auto memory = [&] {
+    std::ifstream status("/proc/" + std::to_string(WorkerOf(mount.path())) + "/status");
+    for (std::string line; std::getline(status, line);) {
+      if (line.starts_with("VmRSS:")) return std::stol(line.substr(6));
+    }
+    throw std::runtime_error("no VmRSS");
+  };
+  EXPECT_EQ(List(mount / "v2/huge", 4096, 0, 3).size(), 3U) << "and no more was waited for";
+  const int fd = open((mount / "v2/huge").c_str(), O_RDONLY | O_DIRECTORY);
+  ASSERT_GE(fd, 0);
+  std::vector<char> buffer(1 << 20);
+  const long before = memory();
+  long bytes = 0;
+  while (bytes < 30'000'000) {  // about a million names
+    const long have = syscall(SYS_getdents64, fd, buffer.data(), buffer.size());
+    ASSERT_GT(have, 0);
+    bytes += have;
+  }
+  close(fd);
+  EXPECT_LT(memory() - before, 16 << 10) << "KiB";
+  EXPECT_TRUE(Eventually(Seconds(5), [&] {
+    return mount.Log().find("all 100000000 chunks are files") != std::string::npos;
+  })) << mount.Log();
 }
 
 // --- Damage

@@ -88,6 +88,10 @@ TEST_F(UnreadableTest, ChunksOfAStoreThatIsGoneAreFilesThatCannotBeRead) {
     EXPECT_NE(options_text.find("store: gone"), std::string::npos) << options_text;
     EXPECT_NE(ReadFile(mount / ".zarrfs/errors").find("is gone"), std::string::npos);
     EXPECT_NE(mount.Log().find("is gone"), std::string::npos);
+    const Outcome list = RunProgram({ZARRFS_PROGRAM, "--list"});
+    EXPECT_NE(list.errors.find("the store is gone"), std::string::npos) << list.errors;
+    const Outcome status = RunProgram({ZARRCTL_PROGRAM, "status", mount.path()});
+    EXPECT_NE(status.output.find("gone or cannot be read"), std::string::npos) << status.output;
     EXPECT_NE(Shell("ls " + (mount / "v2/a").string()).code, 0) << "not empty";
     fs::remove(store_);
     fs::rename(aside, store_);
