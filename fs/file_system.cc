@@ -18,6 +18,7 @@
 #include "fs/log.h"
 #include "fs/privileges.h"
 #include "fs/reply.h"
+#include "zarrcore/base/clocks.h"
 #include "zarrcore/store/gated_store.h"
 
 namespace zarrfs {
@@ -57,10 +58,6 @@ Age CheckAge(const MountOptions& options) {
   if (options.immutable) return kAnyAge;
   return std::chrono::duration_cast<Age>(std::chrono::duration<double>(
       std::min(options.ttl.value_or(kLeastTtl), kForever) * kCheckShare));
-}
-
-int64_t RealNowNs() {
-  return std::chrono::system_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
 }
 
 timespec ToTimespec(int64_t ns) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "zarrcore/base/checked.h"
+#include "zarrcore/base/clocks.h"
 #include "zarrcore/base/waiting.h"
 
 namespace zarrfs {
@@ -18,14 +19,6 @@ constexpr int kAttempts = 3;
 constexpr int64_t kLongestCoolingNs = 100'000'000;
 
 std::atomic<uint64_t> next_id{1};
-
-int64_t SteadyNowNs() {
-  return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
-}
-
-int64_t RealNowNs() {
-  return std::chrono::system_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
-}
 
 bool MustAbort(ErrorCode code) {
   return code == ErrorCode::kWouldBlock || code == ErrorCode::kInterrupted ||

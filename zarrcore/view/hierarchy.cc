@@ -8,6 +8,7 @@
 #include <span>
 #include <utility>
 
+#include "zarrcore/base/clocks.h"
 #include "zarrcore/base/waiting.h"
 #include "zarrcore/metadata/v2_metadata.h"
 
@@ -25,10 +26,6 @@ constexpr size_t kSharedBytes = 4u << 20;        // likewise
 constexpr size_t kMaxTold = 1u << 20;
 // Beyond so many files that are not stored but listed, a copy of the view is worth a warning.
 constexpr uint64_t kManyFiles = 100'000;
-
-int64_t SteadyNowNs() {
-  return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
-}
 
 bool IsNodeName(std::string_view name) {
   return !name.empty() && name.find_first_not_of('.') != std::string_view::npos &&

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <utility>
 
+#include "zarrcore/base/clocks.h"
 #include "zarrcore/view/hierarchy.h"
 #include "zarrcore/view/shared_dimensions.h"
 
@@ -15,10 +16,6 @@ constexpr size_t kMostNodes = 4096;  // where HierarchyOptions::consolidated_max
 // often.
 constexpr int64_t kLeastPause = 10;  // times what it takes
 constexpr int64_t kLongestPauseNs = 60'000'000'000;
-
-int64_t SteadyNowNs() {
-  return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
-}
 
 std::string SharedKey(const Node& node, size_t view) {
   return fmt::format("{}/{}", view, node.path);
