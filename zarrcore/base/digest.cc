@@ -51,6 +51,7 @@ void DigestBuilder::Compress(const char* block) {
 }
 
 void DigestBuilder::AddRaw(std::string_view bytes) {
+  if (bytes.empty()) return;  // which may have no address
   if (const size_t used = size_ % kBlock; used > 0) {
     const size_t taken = std::min(bytes.size(), kBlock - used);
     std::memcpy(pending_.data() + used, bytes.data(), taken);
