@@ -101,6 +101,12 @@ bool IsLessOpen(const ObjectInfo& less, const ObjectInfo& more) {
   return (more.mode & ~less.mode & classes) != 0;
 }
 
+void SetSeparator(ArrayMetadata& array, char separator) {
+  array.key_encoding.separator = separator;
+  array.document["chunk_key_encoding"] =
+      Json{{"name", "v2"}, {"configuration", {{"separator", std::string(1, separator)}}}};
+}
+
 // Keeps the documents that a view may pass through: not those of sharded arrays.
 void Keep(StoredDocuments documents, NodeMetadata& metadata) {
   const auto keep = [&](auto& of_node) {
@@ -311,6 +317,11 @@ Result<NodeMetadata> Hierarchy::ReadMetadata(Node& node) const {
       auto grid = ParseZarrayGrid({key, **text}, array.error());
       if (!grid) return Fail(array);
       array = std::move(grid);
+    }
+    // Old writers of nested chunks (zarr-python's NestedDirectoryStore) do not say so.
+    if (array->rank() > 1 && (*text)->find("\"dimension_separator\"") == std::string::npos) {
+      const auto first = store_->Stat(JoinKey(node.path, "0"));
+      if (first && first->is_folder) SetSeparator(*array, '/');
     }
     NodeMetadata metadata(std::in_place_type<ArrayMetadata>, std::move(*array));
     Keep(std::move(stored), metadata);

@@ -493,6 +493,21 @@ TEST(HierarchyOfV2, StoredDocumentsArePassedThroughAndNoneIsMade) {
   EXPECT_EQ(DocumentOf(*fixture.Node("b"), ".zattrs"), "{}");
 }
 
+TEST(HierarchyOfV2, ChunksInFoldersAreFoundWhereNothingIsSaidOfThem) {
+  for (const bool is_nested : {false, true}) {
+    const Fixture fixture;
+    Json zarray = *ParseJson(kZarrayText, "");
+    zarray.erase("dimension_separator");
+    zarray["shape"] = zarray["chunks"] = {2, 2};
+    fixture.store->Put("a/.zarray", DumpJson(zarray));
+    fixture.store->Put(is_nested ? "a/0/0" : "a/0.0", "?");
+    const NodePtr array = fixture.Node("a");
+    EXPECT_EQ(DocumentOf(*array, ".zarray"), DumpJson(zarray));
+    EXPECT_EQ(array->views[kV2].array->naming.separator, is_nested ? '/' : '.');
+    EXPECT_TRUE(*array->chunks->Locate(0, kNow, /*may_read=*/true, nullptr, Sizes::kAny));
+  }
+}
+
 TEST(HierarchyOfV2, AnArrayThatOnlyItsReadersKnowIsShownToThem) {
   const Fixture fixture;
   fixture.store->Put(".zgroup", kZgroupText);
