@@ -361,6 +361,12 @@ Result<fuse_entry_param> FileSystem::ConsolidatedEntry(const SeenNode& node, siz
   if (!consolidated && consolidated.error().code == ErrorCode::kWouldBlock)
     return Fail(consolidated);
   if (consolidated && !(*consolidated)->is_too_large) {
+    // Whoever has it goes straight to the chunks: these nodes are known from now on.
+    if (!(*consolidated)->is_known.exchange(true)) {
+      for (const std::string& path : (*consolidated)->paths) {
+        if (const auto below = hierarchy_.Get(path, kAnyAge)) (void)table_.See(*below);
+      }
+    }
     return ConsolidatedEntry(node, view, **consolidated);
   }
   // Readers that do without look at each node, and learn which one cannot be read.
@@ -564,6 +570,10 @@ Result<fuse_entry_param> FileSystem::LookupChunkPath(const SeenNode& node, size_
     for (int attempt = 1;; ++attempt) {
       uint64_t watched = 0;
       auto place = range.chunks->Locate(chunk, check_age_, may_read, &watched, part.sizes());
+      if (place && !*place) {
+        const auto gone = WhyGone(*node.node);
+        if (gone) return UnreadableChunkEntry(node, view, chunk, *gone);
+      }
       if (place && !*place && part.fill_chunk == nullptr) {
         fuse_entry_param nothing{};
         nothing.entry_timeout = std::min(AbsenceTimeout(watched), NodeTimeout(*node.node));

@@ -176,6 +176,9 @@ class FileSystem {
                                                    size_t document) const;
   // Of a node, with the permissions of its folder, or none if there is no telling.
   Result<fuse_entry_param> UnreadableFolderEntry(const KnownNode& node, size_t view) const;
+  // Asks whether the document of an array is still there, unless that is known: with it, chunks are
+  // gone and not absent.
+  std::optional<Error> WhyGone(const Node& array) const;
   // Attributes for what belongs to a node that perhaps was never seen.
   ObjectInfo KnownInfo(const SeenNode& node) const;
   // The error of a READ of an inode that stands for something unreadable.

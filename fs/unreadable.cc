@@ -61,6 +61,14 @@ std::optional<Error> FileSystem::CheckStore() {
   return *error;
 }
 
+std::optional<Error> FileSystem::WhyGone(const Node& array) const {
+  const uint64_t watched = array.freshness.watched();
+  if (!options_.immutable && watched != 0 && watched == store_->change_count()) return std::nullopt;
+  const auto document = store_->Stat(JoinKey(array.path, array.document));
+  if (document) return std::nullopt;
+  return document.error();
+}
+
 ObjectInfo FileSystem::KnownInfo(const SeenNode& node) const {
   if (node.node != nullptr) return node.node->folder_info;
   NodeRecord* const record = table_.Find("");

@@ -72,6 +72,37 @@ TEST_F(UnreadableTest, ChunksOfAnArrayThatIsGoneAreFilesThatCannotBeRead) {
   EXPECT_EQ(Seen(mount / "v2/a/.zarray").substr(0, 1), "{");
 }
 
+TEST_F(UnreadableTest, ChunksOfAnArrayThatOnlyConsolidatedMetadataNamedAreNotAbsentWhenItIsGone) {
+  const TestMount mount(store_);
+  EXPECT_NE(ReadFile(mount / "v2/.zmetadata").find("a/.zarray"), std::string::npos);
+  fs::remove_all(store_ / "a");
+  EXPECT_TRUE(Eventually(Seconds(5), [&] {
+    return Seen(mount / "v2/.zmetadata") == "absent" ||
+           ReadFile(mount / "v2/.zmetadata").find("a/") == std::string::npos;
+  }));
+  EXPECT_EQ(Seen(mount / "v2/a/0.0"), "error");
+  EXPECT_EQ(Seen(mount / "v3/a/c/3/3"), "error");
+}
+
+TEST_F(UnreadableTest, NoChunkBecomesAbsentInAnImmutableStoreThatIsGone) {
+  const TestMount mount(store_, "immutable");
+  EXPECT_EQ(ReadFile(mount / "v2/a/0.1"), chunks_.at("0.1"));
+  EXPECT_EQ(Seen(mount / "v2/a/0.3"), "absent");
+  fs::remove_all(store_ / "a");
+  EXPECT_EQ(Seen(mount / "v2/a/2.1"), "error") << "another shard, which nobody had looked for";
+}
+
+TEST_F(UnreadableTest, WhatIsNoFileInThePlaceOfAShardCannotBeRead) {
+  fs::remove(store_ / "a/c/0/0");
+  ASSERT_EQ(mkfifo((store_ / "a/c/0/0").c_str(), 0644), 0);
+  ASSERT_EQ(mkfifo((store_ / "pipe").c_str(), 0644), 0);
+  const TestMount mount(store_);
+  EXPECT_EQ(Seen(mount / "v2/a/0.0"), "error");
+  EXPECT_EQ(Seen(mount / "v3/a/c/1/1"), "error");
+  EXPECT_EQ(Shell("ls " + (mount / "v2").string()).output, "a\n") << "and is no node";
+  EXPECT_NE(ReadFile(mount / ".zarrfs/errors").find("a/c/0/0"), std::string::npos);
+}
+
 TEST_F(UnreadableTest, ChunksOfAStoreThatIsGoneAreFilesThatCannotBeRead) {
   for (const std::string options : {"ttl=0.05", ""}) {
     const TestMount mount(store_, options);

@@ -23,8 +23,12 @@ constexpr std::chrono::milliseconds kRootCheckedEvery{10};
 // A path whose folders and links are being replaced is walked again this often.
 constexpr int kWalkTries = 4;
 
-tl::unexpected<Error> FailForType(std::string_view key) {
-  return Fail(ErrorCode::kNotFound, "{}: neither a regular file nor a folder", key);
+// Of what is not of the type that was asked for. A folder is no object and a file no folder; but a
+// socket, FIFO or device where there should be either is something that cannot be read.
+tl::unexpected<Error> FailForType(std::string_view key, uint32_t mode) {
+  if (S_ISREG(mode)) return Fail(ErrorCode::kNotFound, "{}: a file", key);
+  if (S_ISDIR(mode)) return Fail(ErrorCode::kNotFound, "{}: a folder", key);
+  return Fail(ErrorCode::kUnsupported, "{}: neither a regular file nor a folder", key);
 }
 
 }  // namespace
@@ -110,7 +114,7 @@ std::optional<Result<Opened>> LocalFiles::OpenDirectly(std::string_view key, con
   if (error_number == 0 && purpose == Purpose::kRead) {
     const auto glance = GlanceAt(opened.get());
     if (!glance) return FailWithErrno(key, errno);
-    if (!S_ISREG(glance->mode)) return FailForType(key);
+    if (!S_ISREG(glance->mode)) return FailForType(key, glance->mode);
     error_number = open(kToRead);
   }
   if (error_number == ELOOP || error_number == EXDEV) return std::nullopt;
@@ -119,7 +123,7 @@ std::optional<Result<Opened>> LocalFiles::OpenDirectly(std::string_view key, con
   if (fstat(opened.get(), &opened.status) != 0) return FailWithErrno(key, errno);
   const bool is_wanted = S_ISREG(opened.status.st_mode) ||
                          (purpose == Purpose::kLook && S_ISDIR(opened.status.st_mode));
-  if (!is_wanted) return FailForType(key);
+  if (!is_wanted) return FailForType(key, opened.status.st_mode);
   return opened;
 }
 
@@ -130,7 +134,7 @@ Result<Opened> LocalFiles::OpenByWalking(std::string_view key,
     if (!walked) return Fail(walked);
     const bool is_wanted = (S_ISREG(walked->type) && purpose != Purpose::kList) ||
                            (S_ISDIR(walked->type) && purpose != Purpose::kRead);
-    if (!is_wanted) return FailForType(key);
+    if (!is_wanted) return FailForType(key, walked->type);
     const int fd = purpose == Purpose::kLook
                        ? fcntl(walked->fd->get(), F_DUPFD_CLOEXEC, 0)
                        : OpenWalked(*walked, purpose == Purpose::kList ? kToList : kToRead);
@@ -143,7 +147,9 @@ Result<Opened> LocalFiles::OpenByWalking(std::string_view key,
     Opened opened{
         .fd = Descriptor(fd), .directly = false, .mode_mask = walked->mode_mask, .status = {}};
     if (fstat(fd, &opened.status) != 0) return FailWithErrno(key, errno);
-    if (purpose == Purpose::kRead && !S_ISREG(opened.status.st_mode)) return FailForType(key);
+    if (purpose == Purpose::kRead && !S_ISREG(opened.status.st_mode)) {
+      return FailForType(key, opened.status.st_mode);
+    }
     return opened;
   }
 }

@@ -76,13 +76,13 @@ class LocalFiles {
   // those of WalkPath(). What is neither a regular file nor a folder is never opened, not even to
   // close it again: that would let a writer into a FIFO, or make a device do something.
 
-  /// An O_PATH descriptor of a regular file or folder; kNotFound of anything else.
+  /// An O_PATH descriptor of a regular file or folder; kUnsupported of anything else.
   [[nodiscard]] Result<Opened> Find(std::string_view key) { return Open(key, Purpose::kLook); }
-  /// A regular file, to be read; kNotFound of anything else.
+  /// A regular file, to be read; kNotFound of a folder, kUnsupported of anything else.
   [[nodiscard]] Result<Opened> OpenToRead(std::string_view key) {
     return Open(key, Purpose::kRead);
   }
-  /// A folder, to be listed; kNotFound of anything else. Without `status`.
+  /// A folder, to be listed; kNotFound of a file, kUnsupported of anything else. Without `status`.
   [[nodiscard]] Result<Opened> OpenToList(std::string_view key) {
     return Open(key, Purpose::kList);
   }

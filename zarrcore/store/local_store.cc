@@ -243,6 +243,8 @@ class LocalStore final : public Store {
         auto found = EntryOf(folder, name);
         if (!found) return Fail(found);
         if (*found) entries.push_back(**std::move(found));
+      } else {  // a socket, FIFO or device
+        entries.push_back({std::string(name), false, true});
       }
     }
     if (errno != 0) return FailWithErrno(folder, errno);

@@ -10,7 +10,8 @@
 // elsewhere) is the store from then on; a zarrfs mount there is not. Folders that are zarrfs mounts
 // themselves are never entered (kZarrfsMount, is_refused) nor sent any request, so a mount point
 // inside its own source neither hangs nor recurses. Other mounts inside the source are read like
-// any folder. Sockets, FIFOs and devices count as absent and are never opened.
+// any folder. Sockets, FIFOs and devices are never
+// opened: kUnsupported.
 //
 // Objects that were read keep their descriptor in a cache of at most `max_open_files`, until
 // LetGoOfIdle() finds it unread for a minute; a closed one is opened again when it is read again,

@@ -89,8 +89,8 @@ struct ReadAnswer {
 struct ListEntry {
   std::string name;  // one path component
   bool is_folder = false;
-  /// There, but whatever is asked of it fails, and not with kNotFound: a symbolic link that is not
-  /// followed, dangles or loops (is_folder is false), or a zarrfs mount (is_folder is true).
+  /// There, but whatever is asked of it fails, not with kNotFound: a symbolic link that is refused,
+  /// a socket, FIFO or device (is_folder is false), or a zarrfs mount (is_folder is true).
   bool is_refused = false;
 
   bool operator==(const ListEntry&) const = default;

@@ -211,7 +211,9 @@ Result<NodePtr> Hierarchy::Get(const std::string& path, Age max_age) const {
 Result<std::shared_ptr<Node>> Hierarchy::Load(const std::string& path, bool parent_below_ome,
                                               const NodePtr& before) const {
   auto folder = store_->Stat(path);
-  if (!folder && folder.error().code == ErrorCode::kZarrfsMount) {
+  // (No socket, FIFO or device is a node either.)
+  if (!folder && (folder.error().code == ErrorCode::kZarrfsMount ||
+                  folder.error().code == ErrorCode::kUnsupported)) {
     return Fail(ErrorCode::kNotFound, "{}", folder.error().message);
   }
   if (!folder) return Fail(folder);
@@ -638,7 +640,10 @@ Result<ConsolidatedPtr> Hierarchy::MakeConsolidated(const NodePtr& group, size_t
     made->nodes.resize(1);
   } else {
     std::vector<NodeBelow> nodes;
-    for (const Shown& one : shown) nodes.push_back({one.path, one.documents});
+    for (const Shown& one : shown) {
+      nodes.push_back({one.path, one.documents});
+      made->paths.push_back(JoinKey(group->path, one.path));
+    }
     auto text = std::make_shared<const std::string>(AllViews()[view]->Consolidate(nodes));
     made->text_number = TextNumber(*text);
     made->size = text->size();

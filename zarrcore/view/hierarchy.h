@@ -100,11 +100,14 @@ using NodePtr = std::shared_ptr<const Node>;
 struct Consolidated {
   // Fingerprints of what it is made from: the group, and those nodes below that the view shows.
   std::vector<Digest> nodes;
-  bool is_too_large = false;  // more nodes than HierarchyOptions say: the view does without
-  uint64_t text_number = 0;   // texts of equal numbers are equal
-  uint64_t size = 0;          // in bytes
-  Version newest;             // of what it is made from, the version that changed last
+  bool is_too_large = false;       // more nodes than HierarchyOptions say: the view does without
+  uint64_t text_number = 0;        // texts of equal numbers are equal
+  uint64_t size = 0;               // in bytes
+  Version newest;                  // of what it is made from, the version that changed last
+  std::vector<std::string> paths;  // of the nodes in it
 
+  /// Whether its user took note of those nodes: who reads it goes straight to their chunks.
+  mutable std::atomic<bool> is_known = false;
   mutable Freshness freshness;
 };
 using ConsolidatedPtr = std::shared_ptr<const Consolidated>;

@@ -215,7 +215,9 @@ std::string V2View::Consolidate(std::span<const NodeBelow> nodes) const {
 }
 
 bool V2View::AllowsNodeName(std::string_view node) const {
-  if (profile_.needs_plain_names && PlainName(std::string(node)) != node) return false;
+  // (netCDF-C does not look at names that begin with a dot.)
+  const bool is_plain = PlainName(std::string(node)) == node && !node.starts_with('.');
+  if (profile_.needs_plain_names && !is_plain) return false;
   return !node.starts_with(".z");
 }
 

@@ -316,7 +316,7 @@ TEST_F(LinkTest, ThatCannotBeReadIsDeniedAndListed) {
 // --- Special files
 // --------------------------------------------------------------------------------
 
-TEST_F(LinkTest, SpecialFilesAreAbsentAndNeverOpened) {
+TEST_F(LinkTest, SpecialFilesCannotBeReadAndAreNeverOpened) {
   const std::string fifo = (root / "fifo").string();
   ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
   Link("fifo", "to_fifo");
@@ -340,11 +340,12 @@ TEST_F(LinkTest, SpecialFilesAreAbsentAndNeverOpened) {
   const auto store = Open("follow");
   for (int round = 0; round < 100; ++round) {
     for (const std::string_view key : {"fifo", "to_fifo", "device", "socket"}) {
-      EXPECT_EQ(ReadAll(*store, key), "not found") << key;
-      EXPECT_EQ(store->Stat(key).error().code, ErrorCode::kNotFound) << key;
-      EXPECT_EQ(store->List(key).error().code, ErrorCode::kNotFound) << key;
+      EXPECT_EQ(ReadAll(*store, key), "not supported") << key;
+      EXPECT_EQ(store->Stat(key).error().code, ErrorCode::kUnsupported) << key;
+      EXPECT_FALSE(store->List(key)) << key;
     }
-    EXPECT_TRUE(store->List("").value().empty());
+    for (const ListEntry& entry : store->List("").value()) EXPECT_TRUE(entry.is_refused);
+    EXPECT_EQ(store->List("").value().size(), 4U);
   }
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
   EXPECT_FALSE(let_in);

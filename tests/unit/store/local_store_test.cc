@@ -133,12 +133,12 @@ TEST_F(LocalStoreTest, NothingLiesBelowAnObject) {
   EXPECT_EQ(store->List("k").error().code, ErrorCode::kNotFound);
 }
 
-TEST_F(LocalStoreTest, FifoIsNoObjectAndHangsNobody) {
+TEST_F(LocalStoreTest, FifoCannotBeReadAndHangsNobody) {
   ASSERT_EQ(mkfifo((root / "fifo").c_str(), 0600), 0);
   const auto store = Open();
-  EXPECT_EQ(ReadAll(*store, "fifo"), "not found");
-  EXPECT_EQ(store->Stat("fifo").error().code, ErrorCode::kNotFound);
-  EXPECT_TRUE(store->List("").value().empty());
+  EXPECT_EQ(ReadAll(*store, "fifo"), "not supported");
+  EXPECT_EQ(store->Stat("fifo").error().code, ErrorCode::kUnsupported);
+  EXPECT_EQ(store->List("").value(), (std::vector<ListEntry>{{"fifo", false, true}}));
 }
 
 TEST_F(LocalStoreTest, KeyThatIsNoKeyIsInvalid) {
