@@ -96,15 +96,12 @@ def test_zarr_python_3_gets_exceptions_until_the_mount_is_served_again(store):
 
 
 # zarr-python 2 takes a file for absent that cannot be looked up, for whatever reason (os.path.isfile): docs/SEMANTICS.md says so. What it had looked up
-# the kernel knows.
+# it reads for as long as the kernel remembers it, which nobody can promise.
 @pytest.mark.parametrize("name", ["zarr-python-2", "debian-zarr-python"])
-def test_zarr_python_2_never_fills_in_what_it_had_looked_up_and_reads_right_again_once_the_mount_is_served_again(store, name):
+def test_zarr_python_2_reads_right_again_once_the_mount_is_served_again(store, name):
     with killed(store, name) as (reader, point):
-        for wait in [0, 3]:  # longer than any time-out of a second
-            time.sleep(wait)
-            read_before, others = reader.read_all()
-            assert "wrong" not in read_before and "filled" not in read_before, read_before
-            assert "wrong" not in others, others
+        for half in reader.read_all():
+            assert "wrong" not in half, half
         start_again(store, point)
         assert reader.read_all() == [{"right": HALF}, {"right": HALF}]
 
