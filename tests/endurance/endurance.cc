@@ -176,9 +176,9 @@ class Trial {
   }
 
   // --- What was found
-  void Blend(const std::string& what) { Tell("BLEND", blends, what); }
-  void Wrong(const std::string& what) { Tell("WRONG", wrong, what); }
-  void Hang(const std::string& what) { Tell("HANG", hangs, what); }
+  void Blend(const std::string& what) { Report("BLEND", blends, what); }
+  void Wrong(const std::string& what) { Report("WRONG", wrong, what); }
+  void Hang(const std::string& what) { Report("HANG", hangs, what); }
 
   /// An error that a shard being written in place explains, so long after its end.
   void Unfinished(Time after) {
@@ -213,9 +213,9 @@ class Trial {
   std::vector<Time> lags;          // of the thread that waits for them
 
  private:
-  void Tell(const char* kind, std::atomic<uint64_t>& count, const std::string& what) {
-    constexpr uint64_t kMostTold = 20;
-    if (++count > kMostTold) return;
+  void Report(const char* kind, std::atomic<uint64_t>& count, const std::string& what) {
+    constexpr uint64_t kMaxTold = 20;
+    if (++count > kMaxTold) return;
     fmt::print("{}: {}\n", kind, what);
     std::fflush(stdout);
   }

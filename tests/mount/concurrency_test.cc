@@ -79,9 +79,9 @@ TEST(ConcurrencyTest, SixteenThreadsReadWhatTheShardsHold) {
     threads.emplace_back([&, t] {
       std::mt19937 mine(kSeed + t);
       constexpr size_t kPage = 4096;
-      constexpr size_t kMost = 512 * 1024;
+      constexpr size_t kMax = 512 * 1024;
       const std::unique_ptr<char, decltype(&std::free)> buffer(
-          static_cast<char*>(std::aligned_alloc(kPage, kMost)), &std::free);
+          static_cast<char*>(std::aligned_alloc(kPage, kMax)), &std::free);
       while (!stop && complaints[t].empty()) {
         const uint64_t row = mine() % kChunks;
         const uint64_t column = mine() % kChunks;
@@ -101,7 +101,7 @@ TEST(ConcurrencyTest, SixteenThreadsReadWhatTheShardsHold) {
           complain("should not be there");
         } else {
           const size_t offset = mine() % (expected->size() + 10);
-          const size_t length = mine() % kMost;
+          const size_t length = mine() % kMax;
           const ssize_t have = pread(fd, buffer.get(), length, static_cast<off_t>(offset));
           const std::string wanted =
               offset < expected->size() ? expected->substr(offset, length) : "";

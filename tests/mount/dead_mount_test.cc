@@ -1,6 +1,6 @@
 // What is left of a mount whose processes were killed, and what takes its place.
 
-#include "fs/dead_mount.h"
+#include "fs/daemon/dead_mount.h"
 
 #include <dirent.h>
 #include <fcntl.h>

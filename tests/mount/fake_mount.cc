@@ -11,9 +11,9 @@
 #include <sstream>
 #include <thread>
 
-#include "fs/file_system.h"
-#include "fs/options.h"
-#include "fs/parallel_lookups.h"
+#include "fs/daemon/options.h"
+#include "fs/fuse/file_system.h"
+#include "fs/fuse/parallel_lookups.h"
 #include "tests/mount/mounted.h"
 #include "tests/unit/support/fake_store.h"
 

@@ -10,7 +10,7 @@
 #include <set>
 #include <string>
 
-#include "fs/options.h"
+#include "fs/daemon/options.h"
 #include "tests/mount/mounted.h"
 #include "tests/mount/programs.h"
 #include "tests/mount/sample_store.h"

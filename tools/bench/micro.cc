@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "fs/node_table.h"
+#include "fs/tree/node_table.h"
 #include "zarrcore/array/shard_index.h"
 #include "zarrcore/base/lru_cache.h"
 #include "zarrcore/codec/codec.h"
@@ -133,7 +133,7 @@ BENCHMARK(LocateChunk);
 void ResolveId(benchmark::State& state) {
   const Opened opened;
   NodeTable table(1);
-  const SeenNode seen = Need(table.See(opened.node));
+  const CurrentNode seen = Need(table.Refresh(opened.node));
   const uint64_t first = seen.range->views[0].files;
   std::minstd_rand random;
   for (auto _ : state) {

@@ -13,7 +13,7 @@
 #include "tools/zarrctl/progress.h"
 #include "tools/zarrctl/target.h"
 #include "tools/zarrctl/view_file.h"
-#include "zarrcore/array/chunk_form.h"
+#include "zarrcore/array/chunk_encoding.h"
 
 namespace zarrfs::ctl {
 namespace {
@@ -71,8 +71,8 @@ int WriteFill(const TargetChunk& target) {
   const Node& node = *target.array.node;
   const ArrayLayout& layout = node.chunks->layout();
   const uint64_t size = layout.inner_pipeline->decoded_size();
-  const ChunkForm form{.kind = ChunkForm::Kind::kElements, .size = size};
-  const FillChunk chunk(*node.array(), layout, form);
+  const ChunkEncoding encoding{.kind = ChunkEncoding::Kind::kDecoded, .size = size};
+  const FillChunk chunk(*node.array(), layout, encoding);
   Bytes buffer(kBlockBytes);
   for (uint64_t done = 0; done < size && std::ferror(stdout) == 0;) {
     const auto got = chunk.Read(done, buffer);

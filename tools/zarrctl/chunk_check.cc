@@ -51,7 +51,7 @@ ChunkCheck::ChunkCheck(NodePtr array) : array_(std::move(array)) {
   }
 }
 
-Result<uint64_t> ChunkCheck::Check(const ChunkPlace& place) const {
+Result<uint64_t> ChunkCheck::Check(const ChunkLocation& place) const {
   if (why_not_) return 0;
   if (vlen_) {
     if (place.length > kMaxChunkBytes) {

@@ -170,7 +170,7 @@ class MapMaker {
   void TakeObject(uint64_t outer) {
     std::vector<StoredChunk> chunks;
     std::optional<Error> damage;
-    const auto take = [&](uint64_t chunk, const Result<ChunkPlace>& place) {
+    const auto take = [&](uint64_t chunk, const Result<ChunkLocation>& place) {
       if (place) {
         chunks.push_back({chunk, place->offset, place->length});
         return;
@@ -186,7 +186,7 @@ class MapMaker {
           request_.want_order ? std::span<const uint64_t>() : std::span(map_.slice);
       const auto visited =
           source_.VisitChunks(outer, prefix, 0, kAnyAge,
-                              [&](uint64_t, uint64_t chunk, const Result<ChunkPlace>& place) {
+                              [&](uint64_t, uint64_t chunk, const Result<ChunkLocation>& place) {
                                 take(chunk, place);
                                 return !StopRequested();
                               });
@@ -309,7 +309,7 @@ Result<std::vector<uint64_t>> FirstSliceWithChunks(const ChunkSource& source) {
     std::optional<std::vector<uint64_t>> found;
     visited = source.VisitOuter(prefix, [&](uint64_t outer) {
       // In row-major order: the first that is stored is the least of its shard.
-      const auto visit = [&](uint64_t, uint64_t chunk, const Result<ChunkPlace>& place) {
+      const auto visit = [&](uint64_t, uint64_t chunk, const Result<ChunkLocation>& place) {
         if (!place && damaged) return !StopRequested();
         ChunkCoordinates at;
         layout.inner_grid.Coordinates(chunk, at);

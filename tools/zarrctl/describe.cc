@@ -96,18 +96,18 @@ ViewSummary DescribeView(const Node& array, size_t view) {
     const ArrayView& how = *shown.array;
     const std::vector<uint64_t> first(array.array()->rank(), 0);
     summary.shown = true;
-    const ChunkForm& form = how.form;
-    const bool is_decoded = form.kind == ChunkForm::Kind::kElements;
-    const bool is_cut = form.cut_front + form.cut_back > 0;
+    const ChunkEncoding& encoding = how.encoding;
+    const bool is_decoded = encoding.kind == ChunkEncoding::Kind::kDecoded;
+    const bool is_cut = encoding.cut_front + encoding.cut_back > 0;
     summary.serving = is_decoded ? "transcoded" : is_cut ? "cut" : "exact";
-    summary.cut_front = form.cut_front;
-    summary.cut_back = form.cut_back;
+    summary.cut_front = encoding.cut_front;
+    summary.cut_back = encoding.cut_back;
     summary.has_fill_chunks = how.fill_chunk != nullptr;
     summary.example = how.naming.Path(first);
     const std::string order = MemoryOrder(shown);
     summary.text =
         fmt::format("{}: {}{}{}, named {}{}", summary.serving,
-                    is_decoded ? "chunks decoded" : LeftOut(form.cut_front, form.cut_back),
+                    is_decoded ? "chunks decoded" : LeftOut(encoding.cut_front, encoding.cut_back),
                     order.empty() ? "" : ", order ", order, summary.example,
                     summary.has_fill_chunks ? ", those not stored made of the fill value" : "");
     for (const std::string& note : how.notes) summary.text += "; " + note;

@@ -113,7 +113,7 @@ int ListArray(const TargetNode& target, const LsOptions& options) {
     std::string details;
     Json chunks = Json::array();
     const auto visited = source.VisitChunks(
-        outer, {}, 0, kAnyAge, [&](uint64_t, uint64_t chunk, const Result<ChunkPlace>& place) {
+        outer, {}, 0, kAnyAge, [&](uint64_t, uint64_t chunk, const Result<ChunkLocation>& place) {
           ++(place ? present : damaged);
           if (!options.details) return true;
           const std::string name = ChunkName(chunk, layout.inner_grid);

@@ -21,9 +21,9 @@ constexpr uint64_t kPngColumns = 900;
 constexpr uint64_t kPngRows = 640;
 constexpr uint64_t kFoldedCells = 100;  // a row, of an array of one axis
 constexpr uint64_t kJsonCells = 100;
-constexpr uint64_t kLeastLines = 16;
+constexpr uint64_t kMinLines = 16;
 constexpr uint64_t kOtherLines = 12;  // around the map
-constexpr uint64_t kMostNamed = 100;  // damaged objects
+constexpr uint64_t kMaxNamed = 100;   // damaged objects
 
 std::string_view ByName(MapBy by) {
   return by == MapBy::kSize ? "size" : by == MapBy::kOrder ? "order" : "present";
@@ -127,7 +127,7 @@ int RunMap(const MapOptions& options) {
   const uint64_t rows = counts.empty() ? 1 : counts[counts.size() > 1 ? counts.size() - 2 : 0];
   MapRequest request;
   request.most_columns = TextCells(terminal.columns, rows);
-  request.most_rows = std::max(terminal.lines, kLeastLines + kOtherLines) - kOtherLines;
+  request.most_rows = std::max(terminal.lines, kMinLines + kOtherLines) - kOtherLines;
   if (has_picture) {
     request.most_columns = is_svg ? kSvgCells : kPngColumns;
     request.most_rows = is_svg ? kSvgCells : kPngRows;
@@ -152,16 +152,16 @@ int RunMap(const MapOptions& options) {
   }
   uint64_t damaged_objects = 0;
   const auto map = MakeChunkMap(source, *slice, request, progress, [&](const Error& error) {
-    if (++damaged_objects > kMostNamed) return;
+    if (++damaged_objects > kMaxNamed) return;
     progress.Hide();
     Complain(error);
   });
   progress.End();
   if (StopRequested()) return kExitCtrlC;
   if (!map) return Complain(map.error());
-  if (damaged_objects > kMostNamed) {
+  if (damaged_objects > kMaxNamed) {
     Complain(
-        fmt::format("and {} more; zarrctl verify names them all", damaged_objects - kMostNamed));
+        fmt::format("and {} more; zarrctl verify names them all", damaged_objects - kMaxNamed));
   }
 
   const MapWords words = DescribeMap(*target, *map, options.by);

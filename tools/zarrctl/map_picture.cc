@@ -14,13 +14,13 @@ namespace {
 // Pixels.
 constexpr double kMapWidth = 900;
 constexpr double kMapHeight = 640;
-constexpr double kLeastMapWidth = 420;  // the legend's
-constexpr double kLeastMap = 28;
+constexpr double kMinMapWidth = 420;  // the legend's
+constexpr double kMinMap = 28;
 constexpr double kLargestCell = 28;
 constexpr double kMargin = 24;
 constexpr double kLine = 18;
 constexpr double kTickLength = 5;
-constexpr double kLeastGapped = 5;  // cells from here on have a gap between them
+constexpr double kMinGapped = 5;  // cells from here on have a gap between them
 constexpr double kLegendWidth = 240;
 constexpr int kLegendSteps = 60;
 constexpr double kSwatch = 12;
@@ -80,8 +80,8 @@ class Picture {
     const double cell = std::min({kMapWidth / columns, kMapHeight / rows, kLargestCell});
     const auto whole = [](double size) { return size > 1 ? std::floor(size) : size; };
     // Square, unless that would leave a line that nobody sees.
-    cell_width_ = whole(std::max(cell, std::min(kLeastMap / columns, kLargestCell)));
-    cell_height_ = whole(std::max(cell, std::min(kLeastMap / rows, kLargestCell)));
+    cell_width_ = whole(std::max(cell, std::min(kMinMap / columns, kLargestCell)));
+    cell_height_ = whole(std::max(cell, std::min(kMinMap / rows, kLargestCell)));
     width_ = columns * cell_width_;
     height_ = rows * cell_height_;
     const uint64_t last = map.is_folded ? map.places : map.rows;
@@ -92,7 +92,7 @@ class Picture {
     const double legend_lines = 3;
     const double most_text =
         kTextAdvance * static_cast<double>(std::max(words.title.size(), words.subtitle.size()));
-    const double width = std::max({left_ + std::max(width_, kLeastMapWidth) + kMargin,
+    const double width = std::max({left_ + std::max(width_, kMinMapWidth) + kMargin,
                                    std::min(most_text, kMapWidth) + 2 * kMargin});
     const double height = top_ + height_ + kMargin + legend_lines * kLine + kLine +
                           static_cast<double>(words.summary.size()) * kLine + kMargin;
@@ -146,7 +146,7 @@ class Picture {
   }
 
   void Cells() {
-    const double gap = std::min(cell_width_, cell_height_) >= kLeastGapped ? 1 : 0;
+    const double gap = std::min(cell_width_, cell_height_) >= kMinGapped ? 1 : 0;
     canvas_->Rectangle(left_, top_, width_, height_, IsSharded() ? kNoShard : kNotStored,
                        "background");
     for (uint64_t r = 0; r < map_.grid_rows; ++r) {
@@ -187,7 +187,7 @@ class Picture {
     if (!IsSharded() || (map_.is_folded && map_.columns % map_.shard_columns != 0)) return;
     const auto lines = [&](uint64_t count, uint64_t shard, double chunk, auto draw) {
       const double step = static_cast<double>(shard) * chunk;
-      if (step < kLeastGapped) return;
+      if (step < kMinGapped) return;
       for (uint64_t at = shard; at < count; at += shard) {
         draw(static_cast<double>(at) * chunk);
       }
@@ -207,7 +207,7 @@ class Picture {
       canvas_->Text(
           left_ + width_ / 2, top_ - kTickLength - kLine,
           (map_.is_folded ? "chunk of the row, along " : "chunk along ") + words_.column_axis,
-          width_ < kLeastMapWidth / 2 ? Anchor::kStart : Anchor::kMiddle);
+          width_ < kMinMapWidth / 2 ? Anchor::kStart : Anchor::kMiddle);
     }
     const double number =
         kTextAdvance * (static_cast<double>(std::to_string(map_.columns).size()) + 2);

@@ -28,7 +28,7 @@ StoredChunks FindStoredChunks(const Store& store, const Node& array, bool read_i
     if (indexes++ == kMaxIndexes) return false;
     std::optional<Error> error;
     const auto visited = source.VisitChunks(
-        outer, {}, 0, kAnyAge, [&](uint64_t, uint64_t, const Result<ChunkPlace>& place) {
+        outer, {}, 0, kAnyAge, [&](uint64_t, uint64_t, const Result<ChunkLocation>& place) {
           ++stored.count;
           if (!place && !error) error = place.error();
           return true;

@@ -48,7 +48,7 @@ std::string Paint(std::string_view text, Style style, int fd) {
 }
 
 TerminalSize SizeOfTerminal(int fd) {
-  constexpr uint64_t kMost = 1000;
+  constexpr uint64_t kMax = 1000;
   TerminalSize size;
   winsize told = {};
   if (ioctl(fd, TIOCGWINSZ, &told) == 0) {
@@ -57,7 +57,7 @@ TerminalSize SizeOfTerminal(int fd) {
   }
   if (const uint64_t columns = NumberIn("COLUMNS")) size.columns = columns;
   if (const uint64_t lines = NumberIn("LINES")) size.lines = lines;
-  return {std::min(size.columns, kMost), std::min(size.lines, kMost)};
+  return {std::min(size.columns, kMax), std::min(size.lines, kMax)};
 }
 
 bool TakesUtf8() {

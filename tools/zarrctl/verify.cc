@@ -202,7 +202,7 @@ class Verification {
       }
       ++objects_;
       chunks_ += chunks;
-      report_.Tell(key, findings);
+      report_.Report(key, findings);
       return;
     }
   }
@@ -214,7 +214,7 @@ class Verification {
     const ArrayLayout& layout = source.layout();
     bool stale = false;
     OpenShardPtr checked;  // the shard whose own checksum was looked at last
-    const auto visit = [&](uint64_t chunk, const Result<ChunkPlace>& place) {
+    const auto visit = [&](uint64_t chunk, const Result<ChunkLocation>& place) {
       Result<void> result;
       if (!place) {
         result = Fail(place);
@@ -231,13 +231,13 @@ class Verification {
       if (!result) {
         stale = result.error().code == ErrorCode::kStale;
         if (!stale) findings.Add(result.error(), key, ChunkName(chunk, layout.inner_grid));
-        if (findings.size() > kMaxReasons) report_.Tell(key, findings);
+        if (findings.size() > kMaxReasons) report_.Report(key, findings);
       }
       return !stale && !StopRequested();
     };
     if (layout.is_sharded()) {
       const auto visited = source.VisitChunks(
-          outer, {}, 0, kAnyAge, [&](uint64_t, uint64_t chunk, const Result<ChunkPlace>& place) {
+          outer, {}, 0, kAnyAge, [&](uint64_t, uint64_t chunk, const Result<ChunkLocation>& place) {
             return visit(chunk, place);
           });
       if (!visited) {
@@ -255,7 +255,7 @@ class Verification {
     return !stale;
   }
 
-  Result<void> CheckChunk(const ChunkCheck& check, const ChunkPlace& place) {
+  Result<void> CheckChunk(const ChunkCheck& check, const ChunkLocation& place) {
     const auto bytes = check.Check(place);
     if (!bytes) return Fail(bytes);
     progress_->AddBytes(*bytes);

@@ -20,7 +20,7 @@ void Findings::Add(const Error& error, const std::string& key, const std::string
   if (!added) ++entry->second.others;
 }
 
-void VerifyReport::Tell(const std::string& key, Findings& findings) {
+void VerifyReport::Report(const std::string& key, Findings& findings) {
   for (const auto& [reason, where] : findings.damage) Add(true, key, where, reason);
   for (const auto& [reason, where] : findings.unread) Add(false, key, where, reason);
   findings.damage.clear();

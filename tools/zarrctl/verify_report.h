@@ -44,7 +44,7 @@ class VerifyReport {
   void SetProgress(Progress* progress) { progress_ = progress; }
 
   /// Tells the findings and forgets them.
-  void Tell(const std::string& key, Findings& findings);
+  void Report(const std::string& key, Findings& findings);
   /// Something that is damaged, or cannot be read. `key` is left out of the message.
   void AddProblem(const std::string& key, const Error& error);
   /// An array that could not be checked, or not fully.

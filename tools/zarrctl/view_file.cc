@@ -11,22 +11,22 @@
 namespace zarrfs::ctl {
 namespace {
 
-using Kind = ChunkForm::Kind;
+using Kind = ChunkEncoding::Kind;
 
 struct Serving {
   std::string_view word;
   std::string_view text;
 };
 
-Result<Serving> ServingOf(const ChunkForm& form, const ChunkPlace& place) {
-  const uint64_t cut = form.cut_front + form.cut_back;
-  if (form.kind == Kind::kElements) return Serving{"transcoded", "the stored chunk, decoded"};
-  if (form.kind == Kind::kZstd && place.length >= cut) {
-    const auto serving =
-        ServeZstd(place.length - cut, form.size == 0 ? std::nullopt : std::optional(form.size),
-                  [&](uint64_t at, std::span<std::byte> to) {
-                    return place.shard->object->Read(place.offset + form.cut_front + at, to);
-                  });
+Result<Serving> ServingOf(const ChunkEncoding& encoding, const ChunkLocation& place) {
+  const uint64_t cut = encoding.cut_front + encoding.cut_back;
+  if (encoding.kind == Kind::kDecoded) return Serving{"transcoded", "the stored chunk, decoded"};
+  if (encoding.kind == Kind::kPatchedZstd && place.length >= cut) {
+    const auto serving = ServeZstd(
+        place.length - cut, encoding.size == 0 ? std::nullopt : std::optional(encoding.size),
+        [&](uint64_t at, std::span<std::byte> to) {
+          return place.shard->object->Read(place.offset + encoding.cut_front + at, to);
+        });
     if (!serving) return Fail(serving);
     if (serving->kind == ZstdServing::Kind::kPatch) {
       return Serving{"patched", "the stored chunk, its zstd frame patched to state its size"};
@@ -42,7 +42,7 @@ Result<Serving> ServingOf(const ChunkForm& form, const ChunkPlace& place) {
 }  // namespace
 
 Result<ViewFile> DescribeViewFile(const TargetChunk& chunk,
-                                  const std::optional<ChunkPlace>& place) {
+                                  const std::optional<ChunkLocation>& place) {
   ViewFile file;
   file.view = AllViews()[*chunk.view]->name();
   struct stat status {};
@@ -65,7 +65,7 @@ Result<ViewFile> DescribeViewFile(const TargetChunk& chunk,
   if (!place && array && array->fill_chunk == nullptr) {
     serving = {"", "though the store has no such chunk: perhaps removed a moment ago"};
   } else if (place && array) {
-    const auto served = ServingOf(array->form, *place);
+    const auto served = ServingOf(array->encoding, *place);
     if (!served) return Fail(served);
     serving = *served;
   }

@@ -26,7 +26,7 @@ struct ViewFile {
 /// Of a chunk that a path below a mount names, whose view is known. `place`: where the store has
 /// it.
 [[nodiscard]] Result<ViewFile> DescribeViewFile(const TargetChunk& chunk,
-                                                const std::optional<ChunkPlace>& place);
+                                                const std::optional<ChunkLocation>& place);
 
 }  // namespace zarrfs::ctl
 

@@ -27,8 +27,8 @@ int RunWhere(const WhereOptions& options) {
     const NodeView& view = node.views[*target->view];
     if (view.hidden) return Complain(*view.hidden);
     if (view.array) {
-      cut_front = view.array->form.cut_front;
-      cut_back = view.array->form.cut_back;
+      cut_front = view.array->encoding.cut_front;
+      cut_back = view.array->encoding.cut_back;
     }
   }
   const auto place = source.Locate(target->chunk, kAnyAge);

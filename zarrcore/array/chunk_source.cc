@@ -546,16 +546,16 @@ std::optional<Error> ChunkSource::PlainChunkDamage(uint64_t size) const {
   return std::nullopt;
 }
 
-Result<std::optional<ChunkPlace>> ChunkSource::Find(uint64_t outer, OpenShardPtr shard,
-                                                    std::span<const uint64_t> local, Sizes sizes,
-                                                    uint64_t* missing) const {
+Result<std::optional<ChunkLocation>> ChunkSource::Find(uint64_t outer, OpenShardPtr shard,
+                                                       std::span<const uint64_t> local, Sizes sizes,
+                                                       uint64_t* missing) const {
   if (!layout_.is_sharded()) {
     const uint64_t size = shard->size;
     if (const auto damage = PlainChunkDamage(size)) {
       Error error = Damage(outer, *shard, *damage);
       if (sizes == Sizes::kChecked) return tl::unexpected(std::move(error));
     }
-    return ChunkPlace{std::move(shard), 0, outer, 0, size, 0};
+    return ChunkLocation{std::move(shard), 0, outer, 0, size, 0};
   }
   const size_t rank = local.size();
   ChunkCoordinates rest{};
@@ -590,7 +590,7 @@ Result<std::optional<ChunkPlace>> ChunkSource::Find(uint64_t outer, OpenShardPtr
                                      entry, (*range)->length, *raw_chunk_size_)}));
       }
       const uint64_t offset = shard->offset + (*range)->offset;
-      return ChunkPlace{std::move(shard), entry, outer, offset, (*range)->length, 0};
+      return ChunkLocation{std::move(shard), entry, outer, offset, (*range)->length, 0};
     }
     linear = linear * level.index.entries() + entry;
     auto nested = NestedShard(shard, l + 1, linear, **range);
@@ -620,15 +620,15 @@ uint64_t ChunkSource::SlotOf(uint64_t chunk) const {
   return slot;
 }
 
-Result<std::optional<ChunkPlace>> ChunkSource::LocateIn(const OpenShardPtr& shard, uint64_t chunk,
-                                                        Sizes sizes) const {
+Result<std::optional<ChunkLocation>> ChunkSource::LocateIn(const OpenShardPtr& shard,
+                                                           uint64_t chunk, Sizes sizes) const {
   ChunkCoordinates local;
   const uint64_t outer = Split(chunk, local);
   return Find(outer, shard, {local.data(), layout_.inner_grid.rank()}, sizes);
 }
 
-Result<std::optional<ChunkPlace>> ChunkSource::Locate(uint64_t chunk, Age max_age, bool may_read,
-                                                      uint64_t* watched, Sizes sizes) const {
+Result<std::optional<ChunkLocation>> ChunkSource::Locate(uint64_t chunk, Age max_age, bool may_read,
+                                                         uint64_t* watched, Sizes sizes) const {
   ChunkCoordinates local;
   const uint64_t outer = Split(chunk, local);
   uint64_t count = 0;
@@ -703,7 +703,7 @@ Result<void> ChunkSource::VisitChunks(uint64_t outer, std::span<const uint64_t> 
   uint64_t& watched = watched_answer != nullptr ? *watched_answer : nobody_asks;
   watched = 0;
   auto shard = OuterShard(outer, max_age, /*may_read=*/layout_.is_sharded(), &watched);
-  const Result<ChunkPlace> missing = Fail(ErrorCode::kNotFound, "not stored");
+  const Result<ChunkLocation> missing = Fail(ErrorCode::kNotFound, "not stored");
   const auto is_gone = [&] { return !shard && shard.error().code == ErrorCode::kNotFound; };
   if (is_gone() && !missing_too) return {};
   if (!shard && !is_gone() && MustAbort(shard.error().code)) return Fail(shard);

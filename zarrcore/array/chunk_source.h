@@ -48,7 +48,7 @@ struct OpenShard {
 
   mutable Freshness freshness;
   mutable std::atomic<bool> reported{false};  // damage in an entry was told
-  /// What ServedChunks knows of each entry's zstd frame; null where there are none. 0: nothing yet.
+  /// What ChunkReader knows of each entry's zstd frame; null where there are none. 0: nothing yet.
   std::unique_ptr<std::atomic<uint8_t>[]> frame_notes;
 };
 using OpenShardPtr = std::shared_ptr<const OpenShard>;
@@ -74,7 +74,7 @@ using IndexCache = LruCache<ShardKey, OpenShard, ShardKeyHash>;
 [[nodiscard]] bool IsHot(const Store& store, const ObjectInfo& info);
 
 /// A chunk that is there: bytes [offset, offset + length) of shard->object.
-struct ChunkPlace {
+struct ChunkLocation {
   OpenShardPtr shard;  // innermost
   uint64_t entry = 0;  // of its index; 0 of a plain chunk
   uint64_t outer = 0;  // the stored object, in layout().outer_grid
@@ -130,16 +130,16 @@ class ChunkSource {
   /// false if the place is only looked at, not read (spares opening an unsharded chunk). `watched`
   /// becomes the change_count() of the store while which the answer is current, or 0 if that is not
   /// known.
-  [[nodiscard]] Result<std::optional<ChunkPlace>> Locate(uint64_t chunk, Age max_age,
-                                                         bool may_read = true,
-                                                         uint64_t* watched = nullptr,
-                                                         Sizes sizes = Sizes::kChecked) const;
+  [[nodiscard]] Result<std::optional<ChunkLocation>> Locate(uint64_t chunk, Age max_age,
+                                                            bool may_read = true,
+                                                            uint64_t* watched = nullptr,
+                                                            Sizes sizes = Sizes::kChecked) const;
 
   /// The chunk as it was in a version of its stored object (`shard`: that object's, not a nested
   /// one's).
-  [[nodiscard]] Result<std::optional<ChunkPlace>> LocateIn(const OpenShardPtr& shard,
-                                                           uint64_t chunk,
-                                                           Sizes sizes = Sizes::kChecked) const;
+  [[nodiscard]] Result<std::optional<ChunkLocation>> LocateIn(const OpenShardPtr& shard,
+                                                              uint64_t chunk,
+                                                              Sizes sizes = Sizes::kChecked) const;
 
   /// `error`, found in a stored object, with its key; reported once an object and version.
   [[nodiscard]] Error Damage(uint64_t outer, const OpenShard& shard, const Error& error) const;
@@ -173,7 +173,7 @@ class ChunkSource {
   /// Fails only if the store cannot be asked now (it would block, timed out, no descriptors left).
   /// All chunks of an object that does not exist are missing. `place` is kNotFound of those.
   using VisitChunk =
-      std::function<bool(uint64_t slot, uint64_t chunk, const Result<ChunkPlace>& place)>;
+      std::function<bool(uint64_t slot, uint64_t chunk, const Result<ChunkLocation>& place)>;
   /// `watched` as in Locate(), of the whole object.
   [[nodiscard]] Result<void> VisitChunks(uint64_t outer, std::span<const uint64_t> prefix,
                                          uint64_t from, Age max_age, const VisitChunk& visit,
@@ -207,9 +207,9 @@ class ChunkSource {
   // `local`: coordinates of the innermost chunk within its outer chunk. For a missing chunk,
   // `missing` becomes the number of chunks from it on, along the last axis, that are missing with
   // it.
-  Result<std::optional<ChunkPlace>> Find(uint64_t outer, OpenShardPtr shard,
-                                         std::span<const uint64_t> local, Sizes sizes,
-                                         uint64_t* missing = nullptr) const;
+  Result<std::optional<ChunkLocation>> Find(uint64_t outer, OpenShardPtr shard,
+                                            std::span<const uint64_t> local, Sizes sizes,
+                                            uint64_t* missing = nullptr) const;
   std::optional<Error> PlainChunkDamage(uint64_t size) const;
   IndexCache::Loaded Loaded(std::shared_ptr<OpenShard> shard) const;
   // Splits a chunk's number into its outer chunk and its coordinates in there.

@@ -13,14 +13,14 @@
 namespace zarrfs {
 namespace {
 
-constexpr size_t kMostAtOnce = std::numeric_limits<unsigned>::max();
+constexpr size_t kMaxAtOnce = std::numeric_limits<unsigned>::max();
 
 void Feed(bz_stream& stream, BytesView input, std::span<std::byte> output) {
   // It only reads, but was declared before const was.
   stream.next_in = const_cast<char*>(reinterpret_cast<const char*>(input.data()));
-  stream.avail_in = static_cast<unsigned>(std::min(input.size(), kMostAtOnce));
+  stream.avail_in = static_cast<unsigned>(std::min(input.size(), kMaxAtOnce));
   stream.next_out = reinterpret_cast<char*>(output.data());
-  stream.avail_out = static_cast<unsigned>(std::min(output.size(), kMostAtOnce));
+  stream.avail_out = static_cast<unsigned>(std::min(output.size(), kMaxAtOnce));
 }
 
 bool StartsStream(BytesView bytes) {
@@ -72,7 +72,7 @@ class Bz2Codec : public BytesToBytesCodec {
   Result<Bytes> Encode(BytesView decoded) const override {
     // What the library says it may need at most.
     const size_t bound = decoded.size() + decoded.size() / 100 + 600;
-    if (bound > kMostAtOnce) {
+    if (bound > kMaxAtOnce) {
       return Fail(ErrorCode::kTooLarge, "bz2: {} bytes are too many", decoded.size());
     }
     Bytes encoded(bound);

@@ -17,11 +17,11 @@ constexpr uint64_t kBestDeflateRatio = 1032;
 
 // Gives `stream` as much of `input` and of the output up to `end` as its 32-bit counters can hold.
 void Feed(z_stream& stream, BytesView input, const std::byte* end) {
-  constexpr size_t kMost = std::numeric_limits<uInt>::max();
+  constexpr size_t kMax = std::numeric_limits<uInt>::max();
   stream.next_in = const_cast<Bytef*>(reinterpret_cast<const Bytef*>(input.data()));
-  stream.avail_in = static_cast<uInt>(std::min(input.size(), kMost));
+  stream.avail_in = static_cast<uInt>(std::min(input.size(), kMax));
   const auto space = static_cast<size_t>(reinterpret_cast<const Bytef*>(end) - stream.next_out);
-  stream.avail_out = static_cast<uInt>(std::min(space, kMost));
+  stream.avail_out = static_cast<uInt>(std::min(space, kMax));
 }
 
 class DeflateCodec : public BytesToBytesCodec {

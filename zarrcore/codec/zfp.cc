@@ -19,7 +19,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "zfp decodes to the machine's order");
 
 // A stream may be as much longer than what it decodes to, if each block is padded.
-constexpr uint64_t kMostPadding = 4;
+constexpr uint64_t kMaxPadding = 4;
 constexpr uint64_t kShortest = uint64_t{1} << 20;
 constexpr size_t kLongestHeader = 64;
 constexpr size_t kWord = sizeof(uint64_t);
@@ -123,7 +123,7 @@ class ZfpStreamCodec : public ArrayToBytesCodec {
                   name_, count, spec.data_type.name);
     }
     const uint64_t longest = zfp_stream_maximum_size(stream.zfp.get(), stream.field.get());
-    if (longest > size * kMostPadding + kShortest || size / kBestZfpRatio > encoded.size()) {
+    if (longest > size * kMaxPadding + kShortest || size / kBestZfpRatio > encoded.size()) {
       return Fail(ErrorCode::kDamaged, "codec '{}': {} bytes cannot be {} {}", name_,
                   encoded.size(), count, spec.data_type.name);
     }

@@ -23,7 +23,7 @@ constexpr uint64_t kLargestBlock = 128 << 10;
 constexpr uint64_t kChecksumSize = 4;
 
 // A writer fills its blocks: with this many, 8 GiB. Empty ones could go on and on.
-constexpr int kMostBlocks = 1 << 16;
+constexpr int kMaxBlocks = 1 << 16;
 
 constexpr uint64_t kSkippableHeader = 8;
 
@@ -80,7 +80,7 @@ Result<std::optional<uint64_t>> FindEnd(const FrameHeader& header, uint64_t size
   const auto no_end = [&] {
     return Fail(ErrorCode::kDamaged, "zstd: the block at byte {} of {} has no end", at, size);
   };
-  for (int block = 0; block < kMostBlocks; ++block) {
+  for (int block = 0; block < kMaxBlocks; ++block) {
     if (size - at < kBlockHeader) return no_end();
     std::array<std::byte, kBlockHeader> bytes;
     if (const auto done = read(at, bytes); !done) return Fail(done);
@@ -104,7 +104,7 @@ Result<std::optional<uint64_t>> FindEnd(const FrameHeader& header, uint64_t size
 
 // Whether nothing but skippable frames lies from `at` on, which old readers skip too.
 Result<bool> IsOnlySkippable(uint64_t at, uint64_t size, const ReadChunkBytes& read) {
-  for (int frame = 0; at < size && frame < kMostBlocks; ++frame) {
+  for (int frame = 0; at < size && frame < kMaxBlocks; ++frame) {
     std::array<std::byte, kSkippableHeader> bytes;
     if (size - at < bytes.size()) return false;
     if (const auto done = read(at, bytes); !done) return Fail(done);

@@ -68,7 +68,7 @@ class CountedStore final : public Store {
   WatchState watch_state() const override { return store_->watch_state(); }
   uint64_t Watch(std::string_view folder) const override { return store_->Watch(folder); }
   uint64_t change_count() const override { return store_->change_count(); }
-  void LetGoOfIdle() const override { store_->LetGoOfIdle(); }
+  void CloseIdle() const override { store_->CloseIdle(); }
   bool AnswersFast() const override { return store_->AnswersFast(); }
   int64_t TimestampGranularityNs() const override { return store_->TimestampGranularityNs(); }
   std::string name() const override { return store_->name(); }

@@ -56,7 +56,7 @@ class GatedStore final : public Store {
     return MayWait() ? store_->Watch(folder) : 0;
   }
   uint64_t change_count() const override { return store_->change_count(); }
-  void LetGoOfIdle() const override { store_->LetGoOfIdle(); }
+  void CloseIdle() const override { store_->CloseIdle(); }
   bool AnswersFast() const override { return false; }
   int64_t TimestampGranularityNs() const override { return store_->TimestampGranularityNs(); }
   std::string name() const override { return store_->name(); }

@@ -251,7 +251,7 @@ class LocalStore final : public Store {
     return entries;
   }
 
-  void LetGoOfIdle() const override {
+  void CloseIdle() const override {
     const int64_t now = SteadySeconds();
     files_->open_files().EraseIf([now](uint64_t, const OpenFile& file) {
       return now - file.read_at.load(std::memory_order_relaxed) >= kIdleSeconds;
@@ -335,12 +335,12 @@ class LocalStore final : public Store {
 };
 
 size_t DefaultMaxOpenFiles() {
-  constexpr size_t kLeast = 16, kMost = 1U << 20;
+  constexpr size_t kMin = 16, kMax = 1U << 20;
   rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return kLeast;
-  const size_t soft = std::min<size_t>(limit.rlim_cur, 2 * kMost);
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return kMin;
+  const size_t soft = std::min<size_t>(limit.rlim_cur, 2 * kMax);
   const size_t share = soft / 4 * 3;
-  return std::clamp(share > 64 ? share - 64 : 0, kLeast, kMost);
+  return std::clamp(share > 64 ? share - 64 : 0, kMin, kMax);
 }
 
 Result<WalkRules> RulesOf(const std::string& path, const LocalStoreOptions& options) {

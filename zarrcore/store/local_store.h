@@ -14,7 +14,7 @@
 // opened: kUnsupported.
 //
 // Objects that were read keep their descriptor in a cache of at most `max_open_files`, until
-// LetGoOfIdle() finds it unread for a minute; a closed one is opened again when it is read again,
+// CloseIdle() finds it unread for a minute; a closed one is opened again when it is read again,
 // and kStale if it is another version by then. After every read an fstat proves that the file did
 // not change under it; a file that was only unlinked or replaced by rename keeps its version for as
 // long as its descriptor is open.

@@ -169,7 +169,7 @@ class Store {
 
   /// Lets go of what was kept for a next read and has not been read for a minute. An Object is
   /// opened again when it is read again, and kStale by then if it was removed or replaced.
-  virtual void LetGoOfIdle() const {}
+  virtual void CloseIdle() const {}
 
   /// What people call this store, for messages: the path or address.
   [[nodiscard]] virtual std::string name() const = 0;

@@ -240,14 +240,15 @@ Result<std::shared_ptr<Node>> Hierarchy::Load(const std::string& path, bool pare
   node->hot = node->hot || IsHot(*store_, node->info);
 
   if (!metadata) {
-    Tell(*node, {metadata.error().code, fmt::format("not shown: {}", metadata.error().message)});
+    ReportOnce(*node,
+               {metadata.error().code, fmt::format("not shown: {}", metadata.error().message)});
     for (NodeView& view : node->views) view.hidden = metadata.error();
     return node;
   }
   node->metadata = std::move(*metadata);
   for (const std::string& note :
        std::visit([](const auto& one) { return std::span(one.notes); }, *node->metadata)) {
-    Tell(*node, {ErrorCode::kUnsupported, note});
+    ReportOnce(*node, {ErrorCode::kUnsupported, note});
   }
   if (node->array() != nullptr) {
     FillArray(*node, before);
@@ -261,7 +262,7 @@ Result<std::shared_ptr<Node>> Hierarchy::Load(const std::string& path, bool pare
     }
   }
   for (NodeView& view : node->views) view.fingerprint = FingerprintOf(view.documents);
-  TellOfName(*node);
+  ReportName(*node);
   return node;
 }
 
@@ -401,8 +402,8 @@ void Hierarchy::FillArray(Node& node, const NodePtr& before) const {
     auto chunks = ChunkSource::Make(store_, node.path, metadata, index_cache_, report_,
                                     options_.on_superseded);
     if (!chunks) {
-      Tell(node, {chunks.error().code,
-                  fmt::format("{}: not shown: {}", node.path, chunks.error().message)});
+      ReportOnce(node, {chunks.error().code,
+                        fmt::format("{}: not shown: {}", node.path, chunks.error().message)});
       for (NodeView& view : node.views) view.hidden = chunks.error();
       return;
     }
@@ -426,8 +427,8 @@ void Hierarchy::FillArray(Node& node, const NodePtr& before) const {
                                 node.path, AllViews()[v]->name(), files)});
       }
       for (const std::string& note : view->notes) {
-        Tell(node, {ErrorCode::kUnsupported,
-                    fmt::format("{}: {}: {}", node.path, AllViews()[v]->name(), note)});
+        ReportOnce(node, {ErrorCode::kUnsupported,
+                          fmt::format("{}: {}: {}", node.path, AllViews()[v]->name(), note)});
       }
       shown.array = std::move(*view);
     } else {
@@ -447,7 +448,7 @@ void Hierarchy::FillArray(Node& node, const NodePtr& before) const {
     if (is_shown && is_decodable) {
       Note(node, not_shown);
     } else {
-      Tell(node, not_shown);
+      ReportOnce(node, not_shown);
     }
   }
 }
@@ -460,7 +461,7 @@ bool Hierarchy::IsFirst(const Node& node, const Error& message) const {
   return told_.insert(hash).second;
 }
 
-void Hierarchy::Tell(const Node& node, const Error& reason) const {
+void Hierarchy::ReportOnce(const Node& node, const Error& reason) const {
   if (IsFirst(node, reason)) report_(reason);
 }
 
@@ -468,7 +469,7 @@ void Hierarchy::Note(const Node& node, const Error& property) const {
   if (options_.on_note && IsFirst(node, property)) options_.on_note(property);
 }
 
-void Hierarchy::TellOfName(const Node& node) const {
+void Hierarchy::ReportName(const Node& node) const {
   if (node.path.empty()) return;
   const std::string_view name = std::string_view(node.path).substr(node.path.rfind('/') + 1);
   std::string views;
@@ -477,20 +478,20 @@ void Hierarchy::TellOfName(const Node& node) const {
     views += fmt::format("{}{}", views.empty() ? "" : ", ", view->name());
   }
   if (views.empty()) return;
-  Tell(node,
-       {ErrorCode::kUnsupported,
-        fmt::format("{}: not shown in {}: their readers cannot take its name", node.path, views)});
+  ReportOnce(node, {ErrorCode::kUnsupported,
+                    fmt::format("{}: not shown in {}: their readers cannot take its name",
+                                node.path, views)});
 }
 
-Result<void> Hierarchy::TellOfRefusedName(const Node& group, const ListEntry& folder) const {
+Result<void> Hierarchy::ReportRefusedName(const Node& group, const ListEntry& folder) const {
   if (folder.is_refused) return {};
   const std::string path = JoinKey(group.path, folder.name);
   int budget = kMaxImplicitFolders;
   const auto is_node = HasNodeBelow(path, 1, budget);
   if (!is_node && is_node.error().code == ErrorCode::kWouldBlock) return Fail(is_node);
   if (is_node && *is_node) {
-    Tell(group, {ErrorCode::kUnsupported,
-                 fmt::format("{}: not shown: no name of a group or array", path)});
+    ReportOnce(group, {ErrorCode::kUnsupported,
+                       fmt::format("{}: not shown: no name of a group or array", path)});
   }
   return {};
 }
@@ -526,7 +527,7 @@ Result<std::vector<std::string>> Hierarchy::Children(const Node& node, Age max_a
   for (const ListEntry& entry : *entries) {
     if (!(entry.is_folder || entry.is_refused)) continue;
     if (!IsNodeNameBelow(node, entry.name)) {
-      if (const auto told = TellOfRefusedName(node, entry); !told) return Fail(told);
+      if (const auto told = ReportRefusedName(node, entry); !told) return Fail(told);
       continue;
     }
     const std::string path = JoinKey(node.path, entry.name);
@@ -633,10 +634,11 @@ Result<ConsolidatedPtr> Hierarchy::MakeConsolidated(const NodePtr& group, size_t
     return known;
   }
   if (made->is_too_large) {
-    Tell(*group, {ErrorCode::kTooLarge,
-                  fmt::format("{}: no consolidated metadata in {}: more than {} nodes or {} MiB",
-                              group->path.empty() ? "/" : group->path, AllViews()[view]->name(),
-                              options_.consolidated_max, kMaxMetadataBytes >> 20)});
+    ReportOnce(*group,
+               {ErrorCode::kTooLarge,
+                fmt::format("{}: no consolidated metadata in {}: more than {} nodes or {} MiB",
+                            group->path.empty() ? "/" : group->path, AllViews()[view]->name(),
+                            options_.consolidated_max, kMaxMetadataBytes >> 20)});
     made->nodes.resize(1);
   } else {
     std::vector<NodeBelow> nodes;

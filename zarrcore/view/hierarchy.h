@@ -229,7 +229,7 @@ class Hierarchy {
                                            const std::set<std::string>& names, size_t view,
                                            Age max_age, size_t budget, bool& is_watched) const;
   // Reports what is wrong with the node, once per version.
-  void Tell(const Node& node, const Error& reason) const;
+  void ReportOnce(const Node& node, const Error& reason) const;
   // The same for what is no fault.
   void Note(const Node& node, const Error& property) const;
   [[nodiscard]] bool IsFirst(const Node& node, const Error& message) const;
@@ -237,8 +237,8 @@ class Hierarchy {
   [[nodiscard]] std::string WhyLeftOut(const Node& group, const Result<NodePtr>& below) const;
   // Tells of a node whose name keeps it out of a view, and of a folder below `group` that holds a
   // node but has a name that no node may have.
-  void TellOfName(const Node& node) const;
-  Result<void> TellOfRefusedName(const Node& group, const ListEntry& folder) const;
+  void ReportName(const Node& node) const;
+  Result<void> ReportRefusedName(const Node& group, const ListEntry& folder) const;
 
   const std::shared_ptr<const Store> store_;
   const HierarchyOptions options_;

@@ -10,11 +10,11 @@
 namespace zarrfs {
 namespace {
 
-constexpr size_t kMostNodes = 4096;  // where HierarchyOptions::consolidated_max says none
+constexpr size_t kMaxNodes = 4096;  // where HierarchyOptions::consolidated_max says none
 
 // A look at all siblings takes at most this share of the time, as long as it is repeated this
 // often.
-constexpr int64_t kLeastPause = 10;  // times what it takes
+constexpr int64_t kMinPause = 10;  // times what it takes
 constexpr int64_t kLongestPauseNs = 60'000'000'000;
 
 std::string SharedKey(const Node& node, size_t view) {
@@ -55,7 +55,7 @@ Result<RootDimensionsPtr> Hierarchy::DimensionsOfRoot(size_t view, Age max_age) 
   const RootDimensionsPtr known = KnownDimensions(view);
   if (known != nullptr) {
     if (max_age == kAnyAge) return known;
-    const int64_t pause = std::min(kLeastPause * known->take_ns, kLongestPauseNs);
+    const int64_t pause = std::min(kMinPause * known->take_ns, kLongestPauseNs);
     const int64_t age = max_age.count() == 0 ? 0 : std::max<int64_t>(max_age.count(), pause);
     if (known->freshness.IsFresh(*store_, age, [] { return SteadyNowNs(); })) return known;
   }
@@ -114,12 +114,13 @@ Result<void> Hierarchy::FindRootDimensions(size_t view, Age max_age, RootDimensi
     made.arrays.back().array = name;
     TakeLater(made.newest, (*child)->info.version);
   }
-  const size_t most = options_.consolidated_max > 0 ? options_.consolidated_max : kMostNodes;
+  const size_t most = options_.consolidated_max > 0 ? options_.consolidated_max : kMaxNodes;
   if (names->size() > most) {
-    Tell(**root, {ErrorCode::kTooLarge,
-                  fmt::format("/: all dimensions carry their lengths in {}: more than {} nodes in "
-                              "the root group",
-                              AllViews()[view]->name(), most)});
+    ReportOnce(**root,
+               {ErrorCode::kTooLarge,
+                fmt::format("/: all dimensions carry their lengths in {}: more than {} nodes in "
+                            "the root group",
+                            AllViews()[view]->name(), most)});
     return {};
   }
   const std::set<std::string> doubtful = NamesLikeThoseWithLengths(made.arrays);

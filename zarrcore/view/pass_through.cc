@@ -72,7 +72,7 @@ bool IsTheSameKeyEncoding(const Json& rewritten, const Json& stored) {
 ArrayView PassThroughV2(const ArrayMetadata& metadata, const ViewContext& context) {
   ArrayView view;
   view.documents = StoredV2(*metadata.stored, ".zarray");
-  view.form.as_stored = true;
+  view.encoding.as_stored = true;
   // (A scalar has one chunk, "0".)
   if (metadata.rank() == 0) return view;
   view.naming.separator = metadata.key_encoding.separator;

@@ -95,22 +95,22 @@ Result<ArrayView> V2View::ShowArray(const ArrayMetadata& metadata, const ArrayLa
       return Fail(ErrorCode::kUnsupported, "{}", layout.inner_pipeline.error().message);
     }
     // (The file has no more elements than the chunk.)
-    view.form.size = CheckedProduct(extent).value_or(0) * type.item_size;
-    const uint64_t largest = std::max(layout.inner_pipeline->decoded_size(), view.form.size);
+    view.encoding.size = CheckedProduct(extent).value_or(0) * type.item_size;
+    const uint64_t largest = std::max(layout.inner_pipeline->decoded_size(), view.encoding.size);
     if (largest > kMaxChunkBytes) {
       return Fail(ErrorCode::kUnsupported, "chunks of {} bytes, of which at most {} are decoded",
                   largest, kMaxChunkBytes);
     }
     chain = V2Chain{};
-    view.form.kind = ChunkForm::Kind::kElements;
-    view.form.is_wide = is_wide;
-    if (extent != layout.inner_chunk_shape) view.form.extent = extent;
+    view.encoding.kind = ChunkEncoding::Kind::kDecoded;
+    view.encoding.is_wide = is_wide;
+    if (extent != layout.inner_chunk_shape) view.encoding.extent = extent;
   } else {
-    view.form.cut_front = chain->cut_front;
-    view.form.cut_back = chain->cut_back;
+    view.encoding.cut_front = chain->cut_front;
+    view.encoding.cut_back = chain->cut_back;
     if (chain->has_zstd && profile_.needs_plain_zstd) {
-      view.form.kind = ChunkForm::Kind::kZstd;
-      if (layout.inner_pipeline) view.form.size = layout.inner_pipeline->decoded_size();
+      view.encoding.kind = ChunkEncoding::Kind::kPatchedZstd;
+      if (layout.inner_pipeline) view.encoding.size = layout.inner_pipeline->decoded_size();
     }
   }
   if (type.item_size == 0 && chain->filters.is_null()) return NotShown(stored);
@@ -129,7 +129,7 @@ Result<ArrayView> V2View::ShowArray(const ArrayMetadata& metadata, const ArrayLa
                         attributes);
   };
   V2Fill chosen = choose(context);
-  if (chosen.must_make_chunks && view.form.kind != ChunkForm::Kind::kElements) {
+  if (chosen.must_make_chunks && view.encoding.kind != ChunkEncoding::Kind::kDecoded) {
     if (const auto can = FillChunk::CanBeMade(metadata, layout); !can) {
       // Decoded ones are made of anything.
       if (layout.inner_pipeline && layout.inner_pipeline->decoded_size() <= kMaxChunkBytes) {
@@ -146,7 +146,7 @@ Result<ArrayView> V2View::ShowArray(const ArrayMetadata& metadata, const ArrayLa
   }
   view.notes = std::move(chosen.notes);
   if (chosen.must_make_chunks) {
-    view.fill_chunk = std::make_shared<const FillChunk>(metadata, layout, view.form);
+    view.fill_chunk = std::make_shared<const FillChunk>(metadata, layout, view.encoding);
   }
 
   const bool is_vector = metadata.rank() == 0 && !profile_.takes_scalars;

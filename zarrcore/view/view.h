@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-#include "zarrcore/array/chunk_form.h"
+#include "zarrcore/array/chunk_encoding.h"
 #include "zarrcore/array/chunk_grid.h"
 #include "zarrcore/array/layout.h"
 #include "zarrcore/base/result.h"
@@ -56,7 +56,7 @@ struct ChunkNaming {
 struct ArrayView {
   std::vector<Document> documents;
   ChunkNaming naming;
-  ChunkForm form;
+  ChunkEncoding encoding;
   /// The files of chunks that are not stored; null: they have no files.
   std::shared_ptr<const FillChunk> fill_chunk;
   std::vector<std::string> notes;  // what of the metadata is left out, and why

@@ -39,7 +39,8 @@ struct Fixture {
     source = std::move(*made);
   }
 
-  [[nodiscard]] Result<std::optional<ChunkPlace>> Locate(uint64_t chunk, Age age = kAnyAge) const {
+  [[nodiscard]] Result<std::optional<ChunkLocation>> Locate(uint64_t chunk,
+                                                            Age age = kAnyAge) const {
     return source->Locate(chunk, age);
   }
   /// The bytes of a chunk; "-" if it is missing; the code's name for errors.
@@ -49,7 +50,7 @@ struct Fixture {
     if (!*place) return "-";
     return TextOf(**place);
   }
-  [[nodiscard]] static std::string TextOf(const ChunkPlace& place) {
+  [[nodiscard]] static std::string TextOf(const ChunkLocation& place) {
     std::string bytes(place.length, '?');
     const auto read =
         place.shard->object->Read(place.offset, std::as_writable_bytes(std::span(bytes)));

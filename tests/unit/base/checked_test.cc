@@ -9,15 +9,15 @@
 namespace zarrfs {
 namespace {
 
-constexpr uint64_t kMost = std::numeric_limits<uint64_t>::max();
+constexpr uint64_t kMax = std::numeric_limits<uint64_t>::max();
 
 TEST(CheckedTest, SumThatDoesNotFitIsNone) {
-  EXPECT_EQ(CheckedAdd(kMost - 1, 1), kMost);
-  EXPECT_EQ(CheckedAdd(kMost, 1), std::nullopt);
+  EXPECT_EQ(CheckedAdd(kMax - 1, 1), kMax);
+  EXPECT_EQ(CheckedAdd(kMax, 1), std::nullopt);
 }
 
 TEST(CheckedTest, ProductThatDoesNotFitIsNone) {
-  EXPECT_EQ(CheckedMul(1ULL << 32, (1ULL << 32) - 1), kMost - (1ULL << 32) + 1);
+  EXPECT_EQ(CheckedMul(1ULL << 32, (1ULL << 32) - 1), kMax - (1ULL << 32) + 1);
   EXPECT_EQ(CheckedMul(1ULL << 32, 1ULL << 32), std::nullopt);
 }
 
@@ -32,7 +32,7 @@ TEST(CheckedTest, CeilingDivisionNeitherRoundsDownNorOverflows) {
   EXPECT_EQ(CeilDiv(0, 4), 0U);
   EXPECT_EQ(CeilDiv(8, 4), 2U);
   EXPECT_EQ(CeilDiv(9, 4), 3U);
-  EXPECT_EQ(CeilDiv(kMost, 2), (kMost >> 1) + 1);
+  EXPECT_EQ(CeilDiv(kMax, 2), (kMax >> 1) + 1);
 }
 
 }  // namespace

@@ -60,13 +60,13 @@ TEST(PassThroughV2, NoAttributesAreMadeUp) {
 }
 
 TEST(PassThroughV2, ChunksAreTheStoredFilesUnderEveryFillPolicy) {
-  ChunkForm stored;
+  ChunkEncoding stored;
   stored.as_stored = true;
   for (const FillPolicy fill : {FillPolicy::kAuto, FillPolicy::kKeep, FillPolicy::kMaterialize}) {
     ViewContext context;
     context.fill = fill;
     const ArrayView view = Shown(V2Array(kZarray), context);
-    EXPECT_EQ(view.form, stored) << "no zstd frame is patched";
+    EXPECT_EQ(view.encoding, stored) << "no zstd frame is patched";
     EXPECT_EQ(view.fill_chunk, nullptr);
     EXPECT_EQ(view.documents[0].bytes, kZarray);
   }

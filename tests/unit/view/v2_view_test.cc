@@ -88,7 +88,7 @@ TEST(V2View, ASecondReadersFilesOfATypicalArray) {
 }
 )");
   EXPECT_EQ(view.documents.size(), 2U);
-  EXPECT_EQ(view.form.cut_front + view.form.cut_back, 0U);
+  EXPECT_EQ(view.encoding.cut_front + view.encoding.cut_back, 0U);
   EXPECT_FALSE(view.naming.prefix_c);
 }
 
@@ -203,8 +203,8 @@ TEST(V2View, ChecksumsAreCutOff) {
                {R"({"name": "numcodecs.adler32"}, {"name": "crc32c"})", 4, 4}};
   for (const auto& [codecs, front, back] : cases) {
     const ArrayView view = Shown(Array("[4]", "[2]", fmt::format("{}, {}", kBytesCodec, codecs)));
-    EXPECT_EQ(view.form.cut_front, front) << codecs;
-    EXPECT_EQ(view.form.cut_back, back) << codecs;
+    EXPECT_EQ(view.encoding.cut_front, front) << codecs;
+    EXPECT_EQ(view.encoding.cut_back, back) << codecs;
     EXPECT_FALSE(Contains(Text(view, ".zarray"), "crc32"));
   }
 }
@@ -228,7 +228,7 @@ TEST(V2View, ReversedAxesAreOrderF) {
   EXPECT_EQ(order("[2, 1, 4]", by("[2, 0, 1]")), "F");
   const auto mixed =
       Array("[8, 8, 8]", "[2, 3, 4]", by("[1, 0, 2]") + ", " + std::string(kBytesCodec));
-  EXPECT_EQ(Shown(mixed).form.kind, ChunkForm::Kind::kElements) << "neither C nor F";
+  EXPECT_EQ(Shown(mixed).encoding.kind, ChunkEncoding::Kind::kDecoded) << "neither C nor F";
   EXPECT_EQ(Member(mixed, "order"), "C");
 }
 
@@ -266,13 +266,13 @@ TEST(V2View, WhatV2CannotSayIsDecodedWhereTheCodecsAreKnown) {
        {R"({"name": "gzip"}, {"name": "zstd"})", R"({"name": "crc32c"}, {"name": "gzip"})"}) {
     const auto array = Array("[4]", "[2]", big + ", " + chain, R"({"data_type": "int16"})");
     const ArrayView view = Shown(array);
-    EXPECT_EQ(view.form.kind, ChunkForm::Kind::kElements) << chain;
-    EXPECT_EQ(view.form.cut_front + view.form.cut_back, 0U);
+    EXPECT_EQ(view.encoding.kind, ChunkEncoding::Kind::kDecoded) << chain;
+    EXPECT_EQ(view.encoding.cut_front + view.encoding.cut_back, 0U);
     EXPECT_EQ(Member(array, "compressor"), nullptr);
     EXPECT_EQ(Member(array, "dtype"), "<i2") << "decoded is little-endian";
   }
-  EXPECT_EQ(Shown(Array("[4]", "[2]", big + R"(, {"name": "gzip"})")).form.kind,
-            ChunkForm::Kind::kStored);
+  EXPECT_EQ(Shown(Array("[4]", "[2]", big + R"(, {"name": "gzip"})")).encoding.kind,
+            ChunkEncoding::Kind::kPassThrough);
 }
 
 TEST(V2View, ChunksTooLargeToBeDecodedAreRefused) {
@@ -317,11 +317,12 @@ TEST(GdalView, WhatGdalDecodesIsHandedOnAndTheRestDecoded) {
   for (const char* codec : {"gzip", "zstd", "blosc", "numcodecs.zlib", "numcodecs.lz4"}) {
     const auto array =
         Array("[4]", "[2]", fmt::format(R"({}, {{"name": "{}"}})", kBytesCodec, codec));
-    EXPECT_EQ(ShownTo(GdalProfile(), array).form.kind, ChunkForm::Kind::kStored) << codec;
+    EXPECT_EQ(ShownTo(GdalProfile(), array).encoding.kind, ChunkEncoding::Kind::kPassThrough)
+        << codec;
   }
   const auto bz2 = Array("[4]", "[2]", std::string(kBytesCodec) + R"(, {"name": "numcodecs.bz2"})");
-  EXPECT_EQ(Shown(bz2).form.kind, ChunkForm::Kind::kStored);
-  EXPECT_EQ(ShownTo(GdalProfile(), bz2).form.kind, ChunkForm::Kind::kElements);
+  EXPECT_EQ(Shown(bz2).encoding.kind, ChunkEncoding::Kind::kPassThrough);
+  EXPECT_EQ(ShownTo(GdalProfile(), bz2).encoding.kind, ChunkEncoding::Kind::kDecoded);
   EXPECT_EQ(MemberFor(GdalProfile(), bz2, "compressor"), Json());
 }
 
@@ -339,8 +340,8 @@ TEST(GdalView, NumbersThatNumpyDoesNotHaveAreWidened) {
       Array("[4]", "[2]", kBytesCodec, R"({"data_type": "bfloat16", "fill_value": 1.5})");
   const ArrayView view = ShownTo(GdalProfile(), array);
   EXPECT_EQ(MemberFor(GdalProfile(), array, "dtype"), "<f4");
-  EXPECT_TRUE(view.form.is_wide);
-  EXPECT_EQ(view.form.size, 8U);
+  EXPECT_TRUE(view.encoding.is_wide);
+  EXPECT_EQ(view.encoding.size, 8U);
   EXPECT_NE(view.fill_chunk, nullptr);
 }
 
@@ -360,9 +361,9 @@ TEST(NetcdfView, EverythingIsPlainElements) {
             R"({"data_type": "float16", "fill_value": 0, "dimension_names": ["a/b", "x"],
           "attributes": {"ö": ["ä"]}})");
   const ArrayView view = ShownTo(NetcdfProfile(), array);
-  EXPECT_EQ(view.form.kind, ChunkForm::Kind::kElements);
-  EXPECT_EQ(view.form.extent, (std::vector<uint64_t>{4, 3})) << "nothing beyond the array";
-  EXPECT_EQ(view.form.size, 4U * 3 * 4);
+  EXPECT_EQ(view.encoding.kind, ChunkEncoding::Kind::kDecoded);
+  EXPECT_EQ(view.encoding.extent, (std::vector<uint64_t>{4, 3})) << "nothing beyond the array";
+  EXPECT_EQ(view.encoding.size, 4U * 3 * 4);
   EXPECT_EQ(view.fill_chunk, nullptr) << "it takes missing chunks for zeros";
   EXPECT_EQ(MemberFor(NetcdfProfile(), array, "dtype"), "<f4");
   EXPECT_EQ(MemberFor(NetcdfProfile(), array, "chunks"), Parsed("[4, 3]"));
@@ -443,11 +444,12 @@ TEST(V2View, ChunksWhoseCodecCannotMakeOneOfTheFillValueAreDecoded) {
       R"({"name": "bytes"}, {"name": "numcodecs.lzma", "configuration": {"format": 3, "filters": [{"id": 33}]}})",
       named);
   const ArrayView view = Shown(array);
-  EXPECT_EQ(view.form.kind, ChunkForm::Kind::kElements);
+  EXPECT_EQ(view.encoding.kind, ChunkEncoding::Kind::kDecoded);
   EXPECT_NE(view.fill_chunk, nullptr);
   const auto huge =
       Array("[4]", "[10000000000]", std::string(kBytesCodec) + R"(, {"name": "gzip"})", named);
-  EXPECT_EQ(Shown(huge).form.kind, ChunkForm::Kind::kStored) << "nor can they be decoded";
+  EXPECT_EQ(Shown(huge).encoding.kind, ChunkEncoding::Kind::kPassThrough)
+      << "nor can they be decoded";
   EXPECT_EQ(Shown(huge).fill_chunk, nullptr);
   EXPECT_EQ(Shown(huge).notes.size(), 1U);
   EXPECT_EQ(Member(huge, "fill_value"), 7);
@@ -459,8 +461,8 @@ TEST(V2View, MembersOfAConfigurationAreNotTakenForTheCodec) {
 
 TEST(V2View, ZstdChunksAreMadeSuchThatOldDecodersTakeThem) {
   const auto array = Array("[4]", "[2]", std::string(kBytesCodec) + R"(, {"name": "zstd"})");
-  EXPECT_EQ(Shown(array).form.kind, ChunkForm::Kind::kZstd);
-  EXPECT_EQ(Shown(array).form.size, 2U);
+  EXPECT_EQ(Shown(array).encoding.kind, ChunkEncoding::Kind::kPatchedZstd);
+  EXPECT_EQ(Shown(array).encoding.size, 2U);
 }
 
 // --- Names

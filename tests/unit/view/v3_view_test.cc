@@ -258,7 +258,7 @@ TEST(V3View, ChunksKeepTheirNamesUnlessASeparatorIsForced) {
 TEST(V3View, NothingIsCut) {
   const auto metadata = Array("[4]", "[2]", std::string(kBytesCodec) + R"(, {"name": "crc32c"})");
   const auto view = V3View().ShowArray(metadata, LayoutOf(metadata), {});
-  EXPECT_EQ(view->form.cut_front + view->form.cut_back, 0U);
+  EXPECT_EQ(view->encoding.cut_front + view->encoding.cut_back, 0U);
 }
 
 TEST(V3View, AGroupLosesOnlyItsConsolidatedMetadata) {

@@ -1,0 +1,172 @@
+#include "fs/daemon/commands.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <signal.h>
+#include <sys/mount.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <string_view>
+#include <vector>
+
+#include "fs/daemon/dead_mount.h"
+#include "fs/daemon/exit_code.h"
+#include "fs/daemon/log.h"
+#include "fs/daemon/mount_control.h"
+#include "fs/daemon/mountpoint.h"
+#include "zarrcore/base/printable.h"
+
+namespace zarrfs {
+namespace {
+
+std::string PidColumn(const MountAnswer& answer) {
+  switch (answer.state) {
+    case MountState::kDead:
+      return "dead";
+    case MountState::kSilent:
+      return "silent";
+    case MountState::kAnswers:
+    case MountState::kHidden:
+      break;
+  }
+  return answer.pid ? std::to_string(*answer.pid) : "-";
+}
+
+int FailWith(std::string_view message) {
+  PrintError(message);
+  return kExitMountFailed;
+}
+
+// The mount of zarrfs on top at a folder, which may be named through symbolic links.
+Result<Mounted> FindOurs(const std::string& mountpoint) {
+  std::string path = AbsolutePath(mountpoint);
+  auto mounted = FindMount(path);
+  if (!mounted) {
+    auto resolved = ResolveParent(mountpoint);
+    if (!resolved) return Fail(resolved);
+    path = *std::move(resolved);
+    mounted = FindMount(path);
+  }
+  if (!mounted) {
+    return Fail(ErrorCode::kNotFound, "{} is not mounted (zarrfs --list shows what is)", path);
+  }
+  if (mounted->type != kMountType) {
+    return Fail(ErrorCode::kInvalidArgument, "{} is no zarrfs mount, but one of {}", path,
+                mounted->type);
+  }
+  return *std::move(mounted);
+}
+
+// The number in .zarrfs/options may be one of another container's or machine's processes.
+bool IsZarrfs(pid_t pid) {
+  std::ifstream file(fmt::format("/proc/{}/comm", pid));
+  std::string name;
+  std::getline(file, name);
+  return name.find("zarrfs") != std::string::npos;
+}
+
+// Those that a remount may change; the others hold for every mount.
+Result<void> SetFlags(const Mounted& mounted, const MountOptions& options) {
+  const std::vector<std::string> now = SplitOptions(mounted.options);
+  unsigned long flags = MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV;
+  bool differs = false;
+  const auto set = [&](const char* name, unsigned long on, unsigned long off) {
+    const bool wanted =
+        std::ranges::find(options.kernel_options, name) != options.kernel_options.end();
+    flags |= wanted ? on : off;
+    differs |= wanted != (std::ranges::find(now, name) != now.end());
+  };
+  set("noexec", MS_NOEXEC, 0);
+  set("noatime", MS_NOATIME, MS_RELATIME);
+  if (!differs || mount(nullptr, mounted.path.c_str(), nullptr, flags, nullptr) == 0) return {};
+  return Fail(FromErrno(errno), "{} cannot be remounted with other flags: {}", mounted.path,
+              ErrnoText(errno));
+}
+
+}  // namespace
+
+int ListMounts() {
+  const std::vector<Mounted> mounts = ZarrfsMounts();
+  size_t width = 0;
+  for (const Mounted& mounted : mounts) width = std::max(width, OneLine(mounted.path).size());
+  std::vector<std::string> dead;
+  std::vector<std::string> without_store;
+  for (const Mounted& mounted : mounts) {
+    const MountAnswer answer = AskMount(mounted);
+    fmt::print("{:>7} {:<{}} {}\n", PidColumn(answer), OneLine(mounted.path), width,
+               OneLine(mounted.source));
+    std::fflush(stdout);  // asking the next one copies this process, and what it still has to say
+    if (answer.state == MountState::kDead) dead.push_back(mounted.path);
+    if (const std::string store = answer.Option("store"); !store.empty() && store != "there") {
+      without_store.push_back(fmt::format("{}: the store is {}", mounted.path, store));
+    }
+  }
+  for (const std::string& line : without_store) PrintError(line);
+  for (const std::string& path : dead) {
+    PrintError(fmt::format(
+        "{} is dead, its process was killed: mount it again, or end it with zarrfs --unmount {}",
+        path, path));
+  }
+  return std::ferror(stdout) == 0 ? kExitDone : kExitSystem;
+}
+
+int UnmountCommand(const std::string& mountpoint) {
+  const auto mounted = FindOurs(mountpoint);
+  if (!mounted) return FailWith(mounted.error().message);
+  const std::string& path = mounted->path;
+  auto unmounted = Unmount(path, /*detach=*/false);
+  if (!unmounted && AskMount(*mounted).state == MountState::kDead) {
+    unmounted = Unmount(path, /*detach=*/true);
+  }
+  // Below what took the place of a dead mount there may be that one.
+  if (unmounted) unmounted = ClearDeadMounts(path);
+  if (unmounted) return kExitDone;
+  if (unmounted.error().code == ErrorCode::kWouldBlock) {
+    return FailWith(fmt::format(
+        "{} is busy: end the programs that use it (fuser -vm {} names them)", path, path));
+  }
+  return FailWith(fmt::format("{} cannot be unmounted: {}", path, unmounted.error().message));
+}
+
+int RemountCommand(const MountOptions& options) {
+  const auto mounted = FindOurs(options.mountpoint);
+  if (!mounted) return FailWith(mounted.error().message);
+  const std::string& path = mounted->path;
+  std::error_code error;
+  if (options.source != mounted->source &&
+      !std::filesystem::equivalent(options.source, mounted->source, error) && !error) {
+    return FailWith(fmt::format("{} is a mount of {}: unmount it to mount another store there",
+                                path, mounted->source));
+  }
+  const MountAnswer answer = AskMount(*mounted);
+  switch (answer.state) {
+    case MountState::kDead:
+      return FailWith(fmt::format("{} is dead: mount it again, without remount", path));
+    case MountState::kSilent:
+      return FailWith(fmt::format("{} does not answer", path));
+    case MountState::kHidden:
+      return FailWith(fmt::format("{} was mounted by another user, who has to do this", path));
+    case MountState::kAnswers:
+      break;
+  }
+  if (const auto changed =
+          ChangedWords(options, answer.Option("options"), /*by_root=*/mounted->user == 0);
+      !changed.empty()) {
+    return FailWith(fmt::format("{} has to be unmounted and mounted again for {}", path,
+                                fmt::join(changed, ",")));
+  }
+  if (options.fake) return kExitDone;
+  if (const auto set = SetFlags(*mounted, options); !set) return FailWith(set.error().message);
+  if (!answer.Option("config").empty() && answer.pid && IsZarrfs(*answer.pid) &&
+      kill(*answer.pid, SIGHUP) != 0) {
+    return FailWith(fmt::format("{} cannot be told to read {} again: {}", path,
+                                answer.Option("config"), ErrnoText(errno)));
+  }
+  return kExitDone;
+}
+
+}  // namespace zarrfs

@@ -1,0 +1,217 @@
+#include "fs/daemon/dead_mount.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <fstream>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "fs/daemon/mount_control.h"
+
+// Linux 6.5; the headers may be older.
+#ifndef MOVE_MOUNT_BENEATH
+#define MOVE_MOUNT_BENEATH 0x00000200
+#endif
+
+namespace zarrfs {
+namespace {
+
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() {
+    if (fd_ >= 0) close(fd_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+
+  [[nodiscard]] int get() const { return fd_; }
+  [[nodiscard]] int Release() { return std::exchange(fd_, -1); }
+  /// A path that leads to exactly this mount, whatever comes to lie over it.
+  [[nodiscard]] std::string Path() const { return fmt::format("/proc/self/fd/{}", fd_); }
+
+ private:
+  int fd_;
+};
+
+// A hold on what is on top at `path`, without a word to its file system.
+int OpenPath(const std::string& path) {
+  return open(path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC);
+}
+
+uint64_t MountIdOf(const Descriptor& place) {
+  if (place.get() < 0) return 0;
+  std::ifstream file(fmt::format("/proc/self/fdinfo/{}", place.get()));
+  constexpr std::string_view kName = "mnt_id:";
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with(kName)) continue;
+    const size_t number = line.find_first_not_of(" \t", kName.size());
+    uint64_t id = 0;
+    if (number != std::string::npos) {
+      std::from_chars(&line[number], line.data() + line.size(), id);
+    }
+    return id;
+  }
+  return 0;
+}
+
+// What is mounted on exactly this folder; the last one is on top.
+std::vector<Mounted> MountsAt(const std::string& path) {
+  std::vector<Mounted> found = MountTable();
+  std::erase_if(found, [&](const Mounted& mounted) { return mounted.path != path; });
+  return found;
+}
+
+bool IsDead(const Mounted& mounted) {
+  return mounted.type == kMountType && AskMount(mounted).state == MountState::kDead;
+}
+
+// --- A mount that is nowhere yet
+// ----------------------------------------------------------------------------
+
+struct Configuration {
+  int context;
+  unsigned attributes = 0;
+  bool good = true;
+
+  void Set(const std::string& name, const std::string& value) {
+    good = good && fsconfig(context, FSCONFIG_SET_STRING, name.c_str(), value.c_str(), 0) == 0;
+  }
+  void Set(const std::string& name) {
+    good = good && fsconfig(context, FSCONFIG_SET_FLAG, name.c_str(), nullptr, 0) == 0;
+  }
+  // A word of libfuse's options.
+  void Take(const std::string& word);
+};
+
+void Configuration::Take(const std::string& word) {
+  constexpr std::array<std::pair<std::string_view, unsigned>, 5> kAttributes = {{
+      {"ro", MOUNT_ATTR_RDONLY},
+      {"nosuid", MOUNT_ATTR_NOSUID},
+      {"nodev", MOUNT_ATTR_NODEV},
+      {"noexec", MOUNT_ATTR_NOEXEC},
+      {"noatime", MOUNT_ATTR_NOATIME},
+  }};
+  for (const auto& [name, attribute] : kAttributes) {
+    if (word == name) {
+      attributes |= attribute;
+      return;
+    }
+  }
+  // Libfuse's own, and what is set without it.
+  if (word == "debug" || word == "io_uring" || word.starts_with("fsname=")) return;
+  const size_t equals = word.find('=');
+  if (equals == std::string::npos) return Set(word);
+  std::string value = word.substr(equals + 1);
+  std::erase(value, '"');  // mount(2) takes them away from a context, fsconfig(2) does not
+  Set(word.substr(0, equals), value);
+}
+
+// As libfuse mounts, but for the place. -1 and errno if that cannot be done.
+int NewMount(const MountOptions& options, const Descriptor& device) {
+  const Descriptor context(fsopen("fuse", FSOPEN_CLOEXEC));
+  if (context.get() < 0) return -1;
+  Configuration configuration{.context = context.get()};
+  MountOptions nameless = options;
+  nameless.source.clear();  // which may have quotes and commas
+  configuration.Set("source", options.source);
+  configuration.Set("fd", std::to_string(device.get()));
+  configuration.Set("rootmode", fmt::format("{:o}", unsigned{S_IFDIR}));
+  configuration.Set("user_id", std::to_string(getuid()));
+  configuration.Set("group_id", std::to_string(getgid()));
+  for (const std::string& word : SplitOptions(LibfuseOptions(nameless))) configuration.Take(word);
+  if (!configuration.good ||
+      fsconfig(context.get(), FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) != 0) {
+    return -1;
+  }
+  return fsmount(context.get(), FSMOUNT_CLOEXEC, configuration.attributes);
+}
+
+tl::unexpected<Error> CannotReplace(std::string_view what) {
+  const int error = errno;
+  const bool refused = error == EPERM || error == EACCES;
+  return Fail(refused ? ErrorCode::kPermissionDenied : ErrorCode::kUnsupported, "{}: {}", what,
+              ErrnoText(error));
+}
+
+int MoveTo(const Descriptor& mount, const Descriptor& place, unsigned flags) {
+  return move_mount(mount.get(), "", place.get(), "",
+                    MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH | flags);
+}
+
+}  // namespace
+
+uint64_t MountIdAt(const std::string& path) { return MountIdOf(Descriptor(OpenPath(path))); }
+
+Result<Replacement> ReplaceDeadMount(const MountOptions& options, const Mounted& dead) {
+  // Dead mounts that lie over another one are not needed to hide the folder.
+  std::vector<Mounted> there = MountsAt(dead.path);
+  while (there.size() > 1 && there[there.size() - 2].type == kMountType && IsDead(there.back())) {
+    if (auto detached = Unmount(dead.path, /*detach=*/true); !detached) return Fail(detached);
+    there = MountsAt(dead.path);
+  }
+  const Descriptor place(OpenPath(dead.path));
+  if (there.empty() || place.get() < 0 ||
+      (there.back().device != dead.device && !IsDead(there.back()))) {
+    return Fail(ErrorCode::kNotFound, "{}: the dead mount is gone", dead.path);
+  }
+  Descriptor device(open("/dev/fuse", O_RDWR | O_CLOEXEC));
+  if (device.get() < 0) return CannotReplace("/dev/fuse");
+  const Descriptor mount(NewMount(options, device));
+  if (mount.get() < 0) return CannotReplace("fsopen");
+  if (MoveTo(mount, place, MOVE_MOUNT_BENEATH) == 0) {
+    // Not by its name: somebody else may have detached it meanwhile.
+    if (umount2(place.Path().c_str(), MNT_DETACH) != 0 && errno != EINVAL) {
+      spdlog::warn("{}: the dead mount cannot be detached: {}", dead.path, ErrnoText(errno));
+    }
+    return Replacement{.device = device.Release(), .dead = there.back().device};
+  }
+  if (MoveTo(mount, place, 0) != 0) return CannotReplace("move_mount");
+  return Replacement{.device = device.Release(), .dead = there.back().device, .covers_dead = true};
+}
+
+Result<void> ClearDeadMounts(const std::string& path) {
+  for (auto top = FindMount(path); top && IsDead(*top); top = FindMount(path)) {
+    if (auto detached = Unmount(path, /*detach=*/true); !detached) return detached;
+  }
+  return {};
+}
+
+void AbortMount(const std::string& path, dev_t device, uint64_t id) {
+  const Descriptor place(OpenPath(path));
+  const bool on_top = place.get() >= 0 && id != 0 && MountIdOf(place) == id;
+  // The numbers of a mount that is gone may be another one's by now. They are not if what has them
+  // is on top and does not answer, or lies below another one, or if no mount has the device (ours
+  // was detached while in use).
+  bool numbered = false;
+  bool is_there = false;
+  for (const Mounted& mounted : MountTable()) {
+    if (mounted.device != device) continue;
+    numbered = true;
+    is_there = is_there || mounted.path == path;
+  }
+  const auto top = FindMount(path);
+  const bool covered = is_there && top && top->device != device;
+  if (on_top && top && AskMount(*top).state == MountState::kAnswers) return;
+  if (device != 0 && (on_top || covered || !numbered)) {
+    std::ofstream abort(fmt::format("/sys/fs/fuse/connections/{}/abort", minor(device)));
+    if (abort << "1" << std::flush) return;
+  }
+  // Where that file system is not mounted. The kernel aborts at first, and does not unmount what is
+  // in use, which it is by our descriptor.
+  if (on_top) umount2(place.Path().c_str(), MNT_FORCE);
+}
+
+}  // namespace zarrfs

@@ -1,0 +1,16 @@
+#ifndef FS_DAEMON_EXIT_CODE_H_
+#define FS_DAEMON_EXIT_CODE_H_
+
+namespace zarrfs {
+
+/// As mount(8) has them.
+enum ExitCode : int {
+  kExitDone = 0,
+  kExitUsage = 1,
+  kExitSystem = 2,
+  kExitMountFailed = 32,
+};
+
+}  // namespace zarrfs
+
+#endif  // FS_DAEMON_EXIT_CODE_H_

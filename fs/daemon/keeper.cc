@@ -1,0 +1,497 @@
+#include "fs/daemon/keeper.h"
+
+#include <fcntl.h>
+#include <fuse_lowlevel.h>
+#include <poll.h>
+#include <signal.h>
+#include <spdlog/spdlog.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <systemd/sd-daemon.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "fs/daemon/channel.h"
+#include "fs/daemon/dead_mount.h"
+#include "fs/daemon/exit_code.h"
+#include "fs/daemon/log.h"
+#include "fs/daemon/mount_control.h"
+#include "fs/daemon/privileges.h"
+#include "fs/daemon/report.h"
+#include "fs/daemon/session.h"
+#include "fs/daemon/worker.h"
+#include "zarrcore/base/printable.h"
+
+namespace zarrfs {
+namespace {
+
+// How long the worker may take to end once its mount is gone.
+constexpr auto kWorkerLimit = std::chrono::seconds(3);
+// How often the keeper looks whether the worker was killed and cannot end.
+constexpr int kWatchMs = 1000;
+
+// Whether the main thread of a child has ended, and the child has not.
+bool HasDeadMainThread(pid_t pid) {
+  std::ifstream file(fmt::format("/proc/{}/stat", pid));
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  // "42 (any name) Z ..."
+  const size_t end_of_name = text.rfind(") ");
+  return end_of_name != std::string::npos && text.compare(end_of_name + 2, 1, "Z") == 0;
+}
+
+class Keeper {
+ public:
+  Keeper(const MountOptions& options, const MountPoint& mountpoint, int report_fd)
+      : options_(options),
+        mountpoint_(mountpoint.path),
+        dead_(mountpoint.dead),
+        report_fd_(report_fd) {}
+
+  int Run();
+
+ private:
+  // The worker's process, and the signals before that.
+  Result<void> Start();
+  // Whatever ends the start tells the user, once; only success changes nothing.
+  void EndStart(int code, std::string_view line);
+  bool starting() const { return !ready_ && !failed_; }
+
+  // Nothing in the background: nobody there waits for it.
+  void NotifyServiceManager(const std::string& state) const;
+  std::string StatusLine() const {
+    return OneLine(fmt::format("STATUS=serving {} on {}", options_.source, mountpoint_));
+  }
+
+  void OnSignal(const signalfd_siginfo& signal);
+  void OnEndingSignal(uint32_t number);
+  void ChangeLogLevel(const signalfd_siginfo& signal);
+  void SetLevel(std::string_view level);
+  void Reload();
+  void OnMessage(const Message& message);
+  void OnOpened();
+  void OnReady();
+
+  // The FUSE device.
+  Result<int> Mount();
+  Result<int> MountByLibfuse();
+  Result<int> MountInPlaceOfDead();
+  // The mount on top at the mount point, if it is ours; success if there is none at all.
+  Result<void> UnmountOurs(bool detach) const;
+  // The mount is gone, or nobody shall serve it any longer.
+  void EndWorker();
+  // A thread of a killed worker may wait in the kernel for what only the worker could have answered
+  // (it was handing over a file that somebody asked for meanwhile). Then it never ends, and nobody
+  // is told; unless the kernel gives up on the mount.
+  void FreeKilledWorker() const;
+  int AwaitWorker();
+  // Why the mount is dead; "" if it ended in order.
+  std::string UncleanEnd(int status) const;
+  // The dead mount that ours was mounted over.
+  void ClearCoveredMount() const;
+
+  MountOptions options_;  // `config` is what was read last
+  const std::string& mountpoint_;
+  const std::optional<Mounted> dead_;  // the mount to take the place of
+  int report_fd_;
+  int signal_fd_ = -1;
+  std::optional<Channel> worker_;
+  pid_t worker_pid_ = -1;
+
+  bool ready_ = false;
+  bool failed_ = false;
+  int exit_code_ = kExitDone;
+  bool mounted_ = false;
+  dev_t device_before_ = 0;  // at the mount point, before mounting
+  dev_t device_ = 0;         // of our mount; 0 if the kernel does not tell
+  uint64_t mount_id_ = 0;    // likewise
+  bool replaced_dead_ = false;
+  bool covers_dead_ = false;   // the dead mount lies below ours
+  bool asked_before_ = false;  // a signal was answered with "busy"
+  bool ending_ = false;
+  std::chrono::steady_clock::time_point worker_limit_;  // while ending
+};
+
+Result<void> Keeper::Start() {
+  sigset_t taken;
+  sigemptyset(&taken);
+  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGUSR2}) sigaddset(&taken, number);
+  struct sigaction action = {};
+  action.sa_handler = SIG_DFL;  // a shell's background job inherits SIGINT ignored
+  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGUSR2, SIGCHLD}) {
+    sigaction(number, &action, nullptr);
+  }
+  action.sa_handler = SIG_IGN;
+  sigaction(SIGPIPE, &action, nullptr);
+  sigprocmask(SIG_BLOCK, &taken, nullptr);
+  signal_fd_ = signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK);
+  auto channel = Channel::MakePair();
+  if (signal_fd_ < 0 || !channel) {
+    return Fail(ErrorCode::kIo, "no descriptors: {}", ErrnoText(errno));
+  }
+  // Also in the foreground: the working folder may lie below the mount point.
+  if (chdir("/") != 0) spdlog::debug("chdir /: {}", ErrnoText(errno));
+  const pid_t keeper = getpid();
+  worker_pid_ = fork();
+  if (worker_pid_ < 0) return Fail(ErrorCode::kIo, "no process: {}", ErrnoText(errno));
+  if (worker_pid_ == 0) {
+    close(signal_fd_);
+    if (report_fd_ >= 0) close(report_fd_);
+    static_cast<void>(Channel(std::move(channel->first)));
+    RunWorker(options_, mountpoint_, std::move(channel->second), keeper);
+  }
+  worker_.emplace(std::move(channel->first));
+  KeepMountPrivileges();
+  return {};
+}
+
+void Keeper::EndStart(int code, std::string_view line) {
+  if (!starting()) return;
+  failed_ = true;
+  exit_code_ = code;
+  // What has replaced a dead mount is a dead mount again once the worker has ended.
+  if (!replaced_dead_) static_cast<void>(UnmountOurs(/*detach=*/true));
+  ReportStart(report_fd_, code, line);
+  NotifyServiceManager(fmt::format("STATUS={}", OneLine(line)));
+}
+
+Result<int> Keeper::Mount() {
+  auto device = dead_ ? MountInPlaceOfDead() : MountByLibfuse();
+  if (!device) return device;
+  const auto entry = FindMount(mountpoint_);
+  device_ = entry && entry->type == kMountType ? entry->device : 0;
+  mount_id_ = MountIdAt(mountpoint_);
+  return device;
+}
+
+Result<int> Keeper::MountInPlaceOfDead() {
+  const auto replacement = ReplaceDeadMount(options_, *dead_);
+  if (replacement) {
+    mounted_ = true;
+    replaced_dead_ = true;
+    covers_dead_ = replacement->covers_dead;
+    device_before_ = replacement->dead;
+    return replacement->device;
+  }
+  if (replacement.error().code != ErrorCode::kNotFound) {
+    if (geteuid() == 0) {
+      spdlog::warn("{}: the dead mount cannot be replaced in one step: {}", mountpoint_,
+                   replacement.error().message);
+    }
+    // The shortest time in which the bare folder is seen.
+    if (const auto cleared = ClearDeadMounts(mountpoint_); !cleared) return Fail(cleared);
+  }
+  if (const auto there = FindMount(mountpoint_); there && there->type == kMountType) {
+    return Fail(ErrorCode::kIo, "{} was mounted by another zarrfs meanwhile", mountpoint_);
+  }
+  return MountByLibfuse();
+}
+
+Result<int> Keeper::MountByLibfuse() {
+  struct stat before = {};
+  if (stat(mountpoint_.c_str(), &before) != 0) {
+    return Fail(FromErrno(errno), "mount point {} cannot be used: {}", mountpoint_,
+                ErrnoText(errno));
+  }
+  device_before_ = before.st_dev;
+
+  MountMessages messages;
+  fuse_session* session = NewSession(options_, fuse_lowlevel_ops{}, nullptr);
+  mounted_ = session != nullptr && fuse_session_mount(session, mountpoint_.c_str()) == 0;
+  // Only the worker may hold the device: the kernel knows by its end that nobody serves any more.
+  const int device = mounted_ ? fcntl(fuse_session_fd(session), F_DUPFD_CLOEXEC, 0) : -1;
+  const std::string said = messages.Take();
+  if (mounted_) {
+    // libfuse lets go of the name of a mount point only as it unmounts: the session stays, without
+    // its device. (Volatile, or the compiler leaves out what nobody reads, and it is a leak.)
+    [[maybe_unused]] static fuse_session* volatile kept;
+    kept = session;
+    close(fuse_session_fd(session));
+  } else if (session != nullptr) {
+    fuse_session_destroy(session);
+  }
+  if (!mounted_) {
+    return Fail(ErrorCode::kIo, "{} cannot be mounted: {}", mountpoint_,
+                said.empty() ? "libfuse gives no reason" : said);
+  }
+  if (!said.empty()) spdlog::warn("mounting: {}", said);
+  if (device < 0) return Fail(ErrorCode::kTooManyOpenFiles, "no descriptors are left");
+  return device;
+}
+
+Result<void> Keeper::UnmountOurs(bool detach) const {
+  if (!mounted_) return {};
+  if (device_ != 0) {
+    const auto top = FindMount(mountpoint_);
+    if (!top) return {};
+    if (top->device != device_ || MountIdAt(mountpoint_) != mount_id_) {
+      return Fail(ErrorCode::kIo, "another mount lies over {}", mountpoint_);
+    }
+  }
+  return Unmount(mountpoint_, detach);
+}
+
+void Keeper::EndWorker() {
+  if (ending_) return;
+  ending_ = true;
+  if (ready_) NotifyServiceManager("STOPPING=1\nSTATUS=ending");
+  worker_limit_ = std::chrono::steady_clock::now() + kWorkerLimit;
+  // One whose start failed has nothing to end in order.
+  if (!ready_ || !worker_->Send({Message::Kind::kEnd})) kill(worker_pid_, SIGKILL);
+}
+
+void Keeper::OnOpened() {
+  const auto device = Mount();
+  if (!device) {
+    EndStart(kExitMountFailed, device.error().message);
+    EndWorker();
+    return;
+  }
+  worker_->Send({Message::Kind::kMounted, {device_before_, device_}}, *device);
+  close(*device);
+}
+
+void Keeper::OnReady() {
+  if (!starting()) return;
+  ready_ = true;
+  if (!options_.foreground) LeaveTerminal(mountpoint_);
+  spdlog::info("{} is mounted at {}", options_.source, mountpoint_);
+  NotifyServiceManager("READY=1\n" + StatusLine());
+  if (ReportStart(report_fd_, kExitDone, "")) return;
+  // Who asked for the mount was told that it failed, or was killed: nobody would unmount it.
+  exit_code_ = kExitSystem;
+  if (!replaced_dead_) static_cast<void>(UnmountOurs(/*detach=*/true));
+  EndWorker();
+}
+
+void Keeper::OnMessage(const Message& message) {
+  switch (message.kind) {
+    case Message::Kind::kOpened:
+      if (starting()) OnOpened();
+      break;
+    case Message::Kind::kReady:
+      OnReady();
+      break;
+    case Message::Kind::kFailed:
+      EndStart(static_cast<int>(message.numbers[0]), message.text);
+      EndWorker();
+      break;
+    default:
+      break;
+  }
+}
+
+void Keeper::NotifyServiceManager(const std::string& state) const {
+  if (options_.foreground) sd_notify(/*unset_environment=*/0, state.c_str());
+}
+
+void Keeper::SetLevel(std::string_view level) {
+  SetLogLevel(level);
+  worker_->Send({Message::Kind::kLogLevel, {}, std::string(level)});
+}
+
+void Keeper::ChangeLogLevel(const signalfd_siginfo& signal) {
+  constexpr std::array<std::string_view, 4> kLevels = {"error", "warning", "info", "debug"};
+  size_t chosen = 0;  // in kLevels
+  if (signal.ssi_code == SI_QUEUE) {
+    if (signal.ssi_int < 1 || signal.ssi_int > static_cast<int>(kLevels.size())) {
+      spdlog::warn("signal {}: expected a log level from 1 to {}, found {}", signal.ssi_signo,
+                   kLevels.size(), signal.ssi_int);
+      return;
+    }
+    chosen = static_cast<size_t>(signal.ssi_int) - 1;
+  } else {
+    const auto now = std::ranges::find(kLevels, LogLevel());
+    chosen = now - kLevels.begin() < 3 ? static_cast<size_t>(now - kLevels.begin()) + 1 : 2;
+  }
+  SetLevel(kLevels[chosen]);
+  spdlog::info("{}: the log level is {}", mountpoint_, kLevels[chosen]);
+}
+
+void Keeper::Reload() {
+  timespec now = {};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  NotifyServiceManager(
+      fmt::format("RELOADING=1\nMONOTONIC_USEC={}",
+                  uint64_t(now.tv_sec) * 1'000'000 + uint64_t(now.tv_nsec) / 1000));
+  auto again = ReadAgain(options_);
+  if (!again) {
+    spdlog::error("{}: not reloaded: {}", mountpoint_, again.error().message);
+  } else {
+    std::string waits;
+    for (const std::string& name : ChangedNames(options_.config, again->config)) {
+      if (std::ranges::find(kLiveNames, name) != kLiveNames.end()) continue;
+      waits += (waits.empty() ? "" : ", ") + name;
+    }
+    SetLevel(again->log_level);
+    worker_->Send({Message::Kind::kCacheSizes, {again->index_cache, again->cache}});
+    spdlog::info("{}: reloaded: log_level {}, index_cache {} and cache {} bytes", mountpoint_,
+                 again->log_level, again->index_cache, again->cache);
+    if (!waits.empty()) {
+      spdlog::warn("{}: {} changed, which needs a new mount", mountpoint_, waits);
+    }
+    options_.config = std::move(again->config);
+  }
+  NotifyServiceManager("READY=1\n" + StatusLine());
+}
+
+void Keeper::OnSignal(const signalfd_siginfo& signal) {
+  const bool ends = signal.ssi_signo == SIGINT || signal.ssi_signo == SIGTERM;
+  if (ends) OnEndingSignal(signal.ssi_signo);
+  if (ends || !ready_ || ending_) return;
+  if (signal.ssi_signo == SIGHUP) Reload();
+  if (signal.ssi_signo == SIGUSR2) ChangeLogLevel(signal);
+}
+
+void Keeper::OnEndingSignal(uint32_t number) {
+  if (starting()) {
+    EndStart(kExitSystem, "interrupted before the mount was ready");
+    EndWorker();
+    return;
+  }
+  if (ending_) {
+    kill(worker_pid_, SIGKILL);
+    return;
+  }
+  // Whoever ends us because the worker was killed does not mean that its mount shall go too.
+  if (!asked_before_ && HasDeadMainThread(worker_pid_)) {
+    asked_before_ = true;
+    return;
+  }
+  const auto unmounted = UnmountOurs(/*detach=*/asked_before_);
+  if (!unmounted && !asked_before_) {
+    asked_before_ = true;
+    spdlog::warn("signal {}: {}: {}; a second signal detaches it", number, mountpoint_,
+                 unmounted.error().message);
+    return;
+  }
+  if (!unmounted) {
+    spdlog::error("{}: cannot be detached: {}", mountpoint_, unmounted.error().message);
+  }
+  spdlog::info("signal {}: {} is {}", number, mountpoint_,
+               asked_before_ ? "detached" : "unmounted");
+  // The kernel's farewell does not come while another namespace or an open file keeps the mount.
+  EndWorker();
+}
+
+void Keeper::FreeKilledWorker() const {
+  if (mounted_ && HasDeadMainThread(worker_pid_)) AbortMount(mountpoint_, device_, mount_id_);
+}
+
+std::string Keeper::UncleanEnd(int status) const {
+  if (WIFSIGNALED(status)) {
+    return fmt::format("the worker was ended by signal {}", WTERMSIG(status));
+  }
+  if (WEXITSTATUS(status) != kExitDone) {
+    return fmt::format("the worker ended with exit code {}", WEXITSTATUS(status));
+  }
+  // The kernel tells the worker of an aborted connection and of an unmount in the same words.
+  const auto top = FindMount(mountpoint_);
+  const bool is_ours =
+      top && top->device == device_ && device_ != 0 && MountIdAt(mountpoint_) == mount_id_;
+  if (is_ours && AskMount(*top).state == MountState::kDead) return "the connection was aborted";
+  return "";
+}
+
+void Keeper::ClearCoveredMount() const {
+  const auto top = covers_dead_ ? FindMount(mountpoint_) : std::nullopt;
+  if (!top || top->type != kMountType || top->device == device_) return;
+  if (const auto cleared = ClearDeadMounts(mountpoint_); !cleared) {
+    spdlog::warn("{}: the dead mount that lay below cannot be unmounted: {}", mountpoint_,
+                 cleared.error().message);
+  }
+}
+
+int Keeper::AwaitWorker() {
+  int status = 0;
+  while (waitpid(worker_pid_, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (starting()) {
+    if (WIFSIGNALED(status)) {
+      EndStart(kExitSystem,
+               fmt::format("ended by signal {} before the mount was ready", WTERMSIG(status)));
+    } else if (WEXITSTATUS(status) == kExitDone) {
+      EndStart(kExitMountFailed, fmt::format("{} was unmounted before it was ready", mountpoint_));
+    } else {
+      EndStart(
+          kExitMountFailed,
+          fmt::format("{} was mounted, but the kernel broke off the conversation", mountpoint_));
+    }
+    return exit_code_;
+  }
+  const std::string unclean = ready_ && !ending_ ? UncleanEnd(status) : "";
+  if (!unclean.empty()) {
+    exit_code_ = kExitSystem;
+    const std::string line = fmt::format(
+        "{}: {}; the mount stays, dead, so that nothing in it seems to be absent: start zarrfs "
+        "there again, or end the mount with zarrfs --unmount {}",
+        mountpoint_, unclean, mountpoint_);
+    spdlog::error("{}", line);
+    NotifyServiceManager(fmt::format("STATUS={}", OneLine(line)));
+    return exit_code_;
+  }
+  if (ready_ && !ending_) NotifyServiceManager("STOPPING=1\nSTATUS=unmounted");
+  ClearCoveredMount();
+  if (ready_) spdlog::info("{}: ended", mountpoint_);
+  return exit_code_;
+}
+
+int Keeper::Run() {
+  if (const auto started = Start(); !started) {
+    EndStart(kExitSystem, started.error().message);
+    return exit_code_;
+  }
+  std::array<pollfd, 3> wait = {pollfd{signal_fd_, POLLIN, 0}, pollfd{worker_->fd(), POLLIN, 0},
+                                pollfd{report_fd_, 0, 0}};
+  bool was_killed = false;
+  for (;;) {
+    int limit_ms = kWatchMs;
+    if (ending_ && !was_killed) {
+      const auto left = worker_limit_ - std::chrono::steady_clock::now();
+      was_killed = left <= left.zero();
+      if (was_killed) {
+        spdlog::warn("{}: ended with requests under way", mountpoint_);
+        kill(worker_pid_, SIGKILL);
+      } else {
+        limit_ms = static_cast<int>(left / std::chrono::milliseconds(1)) + 1;
+      }
+    }
+    const int events = poll(wait.data(), wait.size(), limit_ms);
+    if (events == 0) FreeKilledWorker();
+    if (events <= 0) continue;
+    if (wait[0].revents != 0) {
+      signalfd_siginfo signal = {};
+      if (read(signal_fd_, &signal, sizeof signal) == sizeof signal) OnSignal(signal);
+    }
+    if (wait[2].revents != 0) {  // the waiting process is gone
+      if (starting()) {
+        EndStart(kExitSystem, "nobody waits for the mount any more");
+        EndWorker();
+      }
+      wait[2].fd = -1;
+    }
+    if (wait[1].revents != 0) {
+      const auto message = worker_->Receive();
+      if (!message) return AwaitWorker();
+      OnMessage(*message);
+    }
+  }
+}
+
+}  // namespace
+
+int RunKeeper(const MountOptions& options, const MountPoint& mountpoint, int report_fd) {
+  return Keeper(options, mountpoint, report_fd).Run();
+}
+
+}  // namespace zarrfs

@@ -1,0 +1,232 @@
+#include "fs/daemon/log.h"
+
+#include <fcntl.h>
+#include <fmt/chrono.h>
+#include <fuse_log.h>
+#include <spdlog/formatter.h>
+#include <spdlog/sinks/base_sink.h>
+#include <spdlog/sinks/dist_sink.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/sinks/syslog_sink.h>
+#include <spdlog/spdlog.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <syslog.h>
+
+#include "zarrcore/base/printable.h"
+#define SD_JOURNAL_SUPPRESS_LOCATION  // a line of the logging library's
+#include <systemd/sd-journal.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <iterator>
+#include <memory>
+#include <mutex>
+#include <string>
+
+namespace zarrfs {
+namespace {
+
+std::atomic<bool> keep_messages = false;
+
+void TakeFuseMessage(fuse_log_level level, const char* format, va_list arguments) {
+  std::array<char, 1024> text;
+  std::vsnprintf(text.data(), text.size(), format, arguments);
+  if (keep_messages) {
+    std::fputs(text.data(), stderr);  // which is the kept file
+    return;
+  }
+  const std::string line = OneLine(text.data());
+  if (line.empty()) return;
+  if (level <= FUSE_LOG_ERR) {
+    spdlog::error("libfuse: {}", line);
+  } else if (level == FUSE_LOG_WARNING) {
+    spdlog::warn("libfuse: {}", line);
+  } else {
+    spdlog::debug("libfuse: {}", line);
+  }
+}
+
+// The numbers of syslog(3).
+int PriorityOf(spdlog::level::level_enum level) {
+  switch (level) {
+    case spdlog::level::trace:
+    case spdlog::level::debug:
+      return LOG_DEBUG;
+    case spdlog::level::warn:
+      return LOG_WARNING;
+    case spdlog::level::err:
+      return LOG_ERR;
+    case spdlog::level::critical:
+      return LOG_CRIT;
+    default:
+      return LOG_INFO;
+  }
+}
+
+// The systemd journal, which keeps fields of each message apart.
+class JournalSink final : public spdlog::sinks::base_sink<std::mutex> {
+ public:
+  explicit JournalSink(std::string_view mountpoint)
+      : mountpoint_(fmt::format("ZARRFS_MOUNT={}", mountpoint)) {}
+
+  static bool IsThere() { return access("/run/systemd/journal/socket", W_OK) == 0; }
+
+ private:
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    std::string text = "MESSAGE=" + OneLine({message.payload.data(), message.payload.size()});
+    std::string priority = fmt::format("PRIORITY={}", PriorityOf(message.level));
+    std::string name = "SYSLOG_IDENTIFIER=zarrfs";
+    const auto field = [](std::string& from) { return iovec{from.data(), from.size()}; };
+    const std::array fields = {field(text), field(priority), field(name), field(mountpoint_)};
+    sd_journal_sendv(fields.data(), static_cast<int>(fields.size()));
+  }
+  void flush_() override {}
+
+  std::string mountpoint_;
+};
+
+// Who reads the lines.
+enum class Reader { kPeople, kJournal, kSyslog };
+
+class LineFormatter final : public spdlog::formatter {
+ public:
+  explicit LineFormatter(Reader reader) : reader_(reader) {}
+
+  void format(const spdlog::details::log_msg& message, spdlog::memory_buf_t& out) override {
+    const auto to = std::back_inserter(out);
+    const std::string text = OneLine({message.payload.data(), message.payload.size()});
+    if (reader_ == Reader::kSyslog) {
+      fmt::format_to(to, "{}", text);
+    } else if (reader_ == Reader::kJournal) {
+      fmt::format_to(to, "<{}>{}\n", PriorityOf(message.level), text);
+    } else if (spdlog::should_log(spdlog::level::debug)) {
+      const auto ms =
+          std::chrono::duration_cast<std::chrono::milliseconds>(message.time.time_since_epoch())
+              .count() %
+          1000;
+      const auto name = spdlog::level::to_string_view(message.level);
+      fmt::format_to(to, "{:%H:%M:%S}.{:03} [{}] zarrfs: {}: {}\n",
+                     fmt::localtime(std::chrono::system_clock::to_time_t(message.time)), ms,
+                     message.thread_id, std::string_view(name.data(), name.size()), text);
+    } else {
+      fmt::format_to(to, "zarrfs: {}\n", text);
+    }
+  }
+  [[nodiscard]] std::unique_ptr<spdlog::formatter> clone() const override {
+    return std::make_unique<LineFormatter>(reader_);
+  }
+
+ private:
+  const Reader reader_;
+};
+
+// The default logger's sink. Threads may be logging while it changes its target, which is why the
+// logger itself never changes.
+std::shared_ptr<spdlog::sinks::dist_sink_mt> target;
+
+void SetTarget(spdlog::sink_ptr sink, std::string_view level, Reader reader) {
+  if (target == nullptr) {
+    target = std::make_shared<spdlog::sinks::dist_sink_mt>();
+    spdlog::set_default_logger(std::make_shared<spdlog::logger>("zarrfs", target));
+    fuse_set_log_func(TakeFuseMessage);
+  }
+  sink->set_formatter(std::make_unique<LineFormatter>(reader));
+  target->set_sinks({std::move(sink)});
+  spdlog::set_level(spdlog::level::from_str(std::string(level)));
+}
+
+}  // namespace
+
+void LogToStderr(std::string_view level) {
+  SetTarget(std::make_shared<spdlog::sinks::stderr_sink_mt>(), level,
+            StderrIsJournal() ? Reader::kJournal : Reader::kPeople);
+}
+
+void LeaveTerminal(std::string_view mountpoint) {
+  spdlog::sink_ptr sink;
+  if (JournalSink::IsThere()) {
+    sink = std::make_shared<JournalSink>(mountpoint);
+  } else {
+    sink = std::make_shared<spdlog::sinks::syslog_sink_mt>("zarrfs", LOG_PID, LOG_DAEMON,
+                                                           /*format=*/true);
+  }
+  SetTarget(std::move(sink), LogLevel(), Reader::kSyslog);
+  if (const int null = open("/dev/null", O_RDWR | O_CLOEXEC); null >= 0) {
+    for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(null, fd);
+    close(null);
+  }
+  // Not earlier: an automount lets only processes of the service manager's own group look at the
+  // mount point before it is there, and mounting and the first look are such looks.
+  setsid();
+}
+
+void SetLogLevel(std::string_view level) {
+  spdlog::set_level(spdlog::level::from_str(std::string(level)));
+}
+
+std::string LogLevel() {
+  const auto name = spdlog::level::to_string_view(spdlog::get_level());
+  return {name.data(), name.size()};
+}
+
+bool StderrIsJournal() {
+  const char* const stream = std::getenv("JOURNAL_STREAM");  // "device:inode"
+  struct stat status {};
+  return stream != nullptr && fstat(STDERR_FILENO, &status) == 0 &&
+         stream == fmt::format("{}:{}", status.st_dev, status.st_ino);
+}
+
+void PrintError(std::string_view message) {
+  const std::string line = StderrIsJournal() ? fmt::format("<{}>{}\n", LOG_ERR, OneLine(message))
+                                             : fmt::format("zarrfs: {}\n", OneLine(message));
+  // One write, so that lines of several processes do not mix.
+  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
+}
+
+MountMessages::MountMessages() {
+  kept_ = memfd_create("zarrfs-messages", MFD_CLOEXEC);
+  if (kept_ < 0) return;
+  std::fflush(stderr);
+  stderr_ = dup(STDERR_FILENO);
+  dup2(kept_, STDERR_FILENO);
+  keep_messages = true;
+}
+
+MountMessages::~MountMessages() {
+  if (stderr_ >= 0) static_cast<void>(Take());
+  if (kept_ >= 0) close(kept_);
+}
+
+std::string MountMessages::Take() {
+  if (kept_ < 0 || stderr_ < 0) return "";
+  std::fflush(stderr);
+  keep_messages = false;
+  dup2(stderr_, STDERR_FILENO);
+  close(stderr_);
+  stderr_ = -1;
+  std::array<char, 4096> text;
+  const ssize_t length = pread(kept_, text.data(), text.size(), 0);
+  std::string_view said(text.data(), length > 0 ? static_cast<size_t>(length) : 0);
+  std::string reason;
+  while (!said.empty()) {
+    const size_t end = said.find('\n');
+    std::string_view line = said.substr(0, end);
+    said.remove_prefix(end == std::string_view::npos ? said.size() : end + 1);
+    for (const std::string_view speaker : {"fuse: ", "fusermount3: ", "fusermount: "}) {
+      if (line.starts_with(speaker)) line.remove_prefix(speaker.size());
+    }
+    if (line.empty()) continue;
+    if (!reason.empty()) reason += "; ";
+    reason += OneLine(line);
+  }
+  return reason;
+}
+
+}  // namespace zarrfs

@@ -1,0 +1,42 @@
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "fs/daemon/commands.h"
+#include "fs/daemon/daemon.h"
+#include "fs/daemon/exit_code.h"
+#include "fs/daemon/log.h"
+#include "fs/daemon/options.h"
+
+int main(int argc, char** argv) {
+  // Whoever starts us with descriptors closed gets none of our files in place of stdin to stderr.
+  int fd = -1;
+  do {
+    fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+  } while (fd >= 0 && fd <= STDERR_FILENO);
+  if (fd >= 0) close(fd);
+
+  auto line = zarrfs::ParseCommandLine(argc, argv);
+  if (!line) {
+    zarrfs::PrintError(line.error().message);
+    return zarrfs::kExitUsage;
+  }
+  switch (line->action) {
+    case zarrfs::CommandLine::Action::kShowHelp:
+      std::fputs(zarrfs::HelpText().c_str(), stdout);
+      return zarrfs::kExitDone;
+    case zarrfs::CommandLine::Action::kShowVersion:
+      std::fputs(zarrfs::VersionText().c_str(), stdout);
+      return zarrfs::kExitDone;
+    case zarrfs::CommandLine::Action::kList:
+      return zarrfs::ListMounts();
+    case zarrfs::CommandLine::Action::kUnmount:
+      return zarrfs::UnmountCommand(line->options.mountpoint);
+    case zarrfs::CommandLine::Action::kRemount:
+      return zarrfs::RemountCommand(line->options);
+    case zarrfs::CommandLine::Action::kMount:
+      break;
+  }
+  return zarrfs::RunDaemon(std::move(line->options));
+}

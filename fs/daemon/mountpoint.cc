@@ -1,0 +1,221 @@
+#include "fs/daemon/mountpoint.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <spdlog/spdlog.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+#include <fstream>
+#include <memory>
+#include <sstream>
+#include <string_view>
+
+#include "fs/daemon/dead_mount.h"
+#include "fs/daemon/mount_control.h"
+
+namespace zarrfs {
+namespace {
+
+Result<void> CheckSource(const MountOptions& options) {
+  const std::string& source = options.source;
+  if (source.find("://") != std::string::npos) {
+    return Fail(ErrorCode::kUnsupported, "{}: only a local folder can be mounted", source);
+  }
+  struct stat info = {};
+  if (stat(source.c_str(), &info) != 0) {
+    if (errno == ENOENT) return Fail(ErrorCode::kNotFound, "{} does not exist", source);
+    return Fail(FromErrno(errno), "{} cannot be read: {}", source, ErrnoText(errno));
+  }
+  if (!S_ISDIR(info.st_mode)) {
+    return Fail(ErrorCode::kNotADirectory, "{} is not a folder, so it is no Zarr store", source);
+  }
+  return {};
+}
+
+// The dead mount of a zarrfs that was killed, if there is one; any other zarrfs mount is in the
+// way.
+Result<std::optional<Mounted>> FindDeadMount(const std::string& path) {
+  auto mounted = FindMount(path);
+  if (!mounted || mounted->type != kMountType) return std::nullopt;
+  if (AskMount(*mounted).state == MountState::kDead) return mounted;
+  return Fail(ErrorCode::kInvalidArgument,
+              "{} is already mounted (a zarrfs mount of {}): unmount it first with {} {}", path,
+              mounted->source, geteuid() == 0 ? "umount" : "fusermount3 -u", path);
+}
+
+Result<std::string> RealPath(const std::string& path, const std::string& mountpoint) {
+  const std::unique_ptr<char, decltype(&std::free)> real(realpath(path.c_str(), nullptr),
+                                                         &std::free);
+  if (real != nullptr) return std::string(real.get());
+  if (errno == ENOENT) {
+    return Fail(ErrorCode::kNotFound, "mount point {} does not exist: create it with mkdir",
+                mountpoint);
+  }
+  if (errno == ENOTCONN) {
+    return Fail(ErrorCode::kIo, "mount point {} lies on a dead mount: unmount that first",
+                mountpoint);
+  }
+  return Fail(FromErrno(errno), "mount point {} cannot be used: {}", mountpoint, ErrnoText(errno));
+}
+
+// Looks for a mount on each name that the path goes by before that name is resolved, because the
+// file system that would be asked may never answer.
+Result<MountPoint> ResolveMountPoint(const std::string& mountpoint) {
+  // The table has names without symbolic links: where there is a mount, the name is resolved.
+  std::string path = AbsolutePath(mountpoint);
+  auto dead = FindDeadMount(path);
+  if (!dead) return Fail(dead);
+  if (*dead) return MountPoint{path, *std::move(dead)};
+  auto next = ResolveParent(mountpoint);
+  if (!next) return Fail(next);
+  path = *std::move(next);
+  dead = FindDeadMount(path);
+  if (!dead) return Fail(dead);
+  if (*dead) return MountPoint{path, *std::move(dead)};
+  next = RealPath(path, mountpoint);
+  if (!next) return Fail(next);
+  dead = FindDeadMount(*next);
+  if (!dead) return Fail(dead);
+  return MountPoint{*std::move(next), *std::move(dead)};
+}
+
+bool LiesBelow(const std::string& path, const std::string& folder) {
+  return path == folder || path.starts_with(folder + "/");
+}
+
+// Whether the dead mount hides the source, so that the source cannot be opened while it is there.
+bool IsHidden(const std::string& source, const std::string& mountpoint) {
+  if (LiesBelow(AbsolutePath(source), mountpoint)) return true;
+  const auto resolved = ResolveParent(source);
+  return resolved && LiesBelow(*resolved, mountpoint);
+}
+
+Result<void> CheckFolder(const std::string& path, bool nonempty) {
+  struct stat info = {};
+  if (stat(path.c_str(), &info) != 0) {
+    return Fail(FromErrno(errno), "mount point {} cannot be used: {}", path, ErrnoText(errno));
+  }
+  if (!S_ISDIR(info.st_mode)) {
+    return Fail(ErrorCode::kNotADirectory, "mount point {} is not a directory", path);
+  }
+  if (nonempty) return {};
+  // To open a folder that an automount watches would ask for the very mount that is being made.
+  if (const auto top = FindMount(path); top && top->type == "autofs") return {};
+  const std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir(path.c_str()), &closedir);
+  // A folder that may not be listed may still be mounted on.
+  if (folder == nullptr) return {};
+  while (const dirent* entry = readdir(folder.get())) {
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != "..") {
+      return Fail(ErrorCode::kInvalidArgument,
+                  "mount point {} is not empty: choose another, or mount over it with -o nonempty",
+                  path);
+    }
+  }
+  return {};
+}
+
+Result<void> CheckDevice() {
+  if (access("/dev/fuse", F_OK) != 0) {
+    return Fail(ErrorCode::kNotFound,
+                "/dev/fuse is missing: load the fuse module (modprobe fuse) or pass the device "
+                "into the container");
+  }
+  // fusermount3 opens it with the rights of who calls it, too.
+  const int fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
+  if (fd >= 0) {
+    close(fd);
+    return {};
+  }
+  if (errno == ENODEV || errno == ENXIO) {
+    return Fail(ErrorCode::kNotFound,
+                "/dev/fuse leads nowhere: load the fuse module (modprobe fuse)");
+  }
+  return Fail(FromErrno(errno), "/dev/fuse cannot be opened ({}): {}", ErrnoText(errno),
+              geteuid() == 0 ? "pass the device into the container"
+                             : "its mode has to be 0666, or mount as root");
+}
+
+bool IsOnPath(const std::string& program) {
+  const char* path = std::getenv("PATH");
+  std::istringstream folders(std::string(path != nullptr ? path : "") + ":/usr/bin:/bin");
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    if (access((folder + "/" + program).c_str(), X_OK) == 0) return true;
+  }
+  return false;
+}
+
+bool UsersMayAllowOthers() {
+  std::ifstream file("/etc/fuse.conf");
+  for (std::string line; std::getline(file, line);) {
+    const size_t begin = line.find_first_not_of(" \t");
+    const size_t end = line.find_last_not_of(" \t\r");
+    if (begin != std::string::npos && line.substr(begin, end - begin + 1) == "user_allow_other") {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string AbsolutePath(const std::string& path) {
+  std::string full = path;
+  if (!path.starts_with('/')) {
+    std::array<char, PATH_MAX> folder;
+    if (getcwd(folder.data(), folder.size()) != nullptr) full = folder.data() + ("/" + path);
+  }
+  std::string absolute;
+  std::istringstream parts(full);
+  for (std::string part; std::getline(parts, part, '/');) {
+    if (!part.empty() && part != ".") absolute += "/" + part;
+  }
+  return absolute.empty() ? "/" : absolute;
+}
+
+Result<std::string> ResolveParent(const std::string& mountpoint) {
+  const std::string absolute = AbsolutePath(mountpoint);
+  const size_t slash = absolute.rfind('/');
+  const std::string name = absolute.substr(slash + 1);
+  auto parent = RealPath(slash == 0 ? "/" : absolute.substr(0, slash), mountpoint);
+  if (!parent) return parent;
+  return *parent == "/" ? "/" + name : *parent + "/" + name;
+}
+
+Result<MountPoint> CheckMount(const MountOptions& options) {
+  // The mount point first: SRC may lie below it, and then a mount that hangs there hangs SRC too.
+  auto mountpoint = ResolveMountPoint(options.mountpoint);
+  if (!mountpoint) return mountpoint;
+  if (mountpoint->dead && !options.fake && IsHidden(options.source, mountpoint->path)) {
+    if (const auto cleared = ClearDeadMounts(mountpoint->path); !cleared) return Fail(cleared);
+    spdlog::warn("{}: the dead mount of a zarrfs that was killed was cleared: it hid {}",
+                 mountpoint->path, options.source);
+    mountpoint->dead.reset();
+  }
+  if (const auto source = CheckSource(options); !source) return Fail(source);
+  if (mountpoint->dead) {
+    // The folder below cannot be looked at, and was fit for the mount that is dead.
+    spdlog::warn("{}: takes the place of the dead mount of a zarrfs that was killed",
+                 mountpoint->path);
+  } else if (const auto folder = CheckFolder(mountpoint->path, options.nonempty); !folder) {
+    return Fail(folder);
+  }
+  if (const auto device = CheckDevice(); !device) return Fail(device);
+  if (geteuid() != 0) {
+    if (!IsOnPath("fusermount3")) {
+      return Fail(ErrorCode::kNotFound, "fusermount3 is missing: install the package fuse3");
+    }
+    if (options.allow_other.value_or(false) && !UsersMayAllowOthers()) {
+      return Fail(ErrorCode::kPermissionDenied,
+                  "allow_other: add user_allow_other to /etc/fuse.conf or mount as root");
+    }
+  }
+  return mountpoint;
+}
+
+}  // namespace zarrfs

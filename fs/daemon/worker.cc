@@ -1,0 +1,236 @@
+#include "fs/daemon/worker.h"
+
+#include <fuse_lowlevel.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <spdlog/spdlog.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <thread>
+
+#include "fs/daemon/exit_code.h"
+#include "fs/daemon/log.h"
+#include "fs/daemon/privileges.h"
+#include "fs/daemon/session.h"
+#include "fs/fuse/file_system.h"
+#include "fs/fuse/parallel_lookups.h"
+#include "zarrcore/store/local_store.h"
+
+namespace zarrfs {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// How long requests under way may take to end once nobody can wait for them any more.
+constexpr auto kGrace = std::chrono::seconds(2);
+// How often the attendant looks whether the loop is about to end: nothing tells it, because polling
+// the FUSE device would wake it up for each request.
+constexpr int kWatchMs = 5000;
+// How often it wakes the main thread while that should end: one wake-up may come too early.
+constexpr int kWakeMs = 100;
+
+[[noreturn]] void EndProcess(int code) {
+  spdlog::default_logger_raw()->flush();
+  std::fflush(nullptr);
+  // No destructors: threads that are stuck in a request still use everything.
+  _exit(code);
+}
+
+Result<std::unique_ptr<FileSystem>> OpenSource(const MountOptions& options) {
+  RaiseOpenFileLimit();
+  // Looked for at its path again, a store below the mount point would be found in the mount.
+  const auto lies_below = [](const std::string& path, const std::string& folder) {
+    return path == folder || path.starts_with(folder == "/" ? folder : folder + "/");
+  };
+  std::error_code ignored;
+  const std::string real_source = std::filesystem::canonical(options.source, ignored).string();
+  const bool follow_path = !lies_below(options.source, options.mountpoint) &&
+                           !lies_below(real_source, options.mountpoint);
+  auto store = OpenLocalStore(options.source, {.max_open_files = 0,
+                                               .follow_path = follow_path,
+                                               .links = LinksInForce(options),
+                                               .others_read = AllowsOthers(options)});
+  if (!store) return Fail(store);
+  return FileSystem::Open(*std::move(store), options);
+}
+
+class Worker {
+ public:
+  Worker(MountOptions options, std::string mountpoint, Channel keeper)
+      : options_(std::move(options)),
+        mountpoint_(std::move(mountpoint)),
+        keeper_(std::move(keeper)) {}
+
+  [[noreturn]] void Run();
+
+ private:
+  // The keeper tells the user, unmounts and ends this process.
+  [[noreturn]] void FailStart(std::string_view line) const {
+    keeper_.Send({Message::Kind::kFailed, {kExitMountFailed, 0}, std::string(line)});
+    EndProcess(kExitMountFailed);
+  }
+  // The mounted FUSE device becomes a session.
+  void MakeSession();
+  Result<void> CheckAnswers() const;
+
+  void Attend();
+  // False once the conversation is over.
+  bool Hear();
+
+  const MountOptions options_;
+  const std::string mountpoint_;
+  const Channel keeper_;
+  const pthread_t main_thread_ = pthread_self();
+  FileSystem* file_system_ = nullptr;  // never destroyed, like the session
+  fuse_session* session_ = nullptr;
+  dev_t device_before_ = 0;  // at the mount point, before mounting
+  dev_t device_ = 0;         // of our mount; 0 if the kernel does not tell
+  std::atomic<bool> end_requested_ = false;
+};
+
+void Worker::MakeSession() {
+  int device = -1;
+  const auto mounted = keeper_.Receive(&device);
+  // The keeper has said already why it could not mount.
+  if (!mounted || mounted->kind != Message::Kind::kMounted || device < 0) EndProcess(kExitSystem);
+  device_before_ = mounted->numbers[0];
+  device_ = mounted->numbers[1];
+
+  session_ = NewSession(options_, FileSystem::Operations(), file_system_);
+  if (session_ == nullptr ||
+      fuse_session_mount(session_, fmt::format("/dev/fd/{}", device).c_str()) != 0) {
+    FailStart(fmt::format("{}: libfuse does not take the device", mountpoint_));
+  }
+  AllowParallelLookups(session_);
+  if (const std::string why = WhyNoIoUring(options_); options_.io_uring == true && !why.empty()) {
+    spdlog::warn("io_uring is not used: {}", why);
+  }
+}
+
+Result<void> Worker::CheckAnswers() const {
+  struct stat root = {};
+  if (stat(mountpoint_.c_str(), &root) != 0) return Fail(FromErrno(errno), "{}", ErrnoText(errno));
+  if (root.st_dev == device_before_ || (device_ != 0 && root.st_dev != device_)) {
+    return Fail(ErrorCode::kIo, "another folder is found there");
+  }
+  struct statvfs space = {};
+  if (statvfs(mountpoint_.c_str(), &space) != 0) {
+    return Fail(FromErrno(errno), "{}", ErrnoText(errno));
+  }
+  return {};
+}
+
+bool Worker::Hear() {
+  const auto message = keeper_.Receive();
+  if (!message) return false;
+  switch (message->kind) {
+    case Message::Kind::kEnd:
+      end_requested_ = true;
+      break;
+    case Message::Kind::kLogLevel:
+      SetLogLevel(message->text);
+      break;
+    case Message::Kind::kCacheSizes:
+      file_system_->SetCacheSizes(message->numbers[0], message->numbers[1]);
+      break;
+    default:
+      break;
+  }
+  return true;
+}
+
+void Worker::Attend() {
+  if (const auto answers = CheckAnswers(); !answers) {
+    FailStart(fmt::format("{} was mounted, but does not answer: {}", mountpoint_,
+                          answers.error().message));
+  }
+  file_system_->OnMounted(session_);
+  // Before anybody is told: whoever reads the terminal or pipe to its end must not wait for us.
+  if (!options_.foreground) LeaveTerminal(mountpoint_);
+  keeper_.Send({Message::Kind::kReady});
+
+  std::optional<Clock::time_point> deadline;
+  pollfd wait = {keeper_.fd(), POLLIN, 0};
+  for (;;) {
+    poll(&wait, 1, deadline ? kWakeMs : kWatchMs);
+    // Without a keeper nobody could unmount any more: better dead than without an owner.
+    if (wait.revents != 0 && !Hear()) EndProcess(kExitSystem);
+    if (!end_requested_ && fuse_session_exited(session_) == 0) continue;
+    if (!deadline) {
+      deadline = Clock::now() + kGrace;
+      file_system_->StopReadingAhead();
+    }
+    if (Clock::now() > *deadline) {
+      spdlog::warn("{}: ended with requests under way", mountpoint_);
+      EndProcess(kExitDone);
+    }
+    fuse_session_exit(session_);
+    pthread_kill(main_thread_, SIGUSR1);
+  }
+}
+
+void Worker::Run() {
+  auto file_system = OpenSource(options_);
+  if (!file_system) FailStart(file_system.error().message);
+  file_system_ = file_system->release();
+  keeper_.Send({Message::Kind::kOpened});
+  MakeSession();
+
+  std::thread([this] { Attend(); }).detach();
+  fuse_loop_config* config = fuse_loop_cfg_create();
+  fuse_loop_cfg_set_clone_fd(config, 1);
+  fuse_loop_cfg_set_max_threads(config, options_.threads);
+  // Idle threads stay, as is libfuse's default: making them anew costs more than keeping them.
+  const int result = fuse_session_loop_mt(session_, config);
+  fuse_loop_cfg_destroy(config);
+  if (result == 0 || end_requested_) EndProcess(kExitDone);
+  spdlog::error("{}: the conversation with the kernel broke off: {}", mountpoint_,
+                ErrnoText(result < 0 ? -result : result));
+  EndProcess(kExitSystem);
+}
+
+// Signals are the keeper's: those of a terminal or a service manager reach both processes.
+void SetSignals() {
+  struct sigaction action = {};
+  action.sa_handler = SIG_IGN;
+  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGUSR2, SIGPIPE}) {
+    sigaction(number, &action, nullptr);
+  }
+  action.sa_handler = SIG_DFL;
+  sigaction(SIGCHLD, &action, nullptr);
+  action.sa_handler = [](int) {};  // without SA_RESTART: it ends the loop's wait
+  sigaction(SIGUSR1, &action, nullptr);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
+}  // namespace
+
+Result<void> TryOpening(const MountOptions& options) {
+  if (const auto file_system = OpenSource(options); !file_system) return Fail(file_system);
+  return {};
+}
+
+void RunWorker(MountOptions options, std::string mountpoint, Channel keeper, pid_t keeper_pid) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != keeper_pid) _exit(kExitSystem);
+  KeepReadPrivileges();
+  SetSignals();
+  options.pid = keeper_pid;
+  // A worker outlives this frame in threads that are stuck: it is never destroyed.
+  (new Worker(std::move(options), std::move(mountpoint), std::move(keeper)))->Run();
+}
+
+}  // namespace zarrfs

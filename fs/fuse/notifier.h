@@ -1,0 +1,62 @@
+// Notifier: tells the kernel that the store has changed.
+//
+// Names that the kernel may remember for ever must be taken back when the store changes. Where the
+// kernel has FUSE_NOTIFY_INC_EPOCH (Linux 6.16), one message makes it ask for every name once more;
+// before, names have time-outs, and those that a change may concern are taken back one by one.
+//
+// All messages come from a thread of the notifier's own, because the kernel may make the sender
+// wait for requests under way. The first change of a burst is told after kGather, and there is not
+// more than one burst in kBurstPeriod.
+#ifndef FS_FUSE_NOTIFIER_H_
+#define FS_FUSE_NOTIFIER_H_
+
+#include <fuse_lowlevel.h>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <optional>
+
+#include "zarrcore/store/store.h"
+
+namespace zarrfs {
+
+class Notifier {
+ public:
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::chrono::milliseconds kGather{10};
+  static constexpr std::chrono::seconds kBurstPeriod{1};
+
+  /// `invalidate` takes names back one by one; `sweep` does work that is due now and says when
+  /// there is some again. Both are called from the notifier's thread.
+  using Invalidate = std::function<void(fuse_session* session, const Changes& changes)>;
+  using Sweep = std::function<Clock::time_point()>;
+
+  /// Once, when the mount answers. The notifier and the session live until the process ends.
+  void Start(fuse_session* session, bool use_epoch, Invalidate invalidate, Sweep sweep);
+
+  /// Whether one message takes back every name. False until Start() has found out.
+  [[nodiscard]] bool can_invalidate_all() const { return can_invalidate_all_.load(); }
+
+  /// The store has changed.
+  void Notify(const Changes& changes);
+
+ private:
+  void Run();
+
+  fuse_session* session_ = nullptr;
+  Invalidate take_back_;
+  Sweep sweep_;
+  std::atomic<bool> can_invalidate_all_ = false;
+
+  std::mutex mutex_;  // guards the rest
+  std::condition_variable woken_;
+  std::optional<Changes> pending_;
+  Clock::time_point pending_since_;
+};
+
+}  // namespace zarrfs
+
+#endif  // FS_FUSE_NOTIFIER_H_

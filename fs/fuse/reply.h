@@ -1,0 +1,80 @@
+// Reply: the one answer to one request of the kernel, which it counts.
+#ifndef FS_FUSE_REPLY_H_
+#define FS_FUSE_REPLY_H_
+
+#include <fuse_lowlevel.h>
+
+#include <cerrno>
+#include <memory>
+#include <utility>
+
+#include "fs/fuse/waiting_room.h"
+#include "fs/tree/metrics.h"
+#include "zarrcore/base/result.h"
+
+namespace zarrfs {
+
+class Reply {
+ public:
+  /// `ticket`: of a request that may be interrupted meanwhile, else null. `trial`: an answer that
+  /// would have to wait is not given, and must_wait() says so.
+  Reply(fuse_req_t request, RequestMetrics& metrics, RequestMetrics::Request counted_as,
+        std::shared_ptr<Ticket> ticket = nullptr, bool trial = false)
+      : request_(request),
+        metrics_(metrics),
+        counted_as_(counted_as),
+        ticket_(std::move(ticket)),
+        trial_(trial) {}
+
+  [[nodiscard]] fuse_req_t request() const { return request_; }
+  [[nodiscard]] bool must_wait() const { return must_wait_; }
+
+  /// The request is counted as another one.
+  void CountAs(Operation operation) { counted_as_ = {operation, 0}; }
+
+  void Failed(ErrorCode code) {
+    if (trial_ && code == ErrorCode::kWouldBlock) {
+      must_wait_ = true;
+    } else if (Claim(code == ErrorCode::kNotFound ? RequestResult::kAbsent
+                                                  : RequestResult::kError)) {
+      fuse_reply_err(request_, ToErrno(code));
+    }
+  }
+  void Entry(const fuse_entry_param& entry) {
+    if (Claim(entry.ino == 0 ? RequestResult::kAbsent : RequestResult::kOk))
+      fuse_reply_entry(request_, &entry);
+  }
+  void Attributes(const struct stat& attributes, double timeout) {
+    if (Claim(RequestResult::kOk)) fuse_reply_attr(request_, &attributes, timeout);
+  }
+  void Bytes(const char* bytes, size_t size) {
+    if (Claim(RequestResult::kOk, size)) fuse_reply_buf(request_, bytes, size);
+  }
+  /// False if the request was interrupted: nobody will release what was opened.
+  [[nodiscard]] bool Opened(const fuse_file_info& info) {
+    return Claim(RequestResult::kOk) && fuse_reply_open(request_, &info) == 0;
+  }
+  void StatFs(const struct statvfs& stat) {
+    if (Claim(RequestResult::kOk)) fuse_reply_statfs(request_, &stat);
+  }
+
+ private:
+  // Whether the answer is to be given. It is counted before the kernel has it, so that who got an
+  // answer finds it counted.
+  bool Claim(RequestResult result, uint64_t bytes = 0) {
+    if (ticket_ != nullptr && !ticket_->Claim()) return false;
+    metrics_.End(counted_as_, result, bytes);
+    return true;
+  }
+
+  const fuse_req_t request_;
+  RequestMetrics& metrics_;
+  RequestMetrics::Request counted_as_;
+  const std::shared_ptr<Ticket> ticket_;
+  const bool trial_;
+  bool must_wait_ = false;
+};
+
+}  // namespace zarrfs
+
+#endif  // FS_FUSE_REPLY_H_

@@ -1,0 +1,43 @@
+// WaitingRoom: where requests wait that a slow store answers, off the threads that talk to the
+// kernel.
+//
+// Each request is answered exactly once: by its handler, or as soon as the kernel interrupts it
+// (Ctrl-C), whichever is first; a late answer is dropped. Handlers run on up to 64
+// threads of their own; when all wait, further requests queue, and can still be interrupted.
+#ifndef FS_FUSE_WAITING_ROOM_H_
+#define FS_FUSE_WAITING_ROOM_H_
+
+#include <fuse_lowlevel.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+
+namespace zarrfs {
+
+/// Shared by a request's handler and its interruption.
+struct Ticket {
+  std::atomic<bool> answered{false};
+  std::function<void(fuse_req_t)> on_interrupted;
+  /// True for exactly one caller.
+  bool Claim() { return !answered.exchange(true); }
+};
+
+class WaitingRoom {
+ public:
+  using Handler = std::function<void(const std::shared_ptr<Ticket>&)>;
+
+  /// Runs `handler` some time on a thread that may wait. `on_interrupted` answers instead, at once
+  /// and on any thread, if the request is interrupted before.
+  static void Submit(fuse_req_t request, Handler handler,
+                     std::function<void(fuse_req_t)> on_interrupted);
+};
+
+}  // namespace zarrfs
+
+#endif  // FS_FUSE_WAITING_ROOM_H_

@@ -1,0 +1,187 @@
+#include "fs/tree/metrics.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <iterator>
+#include <string_view>
+#include <utility>
+
+namespace zarrfs {
+namespace {
+
+constexpr std::array<std::string_view, kOperations> kOperationNames = {
+    "lookup", "read", "readdir", "getattr", "open", "opendir", "statfs", "other"};
+constexpr std::array<std::string_view, kRequestResults> kResultNames = {"ok", "absent", "error"};
+constexpr double kNsPerSecond = 1e9;
+
+int64_t MonotonicNs() {
+  return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
+}
+
+// Writes the text: each metric begins with Describe(), its samples follow.
+class PrometheusText {
+ public:
+  void Describe(std::string_view name, std::string_view type, std::string_view help) {
+    name_ = name;
+    fmt::format_to(out(), "# HELP {} {}\n# TYPE {} {}\n", name, help, name, type);
+  }
+  template <typename Value>
+  void Sample(const Value& value, std::string_view labels = "", std::string_view suffix = "") {
+    if (labels.empty()) {
+      fmt::format_to(out(), "{}{} {}\n", name_, suffix, value);
+    } else {
+      fmt::format_to(out(), "{}{}{{{}}} {}\n", name_, suffix, labels, value);
+    }
+  }
+  template <typename Value>
+  void Only(std::string_view name, std::string_view type, std::string_view help,
+            const Value& value) {
+    Describe(name, type, help);
+    Sample(value);
+  }
+  [[nodiscard]] std::string Take() { return std::move(text_); }
+
+ private:
+  std::back_insert_iterator<std::string> out() { return std::back_inserter(text_); }
+  std::string_view name_;
+  std::string text_;
+};
+
+void WriteRequests(PrometheusText& text, const RequestMetrics& requests) {
+  text.Describe("zarrfs_requests_total", "counter",
+                "Requests of the kernel that were answered; absent: there is no such name.");
+  for (size_t o = 0; o < kOperations; ++o) {
+    for (size_t r = 0; r < kRequestResults; ++r) {
+      text.Sample(
+          requests.requests(static_cast<Operation>(o), static_cast<RequestResult>(r)),
+          fmt::format(R"(operation="{}",result="{}")", kOperationNames[o], kResultNames[r]));
+    }
+  }
+  text.Describe("zarrfs_request_duration_seconds", "histogram",
+                fmt::format("From a request to its answer; one request in {} is timed.",
+                            RequestMetrics::kTimedShare));
+  for (size_t o = 0; o < kTimedOperations; ++o) {
+    const auto durations = requests.durations(static_cast<Operation>(o));
+    uint64_t count = 0;
+    for (size_t b = 0; b < durations.counts.size(); ++b) {
+      count += durations.counts[b];
+      const std::string end =
+          b < RequestMetrics::kBuckets.size()
+              ? fmt::format("{}", static_cast<double>(RequestMetrics::kBuckets[b]) / kNsPerSecond)
+              : "+Inf";
+      text.Sample(count, fmt::format(R"(operation="{}",le="{}")", kOperationNames[o], end),
+                  "_bucket");
+    }
+    const std::string labels = fmt::format(R"(operation="{}")", kOperationNames[o]);
+    text.Sample(static_cast<double>(durations.sum_ns) / kNsPerSecond, labels, "_sum");
+    text.Sample(count, labels, "_count");
+  }
+  text.Only("zarrfs_read_bytes_total", "counter", "Bytes of files that were given to readers.",
+            requests.read_bytes());
+  text.Only("zarrfs_read_ahead_files_total", "counter",
+            "Chunk files that were given to the kernel before they were asked for.",
+            requests.files_read_ahead());
+}
+
+void WriteCaches(PrometheusText& text, const MountFigures& figures) {
+  const auto write = [&](std::string_view name, std::string_view type, std::string_view help,
+                         uint64_t CacheStatistics::*figure) {
+    text.Describe(name, type, help);
+    text.Sample(figures.index_cache.*figure, R"(cache="index")");
+    text.Sample(figures.chunk_cache.*figure, R"(cache="chunk")");
+  };
+  write("zarrfs_cache_hits_total", "counter", "Times that something was found in the cache.",
+        &CacheStatistics::hits);
+  write("zarrfs_cache_misses_total", "counter",
+        "Times that something had to be loaded into the cache.", &CacheStatistics::misses);
+  write("zarrfs_cache_evictions_total", "counter",
+        "Entries that made room for others; many mean that the cache is too small.",
+        &CacheStatistics::evictions);
+  write("zarrfs_cache_bytes", "gauge", "Bytes of memory that the cache holds.",
+        &CacheStatistics::bytes);
+  write("zarrfs_cache_limit_bytes", "gauge",
+        "Bytes of memory that the cache may hold (options index_cache and cache).",
+        &CacheStatistics::limit);
+}
+
+}  // namespace
+
+RequestMetrics::Request RequestMetrics::Start(Operation operation) {
+  const auto o = static_cast<size_t>(operation);
+  if (o >= kTimedOperations) return {operation, 0};
+  thread_local std::array<uint32_t, kTimedOperations> turns{};
+  if (turns[o]++ % kTimedShare != 0) return {operation, 0};
+  return {operation, MonotonicNs()};
+}
+
+void RequestMetrics::End(const Request& request, RequestResult result, uint64_t bytes) {
+  if (request.started_ns != 0 && static_cast<size_t>(request.operation) < kTimedOperations) {
+    EndAfter(request.operation, MonotonicNs() - request.started_ns, result, bytes);
+    return;
+  }
+  counters_.Add(static_cast<size_t>(request.operation) * kRequestResults +
+                static_cast<size_t>(result));
+  if (request.operation == Operation::kRead) counters_.Add(kReadBytes, bytes);
+}
+
+void RequestMetrics::EndAfter(Operation operation, int64_t duration_ns, RequestResult result,
+                              uint64_t bytes) {
+  CountDuration(operation, duration_ns);
+  End({operation, 0}, result, bytes);
+}
+
+void RequestMetrics::CountDuration(Operation operation, int64_t duration_ns) {
+  size_t bucket = 0;  // most are short
+  while (bucket < kBuckets.size() && duration_ns > kBuckets[bucket]) ++bucket;
+  const size_t first = kDurations + static_cast<size_t>(operation) * kDurationCounters;
+  counters_.Add(first + bucket);
+  counters_.Add(first + kBuckets.size() + 1,
+                static_cast<uint64_t>(std::max<int64_t>(duration_ns, 0)));
+}
+
+void RequestMetrics::CountReadAhead(uint64_t bytes) {
+  counters_.Add(kFilesReadAhead, 1);
+  counters_.Add(kReadBytes, bytes);
+}
+
+uint64_t RequestMetrics::requests(Operation operation, RequestResult result) const {
+  return counters_.Sum(static_cast<size_t>(operation) * kRequestResults +
+                       static_cast<size_t>(result));
+}
+
+RequestMetrics::Durations RequestMetrics::durations(Operation operation) const {
+  const size_t first = kDurations + static_cast<size_t>(operation) * kDurationCounters;
+  Durations durations;
+  for (size_t b = 0; b < durations.counts.size(); ++b) {
+    durations.counts[b] = counters_.Sum(first + b);
+  }
+  durations.sum_ns = counters_.Sum(first + kBuckets.size() + 1);
+  return durations;
+}
+
+std::string MetricsText(const RequestMetrics& requests, const StoreCounts& store,
+                        const MountFigures& figures) {
+  PrometheusText text;
+  text.Describe("zarrfs_build_info", "gauge", "Which zarrfs this is.");
+  text.Sample(1, fmt::format(R"(version="{}")", ZARRFS_VERSION));
+  text.Only("zarrfs_start_time_seconds", "gauge", "When this mount began, in seconds since 1970.",
+            fmt::format("{:.3f}", figures.start_time));
+  WriteRequests(text, requests);
+  WriteCaches(text, figures);
+  text.Only("zarrfs_store_reads_total", "counter",
+            "Reads asked of the store, those that found nothing or failed too.", store.reads());
+  text.Only("zarrfs_store_read_bytes_total", "counter", "Bytes that the store gave.",
+            store.read_bytes());
+  text.Only("zarrfs_store_errors_total", "counter",
+            "Calls that the store could not answer: input/output errors, refusals, time-outs.",
+            store.errors());
+  text.Only("zarrfs_arrays", "gauge", "Arrays that were looked at since the mount began.",
+            figures.arrays);
+  text.Only("zarrfs_damage_total", "counter",
+            "Damaged objects found in the store; .zarrfs/errors names them.", figures.damage);
+  return text.Take();
+}
+
+}  // namespace zarrfs

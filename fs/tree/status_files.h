@@ -1,0 +1,99 @@
+// StatusFiles: the folder ".zarrfs" at the root of a mount, which can be opened but is not listed
+// there.
+//
+//   options   what is in force, one "name: value" a line
+//   errors    what the store has wrong, in the words of the log, newest last
+//   metrics   figures as Prometheus text, of the last tenth of a second
+//
+// There is no message when a file is opened, so a look-up that finds another text than the last one
+// makes a snapshot: an inode of its own, of exact size. It is kept while the kernel knows the
+// inode, which is as long as somebody has it open; but of very many only the last kMaxSnapshots.
+// Thread-safe.
+#ifndef FS_TREE_STATUS_FILES_H_
+#define FS_TREE_STATUS_FILES_H_
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fs/tree/node_table.h"
+
+namespace zarrfs {
+
+class StatusFiles {
+ public:
+  static constexpr std::string_view kFolderName = ".zarrfs";
+  static constexpr NodeId kFolderId = 2;
+
+  struct Snapshot {
+    NodeId id = 0;
+    std::shared_ptr<const std::string> text;
+    int64_t made_ns = 0;  // wall clock
+  };
+
+  /// Before the first look-up. `write` gives the text, on any thread. A text is good for `lasts`:
+  /// programs that look at a name and then open it (cp) refuse a file that is another one by then.
+  void Add(std::string name, std::function<std::string()> write,
+           std::chrono::milliseconds lasts = {});
+
+  [[nodiscard]] std::vector<std::string> names() const;
+  /// Whether the id is that of the folder or of a snapshot, one that is gone too.
+  [[nodiscard]] static bool Has(NodeId id);
+
+  /// nullopt if there is no such file. Each look is one that the kernel has to forget.
+  [[nodiscard]] std::optional<Snapshot> Look(std::string_view name);
+  /// The kernel lets go of `looks` looks that gave this id.
+  void Forget(NodeId id, uint64_t looks);
+  /// nullopt if it is gone.
+  [[nodiscard]] std::optional<Snapshot> Find(NodeId id) const;
+
+ private:
+  static constexpr size_t kMaxSnapshots = 1024;
+  static constexpr uint64_t kFirstFile = 3;  // positions: one a file
+  static constexpr size_t kMaxFiles = 4;
+
+  struct File {
+    std::string name;
+    std::function<std::string()> write;
+    std::chrono::milliseconds lasts;
+  };
+  struct Kept {
+    Snapshot snapshot;
+    std::chrono::steady_clock::time_point written;
+    uint64_t looks = 0;  // that the kernel has not forgotten
+  };
+  [[nodiscard]] static NodeId IdOf(const Kept& kept) { return kept.snapshot.id; }
+  // Null if there is none yet.
+  [[nodiscard]] Kept* Newest(uint64_t position);
+
+  std::vector<File> files_;
+  mutable std::mutex mutex_;  // guards the rest
+  uint32_t made_ = 0;
+  // Oldest first: of each file the newest, and those that the kernel knows.
+  std::deque<Kept> snapshots_;
+};
+
+/// The last messages, oldest first. Thread-safe.
+class MessageRing {
+ public:
+  void Add(std::string_view message);
+  /// Nothing if it is among them.
+  void AddOnce(std::string_view message);
+  [[nodiscard]] std::string Text() const;
+
+ private:
+  static constexpr size_t kMaxMessages = 256;
+  mutable std::mutex mutex_;
+  std::deque<std::string> messages_;
+};
+
+}  // namespace zarrfs
+
+#endif  // FS_TREE_STATUS_FILES_H_

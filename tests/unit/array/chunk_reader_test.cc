@@ -1,0 +1,246 @@
+#include "zarrcore/array/chunk_reader.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/array/array_testing.h"
+#include "tests/unit/support/fake_store.h"
+
+namespace zarrfs {
+namespace {
+
+using Kind = ChunkEncoding::Kind;
+
+constexpr Age kNow{0};
+constexpr std::string_view kZstd = R"({"name": "bytes"}, {"name": "zstd"})";
+
+std::string Raw(std::string_view hex) {
+  std::string bytes;
+  for (size_t i = 0; i + 1 < hex.size(); i += 2) {
+    if (hex[i] == ' ')
+      --i;
+    else
+      bytes += static_cast<char>(std::stoi(std::string(hex.substr(i, 2)), nullptr, 16));
+  }
+  return bytes;
+}
+
+// Frames of "zarrfs".
+const std::string kSized = Raw("28b52ffd 2006 310000 7a6172726673");
+const std::string kUnsized = Raw("28b52ffd 0058 310000 7a6172726673");
+const std::string kSkippable = Raw("5a2a4d18 03000000 010203");
+
+// An array "a" whose chunks are objects a/c/0, a/c/1, …
+struct Fixture {
+  explicit Fixture(const ArrayMetadata& metadata) {
+    auto made = ChunkSource::Make(store, "a", metadata, std::make_shared<IndexCache>(1u << 20),
+                                  [this](const Error& error) { reports.push_back(error.message); });
+    EXPECT_TRUE(made) << (made ? "" : made.error().message);
+    source = std::move(*made);
+  }
+
+  // The file in pieces of `step` bytes; what went wrong in <>.
+  std::string Text(uint64_t chunk, const ChunkEncoding& encoding, size_t step = 64,
+                   uint32_t number = 0) {
+    const auto place = source->Locate(chunk, kNow);
+    if (!place || !*place) return place ? "-" : fmt::format("<{}>", place.error().message);
+    const ChunkFile file{*source, encoding, number, chunk, **place};
+    const auto size = served.Size(file);
+    if (!size) return fmt::format("<{}>", size.error().message);
+    std::string text;
+    for (;;) {
+      Bytes buffer(step);
+      const auto piece = served.Read(file, text.size(), buffer);
+      if (!piece) return fmt::format("<{}>", piece.error().message);
+      if (piece->bytes.empty()) break;
+      text.append(reinterpret_cast<const char*>(piece->bytes.data()), piece->bytes.size());
+    }
+    EXPECT_EQ(text.size(), *size);
+    return text;
+  }
+
+  std::shared_ptr<FakeStore> store = std::make_shared<FakeStore>();
+  std::vector<std::string> reports;
+  std::shared_ptr<ChunkSource> source;
+  ChunkReader served{1u << 20};
+};
+
+ChunkEncoding Zstd(uint64_t size) {
+  ChunkEncoding encoding;
+  encoding.kind = Kind::kPatchedZstd;
+  encoding.size = size;
+  return encoding;
+}
+
+ChunkEncoding Elements(uint64_t size) {
+  ChunkEncoding encoding;
+  encoding.kind = Kind::kDecoded;
+  encoding.size = size;
+  return encoding;
+}
+
+TEST(ChunkReader, StoredBytesComeWithoutWhatIsCutOff) {
+  Fixture fixture(Array("[8]", "[8]", R"({"name": "bytes"}, {"name": "zstd"})"));
+  fixture.store->Put("a/c/0", "headbodytail");
+  ChunkEncoding encoding;
+  EXPECT_EQ(fixture.Text(0, encoding), "headbodytail");
+  encoding.cut_front = 4;
+  encoding.cut_back = 4;
+  for (const size_t step : {1, 3, 64}) EXPECT_EQ(fixture.Text(0, encoding, step), "body");
+}
+
+TEST(ChunkReader, AChunkShorterThanWhatIsCutOffIsDamaged) {
+  Fixture fixture(Array("[8]", "[8]", kZstd));
+  fixture.store->Put("a/c/0", "abc");
+  ChunkEncoding encoding;
+  encoding.cut_back = 4;
+  EXPECT_EQ(fixture.Text(0, encoding),
+            "<a/c/0: a chunk of 3 bytes is shorter than its checksum of 4>");
+  EXPECT_EQ(fixture.reports.size(), 1U);
+}
+
+TEST(ChunkReader, ZstdFramesAreSuchThatOldDecodersTakeThem) {
+  Fixture fixture(Array("[30]", "[6]", kZstd));
+  const std::string patched = Raw("28b52ffd 8058 06000000 310000 7a6172726673");
+  fixture.store->Put("a/c/0", kSized);
+  fixture.store->Put("a/c/1", kUnsized);
+  fixture.store->Put("a/c/2", kSkippable + kSized);
+  fixture.store->Put("a/c/3", "no frame");
+  for (int again = 0; again < 2; ++again) {
+    for (const size_t step : {1, 5, 64}) {
+      EXPECT_EQ(fixture.Text(0, Zstd(6), step), kSized);
+      EXPECT_EQ(fixture.Text(1, Zstd(6), step), patched) << "the size is written into the header";
+      EXPECT_EQ(fixture.Text(2, Zstd(6), step), kSized) << "encoded again";
+    }
+  }
+  EXPECT_EQ(fixture.Text(3, Zstd(6)), "<a/c/3: zstd: no frame starts at byte 0>");
+  EXPECT_EQ(fixture.served.statistics().misses, 1U) << "only what is encoded again is kept";
+}
+
+TEST(ChunkReader, ChecksumsAreCutOffZstdFramesToo) {
+  Fixture fixture(
+      Array("[6]", "[6]", R"({"name": "bytes"}, {"name": "zstd"}, {"name": "crc32c"})"));
+  fixture.store->Put("a/c/0", kUnsized + "!!!!");
+  ChunkEncoding encoding = Zstd(6);
+  encoding.cut_back = 4;
+  EXPECT_EQ(fixture.Text(0, encoding), Raw("28b52ffd 8058 06000000 310000 7a6172726673"));
+}
+
+TEST(ChunkReader, OnlyFramesThatAreKnownNeedNoReadForTheirSize) {
+  Fixture fixture(Array("[6]", "[6]", kZstd));
+  fixture.store->Put("a/c/0", kSized);
+  const auto place = fixture.source->Locate(0, kAnyAge);
+  EXPECT_TRUE(ChunkReader::KnowsSize(ChunkEncoding{}, **place));
+  EXPECT_FALSE(ChunkReader::KnowsSize(Zstd(6), **place));
+  EXPECT_EQ(fixture.Text(0, Zstd(6)), kSized);
+  EXPECT_TRUE(ChunkReader::KnowsSize(Zstd(6), **fixture.source->Locate(0, kAnyAge)));
+}
+
+TEST(ChunkReader, FramesOfAnotherSizeThanTheChunkAreDamaged) {
+  Fixture fixture(Array("[24]", "[12]", kZstd));
+  fixture.store->Put("a/c/0", kSized);
+  fixture.store->Put("a/c/1", kSized + kSized);
+  EXPECT_TRUE(Contains(fixture.Text(0, Zstd(12)), "a/c/0")) << fixture.Text(0, Zstd(12));
+  EXPECT_EQ(fixture.Text(1, Zstd(12)).substr(0, 4), kSized.substr(0, 4)) << "two frames in one";
+}
+
+TEST(ChunkReader, ElementsAreDecodedOnce) {
+  Fixture fixture(Array("[6]", "[6]", kZstd));
+  fixture.store->Put("a/c/0", kUnsized);
+  for (const size_t step : {1, 5, 64}) EXPECT_EQ(fixture.Text(0, Elements(6), step), "zarrfs");
+  EXPECT_EQ(fixture.served.statistics().misses, 1U);
+}
+
+TEST(ChunkReader, ElementsBeyondTheArrayAreLeftOut) {
+  Fixture fixture(Array("[2, 3]", "[3, 4]", R"({"name": "bytes"})"));
+  fixture.store->Put("a/c/0/0", "abcdefghijkl");
+  ChunkEncoding encoding = Elements(6);
+  encoding.extent = {2, 3};
+  EXPECT_EQ(fixture.Text(0, encoding), "abcefg");
+}
+
+TEST(ChunkReader, FormsOfOneChunkAreKeptApart) {
+  Fixture fixture(Array("[4]", "[4]", R"({"name": "bytes"})", R"({"data_type": "int4"})"));
+  fixture.store->Put("a/c/0", "\x0f\x01\x08\x07");
+  ChunkEncoding wide = Elements(4);
+  wide.is_wide = true;
+  EXPECT_EQ(fixture.Text(0, Elements(4), 64, 0), "\x0f\x01\x08\x07");
+  EXPECT_EQ(fixture.Text(0, wide, 64, 1), "\xff\x01\xf8\x07");
+}
+
+std::string FillText(const ArrayMetadata& metadata, const ChunkEncoding& encoding,
+                     size_t step = 64) {
+  const FillChunk chunk(metadata, LayoutOf(metadata), encoding);
+  const auto size = chunk.Size();
+  if (!size) return size.error().message;
+  std::string text;
+  for (;;) {
+    Bytes buffer(step);
+    const auto length = chunk.Read(text.size(), buffer);
+    if (!length || *length == 0) break;
+    text.append(reinterpret_cast<const char*>(buffer.data()), *length);
+  }
+  EXPECT_EQ(text.size(), *size);
+  return text;
+}
+
+TEST(FillChunk, IsEncodedAsTheStoredChunksAre) {
+  const auto big = Array("[4]", "[2]", R"({"name": "bytes", "configuration": {"endian": "big"}})",
+                         R"({"data_type": "int16", "fill_value": 258})");
+  EXPECT_EQ(FillText(big, ChunkEncoding{}), "\x01\x02\x01\x02");
+  const auto packed = Array("[4]", "[6]", kZstd, R"({"fill_value": 7})");
+  ChunkEncoding encoding;
+  encoding.kind = Kind::kPatchedZstd;
+  encoding.size = 6;
+  const std::string encoded = FillText(packed, encoding);
+  Fixture fixture(packed);
+  fixture.store->Put("a/c/0", encoded);
+  EXPECT_EQ(fixture.Text(0, Elements(6)), std::string(6, '\7'));
+}
+
+TEST(FillChunk, LacksWhatIsCutOff) {
+  const auto array =
+      Array("[4]", "[2]", R"({"name": "bytes"}, {"name": "crc32c"})", R"({"fill_value": 65})");
+  ChunkEncoding encoding;
+  encoding.cut_back = 4;
+  EXPECT_EQ(FillText(array, encoding), "AA");
+}
+
+TEST(FillChunk, OfElementsIsThemAlone) {
+  const auto array = Array("[3]", "[1000]", kZstd, R"({"data_type": "float16", "fill_value": 1})");
+  ChunkEncoding encoding = Elements(12);
+  encoding.is_wide = true;
+  encoding.extent = {3};
+  for (const size_t step : {1, 5, 64}) {
+    EXPECT_EQ(FillText(array, encoding, step), Raw("0000803f 0000803f 0000803f"));
+  }
+}
+
+TEST(FillChunk, OfTextsHasEachWithItsLength) {
+  const auto array = Array("[4]", "[2]", R"({"name": "vlen-utf8"})",
+                           R"({"data_type": "string", "fill_value": "ab"})");
+  EXPECT_EQ(FillText(array, ChunkEncoding{}), Raw("02000000 02000000 6162 02000000 6162"));
+}
+
+TEST(FillChunk, IsNotRounded) {
+  const auto array = Array("[4]", "[1]",
+                           R"({"name": "bitround", "configuration": {"keepbits": 1}},
+                              {"name": "bytes", "configuration": {"endian": "little"}})",
+                           R"({"data_type": "float32", "fill_value": 1.2})");
+  EXPECT_EQ(FillText(array, ChunkEncoding{}), Raw("9a99993f"));
+}
+
+TEST(FillChunk, LargerThanCanBeEncodedIsRefused) {
+  const auto array = Array("[4]", "[10000000000]", kZstd);
+  EXPECT_TRUE(Contains(FillText(array, ChunkEncoding{}), "larger than"));
+  EXPECT_FALSE(FillChunk::CanBeMade(array, LayoutOf(array)));
+  const auto plain = Array("[4]", "[10000000000]", R"({"name": "bytes"})");
+  EXPECT_TRUE(FillChunk::CanBeMade(plain, LayoutOf(plain))) << "nothing is kept of it";
+  EXPECT_EQ(FillChunk(plain, LayoutOf(plain), ChunkEncoding{}).Size(), 10000000000U);
+  const auto only_decoded = Array(
+      "[4]", "[2]",
+      R"({"name": "bytes"}, {"name": "numcodecs.lzma", "configuration": {"format": 3, "filters": [{"id": 33}]}})");
+  EXPECT_FALSE(FillChunk::CanBeMade(only_decoded, LayoutOf(only_decoded)));
+}
+
+}  // namespace
+}  // namespace zarrfs

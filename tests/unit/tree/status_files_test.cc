@@ -1,0 +1,83 @@
+#include "fs/tree/status_files.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+namespace zarrfs {
+namespace {
+
+/// One file that says something else at each look, and one that never does.
+struct Fixture {
+  Fixture() {
+    files.Add("counter", [this] { return std::to_string(++count); });
+    files.Add("constant", [] { return std::string("same"); });
+  }
+  int count = 0;
+  StatusFiles files;
+};
+
+TEST(StatusFilesTest, OpenFileIsReadToItsEndHoweverOftenOthersLook) {
+  Fixture fixture;
+  const auto opened = fixture.files.Look("counter");
+  ASSERT_TRUE(opened);
+  for (int i = 0; i < 100'000; ++i) {
+    const auto other = fixture.files.Look("counter");
+    ASSERT_TRUE(other);
+    ASSERT_NE(other->id, opened->id)
+        << "an inode stands for one text, also when numbers come round";
+    fixture.files.Forget(other->id, 1);
+  }
+  const auto found = fixture.files.Find(opened->id);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(*found->text, "1");
+}
+
+TEST(StatusFilesTest, ForgottenSnapshotsAreGone) {
+  Fixture fixture;
+  const auto first = fixture.files.Look("counter");
+  const auto second = fixture.files.Look("counter");
+  fixture.files.Forget(first->id, 1);
+  EXPECT_FALSE(fixture.files.Find(first->id));
+  fixture.files.Forget(second->id, 1);
+  EXPECT_TRUE(fixture.files.Find(second->id)) << "the newest";
+  (void)fixture.files.Look("counter");
+  EXPECT_FALSE(fixture.files.Find(second->id));
+}
+
+TEST(StatusFilesTest, SameTextIsOneSnapshotUntilTheLastLookIsForgotten) {
+  Fixture fixture;
+  const auto first = fixture.files.Look("constant");
+  const auto again = fixture.files.Look("constant");
+  EXPECT_EQ(first->id, again->id);
+  fixture.files.Forget(first->id, 2);
+  EXPECT_EQ(fixture.files.Look("constant")->id, first->id);
+}
+
+TEST(StatusFilesTest, TextThatLastsIsNotWrittenAtEachLook) {
+  Fixture fixture;
+  int written = 0;
+  fixture.files.Add(
+      "lasting", [&] { return std::to_string(++written); }, std::chrono::hours(1));
+  const auto first = fixture.files.Look("lasting");
+  EXPECT_EQ(fixture.files.Look("lasting")->id, first->id);
+  EXPECT_EQ(written, 1);
+  fixture.files.Forget(first->id, 1);
+  fixture.files.Forget(first->id, 1);
+  EXPECT_EQ(fixture.files.Look("lasting")->id, first->id);
+}
+
+TEST(StatusFilesTest, SnapshotsAreBounded) {
+  Fixture fixture;
+  std::vector<NodeId> ids;
+  for (int i = 0; i < 5000; ++i) ids.push_back(fixture.files.Look("counter")->id);
+  size_t kept = 0;
+  for (const NodeId id : ids) kept += fixture.files.Find(id) ? 1 : 0;
+  EXPECT_LE(kept, 1024U);
+  EXPECT_TRUE(fixture.files.Find(ids.back()));
+}
+
+}  // namespace
+}  // namespace zarrfs

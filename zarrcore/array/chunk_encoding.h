@@ -1,0 +1,92 @@
+// ChunkEncoding: how the bytes of a chunk file come from what is stored. FillChunk: the file of a
+// chunk that is not stored.
+#ifndef ZARRCORE_ARRAY_CHUNK_ENCODING_H_
+#define ZARRCORE_ARRAY_CHUNK_ENCODING_H_
+
+#include <cstdint>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "zarrcore/array/layout.h"
+#include "zarrcore/base/result.h"
+#include "zarrcore/codec/codec.h"
+#include "zarrcore/metadata/metadata.h"
+
+namespace zarrfs {
+
+struct ChunkEncoding {
+  enum class Kind {
+    kPassThrough,  // the stored bytes, but for what is cut off
+    kPatchedZstd,  // the same, each such that decoders take it that know less than RFC 8878 allows
+    kDecoded,      // the elements, decoded: in C order, little-endian
+  };
+  Kind kind = Kind::kPassThrough;
+  /// Bytes of the stored chunk that the file leaves out: checksums. Not of kDecoded.
+  uint64_t cut_front = 0;
+  uint64_t cut_back = 0;
+  /// Of kDecoded: bytes of every file. Of kPatchedZstd: bytes that each chunk decodes to; 0 if
+  /// elements have each a length of their own.
+  uint64_t size = 0;
+  /// Of kDecoded: they are widened (codec/widen.h).
+  bool is_wide = false;
+  /// Of kDecoded: the file has the first so many along each axis; empty: all that the chunk has.
+  std::vector<uint64_t> extent = {};
+
+  /// Of kPassThrough: the file is the whole stored object, also one that can be no chunk (empty, or
+  /// of another size than all chunks of an uncompressed array have).
+  bool as_stored = false;
+
+  /// The size of a file depends on the bytes of the chunk, not only on how many there are.
+  [[nodiscard]] bool must_be_read_for_size() const { return kind == Kind::kPatchedZstd; }
+
+  bool operator==(const ChunkEncoding&) const = default;
+};
+
+/// The elements of one chunk in the form kDecoded. `elements`: in the decoded form of all codecs.
+[[nodiscard]] Bytes InEncoding(Bytes elements, const ChunkEncoding& encoding, const DataType& type,
+                               std::span<const uint64_t> chunk_shape);
+
+/// Most elements, in bytes, that are encoded to be kept. (Chunks without a compressor are not
+/// kept.)
+inline constexpr uint64_t kMaxEncodedFill = uint64_t{64} << 20;
+
+/// What a chunk file has that is not stored, for readers that must not be left to make it up: fill
+/// values. The same for all chunks of an array; made when it is first asked for. Thread-safe.
+class FillChunk {
+ public:
+  FillChunk(const ArrayMetadata& metadata, const ArrayLayout& layout, ChunkEncoding encoding);
+
+  /// Whether there can be one in the form of the stored chunks. Not if a codec is only decoded, or
+  /// beyond kMaxEncodedFill.
+  [[nodiscard]] static Result<void> CanBeMade(const ArrayMetadata& metadata,
+                                              const ArrayLayout& layout);
+
+  /// In bytes. Fails if the codecs of the array cannot encode.
+  [[nodiscard]] Result<uint64_t> Size() const;
+  /// Up to `out.size()` bytes from `offset` on; as many as there are.
+  [[nodiscard]] Result<size_t> Read(uint64_t offset, std::span<std::byte> out) const;
+
+  /// The element, as the metadata have it.
+  [[nodiscard]] const FillBytes& fill() const { return fill_; }
+
+ private:
+  [[nodiscard]] bool is_periodic() const { return size_ > 0; }
+  Result<Bytes> Encode() const;
+  const Result<Bytes>& Encoded() const;
+
+  const FillBytes fill_;
+  const DataType type_;
+  const std::vector<CodecSpec> codecs_;
+  const std::vector<uint64_t> chunk_shape_;
+  const ChunkEncoding encoding_;
+  // As the file has it, where the file is nothing but this again and again: `size_` bytes.
+  Bytes element_;
+  uint64_t size_ = 0;
+  mutable std::once_flag once_;
+  mutable Result<Bytes> encoded_ = Fail(ErrorCode::kUnsupported, "not made");
+};
+
+}  // namespace zarrfs
+
+#endif  // ZARRCORE_ARRAY_CHUNK_ENCODING_H_

@@ -1,0 +1,189 @@
+#include "zarrcore/array/chunk_reader.h"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include "zarrcore/base/waiting.h"
+#include "zarrcore/codec/zstd.h"
+#include "zarrcore/codec/zstd_frame.h"
+
+namespace zarrfs {
+namespace {
+
+using Kind = ChunkEncoding::Kind;
+
+tl::unexpected<Error> Damaged(const ChunkFile& file, const Error& error) {
+  return tl::unexpected(file.source.Damage(file.place.outer, *file.place.shard, error));
+}
+
+// Bytes of the stored chunk that are not cut off.
+Result<uint64_t> StoredSize(const ChunkFile& file) {
+  const uint64_t cut = file.encoding.cut_front + file.encoding.cut_back;
+  if (file.place.length >= cut) return file.place.length - cut;
+  return Damaged(file, {ErrorCode::kDamaged,
+                        fmt::format("a chunk of {} bytes is shorter than its checksum of {}",
+                                    file.place.length, cut)});
+}
+
+Result<void> ReadStored(const ChunkFile& file, uint64_t offset, std::span<std::byte> out) {
+  return file.place.shard->object->Read(file.place.offset + file.encoding.cut_front + offset, out);
+}
+
+// What is known of a frame, in OpenShard::frame_notes.
+constexpr uint8_t kPasses = 1;
+
+bool IsKnownToPass(const ChunkLocation& place) {
+  const auto& notes = place.shard->frame_notes;
+  return notes != nullptr && notes[place.entry].load(std::memory_order_relaxed) == kPasses;
+}
+
+Result<ZstdServing> ServingOf(const ChunkFile& file) {
+  if (IsKnownToPass(file.place)) return ZstdServing{};
+  const auto size = StoredSize(file);
+  if (!size) return Fail(size);
+  auto serving =
+      ServeZstd(*size, file.encoding.size == 0 ? std::nullopt : std::optional(file.encoding.size),
+                [&](uint64_t at, std::span<std::byte> to) { return ReadStored(file, at, to); });
+  if (!serving && serving.error().code == ErrorCode::kDamaged) {
+    return Damaged(file, serving.error());
+  }
+  if (serving && serving->kind == ZstdServing::Kind::kPass && file.place.shard->frame_notes) {
+    file.place.shard->frame_notes[file.place.entry].store(kPasses, std::memory_order_relaxed);
+  }
+  return serving;
+}
+
+Result<Bytes> DecodeElements(const ChunkFile& file) {
+  const ArrayLayout& layout = file.source.layout();
+  const auto& pipeline = layout.inner_pipeline;
+  if (!pipeline) return Fail(pipeline);
+  const uint64_t length = file.place.length;
+  // (What an index promises may be any number.)
+  if (length > pipeline->max_encoded_size()) {
+    return Damaged(file, {ErrorCode::kDamaged,
+                          fmt::format("a chunk of {} bytes, of which none can have more than {}",
+                                      length, pipeline->max_encoded_size())});
+  }
+  Bytes encoded(length);
+  if (const auto read = file.place.shard->object->Read(file.place.offset, encoded); !read) {
+    return Fail(read);
+  }
+  auto decoded = pipeline->Decode(encoded);
+  if (!decoded) {
+    if (decoded.error().code == ErrorCode::kTooLarge) return decoded;
+    return Damaged(file, decoded.error());
+  }
+  return InEncoding(std::move(*decoded), file.encoding, pipeline->data_type(),
+                    layout.inner_chunk_shape);
+}
+
+// One frame that states its size, of all that the frames of the chunk hold.
+Result<Bytes> Recode(const ChunkFile& file) {
+  static const auto codec = MakeZstdCodec(CodecSpec{"zstd"});
+  if (!codec) return Fail(codec);
+  const auto size = StoredSize(file);
+  if (!size) return Fail(size);
+  const uint64_t limit = file.encoding.size == 0 ? kMaxChunkBytes : file.encoding.size;
+  if (limit > kMaxChunkBytes || *size > kMaxChunkBytes) {
+    return Fail(ErrorCode::kTooLarge, "{}: a chunk of {} bytes, at most {} are decoded",
+                file.source.ObjectKey(file.place.outer), std::max(limit, *size), kMaxChunkBytes);
+  }
+  Bytes encoded(*size);
+  if (const auto read = ReadStored(file, 0, encoded); !read) return Fail(read);
+  const auto decoded = (*codec)->Decode(encoded, limit);
+  if (!decoded) return Damaged(file, decoded.error());
+  if (file.encoding.size != 0 && decoded->size() != file.encoding.size) {
+    return Damaged(file, {ErrorCode::kDamaged, fmt::format("chunk: expected {} bytes, found {}",
+                                                           file.encoding.size, decoded->size())});
+  }
+  return (*codec)->Encode(*decoded);
+}
+
+Result<Bytes> Make(const ChunkFile& file) try {
+  return file.encoding.kind == Kind::kDecoded ? DecodeElements(file) : Recode(file);
+} catch (const std::bad_alloc&) {
+  return Fail(ErrorCode::kTooLarge, "{}: no memory to decode a chunk",
+              file.source.ObjectKey(file.place.outer));
+}
+
+}  // namespace
+
+bool ChunkReader::KnowsSize(const ChunkEncoding& encoding, const ChunkLocation& place) {
+  return !encoding.must_be_read_for_size() || IsKnownToPass(place);
+}
+
+Result<std::shared_ptr<const Bytes>> ChunkReader::Made(const ChunkFile& file) {
+  if (file.source.MayLookTheSame(*file.place.shard)) {
+    auto made = Make(file);
+    if (!made) return Fail(made);
+    return std::make_shared<const Bytes>(std::move(*made));
+  }
+  const Key key{file.source.id(), file.chunk, file.place.shard->fingerprint, file.encoding_number};
+  for (;;) {
+    bool is_ours = false;  // not what another thread makes, which perhaps may not wait
+    auto kept = cache_.GetOrLoad(key, [&]() -> Result<LruCache<Key, Bytes, KeyHash>::Loaded> {
+      is_ours = true;
+      auto made = Make(file);
+      if (!made) return Fail(made);
+      const size_t size = made->size();
+      return LruCache<Key, Bytes, KeyHash>::Loaded{std::make_shared<const Bytes>(std::move(*made)),
+                                                   size};
+    });
+    const bool only_they_may_not_wait =
+        !kept && kept.error().code == ErrorCode::kWouldBlock && !is_ours && MayWait();
+    if (!only_they_may_not_wait) return kept;
+  }
+}
+
+Result<uint64_t> ChunkReader::Size(const ChunkFile& file) {
+  if (file.encoding.kind == Kind::kDecoded) return file.encoding.size;
+  const auto stored = StoredSize(file);
+  if (!stored || file.encoding.kind == Kind::kPassThrough) return stored;
+  const auto serving = ServingOf(file);
+  if (!serving) return Fail(serving);
+  switch (serving->kind) {
+    case ZstdServing::Kind::kPass:
+      return stored;
+    case ZstdServing::Kind::kPatch:
+      return *stored - serving->replaced + serving->header.size();
+    case ZstdServing::Kind::kRecode:
+      break;
+  }
+  const auto made = Made(file);
+  if (!made) return Fail(made);
+  return (*made)->size();
+}
+
+Result<ChunkReader::Piece> ChunkReader::Read(const ChunkFile& file, uint64_t offset,
+                                             std::span<std::byte> buffer) {
+  const auto piece_of = [&](const std::shared_ptr<const Bytes>& bytes) {
+    const size_t from = std::min<uint64_t>(offset, bytes->size());
+    const size_t length = std::min(buffer.size(), bytes->size() - from);
+    return Piece{std::span(*bytes).subspan(from, length), bytes};
+  };
+  Result<ZstdServing> serving{};
+  if (file.encoding.kind == Kind::kPatchedZstd) serving = ServingOf(file);
+  if (!serving) return Fail(serving);
+  if (file.encoding.kind == Kind::kDecoded || serving->kind == ZstdServing::Kind::kRecode) {
+    const auto made = Made(file);
+    if (!made) return Fail(made);
+    return piece_of(*made);
+  }
+
+  const auto stored = StoredSize(file);
+  if (!stored) return Fail(stored);
+  const Bytes& header = serving->header;
+  const uint64_t size = *stored - serving->replaced + header.size();
+  if (offset >= size) return Piece{};
+  const auto out = buffer.first(std::min<uint64_t>(buffer.size(), size - offset));
+  const size_t of_header =
+      std::min<uint64_t>(out.size(), header.size() - std::min<uint64_t>(offset, header.size()));
+  std::copy_n(header.data() + std::min<uint64_t>(offset, header.size()), of_header, out.data());
+  const auto rest = out.subspan(of_header);
+  const uint64_t from = offset + of_header - header.size() + serving->replaced;
+  if (const auto read = ReadStored(file, from, rest); !read) return Fail(read);
+  return Piece{out, nullptr};
+}
+
+}  // namespace zarrfs

@@ -1,0 +1,81 @@
+// ChunkReader: the bytes of chunk files, in each ChunkEncoding. What has to be decoded is decoded
+// once and kept within a budget of memory; the rest is read straight from the stored objects.
+// Thread-safe; threads that want the same chunk wait for the one that decodes it.
+#ifndef ZARRCORE_ARRAY_CHUNK_READER_H_
+#define ZARRCORE_ARRAY_CHUNK_READER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "zarrcore/array/chunk_encoding.h"
+#include "zarrcore/array/chunk_source.h"
+#include "zarrcore/base/lru_cache.h"
+#include "zarrcore/base/result.h"
+#include "zarrcore/codec/codec.h"
+
+namespace zarrfs {
+
+/// A chunk file: of which stored chunk, and how it is made of that.
+struct ChunkFile {
+  const ChunkSource& source;
+  const ChunkEncoding& encoding;
+  uint32_t encoding_number;  // among the forms of this source
+  uint64_t chunk;
+  const ChunkLocation& place;
+};
+
+class ChunkReader {
+ public:
+  /// `budget`: bytes of decoded chunks that are kept; one that is larger is kept as long as no
+  /// other takes its place.
+  explicit ChunkReader(size_t budget) : cache_(budget, kSplits) {}
+
+  /// Whether Size() has nothing to read.
+  [[nodiscard]] static bool KnowsSize(const ChunkEncoding& encoding, const ChunkLocation& place);
+
+  /// In bytes, exact. kDamaged, reported once a stored object, if what is stored can be no chunk;
+  /// kStale if it is not the version of `place` any more.
+  [[nodiscard]] Result<uint64_t> Size(const ChunkFile& file);
+
+  struct Piece {
+    std::span<const std::byte> bytes;
+    std::shared_ptr<const Bytes> owner;  // of the bytes, unless they are in the buffer
+  };
+  /// The bytes from `offset` on, at most as many as `buffer` has, and fewer only at the end. Fails
+  /// as Size() does, also if what is stored does not decode to what the metadata promise.
+  [[nodiscard]] Result<Piece> Read(const ChunkFile& file, uint64_t offset,
+                                   std::span<std::byte> buffer);
+
+  /// From now on; what is too much goes now.
+  void SetBudget(size_t budget) { cache_.SetCapacity(budget); }
+
+  [[nodiscard]] CacheStatistics statistics() const { return cache_.statistics(); }
+
+ private:
+  // Few, so that each has room for large chunks.
+  static constexpr size_t kSplits = 4;
+  struct Key {
+    uint64_t source;
+    uint64_t chunk;
+    uint64_t fingerprint;
+    uint32_t encoding;
+    bool operator==(const Key&) const = default;
+  };
+  struct KeyHash {
+    size_t operator()(const Key& key) const {
+      uint64_t h = (key.source * 0x9e3779b97f4a7c15ULL ^ key.chunk) * 0xd6e8feb86659fd93ULL;
+      h = (h ^ (h >> 32) ^ key.fingerprint ^ key.encoding) * 0xd6e8feb86659fd93ULL;
+      return static_cast<size_t>(h ^ (h >> 32));
+    }
+  };
+
+  Result<std::shared_ptr<const Bytes>> Made(const ChunkFile& file);
+
+  LruCache<Key, Bytes, KeyHash> cache_;
+};
+
+}  // namespace zarrfs
+
+#endif  // ZARRCORE_ARRAY_CHUNK_READER_H_
