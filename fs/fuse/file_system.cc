@@ -172,10 +172,12 @@ FileSystem::FileSystem(std::shared_ptr<const Store> store, std::shared_ptr<Store
               .is_for_others = AllowsOthers(options) && !options.umask},
           [this](const Error& error) { OnReport(error); }),
       table_(shown_views, options.node_cache) {
-  status_files_.Add("options", [this] { return DescribeOptions(); });
+  status_files_.Add("options", [this] { return OptionsText(Status()); });
   status_files_.Add("errors", [this] { return errors_.Text(); });
   status_files_.Add(
-      "metrics", [this] { return DescribeMetrics(); }, kMetricsLast);
+      "metrics", [this] { return MetricsText(Figures()); }, kMetricsLast);
+  status_files_.Add(
+      "status.json", [this] { return StatusJson(Status()); }, kMetricsLast);
 }
 
 Result<std::unique_ptr<FileSystem>> FileSystem::Open(std::shared_ptr<const Store> store,
@@ -1211,78 +1213,59 @@ void FileSystem::SetCacheSizes(uint64_t index_cache, uint64_t cache) {
   cache_size_ = cache;
 }
 
-std::string FileSystem::DescribeOptions() {
-  std::string text;
-  const auto say = [&text](std::string_view name, const auto& value) {
-    text += fmt::format("{}: {}\n", name, value);
-  };
-  const auto seconds = [](double value) { return fmt::format("{} s", value); };
-  const WatchState watch = store_->watch_state();
-  std::string not_watched;
-  {
-    const std::lock_guard lock(not_watched_mutex_);
-    not_watched = not_watched_;
-  }
-  say("version", ZARRFS_VERSION);
-  say("pid", options_.pid);
-  say("log_level", LogLevel());
-  say("capabilities", CapabilitiesInForce());
-  say("source", store_->name());
-  const auto gone = CheckStore();
-  say("store", gone ? "gone or cannot be read: " + OneLine(gone->message) : "there");
-  say("options", OneLine(SettingsList(options_)));
-  if (!options_.config_file.empty()) say("config", OneLine(options_.config_file));
-  say("view", options_.view.empty() ? "all" : options_.view);
-  say("links", OneLine(ToString(LinksInForce(options_))));
-  say("separator", options_.separator == 0 ? "auto" : std::string(1, options_.separator));
-  if (options_.consolidated_max == 0) {
-    say("consolidated", "no");
-  } else {
-    say("consolidated_max", options_.consolidated_max);
-  }
-  const std::string by_age =
-      fmt::format("a tenth of their age, {} to {}", kMinTtl, seconds(kMaxTtl));
-  if (options_.immutable) {
-    say("changes", "not looked for (immutable)");
-  } else if (options_.ttl) {
-    say("changes", fmt::format("looked for every {} (ttl)", seconds(*options_.ttl)));
-  } else if (!not_watched.empty()) {
-    say("changes", fmt::format("looked for after {}", by_age));
-    say("not watched", not_watched);
-  } else {
-    say("changes", "told by the store");
-    say("watched folders", watch.folders);
-    if (!watch.limit.empty()) {
-      say("elsewhere", fmt::format("looked for after {}: {}", by_age, watch.limit));
-    }
-    say("names", notifier_.can_invalidate_all()
-                     ? "kept until something changes"
-                     : fmt::format("kept for {}, taken back one by one", by_age));
-  }
-  say("open", options_.open_messages ? "message" : "auto");
-  say("old versions",
-      fmt::format("{} kept, for {} s after the last read, {} at most", superseded_.size(),
-                  SupersededShards::kGracePeriod.count(), SupersededShards::kMaxSuperseded));
-  say("index_cache", fmt::format("{} of {} bytes", hierarchy_.index_cache_statistics().bytes,
-                                 index_cache_size_.load()));
-  say("cache", fmt::format("{} of {} bytes", chunk_reader_.statistics().bytes, cache_size_.load()));
-  say("node_cache", fmt::format("{} bytes", options_.node_cache));
-  say("threads", options_.threads);
-  const std::string no_io_uring = WhyNoIoUring(options_);
-  say("requests", uses_io_uring_        ? "by io_uring"
-                  : no_io_uring.empty() ? "through /dev/fuse (the kernel does not offer io_uring)"
-                                        : fmt::format("through /dev/fuse ({})", no_io_uring));
-  return text;
+MountStatus FileSystem::Status() {
+  MountStatus status;
+  status.pid = options_.pid;
+  status.log_level = LogLevel();
+  status.capabilities = CapabilitiesInForce();
+  status.store = store_->name();
+  if (const auto gone = CheckStore()) status.store_problem = OneLine(gone->message);
+  status.options = OneLine(SettingsList(options_));
+  status.config_file = OneLine(options_.config_file);
+  status.view = options_.view;
+  status.links = OneLine(ToString(LinksInForce(options_)));
+  status.separator = options_.separator;
+  status.fill = options_.fill;
+  status.consolidated_max = options_.consolidated_max;
+  status.changes = DescribeChangeDetection();
+  status.open_messages = options_.open_messages;
+  status.old_versions = superseded_.size();
+  status.max_old_versions = SupersededShards::kMaxSuperseded;
+  status.old_version_grace = SupersededShards::kGracePeriod.count();
+  status.index_cache_size = index_cache_size_;
+  status.chunk_cache_size = cache_size_;
+  status.node_cache_size = options_.node_cache;
+  status.threads = options_.threads;
+  status.uses_io_uring = uses_io_uring_;
+  status.no_io_uring = WhyNoIoUring(options_);
+  status.figures = Figures();
+  status.errors = errors_.Messages();
+  return status;
 }
 
-std::string FileSystem::DescribeMetrics() const {
-  MountFigures figures;
-  figures.start_time = start_time_;
-  figures.index_cache = hierarchy_.index_cache_statistics();
-  figures.chunk_cache = chunk_reader_.statistics();
-  figures.arrays = table_.arrays();
-  figures.damage = damage_.load(std::memory_order_relaxed);
-  return MetricsText(metrics_, *store_counts_, figures);
+ChangeDetection FileSystem::DescribeChangeDetection() const {
+  const WatchState watch = store_->watch_state();
+  const std::lock_guard lock(not_watched_mutex_);
+  return {.immutable = options_.immutable,
+          .ttl = options_.ttl,
+          .not_watched = not_watched_,
+          .watched_folders = watch.folders,
+          .watch_limit = watch.limit,
+          .keeps_names = notifier_.can_invalidate_all(),
+          .min_ttl = kMinTtl,
+          .max_ttl = kMaxTtl};
+}
+
+MountFigures FileSystem::Figures() const {
+  return {.start_time = start_time_,
+          .requests = metrics_.figures(),
+          .index_cache = hierarchy_.index_cache_statistics(),
+          .chunk_cache = chunk_reader_.statistics(),
+          .store_reads = store_counts_->reads(),
+          .store_read_bytes = store_counts_->read_bytes(),
+          .store_errors = store_counts_->errors(),
+          .arrays = table_.arrays(),
+          .damage = damage_.load(std::memory_order_relaxed)};
 }
 
 // --- Listing

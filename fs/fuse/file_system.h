@@ -24,6 +24,7 @@
 #include "fs/tree/metrics.h"
 #include "fs/tree/node_table.h"
 #include "fs/tree/read_ahead.h"
+#include "fs/tree/status.h"
 #include "fs/tree/status_files.h"
 #include "fs/tree/superseded_shards.h"
 #include "zarrcore/array/chunk_reader.h"
@@ -198,8 +199,9 @@ class FileSystem {
   // The folder of StatusFiles and what is in it.
   Result<fuse_entry_param> StatusFolderEntry();
   Result<fuse_entry_param> StatusEntry(const std::optional<StatusFiles::Snapshot>& file);
-  std::string DescribeOptions();
-  std::string DescribeMetrics() const;
+  MountStatus Status();
+  ChangeDetection DescribeChangeDetection() const;
+  MountFigures Figures() const;
 
   // The bytes that a document's inode stands for. kStale if they are gone.
   Result<std::shared_ptr<const std::string>> TextOf(const Target& document);
