@@ -25,7 +25,6 @@ class Reply;
 inline constexpr size_t kMaxRead = size_t{1} << 20;
 
 struct ServerOptions {
-  bool immutable = false;
   bool no_epoch = false;       // do without FUSE_NOTIFY_INC_EPOCH, as kernels before 6.16 must
   bool open_messages = false;  // the kernel asks for each open
   bool io_uring = false;       // ask the kernel for it

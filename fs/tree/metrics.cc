@@ -137,8 +137,8 @@ void RequestMetrics::CountDuration(Operation operation, int64_t duration_ns) {
                 static_cast<uint64_t>(std::max<int64_t>(duration_ns, 0)));
 }
 
-void RequestMetrics::CountReadAhead(uint64_t bytes) {
-  counters_.Add(kFilesReadAhead, 1);
+void RequestMetrics::CountPrefetch(uint64_t bytes) {
+  counters_.Add(kFilesPrefetched, 1);
   counters_.Add(kReadBytes, bytes);
 }
 
@@ -158,7 +158,7 @@ RequestFigures RequestMetrics::figures() const {
     durations.sum_ns = counters_.Sum(first + durations.counts.size());
   }
   figures.read_bytes = counters_.Sum(kReadBytes);
-  figures.files_read_ahead = counters_.Sum(kFilesReadAhead);
+  figures.files_read_ahead = counters_.Sum(kFilesPrefetched);
   return figures;
 }
 

@@ -38,15 +38,15 @@ uint64_t Figure(const TestMount& mount, const std::string& name) {
   return 0;
 }
 
-// Over io_uring nothing is read ahead: a thread that waits for the kernel keeps those waiting that
+// Over io_uring nothing is prefetched: a thread that waits for the kernel keeps those waiting that
 // it alone answers.
-bool MayReadAhead(const TestMount& mount) {
+bool MayPrefetch(const TestMount& mount) {
   return ReadFile(mount / ".zarrfs/options").find("requests: by io_uring") == std::string::npos;
 }
 
-class ReadAheadTest : public testing::Test {
+class PrefetchTest : public testing::Test {
  protected:
-  ReadAheadTest() {
+  PrefetchTest() {
     Replace(store_ / "zarr.json", GroupJson());
     Replace(store_ / "a/zarr.json", array_.ZarrJson());
     for (uint64_t shard = 0; shard < 2; ++shard) WriteShard(shard, shard);
@@ -97,14 +97,14 @@ class ReadAheadTest : public testing::Test {
   std::map<std::string, std::string> content_;
 };
 
-TEST_F(ReadAheadTest, ReaderInOrderOfTheListingAsksForFewFiles) {
+TEST_F(PrefetchTest, ReaderInOrderOfTheListingAsksForFewFiles) {
   const TestMount mount(store_);
   const auto names = List(mount / "v2/a");
   ASSERT_EQ(names.size(), content_.size());
   EXPECT_EQ(WrongFiles(mount / "v2/a", names), 0U);
   const uint64_t ahead = Figure(mount, "zarrfs_read_ahead_files_total");
   const uint64_t reads = Figure(mount, kReads);
-  if (!MayReadAhead(mount)) {
+  if (!MayPrefetch(mount)) {
     EXPECT_EQ(ahead, 0U);
     return;
   }
@@ -113,7 +113,7 @@ TEST_F(ReadAheadTest, ReaderInOrderOfTheListingAsksForFewFiles) {
   EXPECT_GE(ahead + reads, names.size());
 }
 
-TEST_F(ReadAheadTest, FilesInFoldersOfTheirOwnAreReadAhead) {
+TEST_F(PrefetchTest, FilesInFoldersOfTheirOwnArePrefetched) {
   const TestMount mount(store_, "view=v2,separator=/");
   size_t wrong = 0;
   for (uint64_t row = 0; row < kPerShard; ++row) {
@@ -123,35 +123,11 @@ TEST_F(ReadAheadTest, FilesInFoldersOfTheirOwnAreReadAhead) {
     }
   }
   EXPECT_EQ(wrong, 0U);
-  if (!MayReadAhead(mount)) return;
+  if (!MayPrefetch(mount)) return;
   EXPECT_GT(Figure(mount, "zarrfs_read_ahead_files_total"), content_.size() / 2);
 }
 
-// A file whose name was looked up a moment ago, by a reader that takes its time.
-TEST_F(ReadAheadTest, FilesThatAreLookedUpAndReadAreHandedOverInBetween) {
-  const TestMount mount(store_);
-  const auto names = Names(500);
-  size_t wrong = 0;
-  for (const std::string& name : names) {
-    struct stat st {};
-    EXPECT_EQ(stat((mount / "v2/a" / name).c_str(), &st), 0);
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    wrong += ReadFile(mount / "v2/a" / name) != content_.at(name);
-  }
-  EXPECT_EQ(wrong, 0U);
-  const uint64_t ahead = Figure(mount, "zarrfs_read_ahead_files_total");
-  const uint64_t reads = Figure(mount, kReads);
-  if (!MayReadAhead(mount)) {
-    EXPECT_EQ(ahead, 0U);
-    return;
-  }
-  // (Where the machine is busy, some come too late; in a build with sanitizers most.)
-  EXPECT_GT(ahead, kPatience == 1 ? 10U : 0U);
-  EXPECT_LT(reads, names.size());
-  EXPECT_GE(ahead + reads, names.size());
-}
-
-TEST_F(ReadAheadTest, WhoOnlyLooksFilesUpMakesNobodyReadThem) {
+TEST_F(PrefetchTest, WhoOnlyLooksFilesUpMakesNobodyReadThem) {
   const TestMount mount(store_);
   const auto names = Names(500);
   for (const std::string& name : names) {
@@ -162,7 +138,7 @@ TEST_F(ReadAheadTest, WhoOnlyLooksFilesUpMakesNobodyReadThem) {
   EXPECT_EQ(Figure(mount, "zarrfs_read_ahead_files_total"), 0U);
 }
 
-TEST_F(ReadAheadTest, OtherReadersGetWhatTheyAskForAndNoMore) {
+TEST_F(PrefetchTest, OtherReadersGetWhatTheyAskForAndNoMore) {
   const TestMount backwards(store_);
   auto names = List(backwards / "v2/a");
   std::ranges::reverse(names);
@@ -175,7 +151,7 @@ TEST_F(ReadAheadTest, OtherReadersGetWhatTheyAskForAndNoMore) {
   EXPECT_EQ(Figure(other, "zarrfs_read_ahead_files_total"), 0U) << "nobody else could answer";
 }
 
-TEST_F(ReadAheadTest, ManyReadersOfTheSameFiles) {
+TEST_F(PrefetchTest, ManyReadersOfTheSameFiles) {
   const TestMount mount(store_, "threads=2");
   const auto names = List(mount / "v2/a");
   std::vector<size_t> wrong(8);
@@ -187,20 +163,20 @@ TEST_F(ReadAheadTest, ManyReadersOfTheSameFiles) {
   EXPECT_EQ(wrong, std::vector<size_t>(8));
 }
 
-TEST_F(ReadAheadTest, AfterAChangeOnlyTheNewBytesAreRead) {
+TEST_F(PrefetchTest, AfterAChangeOnlyTheNewBytesAreRead) {
   const TestMount mount(store_);
   const auto names = List(mount / "v2/a");
   const std::vector<std::string> first(names.begin(), names.begin() + 100);
   EXPECT_EQ(WrongFiles(mount / "v2/a", first), 0U);
-  ASSERT_EQ(Figure(mount, "zarrfs_read_ahead_files_total") > 0, MayReadAhead(mount));
+  ASSERT_EQ(Figure(mount, "zarrfs_read_ahead_files_total") > 0, MayPrefetch(mount));
   WriteShard(0, 7);
   // (Names are taken back within a second.)
   std::this_thread::sleep_for(std::chrono::milliseconds(1500));
   EXPECT_EQ(WrongFiles(mount / "v2/a", names), 0U);
 }
 
-// A thread that reads ahead may wait for another one to answer: none must be left waiting.
-TEST_F(ReadAheadTest, MountEndsWhileItsReadersReadOn) {
+// A thread that prefetches may wait for another one to answer: none must be left waiting.
+TEST_F(PrefetchTest, MountEndsWhileItsReadersReadOn) {
   for (int i = 0; i < 20; ++i) {
     TestMount mount(store_);
     const int array = open((mount / "v2/a").c_str(), O_RDONLY | O_DIRECTORY);
@@ -231,7 +207,7 @@ TEST_F(ReadAheadTest, MountEndsWhileItsReadersReadOn) {
 }
 
 // Such a thread does not end by a signal while it waits.
-TEST_F(ReadAheadTest, WorkerThatIsKilledLeavesNobodyWaiting) {
+TEST_F(PrefetchTest, WorkerThatIsKilledLeavesNobodyWaiting) {
   for (int i = 0; i < 20; ++i) {
     TestMount mount(store_);
     const fs::path array = mount / "v2/a";
