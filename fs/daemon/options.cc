@@ -1,5 +1,7 @@
 #include "fs/daemon/options.h"
 
+#include "fs/fuse/server.h"
+
 #include <fuse_lowlevel.h>
 #include <unistd.h>
 

@@ -27,7 +27,7 @@ bool SendIncEpoch(fuse_session* session) {
 
 void Notifier::Start(fuse_session* session, bool use_epoch, FindNames find_names, Sweep sweep) {
   session_ = session;
-  take_back_ = std::move(invalidate);
+  find_names_ = std::move(find_names);
   sweep_ = std::move(sweep);
   can_invalidate_all_ = use_epoch && SendIncEpoch(session);
   if (!can_invalidate_all_) {
@@ -76,7 +76,9 @@ void Notifier::Run() {
       if (!can_invalidate_all_) {
         std::ranges::sort(burst->keys);
         burst->keys.erase(std::unique(burst->keys.begin(), burst->keys.end()), burst->keys.end());
-        take_back_(session_, *burst);
+        find_names_(*burst, [this](uint64_t folder, const std::string& name) {
+          fuse_lowlevel_notify_inval_entry(session_, folder, name.c_str(), name.size());
+        });
       } else if (!SendIncEpoch(session_)) {
         spdlog::debug("the kernel takes no notice of changes: {}", std::strerror(errno));
       }

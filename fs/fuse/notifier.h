@@ -51,7 +51,7 @@ class Notifier {
   void Run();
 
   fuse_session* session_ = nullptr;
-  Invalidate take_back_;
+  FindNames find_names_;
   Sweep sweep_;
   std::atomic<bool> can_invalidate_all_ = false;
 

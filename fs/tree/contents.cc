@@ -29,12 +29,13 @@ Result<ChunkLocation> Contents::Locate(const Target& target) const {
   const ChunkSource& chunks = *range.chunks;
   const auto is_it = IsEpochOf(target);
   const Sizes sizes = range.views[target.view].sizes();
-  auto location = chunks.Locate(target.chunk, kAnyAge, /*may_read=*/true, nullptr, sizes);
-  if (location && *location) {
-    const auto epoch = range.epochs->Known((*location)->outer, (*location)->shard->fingerprint);
-    if (epoch && is_it(*epoch)) return std::move(**location);
+  auto found = LocateShim(chunks, target.chunk, kAnyAge, /*may_read=*/true, sizes);
+  if (found && found->location) {
+    const ChunkLocation& location = *found->location;
+    const auto epoch = range.epochs->Known(location.outer, location.shard->fingerprint);
+    if (epoch && is_it(*epoch)) return std::move(*found->location);
   }
-  if (!location && location.error().code == ErrorCode::kWouldBlock) return Fail(location);
+  if (!found && found.error().code == ErrorCode::kWouldBlock) return Fail(found);
   const uint64_t outer = chunks.OuterOf(target.chunk);
   if (const auto fingerprint = range.epochs->FingerprintOf(outer, is_it)) {
     const auto old =
@@ -45,7 +46,7 @@ Result<ChunkLocation> Contents::Locate(const Target& target) const {
       if (*before) return std::move(**before);
     }
   }
-  if (!location) return Fail(location);
+  if (!found) return Fail(found);
   return Replaced(chunks.ObjectKey(outer));
 }
 
@@ -150,12 +151,11 @@ Error Contents::WhyUnreadable(const Target& target) const {
             fmt::format("{}: not in the store any more", path.empty() ? "/" : path)};
   }
   if (target.kind == Target::Kind::kChunk) {
-    const auto location =
-        target.range->chunks->Locate(target.chunk, nodes_.check_age(), /*may_read=*/true, nullptr,
+    const auto found = LocateShim(*target.range->chunks, target.chunk, nodes_.check_age(), /*may_read=*/true,
                                      target.range->views[target.view].sizes());
-    if (!location) return location.error();
-    if (*location) {
-      const auto size = SizeOf(*target.range, target.view, target.chunk, **location);
+    if (!found) return found.error();
+    if (found->location) {
+      const auto size = SizeOf(*target.range, target.view, target.chunk, *found->location);
       if (!size) return size.error();
     }
   }

@@ -186,7 +186,7 @@ Result<Entry> Entries::Chunk(const ChunkName& chunk, const ChunkLocation& locati
                      range.epochs->Observe(location.outer, location.shard->fingerprint));
   if (entry) {
     entry->name_timeout =
-        std::min(timeouts_.Name(location.shard->info.version.ctime_ns, location.validity),
+        std::min(timeouts_.Name(location.shard->info.version.ctime_ns, Validity(location.watched)),
                  timeouts_.Node(*chunk.node.node));
   }
   return entry;

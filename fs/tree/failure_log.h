@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "fs/tree/log_throttle.h"
 #include "fs/tree/status_files.h"
@@ -32,6 +33,7 @@ class FailureLog {
 
   /// Lines, oldest first.
   [[nodiscard]] std::string Text() const { return errors_.Text(); }
+  [[nodiscard]] std::vector<std::string> Messages() const { return errors_.Messages(); }
   /// Damaged objects found.
   [[nodiscard]] uint64_t damage() const { return damage_.load(std::memory_order_relaxed); }
 

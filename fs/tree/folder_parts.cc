@@ -125,7 +125,7 @@ Result<bool> ChunkFiles::ListObject(OuterIndex object, uint64_t from, const AddE
   const size_t rank = range.rank();
   const bool is_nested = part.naming.nested() && rank > 0;
   const uint64_t begin = object * layout.inner_per_outer_count;
-  auto cursor = range.chunks->Chunks(object, {.prefix = prefix_.fixed(),
+  auto cursor = ChunkCursor(*range.chunks, object, {.prefix = prefix_.fixed(),
                                               .from = from > begin ? from - begin : 0,
                                               .max_age = nodes_.check_age(),
                                               .missing_too = part.fill_chunk != nullptr,

@@ -25,14 +25,14 @@ Result<std::unique_ptr<Folder>> Folders::Open(const Target& target) const {
     auto children = nodes_.hierarchy().Children(*node->node, nodes_.check_age());
     if (!children) return Fail(children);
     id = nodes_.FolderId(*node->record, target.view);
-    documents = std::make_unique<DocumentFiles>(nodes_, entries_, *node, target.view,
+    documents = std::make_unique<DocumentFiles>(nodes_, contents_, entries_, *node, target.view,
                                                 children->value.size() <= consolidated_max_);
     rest = std::make_unique<ChildFolders>(nodes_, entries_, failures_, *node, target.view,
                                           std::move(*children));
   } else if (target.kind == Target::Kind::kFolder || target.kind == Target::Kind::kChunkFolder) {
     if (target.kind == Target::Kind::kFolder) {
       id = nodes_.FolderId(*node->record, target.view);
-      documents = std::make_unique<DocumentFiles>(nodes_, entries_, *node, target.view, true);
+      documents = std::make_unique<DocumentFiles>(nodes_, contents_, entries_, *node, target.view, true);
     } else if (node->range == nullptr || node->range->rank() != target.range->rank()) {
       return Fail(ErrorCode::kStale, "{} changed its rank", target.record->path);
     } else {
@@ -66,7 +66,7 @@ Result<std::unique_ptr<FolderPart>> Folders::ChunksBelow(const CurrentNode& node
   // Where chunks that are not stored have files too, these are all of a range.
   const bool has_all = part.fill_chunk != nullptr;
   if (is_root) {
-    const auto any = has_all ? Valid<bool>{true, {}} : chunks.AnyChunk({}, nodes_.check_age());
+    const auto any = has_all ? Valid<bool>{true, {}} : AnyShim(chunks, {}, nodes_.check_age());
     if (!any) return Fail(any);
     if (!any->value) return nullptr;
     return std::make_unique<ChunkRoot>(entries_, node, target.view);
@@ -89,7 +89,7 @@ Result<std::unique_ptr<FolderPart>> Folders::ChunksBelow(const CurrentNode& node
         prefix.level == 0 ? layout.outer_grid.size() : layout.outer_grid.counts()[rank - 1];
     return std::make_unique<ChunkFiles>(entries_, nodes_, prefix, first, count);
   }
-  auto objects = chunks.ListOuter(prefix.fixed());
+  auto objects = ListShim(chunks, prefix.fixed());
   if (!objects) return Fail(objects);
   return std::make_unique<ChunkFiles>(entries_, nodes_, prefix, std::move(*objects));
 }

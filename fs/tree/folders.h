@@ -18,9 +18,10 @@ namespace zarrfs {
 
 class Folders {
  public:
-  Folders(Nodes& nodes, const Entries& entries, const Timeouts& timeouts, FailureLog& failures,
+  Folders(Nodes& nodes, const Contents& contents, const Entries& entries, const Timeouts& timeouts, FailureLog& failures,
           uint64_t consolidated_max)
       : nodes_(nodes),
+        contents_(contents),
         entries_(entries),
         timeouts_(timeouts),
         failures_(failures),
@@ -36,6 +37,7 @@ class Folders {
                                                   const Target& target) const;
 
   Nodes& nodes_;
+  const Contents& contents_;
   const Entries& entries_;
   const Timeouts& timeouts_;
   FailureLog& failures_;

@@ -144,7 +144,7 @@ Result<Entry> Lookup::ChunkPath(const CurrentNode& node, size_t view, ChunkCoord
   if (range.views[view].fill_chunk != nullptr || error != nullptr) {
     return entries_.ChunkFolder(node, view, coordinates);
   }
-  const auto any = range.chunks->AnyChunk(coordinates, nodes_.check_age());
+  const auto any = AnyShim(*range.chunks, coordinates, nodes_.check_age());
   if (!any && any.error().code == ErrorCode::kWouldBlock) return Fail(any);
   if (any && !any->value) return tl::unexpected(absent);
   return entries_.ChunkFolder(node, view, coordinates, any ? any->validity : Validity{});
@@ -154,7 +154,7 @@ Result<Entry> Lookup::Chunk(const ChunkName& chunk) const {
   const ChunkSource& chunks = *chunk.node.range->chunks;
   const auto& part = chunk.part();
   for (int attempt = 1;; ++attempt) {
-    const auto found = chunks.Locate(chunk.chunk, nodes_.check_age(),
+    const auto found = LocateShim(chunks, chunk.chunk, nodes_.check_age(),
                                      part.encoding.must_be_read_for_size(), part.sizes());
     Result<Entry> entry = Entry{};
     if (!found) {

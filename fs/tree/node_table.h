@@ -36,6 +36,7 @@
 #include <vector>
 
 #include "fs/tree/epoch_table.h"
+#include "fs/tree/source_shim.h"
 #include "zarrcore/view/hierarchy.h"
 
 namespace zarrfs {

@@ -61,8 +61,8 @@ Result<std::unique_ptr<Tree>> Tree::Open(std::shared_ptr<const Store> store,
   }
   if (!root) return Fail(root);
   (void)tree->nodes_.Refresh("", kAnyAge);  // known from now on
-  if (const Error* const why = (*root)->damage()) {
-    return Fail(ErrorCode::kDamaged, "{}/{}", name, why->message);
+  if (!(*root)->metadata) {
+    return Fail(ErrorCode::kDamaged, "{}/{}", name, (*root)->views[0].hidden->message);
   }
   tree->failures_.StartLogging();
   for (size_t v = 0; v < AllViews().size(); ++v) {
@@ -129,7 +129,7 @@ Result<Entry> Tree::EntryAsOf(const Target& target, const KnownNode& known) {
       const ChunkName chunk{node, target.view, target.chunk};
       if (target.epoch == kFillEpoch) return entries_.FillChunk(chunk, {});
       if (known.error) return entries_.UnreadableChunk(chunk, *known.error);
-      const auto found = target.range->chunks->Locate(target.chunk, timeouts_.check_age(),
+      const auto found = LocateShim(*target.range->chunks, target.chunk, timeouts_.check_age(),
                                                       /*may_read=*/false, chunk.part().sizes());
       // (What can be read now has another inode, which the next look-up finds.)
       const Error stale{ErrorCode::kStale, "can be read again"};
@@ -158,7 +158,8 @@ Result<Entry> Tree::Attributes(NodeId id) {
   const auto target = nodes_.Resolve(id);
   if (!target) return Fail(target);
   Result<Entry> entry = Entry{};
-  if (target->is_stored_chunk()) {
+  if (target->kind == Target::Kind::kChunk && target->epoch != kFillEpoch &&
+      target->epoch != kUnreadableEpoch) {
     const auto location = contents_.Locate(*target);
     if (!location) return Fail(location);
     entry = entries_.Chunk(*target->range, target->view, target->chunk, *location, target->epoch);
@@ -186,7 +187,7 @@ Result<void> Tree::CheckOpen(NodeId id) {
   } else if (target->kind == Target::Kind::kChunk && target->epoch != kUnreadableEpoch) {
     const ArrayRange& range = *target->range;
     const auto& part = range.views[target->view];
-    const auto found = range.chunks->Locate(
+    const auto found = LocateShim(*range.chunks,
         target->chunk, kNow, part.encoding.must_be_read_for_size(), part.sizes());
     if (!found) {
       current = Fail(found);
