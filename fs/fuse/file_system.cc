@@ -199,7 +199,7 @@ Result<std::unique_ptr<FileSystem>> FileSystem::Open(std::shared_ptr<const Store
                 "{} is not a Zarr store: no zarr.json, .zarray or .zgroup in it or below", name);
   }
   if (!(*root)->metadata)
-    return Fail(ErrorCode::kDamaged, "{}/{}", name, (*root)->views[0].hidden->message);
+    return Fail(ErrorCode::kDamaged, "{}/{}", name, (*root)->metadata.error().message);
   file_system->opened_ = true;
   for (size_t v = 0; v < AllViews().size(); ++v) {
     if (const auto& hidden = (*root)->views[v].hidden) {
@@ -364,7 +364,8 @@ Result<fuse_entry_param> FileSystem::ConsolidatedEntry(const CurrentNode& node, 
     return Fail(consolidated);
   if (consolidated && !(*consolidated)->is_too_large) {
     // Whoever has it goes straight to the chunks: these nodes are known from now on.
-    if (!(*consolidated)->is_known.exchange(true)) {
+    if (!consolidated_epochs_.Known(node.record->DocumentId(view, kConsolidatedDocument, 0),
+                                    (*consolidated)->text_number)) {
       for (const std::string& path : (*consolidated)->paths) {
         if (const auto below = hierarchy_.Get(path, kAnyAge)) (void)table_.Refresh(*below);
       }
@@ -1157,7 +1158,7 @@ void FileSystem::InvalidateEntries(fuse_session* session, const Changes& changes
     RangePtr range;
     {
       const std::lock_guard lock(owner->mutex);
-      if (node != nullptr) range = std::static_pointer_cast<const ArrayRange>(node->companion);
+      if (node != nullptr) range = owner->current;
     }
     const auto outer = range == nullptr ? std::nullopt : range->chunks->ObjectOfKey(key);
     if (outer) {

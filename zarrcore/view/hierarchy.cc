@@ -45,31 +45,16 @@ bool IsNodeDocument(std::string_view name) {
 
 uint64_t HashOf(const std::string& text) { return std::hash<std::string>()(text); }
 
-Digest ChunksFingerprint(const ArrayMetadata& array) {
-  DigestBuilder all;
-  for (const auto* extents : {&array.shape, &array.chunk_shape}) {
-    all.Add(uint64_t{extents->size()});
-    for (const uint64_t extent : *extents) all.Add(extent);
-  }
-  all.Add(DumpJson(array.data_type.document));
-  all.Add(static_cast<uint64_t>(array.key_encoding.kind));
-  all.Add(uint64_t{static_cast<unsigned char>(array.key_encoding.separator)});
-  for (const CodecSpec& codec : array.codecs) {
-    all.Add(codec.name).Add(DumpJson(codec.configuration));
-  }
-  return std::move(all).Finish();
-}
-
-Digest FingerprintOf(const std::vector<Document>& documents) {
+Digest DigestOf(const std::vector<Document>& documents) {
   DigestBuilder all;
   for (const Document& document : documents) all.Add(document.name).Add(document.bytes);
   return std::move(all).Finish();
 }
 
 // Of where a node is and what a view says of it.
-Digest FingerprintOf(const Node& node, size_t view) {
+Digest DigestOf(const Node& node, size_t view) {
   DigestBuilder all;
-  all.Add(node.views[view].fingerprint).Add(node.path);
+  all.Add(node.views[view].documents_digest).Add(node.path);
   return std::move(all).Finish();
 }
 
@@ -130,6 +115,12 @@ bool IsVerdict(ErrorCode code) {
 
 }  // namespace
 
+std::string ChunksText(const ArrayMetadata& array) {
+  return fmt::format("{} {} {} {}{} {}", array.shape, array.chunk_shape,
+                     DumpJson(array.data_type.document), static_cast<int>(array.key_encoding.kind),
+                     array.key_encoding.separator, DumpJson(ToJson(array.codecs)));
+}
+
 Hierarchy::Hierarchy(std::shared_ptr<const Store> store, HierarchyOptions options, Report report)
     : store_(std::move(store)),
       options_(std::move(options)),
@@ -154,7 +145,7 @@ Result<NodePtr> Hierarchy::Get(const std::string& path, Age max_age) const {
     auto parent = Get(slash == std::string::npos ? "" : path.substr(0, slash), max_age);
     if (!parent) return parent;
     // Perhaps being rewritten: what lies below is not known to be absent.
-    if (!(*parent)->metadata) return tl::unexpected(*(*parent)->views[0].hidden);
+    if (!(*parent)->metadata) return Fail((*parent)->metadata);
     if ((*parent)->group() == nullptr) {
       return Fail(ErrorCode::kNotFound, "{}: nothing lies below an array", path);
     }
@@ -243,6 +234,7 @@ Result<std::shared_ptr<Node>> Hierarchy::Load(const std::string& path, bool pare
     ReportOnce(*node,
                {metadata.error().code, fmt::format("not shown: {}", metadata.error().message)});
     for (NodeView& view : node->views) view.hidden = metadata.error();
+    node->metadata = Fail(metadata);
     return node;
   }
   node->metadata = std::move(*metadata);
@@ -261,7 +253,7 @@ Result<std::shared_ptr<Node>> Hierarchy::Load(const std::string& path, bool pare
       }
     }
   }
-  for (NodeView& view : node->views) view.fingerprint = FingerprintOf(view.documents);
+  for (NodeView& view : node->views) view.documents_digest = DigestOf(view.documents);
   ReportName(*node);
   return node;
 }
@@ -394,9 +386,8 @@ Result<bool> Hierarchy::IsCurrent(const Node& node) const {
 
 void Hierarchy::FillArray(Node& node, const NodePtr& before) const {
   const ArrayMetadata& metadata = *node.array();
-  node.chunks_fingerprint = ChunksFingerprint(metadata);
   if (before != nullptr && before->chunks != nullptr &&
-      before->chunks_fingerprint == node.chunks_fingerprint) {
+      ChunksText(*before->array()) == ChunksText(metadata)) {
     node.chunks = before->chunks;
   } else {
     auto chunks = ChunkSource::Make(store_, node.path, metadata, index_cache_, report_,
@@ -562,7 +553,7 @@ Result<ConsolidatedPtr> Hierarchy::Consolidate(const NodePtr& group, size_t view
     return max_age == kAnyAge ||
            consolidated.freshness.IsFresh(*store_, max_age.count(), [] { return SteadyNowNs(); });
   };
-  if (known != nullptr && known->nodes.front() == FingerprintOf(*group, view) && is_fresh(*known)) {
+  if (known != nullptr && known->nodes.front() == DigestOf(*group, view) && is_fresh(*known)) {
     return known;
   }
   return MakeConsolidated(group, view, max_age, known);
@@ -583,7 +574,7 @@ Result<ConsolidatedPtr> Hierarchy::MakeConsolidated(const NodePtr& group, size_t
   std::vector<std::string> pending;
   NodePtr node = group;
   while (!made->is_too_large) {
-    made->nodes.push_back(FingerprintOf(*node, view));
+    made->nodes.push_back(DigestOf(*node, view));
     std::string below = node->path.substr(group->path.size());
     if (below.starts_with('/')) below.erase(0, 1);
     shown.push_back({std::move(below), node->views[view].documents});

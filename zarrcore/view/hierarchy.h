@@ -33,7 +33,9 @@ namespace zarrfs {
 /// What one view shows of one node, or why it does not show it.
 struct NodeView {
   std::vector<Document> documents;
-  Digest fingerprint;  // of the documents: names and bytes
+  /// Of the names and bytes of the documents: they are compared with later ones when the node
+  /// itself is no longer in memory.
+  Digest documents_digest;
   /// Of a group: the name of the document that repeats those of all nodes below (Consolidated),
   /// which stands for the document of this name, if there is one; "" if the group has none.
   std::string consolidated;
@@ -54,8 +56,9 @@ struct SourceDocument {
 };
 
 struct Node {
-  std::string path;                       // key of the folder; "" for the root
-  std::optional<NodeMetadata> metadata;   // absent if its documents cannot be used
+  std::string path;  // key of the folder; "" for the root
+  /// kDamaged, kUnsupported or kTooLarge if its documents cannot be used: every view hides it then.
+  Result<NodeMetadata> metadata = Fail(ErrorCode::kUnsupported, "not read");
   std::string_view document = kZarrJson;  // that makes it a node: kZarrJson, kZarray or kZgroup
   std::vector<SourceDocument> sources;    // while they are the same, so is the node
   size_t source_bytes = 0;                // of all of them
@@ -70,18 +73,20 @@ struct Node {
   ObjectInfo folder_info;           // of the folder, when the node was read
   std::array<NodeView, kMaxViews> views;  // by view number
   std::shared_ptr<ChunkSource> chunks;    // of an array whose layout can be used
-  Digest chunks_fingerprint;              // of where they lie and what is in them
 
   mutable Freshness freshness;
-  /// What its user has made of it, to be kept as long as this snapshot is. Not guarded.
-  mutable std::shared_ptr<const void> companion;
 
   [[nodiscard]] bool is_v2() const { return document != kZarrJson; }
   /// Why its documents, which are there, cannot be read as what they are; null if they can, and if
   /// they say something that no view can show.
   [[nodiscard]] const Error* unreadable() const {
-    const std::optional<Error>& reason = views[0].hidden;
-    return !metadata && reason && reason->code != ErrorCode::kUnsupported ? &*reason : nullptr;
+    return !metadata && metadata.error().code != ErrorCode::kUnsupported ? &metadata.error()
+                                                                         : nullptr;
+  }
+  /// Why no view can show it, whatever the reason; null if it is a group, or an array with chunks.
+  [[nodiscard]] const Error* unusable() const {
+    if (!metadata) return &metadata.error();
+    return array() != nullptr && chunks == nullptr ? &*views[0].hidden : nullptr;
   }
   [[nodiscard]] const ArrayMetadata* array() const {
     return metadata ? std::get_if<ArrayMetadata>(&*metadata) : nullptr;
@@ -96,9 +101,14 @@ struct Node {
 };
 using NodePtr = std::shared_ptr<const Node>;
 
+/// What of an array's metadata says where its chunks lie and how to decode them, as text: arrays at
+/// one path with equal texts have the same chunks.
+[[nodiscard]] std::string ChunksText(const ArrayMetadata& array);
+
 /// What one view says in one document of a group and all nodes below it, as of now.
 struct Consolidated {
-  // Fingerprints of what it is made from: the group, and those nodes below that the view shows.
+  // Of what it is made from: the group, and those nodes below that the view shows. (Digests,
+  // because thousands of nodes would be kept in memory.)
   std::vector<Digest> nodes;
   bool is_too_large = false;       // more nodes than HierarchyOptions say: the view does without
   uint64_t text_number = 0;        // texts of equal numbers are equal
@@ -106,8 +116,6 @@ struct Consolidated {
   Version newest;                  // of what it is made from, the version that changed last
   std::vector<std::string> paths;  // of the nodes in it
 
-  /// Whether its user took note of those nodes: who reads it goes straight to their chunks.
-  mutable std::atomic<bool> is_known = false;
   mutable Freshness freshness;
 };
 using ConsolidatedPtr = std::shared_ptr<const Consolidated>;
@@ -126,7 +134,7 @@ using RootDimensionsPtr = std::shared_ptr<const RootDimensions>;
 
 /// The document kSharedDocument of a node, as it is now.
 struct SharedDocument {
-  Digest node_fingerprint;       // of the documents of the node, and
+  Digest node_digest;            // of the documents of the node, and
   RootDimensionsPtr dimensions;  // what else it is made from
   uint64_t text_number = 0;      // of its bytes; texts of equal numbers are equal
   uint64_t size = 0;             // in bytes

@@ -186,7 +186,7 @@ Result<SharedDocumentPtr> Hierarchy::ShareDimensions(const NodePtr& node, size_t
   const std::string key = SharedKey(*node, view);
   const bool is_shared = shown.array && !shown.array->attributes.is_null();
   auto made = std::make_shared<SharedDocument>();
-  made->node_fingerprint = shown.fingerprint;
+  made->node_digest = shown.documents_digest;
   made->version = node->info.version;
   std::optional<std::vector<std::string>> names;
   if (is_shared) {
@@ -204,7 +204,7 @@ Result<SharedDocumentPtr> Hierarchy::ShareDimensions(const NodePtr& node, size_t
     }
   }
   if (const auto known = shared_.Get(key);
-      known != nullptr && known->node_fingerprint == made->node_fingerprint &&
+      known != nullptr && known->node_digest == made->node_digest &&
       known->dimensions == made->dimensions && known->version == made->version) {
     return known;
   }
