@@ -397,7 +397,7 @@ fuse_entry_param FileSystem::ConsolidatedEntry(const CurrentNode& node, size_t v
   info.version = consolidated.newest;
   entry.attr = FileAttributes(entry.ino, info, consolidated.size, 1);
   entry.attr_timeout = kForever;
-  entry.entry_timeout = NameTimeout(consolidated.newest.ctime_ns, consolidated.freshness.watched());
+  entry.entry_timeout = NameTimeout(consolidated.newest.ctime_ns, consolidated.freshness.validity());
   return entry;
 }
 
@@ -421,7 +421,7 @@ Result<fuse_entry_param> FileSystem::SharedDocumentEntry(const CurrentNode& node
   if (document.dimensions != nullptr) {
     entry.entry_timeout =
         std::min(entry.entry_timeout,
-                 NameTimeout(document.version.ctime_ns, document.dimensions->freshness.watched()));
+                 NameTimeout(document.version.ctime_ns, document.dimensions->freshness.validity()));
   }
   return entry;
 }
@@ -432,7 +432,7 @@ Result<fuse_entry_param> FileSystem::ChunkEntry(const CurrentNode& node, size_t 
   auto entry = ChunkEntry(range, view, chunk, place,
                           range.epochs->Observe(place.outer, place.shard->fingerprint));
   if (entry) {
-    entry->entry_timeout = std::min(NameTimeout(place.shard->info.version.ctime_ns, place.watched),
+    entry->entry_timeout = std::min(NameTimeout(place.shard->info.version.ctime_ns, Validity(place.watched)),
                                     NodeTimeout(*node.node));
   }
   return entry;
@@ -454,7 +454,7 @@ Result<fuse_entry_param> FileSystem::ChunkEntry(const ArrayRange& range, size_t 
 }
 
 Result<fuse_entry_param> FileSystem::FillChunkEntry(const CurrentNode& node, size_t view,
-                                                    uint64_t chunk, uint64_t watched) const {
+                                                    uint64_t chunk, Validity validity) const {
   const auto& part = node.range->views[view];
   const auto size = part.fill_chunk->Size();
   if (!size) return Fail(size);
@@ -465,13 +465,13 @@ Result<fuse_entry_param> FileSystem::FillChunkEntry(const CurrentNode& node, siz
   entry.generation = generation_;
   entry.attr = FileAttributes(entry.ino, info, *size, 1);
   entry.attr_timeout = node.node != nullptr ? NodeTimeout(*node.node) : kUnreadableTimeout;
-  entry.entry_timeout = std::min(AbsenceTimeout(watched), entry.attr_timeout);
+  entry.entry_timeout = std::min(AbsenceTimeout(validity), entry.attr_timeout);
   return entry;
 }
 
 Result<fuse_entry_param> FileSystem::ChunkFolderEntry(const CurrentNode& node, size_t view,
                                                       std::span<const uint64_t> prefix,
-                                                      uint64_t watched) const {
+                                                      Validity validity) const {
   fuse_entry_param entry{};
   entry.ino = node.range->FolderId(view, prefix);
   entry.generation = generation_;
@@ -483,29 +483,27 @@ Result<fuse_entry_param> FileSystem::ChunkFolderEntry(const CurrentNode& node, s
   entry.attr = FolderAttributes(entry.ino, *node.node);
   entry.attr_timeout = NodeTimeout(*node.node);
   entry.entry_timeout =
-      std::min(NameTimeout(node.node->info.version.ctime_ns, watched), entry.attr_timeout);
+      std::min(NameTimeout(node.node->info.version.ctime_ns, validity), entry.attr_timeout);
   return entry;
 }
 
 // --- Names
 // ------------------------------------------------------------------------------------------
 
-double FileSystem::NameTimeout(int64_t ctime_ns, uint64_t watched) const {
+double FileSystem::NameTimeout(int64_t ctime_ns, Validity validity) const {
   if (options_.immutable) return kForever;
   if (options_.ttl) return *options_.ttl * (1 - kCheckShare);
-  if (watched != 0 && notifier_.can_invalidate_all() && watched == store_->change_count()) {
-    return kForever;
-  }
+  if (notifier_.can_invalidate_all() && validity.Holds(*store_)) return kForever;
   const double age = static_cast<double>(RealNowNs() - ctime_ns) * 1e-9;
   return std::clamp(age * kTtlShareOfAge, kMinTtl, kMaxTtl) - kMinTtl * kCheckShare;
 }
 
-double FileSystem::AbsenceTimeout(uint64_t watched) const {
-  return NameTimeout(std::numeric_limits<int64_t>::max() / 2, watched);
+double FileSystem::AbsenceTimeout(Validity validity) const {
+  return NameTimeout(std::numeric_limits<int64_t>::max() / 2, validity);
 }
 
 double FileSystem::NodeTimeout(const Node& node) const {
-  return NameTimeout(node.info.version.ctime_ns, node.freshness.watched());
+  return NameTimeout(node.info.version.ctime_ns, node.freshness.validity());
 }
 
 Result<Target> FileSystem::Resolve(fuse_ino_t id) {
@@ -580,12 +578,12 @@ Result<fuse_entry_param> FileSystem::LookupChunkPath(const CurrentNode& node, si
       }
       if (place && !*place && part.fill_chunk == nullptr) {
         fuse_entry_param nothing{};
-        nothing.entry_timeout = std::min(AbsenceTimeout(watched), NodeTimeout(*node.node));
+        nothing.entry_timeout = std::min(AbsenceTimeout(Validity(watched)), NodeTimeout(*node.node));
         return nothing;
       }
       Result<fuse_entry_param> entry = !place   ? Result<fuse_entry_param>(Fail(place))
                                        : *place ? ChunkEntry(node, view, chunk, **place)
-                                                : FillChunkEntry(node, view, chunk, watched);
+                                                : FillChunkEntry(node, view, chunk, Validity(watched));
       if (entry) return entry;
       if (entry.error().code == ErrorCode::kStale && attempt < kLookupAttempts) {
         range.chunks->Forget(range.chunks->OuterOf(chunk));
@@ -600,7 +598,7 @@ Result<fuse_entry_param> FileSystem::LookupChunkPath(const CurrentNode& node, si
                        : range.chunks->AnyChunk({prefix.data(), level}, check_age_, &watched);
   if (!any && any.error().code == ErrorCode::kWouldBlock) return Fail(any);
   if (any && !*any) return tl::unexpected(absent);
-  return ChunkFolderEntry(node, view, {prefix.data(), level}, watched);
+  return ChunkFolderEntry(node, view, {prefix.data(), level}, Validity(watched));
 }
 
 Result<fuse_entry_param> FileSystem::LookupInFolder(const Target& folder, const std::string& name) {
@@ -712,7 +710,7 @@ Result<fuse_entry_param> FileSystem::AttributesOf(const Target& target, const Kn
       return ChunkFolderEntry(node, target.view, {target.prefix.data(), target.level});
     case Target::Kind::kChunk: {
       node.range = target.range;
-      if (target.epoch == kFillEpoch) return FillChunkEntry(node, target.view, target.chunk, 0);
+      if (target.epoch == kFillEpoch) return FillChunkEntry(node, target.view, target.chunk, {});
       if (known.error) return UnreadableChunkEntry(node, target.view, target.chunk, *known.error);
       const auto place =
           target.range->chunks->Locate(target.chunk, check_age_, /*may_read=*/false, nullptr,
@@ -1292,9 +1290,9 @@ std::string FileSystem::DescribeMetrics() const {
 Result<std::shared_ptr<DirectoryHandle>> FileSystem::MakeHandle(const Target& given) {
   auto handle = std::make_shared<DirectoryHandle>();
   handle->count = store_->change_count();
-  const auto set_current = [&](uint64_t watched) {
-    handle->is_current = watched != 0 && watched == handle->count &&
-                         handle->node.node->freshness.watched() == handle->count;
+  const auto set_current = [&](Validity validity) {
+    validity &= Validity(handle->count) & handle->node.node->freshness.validity();
+    handle->is_current = validity.is_known();
   };
   Target& target = handle->target;
   target = given;
@@ -1305,7 +1303,7 @@ Result<std::shared_ptr<DirectoryHandle>> FileSystem::MakeHandle(const Target& gi
       if (!root) return Fail(root);
       if (root->node->unreadable() != nullptr) return tl::unexpected(*root->node->unreadable());
       handle->node = *root;
-      set_current(handle->count);
+      set_current(Validity(handle->count));
       return handle;
     }
     target.kind = Target::Kind::kFolder;
@@ -1328,11 +1326,10 @@ Result<std::shared_ptr<DirectoryHandle>> FileSystem::MakeHandle(const Target& gi
   } else {
     handle->has_documents = true;
     if (node->node->group() != nullptr) {
-      uint64_t watched = 0;
-      auto children = hierarchy_.Children(*node->node, check_age_, &watched);
+      auto children = hierarchy_.Children(*node->node, check_age_);
       if (!children) return Fail(children);
-      set_current(watched);
-      handle->children = std::move(*children);
+      set_current(children->validity);
+      handle->children = std::move(children->value);
       return handle;
     }
   }
@@ -1375,7 +1372,7 @@ Result<std::shared_ptr<DirectoryHandle>> FileSystem::MakeHandle(const Target& gi
     uint64_t watched = 0;
     auto outers = range.chunks->ListOuter(prefix, &watched);
     if (!outers) return Fail(outers);
-    set_current(watched);
+    set_current(Validity(watched));
     handle->outers = std::move(*outers);
   }
   return handle;
@@ -1540,7 +1537,7 @@ void FileSystem::ReadDirectory(Reply& reply, const std::shared_ptr<DirectoryHand
   const auto entry_of = [&](uint64_t chunk,
                             const Result<ChunkLocation>& found) -> Result<fuse_entry_param> {
     if (!found && found.error().code == ErrorCode::kNotFound) {
-      return FillChunkEntry(dir.node, view, chunk, 0);
+      return FillChunkEntry(dir.node, view, chunk, {});
     }
     if (!found) return Fail(found);
     if (ChunkReader::KnowsSize(part.encoding, *found)) {

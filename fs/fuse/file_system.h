@@ -112,9 +112,9 @@ class FileSystem {
   std::optional<Error> CheckStore();
 
   // Seconds that the kernel may remember a name: of what last changed at `ctime_ns`, or of nothing;
-  // `watched`: the store's change_count() while which the answer is current, 0 if not known.
-  double NameTimeout(int64_t ctime_ns, uint64_t watched) const;
-  double AbsenceTimeout(uint64_t watched) const;
+  // `validity`: of the answer that the name is a part of.
+  double NameTimeout(int64_t ctime_ns, Validity validity) const;
+  double AbsenceTimeout(Validity validity) const;
   double NodeTimeout(const Node& node) const;
 
   // Where a chunk is in the version that its inode stands for, superseded or not. kStale if that is
@@ -186,10 +186,10 @@ class FileSystem {
   Error WhyUnreadable(const Target& target);
   // Of a chunk that is not stored, in a view that shows such chunks.
   Result<fuse_entry_param> FillChunkEntry(const CurrentNode& node, size_t view, uint64_t chunk,
-                                          uint64_t watched) const;
+                                          Validity validity) const;
   Result<fuse_entry_param> ChunkFolderEntry(const CurrentNode& node, size_t view,
                                             std::span<const uint64_t> prefix,
-                                            uint64_t watched = 0) const;
+                                            Validity validity = {}) const;
   Result<fuse_entry_param> RootEntry();
 
   Result<std::shared_ptr<DirectoryHandle>> MakeHandle(const Target& target);

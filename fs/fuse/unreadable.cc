@@ -63,8 +63,7 @@ std::optional<Error> FileSystem::CheckStore() {
 }
 
 std::optional<Error> FileSystem::WhyGone(const Node& array) const {
-  const uint64_t watched = array.freshness.watched();
-  if (!options_.immutable && watched != 0 && watched == store_->change_count()) return std::nullopt;
+  if (!options_.immutable && array.freshness.validity().Holds(*store_)) return std::nullopt;
   const auto document = store_->Stat(JoinKey(array.path, array.document));
   if (document) return std::nullopt;
   return document.error();

@@ -88,7 +88,7 @@ void Walk(const Hierarchy& hierarchy, const std::string& path, int depth, int& b
   if ((*node)->group() != nullptr) {
     const auto children = hierarchy.Children(**node, Age{0});
     if (!children) return;
-    for (const std::string& child : *children) {
+    for (const std::string& child : children->value) {
       Walk(hierarchy, JoinKey(path, child), depth + 1, budget, found);
     }
     return;

@@ -133,7 +133,6 @@ Hierarchy::Hierarchy(std::shared_ptr<const Store> store, HierarchyOptions option
       shared_(kSharedBytes) {}
 
 Result<NodePtr> Hierarchy::Get(const std::string& path, Age max_age) const {
-  const int64_t now = SteadyNowNs();
   NodePtr cached = nodes_.Get(path);
   if (cached != nullptr && IsFresh(*cached, max_age)) return cached;
 
@@ -155,19 +154,20 @@ Result<NodePtr> Hierarchy::Get(const std::string& path, Age max_age) const {
     parent_below_ome = (*parent)->below_ome;
   }
 
-  const uint64_t count = store_->change_count();
-  const bool is_watched = max_age != kAnyAge && count != 0 && store_->Watch(path) == count;
+  const Moment asked = Moment::Now(*store_);
+  const Validity watched =
+      max_age == kAnyAge ? Validity() : asked.validity() & Validity::Watch(*store_, path);
   const auto set_checked = [&](const Node& node) {
     // What makes an implicit group one may lie far below.
-    node.freshness.Set(now, count,
-                       is_watched && !node.implicit && !node.info.may_change_elsewhere &&
-                           !node.folder_info.may_change_elsewhere);
+    const bool is_covered = !node.implicit && !node.info.may_change_elsewhere &&
+                            !node.folder_info.may_change_elsewhere;
+    node.freshness.Set(asked, is_covered ? watched : Validity());
   };
   for (int attempt = 1;; ++attempt) {
     if (cached != nullptr) {
       const auto is_current = IsCurrent(*cached);
       if (!is_current) return Fail(is_current);
-      if (*is_current && !cached->hot && parent_below_ome == cached->parent_below_ome) {
+      if (*is_current && !cached->racy && parent_below_ome == cached->parent_below_ome) {
         set_checked(*cached);
         return cached;
       }
@@ -228,7 +228,7 @@ Result<std::shared_ptr<Node>> Hierarchy::Load(const std::string& path, bool pare
   } else if (!metadata && !IsVerdict(metadata.error().code)) {
     return Fail(metadata);
   }
-  node->hot = node->hot || IsHot(*store_, node->info);
+  node->racy = node->racy || IsRacy(*store_, node->info);
 
   if (!metadata) {
     ReportOnce(*node,
@@ -339,7 +339,7 @@ Result<std::optional<std::string>> Hierarchy::ReadSource(Node& node, std::string
       if (info.version.ctime_ns >= node.info.version.ctime_ns) node.info.version = info.version;
     }
     node.info.may_change_elsewhere = elsewhere;
-    node.hot = node.hot || IsHot(*store_, info);
+    node.racy = node.racy || IsRacy(*store_, info);
   };
   auto whole = ReadWhole(*store_, key, kMaxMetadataBytes);
   if (whole) {
@@ -351,7 +351,7 @@ Result<std::optional<std::string>> Hierarchy::ReadSource(Node& node, std::string
   if (IsVerdict(whole.error().code)) {
     // Perhaps of a later version than the one refused: looked at again each time.
     if (const auto info = store_->Stat(key)) add(*info);
-    node.hot = true;
+    node.racy = true;
     if (name != kZattrs) node.document = name;
   }
   return Fail(whole);
@@ -364,7 +364,7 @@ Result<bool> Hierarchy::HasSource(Node& node, std::string_view name) const {
   if (!info || info->is_folder) return false;
   source.version = info->version;
   node.info.may_change_elsewhere = node.info.may_change_elsewhere || info->may_change_elsewhere;
-  node.hot = node.hot || IsHot(*store_, *info);
+  node.racy = node.racy || IsRacy(*store_, *info);
   return true;
 }
 
@@ -506,13 +506,10 @@ Result<bool> Hierarchy::HasNodeBelow(const std::string& folder, int depth, int& 
   return none;
 }
 
-Result<std::vector<std::string>> Hierarchy::Children(const Node& node, Age max_age,
-                                                     uint64_t* watched) const {
+Result<Valid<std::vector<std::string>>> Hierarchy::Children(const Node& node, Age max_age) const {
   std::vector<std::string> names;
-  const uint64_t count = store_->change_count();
-  bool is_watched = count != 0 && node.freshness.watched() == count;
-  if (watched != nullptr) *watched = is_watched ? count : 0;
-  if (node.group() == nullptr) return names;
+  Validity validity = Moment::Now(*store_).validity() & node.freshness.validity();
+  if (node.group() == nullptr) return Valid{std::move(names), validity};
   const auto entries = store_->List(node.path);
   if (!entries) return Fail(entries);
   for (const ListEntry& entry : *entries) {
@@ -530,30 +527,27 @@ Result<std::vector<std::string>> Hierarchy::Children(const Node& node, Age max_a
     if (!child && child.error().code == ErrorCode::kWouldBlock) return Fail(child);
     // A node that cannot be read now is listed: using it gives the error.
     if (child || child.error().code != ErrorCode::kNotFound) names.push_back(entry.name);
-    if (watched == nullptr || !is_watched) continue;
+    if (!validity.is_known()) continue;
     if (child) {
-      is_watched = (*child)->freshness.watched() == count;
+      validity &= (*child)->freshness.validity();
     } else {
       // It becomes a node once there is a document in it, or anywhere below: only its own names
       // are watched.
-      is_watched = child.error().code == ErrorCode::kNotFound && store_->Watch(path) == count;
-      const auto below = is_watched ? store_->List(path) : entries;
-      is_watched = is_watched && below && std::ranges::none_of(*below, &ListEntry::is_folder);
+      const bool is_absent = child.error().code == ErrorCode::kNotFound;
+      validity &= is_absent ? Validity::Watch(*store_, path) : Validity();
+      const auto below = validity.is_known() ? store_->List(path) : entries;
+      if (!below || std::ranges::any_of(*below, &ListEntry::is_folder)) validity = Validity();
     }
   }
   std::ranges::sort(names);
-  if (watched != nullptr) *watched = is_watched ? count : 0;
-  return names;
+  return Valid{std::move(names), validity};
 }
 
 Result<ConsolidatedPtr> Hierarchy::Consolidate(const NodePtr& group, size_t view,
                                                Age max_age) const {
   const ConsolidatedPtr known = KnownConsolidated(*group, view);
-  const auto is_fresh = [&](const Consolidated& consolidated) {
-    return max_age == kAnyAge ||
-           consolidated.freshness.IsFresh(*store_, max_age.count(), [] { return SteadyNowNs(); });
-  };
-  if (known != nullptr && known->nodes.front() == DigestOf(*group, view) && is_fresh(*known)) {
+  if (known != nullptr && known->nodes.front() == DigestOf(*group, view) &&
+      known->freshness.IsFresh(*store_, max_age)) {
     return known;
   }
   return MakeConsolidated(group, view, max_age, known);
@@ -561,9 +555,8 @@ Result<ConsolidatedPtr> Hierarchy::Consolidate(const NodePtr& group, size_t view
 
 Result<ConsolidatedPtr> Hierarchy::MakeConsolidated(const NodePtr& group, size_t view, Age max_age,
                                                     const ConsolidatedPtr& known) const {
-  const int64_t now = SteadyNowNs();
-  const uint64_t count = store_->change_count();
-  bool is_watched = count != 0;
+  const Moment asked = Moment::Now(*store_);
+  Validity validity = asked.validity();
   auto made = std::make_shared<Consolidated>();
   uint64_t bytes = 0;
   struct Shown {
@@ -583,11 +576,10 @@ Result<ConsolidatedPtr> Hierarchy::MakeConsolidated(const NodePtr& group, size_t
     made->is_too_large =
         bytes > kMaxMetadataBytes ||
         (!group->has_zmetadata() && made->nodes.size() > options_.consolidated_max + 1);
-    uint64_t watched = 0;
-    const auto names = Children(*node, max_age, &watched);
-    is_watched = is_watched && watched == count;
+    const auto names = Children(*node, max_age);
+    validity &= names ? names->validity : Validity();
     if (names) {
-      for (auto name = names->rbegin(); name != names->rend(); ++name) {
+      for (auto name = names->value.rbegin(); name != names->value.rend(); ++name) {
         pending.push_back(JoinKey(node->path, *name));
       }
     } else if (names.error().code != ErrorCode::kPermissionDenied) {
@@ -606,7 +598,7 @@ Result<ConsolidatedPtr> Hierarchy::MakeConsolidated(const NodePtr& group, size_t
       auto child = Get(path, kAnyAge);
       if (!child && child.error().code == ErrorCode::kNotFound) continue;
       if (const auto reason = WhyLeftOut(*group, child); !reason.empty()) {
-        is_watched = is_watched && child.has_value();
+        if (!child) validity = Validity();
         Note(*group, {ErrorCode::kPermissionDenied,
                       fmt::format("{}: left out of the consolidated metadata in {}: {}", path,
                                   AllViews()[view]->name(), reason)});
@@ -619,9 +611,9 @@ Result<ConsolidatedPtr> Hierarchy::MakeConsolidated(const NodePtr& group, size_t
     }
     if (node == nullptr) break;
   }
-  made->freshness.Set(now, count, is_watched);
+  made->freshness.Set(asked, validity);
   if (known != nullptr && known->nodes == made->nodes) {
-    known->freshness.Set(now, count, is_watched);
+    known->freshness.Set(asked, validity);
     return known;
   }
   if (made->is_too_large) {
@@ -686,8 +678,7 @@ Result<std::shared_ptr<const std::string>> Hierarchy::ConsolidatedText(const Nod
 }
 
 bool Hierarchy::IsFresh(const Node& node, Age max_age) const {
-  return max_age == kAnyAge ||
-         node.freshness.IsFresh(*store_, max_age.count(), [] { return SteadyNowNs(); });
+  return node.freshness.IsFresh(*store_, max_age);
 }
 
 bool Hierarchy::Shows(const Node& child, std::string_view name, size_t view) {

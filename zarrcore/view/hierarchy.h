@@ -26,6 +26,7 @@
 #include "zarrcore/base/digest.h"
 #include "zarrcore/base/lru_cache.h"
 #include "zarrcore/store/store.h"
+#include "zarrcore/store/validity.h"
 #include "zarrcore/view/view.h"
 
 namespace zarrfs {
@@ -66,7 +67,7 @@ struct Node {
   bool implicit = false;                  // a group without a document, known by what lies below it
   bool below_ome = false;                 // this group or one above it is an OME one
   bool parent_below_ome = false;
-  bool hot = false;  // so young that another version may look the same
+  bool racy = false;  // so young that another version may look the same
   // Of the document (the version: of the source that changed last); of the folder, if implicit.
   ObjectInfo info;
   uint32_t attributes_mode = 0777;  // permissions of a .zattrs, for whatever says what it says
@@ -171,10 +172,9 @@ class Hierarchy {
 
   /// Names of the nodes directly below a group, sorted, also those that are hidden or that cannot
   /// be read now. Empty for an array.
-  /// `watched` becomes the change_count() of the store while which the answer, and each of the
-  /// nodes, is current; 0 if that is not known.
-  [[nodiscard]] Result<std::vector<std::string>> Children(const Node& node, Age max_age,
-                                                          uint64_t* watched = nullptr) const;
+  /// The validity is that of the names and of each of the nodes.
+  [[nodiscard]] Result<Valid<std::vector<std::string>>> Children(const Node& node,
+                                                                 Age max_age) const;
 
   /// The consolidated document of a group in view number `view`, whose NodeView names one. Nodes
   /// that the store's permissions hide, and those less open than the group, are left out; any other
@@ -229,13 +229,13 @@ class Hierarchy {
   // The number of a text, the same as before if the text is known.
   uint64_t TextNumber(std::string_view text) const;
   Result<RootDimensionsPtr> DimensionsOfRoot(size_t view, Age max_age) const;
-  Result<void> FindRootDimensions(size_t view, Age max_age, RootDimensions& made,
-                                  bool& is_watched) const;
+  // How long what was found holds.
+  Result<Validity> FindRootDimensions(size_t view, Age max_age, RootDimensions& made) const;
   // Of `names`, those that arrays in groups below the root have. kTooLarge if there are more nodes
   // than `budget`.
-  Result<std::set<std::string>> NamesBelow(std::vector<std::string> groups,
-                                           const std::set<std::string>& names, size_t view,
-                                           Age max_age, size_t budget, bool& is_watched) const;
+  Result<Valid<std::set<std::string>>> NamesBelow(std::vector<std::string> groups,
+                                                  const std::set<std::string>& names, size_t view,
+                                                  Age max_age, size_t budget) const;
   // Reports what is wrong with the node, once per version.
   void ReportOnce(const Node& node, const Error& reason) const;
   // The same for what is no fault.

@@ -56,44 +56,42 @@ Result<RootDimensionsPtr> Hierarchy::DimensionsOfRoot(size_t view, Age max_age) 
   if (known != nullptr) {
     if (max_age == kAnyAge) return known;
     const int64_t pause = std::min(kMinPause * known->take_ns, kLongestPauseNs);
-    const int64_t age = max_age.count() == 0 ? 0 : std::max<int64_t>(max_age.count(), pause);
-    if (known->freshness.IsFresh(*store_, age, [] { return SteadyNowNs(); })) return known;
+    const Age age = max_age.count() == 0 ? max_age : std::max(max_age, Age(pause));
+    if (known->freshness.IsFresh(*store_, age)) return known;
   }
-  const int64_t now = SteadyNowNs();
-  const uint64_t count = store_->change_count();
+  const Moment asked = Moment::Now(*store_);
   auto made = std::make_shared<RootDimensions>();
-  bool is_watched = count != 0;
-  if (const auto found = FindRootDimensions(view, max_age, *made, is_watched); !found) {
+  const auto found = FindRootDimensions(view, max_age, *made);
+  if (!found) {
     if (found.error().code == ErrorCode::kWouldBlock) return Fail(found);
     made->names = std::nullopt;
-    is_watched = false;
   }
-  const int64_t take_ns = SteadyNowNs() - now;
+  const Validity validity = found.value_or(Validity());
+  const int64_t take_ns = SteadyNowNs() - asked.steady_ns;
   if (known != nullptr && known->arrays == made->arrays && known->names == made->names) {
     known->take_ns = take_ns;
-    known->freshness.Set(now, count, is_watched);
+    known->freshness.Set(asked, validity);
     return known;
   }
   made->take_ns = take_ns;
-  made->freshness.Set(now, count, is_watched);
+  made->freshness.Set(asked, validity);
   const std::lock_guard lock(dimensions_mutex_);
   dimensions_[view] = made;
   return made;
 }
 
-Result<void> Hierarchy::FindRootDimensions(size_t view, Age max_age, RootDimensions& made,
-                                           bool& is_watched) const {
+Result<Validity> Hierarchy::FindRootDimensions(size_t view, Age max_age,
+                                               RootDimensions& made) const {
   const auto root = Get("", max_age);
   if (!root) return Fail(root);
   made.newest = (*root)->info.version;
   TakeLater(made.newest, (*root)->folder_info.version);
-  const uint64_t count = store_->change_count();
-  uint64_t watched = 0;
-  const auto names = Children(**root, max_age, &watched);
-  if (!names) return Fail(names);
-  is_watched = is_watched && watched == count;
+  const auto children = Children(**root, max_age);
+  if (!children) return Fail(children);
+  const std::vector<std::string>& names = children->value;
+  Validity validity = children->validity;
   std::vector<std::string> groups;
-  for (const std::string& name : *names) {
+  for (const std::string& name : names) {
     const auto child = Get(name, kAnyAge);
     if (!child) {
       // (Nobody here reads what may not be read.)
@@ -115,42 +113,42 @@ Result<void> Hierarchy::FindRootDimensions(size_t view, Age max_age, RootDimensi
     TakeLater(made.newest, (*child)->info.version);
   }
   const size_t most = options_.consolidated_max > 0 ? options_.consolidated_max : kMaxNodes;
-  if (names->size() > most) {
+  if (names.size() > most) {
     ReportOnce(**root,
                {ErrorCode::kTooLarge,
                 fmt::format("/: all dimensions carry their lengths in {}: more than {} nodes in "
                             "the root group",
                             AllViews()[view]->name(), most)});
-    return {};
+    return validity;
   }
   const std::set<std::string> doubtful = NamesLikeThoseWithLengths(made.arrays);
   std::set<std::string> below;
   if (!doubtful.empty() && !groups.empty()) {
-    auto found = NamesBelow(std::move(groups), doubtful, view, max_age, most, is_watched);
+    auto found = NamesBelow(std::move(groups), doubtful, view, max_age, most);
     if (!found && found.error().code != ErrorCode::kTooLarge) return Fail(found);
-    below = found ? std::move(*found) : doubtful;
+    below = found ? std::move(found->value) : doubtful;
+    validity &= found ? found->validity : Validity();
   }
-  made.names = zarrfs::ShareDimensions(made.arrays, *names, below);
-  return {};
+  made.names = zarrfs::ShareDimensions(made.arrays, names, below);
+  return validity;
 }
 
-Result<std::set<std::string>> Hierarchy::NamesBelow(std::vector<std::string> groups,
-                                                    const std::set<std::string>& names, size_t view,
-                                                    Age max_age, size_t budget,
-                                                    bool& is_watched) const {
+Result<Valid<std::set<std::string>>> Hierarchy::NamesBelow(std::vector<std::string> groups,
+                                                           const std::set<std::string>& names,
+                                                           size_t view, Age max_age,
+                                                           size_t budget) const {
   std::set<std::string> found;
-  const uint64_t count = store_->change_count();
+  Validity validity = Moment::Now(*store_).validity();
   while (!groups.empty()) {
     const std::string path = std::move(groups.back());
     groups.pop_back();
     const auto group = Get(path, kAnyAge);
     if (!group) return Fail(group);
-    uint64_t watched = 0;
-    const auto children = Children(**group, max_age, &watched);
+    const auto children = Children(**group, max_age);
     if (!children && children.error().code == ErrorCode::kPermissionDenied) continue;
     if (!children) return Fail(children);
-    is_watched = is_watched && watched == count;
-    for (const std::string& name : *children) {
+    validity &= children->validity;
+    for (const std::string& name : children->value) {
       if (budget-- == 0) return Fail(ErrorCode::kTooLarge, "too many nodes below the root");
       const auto child = Get(JoinKey(path, name), kAnyAge);
       if (!child) {
@@ -174,7 +172,7 @@ Result<std::set<std::string>> Hierarchy::NamesBelow(std::vector<std::string> gro
       }
     }
   }
-  return found;
+  return Valid{std::move(found), validity};
 }
 
 Result<SharedDocumentPtr> Hierarchy::ShareDimensions(const NodePtr& node, size_t view,
