@@ -683,7 +683,7 @@ void FileSystem::Lookup(Reply& reply, fuse_ino_t parent, const std::string& name
   if (entry) return AnswerLookup(reply, *entry);
   if (entry.error().code == ErrorCode::kNotFound) {
     fuse_entry_param absent{};
-    absent.entry_timeout = AbsenceTimeout(0);
+    absent.entry_timeout = AbsenceTimeout({});
     return reply.Entry(absent);
   }
   LogFailure("lookup", entry.error());

@@ -97,7 +97,7 @@ Result<fuse_entry_param> FileSystem::UnreadableChunkEntry(const CurrentNode& nod
   entry.generation = generation_;
   entry.attr = FileAttributes(entry.ino, info, std::max<uint64_t>(size, 1), 1);
   // Damage is true of a version of the shard; whatever else it is may have passed in a moment.
-  entry.entry_timeout = error.code == ErrorCode::kDamaged ? AbsenceTimeout(0) : kUnreadableTimeout;
+  entry.entry_timeout = error.code == ErrorCode::kDamaged ? AbsenceTimeout({}) : kUnreadableTimeout;
   entry.attr_timeout = kUnreadableAttributes;
   return entry;
 }
