@@ -394,10 +394,10 @@ fuse_entry_param FileSystem::ConsolidatedEntry(const CurrentNode& node, size_t v
   ObjectInfo info = node.node->info;
   if (info.is_folder) info.mode &= ~0111u;
   info.mode &= node.node->attributes_mode;
-  info.version = consolidated.newest;
+  info.version = consolidated.version;
   entry.attr = FileAttributes(entry.ino, info, consolidated.size, 1);
   entry.attr_timeout = kForever;
-  entry.entry_timeout = NameTimeout(consolidated.newest.ctime_ns, consolidated.freshness.validity());
+  entry.entry_timeout = NameTimeout(consolidated.version.ctime_ns, consolidated.freshness.validity());
   return entry;
 }
 
