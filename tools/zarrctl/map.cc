@@ -103,9 +103,7 @@ int RunMap(const MapOptions& options) {
   const Node& node = *target->node;
   const std::string folder = target->FileOf(node.path);
   if (node.chunks == nullptr) {
-    if (const Error* error = node.array() != nullptr || !node.metadata
-                                 ? (node.views[0].hidden ? &*node.views[0].hidden : nullptr)
-                                 : nullptr) {
+    if (const Error* error = node.unusable()) {
       return Complain(Error{error->code, folder + ": " + error->message});
     }
     Complain(

@@ -110,8 +110,8 @@ Result<TargetChunk> ChunkOf(TargetNode target, std::string_view name) {
   const Node& node = *target.node;
   const std::string path = target.FileOf(node.path);
   if (node.chunks == nullptr) {
-    if (node.views[0].hidden) {
-      return Fail(node.views[0].hidden->code, "{}: {}", path, node.views[0].hidden->message);
+    if (const Error* error = node.unusable()) {
+      return Fail(error->code, "{}: {}", path, error->message);
     }
     return Fail(ErrorCode::kInvalidArgument,
                 "{}: a group has no chunks; name an array (zarrctl ls lists them)", path);

@@ -1,6 +1,5 @@
 // Hierarchy: documents that depend on a node's siblings, as shared_dimensions.h says.
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 #include "zarrcore/base/clocks.h"
@@ -21,7 +20,7 @@ std::string SharedKey(const Node& node, size_t view) {
   return fmt::format("{}/{}", view, node.path);
 }
 
-// Of the dimensions of one array: whether a sibling has a say in what they are called.
+// Whether a sibling of the array has a say in what its dimensions are called.
 bool DependOnOthers(const ArrayDimensions& array, const SharedDimensions& shared) {
   for (size_t d = 0; d < array.shape.size(); ++d) {
     const std::string& name = array.names[d];
@@ -35,8 +34,9 @@ bool DependOnOthers(const ArrayDimensions& array, const SharedDimensions& shared
   return false;
 }
 
-void TakeLater(Version& newest, const Version& version) {
-  if (version.ctime_ns >= newest.ctime_ns) newest = version;
+// (Nobody here reads what may not be read.)
+bool IsDenied(const std::string& /*path*/, const Result<NodePtr>& node) {
+  return !node && node.error().code == ErrorCode::kPermissionDenied;
 }
 
 }  // namespace
@@ -46,38 +46,32 @@ bool Hierarchy::DependsOnSiblings(std::string_view path, size_t view, size_t doc
          AllViews()[view]->shares_dimensions();
 }
 
-RootDimensionsPtr Hierarchy::KnownDimensions(size_t view) const {
-  const std::lock_guard lock(dimensions_mutex_);
-  return dimensions_[view];
-}
+RootDimensionsPtr Hierarchy::KnownDimensions(size_t view) const { return dimensions_.Find(view); }
 
 Result<RootDimensionsPtr> Hierarchy::DimensionsOfRoot(size_t view, Age max_age) const {
-  const RootDimensionsPtr known = KnownDimensions(view);
-  if (known != nullptr) {
-    if (max_age == kAnyAge) return known;
-    const int64_t pause = std::min(kMinPause * known->take_ns, kLongestPauseNs);
-    const Age age = max_age.count() == 0 ? max_age : std::max(max_age, Age(pause));
-    if (known->freshness.IsFresh(*store_, age)) return known;
+  Age age = max_age;
+  if (const auto known = KnownDimensions(view); known != nullptr && max_age.count() > 0) {
+    age = std::max(age, Age(std::min(kMinPause * known->take_ns, kLongestPauseNs)));
   }
-  const Moment asked = Moment::Now(*store_);
+  Remaker<DimensionsCache> remaker(
+      [&](const RootDimensionsPtr& known) { return MakeDimensions(view, max_age, known); });
+  return dimensions_.Get(view, age, remaker).value;
+}
+
+Result<Valid<Hierarchy::DimensionsCache::Loaded>> Hierarchy::MakeDimensions(
+    size_t view, Age max_age, const RootDimensionsPtr& known) const {
+  const int64_t begin_ns = SteadyNowNs();
   auto made = std::make_shared<RootDimensions>();
   const auto found = FindRootDimensions(view, max_age, *made);
   if (!found) {
     if (found.error().code == ErrorCode::kWouldBlock) return Fail(found);
     made->names = std::nullopt;
   }
-  const Validity validity = found.value_or(Validity());
-  const int64_t take_ns = SteadyNowNs() - asked.steady_ns;
-  if (known != nullptr && known->arrays == made->arrays && known->names == made->names) {
-    known->take_ns = take_ns;
-    known->freshness.Set(asked, validity);
-    return known;
-  }
-  made->take_ns = take_ns;
-  made->freshness.Set(asked, validity);
-  const std::lock_guard lock(dimensions_mutex_);
-  dimensions_[view] = made;
-  return made;
+  const bool is_same =
+      known != nullptr && known->arrays == made->arrays && known->names == made->names;
+  const RootDimensionsPtr& dimensions = is_same ? known : made;
+  dimensions->take_ns = SteadyNowNs() - begin_ns;
+  return Valid{DimensionsCache::Loaded{dimensions, 1}, found ? *found : Validity()};
 }
 
 Result<Validity> Hierarchy::FindRootDimensions(size_t view, Age max_age,
@@ -92,17 +86,9 @@ Result<Validity> Hierarchy::FindRootDimensions(size_t view, Age max_age,
   Validity validity = children->validity;
   std::vector<std::string> groups;
   for (const std::string& name : names) {
-    const auto child = Get(name, kAnyAge);
-    if (!child) {
-      // (Nobody here reads what may not be read.)
-      if (child.error().code == ErrorCode::kNotFound ||
-          child.error().code == ErrorCode::kPermissionDenied) {
-        continue;
-      }
-      return Fail(child);
-    }
-    if ((*child)->unreadable() != nullptr) return tl::unexpected(*(*child)->unreadable());
-    if (!Shows(**child, name, view)) continue;
+    auto child = ShownNode(name, view, IsDenied);
+    if (!child) return Fail(child);
+    if (*child == nullptr) continue;
     const auto& array = (*child)->views[view].array;
     if (!array) {
       groups.push_back(name);
@@ -114,17 +100,17 @@ Result<Validity> Hierarchy::FindRootDimensions(size_t view, Age max_age,
   }
   const size_t most = options_.consolidated_max > 0 ? options_.consolidated_max : kMaxNodes;
   if (names.size() > most) {
-    ReportOnce(**root,
-               {ErrorCode::kTooLarge,
-                fmt::format("/: all dimensions carry their lengths in {}: more than {} nodes in "
-                            "the root group",
-                            AllViews()[view]->name(), most)});
+    reports_.ReportFault(
+        **root, {ErrorCode::kTooLarge,
+                 fmt::format("/: all dimensions carry their lengths in {}: more than {} nodes in "
+                             "the root group",
+                             AllViews()[view]->name(), most)});
     return validity;
   }
   const std::set<std::string> doubtful = NamesLikeThoseWithLengths(made.arrays);
   std::set<std::string> below;
   if (!doubtful.empty() && !groups.empty()) {
-    auto found = NamesBelow(std::move(groups), doubtful, view, max_age, most);
+    auto found = NamesBelow(groups, doubtful, view, max_age, most);
     if (!found && found.error().code != ErrorCode::kTooLarge) return Fail(found);
     below = found ? std::move(found->value) : doubtful;
     validity &= found ? found->validity : Validity();
@@ -133,44 +119,32 @@ Result<Validity> Hierarchy::FindRootDimensions(size_t view, Age max_age,
   return validity;
 }
 
-Result<Valid<std::set<std::string>>> Hierarchy::NamesBelow(std::vector<std::string> groups,
+Result<Valid<std::set<std::string>>> Hierarchy::NamesBelow(const std::vector<std::string>& groups,
                                                            const std::set<std::string>& names,
                                                            size_t view, Age max_age,
                                                            size_t budget) const {
   std::set<std::string> found;
   Validity validity = Moment::Now(*store_).validity();
-  while (!groups.empty()) {
-    const std::string path = std::move(groups.back());
-    groups.pop_back();
-    const auto group = Get(path, kAnyAge);
-    if (!group) return Fail(group);
-    const auto children = Children(**group, max_age);
-    if (!children && children.error().code == ErrorCode::kPermissionDenied) continue;
-    if (!children) return Fail(children);
-    validity &= children->validity;
-    for (const std::string& name : children->value) {
-      if (budget-- == 0) return Fail(ErrorCode::kTooLarge, "too many nodes below the root");
-      const auto child = Get(JoinKey(path, name), kAnyAge);
-      if (!child) {
-        if (child.error().code == ErrorCode::kNotFound ||
-            child.error().code == ErrorCode::kPermissionDenied) {
-          continue;
-        }
-        return Fail(child);
-      }
-      if ((*child)->unreadable() != nullptr) return tl::unexpected(*(*child)->unreadable());
-      if (!Shows(**child, name, view)) continue;
-      const auto& array = (*child)->views[view].array;
-      if (!array) {
-        groups.push_back((*child)->path);
-        continue;
-      }
+  size_t nodes = 0;
+  const auto add = [&](const Node& node) {
+    if (const auto& array = node.views[view].array) {
       const ArrayDimensions& dimensions = array->dimensions;
       for (size_t d = 0; d < dimensions.shape.size(); ++d) {
         std::string written = NameWithLength(dimensions.names[d], d, dimensions.shape[d]);
         if (names.contains(written)) found.insert(std::move(written));
       }
     }
+    return ++nodes <= budget + groups.size();
+  };
+  for (const std::string& path : groups) {
+    const auto group = Get(path, kAnyAge);
+    if (!group) return Fail(group);
+    const auto walked = Walk(*group, view, max_age, IsDenied, add);
+    if (!walked) return Fail(walked);
+    if (nodes > budget + groups.size()) {
+      return Fail(ErrorCode::kTooLarge, "too many nodes below the root");
+    }
+    validity &= *walked;
   }
   return Valid{std::move(found), validity};
 }
@@ -181,13 +155,11 @@ Result<SharedDocumentPtr> Hierarchy::ShareDimensions(const NodePtr& node, size_t
   if (shown.documents.size() <= kSharedDocument) {
     return Fail(ErrorCode::kNotFound, "{}: no such document", node->path);
   }
-  const std::string key = SharedKey(*node, view);
-  const bool is_shared = shown.array && !shown.array->attributes.is_null();
   auto made = std::make_shared<SharedDocument>();
-  made->node_fingerprint = shown.fingerprint;
+  made->node_digest = shown.documents_digest;
   made->version = node->info.version;
   std::optional<std::vector<std::string>> names;
-  if (is_shared) {
+  if (shown.array && !shown.array->attributes.is_null()) {
     const ArrayDimensions& dimensions = shown.array->dimensions;
     for (const Age age : {max_age, Age{0}}) {
       auto of_root = DimensionsOfRoot(view, age);
@@ -201,32 +173,27 @@ Result<SharedDocumentPtr> Hierarchy::ShareDimensions(const NodePtr& node, size_t
       TakeLater(made->version, made->dimensions->newest);
     }
   }
-  if (const auto known = shared_.Get(key);
-      known != nullptr && known->node_fingerprint == made->node_fingerprint &&
-      known->dimensions == made->dimensions && known->version == made->version) {
+  const std::string key = SharedKey(*node, view);
+  if (auto known = shared_.Get(key); known != nullptr && known->node_digest == made->node_digest &&
+                                     known->dimensions == made->dimensions &&
+                                     known->version == made->version) {
     return known;
   }
-  auto text = std::make_shared<const std::string>(
-      names ? AllViews()[view]->ShareDimensions(*shown.array, *names)
-            : shown.documents[kSharedDocument].bytes);
-  made->text_number = TextNumber(*text);
-  made->size = text->size();
-  texts_.Put(made->text_number, text, text->size());
+  texts_.Keep(names ? AllViews()[view]->ShareDimensions(*shown.array, *names)
+                    : shown.documents[kSharedDocument].bytes,
+              *made);
   shared_.Put(key, made, sizeof(SharedDocument) + key.size());
   return made;
 }
 
-Result<std::shared_ptr<const std::string>> Hierarchy::SharedText(const NodePtr& node, size_t view,
-                                                                 uint64_t text_number) const {
-  if (auto text = texts_.Get(text_number)) return text;
-  shared_.Erase(SharedKey(*node, view));  // the text is to be made
-  const auto made = ShareDimensions(node, view, kAnyAge);
-  if (!made) return Fail(made);
-  auto text = (*made)->text_number == text_number ? texts_.Get(text_number) : nullptr;
-  if (text == nullptr) {
-    return Fail(ErrorCode::kStale, "{}: the names of its dimensions have changed", node->path);
-  }
-  return text;
+Result<MadeTexts::Text> Hierarchy::SharedText(const NodePtr& node, size_t view,
+                                              uint64_t text_number) const {
+  return texts_.Get(text_number, node->path, [&]() -> Result<std::shared_ptr<const MadeDocument>> {
+    shared_.Erase(SharedKey(*node, view));  // the text is to be made
+    const auto made = ShareDimensions(node, view, kAnyAge);
+    if (!made) return Fail(made);
+    return *made;
+  });
 }
 
 }  // namespace zarrfs
