@@ -12,6 +12,7 @@
 #include <string>
 
 #include "fs/daemon/options.h"
+#include "zarrcore/base/descriptor.h"
 #include "zarrcore/base/mount_table.h"
 #include "zarrcore/base/result.h"
 
@@ -23,7 +24,7 @@ namespace zarrfs {
 
 /// A mount that has taken the place of a dead one.
 struct Replacement {
-  int device = -1;           // the FUSE device; the caller's
+  Descriptor device;         // the FUSE device
   dev_t dead = 0;            // the device number of what was there
   bool covers_dead = false;  // it is still there, below
 };

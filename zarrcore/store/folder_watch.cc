@@ -60,7 +60,7 @@ void VisitEvents(int inotify, Visit visit) {
   }
 }
 
-int NewInotify() { return inotify_init1(IN_NONBLOCK | IN_CLOEXEC); }
+Descriptor NewInotify() { return Descriptor(inotify_init1(IN_NONBLOCK | IN_CLOEXEC)); }
 
 }  // namespace
 
@@ -70,8 +70,8 @@ Result<std::unique_ptr<FolderWatch>> FolderWatch::Start(std::string path, OpenFo
                                                      std::move(listener), std::move(report)));
   watch->folders_fd_ = NewInotify();
   watch->path_fd_ = NewInotify();
-  watch->end_fd_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  if (watch->folders_fd_ < 0 || watch->path_fd_ < 0 || watch->end_fd_ < 0) {
+  watch->end_fd_.reset(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!watch->folders_fd_ || !watch->path_fd_ || !watch->end_fd_) {
     return Fail(ErrorCode::kUnsupported, "inotify: {} (see fs.inotify.max_user_instances)",
                 std::generic_category().message(errno));
   }
@@ -95,11 +95,8 @@ FolderWatch::FolderWatch(std::string path, OpenFolder open_folder, ChangeListene
 FolderWatch::~FolderWatch() {
   if (thread_.joinable()) {
     const uint64_t one = 1;
-    [[maybe_unused]] const ssize_t written = write(end_fd_, &one, sizeof one);
+    [[maybe_unused]] const ssize_t written = write(end_fd_.get(), &one, sizeof one);
     thread_.join();
-  }
-  for (const int fd : {folders_fd_, path_fd_, end_fd_}) {
-    if (fd >= 0) close(fd);
   }
 }
 
@@ -132,20 +129,18 @@ bool FolderWatch::AddLocked(const std::string& folder, bool& absent) {
     tell_limit("and never more");
     return false;
   }
-  const int fd = open_folder_(folder);
-  if (fd < 0) {
+  const Descriptor fd = open_folder_(folder);
+  if (!fd) {
     absent = !folder.empty() && (errno == ENOENT || errno == ENOTDIR);
     return false;
   }
-  const int watch = AddWatch(folders_fd_, fd, kFolderEvents);
-  const int error_number = errno;
-  close(fd);
+  const int watch = AddWatch(folders_fd_.get(), fd.get(), kFolderEvents);
   if (watch < 0) {
-    if (error_number == ENOSPC || error_number == ENOMEM) {
+    if (errno == ENOSPC || errno == ENOMEM) {
       try_again_ = Clock::now() + kTryAgainAfter;
-      tell_limit(error_number == ENOSPC ? "and the kernel allows no more (see "
-                                          "fs.inotify.max_user_watches)"
-                                        : "and the kernel has no memory for more");
+      tell_limit(errno == ENOSPC ? "and the kernel allows no more (see "
+                                   "fs.inotify.max_user_watches)"
+                                 : "and the kernel has no memory for more");
     }
     return false;
   }
@@ -156,12 +151,10 @@ bool FolderWatch::AddLocked(const std::string& folder, bool& absent) {
 }
 
 void FolderWatch::StartOverLocked() {
-  const int fresh = NewInotify();
-  if (fresh >= 0) {
-    close(folders_fd_);
-    folders_fd_ = fresh;
+  if (Descriptor fresh = NewInotify()) {
+    folders_fd_ = std::move(fresh);
   } else {
-    for (const auto& [watch, folder] : by_watch_) inotify_rm_watch(folders_fd_, watch);
+    for (const auto& [watch, folder] : by_watch_) inotify_rm_watch(folders_fd_.get(), watch);
   }
   by_folder_.clear();
   by_watch_.clear();
@@ -183,7 +176,7 @@ bool FolderWatch::ReadEvents(Changes& changes, bool& start_over) {
     if (!changes.all) changes.keys.push_back(std::move(key));
   };
   const std::lock_guard lock(mutex_);
-  VisitEvents(folders_fd_, [&](const inotify_event& event, std::string_view name) {
+  VisitEvents(folders_fd_.get(), [&](const inotify_event& event, std::string_view name) {
     if ((event.mask & (IN_Q_OVERFLOW | IN_UNMOUNT | IN_MOVE_SELF)) != 0) {
       start_over = true;
       return;
@@ -209,7 +202,7 @@ bool FolderWatch::ReadEvents(Changes& changes, bool& start_over) {
 // True if another directory may be found at the path now.
 bool FolderWatch::ReadPathEvents() {
   bool hit = false;
-  VisitEvents(path_fd_, [&](const inotify_event& event, std::string_view name) {
+  VisitEvents(path_fd_.get(), [&](const inotify_event& event, std::string_view name) {
     if ((event.mask & (IN_Q_OVERFLOW | IN_UNMOUNT | IN_DELETE_SELF | IN_MOVE_SELF)) != 0) {
       hit = true;
     } else if (const auto names = path_names_.find(event.wd); names != path_names_.end()) {
@@ -228,12 +221,9 @@ std::pair<uint64_t, uint64_t> FolderWatch::IdentityOfPath() const {
 // Watches each folder in which a component of the path is found, symbolic links followed.
 void FolderWatch::WatchPath() {
   path_names_.clear();
-  const int fresh = NewInotify();
-  if (fresh >= 0) {
-    if (path_fd_ >= 0) close(path_fd_);
-    path_fd_ = fresh;
-  }
-  path_is_watched_ = fresh >= 0;
+  Descriptor fresh = NewInotify();
+  path_is_watched_ = static_cast<bool>(fresh);
+  if (fresh) path_fd_ = std::move(fresh);
   std::vector<std::string> pending;  // the next component comes last
   const auto add_pending = [&pending](std::string_view path) {
     while (!path.empty()) {
@@ -254,7 +244,7 @@ void FolderWatch::WatchPath() {
       if (folder.empty()) folder = "/";
       continue;
     }
-    const int watch = inotify_add_watch(path_fd_, folder.c_str(), kPathEvents);
+    const int watch = inotify_add_watch(path_fd_.get(), folder.c_str(), kPathEvents);
     if (watch < 0) {
       path_is_watched_ = false;
       break;
@@ -279,8 +269,9 @@ void FolderWatch::WatchPath() {
 void FolderWatch::Run() {
   auto let_go = Clock::now() + kWatchPeriod;
   for (;;) {
-    std::array<pollfd, 3> wait = {pollfd{folders_fd_, POLLIN, 0}, pollfd{path_fd_, POLLIN, 0},
-                                  pollfd{end_fd_, POLLIN, 0}};
+    std::array<pollfd, 3> wait = {pollfd{folders_fd_.get(), POLLIN, 0},
+                                  pollfd{path_fd_.get(), POLLIN, 0},
+                                  pollfd{end_fd_.get(), POLLIN, 0}};
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(let_go - Clock::now());
     const int period = static_cast<int>(std::max<int64_t>(left.count() + 1, 0));
     poll(wait.data(), wait.size(), path_is_watched_ ? period : std::min(period, kLookForPathMs));

@@ -22,6 +22,7 @@
 #include <utility>
 #include <vector>
 
+#include "zarrcore/base/descriptor.h"
 #include "zarrcore/base/result.h"
 #include "zarrcore/store/store.h"
 
@@ -34,9 +35,9 @@ inline constexpr std::chrono::seconds kWatchPeriod{600};
 
 class FolderWatch {
  public:
-  /// An O_PATH descriptor of a folder by its key, no symbolic link followed and no other file
-  /// system entered; -1 and errno on failure.
-  using OpenFolder = std::function<int(const std::string& key)>;
+  /// Opens a folder by its key with O_PATH, following no symbolic link and entering no other file
+  /// system. Empty, with errno set, on failure.
+  using OpenFolder = std::function<Descriptor(const std::string& key)>;
   /// Told once, in a line for people, why not all folders are watched.
   using Report = std::function<void(std::string_view)>;
 
@@ -73,7 +74,7 @@ class FolderWatch {
   std::atomic<uint64_t> count_{1};
 
   mutable std::mutex mutex_;  // guards the next six
-  int folders_fd_ = -1;
+  Descriptor folders_fd_;
   std::unordered_map<std::string, int> by_folder_;
   std::unordered_map<int, std::string> by_watch_;
   std::string limit_;  // as in WatchState
@@ -81,11 +82,11 @@ class FolderWatch {
   std::chrono::steady_clock::time_point try_again_;  // not before: the kernel had no watches left
 
   // The thread's own.
-  int path_fd_ = -1;
+  Descriptor path_fd_;
   std::unordered_map<int, std::string> path_names_;  // by watch: what leads on, "/a/b/" if several
   bool path_is_watched_ = false;
   std::pair<uint64_t, uint64_t> identity_;  // device and inode found at `path_`
-  int end_fd_ = -1;
+  Descriptor end_fd_;
   std::thread thread_;
 };
 

@@ -56,8 +56,7 @@ std::shared_ptr<const Descriptor> LocalFiles::root() {
   root_checked_ = now;
   Descriptor found(open(path_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   struct stat old_status, status;
-  if (found.get() < 0 || fstat(found.get(), &status) != 0 ||
-      fstat(root_->get(), &old_status) != 0 ||
+  if (!found || fstat(found.get(), &status) != 0 || fstat(root_->get(), &old_status) != 0 ||
       (status.st_dev == old_status.st_dev && status.st_ino == old_status.st_ino)) {
     return root_;
   }
@@ -107,8 +106,8 @@ std::optional<Result<Opened>> LocalFiles::OpenDirectly(std::string_view key, con
   // errno of openat2(2), or 0.
   Opened opened;
   const auto open = [&](uint64_t flags) {
-    opened.fd = Descriptor(OpenAt2(root, path, flags, kDirectly));
-    return opened.get() >= 0 ? 0 : errno;
+    opened.fd = OpenAt2(root, path, flags, kDirectly);
+    return opened.fd ? 0 : errno;
   };
   int error_number = open(purpose == Purpose::kList ? kToList : O_PATH);
   if (error_number == 0 && purpose == Purpose::kRead) {
@@ -135,18 +134,18 @@ Result<Opened> LocalFiles::OpenByWalking(std::string_view key,
     const bool is_wanted = (S_ISREG(walked->type) && purpose != Purpose::kList) ||
                            (S_ISDIR(walked->type) && purpose != Purpose::kRead);
     if (!is_wanted) return FailForType(key, walked->type);
-    const int fd = purpose == Purpose::kLook
-                       ? fcntl(walked->fd->get(), F_DUPFD_CLOEXEC, 0)
-                       : OpenWalked(*walked, purpose == Purpose::kList ? kToList : kToRead);
+    Opened opened{.fd = purpose == Purpose::kLook
+                            ? Descriptor(fcntl(walked->fd->get(), F_DUPFD_CLOEXEC, 0))
+                            : OpenWalked(*walked, purpose == Purpose::kList ? kToList : kToRead),
+                  .directly = false,
+                  .mode_mask = walked->mode_mask,
+                  .status = {}};
     // What was found is gone, or a link by now.
     const bool is_replaced =
-        fd < 0 && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP || errno == EXDEV);
+        !opened.fd && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP || errno == EXDEV);
     if (is_replaced && tries < kWalkTries) continue;
     if (is_replaced) return Fail(ErrorCode::kStale, "{}: changed while it was opened", key);
-    if (fd < 0) return FailWithErrno(key, errno);
-    Opened opened{
-        .fd = Descriptor(fd), .directly = false, .mode_mask = walked->mode_mask, .status = {}};
-    if (fstat(fd, &opened.status) != 0) return FailWithErrno(key, errno);
+    if (!opened.fd || fstat(opened.get(), &opened.status) != 0) return FailWithErrno(key, errno);
     if (purpose == Purpose::kRead && !S_ISREG(opened.status.st_mode)) {
       return FailForType(key, opened.status.st_mode);
     }

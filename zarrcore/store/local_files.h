@@ -18,9 +18,9 @@
 
 #include "zarrcore/base/lru_cache.h"
 #include "zarrcore/base/result.h"
-#include "zarrcore/store/descriptor.h"
 #include "zarrcore/store/folder_watch.h"
 #include "zarrcore/store/mounted_devices.h"
+#include "zarrcore/store/open_at.h"
 #include "zarrcore/store/path_walk.h"
 
 namespace zarrfs {

@@ -355,7 +355,7 @@ Result<WalkRules> RulesOf(const std::string& path, const LocalStoreOptions& opti
   }
   for (const std::string& folder : options.links.folders) {
     Descriptor found(open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-    const auto glance = found.get() >= 0 ? GlanceAt(found.get()) : std::nullopt;
+    const auto glance = found ? GlanceAt(found.get()) : std::nullopt;
     if (!glance) return Fail(FromErrno(errno), "links={}: {}", folder, ErrnoText(errno));
     rules.folders.push_back(glance->id);
     rules.held.push_back(std::make_shared<const Descriptor>(std::move(found)));
@@ -367,12 +367,12 @@ Result<WalkRules> RulesOf(const std::string& path, const LocalStoreOptions& opti
 
 Result<std::shared_ptr<Store>> OpenLocalStore(const std::string& path, LocalStoreOptions options) {
   Descriptor root(open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (root.get() < 0) return FailWithErrno(path, errno);
-  const Descriptor probe(OpenAt2(root.get(), ".", O_PATH, kBeneath | RESOLVE_NO_XDEV));
-  if (probe.get() < 0 && errno == ENOSYS) {
+  if (!root) return FailWithErrno(path, errno);
+  const Descriptor probe = OpenAt2(root.get(), ".", O_PATH, kBeneath | RESOLVE_NO_XDEV);
+  if (!probe && errno == ENOSYS) {
     return Fail(ErrorCode::kUnsupported, "{}: openat2 is missing: needs Linux 5.6 or newer", path);
   }
-  if (probe.get() < 0) return FailWithErrno(path, errno);
+  if (!probe) return FailWithErrno(path, errno);
   struct statfs file_system;
   if (fstatfs(root.get(), &file_system) != 0) return FailWithErrno(path, errno);
   auto rules = RulesOf(path, options);

@@ -31,9 +31,9 @@ MountKind KindOfType(std::string_view type) {
 }  // namespace
 
 Result<void> MountedDevices::UpdateLocked() {
-  if (table_.get() < 0) {
-    table_ = Descriptor(open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC));
-    if (table_.get() < 0) {
+  if (!table_) {
+    table_.reset(open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC));
+    if (!table_) {
       return Fail(ErrorCode::kIo, "/proc/self/mountinfo cannot be opened: {}", ErrnoText(errno));
     }
     return ReadLocked();
@@ -54,7 +54,7 @@ Result<void> MountedDevices::ReadLocked() {
   }
   const std::vector<Mounted> table = ParseMountTable(text);
   if (length < 0 || table.empty()) {
-    table_ = Descriptor();
+    table_.reset();
     return Fail(ErrorCode::kIo, "/proc/self/mountinfo cannot be read");
   }
   devices_.clear();

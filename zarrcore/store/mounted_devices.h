@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "zarrcore/base/descriptor.h"
 #include "zarrcore/base/result.h"
-#include "zarrcore/store/descriptor.h"
 
 namespace zarrfs {
 
@@ -38,7 +38,7 @@ class MountedDevices {
   Result<void> ReadLocked();
 
   std::mutex mutex_;  // guards the rest
-  Descriptor table_;  // the kernel's; -1 before it was read
+  Descriptor table_;  // of /proc/self/mountinfo; empty before it was read
   std::vector<std::pair<dev_t, MountKind>> devices_;
 };
 

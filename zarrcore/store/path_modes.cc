@@ -6,7 +6,6 @@
 
 #include <algorithm>
 
-#include "zarrcore/store/descriptor.h"
 #include "zarrcore/store/store.h"
 
 namespace zarrfs {

@@ -20,7 +20,7 @@ constexpr int kMaxLinks = 40;
 
 using DescriptorPtr = std::shared_ptr<const Descriptor>;
 
-DescriptorPtr Share(int fd) { return std::make_shared<const Descriptor>(fd); }
+DescriptorPtr Share(Descriptor fd) { return std::make_shared<const Descriptor>(std::move(fd)); }
 
 // A folder or file on the path.
 struct Step {
@@ -114,7 +114,7 @@ class Walker {
   // Opens what the step names, if it may be entered.
   Result<void> Look(const Step& parent, Step& step) {
     step.fd = Share(OpenAt2(parent.fd->get(), step.name.c_str(), O_PATH | O_NOFOLLOW, kBeneath));
-    if (step.fd->get() < 0) return FailHere(errno);
+    if (!*step.fd) return FailHere(errno);
     return Judge(parent, step);
   }
 
@@ -165,7 +165,7 @@ class Walker {
       Step step;
       step.fd =
           Share(OpenAt2(at.fd->get(), "..", O_PATH | O_DIRECTORY, uint64_t{RESOLVE_NO_MAGICLINKS}));
-      const auto glance = step.fd->get() >= 0 ? GlanceAt(step.fd->get()) : std::nullopt;
+      const auto glance = *step.fd ? GlanceAt(step.fd->get()) : std::nullopt;
       if (!glance) {
         why_cut_ = errno;
         break;
@@ -223,7 +223,7 @@ class Walker {
   }
   [[nodiscard]] bool IsRoot(const std::string& path) const {
     const Descriptor fd(open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-    const auto glance = fd.get() >= 0 ? GlanceAt(fd.get()) : std::nullopt;
+    const auto glance = fd ? GlanceAt(fd.get()) : std::nullopt;
     return glance && glance->id == root_.glance.id;
   }
 
@@ -237,8 +237,8 @@ class Walker {
     if (rules_.policy.kind == LinkPolicy::Kind::kInside) return RefuseToLeave();
     if (auto climbed = Climb(); !climbed) return climbed;
     Step top;
-    top.fd = Share(open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
-    const auto glance = top.fd->get() >= 0 ? GlanceAt(top.fd->get()) : std::nullopt;
+    top.fd = Share(Descriptor(open("/", O_PATH | O_DIRECTORY | O_CLOEXEC)));
+    const auto glance = *top.fd ? GlanceAt(top.fd->get()) : std::nullopt;
     if (!glance) return FailHere(errno);
     top.glance = *glance;
     steps_ = {std::move(top)};
@@ -394,7 +394,7 @@ Result<Walked> WalkPath(const WalkRules& rules, MountedDevices& devices,
   return Walker(rules, devices, std::move(root), key).Walk();
 }
 
-int OpenWalked(const Walked& walked, uint64_t flags) {
+Descriptor OpenWalked(const Walked& walked, uint64_t flags) {
   if (S_ISDIR(walked.type)) {
     return OpenAt2(walked.fd->get(), ".", flags, kDirectly);
   }

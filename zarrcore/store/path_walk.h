@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "zarrcore/base/result.h"
-#include "zarrcore/store/descriptor.h"
 #include "zarrcore/store/link_policy.h"
 #include "zarrcore/store/mounted_devices.h"
+#include "zarrcore/store/open_at.h"
 #include "zarrcore/store/path_modes.h"
 
 namespace zarrfs {
@@ -53,8 +53,8 @@ struct Walked {
 [[nodiscard]] Result<Walked> WalkPath(const WalkRules& rules, MountedDevices& devices,
                                       std::shared_ptr<const Descriptor> root, std::string_view key);
 
-/// Opens what was found for reading; -1 and errno on failure. Never through a link.
-[[nodiscard]] int OpenWalked(const Walked& walked, uint64_t flags);
+/// Opens what was found for reading, never through a link. Empty, with errno set, on failure.
+[[nodiscard]] Descriptor OpenWalked(const Walked& walked, uint64_t flags);
 
 /// The failure of openat2(2) for `key` where no symbolic link is on the path. kNotFound if there is
 /// no such name or there can be none.
