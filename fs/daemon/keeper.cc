@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <systemd/sd-daemon.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -31,6 +30,7 @@
 #include "fs/daemon/report.h"
 #include "fs/daemon/session.h"
 #include "fs/daemon/worker.h"
+#include "zarrcore/base/clocks.h"
 #include "zarrcore/base/printable.h"
 
 namespace zarrfs {
@@ -318,11 +318,7 @@ void Keeper::ChangeLogLevel(const signalfd_siginfo& signal) {
 }
 
 void Keeper::Reload() {
-  timespec now = {};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  NotifyServiceManager(
-      fmt::format("RELOADING=1\nMONOTONIC_USEC={}",
-                  uint64_t(now.tv_sec) * 1'000'000 + uint64_t(now.tv_nsec) / 1000));
+  NotifyServiceManager(fmt::format("RELOADING=1\nMONOTONIC_USEC={}", SteadyNowNs() / 1000));
   auto again = ReadAgain(options_);
   if (!again) {
     spdlog::error("{}: not reloaded: {}", mountpoint_, again.error().message);

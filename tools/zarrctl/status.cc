@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <ctime>
 #include <map>
@@ -12,6 +11,7 @@
 #include "tools/zarrctl/mount_files.h"
 #include "tools/zarrctl/output.h"
 #include "tools/zarrctl/terminal.h"
+#include "zarrcore/base/clocks.h"
 
 namespace zarrfs::ctl {
 namespace {
@@ -158,8 +158,7 @@ void PrintFact(std::string_view label, std::string_view value) {
 
 void PrintMetrics(const Metrics& m) {
   if (const auto start = m.Sum("zarrfs_start_time_seconds")) {
-    const double now =
-        std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+    const double now = static_cast<double>(RealNowNs()) * 1e-9;
     PrintFact("since", fmt::format("{} ({})", TimeText(*start), AgeText(now - *start)));
   }
   Print("\n");

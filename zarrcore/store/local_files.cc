@@ -5,7 +5,6 @@
 #include <cerrno>
 #include <climits>
 #include <cstring>
-#include <ctime>
 #include <utility>
 
 #include "zarrcore/store/store.h"
@@ -32,12 +31,6 @@ tl::unexpected<Error> FailForType(std::string_view key, uint32_t mode) {
 }
 
 }  // namespace
-
-int64_t SteadySeconds() {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-  return now.tv_sec;
-}
 
 tl::unexpected<Error> FailWithErrno(std::string_view key, int error_number) {
   return Fail(FromErrno(error_number), "{}: {}", key, ErrnoText(error_number));

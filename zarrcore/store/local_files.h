@@ -16,6 +16,8 @@
 #include <string_view>
 #include <utility>
 
+#include "zarrcore/base/clocks.h"
+#include "zarrcore/base/descriptor.h"
 #include "zarrcore/base/lru_cache.h"
 #include "zarrcore/base/result.h"
 #include "zarrcore/store/folder_watch.h"
@@ -25,9 +27,6 @@
 
 namespace zarrfs {
 
-/// The monotonic clock, coarse.
-[[nodiscard]] int64_t SteadySeconds();
-
 [[nodiscard]] tl::unexpected<Error> FailWithErrno(std::string_view key, int error_number);
 
 /// A descriptor that is kept open.
@@ -35,7 +34,7 @@ struct OpenFile {
   explicit OpenFile(Descriptor descriptor) : fd(std::move(descriptor)) {}
 
   const Descriptor fd;
-  mutable std::atomic<int64_t> read_at = SteadySeconds();
+  mutable std::atomic<int64_t> read_ns = CoarseNowNs();
 };
 
 /// An open file or folder of the store.

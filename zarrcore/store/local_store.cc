@@ -16,6 +16,7 @@
 #include <system_error>
 #include <utility>
 
+#include "zarrcore/base/clocks.h"
 #include "zarrcore/store/folder_watch.h"
 #include "zarrcore/store/local_files.h"
 
@@ -25,16 +26,12 @@ namespace {
 // A store under constant rewriting is read again this often before the reader hears of it.
 constexpr int kReadTries = 4;
 
-// A descriptor that nobody reads through for so long is closed: the file may have been deleted, or
-// its file system is to be unmounted.
-constexpr int64_t kIdleSeconds = 60;
+// Descriptors that have been idle for this long are closed: the file may have been deleted, or
+// somebody wants to unmount its file system.
+constexpr int64_t kMaxIdleNs = 60'000'000'000;
 
 constexpr int64_t kLocalGranularityNs = 20'000'000;
 constexpr int64_t kNetworkGranularityNs = 2'000'000'000;
-
-int64_t Nanoseconds(const timespec& time) {
-  return static_cast<int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
-}
 
 ObjectInfo InfoOf(const Opened& opened) {
   const struct stat& status = opened.status;
@@ -128,7 +125,7 @@ class LocalObject final : public Object {
       file = *std::move(reopened);
     }
     const int fd = file->fd.get();
-    file->read_at.store(SteadySeconds(), std::memory_order_relaxed);
+    file->read_ns.store(CoarseNowNs(), std::memory_order_relaxed);
     const uint64_t size = info_.size();
     const bool inside = offset <= size && out.size() <= size - offset;
     ssize_t have = 0;
@@ -252,9 +249,9 @@ class LocalStore final : public Store {
   }
 
   void CloseIdle() const override {
-    const int64_t now = SteadySeconds();
+    const int64_t now = CoarseNowNs();
     files_->open_files().EraseIf([now](uint64_t, const OpenFile& file) {
-      return now - file.read_at.load(std::memory_order_relaxed) >= kIdleSeconds;
+      return now - file.read_ns.load(std::memory_order_relaxed) >= kMaxIdleNs;
     });
   }
 
