@@ -250,7 +250,7 @@ class Hierarchy {
   mutable LruCache<std::string, Consolidated> consolidated_;  // by view and path
   mutable LruCache<uint64_t, std::string> texts_;             // by number
   mutable std::mutex text_numbers_mutex_;
-  mutable std::unordered_map<Digest, uint64_t, HashOfDigest> text_numbers_;
+  mutable std::unordered_map<Digest, uint64_t, DigestHash> text_numbers_;
   mutable uint64_t last_text_number_ = 0;
   mutable std::mutex dimensions_mutex_;
   mutable std::array<RootDimensionsPtr, kMaxViews> dimensions_;  // guarded by it
