@@ -37,26 +37,12 @@ Descriptor OpenPath(const std::string& path) {
 }
 
 uint64_t MountIdOf(const Descriptor& place) {
-  if (!place) return 0;
   std::ifstream file(fmt::format("/proc/self/fdinfo/{}", place.get()));
-  constexpr std::string_view kName = "mnt_id:";
-  for (std::string line; std::getline(file, line);) {
-    if (!line.starts_with(kName)) continue;
-    const size_t number = line.find_first_not_of(" \t", kName.size());
-    uint64_t id = 0;
-    if (number != std::string::npos) {
-      std::from_chars(&line[number], line.data() + line.size(), id);
-    }
-    return id;
+  uint64_t id = 0;
+  for (std::string name; file >> name;) {
+    if (name == "mnt_id:") file >> id;
   }
-  return 0;
-}
-
-// What is mounted on exactly this folder; the last one is on top.
-std::vector<Mounted> MountsAt(const std::string& path) {
-  std::vector<Mounted> found = MountTable();
-  std::erase_if(found, [&](const Mounted& mounted) { return mounted.path != path; });
-  return found;
+  return id;
 }
 
 bool IsDead(const Mounted& mounted) {
@@ -137,8 +123,6 @@ int MoveTo(const Descriptor& mount, const Descriptor& place, unsigned flags) {
 }
 
 }  // namespace
-
-uint64_t MountIdAt(const std::string& path) { return MountIdOf(OpenPath(path)); }
 
 Result<Replacement> ReplaceDeadMount(const MountOptions& options, const Mounted& dead) {
   // Dead mounts that lie over another one are not needed to hide the folder.

@@ -86,6 +86,9 @@ class Keeper {
   Result<Descriptor> Mount();
   Result<Descriptor> MountByLibfuse();
   Result<Descriptor> MountInPlaceOfDead();
+  bool IsOurs(const Mounted& mounted) const {
+    return device_ != 0 && mounted.device == device_ && mounted.id == mount_id_;
+  }
   // The mount on top at the mount point, if it is ours; success if there is none at all.
   Result<void> UnmountOurs(bool detach) const;
   // The mount is gone, or nobody shall serve it any longer.
@@ -169,8 +172,10 @@ Result<Descriptor> Keeper::Mount() {
   auto device = dead_ ? MountInPlaceOfDead() : MountByLibfuse();
   if (!device) return device;
   const auto entry = FindMount(mountpoint_);
-  device_ = entry && entry->type == kMountType ? entry->device : 0;
-  mount_id_ = MountIdAt(mountpoint_);
+  if (entry && entry->type == kMountType) {
+    device_ = entry->device;
+    mount_id_ = entry->id;
+  }
   return device;
 }
 
@@ -234,7 +239,7 @@ Result<void> Keeper::UnmountOurs(bool detach) const {
   if (device_ != 0) {
     const auto top = FindMount(mountpoint_);
     if (!top) return {};
-    if (top->device != device_ || MountIdAt(mountpoint_) != mount_id_) {
+    if (!IsOurs(*top)) {
       return Fail(ErrorCode::kIo, "another mount lies over {}", mountpoint_);
     }
   }
@@ -392,9 +397,8 @@ std::string Keeper::UncleanEnd(int status) const {
   }
   // The kernel tells the worker of an aborted connection and of an unmount in the same words.
   const auto top = FindMount(mountpoint_);
-  const bool is_ours =
-      top && top->device == device_ && device_ != 0 && MountIdAt(mountpoint_) == mount_id_;
-  if (is_ours && AskMount(*top).state == MountState::kDead) return "the connection was aborted";
+  if (top && IsOurs(*top) && AskMount(*top).state == MountState::kDead)
+    return "the connection was aborted";
   return "";
 }
 
