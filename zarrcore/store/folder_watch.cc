@@ -10,10 +10,12 @@
 
 #include <array>
 #include <cerrno>
-#include <climits>
 #include <csignal>
 #include <cstring>
 #include <system_error>
+
+#include "zarrcore/store/open_at.h"
+#include "zarrcore/store/pending_path.h"
 
 namespace zarrfs {
 namespace {
@@ -224,20 +226,12 @@ void FolderWatch::WatchPath() {
   Descriptor fresh = NewInotify();
   path_is_watched_ = static_cast<bool>(fresh);
   if (fresh) path_fd_ = std::move(fresh);
-  std::vector<std::string> pending;  // the next component comes last
-  const auto add_pending = [&pending](std::string_view path) {
-    while (!path.empty()) {
-      const size_t slash = path.rfind('/');
-      pending.emplace_back(slash == std::string_view::npos ? path : path.substr(slash + 1));
-      path = path.substr(0, slash == std::string_view::npos ? 0 : slash);
-    }
-  };
-  add_pending(path_);
+  PendingPath pending;
+  pending.Push(path_);
   std::string folder = "/";
   int links = 0;
   while (!pending.empty() && path_is_watched_) {
-    const std::string name = std::move(pending.back());
-    pending.pop_back();
+    const std::string name = pending.Pop();
     if (name.empty() || name == ".") continue;
     if (name == "..") {
       folder = folder.substr(0, std::max<size_t>(folder.rfind('/'), 1));
@@ -252,15 +246,14 @@ void FolderWatch::WatchPath() {
     std::string& names = path_names_[watch];
     names += names.empty() ? "/" + name + "/" : name + "/";
     const std::string next = (folder == "/" ? "" : folder) + "/" + name;
-    std::array<char, PATH_MAX> target;
-    const ssize_t length = readlink(next.c_str(), target.data(), target.size());
-    if (length < 0) {
+    const auto target = ReadLinkAt(AT_FDCWD, next.c_str());
+    if (!target) {
       folder = next;
     } else if (++links > kMaxSymbolicLinks) {
       path_is_watched_ = false;
     } else {
-      if (target[0] == '/') folder = "/";
-      add_pending({target.data(), static_cast<size_t>(length)});
+      if (target->starts_with('/')) folder = "/";
+      pending.Push(*target);
     }
   }
   identity_ = IdentityOfPath();

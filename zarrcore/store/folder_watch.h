@@ -28,8 +28,6 @@
 
 namespace zarrfs {
 
-/// What the kernel allows in one path.
-inline constexpr int kMaxSymbolicLinks = 40;
 inline constexpr size_t kMaxWatchedFolders = 16384;
 inline constexpr std::chrono::seconds kWatchPeriod{600};
 

@@ -5,7 +5,9 @@
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 
+#include <array>
 #include <cerrno>
+#include <climits>
 
 namespace zarrfs {
 
@@ -32,6 +34,13 @@ std::optional<Glance> GlanceAt(int folder, const char* name) {
                 status.stx_mode,
                 status.stx_uid,
                 status.stx_gid};
+}
+
+std::optional<std::string> ReadLinkAt(int folder, const char* name) {
+  std::array<char, PATH_MAX> target;
+  const ssize_t length = readlinkat(folder, name, target.data(), target.size());
+  if (length < 0) return std::nullopt;
+  return std::string(target.data(), static_cast<size_t>(length));
 }
 
 }  // namespace zarrfs

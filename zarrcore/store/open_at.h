@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "zarrcore/base/descriptor.h"
 
@@ -39,6 +40,10 @@ struct Glance {
 /// Glances at `name` in `folder`, or at the descriptor itself for "". Follows no symbolic link and
 /// triggers no automount. nullopt, with errno set, on failure.
 [[nodiscard]] std::optional<Glance> GlanceAt(int folder, const char* name = "");
+
+/// The target of the symbolic link `name` in `folder`, or of the link that `folder` itself is for
+/// "". nullopt, with errno set, on failure; EINVAL: it is no link.
+[[nodiscard]] std::optional<std::string> ReadLinkAt(int folder, const char* name = "");
 
 }  // namespace zarrfs
 

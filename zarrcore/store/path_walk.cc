@@ -5,18 +5,16 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <climits>
 #include <filesystem>
 #include <optional>
 #include <utility>
 
+#include "zarrcore/store/pending_path.h"
+
 namespace zarrfs {
 namespace {
-
-// Links of all kinds on one path, as many as the kernel follows.
-constexpr int kMaxLinks = 40;
 
 using DescriptorPtr = std::shared_ptr<const Descriptor>;
 
@@ -38,32 +36,8 @@ enum class Base { kRoot, kTop, kCut };
 
 constexpr std::string_view kIntoZarrfs = "which leads into a zarrfs mount; that is never followed";
 
-// A path to walk, the next component last.
-class Pending {
- public:
-  void Add(std::string_view path) {
-    while (!path.empty()) {
-      const size_t slash = path.rfind('/');
-      const size_t start = slash == std::string_view::npos ? 0 : slash + 1;
-      names_.emplace_back(path.substr(start));
-      if (start == 0) return;
-      path = path.substr(0, slash);
-      if (path.empty()) names_.emplace_back("");  // a path that begins with a slash
-    }
-  }
-  void AddEndOfLink() { names_.emplace_back(std::nullopt); }
-
-  [[nodiscard]] bool empty() const { return names_.empty(); }
-  // Nothing: the target of a link ends here.
-  std::optional<std::string> Next() {
-    std::optional<std::string> name = std::move(names_.back());
-    names_.pop_back();
-    return name;
-  }
-
- private:
-  std::vector<std::optional<std::string>> names_;
-};
+// Stands in the pending path where the target of a link ends.
+constexpr const char* kEndOfLink = "/";
 
 class Walker {
  public:
@@ -77,11 +51,11 @@ class Walker {
     steps_ = {root_};
     for (size_t start = 0; start < key_.size(); start = key_end_ + 1) {
       key_end_ = std::min(key_.find('/', start), key_.size());
-      pending_.Add(key_.substr(start, key_end_ - start));
+      pending_.Push(key_.substr(start, key_end_ - start));
       folders_of_key_.push_back(steps_.back().glance.id);
       while (!pending_.empty()) {
-        const auto name = pending_.Next();
-        if (auto done = name ? Enter(*name) : EndLink(); !done) return Fail(done);
+        const std::string name = pending_.Pop();
+        if (auto done = name == kEndOfLink ? EndLink() : Enter(name); !done) return Fail(done);
       }
     }
     return End();
@@ -188,10 +162,9 @@ class Walker {
   }
 
   Result<void> Follow(int link) {
-    std::array<char, PATH_MAX> buffer;
-    const ssize_t length = readlinkat(link, "", buffer.data(), buffer.size());
-    if (length < 0) return FailHere(errno);
-    std::string_view target(buffer.data(), static_cast<size_t>(length));
+    const auto found = ReadLinkAt(link);
+    if (!found) return FailHere(errno);
+    std::string_view target = *found;
     if (depth_++ == 0) {  // not in the target of another
       link_key_ = here();
       link_target_ = target;
@@ -199,14 +172,14 @@ class Walker {
       link_way_.clear();
       for (const Step& step : steps_) link_way_.push_back(step.glance.id);
     }
-    if (++links_ > kMaxLinks) return Refuse("which is part of a loop of symbolic links");
-    pending_.AddEndOfLink();
+    if (++links_ > kMaxSymbolicLinks) return Refuse("which is part of a loop of symbolic links");
+    pending_.PushMark(kEndOfLink);
     if (target.starts_with('/')) {
       const auto below_root = BelowRoot(target);
       if (auto jumped = below_root ? JumpToRoot() : JumpToTop(); !jumped) return jumped;
       target = below_root.value_or(target);
     }
-    pending_.Add(target);
+    pending_.Push(target);
     return {};
   }
 
@@ -356,7 +329,7 @@ class Walker {
   const std::string_view key_;
 
   Step root_;
-  Pending pending_;
+  PendingPath pending_;
   // The path resolved so far.
   std::vector<Step> steps_;
   Base base_ = Base::kRoot;             // where it begins
