@@ -102,7 +102,7 @@ std::vector<Mounted> MountsAlong(std::string_view path, const std::vector<Mounte
            std::ranges::find(table, mounted.parent, &Mounted::id) == table.end();
   };
   while (way.size() <= table.size()) {
-    // Of several mounts in one file system, a lookup meets the one nearest to its root.
+    // If several children lie on the way, the lookup enters the one nearest to the root first.
     const Mounted* next = nullptr;
     for (const Mounted& mounted : table) {
       if (!LiesIn(path, mounted.path)) continue;

@@ -30,7 +30,7 @@ struct Mounted {
   dev_t device = 0;
   std::string type;    // "fuse.zarrfs"
   std::string source;  // what was mounted
-  uid_t user = 0;      // who mounted, of a FUSE file system
+  uid_t user = 0;      // for FUSE: the user who mounted
   gid_t group = 0;
 };
 

@@ -27,15 +27,15 @@ constexpr uint32_t kFolderEvents = IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MO
                                    IN_ONLYDIR | IN_EXCL_UNLINK;
 constexpr uint32_t kPathEvents = IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO |
                                  IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR;
-// More than these are not named one by one.
+// Beyond this many, changes are not named one by one.
 constexpr size_t kMaxNamedChanges = 256;
 constexpr std::chrono::seconds kTryAgainAfter{10};
-// How often the directory is looked for where its path cannot be watched.
+// How often to check the directory's identity if its path cannot be watched.
 constexpr int kLookForPathMs = 1000;
 
-// Whether an object of this name can be part of a Zarr hierarchy: writers make temporary files and
-// lock files beside the ones that count.
-bool IsOfZarr(std::string_view name) {
+// Whether an object of this name can be part of a Zarr hierarchy. Writers also create temporary
+// files and lock files.
+bool IsZarrName(std::string_view name) {
   return name == "zarr.json" || name == ".zarray" || name == ".zgroup" || name == ".zattrs" ||
          name == ".zmetadata" || name.find_first_not_of("c0123456789.") == std::string_view::npos;
 }
@@ -78,7 +78,7 @@ Result<std::unique_ptr<FolderWatch>> FolderWatch::Start(std::string path, OpenFo
                 std::generic_category().message(errno));
   }
   watch->WatchPath();
-  // Signals are for the threads that wait for them.
+  // Other threads handle signals.
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -103,13 +103,13 @@ FolderWatch::~FolderWatch() {
 }
 
 uint64_t FolderWatch::Watch(std::string_view folder) {
-  // Before anything is added: a change from here on makes the answer worthless.
+  // Taken before any watch is added, so that a change from here on invalidates the answer.
   const uint64_t count = change_count();
   const std::lock_guard lock(mutex_);
   const std::string key(folder);
   if (by_folder_.contains(key)) return count;
   if (Clock::now() < try_again_) return 0;
-  // From the root down, so that nothing above changes unseen.
+  // From the root down, so that no change further up goes unnoticed.
   for (size_t end = 0;; ++end) {
     end = end == 0 ? 0 : std::min(key.find('/', end), key.size());
     const std::string part = key.substr(0, end);
@@ -119,16 +119,16 @@ uint64_t FolderWatch::Watch(std::string_view folder) {
   }
 }
 
-// False with `absent` if there is no such folder: the one above, which is watched, will tell.
+// False with `absent` if there is no such folder: the watch on its parent will notice a new one.
 bool FolderWatch::AddLocked(const std::string& folder, bool& absent) {
-  const auto tell_limit = [this](std::string_view reason) {
+  const auto report_limit = [this](std::string_view reason) {
     limit_ = fmt::format("{} folders are watched, {}", by_folder_.size(), reason);
-    if (!std::exchange(limit_told_, true)) {
-      report_(fmt::format("changes in some folders are seen late: {}", limit_));
+    if (!std::exchange(limit_reported_, true)) {
+      report_(fmt::format("changes in some folders are noticed late: {}", limit_));
     }
   };
   if (by_folder_.size() >= kMaxWatchedFolders) {
-    tell_limit("and never more");
+    report_limit("the maximum");
     return false;
   }
   const Descriptor fd = open_folder_(folder);
@@ -140,13 +140,13 @@ bool FolderWatch::AddLocked(const std::string& folder, bool& absent) {
   if (watch < 0) {
     if (errno == ENOSPC || errno == ENOMEM) {
       try_again_ = Clock::now() + kTryAgainAfter;
-      tell_limit(errno == ENOSPC ? "and the kernel allows no more (see "
-                                   "fs.inotify.max_user_watches)"
-                                 : "and the kernel has no memory for more");
+      report_limit(errno == ENOSPC ? "and the kernel allows no more (see "
+                                     "fs.inotify.max_user_watches)"
+                                   : "and the kernel has no memory for more");
     }
     return false;
   }
-  // A folder with two paths (a bind mount) has one watch.
+  // A folder with two paths (a bind mount) gets the same watch twice.
   if (!by_watch_.try_emplace(watch, folder).second) return false;
   by_folder_.emplace(folder, watch);
   return true;
@@ -187,21 +187,21 @@ bool FolderWatch::ReadEvents(Changes& changes, bool& start_over) {
     if (found == by_watch_.end()) return;
     const std::string folder = found->second;
     const bool is_folder = (event.mask & IN_ISDIR) != 0;
-    if ((event.mask & IN_IGNORED) != 0) {  // deleted; what was below went before it
+    if ((event.mask & IN_IGNORED) != 0) {  // deleted, after everything below it
       by_folder_.erase(folder);
       by_watch_.erase(found);
       add(folder, "");
     } else if (is_folder && (event.mask & IN_MOVED_FROM) != 0) {
-      start_over = true;  // its folders' watches now have other paths
+      start_over = true;  // watches below it now have other paths
       add(folder, name);
-    } else if (is_folder || name.empty() || IsOfZarr(name)) {
+    } else if (is_folder || name.empty() || IsZarrName(name)) {
       add(folder, name);
     }
   });
   return changed;
 }
 
-// True if another directory may be found at the path now.
+// True if the path may lead to another directory now.
 bool FolderWatch::ReadPathEvents() {
   bool hit = false;
   VisitEvents(path_fd_.get(), [&](const inotify_event& event, std::string_view name) {
@@ -220,7 +220,7 @@ std::pair<uint64_t, uint64_t> FolderWatch::IdentityOfPath() const {
   return {status.st_dev, status.st_ino};
 }
 
-// Watches each folder in which a component of the path is found, symbolic links followed.
+// Watches each folder that a lookup of the path searches, including those of symbolic links.
 void FolderWatch::WatchPath() {
   path_names_.clear();
   Descriptor fresh = NewInotify();
@@ -260,12 +260,13 @@ void FolderWatch::WatchPath() {
 }
 
 void FolderWatch::Run() {
-  auto let_go = Clock::now() + kWatchPeriod;
+  auto drop_watches_at = Clock::now() + kWatchPeriod;
   for (;;) {
     std::array<pollfd, 3> wait = {pollfd{folders_fd_.get(), POLLIN, 0},
                                   pollfd{path_fd_.get(), POLLIN, 0},
                                   pollfd{end_fd_.get(), POLLIN, 0}};
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(let_go - Clock::now());
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(drop_watches_at - Clock::now());
     const int period = static_cast<int>(std::max<int64_t>(left.count() + 1, 0));
     poll(wait.data(), wait.size(), path_is_watched_ ? period : std::min(period, kLookForPathMs));
     if (wait[2].revents != 0) return;
@@ -276,14 +277,14 @@ void FolderWatch::Run() {
     const bool path_changed = (wait[1].revents != 0 && ReadPathEvents()) ||
                               (!path_is_watched_ && IdentityOfPath() != identity_);
     if (path_changed) WatchPath();
-    if (Clock::now() >= let_go) {
-      let_go = Clock::now() + kWatchPeriod;
+    if (Clock::now() >= drop_watches_at) {
+      drop_watches_at = Clock::now() + kWatchPeriod;
       const std::lock_guard lock(mutex_);
       start_over = start_over || !by_folder_.empty();
     }
     if (start_over || path_changed) {
       const std::lock_guard lock(mutex_);
-      // Counted before the watches go: an answer that relied on them must not outlive them.
+      // Counted before the watches are dropped: no answer may outlive the watches it relies on.
       count_.fetch_add(1, std::memory_order_acq_rel);
       StartOverLocked();
       changes.all = changed = true;

@@ -9,7 +9,7 @@ namespace zarrfs {
 namespace {
 
 tl::unexpected<Error> WouldBlock() {
-  return Fail(ErrorCode::kWouldBlock, "the store may take long to answer");
+  return Fail(ErrorCode::kWouldBlock, "the store may take a while to answer");
 }
 
 class GatedObject final : public ForwardingObject {

@@ -72,14 +72,14 @@ Result<MountKind> MountedDevices::KindOf(int fd, dev_t device) {
     const std::lock_guard lock(mutex_);
     if (const auto updated = UpdateLocked(); !updated) return Fail(updated);
     auto found = find();
-    if (found == devices_.end()) {  // mounted this moment, perhaps
+    if (found == devices_.end()) {  // perhaps it was mounted just now
       if (const auto updated = ReadLocked(); !updated) return Fail(updated);
       found = find();
     }
     if (found != devices_.end()) return found->second;
   }
-  // A subvolume (Btrfs), or a mount of another namespace. Neither is a zarrfs mount that this
-  // process could be the one to answer for.
+  // A Btrfs subvolume, or a mount of another namespace. Neither can be a zarrfs mount that this
+  // process serves.
   struct statfs file_system;
   if (fstatfs(fd, &file_system) != 0) return MountKind::kPlain;
   const bool is_kernel =

@@ -1,5 +1,5 @@
-// What is mounted, by device: which folders must not be entered. Only the kernel's table is asked,
-// never a mount itself.
+// What is mounted, by device: which folders must not be entered. Reads only the kernel's table and
+// never accesses a mount.
 #ifndef ZARRCORE_STORE_MOUNTED_DEVICES_H_
 #define ZARRCORE_STORE_MOUNTED_DEVICES_H_
 
@@ -17,19 +17,19 @@ namespace zarrfs {
 enum class MountKind {
   kPlain,
   kZarrfs,
-  kKernel,     // shows objects of the kernel: proc, sysfs and their like
-  kAutomount,  // autofs: what is used there is mounted then
+  kKernel,     // proc, sysfs and the like
+  kAutomount,  // autofs: an access mounts the real thing
 };
 
-/// The table is kept, and read again when the kernel says that it has changed or when a device is
-/// not in it. Thread-safe.
+/// Caches the table; reads it again when the kernel reports a change or a device is missing from
+/// it. Thread-safe.
 class MountedDevices {
  public:
   /// The kind of the mount that `fd` (an open O_PATH descriptor) lies in. kIo if the table cannot
   /// be read.
   [[nodiscard]] Result<MountKind> KindOf(int fd, dev_t device);
 
-  /// The devices of all zarrfs mounts; kIo likewise.
+  /// The devices of all zarrfs mounts. kIo if the table cannot be read.
   [[nodiscard]] Result<std::vector<dev_t>> Zarrfs();
 
  private:

@@ -30,8 +30,8 @@ struct Step {
   [[nodiscard]] bool is_folder() const { return S_ISDIR(glance.mode); }
 };
 
-// Where a resolved path begins: the store's root, "/", or between the two where this process cannot
-// look further up.
+// Where the resolved path begins: at the store's root, at "/", or in between if this process may
+// not look further up.
 enum class Base { kRoot, kTop, kCut };
 
 constexpr std::string_view kIntoZarrfs = "which leads into a zarrfs mount; that is never followed";
@@ -74,7 +74,7 @@ class Walker {
     step.name = name;
     if (auto opened = Look(parent, step); !opened) return opened;
     if (step.is_automount) {
-      // Asking for its attributes mounts what belongs there.
+      // An automount: asking for attributes triggers the mount.
       struct statx ignored;
       static_cast<void>(statx(parent.fd->get(), name.c_str(),
                               AT_SYMLINK_NOFOLLOW | AT_STATX_DONT_SYNC, 0, &ignored));
@@ -85,7 +85,7 @@ class Walker {
     return {};
   }
 
-  // Opens what the step names, if it may be entered.
+  // Opens the step with O_PATH, if it may be entered.
   Result<void> Look(const Step& parent, Step& step) {
     step.fd = Share(OpenAt2(parent.fd->get(), step.name.c_str(), O_PATH | O_NOFOLLOW, kBeneath));
     if (!*step.fd) return FailHere(errno);
@@ -129,8 +129,8 @@ class Walker {
     return {};
   }
 
-  // Finds the folders above the store's root, "/" first, or the last one that this process may look
-  // into.
+  // Finds the folders above the store's root, from "/" (or the highest one that this process may
+  // look into) down.
   Result<void> Climb() {
     if (std::exchange(has_climbed_, true)) return {};
     std::vector<Step> climbed = {root_};
@@ -183,7 +183,7 @@ class Walker {
     return {};
   }
 
-  // What follows the store's own path in an absolute target that begins with it.
+  // The rest of an absolute target that begins with the store's own path.
   [[nodiscard]] std::optional<std::string_view> BelowRoot(std::string_view target) const {
     for (const std::string& path : rules_.store_paths) {
       if (!target.starts_with(path)) continue;
@@ -219,7 +219,7 @@ class Walker {
     return {};
   }
 
-  // The target of a link is resolved.
+  // The target of a link has been resolved: may the link lead there?
   Result<void> EndLink() {
     --depth_;
     const Step& end = steps_.back();
@@ -273,16 +273,16 @@ class Walker {
     return ModeMask(folders, steps_.back().glance.uid, steps_.back().glance.gid);
   }
 
-  // The key as far as it is being walked.
+  // The part of the key up to the current component.
   [[nodiscard]] std::string_view here() const { return key_.substr(0, key_end_); }
 
-  // A component that cannot be opened.
+  // The failure to open a component.
   tl::unexpected<Error> FailHere(int error_number) {
     if (depth_ == 0) return FailToOpen(key_, error_number);
     switch (error_number) {
       case ENOENT:
       case ENOTDIR:
-        // Of what the policy does not open nothing is told.
+        // Do not reveal what exists where the policy does not lead.
         return MayEndHere() ? Refuse("where nothing is") : RefuseToLeave();
       case EACCES:
       case EPERM:
@@ -312,7 +312,7 @@ class Walker {
                               follows.empty() ? "" : fmt::format("links={} or ", follows)));
   }
 
-  // For messages: absolute where that can be told.
+  // For messages: absolute if possible.
   [[nodiscard]] std::string TargetOfLink() const {
     namespace fs = std::filesystem;
     const fs::path target(link_target_);
@@ -333,9 +333,9 @@ class Walker {
   // The path resolved so far.
   std::vector<Step> steps_;
   Base base_ = Base::kRoot;             // where it begins
-  size_t key_end_ = 0;                  // of the component of the key that is being walked
-  std::vector<FileId> folders_of_key_;  // that the components before it were resolved to
-  std::vector<Step> above_root_;        // once a link has left the store
+  size_t key_end_ = 0;                  // end of the current component of the key
+  std::vector<FileId> folders_of_key_;  // to which the components before it were resolved
+  std::vector<Step> above_root_;        // after a link has left the store
   bool has_climbed_ = false;
   bool is_cut_ = true;  // above_root_ does not begin with "/",
   int why_cut_ = 0;     // because of this error, or 0: because of a zarrfs mount

@@ -8,10 +8,10 @@
 namespace zarrfs {
 namespace {
 
-// One request for nearly every metadata document; the rest of a longer one takes a second.
+// Nearly every metadata document fits into the first request; a longer one takes a second.
 constexpr uint64_t kFirstReadBytes = 64 * 1024;
 
-// How often an object that is replaced while it is read is begun again.
+// Attempts to read an object that is replaced meanwhile.
 constexpr int kWholeReadTries = 3;
 
 Result<WholeObject> ReadWholeOnce(const Store& store, std::string_view key, uint64_t limit) {
