@@ -112,16 +112,19 @@ class Worker {
 };
 
 void Worker::MakeSession() {
-  int device = -1;
-  const auto mounted = keeper_.Receive(&device);
-  // The keeper has said already why it could not mount.
-  if (!mounted || mounted->kind != Message::Kind::kMounted || device < 0) EndProcess(kExitSystem);
+  auto mounted = keeper_.Receive();
+  // The keeper has already reported why it could not mount.
+  if (!mounted || mounted->kind != Message::Kind::kMounted || !mounted->passed) {
+    EndProcess(kExitSystem);
+  }
   device_before_ = mounted->numbers[0];
   device_ = mounted->numbers[1];
 
   session_ = NewSession(options_, Server::Operations(), server_);
   if (session_ == nullptr ||
-      fuse_session_mount(session_, fmt::format("/dev/fd/{}", device).c_str()) != 0) {
+      // libfuse owns the device from here on.
+      fuse_session_mount(session_, fmt::format("/dev/fd/{}", mounted->passed.release()).c_str()) !=
+          0) {
     FailStart(fmt::format("{}: libfuse does not take the device", mountpoint_));
   }
   AllowParallelLookups(session_);

@@ -19,6 +19,7 @@
 #include "tools/zarrctl/commands.h"
 #include "tools/zarrctl/mount_files.h"
 #include "tools/zarrctl/output.h"
+#include "zarrcore/base/printable.h"
 
 namespace zarrfs::ctl {
 namespace {

@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "tools/zarrctl/mounted_path.h"
+#include "zarrcore/base/descriptor.h"
 
 namespace zarrfs::ctl {
 namespace {
@@ -57,8 +58,8 @@ tl::unexpected<Error> Explained(const std::string& mount, int error) {
 
 Result<std::optional<std::string>> ReadMountFile(const std::string& mount, std::string_view name) {
   const std::string folder = (fs::path(mount) / ".zarrfs").string();
-  const int fd = open((fs::path(folder) / name).c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) {
+  const Descriptor fd(open((fs::path(folder) / name).c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd) {
     const int error = errno;
     if (error == ENOENT && access(folder.c_str(), F_OK) == 0) return std::nullopt;
     return Explained(mount, error);
@@ -66,12 +67,10 @@ Result<std::optional<std::string>> ReadMountFile(const std::string& mount, std::
   std::string text;
   std::array<char, 1 << 16> buffer;
   ssize_t got = 0;
-  while (text.size() < kMaxBytes && (got = read(fd, buffer.data(), buffer.size())) > 0) {
+  while (text.size() < kMaxBytes && (got = read(fd.get(), buffer.data(), buffer.size())) > 0) {
     text.append(buffer.data(), static_cast<size_t>(got));
   }
-  const int error = errno;
-  close(fd);
-  if (got < 0) return Explained(mount, error);
+  if (got < 0) return Explained(mount, errno);
   return text;
 }
 

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <ctime>
 #include <map>
@@ -12,6 +11,8 @@
 #include "tools/zarrctl/mount_files.h"
 #include "tools/zarrctl/output.h"
 #include "tools/zarrctl/terminal.h"
+#include "zarrcore/base/clocks.h"
+#include "zarrcore/base/printable.h"
 
 namespace zarrfs::ctl {
 namespace {
@@ -22,13 +23,6 @@ constexpr const char* kDuration = "zarrfs_request_duration_seconds";
 
 uint64_t Whole(double value) {
   return value > 0 ? static_cast<uint64_t>(std::llround(std::min(value, 1e18))) : 0;
-}
-
-// "12,345,678".
-std::string NumberText(uint64_t number) {
-  std::string text = std::to_string(number);
-  for (size_t at = text.size(); at > 3; at -= 3) text.insert(at - 3, ",");
-  return text;
 }
 
 // "12 us", "3.4 ms", "1.2 s".
@@ -149,7 +143,7 @@ Json StatusJson(const StatusOptions& options, const Status& status) {
 // Red where there is any.
 std::string Bad(double count) {
   const uint64_t number = Whole(count);
-  return number == 0 ? "0" : Paint(NumberText(number), Style::kRed);
+  return number == 0 ? "0" : Paint(GroupedText(number), Style::kRed);
 }
 
 void PrintFact(std::string_view label, std::string_view value) {
@@ -158,8 +152,7 @@ void PrintFact(std::string_view label, std::string_view value) {
 
 void PrintMetrics(const Metrics& m) {
   if (const auto start = m.Sum("zarrfs_start_time_seconds")) {
-    const double now =
-        std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+    const double now = static_cast<double>(RealNowNs()) * 1e-9;
     PrintFact("since", fmt::format("{} ({})", TimeText(*start), AgeText(now - *start)));
   }
   Print("\n");
@@ -169,8 +162,8 @@ void PrintMetrics(const Metrics& m) {
     const auto count = [&](const char* result) {
       return m.Sum(kRequests, {{"operation", operation}, {"result", result}}).value_or(0);
     };
-    std::vector<std::string> row = {operation, NumberText(Whole(count("ok"))),
-                                    NumberText(Whole(count("absent"))), Bad(count("error"))};
+    std::vector<std::string> row = {operation, GroupedText(Whole(count("ok"))),
+                                    GroupedText(Whole(count("absent"))), Bad(count("error"))};
     if (const auto mean = MeanDuration(m, operation)) {
       row.push_back(LatencyText(*mean));
       const auto p99 = m.Quantile(kDuration, {{"operation", operation}}, 0.99);
@@ -194,16 +187,16 @@ void PrintMetrics(const Metrics& m) {
     caches.Add({cache, SizeText(Whole(filled)), SizeText(Whole(limit)),
                 limit > 0 ? fmt::format("{:.0f} %", 100 * filled / limit) : "",
                 asked > 0
-                    ? fmt::format("{:.1f} % of {}", 100 * hits / asked, NumberText(Whole(asked)))
+                    ? fmt::format("{:.1f} % of {}", 100 * hits / asked, GroupedText(Whole(asked)))
                     : "not asked yet",
-                NumberText(Whole(value("zarrfs_cache_evictions_total")))});
+                GroupedText(Whole(value("zarrfs_cache_evictions_total")))});
   }
   caches.Print();
   Print("\n");
 
   const auto sum = [&](std::string_view name) { return m.Sum(name).value_or(0); };
   PrintFact("store", fmt::format("{} reads, {}, {} errors",
-                                 NumberText(Whole(sum("zarrfs_store_reads_total"))),
+                                 GroupedText(Whole(sum("zarrfs_store_reads_total"))),
                                  SizeText(Whole(sum("zarrfs_store_read_bytes_total"))),
                                  Bad(sum("zarrfs_store_errors_total"))));
   PrintFact("readers",
