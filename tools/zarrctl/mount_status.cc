@@ -1,6 +1,7 @@
-#include "tools/zarrctl/mount_files.h"
+#include "tools/zarrctl/mount_status.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <array>
@@ -9,7 +10,6 @@
 #include <filesystem>
 
 #include "tools/zarrctl/mounted_path.h"
-#include "zarrcore/base/descriptor.h"
 
 namespace zarrfs::ctl {
 namespace {
@@ -17,7 +17,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kMaxBytes = 16u << 20;
+constexpr int kFormat = 1;  // of status.json
 
+// What `error`, met at the mount's folder .zarrfs, means for whoever named the mount.
 tl::unexpected<Error> Explained(const std::string& mount, int error) {
   std::error_code ignored;
   const std::string path = fs::absolute(mount, ignored).lexically_normal().string();
@@ -45,7 +47,7 @@ tl::unexpected<Error> Explained(const std::string& mount, int error) {
       }
       if (!mounted && fs::exists(mount, ignored)) {
         return Fail(ErrorCode::kInvalidArgument,
-                    "{}: no zarrfs mount (findmnt -t fuse.zarrfs lists those there are)", mount);
+                    "{}: not a zarrfs mount (findmnt -t fuse.zarrfs lists those there are)", mount);
       }
       [[fallthrough]];
     default:
@@ -54,43 +56,53 @@ tl::unexpected<Error> Explained(const std::string& mount, int error) {
   }
 }
 
-}  // namespace
-
-Result<std::optional<std::string>> ReadMountFile(const std::string& mount, std::string_view name) {
-  const std::string folder = (fs::path(mount) / ".zarrfs").string();
-  const Descriptor fd(open((fs::path(folder) / name).c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd) {
+Result<std::string> ReadStatusFile(const std::string& mount) {
+  const fs::path folder = fs::path(mount) / ".zarrfs";
+  const int fd = open((folder / "status.json").c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) {
     const int error = errno;
-    if (error == ENOENT && access(folder.c_str(), F_OK) == 0) return std::nullopt;
-    return Explained(mount, error);
+    if (error != ENOENT || access(folder.c_str(), F_OK) != 0) return Explained(mount, error);
+    return Fail(ErrorCode::kIo,
+                "{}: mounted by a zarrfs that is older than this zarrctl; unmount and mount it "
+                "again",
+                mount);
   }
   std::string text;
   std::array<char, 1 << 16> buffer;
   ssize_t got = 0;
-  while (text.size() < kMaxBytes && (got = read(fd.get(), buffer.data(), buffer.size())) > 0) {
+  while (text.size() < kMaxBytes && (got = read(fd, buffer.data(), buffer.size())) > 0) {
     text.append(buffer.data(), static_cast<size_t>(got));
   }
-  if (got < 0) return Explained(mount, errno);
+  const int error = errno;
+  close(fd);
+  if (got < 0) return Explained(mount, error);
   return text;
 }
 
-Result<std::map<std::string, std::string>> ReadMountOptions(const std::string& mount) {
-  const auto text = ReadMountFile(mount, "options");
+}  // namespace
+
+Result<Json> ReadMountStatus(const std::string& mount) {
+  const auto text = ReadStatusFile(mount);
   if (!text) return Fail(text);
-  if (!*text) {
-    return Fail(ErrorCode::kInvalidArgument, "{}: no zarrfs mount: it has no .zarrfs/options",
-                mount);
+  auto status = ParseJson(*text, mount + "/.zarrfs/status.json");
+  if (!status) return status;
+  if (!status->is_object() || NumberIn(*status, "format") != kFormat) {
+    return Fail(ErrorCode::kIo,
+                "{}/.zarrfs/status.json: not in format {}, the one this zarrctl reads; use the "
+                "zarrctl of the same version as the mount's zarrfs",
+                mount, kFormat);
   }
-  std::map<std::string, std::string> options;
-  for (std::string_view rest = **text; !rest.empty();) {
-    const size_t end = std::min(rest.find('\n'), rest.size());
-    const std::string_view line = rest.substr(0, end);
-    if (const size_t colon = line.find(": "); colon != std::string_view::npos) {
-      options.emplace(line.substr(0, colon), line.substr(colon + 2));
-    }
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-  }
-  return options;
+  return status;
+}
+
+std::string TextIn(const Json& object, const char* name) {
+  const Json& member = MemberOrNull(object, name);
+  return member.is_string() ? member.get<std::string>() : "";
+}
+
+double NumberIn(const Json& object, const char* name) {
+  const Json& member = MemberOrNull(object, name);
+  return member.is_number() ? member.get<double>() : 0;
 }
 
 }  // namespace zarrfs::ctl
