@@ -24,7 +24,7 @@ namespace {
 
 constexpr int kAnswerLimitMs = 1000;
 constexpr int kFusermountLimitMs = 10000;
-constexpr size_t kMaxText = size_t{1} << 14;  // of .zarrfs/options; pipes hold that
+constexpr size_t kMaxOptionsText = size_t{1} << 14;  // of .zarrfs/options; pipes hold that
 
 // The wait status; a child that has not ended after `limit_ms` is killed.
 int AwaitChild(pid_t pid, int limit_ms) {
@@ -57,7 +57,7 @@ MountState Ask(const Mounted& mounted, int output) {
     return errno == EACCES || errno == EPERM ? MountState::kHidden : MountState::kAnswers;
   }
   const int options = open((path + "/.zarrfs/options").c_str(), O_RDONLY | O_CLOEXEC);
-  std::array<char, kMaxText> text;
+  std::array<char, kMaxOptionsText> text;
   const ssize_t length = options >= 0 ? read(options, text.data(), text.size()) : -1;
   if (length > 0) {
     [[maybe_unused]] const ssize_t written =
@@ -123,7 +123,7 @@ MountAnswer AskMount(const Mounted& mounted) {
     const int status = AwaitChild(child, kAnswerLimitMs);
     answer.state =
         WIFEXITED(status) ? static_cast<MountState>(WEXITSTATUS(status)) : MountState::kSilent;
-    std::array<char, kMaxText> buffer;
+    std::array<char, kMaxOptionsText> buffer;
     const ssize_t length = read(pipe[0], buffer.data(), buffer.size());
     answer.options.assign(buffer.data(), length > 0 ? static_cast<size_t>(length) : 0);
     const std::string number = answer.Option("pid");
