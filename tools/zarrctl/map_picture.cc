@@ -60,7 +60,7 @@ Color ColorOf(double value, MapBy by) {
 uint64_t RoundStep(double least) {
   uint64_t step = 1;
   for (;; step *= 10) {
-    for (const uint64_t factor : {1, 2, 5}) {
+    for (const uint64_t factor : {1u, 2u, 5u}) {
       if (static_cast<double>(factor * step) >= least) return factor * step;
     }
   }
