@@ -18,6 +18,7 @@
 #include "fs/daemon/log.h"
 #include "fs/daemon/privileges.h"
 #include "fs/fuse/reply.h"
+#include "zarrcore/array/chunk_cursor.h"
 #include "zarrcore/base/clocks.h"
 #include "zarrcore/base/printable.h"
 #include "zarrcore/store/gated_store.h"
@@ -125,8 +126,8 @@ struct DirectoryHandle {
   bool has_documents = false;         // metadata files, listed first
   std::vector<std::string> children;  // nodes below a group
   std::vector<std::string> status_files;
-  std::vector<uint64_t> outers;   // stored objects whose chunks lie in this folder
-  std::vector<uint64_t> folders;  // next coordinates of chunk folders
+  std::vector<OuterIndex> outers;  // stored objects whose chunks lie in this folder
+  std::vector<uint64_t> folders;   // next coordinates of chunk folders
   // Where chunks that are not stored have files too: all of a range, and so all folders.
   uint64_t outer_count = 0;
   uint64_t first_outer = 0;
@@ -164,8 +165,9 @@ FileSystem::FileSystem(std::shared_ptr<const Store> store, std::shared_ptr<Store
               .forced_separator = options.separator,
               .fill = options.fill,
               .on_superseded =
-                  [this](const ChunkSource& source, uint64_t outer, const OpenShardPtr& old) {
-                    superseded_.Put(source.id(), outer, old, SupersededShards::Clock::now());
+                  [this](const ChunkSource& source, OuterIndex outer, const OpenShardPtr& old) {
+                    superseded_.Put(source.id(), ToNumber(outer), old,
+                                    SupersededShards::Clock::now());
                   },
               .on_note =
                   [](const Error& property) { spdlog::info("{}", OneLine(property.message)); },
@@ -396,7 +398,8 @@ fuse_entry_param FileSystem::ConsolidatedEntry(const CurrentNode& node, size_t v
   info.version = consolidated.newest;
   entry.attr = FileAttributes(entry.ino, info, consolidated.size, 1);
   entry.attr_timeout = kForever;
-  entry.entry_timeout = NameTimeout(consolidated.newest.ctime_ns, consolidated.freshness.validity());
+  entry.entry_timeout =
+      NameTimeout(consolidated.newest.ctime_ns, consolidated.freshness.validity());
   return entry;
 }
 
@@ -426,12 +429,13 @@ Result<fuse_entry_param> FileSystem::SharedDocumentEntry(const CurrentNode& node
 }
 
 Result<fuse_entry_param> FileSystem::ChunkEntry(const CurrentNode& node, size_t view,
-                                                uint64_t chunk, const ChunkLocation& place) const {
+                                                uint64_t chunk, const ChunkLocation& place,
+                                                Validity validity) const {
   const ArrayRange& range = *node.range;
   auto entry = ChunkEntry(range, view, chunk, place,
-                          range.epochs->Observe(place.outer, place.shard->fingerprint));
+                          range.epochs->Observe(ToNumber(place.outer), place.shard->fingerprint));
   if (entry) {
-    entry->entry_timeout = std::min(NameTimeout(place.shard->info.version.ctime_ns, Validity(place.watched)),
+    entry->entry_timeout = std::min(NameTimeout(place.shard->info.version.ctime_ns, validity),
                                     NodeTimeout(*node.node));
   }
   return entry;
@@ -442,7 +446,7 @@ Result<fuse_entry_param> FileSystem::ChunkEntry(const ArrayRange& range, size_t 
                                                 uint32_t epoch) const {
   const auto& part = range.views[view];
   const auto size = chunk_reader_.Size(
-      ChunkFile{*range.chunks, part.encoding, part.encoding_number, chunk, place});
+      ChunkFile{*range.chunks, part.encoding, part.encoding_number, InnerIndex{chunk}, place});
   if (!size) return Fail(size);
   fuse_entry_param entry{};
   entry.ino = MakeId(part.files + chunk, epoch);
@@ -569,35 +573,36 @@ Result<fuse_entry_param> FileSystem::LookupChunkPath(const CurrentNode& node, si
       return entry;
     }
     for (int attempt = 1;; ++attempt) {
-      uint64_t watched = 0;
-      auto place = range.chunks->Locate(chunk, check_age_, may_read, &watched, part.sizes());
-      if (place && !*place) {
+      const auto found =
+          range.chunks->Locate(InnerIndex{chunk}, check_age_, may_read, part.sizes());
+      const Validity validity = found ? found->validity : Validity();
+      if (found && !found->location) {
         const auto gone = WhyGone(*node.node);
         if (gone) return UnreadableChunkEntry(node, view, chunk, *gone);
       }
-      if (place && !*place && part.fill_chunk == nullptr) {
+      if (found && !found->location && part.fill_chunk == nullptr) {
         fuse_entry_param nothing{};
-        nothing.entry_timeout = std::min(AbsenceTimeout(Validity(watched)), NodeTimeout(*node.node));
+        nothing.entry_timeout = std::min(AbsenceTimeout(validity), NodeTimeout(*node.node));
         return nothing;
       }
-      Result<fuse_entry_param> entry = !place   ? Result<fuse_entry_param>(Fail(place))
-                                       : *place ? ChunkEntry(node, view, chunk, **place)
-                                                : FillChunkEntry(node, view, chunk, Validity(watched));
+      Result<fuse_entry_param> entry =
+          !found            ? Result<fuse_entry_param>(Fail(found))
+          : found->location ? ChunkEntry(node, view, chunk, *found->location, validity)
+                            : FillChunkEntry(node, view, chunk, validity);
       if (entry) return entry;
       if (entry.error().code == ErrorCode::kStale && attempt < kLookupAttempts) {
-        range.chunks->Forget(range.chunks->OuterOf(chunk));
+        range.chunks->Forget(range.chunks->OuterOf(InnerIndex{chunk}));
         continue;
       }
       return UnreadableChunkEntry(node, view, chunk, entry.error());
     }
   }
-  uint64_t watched = 0;
   const auto any = range.views[view].fill_chunk != nullptr || error != nullptr
-                       ? Result<bool>(true)
-                       : range.chunks->AnyChunk({prefix.data(), level}, check_age_, &watched);
+                       ? Result<Valid<bool>>({true, {}})
+                       : range.chunks->AnyChunk({prefix.data(), level}, check_age_);
   if (!any && any.error().code == ErrorCode::kWouldBlock) return Fail(any);
-  if (any && !*any) return tl::unexpected(absent);
-  return ChunkFolderEntry(node, view, {prefix.data(), level}, Validity(watched));
+  if (any && !any->value) return tl::unexpected(absent);
+  return ChunkFolderEntry(node, view, {prefix.data(), level}, any ? any->validity : Validity());
 }
 
 Result<fuse_entry_param> FileSystem::LookupInFolder(const Target& folder, const std::string& name) {
@@ -712,7 +717,7 @@ Result<fuse_entry_param> FileSystem::AttributesOf(const Target& target, const Kn
       if (target.epoch == kFillEpoch) return FillChunkEntry(node, target.view, target.chunk, {});
       if (known.error) return UnreadableChunkEntry(node, target.view, target.chunk, *known.error);
       const auto place =
-          target.range->chunks->Locate(target.chunk, check_age_, /*may_read=*/false, nullptr,
+          target.range->chunks->Locate(InnerIndex{target.chunk}, check_age_, /*may_read=*/false,
                                        target.range->views[target.view].sizes());
       // (What can be read now has another inode, which the next look-up finds.)
       const Error stale{ErrorCode::kStale, "can be read again"};
@@ -766,17 +771,19 @@ Result<ChunkLocation> FileSystem::PlaceOf(const Target& target) {
   const ChunkSource& chunks = *range.chunks;
   const auto is_it = [&](uint32_t epoch) { return EpochOf(MakeId(0, epoch)) == target.epoch; };
   const Sizes sizes = range.views[target.view].sizes();
-  auto place = chunks.Locate(target.chunk, kAnyAge, /*may_read=*/true, nullptr, sizes);
-  if (place && *place) {
-    const auto epoch = range.epochs->Known((*place)->outer, (*place)->shard->fingerprint);
-    if (epoch && is_it(*epoch)) return std::move(**place);
+  const InnerIndex chunk{target.chunk};
+  auto place = chunks.Locate(chunk, kAnyAge, /*may_read=*/true, sizes);
+  const OuterIndex outer = chunks.OuterOf(chunk);
+  if (place && place->location) {
+    const auto epoch = range.epochs->Known(ToNumber(outer), place->location->shard->fingerprint);
+    if (epoch && is_it(*epoch)) return std::move(*place->location);
   }
   if (!place && place.error().code == ErrorCode::kWouldBlock) return Fail(place);
-  const uint64_t outer = chunks.OuterOf(target.chunk);
-  if (const auto fingerprint = range.epochs->FingerprintOf(outer, is_it)) {
-    const auto old = superseded_.Get(chunks.id(), outer, *fingerprint, Notifier::Clock::now());
+  if (const auto fingerprint = range.epochs->FingerprintOf(ToNumber(outer), is_it)) {
+    const auto old =
+        superseded_.Get(chunks.id(), ToNumber(outer), *fingerprint, Notifier::Clock::now());
     if (old != nullptr) {
-      auto before = chunks.LocateIn(old, target.chunk, sizes);
+      auto before = chunks.LocateIn(old, chunk, sizes);
       if (!before) return Fail(before);
       if (*before) return std::move(**before);
     }
@@ -866,9 +873,10 @@ void FileSystem::Read(Reply& reply, fuse_ino_t id, size_t size, uint64_t offset)
   const UnderWay counted(reads_under_way_);
   const auto place = PlaceOf(*target);
   if (!place) return fail_with(place.error());
-  const auto piece = chunk_reader_.Read(
-      ChunkFile{*range.chunks, part.encoding, part.encoding_number, target->chunk, *place}, offset,
-      ReadBuffer(size));
+  const auto piece =
+      chunk_reader_.Read(ChunkFile{*range.chunks, part.encoding, part.encoding_number,
+                                   InnerIndex{target->chunk}, *place},
+                         offset, ReadBuffer(size));
   if (!piece) {
     if (piece.error().code == ErrorCode::kStale) range.chunks->Forget(place->outer);
     return fail_with(piece.error());
@@ -915,10 +923,11 @@ void FileSystem::AnswerLookup(Reply& reply, const fuse_entry_param& entry) {
   const auto& part = target->range->views[target->view];
   const auto place = PlaceOf(*target);
   const auto piece =
-      !place ? Result<ChunkReader::Piece>(Fail(place))
-             : chunk_reader_.Read(ChunkFile{*target->range->chunks, part.encoding,
-                                            part.encoding_number, target->chunk, *place},
-                                  0, {ahead_buffer_.get(), kMaxFileAhead});
+      !place
+          ? Result<ChunkReader::Piece>(Fail(place))
+          : chunk_reader_.Read(ChunkFile{*target->range->chunks, part.encoding,
+                                         part.encoding_number, InnerIndex{target->chunk}, *place},
+                               0, {ahead_buffer_.get(), kMaxFileAhead});
   reply.Entry(entry);
 
   bool was_taken = false;
@@ -941,8 +950,9 @@ void FileSystem::ReadAheadOf(const Target& target, const ChunkLocation& place) {
   const auto& layout = range.chunks->layout();
   if (part.encoding.kind == ChunkEncoding::Kind::kDecoded || !layout.is_sharded()) return;
 
-  const uint64_t slot = range.chunks->SlotOf(target.chunk);
-  const uint64_t at = place.outer * layout.inner_per_outer_count + slot;
+  const uint64_t slot = ToNumber(range.chunks->SlotOf(InnerIndex{target.chunk}));
+  const uint64_t first = ToNumber(place.outer) * layout.inner_per_outer_count;
+  const uint64_t at = first + slot;
   const size_t count = read_ahead_.OnRead(part.files, at);
   // With other reads under way threads are better used for those.
   if (count == 0 || reads_under_way_ > 1 || !StartReadingAhead()) return;
@@ -958,32 +968,32 @@ void FileSystem::ReadAheadOf(const Target& target, const ChunkLocation& place) {
   size_t bytes = 0;
   bool goes_on = false;  // there is more that could be read ahead
   bool is_refused = false;
-  const auto visited = range.chunks->VisitChunks(
-      place.outer, {folder.data(), level}, slot + 1, kAnyAge,
-      [&](uint64_t next, uint64_t chunk, const Result<ChunkLocation>& found) {
-        goes_on = true;
-        if (files == count || !found || bytes + found->length > kMaxBytesAhead ||
-            found->length > kMaxFileAhead || reads_under_way_ > 1) {
-          return false;
-        }
-        const auto epoch = range.epochs->Known(found->outer, found->shard->fingerprint);
-        if (!epoch) return false;
-        const auto piece = chunk_reader_.Read(
-            ChunkFile{*range.chunks, part.encoding, part.encoding_number, chunk, *found}, 0,
-            {ahead_buffer_.get(), kMaxFileAhead});
-        if (!piece) return false;  // whoever reads it is told why
-        is_refused = !Offer(MakeId(part.files + chunk, *epoch), piece->bytes);
-        if (is_refused) return false;
-        last = place.outer * layout.inner_per_outer_count + next;
-        ++files;
-        bytes += piece->bytes.size();
-        goes_on = false;
-        return true;
-      });
+  ChunkCursor cursor(*range.chunks, place.outer,
+                     {.prefix = {folder.data(), level}, .from = Slot{slot + 1}});
+  while (const StoredChunk* next = cursor.Next()) {
+    const Result<ChunkLocation>& found = next->location;
+    goes_on = true;
+    if (files == count || !found || bytes + found->length > kMaxBytesAhead ||
+        found->length > kMaxFileAhead || reads_under_way_ > 1) {
+      break;
+    }
+    const auto epoch = range.epochs->Known(ToNumber(found->outer), found->shard->fingerprint);
+    if (!epoch) break;
+    const auto piece = chunk_reader_.Read(
+        ChunkFile{*range.chunks, part.encoding, part.encoding_number, next->chunk, *found}, 0,
+        {ahead_buffer_.get(), kMaxFileAhead});
+    if (!piece) break;  // whoever reads it gets the reason
+    is_refused = !Offer(MakeId(part.files + ToNumber(next->chunk), *epoch), piece->bytes);
+    if (is_refused) break;
+    last = first + ToNumber(next->slot);
+    ++files;
+    bytes += piece->bytes.size();
+    goes_on = false;
+  }
   if ((is_refused && files == 0) || reads_under_way_ > 1) {
     read_ahead_.Pause(part.files, at);
   } else {
-    read_ahead_.OnReadAhead(part.files, at, last, visited && !goes_on);
+    read_ahead_.OnReadAhead(part.files, at, last, cursor.status() && !goes_on);
   }
   reading_ahead_ = false;
 }
@@ -1011,8 +1021,11 @@ void FileSystem::Open(Reply& reply, fuse_ino_t id, fuse_file_info info) {
     current = node ? DocumentEntry(*node, target->view, target->document) : Fail(node);
   } else if (target->kind == Target::Kind::kChunk && target->epoch != kUnreadableEpoch) {
     const bool may_read = target->range->views[target->view].encoding.must_be_read_for_size();
-    auto place = target->range->chunks->Locate(target->chunk, kNow, may_read, nullptr,
-                                               target->range->views[target->view].sizes());
+    auto located = target->range->chunks->Locate(InnerIndex{target->chunk}, kNow, may_read,
+                                                 target->range->views[target->view].sizes());
+    const Result<std::optional<ChunkLocation>> place =
+        located ? Result<std::optional<ChunkLocation>>(std::move(located->location))
+                : Fail(located);
     if (!place) current = Fail(place);
     if (place && !*place && target->epoch == kFillEpoch) {
       fuse_entry_param same{};
@@ -1021,7 +1034,7 @@ void FileSystem::Open(Reply& reply, fuse_ino_t id, fuse_file_info info) {
     }
     if (place && *place) {
       const uint32_t epoch =
-          target->range->epochs->Observe((*place)->outer, (*place)->shard->fingerprint);
+          target->range->epochs->Observe(ToNumber((*place)->outer), (*place)->shard->fingerprint);
       current = ChunkEntry(*target->range, target->view, target->chunk, **place, epoch);
     }
   } else {
@@ -1159,7 +1172,7 @@ void FileSystem::InvalidateEntries(fuse_session* session, const Changes& changes
     }
     const auto outer = range == nullptr ? std::nullopt : range->chunks->ObjectOfKey(key);
     if (outer) {
-      invalidate_chunks(*range, outer);
+      invalidate_chunks(*range, ToNumber(*outer));
       continue;
     }
     invalidate_node(*owner);
@@ -1362,17 +1375,16 @@ Result<std::shared_ptr<DirectoryHandle>> FileSystem::MakeHandle(const Target& gi
   if (in_array && naming.nested() && naming.prefix_c && range.rank() > 0) {
     const auto any = range.chunks->AnyChunk({}, check_age_);
     if (!any) return Fail(any);
-    handle->chunk_root = *any;
+    handle->chunk_root = any->value;
   } else if (naming.nested() && handle->level + 1 < range.rank()) {
     auto folders = range.chunks->NextCoordinates(prefix, check_age_);
     if (!folders) return Fail(folders);
     handle->folders = std::move(*folders);
   } else {
-    uint64_t watched = 0;
-    auto outers = range.chunks->ListOuter(prefix, &watched);
+    auto outers = range.chunks->ListOuter(prefix);
     if (!outers) return Fail(outers);
-    set_current(Validity(watched));
-    handle->outers = std::move(*outers);
+    set_current(outers->validity);
+    handle->outers = std::move(outers->value);
   }
   return handle;
 }
@@ -1533,42 +1545,45 @@ void FileSystem::ReadDirectory(Reply& reply, const std::shared_ptr<DirectoryHand
   const auto& part = range.views[view];
   const uint64_t slots = layout.inner_per_outer_count;
   std::string name;
-  const auto entry_of = [&](uint64_t chunk,
-                            const Result<ChunkLocation>& found) -> Result<fuse_entry_param> {
+  const auto entry_of = [&](uint64_t chunk, const Result<ChunkLocation>& found,
+                            Validity validity) -> Result<fuse_entry_param> {
     if (!found && found.error().code == ErrorCode::kNotFound) {
       return FillChunkEntry(dir.node, view, chunk, {});
     }
     if (!found) return Fail(found);
     if (ChunkReader::KnowsSize(part.encoding, *found)) {
-      return ChunkEntry(dir.node, view, chunk, *found);
+      return ChunkEntry(dir.node, view, chunk, *found, validity);
     }
     // Not read for a listing: the kernel asks for the attributes that somebody wants.
-    const uint32_t epoch = range.epochs->Observe(found->outer, found->shard->fingerprint);
+    const uint32_t epoch = range.epochs->Observe(ToNumber(found->outer), found->shard->fingerprint);
     return NameOnly(MakeId(part.files + chunk, epoch), S_IFREG);
   };
   const auto list_chunks_of = [&](uint64_t outer) -> Result<void> {
     const uint64_t from = place > outer * slots ? place - outer * slots : 0;
-    uint64_t watched = 0;
-    auto visited = range.chunks->VisitChunks(
-        outer, prefix, from, check_age_,
-        [&](uint64_t slot, uint64_t chunk, const Result<ChunkLocation>& found) {
-          layout.inner_grid.Coordinates(chunk, at);
-          name = naming.nested() && range.rank() > 0 ? std::to_string(at[range.rank() - 1])
-                                                     : naming.Path({at.data(), range.rank()});
-          auto entry = entry_of(chunk, found);
-          if (!entry) entry = UnreadableChunkEntry(dir.node, view, chunk, entry.error());
-          if (!entry) entry = NameOnly(part.files + chunk, S_IFREG);
-          room = buffer.Add(name, *entry, kCookieChildren + outer * slots + slot + 1);
-          return room;
-        },
-        &watched, /*missing_too=*/part.fill_chunk != nullptr, part.sizes());
-    if (watched != dir.count) dir.is_current = false;
-    return visited;
+    ChunkCursor cursor(*range.chunks, OuterIndex{outer},
+                       {.prefix = prefix,
+                        .from = Slot{from},
+                        .max_age = check_age_,
+                        .include_missing = part.fill_chunk != nullptr,
+                        .sizes = part.sizes()});
+    const StoredChunk* next = nullptr;
+    while (room && (next = cursor.Next()) != nullptr) {
+      const uint64_t chunk = ToNumber(next->chunk);
+      layout.inner_grid.Coordinates(chunk, at);
+      name = naming.nested() && range.rank() > 0 ? std::to_string(at[range.rank() - 1])
+                                                 : naming.Path({at.data(), range.rank()});
+      auto entry = entry_of(chunk, next->location, cursor.validity());
+      if (!entry) entry = UnreadableChunkEntry(dir.node, view, chunk, entry.error());
+      if (!entry) entry = NameOnly(part.files + chunk, S_IFREG);
+      room = buffer.Add(name, *entry, kCookieChildren + outer * slots + ToNumber(next->slot) + 1);
+    }
+    if (cursor.validity() != Validity(dir.count)) dir.is_current = false;
+    return cursor.status();
   };
   Result<void> listed;
-  for (auto outer = std::ranges::lower_bound(dir.outers, place / slots);
+  for (auto outer = std::ranges::lower_bound(dir.outers, OuterIndex{place / slots});
        room && listed && outer != dir.outers.end(); ++outer) {
-    listed = list_chunks_of(*outer);
+    listed = list_chunks_of(ToNumber(*outer));
   }
   for (uint64_t outer = std::max(dir.first_outer, place / slots);
        room && listed && outer < dir.first_outer + dir.outer_count; ++outer) {

@@ -164,7 +164,7 @@ class FileSystem {
   Result<fuse_entry_param> SharedDocumentEntry(const CurrentNode& node, size_t view) const;
   // The version at `place` becomes the current one.
   Result<fuse_entry_param> ChunkEntry(const CurrentNode& node, size_t view, uint64_t chunk,
-                                      const ChunkLocation& place) const;
+                                      const ChunkLocation& place, Validity validity) const;
   Result<fuse_entry_param> ChunkEntry(const ArrayRange& range, size_t view, uint64_t chunk,
                                       const ChunkLocation& place, uint32_t epoch) const;
   // What is there, or may be, and cannot be read: damage, permissions, a store that fails or is

@@ -199,12 +199,13 @@ Error FileSystem::WhyUnreadable(const Target& target) {
   }
   if (target.kind == Target::Kind::kChunk) {
     const auto& part = target.range->views[target.view];
-    const auto place = target.range->chunks->Locate(target.chunk, check_age_, /*may_read=*/true,
-                                                    nullptr, part.sizes());
-    if (!place) return place.error();
-    if (*place) {
-      const auto size = chunk_reader_.Size(ChunkFile{*target.range->chunks, part.encoding,
-                                                     part.encoding_number, target.chunk, **place});
+    const InnerIndex chunk{target.chunk};
+    const auto located =
+        target.range->chunks->Locate(chunk, check_age_, /*may_read=*/true, part.sizes());
+    if (!located) return located.error();
+    if (located->location) {
+      const auto size = chunk_reader_.Size(ChunkFile{
+          *target.range->chunks, part.encoding, part.encoding_number, chunk, *located->location});
       if (!size) return size.error();
     }
   }

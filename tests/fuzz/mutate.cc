@@ -26,6 +26,7 @@
 #include <vector>
 
 #include "tests/unit/support/fake_store.h"
+#include "zarrcore/array/chunk_cursor.h"
 #include "zarrcore/view/hierarchy.h"
 
 namespace zarrfs {
@@ -100,38 +101,41 @@ void Walk(const Hierarchy& hierarchy, const std::string& path, int depth, int& b
   const auto outers = source->ListOuter({});
   if (!outers) return;
   if (layout.inner_grid.rank() > 0) (void)source->NextCoordinates({}, kAnyAge);
-  for (const uint64_t outer : *outers) {
-    (void)source->VisitChunks(
-        outer, {}, 0, kAnyAge, [&](uint64_t, uint64_t chunk, const auto& place) {
-          const auto located = source->Locate(chunk, kAnyAge);
-          if (place.has_value() != (located.has_value() && located->has_value())) {
-            throw Failure{path + ": listing and look-up disagree on a chunk"};
+  for (const OuterIndex outer : outers->value) {
+    ChunkCursor cursor(*source, outer);
+    while (const StoredChunk* next = cursor.Next()) {
+      const auto& [slot, chunk, place] = *next;
+      const auto located = source->Locate(chunk, kAnyAge);
+      if (place.has_value() != (located && located->location)) {
+        throw Failure{path + ": listing and look-up disagree on a chunk"};
+      }
+      if (!place) found.damage = true;
+      if (place) {
+        const uint64_t size = place->shard->info.size();
+        // (A decoded object may be longer than the stored one.)
+        if (!place->shard->is_in_memory &&
+            (place->offset > size || place->length > size - place->offset)) {
+          throw Failure{path + ": a chunk lies outside its object"};
+        }
+        Bytes bytes(place->length);
+        if (place->shard->object == nullptr) {
+          if (--budget <= 0) return;
+          continue;
+        }
+        if (const auto read = place->shard->object->Read(place->offset, bytes); !read) {
+          throw Failure{path + ": a chunk inside its object cannot be read"};
+        }
+        found.chunks[{path, ToNumber(chunk)}].assign(reinterpret_cast<const char*>(bytes.data()),
+                                                     bytes.size());
+        if (layout.inner_pipeline && layout.inner_pipeline->decoded_size() < (64u << 20)) {
+          const auto decoded = layout.inner_pipeline->Decode(bytes);
+          if (decoded && decoded->size() != layout.inner_pipeline->decoded_size()) {
+            throw Failure{path + ": a chunk decoded to a wrong size"};
           }
-          if (!place) found.damage = true;
-          if (place) {
-            const uint64_t size = place->shard->info.size();
-            // (A decoded object may be longer than the stored one.)
-            if (!place->shard->is_in_memory &&
-                (place->offset > size || place->length > size - place->offset)) {
-              throw Failure{path + ": a chunk lies outside its object"};
-            }
-            Bytes bytes(place->length);
-            if (place->shard->object == nullptr) return --budget > 0;
-            if (const auto read = place->shard->object->Read(place->offset, bytes); !read) {
-              throw Failure{path + ": a chunk inside its object cannot be read"};
-            }
-            found.chunks[{path, chunk}].assign(reinterpret_cast<const char*>(bytes.data()),
-                                               bytes.size());
-            if (layout.inner_pipeline && layout.inner_pipeline->decoded_size() < (64u << 20)) {
-              const auto decoded = layout.inner_pipeline->Decode(bytes);
-              if (decoded && decoded->size() != layout.inner_pipeline->decoded_size()) {
-                throw Failure{path + ": a chunk decoded to a wrong size"};
-              }
-            }
-          }
-          return --budget > 0;
-        });
-    if (budget <= 0) return;
+        }
+      }
+      if (--budget <= 0) return;
+    }
   }
 }
 

@@ -134,7 +134,8 @@ Hierarchy::Hierarchy(std::shared_ptr<const Store> store, HierarchyOptions option
     : store_(std::move(store)),
       options_(std::move(options)),
       report_(report ? std::move(report) : [](const Error&) {}),
-      index_cache_(std::make_shared<IndexCache>(options_.index_cache_bytes, kIndexCacheParts)),
+      index_cache_(
+          std::make_shared<IndexCache>(store_, options_.index_cache_bytes, kIndexCacheParts)),
       nodes_(options_.node_cache_bytes),
       newest_(options_.node_cache_bytes),  // mostly the same ones
       consolidated_(kConsolidatedBytes),
@@ -168,8 +169,8 @@ Result<NodePtr> Hierarchy::Get(const std::string& path, Age max_age) const {
       max_age == kAnyAge ? Validity() : asked.validity() & Validity::Watch(*store_, path);
   const auto set_checked = [&](const Node& node) {
     // What makes an implicit group one may lie far below.
-    const bool is_covered = !node.implicit && !node.info.may_change_elsewhere &&
-                            !node.folder_info.may_change_elsewhere;
+    const bool is_covered =
+        !node.implicit && !node.info.may_change_elsewhere && !node.folder_info.may_change_elsewhere;
     node.freshness.Set(asked, is_covered ? watched : Validity());
   };
   for (int attempt = 1;; ++attempt) {
