@@ -53,7 +53,7 @@ class Finder {
     const auto& layout = node.range->chunks->layout();
     const auto& grid = layout.inner_grid;
     ChunkCoordinates first{};
-    layout.outer_grid.Coordinates(*object, first);
+    layout.outer_grid.Coordinates(ToNumber(*object), first);
     ChunkCoordinates at{};
     for (uint64_t slot = 0; slot < layout.inner_per_outer_count && left_ > 0; ++slot) {
       bool is_inside = true;

@@ -134,7 +134,7 @@ Result<Entry> Lookup::ChunkPath(const CurrentNode& node, size_t view, ChunkCoord
   }
   const std::span<const uint64_t> coordinates{prefix.data(), level};
   if (level == grid.rank()) {
-    const ChunkName chunk{node, view, grid.Linear(coordinates)};
+    const ChunkName chunk{node, view, InnerIndex{grid.Linear(coordinates)}};
     if (error == nullptr) return Chunk(chunk);
     auto entry = entries_.UnreadableChunk(chunk, *error);
     if (entry) entry->name_timeout = Timeouts::kUnreadableName;  // metadata may be mended
@@ -143,7 +143,7 @@ Result<Entry> Lookup::ChunkPath(const CurrentNode& node, size_t view, ChunkCoord
   if (range.views[view].fill_chunk != nullptr || error != nullptr) {
     return entries_.ChunkFolder(node, view, coordinates);
   }
-  const auto any = AnyShim(*range.chunks, coordinates, nodes_.check_age());
+  const auto any = range.chunks->AnyChunk(coordinates, nodes_.check_age());
   if (!any && any.error().code == ErrorCode::kWouldBlock) return Fail(any);
   if (any && !any->value) return tl::unexpected(absent);
   return entries_.ChunkFolder(node, view, coordinates, any ? any->validity : Validity{});
@@ -153,13 +153,13 @@ Result<Entry> Lookup::Chunk(const ChunkName& chunk) const {
   const ChunkSource& chunks = *chunk.node.range->chunks;
   const auto& part = chunk.part();
   for (int attempt = 1;; ++attempt) {
-    const auto found = LocateShim(chunks, chunk.chunk, nodes_.check_age(),
-                                  part.encoding.must_be_read_for_size(), part.sizes());
+    const auto found = chunks.Locate(chunk.chunk, nodes_.check_age(),
+                                     part.encoding.must_be_read_for_size(), part.sizes());
     Result<Entry> entry = Entry{};
     if (!found) {
       entry = Fail(found);
     } else if (found->location) {
-      entry = entries_.Chunk(chunk, *found->location);
+      entry = entries_.Chunk(chunk, *found->location, found->validity);
     } else if (const auto gone = nodes_.WhyGone(*chunk.node.node)) {
       return entries_.UnreadableChunk(chunk, *gone);
     } else if (part.fill_chunk != nullptr) {
