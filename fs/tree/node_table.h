@@ -35,7 +35,10 @@
 #include <unordered_map>
 #include <vector>
 
+#include "fs/tree/append_list.h"
 #include "fs/tree/epoch_table.h"
+#include "fs/tree/source_shim.h"
+#include "zarrcore/base/digest.h"
 #include "zarrcore/view/hierarchy.h"
 
 namespace zarrfs {
@@ -72,10 +75,8 @@ inline constexpr uint32_t kEpochs = 0xfffe;
 
 struct NodeRecord;
 
-/// The chunk files and chunk folders of one layout of one array, as some views show them. Immutable
-/// but for the epochs, which ranges of the same chunks share.
-struct RangeRecord;
-
+/// The chunk files and chunk folders of one layout of one array, as the views show them. Immutable
+/// but for the epochs.
 struct ArrayRange {
   struct ViewPart {
     bool shown = false;
@@ -105,17 +106,32 @@ struct ArrayRange {
 using RangePtr = std::shared_ptr<const ArrayRange>;
 
 /// The positions of an ArrayRange. Lives as long as the mount.
-struct RangeRecord {
+class RangeRecord {
+ public:
   NodeRecord* record = nullptr;
   uint64_t first = 0;
-  // Equal ones have the same positions: where the chunks lie, and how the views show them.
-  Digest chunks_fingerprint;
-  Digest views_fingerprint;
+  /// Of what the files hold: where the chunks lie, and what the views make of them. While it is the
+  /// same, so are the positions. (A digest, because it is kept of every array that was ever looked
+  /// at, and what it is made from takes most of a KiB.)
+  Digest files;
   std::shared_ptr<EpochTable> epochs;
 
-  // Both guarded by the table's mutex. A current range lives with its node.
-  std::weak_ptr<const ArrayRange> range;
-  RangePtr kept;  // not the node's any more, for programs that are still in it
+  /// The array's chunks, while its NodeRecord or somebody else has them; else null.
+  [[nodiscard]] RangePtr Get() const;
+  /// The same, without a lock if this thread asked for them last.
+  [[nodiscard]] RangePtr GetAgain() const;
+  void Set(const RangePtr& range);
+  /// Keeps the chunks of a layout that was replaced, or that cannot be read: programs may be in
+  /// its folders still.
+  void Keep();
+
+ private:
+  static std::atomic<uint64_t> last_id_;
+  const uint64_t id_ = ++last_id_;     // of the process: records of an earlier mount are others
+  std::atomic<uint64_t> version_ = 0;  // changes with what follows
+  mutable std::mutex mutex_;           // guards the rest
+  std::weak_ptr<const ArrayRange> range_;
+  RangePtr kept_;
 };
 
 /// A node of the store that was looked up once. Lives as long as the mount.
@@ -123,18 +139,20 @@ struct NodeRecord {
   std::string path;
   uint64_t block = 0;  // first position of its block
 
-  std::atomic<bool> was_used = false;  // since the last look at what to give up
+  std::atomic<bool> was_used = false;  // since Evict() considered it last
 
-  std::mutex mutex;                             // guards the rest
-  NodePtr node;                                 // as seen last; null once it was given up
-  size_t bytes = 0;                             // that it is charged for
-  std::optional<Digest> documents_fingerprint;  // once a node was seen
+  std::mutex mutex;              // guards the rest
+  NodePtr node;                  // as seen last; null once it was evicted
+  RangePtr current;              // the chunks of `node`, if it has any
+  size_t bytes = 0;              // that `node` is charged for
+  RangeRecord* range = nullptr;  // of the array as seen last
+  bool was_array = false;
   uint32_t document_epoch = 0;
+  // Of all documents in this epoch, once a node was seen. (A digest: they are evicted with it.)
+  std::optional<Digest> documents;
   // What its documents were before, for programs that opened them then: the latest last.
   std::vector<std::pair<uint32_t, NodePtr>> past_documents;  // by epoch
   static constexpr size_t kMaxPastDocuments = 4;
-  RangeRecord* range = nullptr;  // of the array as seen last
-  bool was_array = false;
 
   [[nodiscard]] NodeId FolderId(size_t view) const { return MakeId(block + view * kSlots, 0); }
   [[nodiscard]] NodeId DocumentId(size_t view, size_t document, uint32_t epoch) const {
@@ -186,7 +204,8 @@ class NodeTable {
   /// damaged, has none. Without a node (`node` is null) if it was never seen or is not kept.
   [[nodiscard]] CurrentNode LastSeen(NodeRecord& record) const;
 
-  /// nullopt for an id that was never given out.
+  /// nullopt for an id that was never given out. Takes no lock where the thread asks for the same
+  /// array again.
   [[nodiscard]] std::optional<Target> Resolve(NodeId id) const;
 
   /// The chunks of the record's array as seen last; null if it is none, or nobody has it any more.
@@ -200,10 +219,10 @@ class NodeTable {
 
  private:
   struct Span {
-    uint64_t first;
-    uint64_t count;
-    NodeRecord* record;  // a node's block, or
-    RangeRecord* range;  // an array's range
+    uint64_t first = 0;
+    uint64_t count = 0;
+    NodeRecord* record = nullptr;  // a node's block, or
+    RangeRecord* range = nullptr;  // an array's range
   };
   // Numbers below 2^32 are for what 32-bit programs can stat: all but huge arrays.
   static constexpr uint64_t kHighStart = uint64_t{1} << 32;
@@ -213,11 +232,13 @@ class NodeTable {
   std::optional<uint64_t> Allocate(uint64_t count, NodeRecord* record, RangeRecord* range);
   // Takes note of another snapshot of the record's node, whose mutex is held.
   void Replace(NodeRecord& record, const NodePtr& node);
-  // The range of the node that its record knows, or a new one; null if no positions are left.
-  RangePtr RefreshRange(const Node& node, NodeRecord* record);
+  // The range of an array that its record knows, or a new one; null if no positions are left.
+  RangePtr RefreshRange(const Node& node, NodeRecord& record);
+  // The range of an array, with positions that begin at 0, and how many it needs.
+  [[nodiscard]] std::pair<std::shared_ptr<ArrayRange>, uint64_t> MakeRange(const Node& node) const;
   static void FillTarget(const RangePtr& range, uint64_t position, Target& target);
 
-  // Gives up nodes that were not used for long.
+  // Evicts nodes that were not used for long.
   void Evict();
 
   const uint32_t shown_views_;
@@ -227,13 +248,13 @@ class NodeTable {
   std::unordered_map<std::string_view, NodeRecord*> by_path_;  // names are the records'
   std::deque<NodeRecord> records_;
   std::deque<RangeRecord> ranges_;
-  std::vector<Span> low_, high_;  // each sorted by first
+  AppendList<Span> low_, high_;  // each sorted by first; read without the lock
   uint64_t next_low_ = 16;
   uint64_t next_high_ = kHighStart;
 
   std::atomic<size_t> held_bytes_ = 0;
   std::mutex held_mutex_;         // guards the next; never held together with another one
-  std::deque<NodeRecord*> held_;  // those that have a node, in the order in which they are given up
+  std::deque<NodeRecord*> held_;  // those that have a node, in the order in which they are evicted
 };
 
 }  // namespace zarrfs

@@ -90,10 +90,14 @@ void MessageRing::AddOnce(std::string_view message) {
   Add(message);
 }
 
-std::string MessageRing::Text() const {
+std::vector<std::string> MessageRing::Messages() const {
   const std::lock_guard lock(mutex_);
+  return {messages_.begin(), messages_.end()};
+}
+
+std::string MessageRing::Text() const {
   std::string text;
-  for (const std::string& message : messages_) text += message + "\n";
+  for (const std::string& message : Messages()) text += message + "\n";
   return text;
 }
 

@@ -244,7 +244,7 @@ class Information {
       }
       return Count(children.error());
     }
-    for (const std::string& name : *children) {
+    for (const std::string& name : children->value) {
       const std::string path = JoinKey(node.path, name);
       const auto child = target_.hierarchy->Get(path, kAnyAge);
       if (child) {

@@ -32,9 +32,9 @@ int ListGroup(const TargetNode& target, const LsOptions& options) {
   Table table;
   Json nodes = Json::array();
   Progress progress("node");
-  progress.AddFound(children->size());
+  progress.AddFound(children->value.size());
   progress.Begin();
-  for (const std::string& name : *children) {
+  for (const std::string& name : children->value) {
     progress.AddDone();
     const auto child = target.hierarchy->Get(JoinKey(target.node->path, name), kAnyAge);
     if (!child) {

@@ -8,7 +8,6 @@
 #define ZARRCORE_ARRAY_CHUNK_SOURCE_H_
 
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -24,16 +23,13 @@
 #include "zarrcore/base/result.h"
 #include "zarrcore/metadata/metadata.h"
 #include "zarrcore/store/store.h"
+#include "zarrcore/store/validity.h"
 
 namespace zarrfs {
 
 /// Told once of whatever a store has wrong: the message in one line; kDamaged if it breaks the
 /// format, another code if it is only not shown.
 using Report = std::function<void(const Error&)>;
-
-/// How old an answer may be that the store gave before. kAnyAge: as old as it is.
-using Age = std::chrono::nanoseconds;
-inline constexpr Age kAnyAge = Age::max();
 
 /// One version of a stored object that holds chunks: a shard with its index, a shard inside a
 /// shard, or a plain chunk.
@@ -67,10 +63,6 @@ struct ShardKeyHash {
   }
 };
 using IndexCache = LruCache<ShardKey, OpenShard, ShardKeyHash>;
-
-/// Whether the object is so young that a further change may leave its version the same: it is used,
-/// but what was read of it is not remembered.
-[[nodiscard]] bool IsHot(const Store& store, const ObjectInfo& info);
 
 /// A chunk that is there: bytes [offset, offset + length) of shard->object.
 struct ChunkLocation {
@@ -146,7 +138,7 @@ class ChunkSource {
   /// Whether another version of the stored object may look the same: what is made of this one is
   /// not to be remembered.
   [[nodiscard]] bool MayLookTheSame(const OpenShard& shard) const {
-    return IsHot(*store_, shard.info);
+    return IsRacy(*store_, shard.info);
   }
 
   /// Forgets what is cached of a stored object: after kStale from a read.

@@ -46,11 +46,11 @@ struct StructField;
 struct DataType {
   std::string name;  // in the core spelling: "uint16", "complex64", "r24"; else as written
   DataKind kind = DataKind::kOther;
-  size_t item_size = 0;                  // bytes per element; 0 if it varies or is unknown
-  Json document = {};                    // as in zarr.json; null for a field
-  std::string time_unit = {};            // for dates, as numpy writes it: "us", "D", "generic"
-  uint32_t time_scale = 1;               // for dates: units per integer step
-  std::vector<StructField> fields = {};  // for structs: never empty, names unique
+  size_t item_size = 0;             // bytes per element; 0 if it varies or is unknown
+  Json document = {};               // as in zarr.json; null for a field
+  std::string time_unit = {};       // for dates, as numpy writes it: "us", "D", "generic"
+  uint32_t time_scale = 1;          // for dates: units per integer step
+  std::vector<StructField> fields;  // for structs: never empty, names unique
 
   /// How many bytes are reversed together to change the byte order: the item, or a part of it. 1 if
   /// there is nothing to reverse; for a struct, the maximum of its fields (see ReverseByteOrder).

@@ -4,8 +4,8 @@
 // the codec chain decodes them as they are. Where readers treat v2 and v3 differently, the metadata
 // makes up for it:
 //   - xarray reads the names of dimensions from _ARRAY_DIMENSIONS: they become dimension_names.
-//   - xarray takes a v2 fill value for missing values, but in v3 only the attribute _FillValue. It is
-//     added, in xarray's own spelling (for numbers only: xarray cannot read others).
+//   - xarray takes a v2 fill value for missing values, but in v3 only the attribute _FillValue: it
+//     is added, in xarray's own spelling (for numbers only: xarray cannot read others).
 // The fill value null, which leaves missing chunks undefined, becomes zero bytes with
 // ArrayMetadata::undefined_fill.
 #ifndef ZARRCORE_METADATA_V2_METADATA_H_

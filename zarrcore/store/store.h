@@ -11,7 +11,6 @@
 #ifndef ZARRCORE_STORE_STORE_H_
 #define ZARRCORE_STORE_STORE_H_
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -173,37 +172,6 @@ class Store {
 
   /// The path or address of the store, for messages.
   [[nodiscard]] virtual std::string name() const = 0;
-};
-
-/// When an answer of a store was checked last: how old it is, and whether it is current still.
-/// Thread-safe.
-class Freshness {
- public:
-  /// The answer was asked for when change_count() was `count` and the clock stood at `steady_ns`.
-  /// `watched`: the folder it is about was watched then.
-  void Set(int64_t steady_ns, uint64_t count, bool watched) {
-    checked_ns_.store(steady_ns, std::memory_order_relaxed);
-    state_.store(count << 1 | (watched ? 1 : 0), std::memory_order_release);
-  }
-
-  /// change_count() while which the answer is current; 0 if that is not known.
-  [[nodiscard]] uint64_t watched() const {
-    const uint64_t state = state_.load(std::memory_order_acquire);
-    return (state & 1) != 0 ? state >> 1 : 0;
-  }
-
-  /// Known to be current, or checked less than `max_age_ns` ago and the store has told of no change
-  /// since. `now` gives the steady clock, if it is needed.
-  template <typename Now>
-  [[nodiscard]] bool IsFresh(const Store& store, int64_t max_age_ns, Now now) const {
-    const uint64_t state = state_.load(std::memory_order_acquire);
-    if (state >> 1 != store.change_count()) return false;
-    return (state & 1) != 0 || now() - checked_ns_.load(std::memory_order_relaxed) < max_age_ns;
-  }
-
- private:
-  std::atomic<int64_t> checked_ns_{0};
-  std::atomic<uint64_t> state_{0};
 };
 
 /// A whole object of at most `limit` bytes (kTooLarge beyond), all of one version.
