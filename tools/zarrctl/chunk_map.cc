@@ -87,11 +87,11 @@ class MapMaker {
     }
     map_.places = map_.rows * map_.columns;
     if (map_.places == 0) return;
-    if (rank == 1 && map_.columns > request_.most_columns) {
+    if (rank == 1 && map_.columns > request_.max_columns) {
       Fold();
     } else {
-      map_.cell_rows = CellLength(map_.rows, request_.most_rows, map_.shard_rows);
-      map_.cell_columns = CellLength(map_.columns, request_.most_columns, map_.shard_columns);
+      map_.cell_rows = CellLength(map_.rows, request_.max_rows, map_.shard_rows);
+      map_.cell_columns = CellLength(map_.columns, request_.max_columns, map_.shard_columns);
     }
     map_.grid_rows = CeilDivide(map_.rows, map_.cell_rows);
     map_.grid_columns = CeilDivide(map_.columns, map_.cell_columns);
@@ -117,11 +117,11 @@ class MapMaker {
     const uint64_t count = map_.columns;
     const uint64_t shard = map_.shard_columns;
     map_.is_folded = true;
-    map_.cell_columns = CellLength(count, request_.most_rows * request_.most_columns, 1);
-    map_.columns = request_.most_columns * map_.cell_columns;
+    map_.cell_columns = CellLength(count, request_.max_rows * request_.max_columns, 1);
+    map_.columns = request_.max_columns * map_.cell_columns;
     const uint64_t whole = map_.columns / shard * shard;
     if (whole > 0 && whole % map_.cell_columns == 0 &&
-        CeilDivide(count, whole) <= request_.most_rows) {
+        CeilDivide(count, whole) <= request_.max_rows) {
       map_.columns = whole;
     }
     map_.rows = CeilDivide(count, map_.columns);
@@ -186,7 +186,7 @@ class MapMaker {
       const std::span<const uint64_t> prefix =
           request_.want_order ? std::span<const uint64_t>() : std::span(map_.slice);
       ChunkCursor cursor(source_, outer, {.prefix = prefix});
-      const zarrfs::StoredChunk* next = nullptr;
+      const ListedChunk* next = nullptr;
       while (!StopRequested() && (next = cursor.Next()) != nullptr) {
         take(ToNumber(next->chunk), next->location);
       }
@@ -312,7 +312,7 @@ Result<std::vector<uint64_t>> FirstSliceWithChunks(const ChunkSource& source) {
       // In row-major order: the first that is stored is the least of its shard.
       // (Problems are for the map to report.)
       ChunkCursor cursor(source, outer);
-      const zarrfs::StoredChunk* next = nullptr;
+      const ListedChunk* next = nullptr;
       while (!StopRequested() && (next = cursor.Next()) != nullptr) {
         if (!next->location && damaged) continue;
         ChunkCoordinates at;

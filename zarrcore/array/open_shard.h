@@ -10,6 +10,7 @@
 
 #include "zarrcore/array/chunk_index.h"
 #include "zarrcore/array/shard_index.h"
+#include "zarrcore/base/hash.h"
 #include "zarrcore/base/result.h"
 #include "zarrcore/store/revalidating_cache.h"
 #include "zarrcore/store/store.h"
@@ -49,9 +50,7 @@ struct ShardKey {
 };
 struct ShardKeyHash {
   size_t operator()(const ShardKey& key) const {
-    uint64_t h = key.array * 0x9e3779b97f4a7c15ULL ^ key.linear;
-    h = (h ^ (h >> 32)) * 0xd6e8feb86659fd93ULL + key.level;
-    return static_cast<size_t>(h ^ (h >> 32));
+    return HashFields(key.array, key.linear, key.level);
   }
 };
 using IndexCache = RevalidatingCache<ShardKey, OpenShard, ShardKeyHash>;
