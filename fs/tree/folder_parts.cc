@@ -96,7 +96,7 @@ Result<bool> ChunkRoot::List(uint64_t from, const AddEntry& add) {
 
 Validity ChunkFiles::validity() const { return indexes_are_valid_ ? validity_ : Validity{}; }
 
-Entry ChunkFiles::EntryOf(const StoredChunk& listed, Validity validity) const {
+Entry ChunkFiles::EntryOf(const ListedChunk& listed, Validity validity) const {
   const ArrayRange& range = *prefix_.node.range;
   const auto& part = range.views[prefix_.view];
   const ChunkName chunk{prefix_.node, prefix_.view, listed.chunk};
@@ -130,7 +130,7 @@ Result<bool> ChunkFiles::ListObject(OuterIndex object, uint64_t from, const AddE
                       .include_missing = part.fill_chunk != nullptr,
                       .sizes = part.sizes()});
   ChunkCoordinates at{};
-  while (const StoredChunk* const chunk = cursor.Next()) {
+  while (const ListedChunk* const chunk = cursor.Next()) {
     layout.inner_grid.Coordinates(ToNumber(chunk->chunk), at);
     const std::string name =
         is_nested ? std::to_string(at[rank - 1]) : part.naming.Path({at.data(), rank});

@@ -143,7 +143,7 @@ class ChunkFiles final : public FolderPart {
 
  private:
   Result<bool> ListObject(OuterIndex object, uint64_t from, const AddEntry& add);
-  Entry EntryOf(const StoredChunk& chunk, Validity validity) const;
+  Entry EntryOf(const ListedChunk& chunk, Validity validity) const;
 
   const Entries& entries_;
   const Nodes& nodes_;

@@ -58,7 +58,7 @@ void Prefetch::Fill(const Target& target, const ChunkLocation& location, size_t 
   ChunkCursor cursor(*range.chunks, location.outer,
                      {.prefix = {folder.data(), level}, .from = Slot{slot + 1}});
   while (files < count && bytes < kMaxBytes && reading_ <= 1 && may_start_) {
-    const StoredChunk* const next = cursor.Next();
+    const ListedChunk* const next = cursor.Next();
     is_end = next == nullptr && cursor.status().has_value();
     if (next == nullptr) break;
     const uint64_t at = begin + ToNumber(next->slot);

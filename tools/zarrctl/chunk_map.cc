@@ -186,7 +186,7 @@ class MapMaker {
       const std::span<const uint64_t> prefix =
           request_.want_order ? std::span<const uint64_t>() : std::span(map_.slice);
       ChunkCursor cursor(source_, outer, {.prefix = prefix});
-      const zarrfs::StoredChunk* next = nullptr;
+      const ListedChunk* next = nullptr;
       while (!StopRequested() && (next = cursor.Next()) != nullptr) {
         take(ToNumber(next->chunk), next->location);
       }
@@ -312,7 +312,7 @@ Result<std::vector<uint64_t>> FirstSliceWithChunks(const ChunkSource& source) {
       // In row-major order: the first that is stored is the least of its shard.
       // (Problems are for the map to report.)
       ChunkCursor cursor(source, outer);
-      const zarrfs::StoredChunk* next = nullptr;
+      const ListedChunk* next = nullptr;
       while (!StopRequested() && (next = cursor.Next()) != nullptr) {
         if (!next->location && damaged) continue;
         ChunkCoordinates at;

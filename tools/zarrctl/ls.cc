@@ -115,7 +115,7 @@ int ListArray(const TargetNode& target, const LsOptions& options) {
     std::string details;
     Json chunks = Json::array();
     ChunkCursor cursor(source, outer);
-    while (const StoredChunk* next = cursor.Next()) {
+    while (const ListedChunk* next = cursor.Next()) {
       const Result<ChunkLocation>& place = next->location;
       ++(place ? present : damaged);
       if (!options.details) continue;

@@ -29,7 +29,7 @@ StoredChunks FindStoredChunks(const Store& store, const Node& array, bool read_i
     if (indexes++ == kMaxIndexes) return false;
     std::optional<Error> error;
     ChunkCursor cursor(source, outer);
-    while (const StoredChunk* next = cursor.Next()) {
+    while (const ListedChunk* next = cursor.Next()) {
       ++stored.count;
       if (!next->location && !error) error = next->location.error();
     }

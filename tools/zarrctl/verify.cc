@@ -239,7 +239,7 @@ class Verification {
     };
     if (layout.is_sharded()) {
       ChunkCursor cursor(source, outer);
-      const StoredChunk* next = nullptr;
+      const ListedChunk* next = nullptr;
       while ((next = cursor.Next()) != nullptr && visit(next->chunk, next->location)) {
       }
       if (!cursor.status()) {

@@ -61,7 +61,7 @@ uint64_t ChunkCursor::SlotsOutside() const {
   return 0;
 }
 
-const StoredChunk* ChunkCursor::Next() {
+const ListedChunk* ChunkCursor::Next() {
   if (!status_ || slot_ >= end_) return nullptr;
   if (!shard_ && !Open(/*may_read=*/source_.layout().is_sharded())) {
     end_ = 0;

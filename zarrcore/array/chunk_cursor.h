@@ -1,7 +1,7 @@
 // ChunkCursor: the chunks in one stored object, in row-major order, one at a time.
 //
 //   ChunkCursor cursor(source, outer, {.max_age = age});
-//   while (const StoredChunk* next = cursor.Next()) Show(next->chunk, next->location);
+//   while (const ListedChunk* next = cursor.Next()) Show(next->chunk, next->location);
 //   if (!cursor.status()) return Fail(cursor.status());
 //
 // Holds one chunk and the open shard, whatever the shard's size. For one thread; a shard that is
@@ -19,7 +19,7 @@
 
 namespace zarrfs {
 
-struct StoredChunk {
+struct ListedChunk {
   Slot slot{};
   InnerIndex chunk{};
   /// Or why it cannot be used; kNotFound of a missing chunk.
@@ -42,7 +42,7 @@ class ChunkCursor {
   /// The next chunk, valid until the next call; null at the end, or if status() fails. Chunks of a
   /// shard that is damaged, or that the store refuses to read, all count as present; those of an
   /// object that does not exist are missing.
-  [[nodiscard]] const StoredChunk* Next();
+  [[nodiscard]] const ListedChunk* Next();
 
   /// Fails only if the store cannot be asked now (it would block, timed out, no descriptors left).
   [[nodiscard]] const Result<void>& status() const { return status_; }
@@ -72,7 +72,7 @@ class ChunkCursor {
   Validity validity_;
   int attempt_ = 1;
   Result<void> status_;
-  StoredChunk next_{{}, {}, Fail(ErrorCode::kNotFound, "not stored")};
+  ListedChunk next_{{}, {}, Fail(ErrorCode::kNotFound, "not stored")};
 };
 
 }  // namespace zarrfs

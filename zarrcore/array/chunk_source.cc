@@ -220,7 +220,7 @@ Result<Valid<bool>> ChunkSource::AnyChunk(std::span<const uint64_t> prefix, Age 
   Result<void> searched;
   const auto walked = VisitOuter(prefix, [&](OuterIndex outer) {
     ChunkCursor cursor(*this, outer, {.prefix = prefix, .max_age = max_age});
-    if (const StoredChunk* found = cursor.Next()) {
+    if (const ListedChunk* found = cursor.Next()) {
       any = {true, found->location ? cursor.validity() : Validity()};
     }
     searched = cursor.status();

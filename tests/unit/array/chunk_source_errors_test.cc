@@ -50,7 +50,7 @@ struct Stored {
     std::string text;
     for (const OuterIndex outer : outers->value) {
       ChunkCursor cursor(*source, outer, {.max_age = kNow});
-      while (const StoredChunk* next = cursor.Next()) {
+      while (const ListedChunk* next = cursor.Next()) {
         text += fmt::format("{}{} ", ToNumber(next->chunk), next->location ? "" : "!");
       }
       if (!cursor.status()) return std::string(ToString(cursor.status().error().code));

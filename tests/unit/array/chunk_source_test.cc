@@ -63,7 +63,7 @@ struct Fixture {
                                               uint64_t from = 0) const {
     std::vector<uint64_t> chunks;
     ChunkCursor cursor(*source, OuterIndex{outer}, {.prefix = prefix, .from = Slot{from}});
-    while (const StoredChunk* next = cursor.Next()) chunks.push_back(ToNumber(next->chunk));
+    while (const ListedChunk* next = cursor.Next()) chunks.push_back(ToNumber(next->chunk));
     EXPECT_TRUE(cursor.status());
     return chunks;
   }
@@ -372,7 +372,7 @@ TEST(ChunkSource, AListingGoesOnInTheNewVersionOfAShardReplacedMeanwhile) {
   fixture.store->Put("a/c/0", ShardBytes({ShardBytes({"a", "b"}), ShardBytes({"c", "d"})}));
   std::string seen;
   ChunkCursor cursor(*fixture.source, OuterIndex{0});
-  while (const StoredChunk* next = cursor.Next()) {
+  while (const ListedChunk* next = cursor.Next()) {
     seen += next->location ? Fixture::TextOf(*next->location) + " " : "error ";
     if (next->slot == Slot{1}) {
       fixture.store->Put("a/c/0",
@@ -864,7 +864,7 @@ TEST(ChunkSource, AgreesWithAModelOnRandomArrays) {
       for (const uint64_t outer : fixture.Outers(prefix)) {
         std::vector<std::pair<uint64_t, uint64_t>> places;  // slot, chunk
         ChunkCursor cursor(*fixture.source, OuterIndex{outer}, {.prefix = prefix});
-        while (const StoredChunk* at = cursor.Next()) {
+        while (const ListedChunk* at = cursor.Next()) {
           EXPECT_EQ(Fixture::TextOf(*at->location), model.chunks().at(ToNumber(at->chunk)));
           EXPECT_EQ(at->location->outer, OuterIndex{outer});
           EXPECT_EQ(fixture.source->SlotOf(at->chunk), at->slot);
