@@ -1,7 +1,5 @@
 #include "fs/daemon/options.h"
 
-#include "fs/fuse/server.h"
-
 #include <fuse_lowlevel.h>
 #include <unistd.h>
 
@@ -14,6 +12,8 @@
 #include <iterator>
 #include <span>
 #include <thread>
+
+#include "fs/fuse/server.h"
 
 namespace zarrfs {
 namespace {

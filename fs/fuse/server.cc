@@ -90,9 +90,8 @@ void Server::Answer(fuse_req_t request, Operation operation, Handler handler,
 
 template <typename Handler>
 void Server::Answer(fuse_req_t request, Operation operation, Handler handler) {
-  Answer(request, operation, std::move(handler), []() -> Result<Entry> {
-    return Fail(ErrorCode::kInterrupted, "interrupted");
-  });
+  Answer(request, operation, std::move(handler),
+         []() -> Result<Entry> { return Fail(ErrorCode::kInterrupted, "interrupted"); });
 }
 
 void Server::Read(Reply& reply, NodeId id, size_t size, uint64_t offset) {
@@ -239,9 +238,8 @@ struct Server::Handlers {
 
   static void GetAttributes(fuse_req_t request, fuse_ino_t id, fuse_file_info*) {
     Server& self = Self(request);
-    self.Answer(
-        request, Counted(Operation::kGetAttributes, Tree::IsStatus(id)),
-        [&self, id](Reply& reply) { reply.Attributes(self.tree_->Attributes(id)); });
+    self.Answer(request, Counted(Operation::kGetAttributes, Tree::IsStatus(id)),
+                [&self, id](Reply& reply) { reply.Attributes(self.tree_->Attributes(id)); });
   }
 
   static void Open(fuse_req_t request, fuse_ino_t id, fuse_file_info* info) {
@@ -281,9 +279,8 @@ struct Server::Handlers {
 
   static void OpenDirectory(fuse_req_t request, fuse_ino_t id, fuse_file_info* info) {
     Server& self = Self(request);
-    self.Answer(
-        request, Counted(Operation::kOpenDirectory, Tree::IsStatus(id)),
-        [&self, id, info = *info](Reply& reply) { self.OpenFolder(reply, id, info); });
+    self.Answer(request, Counted(Operation::kOpenDirectory, Tree::IsStatus(id)),
+                [&self, id, info = *info](Reply& reply) { self.OpenFolder(reply, id, info); });
   }
 
   template <bool kPlus>

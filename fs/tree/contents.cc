@@ -151,8 +151,8 @@ Error Contents::WhyUnreadable(const Target& target) const {
             fmt::format("{}: not in the store any more", path.empty() ? "/" : path)};
   }
   if (target.kind == Target::Kind::kChunk) {
-    const auto found = LocateShim(*target.range->chunks, target.chunk, nodes_.check_age(), /*may_read=*/true,
-                                     target.range->views[target.view].sizes());
+    const auto found = LocateShim(*target.range->chunks, target.chunk, nodes_.check_age(),
+                                  /*may_read=*/true, target.range->views[target.view].sizes());
     if (!found) return found.error();
     if (found->location) {
       const auto size = SizeOf(*target.range, target.view, target.chunk, *found->location);

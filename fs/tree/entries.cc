@@ -128,10 +128,10 @@ Result<Entry> Entries::Document(const CurrentNode& node, size_t view, size_t doc
     return SharedDocument(node, view);
   }
   const std::string& name = shown.documents[document].name;
-  Entry entry = MakeFile(node.record->DocumentId(view, document, node.document_epoch),
-                         node.document_epoch,
-                         InfoOfDocument(*node.node, name != kZarray && name != kZgroup),
-                         shown.documents[document].bytes.size());
+  Entry entry =
+      MakeFile(node.record->DocumentId(view, document, node.document_epoch), node.document_epoch,
+               InfoOfDocument(*node.node, name != kZarray && name != kZgroup),
+               shown.documents[document].bytes.size());
   entry.name_timeout = timeouts_.Node(*node.node);
   return entry;
 }
@@ -149,14 +149,14 @@ Result<Entry> Entries::Consolidated(const CurrentNode& node, size_t view) const 
     }
     Entry entry = MakeMadeDocument(node, view, kConsolidatedDocument, document.text_number,
                                    document.newest, document.size);
-    entry.name_timeout =
-        timeouts_.Name(document.newest.ctime_ns, document.freshness.validity());
+    entry.name_timeout = timeouts_.Name(document.newest.ctime_ns, document.freshness.validity());
     return entry;
   }
   // Readers that do without look at each node, and learn which one cannot be read.
   if (!consolidated) failures_.OnFailure("consolidated metadata", consolidated.error());
   const NodeView& shown = node.node->views[view];
-  const auto plain = std::ranges::find(shown.documents, shown.consolidated, &zarrfs::Document::name);
+  const auto plain =
+      std::ranges::find(shown.documents, shown.consolidated, &zarrfs::Document::name);
   if (plain == shown.documents.end()) {
     return Fail(ErrorCode::kNotFound, "{}: no consolidated metadata", node.node->path);
   }
@@ -220,8 +220,8 @@ Entry Entries::ChunkFolder(const CurrentNode& node, size_t view, std::span<const
     return MakeFolder(id, nodes_.InfoOf(node), Timeouts::kUnreadableName);
   }
   Entry entry = MakeFolder(id, *node.node);
-  entry.name_timeout = std::min(timeouts_.Name(node.node->info.version.ctime_ns, validity),
-                                entry.attribute_timeout);
+  entry.name_timeout =
+      std::min(timeouts_.Name(node.node->info.version.ctime_ns, validity), entry.attribute_timeout);
   return entry;
 }
 
@@ -234,8 +234,8 @@ Result<Entry> Entries::UnreadableChunk(const ChunkName& chunk, const Error& erro
   Entry entry = MakeFile(MakeUnreadableId(chunk.part().files + chunk.chunk), 0, info,
                          SizeOfUnreadable(*chunk.node.range, chunk.view));
   // A damaged version stays damaged; anything else may have passed in a moment.
-  entry.name_timeout = error.code == ErrorCode::kDamaged ? timeouts_.Absence({})
-                                                         : Timeouts::kUnreadableName;
+  entry.name_timeout =
+      error.code == ErrorCode::kDamaged ? timeouts_.Absence({}) : Timeouts::kUnreadableName;
   entry.attribute_timeout = Timeouts::kUnreadableAttributes;
   return entry;
 }
@@ -243,8 +243,8 @@ Result<Entry> Entries::UnreadableChunk(const ChunkName& chunk, const Error& erro
 Entry Entries::UnreadableDocument(const CurrentNode& node, size_t view, size_t document) const {
   ObjectInfo info = nodes_.InfoOf(node);
   info.mode = 0444;
-  Entry entry = MakeFile(
-      MakeUnreadableId(PositionOf(node.record->DocumentId(view, document, 0))), 0, info, 1);
+  Entry entry = MakeFile(MakeUnreadableId(PositionOf(node.record->DocumentId(view, document, 0))),
+                         0, info, 1);
   entry.name_timeout = Timeouts::kUnreadableName;
   entry.attribute_timeout = Timeouts::kUnreadableAttributes;
   return entry;
@@ -259,15 +259,13 @@ Result<Entry> Entries::UnreadableFolder(const KnownNode& known, size_t view) con
     if (folder) info = *folder;
     if (!folder) info.mode = 0;
   }
-  Entry entry =
-      MakeFolder(nodes_.FolderId(*node.record, view), info, Timeouts::kUnreadableName);
+  Entry entry = MakeFolder(nodes_.FolderId(*node.record, view), info, Timeouts::kUnreadableName);
   if (info.mode == 0) entry.attributes.st_mode = S_IFDIR;  // whatever `umask` says
   return entry;
 }
 
 Entry Entries::StatusFolder() const {
-  return MakeFolder(StatusFiles::kFolderId, nodes_.InfoOf(nodes_.LastSeen("")),
-                    Timeouts::kForever);
+  return MakeFolder(StatusFiles::kFolderId, nodes_.InfoOf(nodes_.LastSeen("")), Timeouts::kForever);
 }
 
 Entry Entries::StatusFile(const StatusFiles::Snapshot& file) const {

@@ -31,8 +31,7 @@ struct Entry {
 
 /// Takes the entries of a listing one by one. `next` is where the listing goes on after this one.
 /// False: there is no room for it.
-using AddEntry =
-    std::function<bool(const std::string& name, const Entry& entry, uint64_t next)>;
+using AddEntry = std::function<bool(const std::string& name, const Entry& entry, uint64_t next)>;
 
 }  // namespace zarrfs
 

@@ -34,8 +34,8 @@ class Folder {
  public:
   /// `documents` may be null; it has fewer than kMaxFirst entries. `count`: the store's
   /// change_count() before anything of it was asked for.
-  Folder(NodeId id, uint64_t count, const Timeouts& timeouts,
-         std::unique_ptr<FolderPart> documents, std::unique_ptr<FolderPart> rest)
+  Folder(NodeId id, uint64_t count, const Timeouts& timeouts, std::unique_ptr<FolderPart> documents,
+         std::unique_ptr<FolderPart> rest)
       : id_(id),
         count_(count),
         timeouts_(timeouts),

@@ -94,9 +94,7 @@ Result<bool> ChunkRoot::List(uint64_t from, const AddEntry& add) {
   return from > 0 || add("c", entries_.ChunkFolder(node_, view_, {}), 1);
 }
 
-Validity ChunkFiles::validity() const {
-  return indexes_are_valid_ ? validity_ : Validity{};
-}
+Validity ChunkFiles::validity() const { return indexes_are_valid_ ? validity_ : Validity{}; }
 
 Entry ChunkFiles::EntryOf(const ListedChunk& listed) const {
   const ArrayRange& range = *prefix_.node.range;
@@ -125,11 +123,12 @@ Result<bool> ChunkFiles::ListObject(OuterIndex object, uint64_t from, const AddE
   const size_t rank = range.rank();
   const bool is_nested = part.naming.nested() && rank > 0;
   const uint64_t begin = object * layout.inner_per_outer_count;
-  auto cursor = ChunkCursor(*range.chunks, object, {.prefix = prefix_.fixed(),
-                                              .from = from > begin ? from - begin : 0,
-                                              .max_age = nodes_.check_age(),
-                                              .missing_too = part.fill_chunk != nullptr,
-                                              .sizes = part.sizes()});
+  auto cursor = ChunkCursor(*range.chunks, object,
+                            {.prefix = prefix_.fixed(),
+                             .from = from > begin ? from - begin : 0,
+                             .max_age = nodes_.check_age(),
+                             .missing_too = part.fill_chunk != nullptr,
+                             .sizes = part.sizes()});
   ChunkCoordinates at{};
   for (;;) {
     const auto listed = cursor.Next();

@@ -65,9 +65,7 @@ class ChildFolders final : public FolderPart {
         view_(view),
         names_(std::move(names)) {}
   Result<bool> List(uint64_t from, const AddEntry& add) override;
-  Validity validity() const override {
-    return names_.validity & group_.node->freshness.validity();
-  }
+  Validity validity() const override { return names_.validity & group_.node->freshness.validity(); }
 
  private:
   Nodes& nodes_;
@@ -152,7 +150,7 @@ class ChunkFiles final : public FolderPart {
   const std::vector<OuterIndex> objects_;  // sorted
   const uint64_t first_ = 0;
   const uint64_t count_ = 0;
-  const Validity validity_;                    // of the list of objects
+  const Validity validity_;                     // of the list of objects
   std::atomic<bool> indexes_are_valid_ = true;  // for as long
 };
 

@@ -32,7 +32,8 @@ Result<std::unique_ptr<Folder>> Folders::Open(const Target& target) const {
   } else if (target.kind == Target::Kind::kFolder || target.kind == Target::Kind::kChunkFolder) {
     if (target.kind == Target::Kind::kFolder) {
       id = nodes_.FolderId(*node->record, target.view);
-      documents = std::make_unique<DocumentFiles>(nodes_, contents_, entries_, *node, target.view, true);
+      documents =
+          std::make_unique<DocumentFiles>(nodes_, contents_, entries_, *node, target.view, true);
     } else if (node->range == nullptr || node->range->rank() != target.range->rank()) {
       return Fail(ErrorCode::kStale, "{} changed its rank", target.record->path);
     } else {

@@ -18,8 +18,8 @@ namespace zarrfs {
 
 class Folders {
  public:
-  Folders(Nodes& nodes, const Contents& contents, const Entries& entries, const Timeouts& timeouts, FailureLog& failures,
-          uint64_t consolidated_max)
+  Folders(Nodes& nodes, const Contents& contents, const Entries& entries, const Timeouts& timeouts,
+          FailureLog& failures, uint64_t consolidated_max)
       : nodes_(nodes),
         contents_(contents),
         entries_(entries),

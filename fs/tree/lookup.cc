@@ -21,8 +21,7 @@ Result<Entry> Lookup::Find(const Target& folder, const std::string& name) const 
   const auto known = nodes_.Know(folder.record->path);
   if (!known) return Fail(known);
   if (folder.kind == Target::Kind::kChunkFolder) return InChunkFolder(folder, *known, name);
-  return known->error ? InUnreadable(*known, folder.view, name)
-                      : InNode(*known, folder.view, name);
+  return known->error ? InUnreadable(*known, folder.view, name) : InNode(*known, folder.view, name);
 }
 
 Result<Entry> Lookup::FindInterrupted(const Target& folder, const std::string& name) const {
@@ -155,7 +154,7 @@ Result<Entry> Lookup::Chunk(const ChunkName& chunk) const {
   const auto& part = chunk.part();
   for (int attempt = 1;; ++attempt) {
     const auto found = LocateShim(chunks, chunk.chunk, nodes_.check_age(),
-                                     part.encoding.must_be_read_for_size(), part.sizes());
+                                  part.encoding.must_be_read_for_size(), part.sizes());
     Result<Entry> entry = Entry{};
     if (!found) {
       entry = Fail(found);
@@ -166,8 +165,8 @@ Result<Entry> Lookup::Chunk(const ChunkName& chunk) const {
     } else if (part.fill_chunk != nullptr) {
       entry = entries_.FillChunk(chunk, found->validity);
     } else {
-      entry->name_timeout = std::min(timeouts_.Absence(found->validity),
-                                     timeouts_.Node(*chunk.node.node));
+      entry->name_timeout =
+          std::min(timeouts_.Absence(found->validity), timeouts_.Node(*chunk.node.node));
     }
     if (entry) return entry;
     if (entry.error().code != ErrorCode::kStale || attempt == kMaxAttempts) {

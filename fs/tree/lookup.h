@@ -19,7 +19,8 @@ class Lookup {
   Lookup(Nodes& nodes, const Entries& entries, const Timeouts& timeouts)
       : nodes_(nodes), entries_(entries), timeouts_(timeouts) {}
 
-  /// The entry of a name in a folder. Without an id, or kNotFound, if there is nothing of that name.
+  /// The entry of a name in a folder. Without an id, or kNotFound, if there is nothing of that
+  /// name.
   [[nodiscard]] Result<Entry> Find(const Target& folder, const std::string& name) const;
 
   /// What is known of a name while nobody waits for the store any more: to old readers an

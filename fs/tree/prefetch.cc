@@ -53,8 +53,9 @@ void Prefetch::Fill(const Target& target, const ChunkLocation& location, size_t 
   size_t bytes = 0;
   bool is_end = false;
   bool is_refused = false;
-  auto cursor = ChunkCursor(*range.chunks,
-      location.outer, {.prefix = {folder.data(), level}, .from = slot + 1, .max_age = kAnyAge});
+  auto cursor =
+      ChunkCursor(*range.chunks, location.outer,
+                  {.prefix = {folder.data(), level}, .from = slot + 1, .max_age = kAnyAge});
   while (files < count && bytes < kMaxBytes && reading_ <= 1 && may_start_) {
     const auto next = cursor.Next();
     if (!next) break;

@@ -41,8 +41,10 @@ Tree::Tree(std::shared_ptr<const Store> store, const TreeOptions& options,
       prefetch_(contents_) {
   status_files_.Add("options", [this] { return OptionsText(Status()); });
   status_files_.Add("errors", [this] { return failures_.Text(); });
-  status_files_.Add("metrics", [this] { return MetricsText(Figures()); }, kFiguresLast);
-  status_files_.Add("status.json", [this] { return StatusJson(Status()); }, kFiguresLast);
+  status_files_.Add(
+      "metrics", [this] { return MetricsText(Figures()); }, kFiguresLast);
+  status_files_.Add(
+      "status.json", [this] { return StatusJson(Status()); }, kFiguresLast);
 }
 
 Result<std::unique_ptr<Tree>> Tree::Open(std::shared_ptr<const Store> store,
@@ -130,7 +132,7 @@ Result<Entry> Tree::EntryAsOf(const Target& target, const KnownNode& known) {
       if (target.epoch == kFillEpoch) return entries_.FillChunk(chunk, {});
       if (known.error) return entries_.UnreadableChunk(chunk, *known.error);
       const auto found = LocateShim(*target.range->chunks, target.chunk, timeouts_.check_age(),
-                                                      /*may_read=*/false, chunk.part().sizes());
+                                    /*may_read=*/false, chunk.part().sizes());
       // (What can be read now has another inode, which the next look-up finds.)
       const Error stale{ErrorCode::kStale, "can be read again"};
       return entries_.UnreadableChunk(chunk, found ? stale : found.error());
@@ -187,13 +189,12 @@ Result<void> Tree::CheckOpen(NodeId id) {
   } else if (target->kind == Target::Kind::kChunk && target->epoch != kUnreadableEpoch) {
     const ArrayRange& range = *target->range;
     const auto& part = range.views[target->view];
-    const auto found = LocateShim(*range.chunks,
-        target->chunk, kNow, part.encoding.must_be_read_for_size(), part.sizes());
+    const auto found = LocateShim(*range.chunks, target->chunk, kNow,
+                                  part.encoding.must_be_read_for_size(), part.sizes());
     if (!found) {
       current = Fail(found);
     } else if (const auto& location = found->location) {
-      const uint32_t epoch =
-          range.epochs->Observe(location->outer, location->shard->fingerprint);
+      const uint32_t epoch = range.epochs->Observe(location->outer, location->shard->fingerprint);
       current = entries_.Chunk(range, target->view, target->chunk, *location, epoch);
     } else if (target->epoch != kFillEpoch) {
       current->id = 0;
