@@ -279,7 +279,8 @@ inline bool IsHidden(std::string_view path, const Node& node, size_t view) {
 
 /// Whether chunks that are not stored have files.
 inline bool HasFillFiles(const ArrayKind& array, size_t view, const ModelOptions& options) {
-  if (options.keeps_fill || view == kV3 || (view == kV2 && array.is_v2)) return false;
+  // (What .zarray calls the fill value is what its readers mask: none is made up for them.)
+  if (options.keeps_fill || view == kV3 || array.is_v2) return false;
   if (view == kV2) return array.shape.empty() || array.has_dimension_names;
   return array.fill != 0;
 }
@@ -640,8 +641,16 @@ class ReferenceModel {
     const Json attributes = *ParseJson(AttributesText(node.attributes), "");
     Json said = name == ".zattrs" ? json : json.value("attributes", Json::object());
     if (name == ".zattrs" || name == "zarr.json") {
-      if (name == ".zattrs" && node.array && said.erase("_ARRAY_DIMENSIONS") != 1) {
+      const bool passes = node.is_v2 && view == kV2;
+      if (name == ".zattrs" && node.array && !passes && said.erase("_ARRAY_DIMENSIONS") != 1) {
         return "no dimensions";
+      }
+      if (node.array &&
+          node.is_v2) {  // that .zarray's fill value is masked is an attribute elsewhere
+        if (view == kV3 && said.value("_FillValue", Json()) != node.array->fill)
+          return "_FillValue";
+        said.erase("_FillValue");
+        said.erase("_NCZARR_ATTR");
       }
       if (said != attributes) return "attributes";
     }
