@@ -153,6 +153,8 @@ Result<bool> ChunkFiles::List(uint64_t from, const AddEntry& add) {
     const auto has_room = ListObject(OuterIndex{object}, from, add);
     if (!has_room || !*has_room) return has_room;
   }
+  // What is gone with its array was passed over as absent.
+  if (const auto gone = nodes_.WhyGone(*prefix_.node.node)) return tl::unexpected(*gone);
   return true;
 }
 

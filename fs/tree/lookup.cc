@@ -20,8 +20,15 @@ Result<Entry> Lookup::Find(const Target& folder, const std::string& name) const 
   }
   const auto known = nodes_.Know(folder.record->path);
   if (!known) return Fail(known);
-  if (folder.kind == Target::Kind::kChunkFolder) return InChunkFolder(folder, *known, name);
-  return known->error ? InUnreadable(*known, folder.view, name) : InNode(*known, folder.view, name);
+  Result<Entry> entry = folder.kind == Target::Kind::kChunkFolder
+                            ? InChunkFolder(folder, *known, name)
+                        : known->error ? InUnreadable(*known, folder.view, name)
+                                       : InNode(*known, folder.view, name);
+  // What a node was not seen to have may be there by now, if it cannot be read.
+  const bool is_unknown = !entry && entry.error().code == ErrorCode::kNotFound && known->error &&
+                          known->error->code != ErrorCode::kNotFound;
+  if (is_unknown) return tl::unexpected(*known->error);
+  return entry;
 }
 
 Result<Entry> Lookup::FindInterrupted(const Target& folder, const std::string& name) const {

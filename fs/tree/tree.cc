@@ -189,10 +189,17 @@ Result<void> Tree::CheckOpen(NodeId id) {
   } else if (target->kind == Target::Kind::kChunk && target->epoch != kUnreadableEpoch) {
     const ArrayRange& range = *target->range;
     const auto& part = range.views[target->view];
+    const auto node = nodes_.Refresh(target->record->path, kNow);
+    const bool has_layout =
+        node && node->range != nullptr && node->range->views[target->view].files == part.files;
     const auto found = range.chunks->Locate(target->chunk, kNow,
                                             part.encoding.must_be_read_for_size(), part.sizes());
-    if (!found) {
+    if (!node) {
+      current = Fail(node);
+    } else if (!found) {
       current = Fail(found);
+    } else if (!has_layout) {
+      current->id = 0;  // the chunk, if there still is one, has another inode
     } else if (const auto& location = found->location) {
       const uint32_t epoch = range.ObserveEpoch(*location);
       current = entries_.Chunk(range, target->view, target->chunk, *location, epoch);
