@@ -40,7 +40,7 @@ Result<DataType> NumpyTypeMember(const CodecSpec& codec, std::string_view member
   for (const auto& [code, core] : kCodes) {
     if (name == code) name = core;
   }
-  const Result<DataType> type = ParseDataType(Json(std::string(name)), codec.name);
+  Result<DataType> type = ParseDataType(Json(std::string(name)), codec.name);
   if (!type || !type->is_core() || type->kind == DataKind::kRaw) {
     return Fail(ErrorCode::kUnsupported, "codec '{}': {} '{}' is not known", codec.name, member,
                 *text);

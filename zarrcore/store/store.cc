@@ -7,7 +7,7 @@ namespace zarrfs {
 namespace {
 
 // One request for nearly every metadata document; the rest of a longer one takes a second.
-constexpr uint64_t kFirstReadBytes = 64 * 1024;
+constexpr uint64_t kFirstReadBytes = 64u << 10;
 
 // How often an object that is replaced while it is read is begun again.
 constexpr int kWholeReadTries = 3;
