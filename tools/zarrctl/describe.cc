@@ -77,10 +77,7 @@ std::string NodeType(const Node& node) {
   return node.group() != nullptr ? "group" : "unusable";
 }
 
-const Error* Unusable(const Node& node) {
-  const bool unusable = !node.metadata || (node.array() != nullptr && node.chunks == nullptr);
-  return unusable && node.views[0].hidden ? &*node.views[0].hidden : nullptr;
-}
+const Error* Unusable(const Node& node) { return node.unusable(); }
 
 ViewSummary DescribeView(const Node& array, size_t view) {
   const NodeView& shown = array.views[view];

@@ -14,6 +14,7 @@
 #include "tools/zarrctl/stored_chunks.h"
 #include "tools/zarrctl/target.h"
 #include "tools/zarrctl/terminal.h"
+#include "zarrcore/base/printable.h"
 
 namespace zarrfs::ctl {
 namespace {
@@ -243,7 +244,7 @@ class Information {
       }
       return Count(children.error());
     }
-    for (const std::string& name : *children) {
+    for (const std::string& name : children->value) {
       const std::string path = JoinKey(node.path, name);
       const auto child = target_.hierarchy->Get(path, kAnyAge);
       if (child) {

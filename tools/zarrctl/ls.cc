@@ -8,6 +8,7 @@
 #include "tools/zarrctl/progress.h"
 #include "tools/zarrctl/target.h"
 #include "tools/zarrctl/terminal.h"
+#include "zarrcore/base/printable.h"
 
 namespace zarrfs::ctl {
 namespace {
@@ -31,9 +32,9 @@ int ListGroup(const TargetNode& target, const LsOptions& options) {
   Table table;
   Json nodes = Json::array();
   Progress progress("node");
-  progress.AddFound(children->size());
+  progress.AddFound(children->value.size());
   progress.Begin();
-  for (const std::string& name : *children) {
+  for (const std::string& name : children->value) {
     progress.AddDone();
     const auto child = target.hierarchy->Get(JoinKey(target.node->path, name), kAnyAge);
     if (!child) {

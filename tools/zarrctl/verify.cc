@@ -172,7 +172,7 @@ class Verification {
       if (counting_) report_.AddProblem(node->path, children.error());
       return;
     }
-    for (const std::string& name : *children) {
+    for (const std::string& name : children->value) {
       const std::string path = JoinKey(node->path, name);
       const auto child = target_.hierarchy->Get(path, kAnyAge);
       if (child) {
