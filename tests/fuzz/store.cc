@@ -57,7 +57,7 @@ class Walk {
     }
     const auto children = hierarchy_.Children(*node, Age{0});
     if (!children) return;
-    for (const std::string& child : *children) Visit(JoinKey(node->path, child), depth + 1);
+    for (const std::string& child : children->value) Visit(JoinKey(node->path, child), depth + 1);
   }
 
   void VisitArray(const Node& node) {
