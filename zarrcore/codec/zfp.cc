@@ -24,7 +24,7 @@ constexpr uint64_t kShortest = uint64_t{1} << 20;
 constexpr size_t kLongestHeader = 64;
 constexpr size_t kWord = sizeof(uint64_t);
 // A block of 4^4 values of 8 bytes takes a bit at least.
-constexpr uint64_t kBestZfpRatio = 256 * 8 * 8;
+constexpr uint64_t kBestZfpRatio = uint64_t{256} * 8 * 8;
 
 struct Free {
   void operator()(bitstream* bits) const { stream_close(bits); }
