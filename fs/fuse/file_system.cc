@@ -405,7 +405,7 @@ Result<fuse_entry_param> FileSystem::SharedDocumentEntry(const CurrentNode& node
                                                          size_t view) const {
   const auto shared = hierarchy_.ShareDimensions(node.node, view, check_age_);
   if (!shared) return Fail(shared);
-  const SharedDocument& document = **shared;
+  const MadeDocument& document = shared->value;
   const uint32_t epoch = shared_epochs_.Observe(node.record->DocumentId(view, kSharedDocument, 0),
                                                 document.text_number);
   fuse_entry_param entry{};
@@ -417,12 +417,8 @@ Result<fuse_entry_param> FileSystem::SharedDocumentEntry(const CurrentNode& node
   info.version = document.version;
   entry.attr = FileAttributes(entry.ino, info, document.size, 1);
   entry.attr_timeout = kForever;
-  entry.entry_timeout = NodeTimeout(*node.node);
-  if (document.dimensions != nullptr) {
-    entry.entry_timeout =
-        std::min(entry.entry_timeout,
-                 NameTimeout(document.version.ctime_ns, document.dimensions->freshness.validity()));
-  }
+  entry.entry_timeout = std::min(NodeTimeout(*node.node),
+                                 NameTimeout(document.version.ctime_ns, shared->validity));
   return entry;
 }
 
