@@ -168,14 +168,9 @@ Result<Entry> Entries::Consolidated(const CurrentNode& node, size_t view) const 
 Result<Entry> Entries::SharedDocument(const CurrentNode& node, size_t view) const {
   const auto shared = nodes_.hierarchy().ShareDimensions(node.node, view, nodes_.check_age());
   if (!shared) return Fail(shared);
-  const zarrfs::SharedDocument& document = **shared;
-  Entry entry = MakeFile(node, view, kSharedDocument, document);
-  entry.name_timeout = timeouts_.Node(*node.node);
-  if (document.dimensions != nullptr) {
-    entry.name_timeout = std::min(
-        entry.name_timeout,
-        timeouts_.Name(document.version.ctime_ns, document.dimensions->freshness.validity()));
-  }
+  Entry entry = MakeFile(node, view, kSharedDocument, shared->value);
+  entry.name_timeout = std::min(timeouts_.Node(*node.node),
+                                timeouts_.Name(shared->value.version.ctime_ns, shared->validity));
   return entry;
 }
 
