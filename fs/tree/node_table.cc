@@ -54,8 +54,13 @@ uint32_t ArrayRange::ObserveEpoch(const ChunkLocation& location) const {
 }
 
 std::optional<uint32_t> ArrayRange::KnownEpoch(const ChunkLocation& location) const {
-  const uint32_t note = location.shard->epoch_note.load(std::memory_order_relaxed);
-  return note == 0 ? std::nullopt : std::optional(note - 1);
+  const OpenShard& shard = *location.shard;
+  const uint32_t note = shard.epoch_note.load(std::memory_order_relaxed);
+  if (note != 0) return note - 1;
+  // Opened anew since, or a plain chunk of which a look-up only asked the size.
+  const auto epoch = epochs->Known(ToNumber(location.outer), shard.fingerprint);
+  if (epoch) shard.epoch_note.store(*epoch + 1, std::memory_order_relaxed);
+  return epoch;
 }
 
 std::atomic<uint64_t> RangeRecord::last_id_ = 0;
@@ -71,6 +76,7 @@ RangePtr RangeRecord::GetAgain() const {
   thread_local RangePtr last;
   const uint64_t version = version_.load(std::memory_order_acquire);
   if (last_id == id_ && last_version == version && last != nullptr) return last;
+  last = nullptr;  // else it would be what keeps them
   last = Get();
   last_id = id_;
   last_version = version;
@@ -281,6 +287,7 @@ void NodeTable::Evict() {
     const std::lock_guard lock(record->mutex);
     node.swap(record->node);
     range.swap(record->current);
+    if (record->range != nullptr) record->range->Release();
     held_bytes_ -= std::exchange(record->bytes, 0);
   }
 }

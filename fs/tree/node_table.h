@@ -103,7 +103,7 @@ struct ArrayRange {
   /// current one.
   uint32_t ObserveEpoch(const ChunkLocation& location) const;
   /// Likewise for reads, which may still hold a version that a look-up has found superseded:
-  /// nullopt if it was never observed. Takes no lock.
+  /// nullopt if it was never observed. Takes a lock only the first time for an OpenShard.
   [[nodiscard]] std::optional<uint32_t> KnownEpoch(const ChunkLocation& location) const;
   /// The position of a chunk file.
   [[nodiscard]] uint64_t PositionOf(size_t view, InnerIndex chunk) const {
@@ -134,6 +134,8 @@ class RangeRecord {
   /// Keeps the chunks of a layout that was replaced, or that cannot be read: programs may be in
   /// its folders still.
   void Keep();
+  /// No thread keeps the chunks for GetAgain() any more, once it asks again.
+  void Release() { version_.fetch_add(1, std::memory_order_release); }
 
  private:
   static std::atomic<uint64_t> last_id_;

@@ -91,7 +91,7 @@ TEST_F(NodeTableTest, EachIdLeadsBackToWhatItStandsFor) {
     EXPECT_TRUE(ids.insert(id).second);
     const auto target = table.Resolve(id);
     ASSERT_EQ(target->kind, Target::Kind::kChunk);
-    EXPECT_EQ(target->chunk, chunk);
+    EXPECT_EQ(target->chunk, InnerIndex{chunk});
     EXPECT_EQ(target->epoch, 65533);
   }
 }
@@ -113,7 +113,7 @@ TEST_F(NodeTableTest, FillChunksAreFilesOfTheViewThatShowsThem) {
   ASSERT_TRUE(target);
   EXPECT_EQ(target->kind, Target::Kind::kChunk);
   EXPECT_EQ(target->view, v2) << "though v3 serves the same files of stored chunks";
-  EXPECT_EQ(target->chunk, 5u);
+  EXPECT_EQ(target->chunk, InnerIndex{5});
   EXPECT_EQ(target->epoch, kFillEpoch);
 }
 
@@ -204,7 +204,7 @@ TEST_F(NodeTableTest, AnArrayThatWasGivenUpHasTheSameIdsOnceItIsSeenAgain) {
   EXPECT_EQ(after.record->DocumentId(v2, 0, after.document_epoch), document);
   EXPECT_EQ(after.range->views[v2].files + 3, chunk);
   EXPECT_EQ(after.range->FolderId(v3, {}), folder);
-  EXPECT_EQ(table.Resolve(chunk)->chunk, 3U);
+  EXPECT_EQ(table.Resolve(chunk)->chunk, InnerIndex{3});
   EXPECT_EQ(after.range->epochs->Current(0), 1U) << "what was seen of its shards is not forgotten";
 }
 
@@ -227,7 +227,7 @@ TEST_F(NodeTableTest, OnlyHugeArraysHaveNumbersThat32BitProgramsCannotStat) {
   EXPECT_LT(Refresh("small").range->views[v3].folders, uint64_t{1} << 32);
   const CurrentNode huge = Refresh("huge");
   const auto last = table.Resolve(huge.range->views[v2].files + 999'999ull * 100'000);
-  EXPECT_EQ(last->chunk, 999'999ull * 100'000);
+  EXPECT_EQ(last->chunk, InnerIndex{999'999ull * 100'000});
 }
 
 TEST_F(NodeTableTest, EmptyArrayOfHugeOtherDimensionsIsShown) {

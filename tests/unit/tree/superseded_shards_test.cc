@@ -30,24 +30,24 @@ using std::chrono::seconds;
 
 TEST(SupersededShardsTest, VersionIsFoundByItsFingerprint) {
   SupersededShards shards;
-  shards.Put(1, 7, Shard(100), kStart);
-  shards.Put(1, 7, Shard(200), kStart);
-  ASSERT_NE(shards.Get(1, 7, 100, kStart), nullptr);
-  EXPECT_EQ(shards.Get(1, 7, 100, kStart)->fingerprint, 100U);
-  EXPECT_EQ(shards.Get(1, 7, 300, kStart), nullptr);
-  EXPECT_EQ(shards.Get(1, 8, 100, kStart), nullptr);
-  EXPECT_EQ(shards.Get(2, 7, 100, kStart), nullptr);
+  shards.Put(1, OuterIndex{7}, Shard(100), kStart);
+  shards.Put(1, OuterIndex{7}, Shard(200), kStart);
+  ASSERT_NE(shards.Get(1, OuterIndex{7}, 100, kStart), nullptr);
+  EXPECT_EQ(shards.Get(1, OuterIndex{7}, 100, kStart)->fingerprint, 100U);
+  EXPECT_EQ(shards.Get(1, OuterIndex{7}, 300, kStart), nullptr);
+  EXPECT_EQ(shards.Get(1, OuterIndex{8}, 100, kStart), nullptr);
+  EXPECT_EQ(shards.Get(2, OuterIndex{7}, 100, kStart), nullptr);
 }
 
 TEST(SupersededShardsTest, VersionGoesAMinuteAfterItWasReadLast) {
   SupersededShards shards;
-  shards.Put(1, 7, Shard(100), kStart);
-  shards.Put(1, 8, Shard(200), kStart);
-  EXPECT_NE(shards.Get(1, 7, 100, kStart + seconds(30)), nullptr);
+  shards.Put(1, OuterIndex{7}, Shard(100), kStart);
+  shards.Put(1, OuterIndex{8}, Shard(200), kStart);
+  EXPECT_NE(shards.Get(1, OuterIndex{7}, 100, kStart + seconds(30)), nullptr);
   EXPECT_EQ(shards.Sweep(kStart + seconds(59)), kStart + seconds(60));
   EXPECT_EQ(shards.size(), 2U);
   EXPECT_EQ(shards.Sweep(kStart + seconds(60)), kStart + seconds(90));
-  EXPECT_EQ(shards.Get(1, 8, 200, kStart + seconds(60)), nullptr);
+  EXPECT_EQ(shards.Get(1, OuterIndex{8}, 200, kStart + seconds(60)), nullptr);
   EXPECT_EQ(shards.Sweep(kStart + seconds(90)), SupersededShards::Clock::time_point::max());
   EXPECT_EQ(shards.size(), 0U);
 }
@@ -55,16 +55,16 @@ TEST(SupersededShardsTest, VersionGoesAMinuteAfterItWasReadLast) {
 TEST(SupersededShardsTest, NeverMoreThanTheLimit) {
   SupersededShards shards;
   for (uint64_t i = 0; i < SupersededShards::kMaxSuperseded + 3; ++i) {
-    shards.Put(1, i, Shard(100), kStart + seconds(i));
+    shards.Put(1, OuterIndex{i}, Shard(100), kStart + seconds(i));
   }
   EXPECT_EQ(shards.size(), SupersededShards::kMaxSuperseded);
-  EXPECT_EQ(shards.Get(1, 2, 100, kStart), nullptr);
-  EXPECT_NE(shards.Get(1, 3, 100, kStart), nullptr);
+  EXPECT_EQ(shards.Get(1, OuterIndex{2}, 100, kStart), nullptr);
+  EXPECT_NE(shards.Get(1, OuterIndex{3}, 100, kStart), nullptr);
 }
 
 TEST(SupersededShardsTest, WhatCannotBeReadIsNotKept) {
   SupersededShards shards;
-  shards.Put(1, 7, std::make_shared<OpenShard>(), kStart);
+  shards.Put(1, OuterIndex{7}, std::make_shared<OpenShard>(), kStart);
   EXPECT_EQ(shards.size(), 0U);
 }
 
