@@ -7,10 +7,10 @@
 namespace zarrfs {
 namespace {
 
-ChunkFile FileOf(const ArrayRange& range, size_t view, uint64_t chunk,
+ChunkFile FileOf(const ArrayRange& range, size_t view, InnerIndex chunk,
                  const ChunkLocation& location) {
   const auto& part = range.views[view];
-  return {*range.chunks, part.encoding, part.encoding_number, InnerIndex{chunk}, location};
+  return {*range.chunks, part.encoding, part.encoding_number, chunk, location};
 }
 
 // Whether an epoch is that of the target's inode, which has its lower bits.
@@ -29,20 +29,19 @@ Result<ChunkLocation> Contents::Locate(const Target& target) const {
   const ChunkSource& chunks = *range.chunks;
   const auto is_it = IsEpochOf(target);
   const Sizes sizes = range.views[target.view].sizes();
-  const InnerIndex chunk{target.chunk};
-  auto found = chunks.Locate(chunk, kAnyAge, /*may_read=*/true, sizes);
+  auto found = chunks.Locate(target.chunk, kAnyAge, /*may_read=*/true, sizes);
   if (found && found->location) {
     const ChunkLocation& location = *found->location;
-    const auto epoch = range.epochs->Known(ToNumber(location.outer), location.shard->fingerprint);
+    const auto epoch = range.KnownEpoch(location);
     if (epoch && is_it(*epoch)) return std::move(*found->location);
   }
   if (!found && found.error().code == ErrorCode::kWouldBlock) return Fail(found);
-  const OuterIndex outer = chunks.OuterOf(chunk);
+  const OuterIndex outer = chunks.OuterOf(target.chunk);
   if (const auto fingerprint = range.epochs->FingerprintOf(ToNumber(outer), is_it)) {
     const auto old =
-        superseded_.Get(chunks.id(), ToNumber(outer), *fingerprint, SupersededShards::Clock::now());
+        superseded_.Get(chunks.id(), outer, *fingerprint, SupersededShards::Clock::now());
     if (old != nullptr) {
-      auto before = chunks.LocateIn(old, chunk, sizes);
+      auto before = chunks.LocateIn(old, target.chunk, sizes);
       if (!before) return Fail(before);
       if (*before) return std::move(**before);
     }
@@ -51,12 +50,12 @@ Result<ChunkLocation> Contents::Locate(const Target& target) const {
   return Replaced(chunks.ObjectKey(outer));
 }
 
-Result<uint64_t> Contents::SizeOf(const ArrayRange& range, size_t view, uint64_t chunk,
+Result<uint64_t> Contents::SizeOf(const ArrayRange& range, size_t view, InnerIndex chunk,
                                   const ChunkLocation& location) const {
   return chunk_reader_.Size(FileOf(range, view, chunk, location));
 }
 
-Result<FileBytes> Contents::ReadChunk(const ArrayRange& range, size_t view, uint64_t chunk,
+Result<FileBytes> Contents::ReadChunk(const ArrayRange& range, size_t view, InnerIndex chunk,
                                       const ChunkLocation& location, uint64_t offset,
                                       std::span<std::byte> buffer) const {
   auto piece = chunk_reader_.Read(FileOf(range, view, chunk, location), offset, buffer);
@@ -153,7 +152,7 @@ Error Contents::WhyUnreadable(const Target& target) const {
   }
   if (target.kind == Target::Kind::kChunk) {
     const auto found =
-        target.range->chunks->Locate(InnerIndex{target.chunk}, nodes_.check_age(),
+        target.range->chunks->Locate(target.chunk, nodes_.check_age(),
                                      /*may_read=*/true, target.range->views[target.view].sizes());
     if (!found) return found.error();
     if (found->location) {

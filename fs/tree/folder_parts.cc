@@ -99,7 +99,7 @@ Validity ChunkFiles::validity() const { return indexes_are_valid_ ? validity_ : 
 Entry ChunkFiles::EntryOf(const ListedChunk& listed, Validity validity) const {
   const ArrayRange& range = *prefix_.node.range;
   const auto& part = range.views[prefix_.view];
-  const ChunkName chunk{prefix_.node, prefix_.view, ToNumber(listed.chunk)};
+  const ChunkName chunk{prefix_.node, prefix_.view, listed.chunk};
   const auto& found = listed.location;
   Result<Entry> entry = Entry{};
   if (!found) {
@@ -109,11 +109,11 @@ Entry ChunkFiles::EntryOf(const ListedChunk& listed, Validity validity) const {
     entry = entries_.Chunk(chunk, *found, validity);
   } else {
     // Not read for a listing: the kernel asks for the attributes that somebody wants.
-    const uint32_t epoch = range.epochs->Observe(ToNumber(found->outer), found->shard->fingerprint);
-    entry = NameOnly(MakeId(part.files + chunk.chunk, epoch), S_IFREG);
+    const uint32_t epoch = range.ObserveEpoch(*found);
+    entry = NameOnly(MakeId(chunk.position(), epoch), S_IFREG);
   }
   if (!entry) entry = entries_.UnreadableChunk(chunk, entry.error());
-  return entry ? *entry : NameOnly(part.files + chunk.chunk, S_IFREG);
+  return entry ? *entry : NameOnly(chunk.position(), S_IFREG);
 }
 
 Result<bool> ChunkFiles::ListObject(OuterIndex object, uint64_t from, const AddEntry& add) {
@@ -130,12 +130,12 @@ Result<bool> ChunkFiles::ListObject(OuterIndex object, uint64_t from, const AddE
                       .include_missing = part.fill_chunk != nullptr,
                       .sizes = part.sizes()});
   ChunkCoordinates at{};
-  while (const ListedChunk* listed = cursor.Next()) {
-    layout.inner_grid.Coordinates(ToNumber(listed->chunk), at);
+  while (const ListedChunk* const chunk = cursor.Next()) {
+    layout.inner_grid.Coordinates(ToNumber(chunk->chunk), at);
     const std::string name =
         is_nested ? std::to_string(at[rank - 1]) : part.naming.Path({at.data(), rank});
-    const uint64_t cookie = begin + ToNumber(listed->slot) + 1;
-    if (!add(name, EntryOf(*listed, cursor.validity()), cookie)) return false;
+    const Entry entry = EntryOf(*chunk, cursor.validity());
+    if (!add(name, entry, begin + ToNumber(chunk->slot) + 1)) return false;
   }
   if (!cursor.status()) return Fail(cursor.status());
   if (cursor.validity() != validity_) indexes_are_valid_ = false;
@@ -153,6 +153,8 @@ Result<bool> ChunkFiles::List(uint64_t from, const AddEntry& add) {
     const auto has_room = ListObject(OuterIndex{object}, from, add);
     if (!has_room || !*has_room) return has_room;
   }
+  // What is gone with its array was passed over as absent.
+  if (const auto gone = nodes_.WhyGone(*prefix_.node.node)) return tl::unexpected(*gone);
   return true;
 }
 

@@ -29,7 +29,7 @@ void Prefetch::AfterRead(const Target& chunk, const ChunkLocation& location, siz
   const auto& layout = range.chunks->layout();
   if (part.encoding.kind == ChunkEncoding::Kind::kDecoded || !layout.is_sharded()) return;
   const uint64_t place = ToNumber(location.outer) * layout.inner_per_outer_count +
-                         ToNumber(range.chunks->SlotOf(InnerIndex{chunk.chunk}));
+                         ToNumber(range.chunks->SlotOf(chunk.chunk));
   const size_t count = order_.OnRead(part.files, place);
   // (One read may be under way: the reader has gone on.)
   if (count == 0 || reading_ > 1 || is_busy_.exchange(true)) return;
@@ -44,11 +44,11 @@ void Prefetch::Fill(const Target& target, const ChunkLocation& location, size_t 
   ChunkCoordinates folder{};
   size_t level = 0;  // of the folder that the file is in
   if (part.naming.nested() && range.rank() > 0) {
-    layout.inner_grid.Coordinates(target.chunk, folder);
+    layout.inner_grid.Coordinates(ToNumber(target.chunk), folder);
     level = range.rank() - 1;
   }
   const uint64_t begin = ToNumber(location.outer) * layout.inner_per_outer_count;
-  const uint64_t slot = ToNumber(range.chunks->SlotOf(InnerIndex{target.chunk}));
+  const uint64_t slot = ToNumber(range.chunks->SlotOf(target.chunk));
   const uint64_t place = begin + slot;
   uint64_t last = place;
   size_t files = 0;
@@ -59,22 +59,20 @@ void Prefetch::Fill(const Target& target, const ChunkLocation& location, size_t 
                      {.prefix = {folder.data(), level}, .from = Slot{slot + 1}});
   while (files < count && bytes < kMaxBytes && reading_ <= 1 && may_start_) {
     const ListedChunk* const next = cursor.Next();
-    is_end = next == nullptr && cursor.status();
+    is_end = next == nullptr && cursor.status().has_value();
     if (next == nullptr) break;
-    const ListedChunk& listed = *next;
-    const uint64_t next_place = begin + ToNumber(listed.slot);
+    const uint64_t at = begin + ToNumber(next->slot);
     // The reader asks for the next file this moment: that request is faster.
-    if (next_place <= order_.NextPlace(part.files, place)) continue;
-    if (!listed.location || listed.location->length > kMaxFileBytes) break;
-    const auto epoch =
-        range.epochs->Known(ToNumber(listed.location->outer), listed.location->shard->fingerprint);
+    if (at <= order_.NextPlace(part.files, place)) continue;
+    if (!next->location || next->location->length > kMaxFileBytes) break;
+    const auto epoch = range.KnownEpoch(*next->location);
     if (!epoch) break;
-    const auto piece = contents_.ReadChunk(range, target.view, ToNumber(listed.chunk),
-                                           *listed.location, 0, {buffer_.get(), kMaxFileBytes});
+    const auto piece = contents_.ReadChunk(range, target.view, next->chunk, *next->location, 0,
+                                           {buffer_.get(), kMaxFileBytes});
     if (!piece) break;  // whoever reads it gets the reason
-    is_refused = !offer_(MakeId(part.files + ToNumber(listed.chunk), *epoch), piece->bytes);
+    is_refused = !offer_(MakeId(range.PositionOf(target.view, next->chunk), *epoch), piece->bytes);
     if (is_refused) break;
-    last = next_place;
+    last = at;
     ++files;
     bytes += piece->bytes.size();
   }

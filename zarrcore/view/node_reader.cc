@@ -7,7 +7,6 @@
 #include <span>
 #include <utility>
 
-#include "zarrcore/view/node_folders.h"
 #include "zarrcore/view/source_documents.h"
 
 namespace zarrfs {
