@@ -17,24 +17,24 @@ namespace zarrfs {
 
 struct ChunkEncoding {
   enum class Kind {
-    kPassThrough,  // the stored bytes, but for what is cut off
-    kPatchedZstd,  // the same, each such that decoders take it that know less than RFC 8878 allows
+    kPassThrough,  // the stored bytes, without what is cut off
+    kPatchedZstd,  // the same, patched for decoders that accept less than RFC 8878 allows
     kDecoded,      // the elements, decoded: in C order, little-endian
   };
   Kind kind = Kind::kPassThrough;
-  /// Bytes of the stored chunk that the file leaves out: checksums. Not of kDecoded.
+  /// Bytes of the stored chunk that the file leaves out: checksums. 0 for kDecoded.
   uint64_t cut_front = 0;
   uint64_t cut_back = 0;
-  /// Of kDecoded: bytes of every file. Of kPatchedZstd: bytes that each chunk decodes to; 0 if
-  /// elements have each a length of their own.
+  /// For kDecoded, the bytes of every file. For kPatchedZstd, the bytes that each chunk decodes to;
+  /// 0 if elements vary in length.
   uint64_t size = 0;
-  /// Of kDecoded: they are widened (codec/widen.h).
+  /// For kDecoded: elements are widened (codec/widen.h).
   bool is_wide = false;
-  /// Of kDecoded: the file has the first so many along each axis; empty: all that the chunk has.
+  /// For kDecoded: how many elements along each axis the file has, from the first; empty for all.
   std::vector<uint64_t> extent = {};
 
-  /// Of kPassThrough: the file is the whole stored object, also one that can be no chunk (empty, or
-  /// of another size than all chunks of an uncompressed array have).
+  /// For kPassThrough: the file is the whole stored object, even one that can be no chunk (empty,
+  /// or of another size than all chunks of an uncompressed array have).
   bool as_stored = false;
 
   /// The size of a file depends on the bytes of the chunk, not only on how many there are.
@@ -43,22 +43,22 @@ struct ChunkEncoding {
   bool operator==(const ChunkEncoding&) const = default;
 };
 
-/// The elements of one chunk in the form kDecoded. `elements`: in the decoded form of all codecs.
+/// The elements of one chunk, encoded as kDecoded says. `elements`: as the codecs decode them.
 [[nodiscard]] Bytes InEncoding(Bytes elements, const ChunkEncoding& encoding, const DataType& type,
                                std::span<const uint64_t> chunk_shape);
 
-/// Most elements, in bytes, that are encoded to be kept. (Chunks without a compressor are not
-/// kept.)
+/// The largest fill chunk, in decoded bytes, that is encoded and kept. (Those without a compressor
+/// are not kept.)
 inline constexpr uint64_t kMaxEncodedFill = uint64_t{64} << 20;
 
-/// What a chunk file has that is not stored, for readers that must not be left to make it up: fill
-/// values. The same for all chunks of an array; made when it is first asked for. Thread-safe.
+/// The file of a chunk that is not stored, for readers that must not make it up themselves: fill
+/// values. The same for all chunks of an array; encoded on first use. Thread-safe.
 class FillChunk {
  public:
   FillChunk(const ArrayMetadata& metadata, const ArrayLayout& layout, ChunkEncoding encoding);
 
-  /// Whether there can be one in the form of the stored chunks. Not if a codec is only decoded, or
-  /// beyond kMaxEncodedFill.
+  /// Fails if no fill chunk can be encoded as the stored chunks are: a codec that can only decode,
+  /// or more than kMaxEncodedFill.
   [[nodiscard]] static Result<void> CanBeMade(const ArrayMetadata& metadata,
                                               const ArrayLayout& layout);
 
@@ -67,7 +67,7 @@ class FillChunk {
   /// Up to `out.size()` bytes from `offset` on; as many as there are.
   [[nodiscard]] Result<size_t> Read(uint64_t offset, std::span<std::byte> out) const;
 
-  /// The element, as the metadata have it.
+  /// The element, as in the metadata.
   [[nodiscard]] const FillBytes& fill() const { return fill_; }
 
  private:
@@ -80,7 +80,7 @@ class FillChunk {
   const std::vector<CodecSpec> codecs_;
   const std::vector<uint64_t> chunk_shape_;
   const ChunkEncoding encoding_;
-  // As the file has it, where the file is nothing but this again and again: `size_` bytes.
+  // What the file repeats, up to `size_` bytes, where it is periodic.
   Bytes element_;
   uint64_t size_ = 0;
   mutable std::once_flag once_;

@@ -18,7 +18,7 @@ namespace zarrfs {
 /// Coordinates of a chunk; only the first rank() entries mean anything.
 using ChunkCoordinates = std::array<uint64_t, kMaxRank>;
 
-/// An array of more chunks than this is not shown: positions of chunks are part of node ids.
+/// An array of more chunks than this is not shown: chunk indexes are part of node ids.
 inline constexpr uint64_t kMaxChunksPerArray = uint64_t{1} << 40;
 
 /// A coordinate in the only spelling that names a chunk (no sign, no leading zero), below `count`.
@@ -26,7 +26,7 @@ inline constexpr uint64_t kMaxChunksPerArray = uint64_t{1} << 40;
 
 class ChunkGrid {
  public:
-  /// Rows of ceil(shape / chunk_shape). kUnsupported beyond kMaxChunksPerArray.
+  /// ceil(shape / chunk_shape) chunks along each axis. kUnsupported beyond kMaxChunksPerArray.
   [[nodiscard]] static Result<ChunkGrid> Make(std::span<const uint64_t> shape,
                                               std::span<const uint64_t> chunk_shape);
 

@@ -59,7 +59,7 @@ Result<Bytes> DecodeElements(const ChunkFile& file) {
   const auto& pipeline = layout.inner_pipeline;
   if (!pipeline) return Fail(pipeline);
   const uint64_t length = file.location.length;
-  // (What an index promises may be any number.)
+  // (An index may claim any length.)
   if (length > pipeline->max_encoded_size()) {
     return Damaged(file, {ErrorCode::kDamaged,
                           fmt::format("a chunk of {} bytes, of which none can have more than {}",

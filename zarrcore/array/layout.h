@@ -24,14 +24,14 @@ struct ShardingLevel {
   std::vector<uint64_t> ratio;   // chunks per shard, along the array's axes
   std::vector<uint64_t> counts;  // the same along the index grid's axes
   ShardIndexSpec index;
-  uint64_t trailing_checksum = 0;  // bytes of crc32c after the shard, not part of it
+  uint64_t trailing_checksum = 0;  // bytes of crc32c behind the shard
   BytesPipeline around = {};       // other codecs after it: the shard is decoded as a whole
 };
 
 struct ArrayLayout {
   std::vector<ShardingLevel> levels;        // outermost first; empty if the array is not sharded
   std::vector<uint64_t> inner_chunk_shape;  // of the innermost chunks, along the array's axes
-  /// The chain of the innermost chunks: what "codecs" is for a reader without sharding.
+  /// The codec chain of the innermost chunks: "codecs" to a reader without sharding.
   std::vector<CodecSpec> inner_codecs;
   ChunkGrid outer_grid;                   // of stored objects
   ChunkGrid inner_grid;                   // of innermost chunks; those outside the array left out
@@ -43,9 +43,9 @@ struct ArrayLayout {
   [[nodiscard]] bool is_sharded() const { return !levels.empty(); }
 };
 
-/// kUnsupported or kDamaged with the reason if the inner chunks are no byte ranges of the stored
-/// objects, nor of decoded ones: codecs around a nested shard, shapes that do not divide, index
-/// codecs that are not known, or more chunks than can be numbered.
+/// kUnsupported or kDamaged with the reason if the inner chunks are byte ranges neither of the
+/// stored objects nor of decoded ones: codecs around a nested shard, shapes that do not divide,
+/// index codecs that are not known, or more chunks than can be numbered.
 [[nodiscard]] Result<ArrayLayout> MakeArrayLayout(const ArrayMetadata& metadata);
 
 }  // namespace zarrfs

@@ -32,7 +32,7 @@ class ShardIndexSpec {
   /// At the end of the shard ("index_location"), else at its start.
   [[nodiscard]] bool at_end() const { return at_end_; }
   [[nodiscard]] const Pipeline& pipeline() const { return pipeline_; }
-  /// The index codecs are what nearly every writer takes: little-endian bytes, and perhaps a
+  /// The index codecs are those nearly every writer uses: little-endian bytes, and perhaps a
   /// crc32c. Such an index can be decoded in pieces.
   [[nodiscard]] bool is_plain() const { return is_plain_; }
 
@@ -51,13 +51,12 @@ struct ChunkRange {
   bool operator==(const ChunkRange&) const = default;
 };
 
-/// A decoded index, packed: of each block of entries the least offset and the least length, and
-/// what each entry has beyond them in as few bits as the block needs. That takes 16 bytes an entry
-/// down to some 2 to 6, and an entry is still found at once.
+/// A decoded index, packed: each block of entries stores its least offset and least length, and
+/// each entry the differences in as few bits as the block needs. That is 2 to 6 bytes per entry
+/// instead of 16, still with random access.
 class ShardIndex {
  public:
-  /// Makes an index of its encoded bytes, which may come in pieces, so that a large one is never
-  /// whole in memory.
+  /// Decodes an index piece by piece, so that a large one is never whole in memory.
   class Decoder;
 
   /// Decodes and checks the checksum, where the codecs have one. `shard_size`: bytes of the shard,
@@ -85,9 +84,9 @@ class ShardIndex {
   static constexpr uint64_t kEmpty = ~uint64_t{0};
   static constexpr uint64_t kBlockEntries = 64;
 
-  // Of an entry, first come the bits of its offset, less `offset` and without the last `shift`
-  // bits, then those of its length, less `length`; or, in a block with missing chunks, of its
-  // length less `length` plus 1, and 0 for a missing one.
+  // An entry is the bits of its offset, less `offset` and without the last `shift` bits, and then
+  // those of its length, less `length`. In a block with missing chunks the length is stored plus 1,
+  // and 0 says missing.
   struct Block {
     uint64_t offset = 0;
     uint64_t length = 0;
