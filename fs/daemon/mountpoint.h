@@ -1,5 +1,5 @@
-// Whether SRC and MNT are fit for mounting, said before anything is mounted. Every error message is
-// one line that says what to do.
+// Whether STORE and MNT are fit for mounting, said before anything is mounted. Every error message
+// is one line that says what to do.
 #ifndef FS_DAEMON_MOUNTPOINT_H_
 #define FS_DAEMON_MOUNTPOINT_H_
 

@@ -72,15 +72,8 @@ struct ChunkMap {
   uint64_t slice_start = 0;  // number of the first chunk of the slice
 };
 
-/// "3,0" as chunk numbers along all axes but the last two.
-[[nodiscard]] Result<std::vector<uint64_t>> ParseSlice(std::string_view text,
-                                                       const ChunkGrid& grid);
-
-/// The smallest slice with a chunk; else one with a damaged chunk, else zeros.
-[[nodiscard]] Result<std::vector<uint64_t>> FirstSliceWithChunks(const ChunkSource& source);
-
-/// `on_damage`: told once of each stored object that is damaged or cannot be read. Stops early,
-/// with what it has, once StopRequested().
+/// Calls `on_damage` once per stored object that is damaged or cannot be read. Stops early, with
+/// what it has, once StopRequested().
 [[nodiscard]] Result<ChunkMap> MakeChunkMap(const ChunkSource& source,
                                             const std::vector<uint64_t>& slice,
                                             const MapRequest& request, Progress& progress,

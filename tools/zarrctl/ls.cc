@@ -82,14 +82,46 @@ int ListGroup(const TargetNode& target, const LsOptions& options) {
   return code;
 }
 
-int ListArray(const TargetNode& target, const LsOptions& options) {
-  if (target.node->chunks == nullptr) {
-    const Error* error = Unusable(*target.node);
-    if (error == nullptr) return kExitWrong;
-    return Complain(Error{error->code, target.FileOf(target.node->path) + ": " + error->message});
+// The chunks of one stored object.
+struct ObjectChunks {
+  uint64_t present = 0;
+  uint64_t damaged = 0;
+  Json json = Json::array();  // with details
+  std::string text;           // likewise
+};
+
+void AddDetails(const std::string& name, const Result<ChunkLocation>& location,
+                ObjectChunks& chunks) {
+  Json json = {{"chunk", name}};
+  if (location) {
+    json["offset"] = location->offset;
+    json["length"] = location->length;
+    chunks.text +=
+        fmt::format("{:>14} {:>12}  chunk {}\n", location->offset, location->length, name);
+  } else {
+    json["damage"] = location.error().message;
+    chunks.text +=
+        fmt::format("{}  chunk {}: {}\n", Paint(fmt::format("{:>27}", "damaged"), Style::kRed),
+                    name, Visible(location.error().message));
   }
+  chunks.json.push_back(std::move(json));
+}
+
+Result<ObjectChunks> ChunksOf(const ChunkSource& source, uint64_t outer, bool details) {
+  ObjectChunks chunks;
+  const auto visited = source.VisitChunks(
+      outer, {}, 0, kAnyAge, [&](uint64_t, uint64_t chunk, const Result<ChunkLocation>& location) {
+        ++(location ? chunks.present : chunks.damaged);
+        if (details) AddDetails(ChunkName(chunk, source.layout().inner_grid), location, chunks);
+        return true;
+      });
+  if (!visited) return Fail(visited);
+  return chunks;
+}
+
+int ListArray(const TargetNode& target, const LsOptions& options) {
+  if (target.node->chunks == nullptr) return Complain(target.WhyNoChunks());
   const ChunkSource& source = *target.node->chunks;
-  const ArrayLayout& layout = source.layout();
   const auto outers = source.ListOuter({});
   if (!outers) return Complain(outers.error());
   int code = kExitOk;
@@ -97,62 +129,40 @@ int ListArray(const TargetNode& target, const LsOptions& options) {
   Progress progress("object", options.json ? Progress::IsSeen() : Progress::IsSeenBesideOutput());
   progress.AddFound(outers->size());
   progress.Begin();
+  const auto complain = [&](const Error& error) {
+    progress.Hide();
+    Complain(error);
+    code = kExitSystem;
+  };
   for (const uint64_t outer : *outers) {
     progress.AddDone();
     const std::string key = source.ObjectKey(outer);
     const auto info = target.hierarchy->store().Stat(key);
-    if (!info) {
-      if (info.error().code == ErrorCode::kNotFound) continue;  // removed since it was listed
-      progress.Hide();
-      Complain(info.error());
-      code = kExitSystem;
+    if (!info) {  // kNotFound: removed since it was listed
+      if (info.error().code != ErrorCode::kNotFound) complain(info.error());
       continue;
     }
-    uint64_t present = 0;
-    uint64_t damaged = 0;
-    std::string details;
-    Json chunks = Json::array();
-    const auto visited = source.VisitChunks(
-        outer, {}, 0, kAnyAge, [&](uint64_t, uint64_t chunk, const Result<ChunkLocation>& place) {
-          ++(place ? present : damaged);
-          if (!options.details) return true;
-          const std::string name = ChunkName(chunk, layout.inner_grid);
-          if (options.json) {
-            Json json = {{"chunk", name}};
-            if (place) {
-              json["offset"] = place->offset;
-              json["length"] = place->length;
-            } else {
-              json["damage"] = place.error().message;
-            }
-            chunks.push_back(std::move(json));
-          } else if (place) {
-            details += fmt::format("{:>14} {:>12}  chunk {}\n", place->offset, place->length, name);
-          } else {
-            details += fmt::format("{}  chunk {}: {}\n",
-                                   Paint(fmt::format("{:>27}", "damaged"), Style::kRed), name,
-                                   Visible(place.error().message));
-          }
-          return true;
-        });
-    if (!visited) {
-      progress.Hide();
-      Complain(visited.error());
-      code = kExitSystem;
+    const auto chunks = ChunksOf(source, outer, options.details);
+    if (!chunks) {
+      complain(chunks.error());
+      continue;
     }
-    const uint64_t places = Places(layout, outer);
+    const uint64_t places = Places(source.layout(), outer);
     if (options.json) {
       Json json = {{"key", key},
                    {"size", info->size()},
-                   {"chunks", present},
+                   {"chunks", chunks->present},
                    {"places", places},
-                   {"damaged", damaged}};
-      if (options.details) json["chunk_list"] = std::move(chunks);
+                   {"damaged", chunks->damaged}};
+      if (options.details) json["chunk_list"] = chunks->json;
       objects.push_back(std::move(json));
       continue;
     }
-    Print("{:>14} bytes  {:>6} of {} chunks  {}{}\n{}", info->size(), present, places, Visible(key),
-          damaged == 0 ? "" : Paint(fmt::format("  ({} damaged)", damaged), Style::kRed), details);
+    Print("{:>14} bytes  {:>6} of {} chunks  {}{}\n{}", info->size(), chunks->present, places,
+          Visible(key),
+          chunks->damaged == 0 ? ""
+                               : Paint(fmt::format("  ({} damaged)", chunks->damaged), Style::kRed),
+          chunks->text);
   }
   progress.End();
   if (options.json) {

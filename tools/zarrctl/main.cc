@@ -42,6 +42,46 @@ class CommandLine {
     app_.require_subcommand(1);
     AddColor(app_);
 
+    AddInspecting();
+    AddChecking();
+    AddMounts();
+  }
+
+  int Run(int argc, char** argv) {
+    try {
+      app_.parse(argc, argv);
+    } catch (const CLI::Success& success) {  // --help, --version
+      return app_.exit(success) == 0 ? kExitOk : kExitWrong;
+    } catch (const CLI::ParseError& error) {
+      std::string command;
+      for (const auto& [known, run] : commands_) {
+        if (known->parsed()) command = " " + known->get_name();
+      }
+      Complain(fmt::format("{} (zarrctl{} --help tells more)", error.what(), command));
+      return kExitWrong;
+    }
+    SetColorMode(color_ == "always"  ? ColorMode::kAlways
+                 : color_ == "never" ? ColorMode::kNever
+                                     : ColorMode::kAuto);
+    if (!links_.empty()) {
+      auto policy = ParseLinkPolicy(links_);
+      if (!policy) {
+        Complain(fmt::format("--links={}: not inside, follow or absolute folders", links_));
+        return kExitWrong;
+      }
+      SetLinksToFollow(std::move(*policy));
+    }
+    map_.by = map_by_ == "order"     ? MapBy::kOrder
+              : map_by_ == "present" ? MapBy::kPresent
+                                     : MapBy::kSize;
+    for (const auto& [command, run] : commands_) {
+      if (command->parsed()) return run();
+    }
+    return kExitWrong;
+  }
+
+ private:
+  void AddInspecting() {
     CLI::App* command =
         Add("info", "Groups and arrays: shapes, chunks, codecs, and what each view does with them",
             "Examples:\n"
@@ -84,14 +124,17 @@ class CommandLine {
     command->add_option("CHUNK", cat_.words, kChunkWords)->required()->expected(1, 3);
     AddLinks(command);
     command->add_flag("--decode", cat_.decode, "Its elements instead: C order, little-endian");
+  }
 
-    command = Add("verify", "Read every index and decode every chunk; one line for each damage",
-                  std::string(kExitCodesOfVerify) +
-                      "Examples:\n"
-                      "  zarrctl verify /data/ocean.zarr             everything\n"
-                      "  zarrctl verify -j 2 /data/ocean.zarr forecast\n"
-                      "  zarrctl verify --json /data/ocean.zarr | jq '.damage[].key'",
-                  [this] { return RunVerify(verify_); });
+  void AddChecking() {
+    CLI::App* command =
+        Add("verify", "Read every index and decode every chunk; one line for each damage",
+            std::string(kExitCodesOfVerify) +
+                "Examples:\n"
+                "  zarrctl verify /data/ocean.zarr             everything\n"
+                "  zarrctl verify -j 2 /data/ocean.zarr forecast\n"
+                "  zarrctl verify --json /data/ocean.zarr | jq '.damage[].key'",
+            [this] { return RunVerify(verify_); });
     AddNode(command, verify_.store, verify_.path);
     command->add_option("-j,--jobs", verify_.jobs, "Threads (default: one a core)")
         ->check(CLI::Range(1, 256));
@@ -119,12 +162,15 @@ class CommandLine {
         ->type_name("I,J");
     command->add_option("--out", map_.out, "Write a picture: FILE.svg")->type_name("FILE");
     AddJson(command, map_.json);
+  }
 
-    command = Add("status", "What a zarrfs mount has done so far, and what it found wrong",
-                  "Examples:\n"
-                  "  zarrctl status /mnt/ocean\n"
-                  "  zarrctl status --json /mnt/ocean | jq .caches",
-                  [this] { return RunStatus(status_); });
+  void AddMounts() {
+    CLI::App* command =
+        Add("status", "What a zarrfs mount has done so far, and what it found wrong",
+            "Examples:\n"
+            "  zarrctl status /mnt/ocean\n"
+            "  zarrctl status --json /mnt/ocean | jq .caches",
+            [this] { return RunStatus(status_); });
     command->add_option("MNT", status_.mount, "Where it is mounted")->required();
     AddJson(command, status_.json);
 
@@ -138,40 +184,6 @@ class CommandLine {
         ->check(CLI::IsMember({"error", "warning", "info", "debug"}));
   }
 
-  int Run(int argc, char** argv) {
-    try {
-      app_.parse(argc, argv);
-    } catch (const CLI::Success& success) {  // --help, --version
-      return app_.exit(success) == 0 ? kExitOk : kExitWrong;
-    } catch (const CLI::ParseError& error) {
-      std::string command;
-      for (const auto& [known, run] : commands_) {
-        if (known->parsed()) command = " " + known->get_name();
-      }
-      Complain(fmt::format("{} (zarrctl{} --help tells more)", error.what(), command));
-      return kExitWrong;
-    }
-    SetColorMode(color_ == "always"  ? ColorMode::kAlways
-                 : color_ == "never" ? ColorMode::kNever
-                                     : ColorMode::kAuto);
-    if (!links_.empty()) {
-      auto policy = ParseLinkPolicy(links_);
-      if (!policy) {
-        Complain(fmt::format("--links={}: not inside, follow or absolute folders", links_));
-        return kExitWrong;
-      }
-      SetLinksToFollow(std::move(*policy));
-    }
-    map_.by = map_by_ == "order"     ? MapBy::kOrder
-              : map_by_ == "present" ? MapBy::kPresent
-                                     : MapBy::kSize;
-    for (const auto& [command, run] : commands_) {
-      if (command->parsed()) return run();
-    }
-    return kExitWrong;
-  }
-
- private:
   CLI::App* Add(const std::string& name, const std::string& what, const std::string& footer,
                 std::function<int()> run) {
     CLI::App* command = app_.add_subcommand(name, what);

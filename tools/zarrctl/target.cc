@@ -8,6 +8,7 @@
 #include <system_error>
 #include <utility>
 
+#include "tools/zarrctl/describe.h"
 #include "tools/zarrctl/links.h"
 #include "tools/zarrctl/mount_status.h"
 #include "tools/zarrctl/mounted_path.h"
@@ -85,18 +86,12 @@ Error Named(Error error, const fs::path& path) {
 
 Result<TargetChunk> ChunkOf(TargetNode target, std::string_view name) {
   const Node& node = *target.node;
-  const std::string path = target.FileOf(node.path);
-  if (node.chunks == nullptr) {
-    if (node.views[0].hidden) {
-      return Fail(node.views[0].hidden->code, "{}: {}", path, node.views[0].hidden->message);
-    }
-    return Fail(ErrorCode::kInvalidArgument,
-                "{}: a group has no chunks; name an array (zarrctl ls lists them)", path);
-  }
+  if (node.chunks == nullptr) return tl::unexpected(target.WhyNoChunks());
   const ChunkGrid& grid = node.chunks->layout().inner_grid;
   const auto coordinates = ParseChunkName(name, grid);
   if (!coordinates)
-    return Fail(ErrorCode::kInvalidArgument, "{}: {}", path, coordinates.error().message);
+    return Fail(ErrorCode::kInvalidArgument, "{}: {}", target.FileOf(node.path),
+                coordinates.error().message);
   TargetChunk chunk;
   chunk.coordinates = *coordinates;
   chunk.chunk = grid.Linear({coordinates->data(), grid.rank()});
@@ -142,6 +137,21 @@ Result<TargetChunk> FindInMount(const fs::path& path, const MountedPath& mounted
 
 std::string TargetNode::FileOf(std::string_view key) const {
   return (fs::path(folder) / key).string();
+}
+
+Error TargetNode::WhyNoChunks() const {
+  const std::string path = FileOf(node->path);
+  if (const Error* error = Unusable(*node)) {
+    return {error->code, fmt::format("{}: {}", path, error->message)};
+  }
+  return {ErrorCode::kInvalidArgument,
+          fmt::format("{}: a group has no chunks; name an array (zarrctl ls lists them)", path)};
+}
+
+Error TargetChunk::NotStored() const {
+  return {ErrorCode::kInvalidArgument,
+          fmt::format("chunk {} is not stored: every element is the fill value (it would be in {})",
+                      name(), ObjectFile())};
 }
 
 Result<TargetNode> FindNode(const std::string& store, const std::string& path) {
