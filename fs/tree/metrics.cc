@@ -3,19 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <iterator>
 #include <string_view>
 #include <utility>
+
+#include "zarrcore/base/clocks.h"
 
 namespace zarrfs {
 namespace {
 
 constexpr double kNsPerSecond = 1e9;
-
-int64_t MonotonicNs() {
-  return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
-}
 
 // Writes the text: each metric begins with Describe(), its samples follow.
 class PrometheusText {
@@ -109,12 +106,12 @@ RequestMetrics::Request RequestMetrics::Start(Operation operation) {
   if (o >= kTimedOperations) return {operation, 0};
   thread_local std::array<uint32_t, kTimedOperations> turns{};
   if (turns[o]++ % kTimedShare != 0) return {operation, 0};
-  return {operation, MonotonicNs()};
+  return {operation, SteadyNowNs()};
 }
 
 void RequestMetrics::End(const Request& request, RequestResult result, uint64_t bytes) {
   if (request.started_ns != 0 && static_cast<size_t>(request.operation) < kTimedOperations) {
-    EndAfter(request.operation, MonotonicNs() - request.started_ns, result, bytes);
+    EndAfter(request.operation, SteadyNowNs() - request.started_ns, result, bytes);
     return;
   }
   counters_.Add(static_cast<size_t>(request.operation) * kRequestResults +
@@ -137,8 +134,8 @@ void RequestMetrics::CountDuration(Operation operation, int64_t duration_ns) {
                 static_cast<uint64_t>(std::max<int64_t>(duration_ns, 0)));
 }
 
-void RequestMetrics::CountReadAhead(uint64_t bytes) {
-  counters_.Add(kFilesReadAhead, 1);
+void RequestMetrics::CountPrefetch(uint64_t bytes) {
+  counters_.Add(kFilesPrefetched, 1);
   counters_.Add(kReadBytes, bytes);
 }
 
@@ -158,7 +155,7 @@ RequestFigures RequestMetrics::figures() const {
     durations.sum_ns = counters_.Sum(first + durations.counts.size());
   }
   figures.read_bytes = counters_.Sum(kReadBytes);
-  figures.files_read_ahead = counters_.Sum(kFilesReadAhead);
+  figures.files_read_ahead = counters_.Sum(kFilesPrefetched);
   return figures;
 }
 

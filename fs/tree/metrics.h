@@ -81,7 +81,7 @@ class RequestMetrics {
   void EndAfter(Operation operation, int64_t duration_ns, RequestResult result, uint64_t bytes = 0);
 
   /// A file of `bytes` was given to the kernel before anybody asked for it.
-  void CountReadAhead(uint64_t bytes);
+  void CountPrefetch(uint64_t bytes);
 
   /// Sums of several counters need not be of the same moment.
   [[nodiscard]] RequestFigures figures() const;
@@ -90,11 +90,11 @@ class RequestMetrics {
   static constexpr size_t kDurations = kOperations * kRequestResults;
   static constexpr size_t kDurationCounters = kDurationBuckets.size() + 2;  // the last: the sum
   static constexpr size_t kReadBytes = kDurations + kTimedOperations * kDurationCounters;
-  static constexpr size_t kFilesReadAhead = kReadBytes + 1;
+  static constexpr size_t kFilesPrefetched = kReadBytes + 1;
 
   void CountDuration(Operation operation, int64_t duration_ns);
 
-  Counters<kFilesReadAhead + 1> counters_;
+  Counters<kFilesPrefetched + 1> counters_;
 };
 
 /// All figures of a mount.

@@ -1,6 +1,9 @@
 #include "fs/tree/node_table.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 namespace zarrfs {
@@ -9,33 +12,27 @@ namespace {
 // Nodes, however large: they are not to be looked at as new ones by each request.
 constexpr size_t kAlwaysHeld = 8;
 
-Digest DocumentsFingerprint(const Node& node) {
+Digest DocumentsDigest(const Node& node) {
   DigestBuilder all;
-  for (const NodeView& view : node.views) all.Add(view.fingerprint);
+  for (const NodeView& view : node.views) all.Add(view.documents_digest);
   return std::move(all).Finish();
 }
 
-// What files the views make of them. (Of the same chunks in the same encoding, only the fill value
-// makes a difference, and whether there are files of it.)
-Digest ViewsFingerprint(const Node& node) {
+// See RangeRecord::files. (Of the same chunks in the same encoding, only the fill value makes a
+// difference, and whether there are files of it.)
+Digest FilesDigest(const Node& node) {
   DigestBuilder all;
+  all.Add(ChunksText(*node.array()));
   for (const NodeView& view : node.views) {
     all.Add(uint64_t{view.array.has_value()});
     if (!view.array) continue;
-    const ArrayView& array = *view.array;
-    all.Add(uint64_t{array.naming.prefix_c});
-    all.Add(uint64_t{static_cast<unsigned char>(array.naming.separator)});
-    const ChunkEncoding& encoding = array.encoding;
-    all.Add(static_cast<uint64_t>(encoding.kind))
-        .Add(encoding.cut_front)
-        .Add(encoding.cut_back)
-        .Add(encoding.size);
-    all.Add(uint64_t{encoding.is_wide})
-        .Add(uint64_t{encoding.as_stored})
-        .Add(uint64_t{encoding.extent.size()});
-    for (const uint64_t extent : encoding.extent) all.Add(extent);
-    all.Add(uint64_t{array.fill_chunk != nullptr});
-    if (array.fill_chunk != nullptr) all.Add(std::span(array.fill_chunk->fill()));
+    const auto& [naming, encoding, fill] =
+        std::tie(view.array->naming, view.array->encoding, view.array->fill_chunk);
+    all.Add(fmt::format("{}{} {} {} {} {} {} {} {}", naming.prefix_c, naming.separator,
+                        static_cast<int>(encoding.kind), encoding.cut_front, encoding.cut_back,
+                        encoding.size, encoding.is_wide, encoding.as_stored, encoding.extent));
+    all.Add(uint64_t{fill != nullptr});
+    if (fill != nullptr) all.Add(std::span(fill->fill()));
   }
   return std::move(all).Finish();
 }
@@ -60,22 +57,10 @@ std::optional<uint64_t> NodeTable::Allocate(uint64_t count, NodeRecord* record,
   return first;
 }
 
-RangePtr NodeTable::RefreshRange(const Node& node, NodeRecord* record) {
-  const Digest& chunks_fingerprint = node.chunks_fingerprint;
-  const Digest views_fingerprint = ViewsFingerprint(node);
-  RangeRecord* const before = record->range;
-  const bool same_chunks = before != nullptr && before->chunks_fingerprint == chunks_fingerprint;
-  const bool same = same_chunks && before->views_fingerprint == views_fingerprint;
-  const std::unique_lock lock(mutex_);
-  if (same) {
-    if (auto known = before->range.lock(); known != nullptr && known->chunks == node.chunks) {
-      return known;
-    }
-  }
+std::pair<std::shared_ptr<ArrayRange>, uint64_t> NodeTable::MakeRange(const Node& node) const {
   // (Not in one piece with its counts, which weak pointers would keep it by.)
   const std::shared_ptr<ArrayRange> made(new ArrayRange);
   ArrayRange& range = *made;
-  range.record = record;
   range.chunks = node.chunks;
   const auto& grid = node.chunks->layout().inner_grid;
   uint64_t level_size = 1;
@@ -87,9 +72,8 @@ RangePtr NodeTable::RefreshRange(const Node& node, NodeRecord* record) {
     level_size *= grid.counts()[d];
   }
   // Every view's folders come after the files; views with the same bytes share the files.
-  const size_t views = AllViews().size();
   uint64_t count = 0;
-  for (size_t v = 0; v < views; ++v) {
+  for (size_t v = 0; v < AllViews().size(); ++v) {
     const auto& view = node.views[v].array;
     auto& part = range.views[v];
     if (!view) continue;
@@ -97,54 +81,55 @@ RangePtr NodeTable::RefreshRange(const Node& node, NodeRecord* record) {
     part.naming = view->naming;
     part.encoding = view->encoding;
     part.fill_chunk = view->fill_chunk;
-    part.links = 0;
-    part.files = count;
-    part.encoding_number = static_cast<uint32_t>(v);
-    for (size_t other = 0; other < v; ++other) {
-      const auto& o = range.views[other];
-      if (!o.shown || o.encoding != part.encoding) continue;
-      part.files = o.files;
-      part.encoding_number = static_cast<uint32_t>(other);
-      break;
-    }
+    const auto same = std::ranges::find_if(range.views, [&](const ArrayRange::ViewPart& other) {
+      return other.shown && other.encoding == part.encoding;
+    });
+    part.encoding_number = static_cast<uint32_t>(same - range.views.begin());
+    part.files = same == range.views.begin() + v ? count : same->files;
     if (part.encoding_number == v) count += grid.size();
   }
-  for (size_t v = 0; v < views; ++v) {
-    auto& part = range.views[v];
+  for (auto& part : range.views) {
     part.folders = count;
     if (part.shown && part.naming.nested()) part.folder_count = folder_count;
     count += part.folder_count;
-    for (size_t other = 0; other < views; ++other) {
-      if (range.views[v].shown && range.views[other].shown && (shown_views_ >> other & 1) != 0 &&
-          range.views[v].files == range.views[other].files) {
-        ++range.views[v].links;
-      }
+    part.links = 0;
+    for (size_t other = 0; part.shown && other < AllViews().size(); ++other) {
+      const bool is_link = range.views[other].shown && (shown_views_ >> other & 1) != 0;
+      if (is_link && range.views[other].files == part.files) ++part.links;
     }
   }
-  if (!same) {
+  return {made, count};
+}
+
+RangePtr NodeTable::RefreshRange(const Node& node, NodeRecord& record) {
+  const Digest files = FilesDigest(node);
+  const auto [made, count] = MakeRange(node);
+  made->record = &record;
+  const std::unique_lock lock(mutex_);
+  RangeRecord* const before = record.range;
+  if (before == nullptr || before->files != files) {
     RangeRecord& positions = ranges_.emplace_back();
     const auto first = Allocate(std::max<uint64_t>(count, 1), nullptr, &positions);
     if (!first) {
       ranges_.pop_back();
       return nullptr;
     }
-    positions.record = record;
+    positions.record = &record;
     positions.first = *first;
-    positions.chunks_fingerprint = chunks_fingerprint;
-    positions.views_fingerprint = views_fingerprint;
-    positions.epochs = same_chunks
-                           ? before->epochs
-                           : std::make_shared<EpochTable>(node.chunks->layout().outer_grid.size());
+    positions.files = files;
+    positions.epochs = std::make_shared<EpochTable>(node.chunks->layout().outer_grid.size());
     if (before != nullptr) before->kept = before->range.lock();
-    record->range = &positions;
+    record.range = &positions;
+  } else if (auto known = before->range.lock(); known != nullptr && known->chunks == node.chunks) {
+    return known;
   }
-  range.epochs = record->range->epochs;
-  for (auto& part : range.views) {
-    part.files += record->range->first;
-    part.folders += record->range->first;
+  made->epochs = record.range->epochs;
+  for (auto& part : made->views) {
+    part.files += record.range->first;
+    part.folders += record.range->first;
   }
-  record->range->range = made;
-  record->range->kept = nullptr;
+  record.range->range = made;
+  record.range->kept = nullptr;
   return made;
 }
 
@@ -182,18 +167,18 @@ Result<CurrentNode> NodeTable::Refresh(const NodePtr& node) {
   if (!found) return Fail(found);
   NodeRecord* const record = *found;
   if (!record->was_used.load(std::memory_order_relaxed)) record->was_used = true;
-  bool was_given_up = false;
+  bool was_evicted = false;
   CurrentNode seen{record, node, 0, nullptr};
   {
     const std::lock_guard lock(record->mutex);
     if (record->node != node) {
-      was_given_up = record->node == nullptr;
+      was_evicted = record->node == nullptr;
       Replace(*record, node);
     }
     seen.document_epoch = record->document_epoch;
-    seen.range = std::static_pointer_cast<const ArrayRange>(node->companion);
+    seen.range = record->current;
   }
-  if (was_given_up) {
+  if (was_evicted) {
     {
       const std::lock_guard lock(held_mutex_);
       held_.push_back(record);
@@ -210,26 +195,29 @@ void NodeTable::Replace(NodeRecord& record, const NodePtr& node) {
   const NodePtr before = std::exchange(record.node, node);
   held_bytes_ += node->bytes_in_memory - record.bytes;
   record.bytes = node->bytes_in_memory;
-  const Digest fingerprint = DocumentsFingerprint(*node);
-  if (record.documents_fingerprint && record.documents_fingerprint != fingerprint) {
+  const Digest documents = DocumentsDigest(*node);
+  if (record.documents && record.documents != documents) {
     auto& past = record.past_documents;
     if (past.size() >= NodeRecord::kMaxPastDocuments) past.erase(past.begin());
-    // (If it was given up, nobody has read them for long.)
+    // (If it was evicted, nobody has read them for long.)
     if (before != nullptr) past.emplace_back(record.document_epoch, before);
     ++record.document_epoch;
   }
-  record.documents_fingerprint = fingerprint;
+  record.documents = documents;
   if (node->array() != nullptr && !record.was_array) {
     record.was_array = true;
     arrays_.fetch_add(1, std::memory_order_relaxed);
   }
   if (node->chunks != nullptr) {
-    node->companion = RefreshRange(*node, &record);
-  } else if (record.range != nullptr) {
+    record.current = RefreshRange(*node, record);
+    return;
+  }
+  if (record.range != nullptr) {
     // (Perhaps its metadata are half written this moment.)
     const std::unique_lock lock(mutex_);
     if (auto range = record.range->range.lock()) record.range->kept = std::move(range);
   }
+  record.current = nullptr;
 }
 
 void NodeTable::Evict() {
@@ -246,9 +234,11 @@ void NodeTable::Evict() {
         continue;
       }
     }
-    NodePtr given_up;  // what it holds is freed without a lock
+    NodePtr node;  // freed without a lock
+    RangePtr range;
     const std::lock_guard lock(record->mutex);
-    given_up.swap(record->node);
+    node.swap(record->node);
+    range.swap(record->current);
     held_bytes_ -= std::exchange(record->bytes, 0);
   }
 }

@@ -36,6 +36,8 @@
 #include <vector>
 
 #include "fs/tree/epoch_table.h"
+#include "fs/tree/source_shim.h"
+#include "zarrcore/base/digest.h"
 #include "zarrcore/view/hierarchy.h"
 
 namespace zarrfs {
@@ -72,10 +74,8 @@ inline constexpr uint32_t kEpochs = 0xfffe;
 
 struct NodeRecord;
 
-/// The chunk files and chunk folders of one layout of one array, as some views show them. Immutable
-/// but for the epochs, which ranges of the same chunks share.
-struct RangeRecord;
-
+/// The chunk files and chunk folders of one layout of one array, as the views show them. Immutable
+/// but for the epochs.
 struct ArrayRange {
   struct ViewPart {
     bool shown = false;
@@ -108,14 +108,15 @@ using RangePtr = std::shared_ptr<const ArrayRange>;
 struct RangeRecord {
   NodeRecord* record = nullptr;
   uint64_t first = 0;
-  // Equal ones have the same positions: where the chunks lie, and how the views show them.
-  Digest chunks_fingerprint;
-  Digest views_fingerprint;
+  /// Of what the files hold: where the chunks lie, and what the views make of them. While it is the
+  /// same, so are the positions. (A digest, because it is kept of every array that was ever looked
+  /// at, and what it is made from takes most of a KiB.)
+  Digest files;
   std::shared_ptr<EpochTable> epochs;
 
-  // Both guarded by the table's mutex. A current range lives with its node.
+  // Both guarded by the table's mutex. A current range is kept by its NodeRecord.
   std::weak_ptr<const ArrayRange> range;
-  RangePtr kept;  // not the node's any more, for programs that are still in it
+  RangePtr kept;  // of a layout that was replaced, or cannot be read: programs may be in it still
 };
 
 /// A node of the store that was looked up once. Lives as long as the mount.
@@ -123,18 +124,20 @@ struct NodeRecord {
   std::string path;
   uint64_t block = 0;  // first position of its block
 
-  std::atomic<bool> was_used = false;  // since the last look at what to give up
+  std::atomic<bool> was_used = false;  // since Evict() considered it last
 
-  std::mutex mutex;                             // guards the rest
-  NodePtr node;                                 // as seen last; null once it was given up
-  size_t bytes = 0;                             // that it is charged for
-  std::optional<Digest> documents_fingerprint;  // once a node was seen
+  std::mutex mutex;              // guards the rest
+  NodePtr node;                  // as seen last; null once it was evicted
+  RangePtr current;              // the chunks of `node`, if it has any
+  size_t bytes = 0;              // that `node` is charged for
+  RangeRecord* range = nullptr;  // of the array as seen last
+  bool was_array = false;
   uint32_t document_epoch = 0;
+  // Of all documents in this epoch, once a node was seen. (A digest: they are evicted with it.)
+  std::optional<Digest> documents;
   // What its documents were before, for programs that opened them then: the latest last.
   std::vector<std::pair<uint32_t, NodePtr>> past_documents;  // by epoch
   static constexpr size_t kMaxPastDocuments = 4;
-  RangeRecord* range = nullptr;  // of the array as seen last
-  bool was_array = false;
 
   [[nodiscard]] NodeId FolderId(size_t view) const { return MakeId(block + view * kSlots, 0); }
   [[nodiscard]] NodeId DocumentId(size_t view, size_t document, uint32_t epoch) const {
@@ -213,11 +216,13 @@ class NodeTable {
   std::optional<uint64_t> Allocate(uint64_t count, NodeRecord* record, RangeRecord* range);
   // Takes note of another snapshot of the record's node, whose mutex is held.
   void Replace(NodeRecord& record, const NodePtr& node);
-  // The range of the node that its record knows, or a new one; null if no positions are left.
-  RangePtr RefreshRange(const Node& node, NodeRecord* record);
+  // The range of an array that its record knows, or a new one; null if no positions are left.
+  RangePtr RefreshRange(const Node& node, NodeRecord& record);
+  // The range of an array, with positions that begin at 0, and how many it needs.
+  [[nodiscard]] std::pair<std::shared_ptr<ArrayRange>, uint64_t> MakeRange(const Node& node) const;
   static void FillTarget(const RangePtr& range, uint64_t position, Target& target);
 
-  // Gives up nodes that were not used for long.
+  // Evicts nodes that were not used for long.
   void Evict();
 
   const uint32_t shown_views_;
@@ -233,7 +238,7 @@ class NodeTable {
 
   std::atomic<size_t> held_bytes_ = 0;
   std::mutex held_mutex_;         // guards the next; never held together with another one
-  std::deque<NodeRecord*> held_;  // those that have a node, in the order in which they are given up
+  std::deque<NodeRecord*> held_;  // those that have a node, in the order in which they are evicted
 };
 
 }  // namespace zarrfs

@@ -14,6 +14,7 @@
 #include "tools/zarrctl/target.h"
 #include "tools/zarrctl/view_file.h"
 #include "zarrcore/array/chunk_encoding.h"
+#include "zarrcore/base/descriptor.h"
 
 namespace zarrfs::ctl {
 namespace {
@@ -26,16 +27,16 @@ void WriteBytes(BytesView bytes) {
 
 // Why a file of a mount cannot be read: in the words of the store, where it has some.
 int ComplainOfFile(const TargetChunk& target, int error) {
-  const auto place = target.source().Locate(target.chunk, kAnyAge);
-  if (!place) return Complain(place.error());
+  const auto location = target.source().Locate(target.chunk, kAnyAge);
+  if (!location) return Complain(location.error());
   if (error != ENOENT && error != ENOTDIR) {
     Complain(fmt::format("{}: {}", target.file, std::strerror(error)));
     return kExitSystem;
   }
-  if (!*place) return Complain(target.NotStored());
+  if (!*location) return Complain(target.NotStored());
   std::string reason = std::strerror(error);
   if (target.view) {
-    if (const auto file = DescribeViewFile(target, *place)) reason = file->text;
+    if (const auto file = DescribeViewFile(target, *location)) reason = file->text;
   }
   Complain(fmt::format("{}: {}", target.file, reason));
   return kExitWrong;
@@ -43,18 +44,17 @@ int ComplainOfFile(const TargetChunk& target, int error) {
 
 // The bytes of a file of a mount, as the mount gives them.
 int CopyFile(const TargetChunk& target) {
-  const int fd = open(target.file.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return ComplainOfFile(target, errno);
+  const Descriptor fd(open(target.file.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd) return ComplainOfFile(target, errno);
   Progress progress("", Progress::IsSeenBesideOutput());
   progress.Begin();
   Bytes buffer(kBlockBytes);
   ssize_t got = 0;
-  while ((got = read(fd, buffer.data(), buffer.size())) > 0 && std::ferror(stdout) == 0) {
+  while ((got = read(fd.get(), buffer.data(), buffer.size())) > 0 && std::ferror(stdout) == 0) {
     progress.AddDone(static_cast<uint64_t>(got));
     WriteBytes(BytesView(buffer).first(static_cast<size_t>(got)));
   }
   const int error = errno;
-  close(fd);
   progress.End();
   return got < 0 ? ComplainOfFile(target, error) : kExitOk;
 }

@@ -22,7 +22,7 @@ struct MapCell {
   uint64_t bytes = 0;      // of the stored ones
   double order = 0;        // sum over the stored ones: 0 first in its shard … 1 last
   bool in_object = false;  // a stored object covers some of it
-  // Of a stored one:
+  // Of one stored chunk:
   uint64_t chunk = 0;  // in inner_grid
   uint64_t offset = 0;
   uint64_t position = 0;  // in its shard: 0 lies first
@@ -52,7 +52,7 @@ struct ChunkMap {
   uint64_t grid_columns = 1;
   std::vector<MapCell> cells;
 
-  // Of the slice:
+  // Totals of the slice:
   uint64_t places = 0;
   uint64_t stored = 0;
   uint64_t damaged = 0;

@@ -17,6 +17,7 @@
 #include "tools/zarrctl/commands.h"
 #include "tools/zarrctl/mount_status.h"
 #include "tools/zarrctl/output.h"
+#include "zarrcore/base/printable.h"
 
 namespace zarrfs::ctl {
 namespace {

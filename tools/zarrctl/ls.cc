@@ -8,6 +8,7 @@
 #include "tools/zarrctl/progress.h"
 #include "tools/zarrctl/target.h"
 #include "tools/zarrctl/terminal.h"
+#include "zarrcore/base/printable.h"
 
 namespace zarrfs::ctl {
 namespace {
@@ -31,9 +32,9 @@ int ListGroup(const TargetNode& target, const LsOptions& options) {
   Table table;
   Json nodes = Json::array();
   Progress progress("node");
-  progress.AddFound(children->size());
+  progress.AddFound(children->value.size());
   progress.Begin();
-  for (const std::string& name : *children) {
+  for (const std::string& name : children->value) {
     progress.AddDone();
     const auto child = target.hierarchy->Get(JoinKey(target.node->path, name), kAnyAge);
     if (!child) {
@@ -44,7 +45,7 @@ int ListGroup(const TargetNode& target, const LsOptions& options) {
     }
     const Node& node = **child;
     const ArrayMetadata* metadata = node.array();
-    const Error* unusable = Unusable(node);
+    const Error* unusable = node.unusable();
     Json json = {{"name", name}, {"node_type", NodeType(node)}};
     std::vector<std::string> row = {Paint(Visible(name), Style::kBold), NodeType(node)};
     if (metadata != nullptr) {
@@ -87,7 +88,7 @@ struct ObjectChunks {
   uint64_t present = 0;
   uint64_t damaged = 0;
   Json json = Json::array();  // with details
-  std::string text;           // likewise
+  std::string text;           // with details
 };
 
 void AddDetails(const std::string& name, const Result<ChunkLocation>& location,
@@ -178,7 +179,7 @@ int RunLs(const LsOptions& options) {
   const auto target = FindNode(options.store, options.path);
   if (!target) return Complain(target.error());
   if (!target->node->metadata) {
-    const Error* error = Unusable(*target->node);
+    const Error* error = target->node->unusable();
     if (error != nullptr) return Complain(*error);
   }
   return target->node->array() != nullptr ? ListArray(*target, options)

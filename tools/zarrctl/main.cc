@@ -18,7 +18,7 @@ namespace {
 
 constexpr const char* kFooter =
     "A STORE may be the folder of a store, or of a group or array inside one.\n"
-    "zarrctl COMMAND --help tells more, with examples.\n"
+    "zarrctl COMMAND --help shows options and examples.\n"
     "Exit codes: 0 all well; 1 wrong usage, damage, or no such chunk; 2 the store or mount cannot "
     "be\n"
     "read; 3 verify found no damage but could not check everything; 130 ended by Ctrl-C.";
@@ -57,7 +57,7 @@ class CommandLine {
       for (const auto& [known, run] : commands_) {
         if (known->parsed()) command = " " + known->get_name();
       }
-      Complain(fmt::format("{} (zarrctl{} --help tells more)", error.what(), command));
+      Complain(fmt::format("{} (see zarrctl{} --help)", error.what(), command));
       return kExitWrong;
     }
     SetColorMode(color_ == "always"  ? ColorMode::kAlways
@@ -102,8 +102,8 @@ class CommandLine {
     AddNode(command, ls_.store, ls_.path);
     command->add_flag(
         "-l,--long", ls_.details,
-        "Of arrays below a group chunks, shards and codecs; of an array each chunk with "
-        "its offset and length");
+        "Arrays in a group with chunks, shards and codecs; an array with each chunk's "
+        "offset and length");
     AddJson(command, ls_.json);
 
     command = Add("where", "File, offset and length of one chunk",
@@ -128,7 +128,7 @@ class CommandLine {
 
   void AddChecking() {
     CLI::App* command =
-        Add("verify", "Read every index and decode every chunk; one line for each damage",
+        Add("verify", "Read every index and decode every chunk; one line per damage found",
             std::string(kExitCodesOfVerify) +
                 "Examples:\n"
                 "  zarrctl verify /data/ocean.zarr             everything\n"
@@ -136,7 +136,7 @@ class CommandLine {
                 "  zarrctl verify --json /data/ocean.zarr | jq '.damage[].key'",
             [this] { return RunVerify(verify_); });
     AddNode(command, verify_.store, verify_.path);
-    command->add_option("-j,--jobs", verify_.jobs, "Threads (default: one a core)")
+    command->add_option("-j,--jobs", verify_.jobs, "Threads (default: one per core)")
         ->check(CLI::Range(1, 256));
     AddJson(command, verify_.json);
 
@@ -156,9 +156,10 @@ class CommandLine {
         ->type_name("WHAT")
         ->check(CLI::IsMember({"size", "order", "present"}));
     command
-        ->add_option("--slice", map_.slice,
-                     "Of arrays with more than two axes: chunk numbers along all but the last two, "
-                     "as 3 or 3,0 (default: the first slice that has chunks)")
+        ->add_option(
+            "--slice", map_.slice,
+            "For arrays with more than two axes: chunk numbers along all but the last two, "
+            "as 3 or 3,0 (default: the first slice that has chunks)")
         ->type_name("I,J");
     command->add_option("--out", map_.out, "Write a picture: FILE.svg")->type_name("FILE");
     AddJson(command, map_.json);

@@ -31,7 +31,7 @@ constexpr Color kNotStored = {0xf4, 0xf1, 0xea};
 constexpr Color kDamaged = {0xd6, 0x1f, 0x26};
 constexpr Color kLineColor = {0x55, 0x55, 0x55};
 
-// matplotlib's viridis, in nine steps: told apart also by who sees no red or no green.
+// matplotlib's viridis, in nine steps: also for readers who are colour-blind.
 constexpr std::array<Color, 9> kViridis = {{{0x44, 0x01, 0x54},
                                             {0x47, 0x2d, 0x7b},
                                             {0x3b, 0x52, 0x8b},
@@ -60,7 +60,7 @@ Color ColorOf(double value, MapBy by) {
 uint64_t RoundStep(double least) {
   uint64_t step = 1;
   for (;; step *= 10) {
-    for (const uint64_t factor : {1, 2, 5}) {
+    for (const uint64_t factor : {1u, 2u, 5u}) {
       if (static_cast<double>(factor * step) >= least) return factor * step;
     }
   }
@@ -74,7 +74,7 @@ class Picture {
     const auto rows = static_cast<double>(std::max<uint64_t>(map.grid_rows, 1));
     const double cell = std::min({kMapWidth / columns, kMapHeight / rows, kLargestCell});
     const auto whole = [](double size) { return size > 1 ? std::floor(size) : size; };
-    // Square, unless that would leave a line that nobody sees.
+    // Square, unless that would be too thin to see.
     cell_width_ = whole(std::max(cell, std::min(kMinMap / columns, kLargestCell)));
     cell_height_ = whole(std::max(cell, std::min(kMinMap / rows, kLargestCell)));
     width_ = columns * cell_width_;

@@ -82,8 +82,8 @@ Result<std::vector<uint64_t>> ParseSlice(std::string_view text, const ChunkGrid&
   }
   if (slice.size() == leading) return slice;
   return Fail(ErrorCode::kInvalidArgument,
-              "--slice {}: no slice of a grid of {} chunks; say {}, for example --slice {}", text,
-              fmt::join(grid.counts(), " x "),
+              "--slice {}: not a slice of a grid of {} chunks; write {}, for example --slice {}",
+              text, fmt::join(grid.counts(), " x "),
               leading == 1 ? "one number" : fmt::format("{} numbers", leading),
               fmt::join(std::vector<uint64_t>(leading, 0), ","));
 }

@@ -10,6 +10,7 @@
 #include <filesystem>
 
 #include "tools/zarrctl/mounted_path.h"
+#include "zarrcore/base/descriptor.h"
 
 namespace zarrfs::ctl {
 namespace {
@@ -19,7 +20,7 @@ namespace fs = std::filesystem;
 constexpr size_t kMaxBytes = 16u << 20;
 constexpr int kFormat = 1;  // of status.json
 
-// What `error`, met at the mount's folder .zarrfs, means for whoever named the mount.
+// `error`, from the folder .zarrfs of the mount, in words that say what to do.
 tl::unexpected<Error> Explained(const std::string& mount, int error) {
   std::error_code ignored;
   const std::string path = fs::absolute(mount, ignored).lexically_normal().string();
@@ -58,8 +59,8 @@ tl::unexpected<Error> Explained(const std::string& mount, int error) {
 
 Result<std::string> ReadStatusFile(const std::string& mount) {
   const fs::path folder = fs::path(mount) / ".zarrfs";
-  const int fd = open((folder / "status.json").c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) {
+  const Descriptor fd(open((folder / "status.json").c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd) {
     const int error = errno;
     if (error != ENOENT || access(folder.c_str(), F_OK) != 0) return Explained(mount, error);
     return Fail(ErrorCode::kIo,
@@ -70,12 +71,10 @@ Result<std::string> ReadStatusFile(const std::string& mount) {
   std::string text;
   std::array<char, 1 << 16> buffer;
   ssize_t got = 0;
-  while (text.size() < kMaxBytes && (got = read(fd, buffer.data(), buffer.size())) > 0) {
+  while (text.size() < kMaxBytes && (got = read(fd.get(), buffer.data(), buffer.size())) > 0) {
     text.append(buffer.data(), static_cast<size_t>(got));
   }
-  const int error = errno;
-  close(fd);
-  if (got < 0) return Explained(mount, error);
+  if (got < 0) return Explained(mount, errno);
   return text;
 }
 

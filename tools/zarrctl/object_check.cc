@@ -111,7 +111,8 @@ ObjectCounts CheckObject(const ChunkCheck& check, uint64_t outer, VerifyReport& 
     if (!object.Run()) {
       check.array().chunks->Forget(outer);
       if (attempt < kAttempts) continue;
-      object.Add({ErrorCode::kStale, "changes all the time while it is read"});
+      object.Add({ErrorCode::kStale,
+                  "keeps changing while it is read; verify again when nothing writes to it"});
     }
     return object.Report();
   }

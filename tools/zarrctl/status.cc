@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <ctime>
 #include <string>
@@ -9,6 +8,7 @@
 #include "tools/zarrctl/mount_status.h"
 #include "tools/zarrctl/output.h"
 #include "tools/zarrctl/terminal.h"
+#include "zarrcore/base/clocks.h"
 
 namespace zarrfs::ctl {
 namespace {
@@ -80,8 +80,7 @@ void PrintOptions(const std::string& mount, const Json& status) {
   PrintFact("changes", Visible(ChangesText(MemberOrNull(status, "changes"))));
   PrintFact("log", Visible(TextIn(status, "log_level")));
   const double start = NumberIn(status, "start_time_seconds");
-  const double now =
-      std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+  const double now = static_cast<double>(RealNowNs()) * 1e-9;
   PrintFact("since", fmt::format("{} ({})", TimeText(start), AgeText(now - start)));
 }
 

@@ -28,9 +28,9 @@ StoredChunks FindStoredChunks(const Store& store, const Node& array, bool read_i
     if (indexes++ == kMaxIndexes) return false;
     std::optional<Error> error;
     const auto visited = source.VisitChunks(
-        outer, {}, 0, kAnyAge, [&](uint64_t, uint64_t, const Result<ChunkLocation>& place) {
+        outer, {}, 0, kAnyAge, [&](uint64_t, uint64_t, const Result<ChunkLocation>& location) {
           ++stored.count;
-          if (!place && !error) error = place.error();
+          if (!location && !error) error = location.error();
           return true;
         });
     if (!visited) error = visited.error();

@@ -8,7 +8,6 @@
 #include <system_error>
 #include <utility>
 
-#include "tools/zarrctl/describe.h"
 #include "tools/zarrctl/links.h"
 #include "tools/zarrctl/mount_status.h"
 #include "tools/zarrctl/mounted_path.h"
@@ -129,7 +128,7 @@ Result<TargetChunk> FindInMount(const fs::path& path, const MountedPath& mounted
       if (i < names.size()) key = JoinKey(key, names[i]);
     }
   }
-  return Fail(ErrorCode::kInvalidArgument, "{}: no chunk of an array of {}", path.string(),
+  return Fail(ErrorCode::kInvalidArgument, "{}: not a chunk of an array in {}", path.string(),
               mounted.store);
 }
 
@@ -141,7 +140,7 @@ std::string TargetNode::FileOf(std::string_view key) const {
 
 Error TargetNode::WhyNoChunks() const {
   const std::string path = FileOf(node->path);
-  if (const Error* error = Unusable(*node)) {
+  if (const Error* error = node->unusable()) {
     return {error->code, fmt::format("{}: {}", path, error->message)};
   }
   return {ErrorCode::kInvalidArgument,
@@ -165,7 +164,8 @@ Result<TargetNode> FindNode(const std::string& store, const std::string& path) {
                     : "");
   }
   std::string key = ToKey(path);
-  if (!IsValidKey(key)) return Fail(ErrorCode::kInvalidArgument, "{}: no path below a store", path);
+  if (!IsValidKey(key))
+    return Fail(ErrorCode::kInvalidArgument, "{}: not a path inside a store", path);
   const fs::path wanted = folder / key;
   while (folder.has_relative_path() && IsGroup(folder.parent_path())) {
     key = JoinKey(folder.filename().string(), key);
@@ -184,9 +184,8 @@ Result<TargetChunk> FindChunk(const std::vector<std::string>& words) {
   std::error_code error;
   fs::path whole = words.front();
   for (size_t i = 1; i < words.size(); ++i) whole /= ToKey(words[i]);
-  // As it is written, then with symbolic links resolved: another mount whose daemon hangs is asked
-  // nothing if that can be avoided. A missing chunk has no file: only what is there can be
-  // resolved.
+  // As written first, then with symbolic links resolved: avoids asking another mount, whose daemon
+  // may hang. Only what exists can be resolved, and a missing chunk has no file.
   auto mounted = FindMountedPath(fs::absolute(whole, error).lexically_normal().string());
   if (!mounted) {
     const fs::path resolved = fs::weakly_canonical(whole, error);
@@ -209,7 +208,7 @@ Result<TargetChunk> FindChunk(const std::vector<std::string>& words) {
   }
   if (words.size() == 1 && target->node->array() != nullptr && target->node->array()->rank() > 0) {
     const std::vector<uint64_t> first(target->node->array()->rank(), 0);
-    return Fail(ErrorCode::kInvalidArgument, "{}: which chunk? Say for example {}", store,
+    return Fail(ErrorCode::kInvalidArgument, "{}: which chunk? For example: {}", store,
                 fmt::join(first, "."));
   }
   return ChunkOf(std::move(*target), name);
@@ -223,7 +222,7 @@ Result<ChunkCoordinates> ParseChunkName(std::string_view name, const ChunkGrid& 
     rest.remove_prefix(2);
   }
   const auto outside = [&] {
-    return Fail(ErrorCode::kInvalidArgument, "{}: no chunk of a grid of {}", name,
+    return Fail(ErrorCode::kInvalidArgument, "{}: not a chunk of a grid of {}", name,
                 grid.rank() == 0 ? "1" : fmt::format("{}", fmt::join(grid.counts(), " x ")));
   };
   ChunkCoordinates coordinates{};

@@ -74,7 +74,7 @@ class Verification {
     for (unsigned i = 0; i < jobs_; ++i) {
       threads.emplace_back([&] {
         while (auto task = queue.Pop()) {
-          // The queue is emptied also after a stop: nobody may wait for room in it.
+          // Drain the queue after a stop too: the walk may be waiting for room.
           if (StopRequested()) continue;
           const ObjectCounts counts = CheckObject(*task->check, task->outer, report_, progress);
           ++objects_;
@@ -109,7 +109,7 @@ class Verification {
   // checking.
   void Walk(const NodePtr& node, const std::function<void(const NodePtr&)>& visit) {
     if (StopRequested()) return;
-    if (const Error* error = Unusable(*node)) {
+    if (const Error* error = node->unusable()) {
       if (!is_checking_) return;
       const std::string key = JoinKey(node->path, node->document);
       if (IsDamage(*error)) {
@@ -133,7 +133,7 @@ class Verification {
       if (is_checking_) report_.AddProblem(node->path, children.error());
       return;
     }
-    for (const std::string& name : *children) {
+    for (const std::string& name : children->value) {
       const std::string path = JoinKey(node->path, name);
       const auto child = target_.hierarchy->Get(path, kAnyAge);
       if (child) {

@@ -190,12 +190,6 @@ class OuterWalk {
 
 }  // namespace
 
-bool IsHot(const Store& store, const ObjectInfo& info) {
-  // Clocks may disagree a little: a version from the near future is as hot as a fresh one.
-  const int64_t age = RealNowNs() - info.version.ctime_ns;
-  return age < store.TimestampGranularityNs() && age > -store.TimestampGranularityNs();
-}
-
 Result<std::shared_ptr<ChunkSource>> ChunkSource::Make(std::shared_ptr<const Store> store,
                                                        std::string folder,
                                                        const ArrayMetadata& metadata,
@@ -414,7 +408,7 @@ void ChunkSource::Supersede(uint64_t outer, const OpenShardPtr& old) const {
 bool ChunkSource::WaitUntilCool(const ObjectInfo& info) const {
   // (Where clocks tick in seconds the wait would be longer than what it spares.)
   const int64_t granularity = store_->TimestampGranularityNs();
-  if (granularity > kLongestCoolingNs || !MayWait() || !IsHot(*store_, info)) return false;
+  if (granularity > kLongestCoolingNs || !MayWait() || !IsRacy(*store_, info)) return false;
   std::this_thread::sleep_for(std::chrono::nanoseconds(granularity));
   return true;
 }
@@ -425,12 +419,14 @@ Result<OpenShardPtr> ChunkSource::OuterShard(uint64_t outer, Age max_age, bool m
   OpenShardPtr cached = cache_->Get(key);
   if (cached != nullptr && max_age == kAnyAge) return cached;
   const auto give = [&](OpenShardPtr shard) {
-    if (watched != nullptr) *watched = shard->freshness.watched();
+    if (watched != nullptr) {
+      const uint64_t count_now = store_->change_count();
+      *watched = shard->freshness.validity() == Validity(count_now) ? count_now : 0;
+    }
     return shard;
   };
   const auto is_fresh = [&](const OpenShard& shard) {
-    return max_age == kAnyAge ||
-           shard.freshness.IsFresh(*store_, max_age.count(), [] { return SteadyNowNs(); });
+    return shard.freshness.IsFresh(*store_, max_age);
   };
   if (cached != nullptr && is_fresh(*cached)) return give(std::move(cached));
   const int64_t now = SteadyNowNs();
@@ -439,7 +435,9 @@ Result<OpenShardPtr> ChunkSource::OuterShard(uint64_t outer, Age max_age, bool m
   const bool is_watched =
       max_age != kAnyAge && count != 0 && store_->Watch(FolderOf(object_key)) == count;
   const auto set_checked = [&](const OpenShard& shard) {
-    shard.freshness.Set(now, count, is_watched && !shard.info.may_change_elsewhere);
+    shard.freshness.Set(
+        {now, count},
+        is_watched && !shard.info.may_change_elsewhere ? Validity(count) : Validity());
   };
   const bool only_look = !layout_.is_sharded() && !may_read;
   for (int attempt = 1;; ++attempt) {
@@ -486,7 +484,7 @@ Result<OpenShardPtr> ChunkSource::OuterShard(uint64_t outer, Age max_age, bool m
       return Fail(loaded);
     }
     if (is_ours) set_checked(**loaded);
-    if (IsHot(*store_, (*loaded)->info)) {
+    if (IsRacy(*store_, (*loaded)->info)) {
       cache_->Erase(key, *loaded);
       // A version that is read anyway is known by its fingerprint: no need to wait.
       if (attempt == 1 && max_age != kAnyAge && WaitUntilCool((*loaded)->info)) continue;

@@ -8,7 +8,6 @@
 #define ZARRCORE_ARRAY_CHUNK_SOURCE_H_
 
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -19,20 +18,18 @@
 #include <vector>
 
 #include "zarrcore/array/layout.h"
+#include "zarrcore/base/hash.h"
 #include "zarrcore/base/lru_cache.h"
 #include "zarrcore/base/result.h"
 #include "zarrcore/metadata/metadata.h"
 #include "zarrcore/store/store.h"
+#include "zarrcore/store/validity.h"
 
 namespace zarrfs {
 
 /// Told once of whatever a store has wrong: the message in one line; kDamaged if it breaks the
 /// format, another code if it is only not shown.
 using Report = std::function<void(const Error&)>;
-
-/// How old an answer may be that the store gave before. kAnyAge: as old as it is.
-using Age = std::chrono::nanoseconds;
-inline constexpr Age kAnyAge = Age::max();
 
 /// One version of a stored object that holds chunks: a shard with its index, a shard inside a
 /// shard, or a plain chunk.
@@ -62,16 +59,10 @@ struct ShardKey {
 };
 struct ShardKeyHash {
   size_t operator()(const ShardKey& key) const {
-    uint64_t h = key.array * 0x9e3779b97f4a7c15ULL ^ key.linear;
-    h = (h ^ (h >> 32)) * 0xd6e8feb86659fd93ULL + key.level;
-    return static_cast<size_t>(h ^ (h >> 32));
+    return HashFields(key.array, key.linear, key.level);
   }
 };
 using IndexCache = LruCache<ShardKey, OpenShard, ShardKeyHash>;
-
-/// Whether the object is so young that a further change may leave its version the same: it is used,
-/// but what was read of it is not remembered.
-[[nodiscard]] bool IsHot(const Store& store, const ObjectInfo& info);
 
 /// A chunk that is there: bytes [offset, offset + length) of shard->object.
 struct ChunkLocation {
@@ -147,7 +138,7 @@ class ChunkSource {
   /// Whether another version of the stored object may look the same: what is made of this one is
   /// not to be remembered.
   [[nodiscard]] bool MayLookTheSame(const OpenShard& shard) const {
-    return IsHot(*store_, shard.info);
+    return IsRacy(*store_, shard.info);
   }
 
   /// Forgets what is cached of a stored object: after kStale from a read.

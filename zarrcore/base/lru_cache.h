@@ -7,7 +7,8 @@
 // - Ref-counted values: an evicted value lives on with whoever holds its shared_ptr.
 // - Single-flight: of many concurrent GetOrLoad for one absent key, one runs the loader and the
 //   others wait for its answer (kWouldBlock on a thread that may not wait, see waiting.h). A failed
-//   load is not cached; it wakes everyone with the error.
+//   load is not cached; it wakes everyone with the error. Only a load that failed because its own
+//   thread may not wait is repeated by one that may.
 //
 // Every member may be called from any thread.
 #ifndef ZARRCORE_BASE_LRU_CACHE_H_
@@ -62,8 +63,11 @@ class LruCache {
 
   /// The value if present; else runs `load` (once among all concurrent callers of this key) and
   /// keeps what it gives. `load` is called without any lock and may use this cache for other keys.
+  /// An exception it throws is passed on, and is an error to those who wait for it.
+  /// `outdated`: counts as absent; stays until `load` has given another value.
   [[nodiscard]] Result<ValuePtr> GetOrLoad(const Key& key,
-                                           const std::function<Result<Loaded>()>& load);
+                                           const std::function<Result<Loaded>()>& load,
+                                           const ValuePtr& outdated = nullptr);
 
   /// Adds or replaces. A load under way for the key answers those who wait for it, but does not
   /// replace this newer value when it ends.
@@ -90,7 +94,7 @@ class LruCache {
   struct Flight {
     std::condition_variable landed;
     std::optional<Result<ValuePtr>> answer;
-    bool discard = false;  // erased or overtaken: answer the waiters, keep nothing
+    bool discard = false;  // erased or superseded: answer the waiters, keep nothing
   };
   struct Entry {
     Key key;
@@ -98,7 +102,8 @@ class LruCache {
     size_t charge;
   };
   // Invariant, under `mutex`: `map` holds exactly the entries of `order`, newest first; `bytes` is
-  // the sum of their charges; a key may be in `flights` and in `map` at once only through Put.
+  // the sum of their charges; a key is in `flights` and in `map` at once only while an outdated
+  // value is loaded again, or through Put.
   struct Split {
     mutable std::mutex mutex;
     std::list<Entry> order;
@@ -109,7 +114,12 @@ class LruCache {
   };
 
   Split& SplitOf(const Key& key);
-  ValuePtr FindLocked(Split& split, const Key& key);
+  ValuePtr FindLocked(Split& split, const Key& key, const ValuePtr& outdated = nullptr);
+  Result<ValuePtr> Load(Split& split, const Key& key, const std::shared_ptr<Flight>& flight,
+                        const std::function<Result<Loaded>()>& load);
+  // Ends a flight: keeps what was loaded and answers those who wait.
+  Result<ValuePtr> Land(Split& split, const Key& key, const std::shared_ptr<Flight>& flight,
+                        const Result<Loaded>& loaded);
   // Entries that leave are moved to `dropped`, to be destroyed after the lock is released.
   void InsertLocked(Split& split, const Key& key, ValuePtr value, size_t charge,
                     std::list<Entry>& dropped);
@@ -138,9 +148,11 @@ typename LruCache<K, V, H>::Split& LruCache<K, V, H>::SplitOf(const K& key) {
 }
 
 template <typename K, typename V, typename H>
-typename LruCache<K, V, H>::ValuePtr LruCache<K, V, H>::FindLocked(Split& split, const K& key) {
+typename LruCache<K, V, H>::ValuePtr LruCache<K, V, H>::FindLocked(Split& split, const K& key,
+                                                                   const ValuePtr& outdated) {
   const auto found = split.map.find(key);
   if (found == split.map.end()) return nullptr;
+  if (outdated != nullptr && found->second->value == outdated) return nullptr;
   split.order.splice(split.order.begin(), split.order, found->second);
   ++split.hits;
   return found->second->value;
@@ -181,32 +193,48 @@ typename LruCache<K, V, H>::ValuePtr LruCache<K, V, H>::Get(const K& key) {
 
 template <typename K, typename V, typename H>
 Result<typename LruCache<K, V, H>::ValuePtr> LruCache<K, V, H>::GetOrLoad(
-    const K& key, const std::function<Result<Loaded>()>& load) {
+    const K& key, const std::function<Result<Loaded>()>& load, const ValuePtr& outdated) {
   Split& split = SplitOf(key);
-  std::shared_ptr<Flight> flight;
-  {
+  for (bool is_first = true;; is_first = false) {
     std::unique_lock lock(split.mutex);
-    if (ValuePtr value = FindLocked(split, key)) return value;
-    ++split.misses;
-    if (const auto found = split.flights.find(key); found != split.flights.end()) {
-      if (!MayWait()) return Fail(ErrorCode::kWouldBlock, "another thread is loading this");
-      flight = found->second;
-      flight->landed.wait(lock, [&] { return flight->answer.has_value(); });
+    if (ValuePtr value = FindLocked(split, key, outdated)) return value;
+    if (is_first) ++split.misses;
+    const auto found = split.flights.find(key);
+    if (found == split.flights.end()) {
+      const auto flight = std::make_shared<Flight>();
+      split.flights.emplace(key, flight);
+      lock.unlock();
+      return Load(split, key, flight, load);
+    }
+    if (!MayWait()) return Fail(ErrorCode::kWouldBlock, "another thread is loading this");
+    const std::shared_ptr<Flight> flight = found->second;
+    flight->landed.wait(lock, [&] { return flight->answer.has_value(); });
+    if (*flight->answer || flight->answer->error().code != ErrorCode::kWouldBlock) {
       return *flight->answer;
     }
-    flight = std::make_shared<Flight>();
-    split.flights.emplace(key, flight);
   }
+}
 
-  // Whatever happens, the waiters are answered.
-  Result<Loaded> loaded = [&]() -> Result<Loaded> {
-    try {
-      return load();
-    } catch (const std::bad_alloc&) {
-      return Fail(ErrorCode::kTooLarge, "there is not enough memory");
-    }
-  }();
+template <typename K, typename V, typename H>
+Result<typename LruCache<K, V, H>::ValuePtr> LruCache<K, V, H>::Load(
+    Split& split, const K& key, const std::shared_ptr<Flight>& flight,
+    const std::function<Result<Loaded>()>& load) {
+  Result<Loaded> loaded = Fail(ErrorCode::kIo, "loading this failed in another thread");
+  try {
+    loaded = load();
+  } catch (const std::bad_alloc&) {
+    loaded = Fail(ErrorCode::kTooLarge, "there is not enough memory");
+  } catch (...) {
+    (void)Land(split, key, flight, loaded);
+    throw;
+  }
+  return Land(split, key, flight, loaded);
+}
 
+template <typename K, typename V, typename H>
+Result<typename LruCache<K, V, H>::ValuePtr> LruCache<K, V, H>::Land(
+    Split& split, const K& key, const std::shared_ptr<Flight>& flight,
+    const Result<Loaded>& loaded) {
   std::list<Entry> dropped;
   Result<ValuePtr> answer =
       loaded ? Result<ValuePtr>(loaded->value) : Result<ValuePtr>(Fail(loaded));

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <future>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -271,6 +272,62 @@ TEST(LruCache, LoaderWithoutMemoryIsAnErrorAndNotTheEndOfTheProcess) {
       cache.GetOrLoad(1, []() -> Result<LruCache<int, int>::Loaded> { throw std::bad_alloc(); });
   ASSERT_FALSE(loaded);
   EXPECT_EQ(loaded.error().code, ErrorCode::kTooLarge);
+}
+
+TEST(LruCache, LoaderThatThrowsLeavesNobodyWaiting) {
+  LruCache<int, int> cache(100);
+  std::promise<void> joined;
+  std::thread thrower([&] {
+    EXPECT_THROW((void)cache.GetOrLoad(1,
+                                       [&]() -> Result<LruCache<int, int>::Loaded> {
+                                         joined.get_future().wait();
+                                         throw std::runtime_error("broken");
+                                       }),
+                 std::runtime_error);
+  });
+  while (cache.statistics().misses < 1) std::this_thread::yield();
+  auto waiter = std::async(std::launch::async, [&] {
+    return cache.GetOrLoad(
+        1, []() -> Result<LruCache<int, int>::Loaded> { return Fail(ErrorCode::kStale, "own"); });
+  });
+  while (cache.statistics().misses < 2) std::this_thread::yield();
+  joined.set_value();
+  EXPECT_EQ(waiter.get().error().code, ErrorCode::kIo);
+  thrower.join();
+  EXPECT_TRUE(cache.GetOrLoad(1, [] {
+    return Result<LruCache<int, int>::Loaded>({std::make_shared<const int>(7), 1});
+  })) << "the next one loads again";
+}
+
+TEST_F(LruCacheTest, RefusalOfALoaderThatMayNotWaitFailsNobodyWhoMay) {
+  std::promise<void> joined;
+  std::thread refused([&] {
+    const NoWaiting no_waiting;
+    const auto answer = cache.GetOrLoad(1, [&]() -> Result<Cache::Loaded> {
+      joined.get_future().wait();
+      return Fail(ErrorCode::kWouldBlock, "may not wait");
+    });
+    EXPECT_EQ(answer.error().code, ErrorCode::kWouldBlock);
+  });
+  while (cache.statistics().misses < 1) std::this_thread::yield();
+  auto waiter = std::async(std::launch::async, [&] {
+    return cache.GetOrLoad(1, [] { return Result<Cache::Loaded>({Value("one"), 1}); });
+  });
+  while (cache.statistics().misses < 2) std::this_thread::yield();
+  joined.set_value();
+  EXPECT_EQ(**waiter.get(), "one");
+  refused.join();
+}
+
+TEST_F(LruCacheTest, OutdatedValueStaysUntilAnotherIsLoaded) {
+  const Cache::ValuePtr old = Value("old");
+  cache.Put(1, old, 1);
+  const auto fail = []() -> Result<Cache::Loaded> { return Fail(ErrorCode::kIo, "no"); };
+  EXPECT_FALSE(cache.GetOrLoad(1, fail, old));
+  EXPECT_EQ(cache.Get(1), old);
+  const auto load = []() -> Result<Cache::Loaded> { return Cache::Loaded{Value("new"), 1}; };
+  EXPECT_EQ(**cache.GetOrLoad(1, load, old), "new");
+  EXPECT_EQ(**cache.GetOrLoad(1, fail, old), "new") << "not the outdated one any more";
 }
 
 }  // namespace

@@ -121,6 +121,12 @@ class FakeStore final : public Store {
     state_->granularity_ns = granularity;
   }
 
+  /// Counts changes (Store::change_count()) and can watch every folder.
+  void SetCountsChanges(bool counts) {
+    const std::lock_guard lock(state_->mutex);
+    state_->counts_changes = counts;
+  }
+
   // --- What goes wrong: for keys that start with `prefix` ("" is all of them).
   // ---------------------- Where several apply, a call first waits, then fails, then answers with
   // other or fewer bytes.
@@ -266,6 +272,14 @@ class FakeStore final : public Store {
     return state_->granularity_ns;
   }
 
+  [[nodiscard]] uint64_t Watch(std::string_view /*folder*/) const override {
+    return change_count();
+  }
+  [[nodiscard]] uint64_t change_count() const override {
+    const std::lock_guard lock(state_->mutex);
+    return state_->counts_changes ? state_->versions : 0;
+  }
+
   [[nodiscard]] std::string name() const override { return "fake"; }
 
  private:
@@ -314,6 +328,7 @@ class FakeStore final : public Store {
     int64_t granularity_ns = 20'000'000;
     bool answers_fast = true;
     bool replaced_is_stale = false;
+    bool counts_changes = false;
 
     Version NewVersion(uint64_t size) {
       constexpr int64_t kSecond = 1'000'000'000, kNewYear2020 = 1'577'836'800 * kSecond;

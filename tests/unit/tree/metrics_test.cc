@@ -123,8 +123,8 @@ TEST(MetricsTest, RequestsAreCountedByOperationAndResult) {
 
 TEST(MetricsTest, WhatIsReadAheadIsGivenToReadersToo) {
   RequestMetrics requests;
-  requests.CountReadAhead(10);
-  requests.CountReadAhead(20);
+  requests.CountPrefetch(10);
+  requests.CountPrefetch(20);
   auto samples = SamplesOf(requests);
   EXPECT_EQ(samples["zarrfs_read_ahead_files_total"], 2);
   EXPECT_EQ(samples["zarrfs_read_bytes_total"], 30);

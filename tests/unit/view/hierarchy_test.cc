@@ -49,7 +49,7 @@ struct Fixture {
   [[nodiscard]] Names Children(const std::string& path, Age age = kNow) const {
     const auto children = hierarchy.Children(*Node(path, age), age);
     EXPECT_TRUE(children);
-    return children ? *children : Names{"failed"};
+    return children ? children->value : Names{"failed"};
   }
 
   std::shared_ptr<FakeStore> store = std::make_shared<FakeStore>();
@@ -159,7 +159,7 @@ TEST(Hierarchy, ReasonsAreToldOnceHoweverYoungTheZarrJsonIs) {
   const Fixture fixture;
   fixture.store->Put("b/zarr.json", "{");
   fixture.store->SetTimestampGranularityNs(std::numeric_limits<int64_t>::max());
-  for (int i = 0; i < 3; ++i) EXPECT_TRUE(fixture.Node("b")->hot);
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(fixture.Node("b")->racy);
   EXPECT_EQ(fixture.reports.size(), 1U);
   fixture.store->Put("b/zarr.json", "{{");
   (void)fixture.Node("b");
@@ -440,12 +440,12 @@ TEST(HierarchyOfV2, AYoungDocumentIsReadAgain) {
   const Fixture fixture;
   fixture.store->Put("a/.zarray", kZarrayText);
   fixture.store->Put("a/.zattrs", "{}");
-  EXPECT_FALSE(fixture.Node("a")->hot);
+  EXPECT_FALSE(fixture.Node("a")->racy);
   Version young;
   young.ctime_ns =
       std::chrono::system_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
   fixture.store->SetVersion("a/.zattrs", young);
-  EXPECT_TRUE(fixture.Node("a")->hot);
+  EXPECT_TRUE(fixture.Node("a")->racy);
 }
 
 TEST(HierarchyOfV2, WhatCannotBeUsedIsHiddenWithTheReasonToldOnce) {

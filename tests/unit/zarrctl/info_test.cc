@@ -56,7 +56,7 @@ TEST(Info, ZarrfsMountBelowAGroupIsNamedOnce) {
   store->PutRefused("mnt", {ErrorCode::kZarrfsMount, "mnt: lies in a zarrfs mount"}, true);
   const Said said = Say(Info, store);
   EXPECT_EQ(said.code, kExitOk);
-  EXPECT_TRUE(Contains(said.out, "\nmnt  no part of the store: lies in a zarrfs mount\n"))
+  EXPECT_TRUE(Contains(said.out, "\nmnt  not part of the store: lies in a zarrfs mount\n"))
       << said.out;
 }
 

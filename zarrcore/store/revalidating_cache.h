@@ -1,0 +1,218 @@
+// RevalidatingCache<Key, Value>: values made from what a store holds, checked again when they are
+// older than the caller accepts.
+//
+//             Load()                      older than max_age
+//   absent ─────────────▶ fresh ───────────────────────────────────▶ stale
+//      ▲                  │  ▲ ▲                                     │ │ │
+//      │       racy: used │  │ └───── Revalidate() is kCurrent ──────┘ │ │
+//      │  once, forgotten │  └─────── kUnknown, then Load() ───────────┘ │
+//      └──────────────────┴────────── kReplaced or kNotFound ────────────┘
+//
+// What this class alone knows:
+// - single flight: of many threads that need one value, one loads it; none holds a lock meanwhile;
+// - refusal: a thread that may not wait (base/waiting.h) gets kWouldBlock instead of waiting for
+//   another one's load, and its own refusal fails nobody who may wait;
+// - age: a value that another thread began to load before this one asked is checked again if it is
+//   too old;
+// - racy versions (IsRacy) are waited out once, and never remembered;
+// - an object that is replaced while it is loaded (kStale) is loaded again, kMaxAttempts times.
+//
+// `Value` has a member `mutable Freshness freshness`, which only this class sets. Every member may
+// be called from any thread.
+#ifndef ZARRCORE_STORE_REVALIDATING_CACHE_H_
+#define ZARRCORE_STORE_REVALIDATING_CACHE_H_
+
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "zarrcore/base/lru_cache.h"
+#include "zarrcore/base/result.h"
+#include "zarrcore/store/store.h"
+#include "zarrcore/store/validity.h"
+
+namespace zarrfs {
+
+/// What asking the store about a cached value has shown.
+enum class Revalidation {
+  kCurrent,   // still what the store has
+  kReplaced,  // not any more: it is forgotten at once
+  kUnknown,   // loading it again tells; until then it stays
+};
+
+template <typename Key, typename Value, typename Hash = std::hash<Key>>
+class RevalidatingCache {
+ public:
+  using Cache = LruCache<Key, Value, Hash>;
+  using ValuePtr = typename Cache::ValuePtr;
+  using Loaded = typename Cache::Loaded;
+  /// The value or why there is none, and how long that holds (of an error, only of kNotFound).
+  using Answer = Valid<Result<ValuePtr>>;
+
+  /// How one value is read from the store: made for one call of Get(), on that call's thread, and
+  /// never called under a lock. May use the same cache for other keys.
+  class Loader {
+   public:
+    virtual ~Loader() = default;
+    /// Begins to watch what the value depends on, before anything else is asked.
+    virtual Validity Watch() { return {}; }
+    /// kNotFound if the store does not have it any more; any other error leaves it cached.
+    virtual Result<Revalidation> Revalidate(const ValuePtr& known) = 0;
+    /// After kUnknown, may return the known value itself.
+    virtual Result<Loaded> Load() = 0;
+    /// How long a value holds that was loaded, or found to be current, under this watch.
+    virtual Validity ValidityOf(const Value& /*value*/, Validity watched) { return watched; }
+    /// Whether another version may look the same: the value is used and not remembered.
+    virtual bool IsRacy(const Value& /*value*/) { return false; }
+    /// A value was forgotten because it was replaced or racy.
+    virtual void OnForgotten(const ValuePtr& /*old*/) {}
+  };
+
+  RevalidatingCache(std::shared_ptr<const Store> store, size_t capacity_bytes, size_t splits = 16)
+      : store_(std::move(store)), cache_(capacity_bytes, splits) {}
+
+  /// The value, known to be current or checked less than `max_age` ago.
+  [[nodiscard]] Answer Get(const Key& key, Age max_age, Loader& loader);
+
+  /// The same, but null instead of loading: nothing is cached, or it has been replaced.
+  [[nodiscard]] Answer GetCached(const Key& key, Age max_age, Loader& loader);
+
+  /// The value if it is cached, of whatever age, else null. Never asks the store.
+  [[nodiscard]] ValuePtr Find(const Key& key) { return cache_.Get(key); }
+
+  /// The value that `is_it` accepts, loaded if there is none: for keys under which versions follow
+  /// each other and the caller knows which it wants. Not for values that grow old.
+  template <typename IsIt>
+  [[nodiscard]] Result<ValuePtr> GetVersion(const Key& key, IsIt is_it,
+                                            const std::function<Result<Loaded>()>& load);
+
+  /// As LruCache::Erase().
+  void Erase(const Key& key, const ValuePtr& expected = nullptr) { cache_.Erase(key, expected); }
+  void SetCapacity(size_t capacity_bytes) { cache_.SetCapacity(capacity_bytes); }
+  [[nodiscard]] CacheStatistics statistics() const { return cache_.statistics(); }
+
+ private:
+  static constexpr int kMaxAttempts = 3;
+
+  // One call: when the store was asked, and what it promised to watch.
+  struct Question {
+    const Key& key;
+    Loader& loader;
+    Moment asked;
+    Validity watched;
+  };
+  Question Ask(const Key& key, Age max_age, Loader& loader) const;
+  Answer Current(const ValuePtr& value) const { return {value, value->freshness.validity()}; }
+  Answer Checked(const Question& question, const ValuePtr& value) const;
+  // The known value if it is current, null if it is not known to be.
+  Answer Revalidate(const Question& question, const ValuePtr& known, bool& is_unknown);
+
+  const std::shared_ptr<const Store> store_;
+  Cache cache_;
+};
+
+// ---------------------------------------------------------------------------------------------
+
+template <typename K, typename V, typename H>
+typename RevalidatingCache<K, V, H>::Question RevalidatingCache<K, V, H>::Ask(
+    const K& key, Age max_age, Loader& loader) const {
+  Question question{key, loader, Moment::Now(*store_), {}};
+  // Who takes an answer of any age has no use for one that is known to hold: spares the watch.
+  if (max_age != kAnyAge && question.asked.validity().is_known()) {
+    question.watched = question.asked.validity() & loader.Watch();
+  }
+  return question;
+}
+
+template <typename K, typename V, typename H>
+typename RevalidatingCache<K, V, H>::Answer RevalidatingCache<K, V, H>::Checked(
+    const Question& question, const ValuePtr& value) const {
+  value->freshness.Set(question.asked, question.loader.ValidityOf(*value, question.watched));
+  return Current(value);
+}
+
+template <typename K, typename V, typename H>
+typename RevalidatingCache<K, V, H>::Answer RevalidatingCache<K, V, H>::Revalidate(
+    const Question& question, const ValuePtr& known, bool& is_unknown) {
+  const Result<Revalidation> found = question.loader.Revalidate(known);
+  if (found && *found == Revalidation::kCurrent) return Checked(question, known);
+  is_unknown = found && *found == Revalidation::kUnknown;
+  const bool is_gone = !found && found.error().code == ErrorCode::kNotFound;
+  if (is_gone || (found && *found == Revalidation::kReplaced)) {
+    cache_.Erase(question.key, known);
+    question.loader.OnForgotten(known);
+  }
+  if (!found) return {Fail(found), is_gone ? question.watched : Validity()};
+  return {ValuePtr(), Validity()};
+}
+
+template <typename K, typename V, typename H>
+typename RevalidatingCache<K, V, H>::Answer RevalidatingCache<K, V, H>::GetCached(const K& key,
+                                                                                  Age max_age,
+                                                                                  Loader& loader) {
+  const ValuePtr known = cache_.Get(key);
+  if (known == nullptr) return {ValuePtr(), Validity()};
+  if (known->freshness.IsFresh(*store_, max_age)) return Current(known);
+  bool is_unknown = false;
+  return Revalidate(Ask(key, max_age, loader), known, is_unknown);
+}
+
+template <typename K, typename V, typename H>
+typename RevalidatingCache<K, V, H>::Answer RevalidatingCache<K, V, H>::Get(const K& key,
+                                                                            Age max_age,
+                                                                            Loader& loader) {
+  ValuePtr known = cache_.Get(key);
+  if (known != nullptr && known->freshness.IsFresh(*store_, max_age)) return Current(known);
+  const Question question = Ask(key, max_age, loader);
+  for (int attempt = 1;; ++attempt) {
+    if (known != nullptr) {
+      bool is_unknown = false;
+      Answer answer = Revalidate(question, known, is_unknown);
+      if (!answer.value || *answer.value != nullptr) return answer;
+      if (!is_unknown) known = nullptr;
+    }
+    bool is_ours = false;  // not what another thread has loaded or is loading
+    const auto load = [&] {
+      is_ours = true;
+      return loader.Load();
+    };
+    const Result<ValuePtr> loaded = cache_.GetOrLoad(key, load, known);
+    if (!loaded) {
+      const ErrorCode code = loaded.error().code;
+      if (code == ErrorCode::kStale && attempt < kMaxAttempts) continue;
+      const bool is_gone = code == ErrorCode::kNotFound && is_ours;
+      return {Fail(loaded), is_gone ? question.watched : Validity()};
+    }
+    if (is_ours) (void)Checked(question, *loaded);
+    if (loader.IsRacy(**loaded)) {
+      cache_.Erase(key, *loaded);
+      if (attempt == 1 && max_age != kAnyAge && WaitOutRacy(*store_)) {
+        known = nullptr;
+        continue;
+      }
+      loader.OnForgotten(*loaded);
+    }
+    const bool is_fresh = is_ours || (*loaded)->freshness.IsFresh(*store_, max_age);
+    if (is_fresh || attempt >= kMaxAttempts) return Current(*loaded);
+    known = *loaded;  // began before we asked, perhaps longer ago than max_age
+  }
+}
+
+template <typename K, typename V, typename H>
+template <typename IsIt>
+Result<typename RevalidatingCache<K, V, H>::ValuePtr> RevalidatingCache<K, V, H>::GetVersion(
+    const K& key, IsIt is_it, const std::function<Result<Loaded>()>& load) {
+  if (const ValuePtr known = cache_.Get(key); known != nullptr) {
+    if (is_it(*known)) return known;
+    cache_.Erase(key, known);
+  }
+  const Result<ValuePtr> shared = cache_.GetOrLoad(key, load);
+  if (!shared || is_it(**shared)) return shared;
+  const Result<Loaded> own = load();  // another thread has loaded another version meanwhile
+  if (!own) return Fail(own);
+  return own->value;
+}
+
+}  // namespace zarrfs
+
+#endif  // ZARRCORE_STORE_REVALIDATING_CACHE_H_

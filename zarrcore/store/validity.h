@@ -1,0 +1,118 @@
+// Whether an answer of a Store is still true.
+//
+//   Age        how old an answer the caller accepts
+//   Moment     when a question was put to the store
+//   Validity   how long its answer holds
+//   Freshness  both, kept with a cached answer
+//
+// Take a Moment, then Watch() what the answer depends on, then ask: a change that comes after the
+// Moment ends the Validity, so an answer never outlives what it was read from.
+#ifndef ZARRCORE_STORE_VALIDITY_H_
+#define ZARRCORE_STORE_VALIDITY_H_
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <string_view>
+
+#include "zarrcore/base/clocks.h"
+#include "zarrcore/store/store.h"
+
+namespace zarrfs {
+
+/// How long ago a cached answer may have been checked. kAnyAge: it is not checked again.
+using Age = std::chrono::nanoseconds;
+inline constexpr Age kAnyAge = Age::max();
+
+/// How long an answer holds: while Store::change_count() stays what it is, or for an unknown time.
+/// Returned together with the answer.
+class Validity {
+ public:
+  /// Unknown.
+  Validity() = default;
+  explicit Validity(uint64_t change_count) : change_count_(change_count) {}
+
+  /// Begins to watch `folder`, before the store is asked about what is in it.
+  [[nodiscard]] static Validity Watch(const Store& store, std::string_view folder) {
+    return Validity(store.Watch(folder));
+  }
+
+  [[nodiscard]] bool is_known() const { return change_count_ != 0; }
+  /// The answer is known to be true still.
+  [[nodiscard]] bool Holds(const Store& store) const {
+    return is_known() && change_count_ == store.change_count();
+  }
+
+  /// How long both answers hold.
+  [[nodiscard]] friend Validity operator&(Validity a, Validity b) {
+    return a == b ? a : Validity();
+  }
+  Validity& operator&=(Validity other) { return *this = *this & other; }
+  bool operator==(const Validity&) const = default;
+
+ private:
+  uint64_t change_count_ = 0;  // 0: unknown
+};
+
+/// An answer and how long it holds.
+template <typename T>
+struct Valid {
+  T value;
+  Validity validity;
+};
+
+/// When a question was put to a store. Taken before the store is asked or watched.
+struct Moment {
+  int64_t steady_ns = 0;
+  uint64_t change_count = 0;
+
+  [[nodiscard]] static Moment Now(const Store& store) {
+    return {SteadyNowNs(), store.change_count()};
+  }
+  /// As long as nothing in the store changes: to narrow (&=) by what each answer depends on. A
+  /// promise only together with a watch.
+  [[nodiscard]] Validity validity() const { return Validity(change_count); }
+};
+
+/// When a cached answer was checked last, and how long that check holds. Thread-safe.
+class Freshness {
+ public:
+  /// The store was asked at `asked`, and its answer holds for `validity`.
+  void Set(const Moment& asked, Validity validity) {
+    const bool is_valid = validity.is_known() && validity == asked.validity();
+    checked_ns_.store(asked.steady_ns, std::memory_order_relaxed);
+    state_.store(asked.change_count << 1 | (is_valid ? 1 : 0), std::memory_order_release);
+  }
+
+  [[nodiscard]] Validity validity() const {
+    const uint64_t state = state_.load(std::memory_order_acquire);
+    return Validity((state & 1) != 0 ? state >> 1 : 0);
+  }
+
+  /// Known to be true still, or checked less than `max_age` ago, and the store has reported no
+  /// change since.
+  [[nodiscard]] bool IsFresh(const Store& store, Age max_age) const {
+    if (max_age == kAnyAge) return true;
+    const uint64_t state = state_.load(std::memory_order_acquire);
+    if (state >> 1 != store.change_count()) return false;
+    return (state & 1) != 0 ||
+           SteadyNowNs() - checked_ns_.load(std::memory_order_relaxed) < max_age.count();
+  }
+
+ private:
+  std::atomic<int64_t> checked_ns_{0};
+  std::atomic<uint64_t> state_{0};  // the change count, and in the last bit whether it is watched
+};
+
+/// Whether a version is racy: so young that a further change may leave it looking the same. It is
+/// used, but what was read from it is not remembered.
+[[nodiscard]] bool IsRacy(const Store& store, const ObjectInfo& info);
+
+/// Sleeps until a version that is racy now is so no longer, and returns true: ask the store again.
+/// False at once if this thread may not wait, or where clocks tick so slowly that waiting costs
+/// more than it saves.
+[[nodiscard]] bool WaitOutRacy(const Store& store);
+
+}  // namespace zarrfs
+
+#endif  // ZARRCORE_STORE_VALIDITY_H_

@@ -1,0 +1,129 @@
+// Hierarchy: consolidated documents.
+#include <utility>
+
+#include "zarrcore/view/hierarchy.h"
+
+namespace zarrfs {
+namespace {
+
+std::string ConsolidatedKey(const Node& group, size_t view) {
+  return fmt::format("{}/{}", view, group.path);
+}
+
+// Of where a node is and what a view says of it.
+Digest DigestOf(const Node& node, size_t view) {
+  DigestBuilder all;
+  all.Add(node.views[view].documents_digest).Add(node.path);
+  return std::move(all).Finish();
+}
+
+// Whether somebody who may read `more` may not read `less`. Where they have different owners, only
+// what is open to everybody counts.
+bool IsLessOpen(const ObjectInfo& less, const ObjectInfo& more) {
+  const uint32_t classes = less.uid == more.uid && less.gid == more.gid ? 0444 : 0004;
+  if (classes == 0004 && (less.mode & 0004) == 0) return (more.mode & 0444) != 0;
+  return (more.mode & ~less.mode & classes) != 0;
+}
+
+}  // namespace
+
+ConsolidatedPtr Hierarchy::KnownConsolidated(const Node& group, size_t view) const {
+  return consolidated_.Find(ConsolidatedKey(group, view));
+}
+
+Result<ConsolidatedPtr> Hierarchy::Consolidate(const NodePtr& group, size_t view,
+                                               Age max_age) const {
+  const std::string key = ConsolidatedKey(*group, view);
+  const ConsolidatedPtr known = consolidated_.Find(key);
+  if (known != nullptr && known->nodes.front() != DigestOf(*group, view)) {
+    consolidated_.Erase(key, known);
+  }
+  Remaker<ConsolidatedCache> remaker([&](const ConsolidatedPtr& before) {
+    return MakeConsolidated(group, view, max_age, before);
+  });
+  return consolidated_.Get(key, max_age, remaker).value;
+}
+
+Result<Valid<Hierarchy::ConsolidatedCache::Loaded>> Hierarchy::MakeConsolidated(
+    const NodePtr& group, size_t view, Age max_age, const ConsolidatedPtr& known) const {
+  struct Shown {
+    std::string path;  // from the group on
+    std::vector<Document> documents;
+  };
+  std::vector<Shown> shown;
+  uint64_t bytes = 0;
+  auto made = std::make_shared<Consolidated>();
+  const auto add = [&](const Node& node) {
+    made->nodes.push_back(DigestOf(node, view));
+    std::string below = node.path.substr(group->path.size());
+    if (below.starts_with('/')) below.erase(0, 1);
+    shown.push_back({std::move(below), node.views[view].documents});
+    TakeLater(made->version, node.info.version);
+    for (const Document& document : shown.back().documents) bytes += document.bytes.size();
+    made->is_too_large =
+        bytes > kMaxMetadataBytes ||
+        (!group->has_zmetadata() && made->nodes.size() > options_.consolidated_max + 1);
+    return !made->is_too_large;
+  };
+  bool is_complete = true;
+  const auto leave_out = [&](const std::string& path, const Result<NodePtr>& node) {
+    const bool is_left_out = IsLeftOut(*group, view, path, node);
+    if (is_left_out && !node) is_complete = false;
+    return is_left_out;
+  };
+  const auto walked = Walk(group, view, max_age, leave_out, add);
+  if (!walked) return Fail(walked);
+  const Validity validity = is_complete ? *walked : Validity();
+  const auto loaded = [&](const ConsolidatedPtr& value) {
+    const size_t charge = sizeof(Consolidated) + value->nodes.size() * sizeof(value->nodes[0]);
+    return Valid{ConsolidatedCache::Loaded{value, charge}, validity};
+  };
+  if (made->is_too_large) made->nodes.resize(1);
+  if (known != nullptr && known->nodes == made->nodes &&
+      known->is_too_large == made->is_too_large) {
+    return loaded(known);
+  }
+  if (made->is_too_large) {
+    reports_.ReportFault(
+        *group, {ErrorCode::kTooLarge,
+                 fmt::format("{}: no consolidated metadata in {}: more than {} nodes or {} MiB",
+                             group->path.empty() ? "/" : group->path, AllViews()[view]->name(),
+                             options_.consolidated_max, kMaxMetadataBytes >> 20)});
+    return loaded(made);
+  }
+  std::vector<NodeBelow> nodes;
+  for (const Shown& one : shown) {
+    nodes.push_back({one.path, one.documents});
+    made->paths.push_back(JoinKey(group->path, one.path));
+  }
+  texts_.Keep(AllViews()[view]->Consolidate(nodes), *made);
+  return loaded(made);
+}
+
+bool Hierarchy::IsLeftOut(const Node& group, size_t view, const std::string& path,
+                          const Result<NodePtr>& below) const {
+  std::string_view reason = "permission denied";
+  if (!below) {
+    if (below.error().code != ErrorCode::kPermissionDenied) return false;
+  } else {
+    ObjectInfo info = (*below)->info;
+    info.mode &= (*below)->attributes_mode;
+    if (!options_.is_for_others || !IsLessOpen(info, group.info)) return false;
+    reason = "fewer people may read it than the group";
+  }
+  reports_.ReportNote(group, {ErrorCode::kPermissionDenied,
+                              fmt::format("{}: left out of the consolidated metadata in {}: {}",
+                                          path, AllViews()[view]->name(), reason)});
+  return true;
+}
+
+Result<MadeTexts::Text> Hierarchy::ConsolidatedText(const NodePtr& group, size_t view,
+                                                    uint64_t text_number) const {
+  return texts_.Get(text_number, group->path, [&]() -> Result<std::shared_ptr<const MadeDocument>> {
+    const auto made = MakeConsolidated(group, view, kAnyAge, nullptr);
+    if (!made) return Fail(made);
+    return made->value.value;
+  });
+}
+
+}  // namespace zarrfs

@@ -1,0 +1,100 @@
+// Node: a group or array of a store, as each view shows it. An immutable snapshot: if one of its
+// documents changes, the next one is another Node.
+#ifndef ZARRCORE_VIEW_NODE_H_
+#define ZARRCORE_VIEW_NODE_H_
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "zarrcore/array/chunk_source.h"
+#include "zarrcore/base/digest.h"
+#include "zarrcore/base/result.h"
+#include "zarrcore/store/store.h"
+#include "zarrcore/store/validity.h"
+#include "zarrcore/view/view.h"
+
+namespace zarrfs {
+
+inline constexpr std::string_view kZarrJson = "zarr.json";
+inline constexpr std::string_view kZarray = ".zarray";
+inline constexpr std::string_view kZgroup = ".zgroup";
+inline constexpr std::string_view kZattrs = ".zattrs";
+inline constexpr std::string_view kZmetadata = ".zmetadata";
+
+/// What one view shows of one node, or why it does not show it.
+struct NodeView {
+  std::vector<Document> documents;
+  /// Of the names and bytes of the documents: they are compared with later ones when the node
+  /// itself is no longer in memory.
+  Digest documents_digest;
+  /// Of a group: the name of the document that repeats those of all nodes below (Consolidated),
+  /// which stands for the document of this name, if there is one; "" if the group has none.
+  std::string consolidated;
+  std::optional<ArrayView> array;  // documents are moved out of it
+  std::optional<Error> hidden;     // the reason; everything else is empty then
+};
+
+/// A document that was looked for to read a node.
+struct SourceDocument {
+  std::string_view name;
+  std::optional<Version> version;  // absent if there was none
+};
+
+struct Node {
+  std::string path;  // key of the folder; "" for the root
+  /// kDamaged, kUnsupported or kTooLarge if its documents cannot be used: every view hides it then.
+  Result<NodeMetadata> metadata = Fail(ErrorCode::kUnsupported, "not read");
+  std::string_view document = kZarrJson;  // that makes it a node: kZarrJson, kZarray or kZgroup
+  std::vector<SourceDocument> sources;    // while they are the same, so is the node
+  size_t source_bytes = 0;                // of all of them
+  size_t bytes_in_memory = 0;             // roughly, of all of this
+  bool implicit = false;                  // a group without a document, known by what lies below it
+  bool below_ome = false;                 // this group or one above it is an OME one
+  bool parent_below_ome = false;
+  bool racy = false;  // so young that another version may look the same
+  // Of the document (the version: of the source that changed last); of the folder, if implicit.
+  ObjectInfo info;
+  uint32_t attributes_mode = 0777;  // permissions of a .zattrs, for whatever repeats what it says
+  ObjectInfo folder_info;           // of the folder, when the node was read
+  std::array<NodeView, kMaxViews> views;  // by view number
+  std::shared_ptr<ChunkSource> chunks;    // of an array whose layout can be used
+
+  mutable Freshness freshness;  // the Hierarchy's
+
+  [[nodiscard]] bool is_v2() const { return document != kZarrJson; }
+  /// Why its documents, which are there, cannot be read as what they are; null if they can, and if
+  /// they say something that no view can show.
+  [[nodiscard]] const Error* unreadable() const {
+    return !metadata && metadata.error().code != ErrorCode::kUnsupported ? &metadata.error()
+                                                                         : nullptr;
+  }
+  /// Why no view can show it, whatever the reason; null if it is a group, or an array with chunks.
+  [[nodiscard]] const Error* unusable() const {
+    if (!metadata) return &metadata.error();
+    return array() != nullptr && chunks == nullptr ? &*views[0].hidden : nullptr;
+  }
+  [[nodiscard]] const ArrayMetadata* array() const {
+    return metadata ? std::get_if<ArrayMetadata>(&*metadata) : nullptr;
+  }
+  [[nodiscard]] const GroupMetadata* group() const {
+    return metadata ? std::get_if<GroupMetadata>(&*metadata) : nullptr;
+  }
+  /// Of a v2 group: its consolidated document is made however many nodes lie below.
+  [[nodiscard]] bool has_zmetadata() const {
+    return group() != nullptr && group()->is_stored_as_v2() && group()->stored->has_zmetadata;
+  }
+};
+using NodePtr = std::shared_ptr<const Node>;
+
+/// What of an array's metadata says where its chunks lie and how to decode them, as text: arrays at
+/// one path with equal texts have the same chunks.
+[[nodiscard]] std::string ChunksText(const ArrayMetadata& array);
+
+}  // namespace zarrfs
+
+#endif  // ZARRCORE_VIEW_NODE_H_

@@ -1,0 +1,191 @@
+#include "zarrcore/view/node_reader.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <span>
+#include <utility>
+
+#include "zarrcore/view/node_folders.h"
+#include "zarrcore/view/source_documents.h"
+
+namespace zarrfs {
+namespace {
+
+// Few: each has its share of the memory, and some indexes are as large as a small share.
+constexpr size_t kIndexCacheParts = 4;
+// Beyond so many files that are not stored but listed, a copy of the view is worth a warning.
+constexpr uint64_t kManyFiles = 100'000;
+
+bool IsOme(const Json& attributes) {
+  return attributes.contains("ome") || attributes.contains("multiscales") ||
+         attributes.contains("plate");
+}
+
+Digest DigestOf(const std::vector<Document>& documents) {
+  DigestBuilder all;
+  for (const Document& document : documents) all.Add(document.name).Add(document.bytes);
+  return std::move(all).Finish();
+}
+
+// Bytes of memory, roughly: what is parsed takes several times what was read.
+size_t SizeInMemory(const Node& node) {
+  size_t bytes = (8u << 10) + 5 * node.source_bytes;
+  if (const ArrayMetadata* array = node.array()) bytes += 4 * array->fill_value.size();
+  for (const NodeView& view : node.views) {
+    for (const Document& document : view.documents) bytes += document.bytes.size();
+    if (view.array && !view.array->attributes.is_null()) bytes += 2 * node.source_bytes;
+  }
+  return bytes;
+}
+
+}  // namespace
+
+std::string ChunksText(const ArrayMetadata& array) {
+  return fmt::format("{} {} {} {}{} {}", array.shape, array.chunk_shape,
+                     DumpJson(array.data_type.document), static_cast<int>(array.key_encoding.kind),
+                     array.key_encoding.separator, DumpJson(ToJson(array.codecs)));
+}
+
+NodeReader::NodeReader(std::shared_ptr<const Store> store, const HierarchyOptions& options,
+                       Report report, NodeReports& reports)
+    : store_(std::move(store)),
+      options_(options),
+      report_(report ? std::move(report) : [](const Error&) {}),
+      reports_(reports),
+      index_cache_(std::make_shared<IndexCache>(options.index_cache_bytes, kIndexCacheParts)) {}
+
+Result<std::shared_ptr<const Node>> NodeReader::Read(const std::string& path, bool parent_below_ome,
+                                                     const NodePtr& before) const {
+  auto folder = store_->Stat(path);
+  // (No socket, FIFO or device is a node either.)
+  if (!folder && (folder.error().code == ErrorCode::kZarrfsMount ||
+                  folder.error().code == ErrorCode::kUnsupported)) {
+    return Fail(ErrorCode::kNotFound, "{}", folder.error().message);
+  }
+  if (!folder) return Fail(folder);
+  if (!folder->is_folder) return Fail(ErrorCode::kNotFound, "{} is no folder", path);
+  // (Not in one piece with its counts, which weak pointers would keep it by.)
+  const std::shared_ptr<Node> node(new Node);
+  node->path = path;
+  node->folder_info = *folder;
+  node->parent_below_ome = parent_below_ome;
+  node->below_ome = parent_below_ome;
+
+  node->metadata = ReadMetadata(*store_, *node);
+  if (!node->metadata && node->metadata.error().code == ErrorCode::kNotFound) {
+    const auto below = HasNodeBelow(*store_, path);
+    if (!below) return Fail(below);
+    if (!*below) return Fail(node->metadata);
+    node->metadata = GroupMetadata{};
+    node->implicit = true;
+    node->info = *folder;
+  } else if (!node->metadata && !IsVerdict(node->metadata.error().code)) {
+    return Fail(node->metadata);
+  }
+  node->racy = node->racy || IsRacy(*store_, node->info);
+  if (!node->metadata) {
+    const Error& reason = node->metadata.error();
+    reports_.ReportFault(*node, {reason.code, fmt::format("not shown: {}", reason.message)});
+    for (NodeView& view : node->views) view.hidden = reason;
+  } else {
+    for (const std::string& note :
+         std::visit([](const auto& one) { return std::span(one.notes); }, *node->metadata)) {
+      reports_.ReportFault(*node, {ErrorCode::kUnsupported, note});
+    }
+    node->array() != nullptr ? ShowArray(*node, before) : ShowGroup(*node);
+    for (NodeView& view : node->views) view.documents_digest = DigestOf(view.documents);
+    reports_.ReportName(*node);
+  }
+  node->bytes_in_memory = SizeInMemory(*node);
+  return node;
+}
+
+void NodeReader::ShowGroup(Node& node) const {
+  node.below_ome = node.parent_below_ome || IsOme(node.group()->attributes);
+  for (size_t v = 0; v < AllViews().size(); ++v) {
+    node.views[v].documents = AllViews()[v]->ShowGroup(*node.group());
+    if (options_.consolidated_max > 0 || node.has_zmetadata()) {
+      node.views[v].consolidated = AllViews()[v]->ConsolidatedName(*node.group());
+    }
+  }
+}
+
+void NodeReader::ShowArray(Node& node, const NodePtr& before) const {
+  if (const auto found = FindChunks(node, before); !found) {
+    reports_.ReportFault(node, {found.error().code, fmt::format("{}: not shown: {}", node.path,
+                                                                found.error().message)});
+    for (NodeView& view : node.views) view.hidden = found.error();
+    return;
+  }
+  for (size_t v = 0; v < AllViews().size(); ++v) ShowArrayIn(v, node);
+  ReportHidden(node);
+}
+
+Result<void> NodeReader::FindChunks(Node& node, const NodePtr& before) const {
+  if (before != nullptr && before->chunks != nullptr &&
+      ChunksText(*before->array()) == ChunksText(*node.array())) {
+    node.chunks = before->chunks;
+    return {};
+  }
+  auto chunks = ChunkSource::Make(store_, node.path, *node.array(), index_cache_, report_,
+                                  options_.on_superseded);
+  if (!chunks) return Fail(chunks);
+  node.chunks = std::move(*chunks);
+  return {};
+}
+
+void NodeReader::ShowArrayIn(size_t view, Node& node) const {
+  const ViewContext context{options_.forced_separator, node.parent_below_ome, options_.fill,
+                            node.path.find('/') == std::string::npos};
+  const std::string_view view_name = AllViews()[view]->name();
+  NodeView& shown = node.views[view];
+  auto array = AllViews()[view]->ShowArray(*node.array(), node.chunks->layout(), context);
+  if (!array) {
+    shown.hidden = std::move(array.error());
+    return;
+  }
+  shown.documents = std::move(array->documents);
+  const uint64_t files = node.chunks->layout().inner_grid.size();
+  if (array->fill_chunk != nullptr && files > kManyFiles) {
+    reports_.ReportNote(
+        node, {ErrorCode::kUnsupported,
+               fmt::format("{}: {}: all {} chunks are files, stored or not; a copy makes them "
+                           "all, which fill=keep avoids",
+                           node.path, view_name, files)});
+  }
+  for (const std::string& note : array->notes) {
+    reports_.ReportFault(
+        node, {ErrorCode::kUnsupported, fmt::format("{}: {}: {}", node.path, view_name, note)});
+  }
+  shown.array = std::move(*array);
+}
+
+void NodeReader::ReportHidden(const Node& node) const {
+  const ArrayMetadata& metadata = *node.array();
+  std::map<std::string, std::vector<std::string_view>> views_by_reason;
+  for (size_t v = 0; v < AllViews().size(); ++v) {
+    const std::optional<Error>& reason = node.views[v].hidden;
+    if (reason) views_by_reason[reason->message].push_back(AllViews()[v]->name());
+  }
+  const bool is_shown =
+      std::ranges::any_of(node.views, [](const NodeView& view) { return view.array.has_value(); });
+  // That a reader has no such type is a property of the array. What nobody can read here, or only
+  // those who need not decode it, is a fault.
+  const bool is_decodable =
+      !metadata.grid_only &&
+      (metadata.data_type.item_size == 0 || node.chunks->layout().inner_pipeline.has_value());
+  const ErrorCode code = metadata.grid_only ? metadata.grid_only->code : ErrorCode::kUnsupported;
+  for (const auto& [reason, views] : views_by_reason) {
+    const Error not_shown{
+        code, fmt::format("{}: not shown in {}: {}", node.path, fmt::join(views, ", "), reason)};
+    if (is_shown && is_decodable) {
+      reports_.ReportNote(node, not_shown);
+    } else {
+      reports_.ReportFault(node, not_shown);
+    }
+  }
+}
+
+}  // namespace zarrfs

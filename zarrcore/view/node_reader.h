@@ -1,0 +1,51 @@
+// NodeReader: makes a Node from what the store holds, and what each view makes of it.
+#ifndef ZARRCORE_VIEW_NODE_READER_H_
+#define ZARRCORE_VIEW_NODE_READER_H_
+
+#include <memory>
+#include <string>
+
+#include "zarrcore/array/chunk_source.h"
+#include "zarrcore/base/result.h"
+#include "zarrcore/store/store.h"
+#include "zarrcore/view/hierarchy_options.h"
+#include "zarrcore/view/node.h"
+#include "zarrcore/view/node_reports.h"
+
+namespace zarrfs {
+
+/// Every member may be called from any thread.
+class NodeReader {
+ public:
+  /// `report`: for what the chunks of arrays have wrong.
+  NodeReader(std::shared_ptr<const Store> store, const HierarchyOptions& options, Report report,
+             NodeReports& reports);
+
+  /// kNotFound if there is no node at `path`. A node whose documents cannot be used is one, hidden
+  /// in every view. Takes the ChunkSource of `before`, an earlier snapshot or null, as long as
+  /// chunks lie where they lay.
+  [[nodiscard]] Result<std::shared_ptr<const Node>> Read(const std::string& path,
+                                                         bool parent_below_ome,
+                                                         const NodePtr& before) const;
+
+  [[nodiscard]] IndexCache& index_cache() const { return *index_cache_; }
+
+ private:
+  void ShowGroup(Node& node) const;
+  void ShowArray(Node& node, const NodePtr& before) const;
+  // Sets node.chunks.
+  [[nodiscard]] Result<void> FindChunks(Node& node, const NodePtr& before) const;
+  void ShowArrayIn(size_t view, Node& node) const;
+  // Reports why views do not show the array.
+  void ReportHidden(const Node& node) const;
+
+  const std::shared_ptr<const Store> store_;
+  const HierarchyOptions& options_;
+  const Report report_;
+  NodeReports& reports_;
+  const std::shared_ptr<IndexCache> index_cache_;
+};
+
+}  // namespace zarrfs
+
+#endif  // ZARRCORE_VIEW_NODE_READER_H_

@@ -1,0 +1,185 @@
+#include "zarrcore/view/source_documents.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "zarrcore/metadata/v2_metadata.h"
+
+namespace zarrfs {
+namespace {
+
+using Text = std::optional<std::string>;  // absent if there is no such document
+
+// Keeps the documents that a view may pass through: not those of sharded arrays.
+void Keep(StoredDocuments documents, NodeMetadata& metadata) {
+  const auto keep = [&](auto& of_node) {
+    of_node.stored = std::make_shared<const StoredDocuments>(std::move(documents));
+  };
+  if (auto* array = std::get_if<ArrayMetadata>(&metadata)) {
+    if (std::ranges::find(array->codecs, "sharding_indexed", &CodecSpec::name) ==
+        array->codecs.end()) {
+      keep(*array);
+    }
+  } else {
+    keep(std::get<GroupMetadata>(metadata));
+  }
+}
+
+void SetSeparator(ArrayMetadata& array, char separator) {
+  array.key_encoding.separator = separator;
+  array.document["chunk_key_encoding"] =
+      Json{{"name", "v2"}, {"configuration", {{"separator", std::string(1, separator)}}}};
+}
+
+Result<Text> ReadSource(const Store& store, Node& node, std::string_view name) {
+  const std::string key = JoinKey(node.path, name);
+  SourceDocument& source = node.sources.emplace_back(SourceDocument{name, std::nullopt});
+  const auto add = [&](const ObjectInfo& info) {
+    source.version = info.version;
+    const bool elsewhere = node.info.may_change_elsewhere || info.may_change_elsewhere;
+    if (name != kZattrs) {
+      node.info = info;
+    } else {
+      node.attributes_mode = info.mode;
+      if (info.version.ctime_ns >= node.info.version.ctime_ns) node.info.version = info.version;
+    }
+    node.info.may_change_elsewhere = elsewhere;
+    node.racy = node.racy || IsRacy(store, info);
+  };
+  auto whole = ReadWhole(store, key, kMaxMetadataBytes);
+  if (whole) {
+    add(whole->object->info());
+    node.source_bytes += whole->bytes.size();
+    return std::move(whole->bytes);
+  }
+  if (whole.error().code == ErrorCode::kNotFound) return std::nullopt;
+  if (IsVerdict(whole.error().code)) {
+    // Perhaps of a later version than the one refused: looked at again each time.
+    if (const auto info = store.Stat(key)) add(*info);
+    node.racy = true;
+    if (name != kZattrs) node.document = name;
+  }
+  return Fail(whole);
+}
+
+// Whether there is such a document, whatever it holds.
+Result<bool> HasSource(const Store& store, Node& node, std::string_view name) {
+  SourceDocument& source = node.sources.emplace_back(SourceDocument{name, std::nullopt});
+  const auto info = store.Stat(JoinKey(node.path, name));
+  if (!info && info.error().code != ErrorCode::kNotFound) return Fail(info);
+  if (!info || info->is_folder) return false;
+  source.version = info->version;
+  node.info.may_change_elsewhere = node.info.may_change_elsewhere || info->may_change_elsewhere;
+  node.racy = node.racy || IsRacy(store, *info);
+  return true;
+}
+
+// The documents of a v2 node.
+struct V2Texts {
+  std::string key;
+  std::string text;  // of .zarray or .zgroup
+  std::string attributes_key;
+  Result<Text> attributes;
+
+  [[nodiscard]] NamedText document() const { return {key, text}; }
+  [[nodiscard]] std::optional<NamedText> zattrs() const {
+    if (!attributes || !*attributes) return std::nullopt;
+    return NamedText{attributes_key, **attributes};
+  }
+  [[nodiscard]] StoredDocuments stored() const {
+    StoredDocuments stored;
+    stored.is_v2 = true;
+    stored.document = text;
+    if (attributes) stored.zattrs = *attributes;
+    return stored;
+  }
+};
+
+Result<NodeMetadata> ReadZgroup(const Store& store, Node& node, const V2Texts& texts) {
+  auto group = ParseZgroup(texts.document(), texts.zattrs());
+  if (!group) return Fail(group);
+  // (What they hold, or that they are too large, hides no group.)
+  if (!texts.attributes) {
+    group->notes.push_back(
+        fmt::format("{}; the attributes are left out", texts.attributes.error().message));
+  }
+  const auto has_zmetadata = HasSource(store, node, kZmetadata);
+  if (!has_zmetadata) return Fail(has_zmetadata);
+  StoredDocuments stored = texts.stored();
+  stored.has_zmetadata = *has_zmetadata;
+  // (One by one: to convert a whole expected leaks in libexpected 1.0.)
+  NodeMetadata metadata(std::in_place_type<GroupMetadata>, std::move(*group));
+  Keep(std::move(stored), metadata);
+  return metadata;
+}
+
+Result<NodeMetadata> ReadZarray(const Store& store, const Node& node, const V2Texts& texts) {
+  // Without its attributes an array may be read as other values (scale_factor). They are perhaps
+  // half written this moment.
+  if (!texts.attributes) return Fail(texts.attributes);
+  if (const auto zattrs = texts.zattrs()) {
+    if (auto json = ParseJson(zattrs->text, zattrs->key); !json) return Fail(json);
+  }
+  auto array = ParseZarray(texts.document(), texts.zattrs());
+  if (!array) {
+    auto grid = ParseZarrayGrid(texts.document(), array.error());
+    if (!grid) return Fail(array);
+    array = std::move(grid);
+  }
+  // Old writers of nested chunks (zarr-python's NestedDirectoryStore) do not say so.
+  if (array->rank() > 1 && texts.text.find("\"dimension_separator\"") == std::string::npos) {
+    const auto first = store.Stat(JoinKey(node.path, "0"));
+    if (first && first->is_folder) SetSeparator(*array, '/');
+  }
+  NodeMetadata metadata(std::in_place_type<ArrayMetadata>, std::move(*array));
+  Keep(texts.stored(), metadata);
+  return metadata;
+}
+
+}  // namespace
+
+Result<NodeMetadata> ReadMetadata(const Store& store, Node& node) {
+  const auto zarr_json = ReadSource(store, node, kZarrJson);
+  if (!zarr_json) return Fail(zarr_json);
+  if (*zarr_json) {
+    auto metadata = ParseZarrJson(**zarr_json, JoinKey(node.path, kZarrJson));
+    if (!metadata) return Fail(metadata);
+    StoredDocuments stored;
+    stored.document = **zarr_json;
+    Keep(std::move(stored), *metadata);
+    return metadata;
+  }
+  for (const std::string_view name : {kZarray, kZgroup}) {
+    auto text = ReadSource(store, node, name);
+    if (!text) return Fail(text);
+    if (!*text) continue;
+    node.document = name;
+    auto attributes = ReadSource(store, node, kZattrs);
+    if (!attributes && !IsVerdict(attributes.error().code)) return Fail(attributes);
+    const V2Texts texts{JoinKey(node.path, name), std::move(**text), JoinKey(node.path, kZattrs),
+                        std::move(attributes)};
+    return name == kZarray ? ReadZarray(store, node, texts) : ReadZgroup(store, node, texts);
+  }
+  return Fail(ErrorCode::kNotFound, "{}: no zarr.json, .zarray or .zgroup, here or below",
+              node.path);
+}
+
+Result<bool> IsCurrent(const Store& store, const Node& node) {
+  if (node.implicit) {
+    const auto folder = store.Stat(node.path);
+    if (!folder && folder.error().code != ErrorCode::kNotFound) return Fail(folder);
+    if (!folder || folder->version != node.info.version) return false;
+  }
+  for (const SourceDocument& source : node.sources) {
+    const auto info = store.Stat(JoinKey(node.path, source.name));
+    if (!info && info.error().code != ErrorCode::kNotFound) return Fail(info);
+    std::optional<Version> version;
+    if (info && !info->is_folder) version = info->version;
+    if (version != source.version) return false;
+  }
+  return true;
+}
+
+}  // namespace zarrfs
