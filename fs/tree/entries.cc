@@ -94,13 +94,13 @@ Entry Entries::MakeFolder(NodeId id, const Node& node) const {
   return entry;
 }
 
-Entry Entries::MakeMadeDocument(const CurrentNode& node, size_t view, size_t document,
-                                uint64_t number, const Version& version, uint64_t size) const {
-  const uint32_t epoch =
-      contents_.made_documents().Observe(node.record->DocumentId(view, document, 0), number);
+Entry Entries::MakeFile(const CurrentNode& node, size_t view, size_t document,
+                        const MadeDocument& made) const {
+  const uint32_t epoch = contents_.made_documents().Observe(
+      node.record->DocumentId(view, document, 0), made.text_number);
   ObjectInfo info = InfoOfDocument(*node.node, /*with_attributes=*/true);
-  info.version = version;
-  return MakeFile(node.record->DocumentId(view, document, epoch), epoch, info, size);
+  info.version = made.version;
+  return MakeFile(node.record->DocumentId(view, document, epoch), epoch, info, made.size);
 }
 
 Result<Entry> Entries::Root() const {
@@ -144,12 +144,12 @@ Result<Entry> Entries::Consolidated(const CurrentNode& node, size_t view) const 
   if (consolidated && !(*consolidated)->is_too_large) {
     const zarrfs::Consolidated& document = **consolidated;
     // Whoever reads it goes straight to the chunks: these nodes are known from now on.
-    if (!document.is_known.exchange(true)) {
+    const NodeId first = node.record->DocumentId(view, kConsolidatedDocument, 0);
+    if (!contents_.made_documents().Known(first, document.text_number)) {
       for (const std::string& path : document.paths) (void)nodes_.Refresh(path, kAnyAge);
     }
-    Entry entry = MakeMadeDocument(node, view, kConsolidatedDocument, document.text_number,
-                                   document.newest, document.size);
-    entry.name_timeout = timeouts_.Name(document.newest.ctime_ns, document.freshness.validity());
+    Entry entry = MakeFile(node, view, kConsolidatedDocument, document);
+    entry.name_timeout = timeouts_.Name(document.version.ctime_ns, document.freshness.validity());
     return entry;
   }
   // Readers that do without look at each node, and learn which one cannot be read.
@@ -169,8 +169,7 @@ Result<Entry> Entries::SharedDocument(const CurrentNode& node, size_t view) cons
   const auto shared = nodes_.hierarchy().ShareDimensions(node.node, view, nodes_.check_age());
   if (!shared) return Fail(shared);
   const zarrfs::SharedDocument& document = **shared;
-  Entry entry = MakeMadeDocument(node, view, kSharedDocument, document.text_number,
-                                 document.version, document.size);
+  Entry entry = MakeFile(node, view, kSharedDocument, document);
   entry.name_timeout = timeouts_.Node(*node.node);
   if (document.dimensions != nullptr) {
     entry.name_timeout = std::min(

@@ -68,9 +68,9 @@ class Entries {
   Entry MakeFolder(NodeId id, const ObjectInfo& info, double timeout) const;
   // A folder of a node that can be read: its time is also that of its chunks' last change.
   Entry MakeFolder(NodeId id, const Node& node) const;
-  // A document that is made from several nodes, in the version of this number.
-  Entry MakeMadeDocument(const CurrentNode& node, size_t view, size_t document, uint64_t number,
-                         const Version& version, uint64_t size) const;
+  // A document that is made from several nodes; its version becomes the current one.
+  Entry MakeFile(const CurrentNode& node, size_t view, size_t document,
+                 const MadeDocument& made) const;
 
   Result<Entry> Consolidated(const CurrentNode& node, size_t view) const;
   Result<Entry> SharedDocument(const CurrentNode& node, size_t view) const;

@@ -63,8 +63,8 @@ Result<std::unique_ptr<Tree>> Tree::Open(std::shared_ptr<const Store> store,
   }
   if (!root) return Fail(root);
   (void)tree->nodes_.Refresh("", kAnyAge);  // known from now on
-  if (!(*root)->metadata) {
-    return Fail(ErrorCode::kDamaged, "{}/{}", name, (*root)->views[0].hidden->message);
+  if (const auto& metadata = (*root)->metadata; !metadata) {
+    return Fail(ErrorCode::kDamaged, "{}/{}", name, metadata.error().message);
   }
   tree->failures_.StartLogging();
   for (size_t v = 0; v < AllViews().size(); ++v) {
