@@ -27,16 +27,16 @@ void WriteBytes(BytesView bytes) {
 
 // Why a file of a mount cannot be read: in the words of the store, where it has some.
 int ComplainOfFile(const TargetChunk& target, int error) {
-  const auto location = target.source().Locate(target.chunk, kAnyAge);
-  if (!location) return Complain(location.error());
+  const auto located = target.source().Locate(target.inner(), kAnyAge);
+  if (!located) return Complain(located.error());
   if (error != ENOENT && error != ENOTDIR) {
     Complain(fmt::format("{}: {}", target.file, std::strerror(error)));
     return kExitSystem;
   }
-  if (!*location) return Complain(target.NotStored());
+  if (!located->location) return Complain(target.NotStored());
   std::string reason = std::strerror(error);
   if (target.view) {
-    if (const auto file = DescribeViewFile(target, *location)) reason = file->text;
+    if (const auto file = DescribeViewFile(target, located->location)) reason = file->text;
   }
   Complain(fmt::format("{}: {}", target.file, reason));
   return kExitWrong;
@@ -127,13 +127,14 @@ int RunCat(const CatOptions& options) {
         fmt::format("{}: cannot be decoded (without --decode chunks are written as stored): {}",
                     target->array.FileOf(target->array.node->path), pipeline.error().message)});
   }
-  const auto location = target->source().Locate(target->chunk, kAnyAge);
-  if (!location) return Complain(location.error());
-  if (!*location) {
+  const auto located = target->source().Locate(target->inner(), kAnyAge);
+  if (!located) return Complain(located.error());
+  if (!located->location) {
     const bool has_file = !target->file.empty() && access(target->file.c_str(), F_OK) == 0;
     return has_file ? WriteFill(*target) : Complain(target->NotStored());
   }
-  return options.decode ? WriteDecoded(*target, **location) : WriteStored(**location);
+  return options.decode ? WriteDecoded(*target, *located->location)
+                        : WriteStored(*located->location);
 }
 
 }  // namespace zarrfs::ctl

@@ -7,6 +7,7 @@
 #include "tools/zarrctl/interrupt.h"
 #include "tools/zarrctl/map_grid.h"
 #include "tools/zarrctl/output.h"
+#include "zarrcore/array/chunk_cursor.h"
 
 namespace zarrfs::ctl {
 namespace {
@@ -29,14 +30,14 @@ class MapMaker {
 
   Result<ChunkMap> Make(Progress& progress) {
     if (Progress::IsSeen()) {
-      (void)source_.VisitOuter(map_.slice, [&](uint64_t) {
+      (void)source_.VisitOuter(map_.slice, [&](OuterIndex) {
         progress.AddFound();
         return !StopRequested();
       });
     }
     progress.Begin();
     if (map_.places > 0) {
-      auto visited = source_.VisitOuter(map_.slice, [&](uint64_t outer) {
+      auto visited = source_.VisitOuter(map_.slice, [&](OuterIndex outer) {
         TakeObject(outer);
         progress.AddDone();
         return !StopRequested();
@@ -58,10 +59,10 @@ class MapMaker {
 
   // Calls `visit` with each cell that a stored object covers, and with how many of its places.
   template <typename Visit>
-  void VisitCellsOf(uint64_t outer, Visit visit) {
+  void VisitCellsOf(OuterIndex outer, Visit visit) {
     const size_t rank = layout_.outer_grid.rank();
     ChunkCoordinates at;
-    layout_.outer_grid.Coordinates(outer, at);
+    layout_.outer_grid.Coordinates(ToNumber(outer), at);
     const uint64_t first_column = rank >= 1 ? at[rank - 1] * map_.shard_columns : 0;
     const uint64_t end_column =
         std::min(first_column + map_.shard_columns, map_.is_folded ? map_.places : map_.columns);
@@ -88,7 +89,7 @@ class MapMaker {
     }
   }
 
-  void TakeObject(uint64_t outer) {
+  void TakeObject(OuterIndex outer) {
     std::vector<StoredChunk> chunks;
     std::optional<Error> damage;
     const auto take = [&](uint64_t chunk, const Result<ChunkLocation>& location) {
@@ -104,14 +105,13 @@ class MapMaker {
     };
     const std::span<const uint64_t> prefix =
         request_.want_order ? std::span<const uint64_t>() : std::span(map_.slice);
-    const auto visited =
-        source_.VisitChunks(outer, prefix, 0, kAnyAge,
-                            [&](uint64_t, uint64_t chunk, const Result<ChunkLocation>& location) {
-                              take(chunk, location);
-                              return !StopRequested();
-                            });
-    if (!visited) {
-      damage = visited.error();
+    ChunkCursor cursor(source_, outer, {.prefix = prefix});
+    const ListedChunk* next = nullptr;
+    while (!StopRequested() && (next = cursor.Next()) != nullptr) {
+      take(ToNumber(next->chunk), next->location);
+    }
+    if (!cursor.status()) {
+      damage = cursor.status().error();
       VisitCellsOf(outer, [&](MapCell& cell, uint64_t places) {
         cell.damaged += places;
         map_.damaged += places;

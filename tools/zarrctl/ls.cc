@@ -8,15 +8,16 @@
 #include "tools/zarrctl/progress.h"
 #include "tools/zarrctl/target.h"
 #include "tools/zarrctl/terminal.h"
+#include "zarrcore/array/chunk_cursor.h"
 #include "zarrcore/base/printable.h"
 
 namespace zarrfs::ctl {
 namespace {
 
 // Chunks of a stored object that lie in the array.
-uint64_t Places(const ArrayLayout& layout, uint64_t outer) {
+uint64_t Places(const ArrayLayout& layout, OuterIndex outer) {
   ChunkCoordinates at;
-  layout.outer_grid.Coordinates(outer, at);
+  layout.outer_grid.Coordinates(ToNumber(outer), at);
   uint64_t places = 1;
   for (size_t d = 0; d < layout.outer_grid.rank(); ++d) {
     const uint64_t first = at[d] * layout.inner_per_outer[d];
@@ -108,15 +109,16 @@ void AddDetails(const std::string& name, const Result<ChunkLocation>& location,
   chunks.json.push_back(std::move(json));
 }
 
-Result<ObjectChunks> ChunksOf(const ChunkSource& source, uint64_t outer, bool details) {
+Result<ObjectChunks> ChunksOf(const ChunkSource& source, OuterIndex outer, bool details) {
   ObjectChunks chunks;
-  const auto visited = source.VisitChunks(
-      outer, {}, 0, kAnyAge, [&](uint64_t, uint64_t chunk, const Result<ChunkLocation>& location) {
-        ++(location ? chunks.present : chunks.damaged);
-        if (details) AddDetails(ChunkName(chunk, source.layout().inner_grid), location, chunks);
-        return true;
-      });
-  if (!visited) return Fail(visited);
+  ChunkCursor cursor(source, outer);
+  while (const ListedChunk* next = cursor.Next()) {
+    ++(next->location ? chunks.present : chunks.damaged);
+    if (!details) continue;
+    AddDetails(ChunkName(ToNumber(next->chunk), source.layout().inner_grid), next->location,
+               chunks);
+  }
+  if (!cursor.status()) return Fail(cursor.status());
   return chunks;
 }
 
@@ -128,14 +130,14 @@ int ListArray(const TargetNode& target, const LsOptions& options) {
   int code = kExitOk;
   Json objects = Json::array();
   Progress progress("object", options.json ? Progress::IsSeen() : Progress::IsSeenBesideOutput());
-  progress.AddFound(outers->size());
+  progress.AddFound(outers->value.size());
   progress.Begin();
   const auto complain = [&](const Error& error) {
     progress.Hide();
     Complain(error);
     code = kExitSystem;
   };
-  for (const uint64_t outer : *outers) {
+  for (const OuterIndex outer : outers->value) {
     progress.AddDone();
     const std::string key = source.ObjectKey(outer);
     const auto info = target.hierarchy->store().Stat(key);

@@ -6,8 +6,10 @@
 #include <cstddef>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include "tools/zarrctl/interrupt.h"
+#include "zarrcore/array/chunk_cursor.h"
 
 namespace zarrfs::ctl {
 namespace {
@@ -28,8 +30,8 @@ Coordinates LeadingCoordinates(const ChunkGrid& grid, uint64_t linear) {
 Result<std::optional<Coordinates>> LeastObject(const ChunkSource& source,
                                                const std::optional<Coordinates>& after) {
   std::optional<Coordinates> least;
-  const auto visited = source.VisitOuter({}, [&](uint64_t outer) {
-    Coordinates at = LeadingCoordinates(source.layout().outer_grid, outer);
+  const auto visited = source.VisitOuter({}, [&](OuterIndex outer) {
+    Coordinates at = LeadingCoordinates(source.layout().outer_grid, ToNumber(outer));
     if ((!after || *after < at) && (!least || at < *least)) least = std::move(at);
     return !StopRequested();
   });
@@ -44,19 +46,19 @@ Result<std::optional<Coordinates>> LeastSlice(const ChunkSource& source, Coordin
   const ArrayLayout& layout = source.layout();
   for (size_t d = 0; d < at.size(); ++d) at[d] *= layout.inner_per_outer[d];
   std::optional<Coordinates> least;
-  const auto visited = source.VisitOuter(at, [&](uint64_t outer) {
+  const auto visited = source.VisitOuter(at, [&](OuterIndex outer) {
     // In row-major order: the first chunk that is stored is the least of its shard.
-    const auto visit = [&](uint64_t, uint64_t chunk, const Result<ChunkLocation>& location) {
-      if (!location && damaged) return !StopRequested();
-      Coordinates slice = LeadingCoordinates(layout.inner_grid, chunk);
-      if (!location) {
-        damaged = std::move(slice);
-        return true;
+    ChunkCursor cursor(source, outer);
+    const ListedChunk* next = nullptr;
+    while (!StopRequested() && (next = cursor.Next()) != nullptr) {
+      if (!next->location && damaged) continue;
+      Coordinates slice = LeadingCoordinates(layout.inner_grid, ToNumber(next->chunk));
+      if (next->location) {
+        if (!least || slice < *least) least = std::move(slice);
+        break;
       }
-      if (!least || slice < *least) least = std::move(slice);
-      return false;
-    };
-    (void)source.VisitChunks(outer, {}, 0, kAnyAge, visit);
+      damaged = std::move(slice);
+    }
     return !StopRequested();
   });
   if (!visited) return Fail(visited);

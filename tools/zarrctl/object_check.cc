@@ -6,6 +6,7 @@
 
 #include "tools/zarrctl/describe.h"
 #include "tools/zarrctl/interrupt.h"
+#include "zarrcore/array/chunk_cursor.h"
 
 namespace zarrfs::ctl {
 namespace {
@@ -16,7 +17,7 @@ constexpr size_t kMaxReasons = 1000;  // kept before they are printed
 // One attempt at one object.
 class ObjectCheck {
  public:
-  ObjectCheck(const ChunkCheck& check, uint64_t outer, VerifyReport& report, Progress& progress)
+  ObjectCheck(const ChunkCheck& check, OuterIndex outer, VerifyReport& report, Progress& progress)
       : check_(check),
         source_(*check.array().chunks),
         outer_(outer),
@@ -48,29 +49,32 @@ class ObjectCheck {
  private:
   void CheckChunks() {
     if (!source_.layout().is_sharded()) {
-      const auto location = source_.Locate(outer_, kAnyAge);
-      if (!location) {
-        Visit(outer_, Fail(location));
-      } else if (*location) {
-        Visit(outer_, **location);
+      const InnerIndex chunk{ToNumber(outer_)};  // each is an object of its own
+      const auto located = source_.Locate(chunk, kAnyAge);
+      if (!located) {
+        Visit(chunk, Fail(located));
+      } else if (located->location) {
+        Visit(chunk, *located->location);
       }
       return;
     }
-    const auto visited = source_.VisitChunks(
-        outer_, {}, 0, kAnyAge,
-        [this](uint64_t, uint64_t chunk, const Result<ChunkLocation>& location) {
-          return Visit(chunk, location);
-        });
-    if (visited) return;
-    is_stale_ = visited.error().code == ErrorCode::kStale;
-    if (!is_stale_) Add(visited.error());
+    ChunkCursor cursor(source_, outer_);
+    const ListedChunk* next = nullptr;
+    while ((next = cursor.Next()) != nullptr && Visit(next->chunk, next->location)) {
+    }
+    if (cursor.status()) return;
+    is_stale_ = cursor.status().error().code == ErrorCode::kStale;
+    if (!is_stale_) Add(cursor.status().error());
   }
 
-  bool Visit(uint64_t chunk, const Result<ChunkLocation>& location) {
+  // False if the rest need not be looked at.
+  bool Visit(InnerIndex chunk, const Result<ChunkLocation>& location) {
     const Result<void> checked = CheckChunk(location);
     if (!checked) {
       is_stale_ = checked.error().code == ErrorCode::kStale;
-      if (!is_stale_) Add(checked.error(), ChunkName(chunk, source_.layout().inner_grid));
+      if (!is_stale_) {
+        Add(checked.error(), ChunkName(ToNumber(chunk), source_.layout().inner_grid));
+      }
     }
     return !is_stale_ && !StopRequested();
   }
@@ -92,7 +96,7 @@ class ObjectCheck {
 
   const ChunkCheck& check_;
   const ChunkSource& source_;
-  const uint64_t outer_;
+  const OuterIndex outer_;
   const std::string key_;
   VerifyReport& report_;
   Progress& progress_;
@@ -104,7 +108,7 @@ class ObjectCheck {
 
 }  // namespace
 
-ObjectCounts CheckObject(const ChunkCheck& check, uint64_t outer, VerifyReport& report,
+ObjectCounts CheckObject(const ChunkCheck& check, OuterIndex outer, VerifyReport& report,
                          Progress& progress) {
   for (int attempt = 1;; ++attempt) {
     ObjectCheck object(check, outer, report, progress);

@@ -18,7 +18,7 @@ struct ObjectCounts {
 
 /// Checks a stored object, by its number in layout().outer_grid, and reports what is wrong with it.
 /// Starts again a few times if the object changes meanwhile. Ends early once StopRequested().
-[[nodiscard]] ObjectCounts CheckObject(const ChunkCheck& check, uint64_t outer,
+[[nodiscard]] ObjectCounts CheckObject(const ChunkCheck& check, OuterIndex outer,
                                        VerifyReport& report, Progress& progress);
 
 }  // namespace zarrfs::ctl

@@ -43,11 +43,12 @@ struct TargetChunk {
     return {coordinates.data(), source().layout().inner_grid.rank()};
   }
   [[nodiscard]] const ChunkSource& source() const { return *array.node->chunks; }
+  [[nodiscard]] InnerIndex inner() const { return InnerIndex{chunk}; }
   /// "0.3.1".
   [[nodiscard]] std::string name() const { return ChunkNaming{}.Path(at()); }
   /// Absolute path of the stored object that holds the chunk, or would hold it.
   [[nodiscard]] std::string ObjectFile() const {
-    return array.FileOf(source().ObjectKey(source().OuterOf(chunk)));
+    return array.FileOf(source().ObjectKey(source().OuterOf(inner())));
   }
   /// What to say of a chunk that the store does not hold.
   [[nodiscard]] Error NotStored() const;

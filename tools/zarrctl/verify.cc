@@ -29,7 +29,7 @@ constexpr size_t kQueuedPerThread = 8;
 
 struct Task {
   std::shared_ptr<const ChunkCheck> check;  // of the array
-  uint64_t outer = 0;
+  OuterIndex outer{};
 };
 
 class Verification {
@@ -47,7 +47,7 @@ class Verification {
       if (Progress::IsSeen()) {
         Walk(target_.node, [&](const NodePtr& node) {
           WalkObjects(store(), *node,
-                      {[&](uint64_t) {
+                      {[&](OuterIndex) {
                          progress.AddFound();
                          return !StopRequested();
                        },
@@ -91,7 +91,7 @@ class Verification {
         report_.AddUnchecked(node->path, "only ranges were checked", *reason);
       }
       WalkObjects(store(), *node,
-                  {[&](uint64_t outer) {
+                  {[&](OuterIndex outer) {
                      if (StopRequested()) return false;
                      queue.Push({check, outer});
                      return true;

@@ -71,17 +71,17 @@ int RunWhere(const WhereOptions& options) {
       return Complain(*hidden);
     }
   }
-  const auto location = target->source().Locate(target->chunk, kAnyAge);
-  if (!location) return Complain(location.error());
+  const auto located = target->source().Locate(target->inner(), kAnyAge);
+  if (!located) return Complain(located.error());
   std::optional<Range> range;
-  if (*location) {
-    const auto found = RangeOf(*target, **location);
+  if (located->location) {
+    const auto found = RangeOf(*target, *located->location);
     if (!found) return Complain(found.error());
     range = *found;
   }
   std::optional<ViewFile> in_view;
   if (target->view) {
-    auto described = DescribeViewFile(*target, *location);
+    auto described = DescribeViewFile(*target, located->location);
     if (!described) return Complain(described.error());
     in_view = std::move(*described);
   }
