@@ -184,7 +184,8 @@ Result<std::string> ResolveParent(const std::string& mountpoint) {
 }
 
 Result<MountPoint> CheckMount(const MountOptions& options) {
-  // The mount point first: SRC may lie below it, and then a mount that hangs there hangs SRC too.
+  // The mount point first: STORE may lie below it, and then a mount that hangs there hangs STORE
+  // too.
   auto mountpoint = ResolveMountPoint(options.mountpoint);
   if (!mountpoint) return mountpoint;
   if (mountpoint->dead && !options.fake && IsHidden(options.source, mountpoint->path)) {

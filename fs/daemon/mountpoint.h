@@ -1,4 +1,4 @@
-// Checks SRC and MNT before anything is mounted. Every error message is one line that says what to
+// Checks STORE and MNT before anything is mounted. Every error message is one line that says what to
 // do.
 #ifndef FS_DAEMON_MOUNTPOINT_H_
 #define FS_DAEMON_MOUNTPOINT_H_

@@ -560,7 +560,7 @@ Result<CommandLine> ParseCommandLine(int argc, const char* const* argv) {
   const std::string_view usage = line.action == CommandLine::Action::kList ? "usage: zarrfs --list"
                                  : line.action == CommandLine::Action::kUnmount
                                      ? "usage: zarrfs --unmount MNT"
-                                     : "usage: zarrfs SRC MNT [-o options]; "
+                                     : "usage: zarrfs STORE MNT [-o options]; "
                                        "--help says more";
   const size_t most = mounts ? 2 : line.action == CommandLine::Action::kUnmount ? 1 : 0;
   if (paths.size() > most) {
@@ -626,14 +626,15 @@ std::string WhyNoIoUring(const MountOptions& options) {
 
 std::string HelpText() {
   std::string text =
-      "zarrfs SRC MNT [-o options] [-f] [-d]\n"
-      "Shows each inner chunk of the sharded Zarr store SRC as a plain file below MNT, read-only.\n"
+      "zarrfs STORE MNT [-o options] [-f] [-d]\n"
+      "Shows each inner chunk of the sharded Zarr store STORE as a plain file below MNT, "
+      "read-only.\n"
       "Unmount with `zarrfs --unmount MNT`, `umount MNT` or `fusermount3 -u MNT`.\n"
       "\n"
       "  -f                    stay in the foreground, log to stderr\n"
       "  -d                    likewise, with every request logged\n"
       "  --config FILE         read options from FILE, one `name = value` a line, also `source = "
-      "SRC`;\n"
+      "STORE`;\n"
       "                        those after -o win. At SIGHUP log_level, cache and index_cache "
       "anew\n"
       "  --list                list the zarrfs mounts: process, mount point, store\n"

@@ -1,13 +1,13 @@
 // The command line of `zarrfs`, as people, mount(8), mount.fuse(8) and fstab write it:
 //
-//   zarrfs SRC MNT [-o options] [-f] [-d]
-//   zarrfs --config FILE [SRC] MNT [-o options] [-f] [-d]     also as -o config=FILE
-//   zarrfs SRC MNT -o remount[,options]
+//   zarrfs STORE MNT [-o options] [-f] [-d]
+//   zarrfs --config FILE [STORE] MNT [-o options] [-f] [-d]     also as -o config=FILE
+//   zarrfs STORE MNT -o remount[,options]
 //   zarrfs --list
 //   zarrfs --unmount MNT
 //
-// Parsing looks at nothing but the words and the configuration file: whether SRC and MNT are of any
-// use is fs/mountpoint.h's question.
+// Parsing looks at nothing but the words and the configuration file: whether STORE and MNT are of
+// any use is fs/mountpoint.h's question.
 #ifndef FS_DAEMON_OPTIONS_H_
 #define FS_DAEMON_OPTIONS_H_
 

@@ -33,7 +33,7 @@ struct Row {
 const std::vector<Row>& Rows() {
   static const std::vector<Row> rows = {
       // Words that print.
-      {{"ZARRFS", "--help"}, 0, "zarrfs SRC MNT"},
+      {{"ZARRFS", "--help"}, 0, "zarrfs STORE MNT"},
       {{"ZARRFS", "-h"}, 0, "Exit status: 0 mounted"},
       {{"ZARRFS", "--version"}, 0, "libfuse"},
       {{"ZARRFS", "-V"}, 0, "zarrfs "},

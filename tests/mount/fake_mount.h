@@ -13,9 +13,9 @@ namespace zarrfs {
 
 inline constexpr const char* kServeFakeStore = "--serve-fake-store";
 
-/// The started program's main: SRC (copied into a FakeStore that does not answer fast) MNT OPTIONS.
-/// Orders, a line each: "block PREFIX" stops all calls for such keys until "release"; "waiting N"
-/// waits until N calls hang. Each is answered by one line, "ok" or what went wrong.
+/// The started program's main: STORE (copied into a FakeStore that does not answer fast) MNT
+/// OPTIONS. Orders, a line each: "block PREFIX" stops all calls for such keys until "release";
+/// "waiting N" waits until N calls hang. Each is answered by one line, "ok" or what went wrong.
 int ServeFakeStore(int argc, char** argv);
 
 class FakeMount {

@@ -91,7 +91,7 @@ TEST_F(LifeTest, HelpAndVersionArePrinted) {
   for (const std::string word : {"--help", "-h"}) {
     const Outcome help = RunProgram({kProgram, word});
     EXPECT_EQ(help.code, 0);
-    EXPECT_NE(help.output.find("zarrfs SRC MNT"), std::string::npos);
+    EXPECT_NE(help.output.find("zarrfs STORE MNT"), std::string::npos);
   }
   for (const std::string word : {"--version", "-V"}) {
     const Outcome version = RunProgram({kProgram, word});

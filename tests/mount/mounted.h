@@ -32,7 +32,7 @@ class Unmounted {
   const std::filesystem::path mountpoint_;
 };
 
-/// `zarrfs SRC MNT -f`, ready to use. In the end it is unmounted, and the test fails unless the
+/// `zarrfs STORE MNT -f`, ready to use. In the end it is unmounted, and the test fails unless the
 /// process then ends by itself with exit code 0: so a sanitizer's finding fails the test too.
 class TestMount {
  public:

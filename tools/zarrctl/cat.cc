@@ -27,24 +27,16 @@ void WriteBytes(BytesView bytes) {
 
 // Why a file of a mount cannot be read: in the words of the store, where it has some.
 int ComplainOfFile(const TargetChunk& target, int error) {
-  const ChunkSource& source = *target.array.node->chunks;
-  const auto located = source.Locate(InnerIndex{target.chunk}, kAnyAge);
+  const auto located = target.source().Locate(target.inner(), kAnyAge);
   if (!located) return Complain(located.error());
-  const std::optional<ChunkLocation>& place = located->location;
   if (error != ENOENT && error != ENOTDIR) {
     Complain(fmt::format("{}: {}", target.file, std::strerror(error)));
     return kExitSystem;
   }
-  const std::string name = ChunkNaming{}.Path(target.at());
-  if (!place) {
-    Complain(fmt::format(
-        "chunk {} is not stored: every element is the fill value (it would be in {})", name,
-        target.array.FileOf(source.ObjectKey(source.OuterOf(InnerIndex{target.chunk})))));
-    return kExitWrong;
-  }
+  if (!located->location) return Complain(target.NotStored());
   std::string reason = std::strerror(error);
   if (target.view) {
-    if (const auto file = DescribeViewFile(target, place)) reason = file->text;
+    if (const auto file = DescribeViewFile(target, located->location)) reason = file->text;
   }
   Complain(fmt::format("{}: {}", target.file, reason));
   return kExitWrong;
@@ -84,64 +76,65 @@ int WriteFill(const TargetChunk& target) {
   return kExitOk;
 }
 
+// Writes the chunk as it is stored, a block at a time.
+int WriteStored(const ChunkLocation& location) {
+  Progress progress("", Progress::IsSeenBesideOutput());
+  progress.AddFound(location.length);
+  progress.Begin();
+  Bytes block;
+  for (uint64_t done = 0; done < location.length && std::ferror(stdout) == 0;) {
+    block.resize(std::min(kBlockBytes, location.length - done));
+    if (auto read = location.shard->object->Read(location.offset + done, block); !read) {
+      progress.Hide();
+      return Complain(read.error());
+    }
+    done += block.size();
+    progress.AddDone(block.size());
+    WriteBytes(block);
+  }
+  return kExitOk;
+}
+
+int WriteDecoded(const TargetChunk& target, const ChunkLocation& location) {
+  const auto complain = [&](ErrorCode code, std::string_view what) {
+    return Complain(
+        Error{code, fmt::format("{}: chunk {}: {}", target.ObjectFile(), target.name(), what)});
+  };
+  if (location.length > kMaxChunkBytes) {
+    return complain(ErrorCode::kTooLarge,
+                    fmt::format("{} bytes are too many to decode", location.length));
+  }
+  Bytes encoded(location.length);
+  if (auto read = location.shard->object->Read(location.offset, encoded); !read) {
+    return Complain(read.error());
+  }
+  const auto decoded = target.source().layout().inner_pipeline->Decode(encoded);
+  if (!decoded) return complain(decoded.error().code, decoded.error().message);
+  WriteBytes(*decoded);
+  return kExitOk;
+}
+
 }  // namespace
 
 int RunCat(const CatOptions& options) {
   const auto target = FindChunk(options.words);
   if (!target) return Complain(target.error());
   if (!target->file.empty() && !options.decode) return CopyFile(*target);
-  const ChunkSource& source = *target->array.node->chunks;
-  const std::string file =
-      target->array.FileOf(source.ObjectKey(source.OuterOf(InnerIndex{target->chunk})));
-  const std::string name = ChunkNaming{}.Path(target->at());
-  const auto& pipeline = source.layout().inner_pipeline;
+  const auto& pipeline = target->source().layout().inner_pipeline;
   if (options.decode && !pipeline) {
     return Complain(Error{
         pipeline.error().code,
         fmt::format("{}: cannot be decoded (without --decode chunks are written as stored): {}",
                     target->array.FileOf(target->array.node->path), pipeline.error().message)});
   }
-  const auto located = source.Locate(InnerIndex{target->chunk}, kAnyAge);
+  const auto located = target->source().Locate(target->inner(), kAnyAge);
   if (!located) return Complain(located.error());
-  const std::optional<ChunkLocation>& place = located->location;
-  if (!place) {
+  if (!located->location) {
     const bool has_file = !target->file.empty() && access(target->file.c_str(), F_OK) == 0;
-    if (has_file) return WriteFill(*target);
-    Complain(fmt::format(
-        "chunk {} is not stored: every element is the fill value (it would be in {})", name, file));
-    return kExitWrong;
+    return has_file ? WriteFill(*target) : Complain(target->NotStored());
   }
-  const Object& object = *place->shard->object;
-  const uint64_t length = place->length;
-  if (options.decode && length > kMaxChunkBytes) {
-    Complain(fmt::format("{}: chunk {}: {} bytes are too many to decode", file, name, length));
-    return kExitWrong;
-  }
-  Progress progress("", Progress::IsSeenBesideOutput());
-  progress.AddFound(length);
-  progress.Begin();
-  Bytes buffer;
-  for (uint64_t done = 0; done < length;) {
-    buffer.resize(options.decode ? length : std::min(kBlockBytes, length - done));
-    if (auto read = object.Read(place->offset + done, buffer); !read) {
-      progress.Hide();
-      return Complain(read.error());
-    }
-    done += buffer.size();
-    progress.AddDone(buffer.size());
-    if (!options.decode) WriteBytes(buffer);
-    if (std::ferror(stdout) != 0) break;
-  }
-  if (options.decode) {
-    const auto decoded = pipeline->Decode(buffer);
-    progress.End();
-    if (!decoded) {
-      return Complain(Error{decoded.error().code,
-                            fmt::format("{}: chunk {}: {}", file, name, decoded.error().message)});
-    }
-    WriteBytes(*decoded);
-  }
-  return kExitOk;
+  return options.decode ? WriteDecoded(*target, *located->location)
+                        : WriteStored(*located->location);
 }
 
 }  // namespace zarrfs::ctl

@@ -51,26 +51,26 @@ ChunkCheck::ChunkCheck(NodePtr array) : array_(std::move(array)) {
   }
 }
 
-Result<uint64_t> ChunkCheck::Check(const ChunkLocation& place) const {
+Result<uint64_t> ChunkCheck::Check(const ChunkLocation& location) const {
   if (why_not_) return 0;
   if (vlen_) {
-    if (place.length > kMaxChunkBytes) {
+    if (location.length > kMaxChunkBytes) {
       return Fail(ErrorCode::kTooLarge, "the chunk has {} bytes, at most {} are decoded",
-                  place.length, kMaxChunkBytes);
+                  location.length, kMaxChunkBytes);
     }
   } else if (const uint64_t size = layout().inner_pipeline->decoded_size();
-             place.length > 2 * size + kMaxOverhead) {
+             location.length > 2 * size + kMaxOverhead) {
     return Fail(ErrorCode::kDamaged, "the chunk has {} bytes, though only {} decoded ones",
-                place.length, size);
+                location.length, size);
   }
-  Bytes encoded(place.length);
-  if (auto read = place.shard->object->Read(place.offset, encoded); !read) return Fail(read);
+  Bytes encoded(location.length);
+  if (auto read = location.shard->object->Read(location.offset, encoded); !read) return Fail(read);
   if (vlen_) {
     if (auto checked = vlen_->Check(std::move(encoded)); !checked) return Fail(checked);
   } else if (auto decoded = layout().inner_pipeline->Decode(encoded); !decoded) {
     return Fail(decoded);
   }
-  return place.length;
+  return location.length;
 }
 
 Result<void> ChunkCheck::CheckShardChecksums(const OpenShard& innermost,

@@ -14,7 +14,7 @@
 
 namespace zarrfs::ctl {
 
-/// Of all chunks of one array. Any thread may ask.
+/// For all chunks of one array. Thread-safe.
 class ChunkCheck {
  public:
   /// `array`: node->chunks is not null.
@@ -26,7 +26,7 @@ class ChunkCheck {
   [[nodiscard]] const std::optional<std::string>& why_not() const { return why_not_; }
 
   /// The bytes that were read and checked: none where why_not() says so.
-  [[nodiscard]] Result<uint64_t> Check(const ChunkLocation& place) const;
+  [[nodiscard]] Result<uint64_t> Check(const ChunkLocation& location) const;
 
   /// The crc32c after the stored object (if `first_of_object`) and after the innermost shard.
   [[nodiscard]] Result<void> CheckShardChecksums(const OpenShard& innermost,

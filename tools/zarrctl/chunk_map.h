@@ -22,7 +22,7 @@ struct MapCell {
   uint64_t bytes = 0;      // of the stored ones
   double order = 0;        // sum over the stored ones: 0 first in its shard … 1 last
   bool in_object = false;  // a stored object covers some of it
-  // Of a stored one:
+  // Of one stored chunk:
   uint64_t chunk = 0;  // in inner_grid
   uint64_t offset = 0;
   uint64_t position = 0;  // in its shard: 0 lies first
@@ -52,7 +52,7 @@ struct ChunkMap {
   uint64_t grid_columns = 1;
   std::vector<MapCell> cells;
 
-  // Of the slice:
+  // Totals of the slice:
   uint64_t places = 0;
   uint64_t stored = 0;
   uint64_t damaged = 0;
@@ -72,15 +72,8 @@ struct ChunkMap {
   uint64_t slice_start = 0;  // number of the first chunk of the slice
 };
 
-/// "3,0" as chunk numbers along all axes but the last two.
-[[nodiscard]] Result<std::vector<uint64_t>> ParseSlice(std::string_view text,
-                                                       const ChunkGrid& grid);
-
-/// The smallest slice with a chunk; else one with a damaged chunk, else zeros.
-[[nodiscard]] Result<std::vector<uint64_t>> FirstSliceWithChunks(const ChunkSource& source);
-
-/// `on_damage`: told once of each stored object that is damaged or cannot be read. Stops early,
-/// with what it has, once StopRequested().
+/// Calls `on_damage` once per stored object that is damaged or cannot be read. Stops early, with
+/// what it has, once StopRequested().
 [[nodiscard]] Result<ChunkMap> MakeChunkMap(const ChunkSource& source,
                                             const std::vector<uint64_t>& slice,
                                             const MapRequest& request, Progress& progress,

@@ -46,7 +46,7 @@ struct VerifyOptions {
   std::string store;
   std::string path;
   bool json = false;
-  unsigned jobs = 0;  // threads; 0: one a core
+  unsigned jobs = 0;  // threads; 0: one per core
 };
 /// Reads and decodes every chunk from a node down. kExitOk only if everything could be checked and
 /// is sound.
@@ -71,7 +71,7 @@ struct StatusOptions {
   std::string mount;
   bool json = false;
 };
-/// What a zarrfs mount says of itself.
+/// What a zarrfs mount reports about itself.
 int RunStatus(const StatusOptions& options);
 
 struct LogLevelOptions {

@@ -17,14 +17,14 @@ std::string ValueText(const Json& value) {
   return text;
 }
 
-// The member of a codec's configuration that people ask for.
+// The members of a codec's configuration that people ask for.
 std::string Parameters(const CodecSpec& codec) {
-  constexpr std::array<std::string_view, 4> kTelling = {"endian", "order", "cname", "level"};
+  constexpr std::array<std::string_view, 4> kShown = {"endian", "order", "cname", "level"};
   std::vector<std::string> values;
   for (const auto& [key, value] : codec.configuration.items()) {
-    const bool told = std::ranges::find(kTelling, key) != kTelling.end() ||
-                      (codec.name == "blosc" && (key == "clevel" || key == "shuffle"));
-    if (told) values.push_back(ValueText(value));
+    const bool is_shown = std::ranges::find(kShown, key) != kShown.end() ||
+                          (codec.name == "blosc" && (key == "clevel" || key == "shuffle"));
+    if (is_shown) values.push_back(ValueText(value));
   }
   return values.empty() ? "" : fmt::format("({})", fmt::join(values, ", "));
 }
@@ -76,8 +76,6 @@ std::string NodeType(const Node& node) {
   if (node.array() != nullptr) return "array";
   return node.group() != nullptr ? "group" : "unusable";
 }
-
-const Error* Unusable(const Node& node) { return node.unusable(); }
 
 ViewSummary DescribeView(const Node& array, size_t view) {
   const NodeView& shown = array.views[view];

@@ -27,9 +27,6 @@ Json FillValueJson(const ArrayMetadata& metadata);
 /// "group", "array", or "unusable" where the zarr.json cannot be used.
 std::string NodeType(const Node& node);
 
-/// Why no view shows a node; null if some view may.
-const Error* Unusable(const Node& node);
-
 /// What a view does with an array.
 struct ViewSummary {
   bool shown = false;

@@ -19,10 +19,10 @@
 namespace zarrfs::ctl {
 namespace {
 
-// More made-up files than this are worth a line of their own.
+// More files than this of chunks that are not stored are worth a line of their own.
 constexpr uint64_t kManyFiles = 100'000;
 
-// What `info` finds out of an array beside its metadata.
+// What `info` finds out about an array besides its metadata.
 struct ArrayFindings {
   std::vector<ViewSummary> views;
   std::optional<StoredChunks> stored;  // of an array whose chunks can be found
@@ -34,8 +34,8 @@ struct ArrayFindings {
       views.push_back(DescribeView(node, v));
       has_fill_chunks = has_fill_chunks || views.back().has_fill_chunks;
     }
-    const bool is_told = json || node.chunks->layout().inner_grid.size() > kManyFiles;
-    stored = FindStoredChunks(store, node, has_fill_chunks && is_told);
+    const bool is_counted = json || node.chunks->layout().inner_grid.size() > kManyFiles;
+    stored = FindStoredChunks(store, node, has_fill_chunks && is_counted);
   }
 };
 
@@ -57,8 +57,8 @@ void PrintNotShown(std::string_view label, std::string_view reason) {
 // Zarr v3 goes without saying.
 std::string_view Format(const Node& node) { return node.is_v2() ? " (v2)" : ""; }
 
-// Files that a copy of the view makes although nothing of them is stored: said where they are many.
-void PrintMadeUpFiles(const Node& node, const ArrayFindings& findings) {
+// Chunk files of a view for chunks that are not stored, where there are many.
+void PrintFillFiles(const Node& node, const ArrayFindings& findings) {
   const uint64_t files = node.chunks->layout().inner_grid.size();
   const StoredChunks& stored = *findings.stored;
   if (files - std::min(files, stored.count) <= kManyFiles) return;
@@ -77,7 +77,7 @@ void PrintMadeUpFiles(const Node& node, const ArrayFindings& findings) {
   }
 }
 
-// What lies where chunks should, and cannot be used.
+// What lies where chunks should lie and cannot be used.
 void PrintProblems(const StoredChunks& stored) {
   if (stored.problem_count == 0) return;
   const auto& [key, error] = stored.problems.front();
@@ -91,7 +91,7 @@ void PrintProblems(const StoredChunks& stored) {
 
 void PrintArray(const Node& node, const ArrayFindings& findings) {
   const ArrayMetadata& metadata = *node.array();
-  if (const Error* error = Unusable(node)) {
+  if (const Error* error = node.unusable()) {
     PrintLine("chunks", DescribeShape(metadata.chunk_shape));
     PrintLine("codecs", DescribeCodecs(metadata.codecs));
     PrintNotShown("views", "not shown: " + error->message);
@@ -118,7 +118,7 @@ void PrintArray(const Node& node, const ArrayFindings& findings) {
       PrintNotShown(AllViews()[v]->name(), summary.text);
     }
   }
-  PrintMadeUpFiles(node, findings);
+  PrintFillFiles(node, findings);
   PrintProblems(*findings.stored);
 }
 
@@ -129,7 +129,7 @@ void PrintNode(const Node& node, const ArrayFindings& findings) {
     Print("{}  array{}  {}  {}{}{}\n", name, Format(node), Visible(metadata->data_type.name),
           DescribeShape(metadata->shape), dimensions.empty() ? "" : "  ", dimensions);
     PrintArray(node, findings);
-  } else if (const Error* error = Unusable(node)) {
+  } else if (const Error* error = node.unusable()) {
     Print("{}  {} {}\n", name, Paint("not shown:", Style::kYellow),
           Visible(WithoutKey(error->message, JoinKey(node.path, node.document))));
   } else {
@@ -151,7 +151,7 @@ Json NodeJson(const Node& node, const ArrayFindings& findings) {
   json["path"] = node.path;
   json["node_type"] = NodeType(node);
   json["zarr_format"] = node.is_v2() ? 2 : 3;
-  if (const Error* error = Unusable(node)) json["reason"] = error->message;
+  if (const Error* error = node.unusable()) json["reason"] = error->message;
   if (node.group() != nullptr) json["implicit"] = node.implicit;
   const ArrayMetadata* metadata = node.array();
   if (metadata == nullptr) return json;
@@ -195,7 +195,7 @@ Json NodeJson(const Node& node, const ArrayFindings& findings) {
   return json;
 }
 
-// A child that cannot be read, or is no part of the store.
+// A child that cannot be read or is not part of the store.
 void PrintUnreadable(const std::string& path, std::string_view what, const std::string& reason) {
   Print("{}  {} {}\n", Paint(Visible(path), Style::kBold), Paint(what, Style::kYellow),
         Visible(reason));
@@ -216,7 +216,7 @@ class Information {
     if (json_) {
       Write(DumpJson(Json{{"store", target_.folder}, {"nodes", std::move(nodes_)}}));
     }
-    if (code_ != kExitOk) Complain("not everything could be read: the reasons stand above");
+    if (code_ != kExitOk) Complain("not everything could be read; the reasons are above");
     return code_;
   }
 
@@ -257,16 +257,16 @@ class Information {
     if (node.group() != nullptr) VisitMounts(node.path);
   }
 
-  // They are no children: what they show is no part of the store.
+  // zarrfs mounts below a group: they are not part of the store.
   void VisitMounts(const std::string& folder) {
     const Store& store = target_.hierarchy->store();
     const auto entries = store.List(folder);
-    if (!entries) return;  // Children() has told
+    if (!entries) return;  // reported by Children()
     for (const ListEntry& entry : *entries) {
       if (!entry.is_refused || !entry.is_folder) continue;
       const std::string path = JoinKey(folder, entry.name);
       const auto info = store.Stat(path);
-      if (!info) VisitUnreadable(path, "zarrfs mount", "no part of the store:", info.error());
+      if (!info) VisitUnreadable(path, "zarrfs mount", "not part of the store:", info.error());
     }
   }
 

@@ -46,7 +46,7 @@ int ListGroup(const TargetNode& target, const LsOptions& options) {
     }
     const Node& node = **child;
     const ArrayMetadata* metadata = node.array();
-    const Error* unusable = Unusable(node);
+    const Error* unusable = node.unusable();
     Json json = {{"name", name}, {"node_type", NodeType(node)}};
     std::vector<std::string> row = {Paint(Visible(name), Style::kBold), NodeType(node)};
     if (metadata != nullptr) {
@@ -84,14 +84,47 @@ int ListGroup(const TargetNode& target, const LsOptions& options) {
   return code;
 }
 
-int ListArray(const TargetNode& target, const LsOptions& options) {
-  if (target.node->chunks == nullptr) {
-    const Error* error = Unusable(*target.node);
-    if (error == nullptr) return kExitWrong;
-    return Complain(Error{error->code, target.FileOf(target.node->path) + ": " + error->message});
+// The chunks of one stored object.
+struct ObjectChunks {
+  uint64_t present = 0;
+  uint64_t damaged = 0;
+  Json json = Json::array();  // with details
+  std::string text;           // with details
+};
+
+void AddDetails(const std::string& name, const Result<ChunkLocation>& location,
+                ObjectChunks& chunks) {
+  Json json = {{"chunk", name}};
+  if (location) {
+    json["offset"] = location->offset;
+    json["length"] = location->length;
+    chunks.text +=
+        fmt::format("{:>14} {:>12}  chunk {}\n", location->offset, location->length, name);
+  } else {
+    json["damage"] = location.error().message;
+    chunks.text +=
+        fmt::format("{}  chunk {}: {}\n", Paint(fmt::format("{:>27}", "damaged"), Style::kRed),
+                    name, Visible(location.error().message));
   }
+  chunks.json.push_back(std::move(json));
+}
+
+Result<ObjectChunks> ChunksOf(const ChunkSource& source, OuterIndex outer, bool details) {
+  ObjectChunks chunks;
+  ChunkCursor cursor(source, outer);
+  while (const ListedChunk* next = cursor.Next()) {
+    ++(next->location ? chunks.present : chunks.damaged);
+    if (!details) continue;
+    AddDetails(ChunkName(ToNumber(next->chunk), source.layout().inner_grid), next->location,
+               chunks);
+  }
+  if (!cursor.status()) return Fail(cursor.status());
+  return chunks;
+}
+
+int ListArray(const TargetNode& target, const LsOptions& options) {
+  if (target.node->chunks == nullptr) return Complain(target.WhyNoChunks());
   const ChunkSource& source = *target.node->chunks;
-  const ArrayLayout& layout = source.layout();
   const auto outers = source.ListOuter({});
   if (!outers) return Complain(outers.error());
   int code = kExitOk;
@@ -99,63 +132,40 @@ int ListArray(const TargetNode& target, const LsOptions& options) {
   Progress progress("object", options.json ? Progress::IsSeen() : Progress::IsSeenBesideOutput());
   progress.AddFound(outers->value.size());
   progress.Begin();
+  const auto complain = [&](const Error& error) {
+    progress.Hide();
+    Complain(error);
+    code = kExitSystem;
+  };
   for (const OuterIndex outer : outers->value) {
     progress.AddDone();
     const std::string key = source.ObjectKey(outer);
     const auto info = target.hierarchy->store().Stat(key);
-    if (!info) {
-      if (info.error().code == ErrorCode::kNotFound) continue;  // removed since it was listed
-      progress.Hide();
-      Complain(info.error());
-      code = kExitSystem;
+    if (!info) {  // kNotFound: removed since it was listed
+      if (info.error().code != ErrorCode::kNotFound) complain(info.error());
       continue;
     }
-    uint64_t present = 0;
-    uint64_t damaged = 0;
-    std::string details;
-    Json chunks = Json::array();
-    ChunkCursor cursor(source, outer);
-    while (const ListedChunk* next = cursor.Next()) {
-      const Result<ChunkLocation>& place = next->location;
-      ++(place ? present : damaged);
-      if (!options.details) continue;
-      const std::string name = ChunkName(ToNumber(next->chunk), layout.inner_grid);
-      if (options.json) {
-        Json json = {{"chunk", name}};
-        if (place) {
-          json["offset"] = place->offset;
-          json["length"] = place->length;
-        } else {
-          json["damage"] = place.error().message;
-        }
-        chunks.push_back(std::move(json));
-      } else if (place) {
-        details += fmt::format("{:>14} {:>12}  chunk {}\n", place->offset, place->length, name);
-      } else {
-        details +=
-            fmt::format("{}  chunk {}: {}\n", Paint(fmt::format("{:>27}", "damaged"), Style::kRed),
-                        name, Visible(place.error().message));
-      }
+    const auto chunks = ChunksOf(source, outer, options.details);
+    if (!chunks) {
+      complain(chunks.error());
+      continue;
     }
-    const Result<void>& visited = cursor.status();
-    if (!visited) {
-      progress.Hide();
-      Complain(visited.error());
-      code = kExitSystem;
-    }
-    const uint64_t places = Places(layout, outer);
+    const uint64_t places = Places(source.layout(), outer);
     if (options.json) {
       Json json = {{"key", key},
                    {"size", info->size()},
-                   {"chunks", present},
+                   {"chunks", chunks->present},
                    {"places", places},
-                   {"damaged", damaged}};
-      if (options.details) json["chunk_list"] = std::move(chunks);
+                   {"damaged", chunks->damaged}};
+      if (options.details) json["chunk_list"] = chunks->json;
       objects.push_back(std::move(json));
       continue;
     }
-    Print("{:>14} bytes  {:>6} of {} chunks  {}{}\n{}", info->size(), present, places, Visible(key),
-          damaged == 0 ? "" : Paint(fmt::format("  ({} damaged)", damaged), Style::kRed), details);
+    Print("{:>14} bytes  {:>6} of {} chunks  {}{}\n{}", info->size(), chunks->present, places,
+          Visible(key),
+          chunks->damaged == 0 ? ""
+                               : Paint(fmt::format("  ({} damaged)", chunks->damaged), Style::kRed),
+          chunks->text);
   }
   progress.End();
   if (options.json) {
@@ -171,7 +181,7 @@ int RunLs(const LsOptions& options) {
   const auto target = FindNode(options.store, options.path);
   if (!target) return Complain(target.error());
   if (!target->node->metadata) {
-    const Error* error = Unusable(*target->node);
+    const Error* error = target->node->unusable();
     if (error != nullptr) return Complain(*error);
   }
   return target->node->array() != nullptr ? ListArray(*target, options)

@@ -18,7 +18,7 @@ namespace {
 
 constexpr const char* kFooter =
     "A STORE may be the folder of a store, or of a group or array inside one.\n"
-    "zarrctl COMMAND --help tells more, with examples.\n"
+    "zarrctl COMMAND --help shows options and examples.\n"
     "Exit codes: 0 all well; 1 wrong usage, damage, or no such chunk; 2 the store or mount cannot "
     "be\n"
     "read; 3 verify found no damage but could not check everything; 130 ended by Ctrl-C.";
@@ -42,100 +42,9 @@ class CommandLine {
     app_.require_subcommand(1);
     AddColor(app_);
 
-    CLI::App* command =
-        Add("info", "Groups and arrays: shapes, chunks, codecs, and what each view does with them",
-            "Examples:\n"
-            "  zarrctl info /data/ocean.zarr             the whole tree\n"
-            "  zarrctl info /data/ocean.zarr forecast    from one group or array down\n"
-            "  zarrctl info --json /data/ocean.zarr | jq '.nodes[].path'",
-            [this] { return RunInfo(info_); });
-    AddNode(command, info_.store, info_.path);
-    AddJson(command, info_.json);
-
-    command = Add(
-        "ls", "What lies below a group, or the stored objects of an array and the chunks in each",
-        "Examples:\n"
-        "  zarrctl ls /data/ocean.zarr               groups and arrays directly below\n"
-        "  zarrctl ls /data/ocean.zarr forecast/t    shards of an array\n"
-        "  zarrctl ls -l /data/ocean.zarr forecast/t each chunk with offset and length",
-        [this] { return RunLs(ls_); });
-    AddNode(command, ls_.store, ls_.path);
-    command->add_flag(
-        "-l,--long", ls_.details,
-        "Of arrays below a group chunks, shards and codecs; of an array each chunk with "
-        "its offset and length");
-    AddJson(command, ls_.json);
-
-    command = Add("where", "File, offset and length of one chunk",
-                  "Examples:\n"
-                  "  zarrctl where /data/ocean.zarr/forecast/t 0.3.1\n"
-                  "  zarrctl where /data/ocean.zarr forecast/t c/0/3/1\n"
-                  "  zarrctl where /mnt/ocean/v2/forecast/t/0.3.1",
-                  [this] { return RunWhere(where_); });
-    command->add_option("CHUNK", where_.words, kChunkWords)->required()->expected(1, 3);
-    AddLinks(command);
-    AddJson(command, where_.json);
-
-    command = Add("cat", "One chunk, as stored, on standard output",
-                  "Examples:\n"
-                  "  zarrctl cat /data/ocean.zarr/forecast/t 0.3.1 > chunk\n"
-                  "  zarrctl cat --decode /data/ocean.zarr forecast/t 0.3.1 | od -t f4 | head",
-                  [this] { return RunCat(cat_); });
-    command->add_option("CHUNK", cat_.words, kChunkWords)->required()->expected(1, 3);
-    AddLinks(command);
-    command->add_flag("--decode", cat_.decode, "Its elements instead: C order, little-endian");
-
-    command = Add("verify", "Read every index and decode every chunk; one line for each damage",
-                  std::string(kExitCodesOfVerify) +
-                      "Examples:\n"
-                      "  zarrctl verify /data/ocean.zarr             everything\n"
-                      "  zarrctl verify -j 2 /data/ocean.zarr forecast\n"
-                      "  zarrctl verify --json /data/ocean.zarr | jq '.damage[].key'",
-                  [this] { return RunVerify(verify_); });
-    AddNode(command, verify_.store, verify_.path);
-    command->add_option("-j,--jobs", verify_.jobs, "Threads (default: one a core)")
-        ->check(CLI::Range(1, 256));
-    AddJson(command, verify_.json);
-
-    command = Add("map", "Draw which chunks of an array are stored, how large, and in which order",
-                  "Exit codes: 0 drawn; 1 drawn, and what is damaged or unreadable is named on "
-                  "standard error.\n\n"
-                  "Examples:\n"
-                  "  zarrctl map /data/ocean.zarr forecast/t\n"
-                  "  zarrctl map --by order --slice 12,0 /data/ocean.zarr forecast/t\n"
-                  "  zarrctl map --by size --out t.svg /data/ocean.zarr/forecast/t",
-                  [this] { return RunMap(map_); });
-    AddNode(command, map_.store, map_.path);
-    command
-        ->add_option("--by", map_by_,
-                     "What colours and shades show: size (default), order (of the chunks inside "
-                     "their shard) or present")
-        ->type_name("WHAT")
-        ->check(CLI::IsMember({"size", "order", "present"}));
-    command
-        ->add_option("--slice", map_.slice,
-                     "Of arrays with more than two axes: chunk numbers along all but the last two, "
-                     "as 3 or 3,0 (default: the first slice that has chunks)")
-        ->type_name("I,J");
-    command->add_option("--out", map_.out, "Write a picture: FILE.svg")->type_name("FILE");
-    AddJson(command, map_.json);
-
-    command = Add("status", "What a zarrfs mount has done so far, and what it found wrong",
-                  "Examples:\n"
-                  "  zarrctl status /mnt/ocean\n"
-                  "  zarrctl status --json /mnt/ocean | jq .caches",
-                  [this] { return RunStatus(status_); });
-    command->add_option("MNT", status_.mount, "Where it is mounted")->required();
-    AddJson(command, status_.json);
-
-    command = Add("log-level", "How much the daemon of a mount logs; changes it while it runs",
-                  "Examples:\n"
-                  "  zarrctl log-level /mnt/ocean          the level in force\n"
-                  "  zarrctl log-level /mnt/ocean debug    until it is set again or unmounted",
-                  [this] { return RunLogLevel(log_level_); });
-    command->add_option("MNT", log_level_.mount, "Where it is mounted")->required();
-    command->add_option("LEVEL", log_level_.level, "error, warning, info or debug")
-        ->check(CLI::IsMember({"error", "warning", "info", "debug"}));
+    AddInspecting();
+    AddChecking();
+    AddMounts();
   }
 
   int Run(int argc, char** argv) {
@@ -148,7 +57,7 @@ class CommandLine {
       for (const auto& [known, run] : commands_) {
         if (known->parsed()) command = " " + known->get_name();
       }
-      Complain(fmt::format("{} (zarrctl{} --help tells more)", error.what(), command));
+      Complain(fmt::format("{} (see zarrctl{} --help)", error.what(), command));
       return kExitWrong;
     }
     SetColorMode(color_ == "always"  ? ColorMode::kAlways
@@ -172,6 +81,110 @@ class CommandLine {
   }
 
  private:
+  void AddInspecting() {
+    CLI::App* command =
+        Add("info", "Groups and arrays: shapes, chunks, codecs, and what each view does with them",
+            "Examples:\n"
+            "  zarrctl info /data/ocean.zarr             the whole tree\n"
+            "  zarrctl info /data/ocean.zarr forecast    from one group or array down\n"
+            "  zarrctl info --json /data/ocean.zarr | jq '.nodes[].path'",
+            [this] { return RunInfo(info_); });
+    AddNode(command, info_.store, info_.path);
+    AddJson(command, info_.json);
+
+    command = Add(
+        "ls", "What lies below a group, or the stored objects of an array and the chunks in each",
+        "Examples:\n"
+        "  zarrctl ls /data/ocean.zarr               groups and arrays directly below\n"
+        "  zarrctl ls /data/ocean.zarr forecast/t    shards of an array\n"
+        "  zarrctl ls -l /data/ocean.zarr forecast/t each chunk with offset and length",
+        [this] { return RunLs(ls_); });
+    AddNode(command, ls_.store, ls_.path);
+    command->add_flag(
+        "-l,--long", ls_.details,
+        "Arrays in a group with chunks, shards and codecs; an array with each chunk's "
+        "offset and length");
+    AddJson(command, ls_.json);
+
+    command = Add("where", "File, offset and length of one chunk",
+                  "Examples:\n"
+                  "  zarrctl where /data/ocean.zarr/forecast/t 0.3.1\n"
+                  "  zarrctl where /data/ocean.zarr forecast/t c/0/3/1\n"
+                  "  zarrctl where /mnt/ocean/v2/forecast/t/0.3.1",
+                  [this] { return RunWhere(where_); });
+    command->add_option("CHUNK", where_.words, kChunkWords)->required()->expected(1, 3);
+    AddLinks(command);
+    AddJson(command, where_.json);
+
+    command = Add("cat", "One chunk, as stored, on standard output",
+                  "Examples:\n"
+                  "  zarrctl cat /data/ocean.zarr/forecast/t 0.3.1 > chunk\n"
+                  "  zarrctl cat --decode /data/ocean.zarr forecast/t 0.3.1 | od -t f4 | head",
+                  [this] { return RunCat(cat_); });
+    command->add_option("CHUNK", cat_.words, kChunkWords)->required()->expected(1, 3);
+    AddLinks(command);
+    command->add_flag("--decode", cat_.decode, "Its elements instead: C order, little-endian");
+  }
+
+  void AddChecking() {
+    CLI::App* command =
+        Add("verify", "Read every index and decode every chunk; one line per damage found",
+            std::string(kExitCodesOfVerify) +
+                "Examples:\n"
+                "  zarrctl verify /data/ocean.zarr             everything\n"
+                "  zarrctl verify -j 2 /data/ocean.zarr forecast\n"
+                "  zarrctl verify --json /data/ocean.zarr | jq '.damage[].key'",
+            [this] { return RunVerify(verify_); });
+    AddNode(command, verify_.store, verify_.path);
+    command->add_option("-j,--jobs", verify_.jobs, "Threads (default: one per core)")
+        ->check(CLI::Range(1, 256));
+    AddJson(command, verify_.json);
+
+    command = Add("map", "Draw which chunks of an array are stored, how large, and in which order",
+                  "Exit codes: 0 drawn; 1 drawn, and what is damaged or unreadable is named on "
+                  "standard error.\n\n"
+                  "Examples:\n"
+                  "  zarrctl map /data/ocean.zarr forecast/t\n"
+                  "  zarrctl map --by order --slice 12,0 /data/ocean.zarr forecast/t\n"
+                  "  zarrctl map --by size --out t.svg /data/ocean.zarr/forecast/t",
+                  [this] { return RunMap(map_); });
+    AddNode(command, map_.store, map_.path);
+    command
+        ->add_option("--by", map_by_,
+                     "What colours and shades show: size (default), order (of the chunks inside "
+                     "their shard) or present")
+        ->type_name("WHAT")
+        ->check(CLI::IsMember({"size", "order", "present"}));
+    command
+        ->add_option(
+            "--slice", map_.slice,
+            "For arrays with more than two axes: chunk numbers along all but the last two, "
+            "as 3 or 3,0 (default: the first slice that has chunks)")
+        ->type_name("I,J");
+    command->add_option("--out", map_.out, "Write a picture: FILE.svg")->type_name("FILE");
+    AddJson(command, map_.json);
+  }
+
+  void AddMounts() {
+    CLI::App* command =
+        Add("status", "What a zarrfs mount has done so far, and what it found wrong",
+            "Examples:\n"
+            "  zarrctl status /mnt/ocean\n"
+            "  zarrctl status --json /mnt/ocean | jq .caches",
+            [this] { return RunStatus(status_); });
+    command->add_option("MNT", status_.mount, "Where it is mounted")->required();
+    AddJson(command, status_.json);
+
+    command = Add("log-level", "How much the daemon of a mount logs; changes it while it runs",
+                  "Examples:\n"
+                  "  zarrctl log-level /mnt/ocean          the level in force\n"
+                  "  zarrctl log-level /mnt/ocean debug    until it is set again or unmounted",
+                  [this] { return RunLogLevel(log_level_); });
+    command->add_option("MNT", log_level_.mount, "Where it is mounted")->required();
+    command->add_option("LEVEL", log_level_.level, "error, warning, info or debug")
+        ->check(CLI::IsMember({"error", "warning", "info", "debug"}));
+  }
+
   CLI::App* Add(const std::string& name, const std::string& what, const std::string& footer,
                 std::function<int()> run) {
     CLI::App* command = app_.add_subcommand(name, what);

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "tools/zarrctl/commands.h"
-#include "tools/zarrctl/describe.h"
 #include "tools/zarrctl/interrupt.h"
+#include "tools/zarrctl/map_slice.h"
 #include "tools/zarrctl/map_view.h"
 #include "tools/zarrctl/output.h"
 #include "tools/zarrctl/progress.h"
@@ -95,24 +95,17 @@ bool WriteFile(const std::string& path, const std::string& bytes) {
 // Why the options cannot be served; nullopt if they can.
 std::optional<Error> Unfit(const TargetNode& target, const MapOptions& options) {
   const Node& node = *target.node;
-  const std::string folder = target.FileOf(node.path);
   if (!options.out.empty() && !options.out.ends_with(".svg")) {
     return Error{ErrorCode::kInvalidArgument,
                  fmt::format("--out {}: pictures are SVG files; name a FILE.svg", options.out)};
   }
-  if (node.chunks == nullptr) {
-    const Error* error = Unusable(node);
-    if (error != nullptr) return Error{error->code, folder + ": " + error->message};
-    return Error{
-        ErrorCode::kInvalidArgument,
-        fmt::format("{}: a group has no chunks; name an array (zarrctl ls lists them)", folder)};
-  }
+  if (node.chunks == nullptr) return target.WhyNoChunks();
   if (options.by == MapBy::kOrder && !node.chunks->layout().is_sharded()) {
     return Error{
         ErrorCode::kInvalidArgument,
         fmt::format("{}: not sharded, each chunk is a file of its own; use --by size or --by "
                     "present",
-                    folder)};
+                    target.FileOf(node.path))};
   }
   return std::nullopt;
 }

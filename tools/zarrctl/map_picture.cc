@@ -1,10 +1,10 @@
 // A map as a picture: title, the cells with chunk numbers along two sides, a legend, the summary.
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <optional>
 #include <string>
 
+#include "tools/zarrctl/map_color.h"
 #include "tools/zarrctl/map_view.h"
 #include "tools/zarrctl/output.h"
 #include "tools/zarrctl/svg.h"
@@ -31,31 +31,6 @@ constexpr Color kNotStored = {0xf4, 0xf1, 0xea};
 constexpr Color kDamaged = {0xd6, 0x1f, 0x26};
 constexpr Color kLineColor = {0x55, 0x55, 0x55};
 
-// matplotlib's viridis, in nine steps: told apart also by who sees no red or no green.
-constexpr std::array<Color, 9> kViridis = {{{0x44, 0x01, 0x54},
-                                            {0x47, 0x2d, 0x7b},
-                                            {0x3b, 0x52, 0x8b},
-                                            {0x2c, 0x72, 0x8e},
-                                            {0x21, 0x91, 0x8c},
-                                            {0x28, 0xae, 0x80},
-                                            {0x5e, 0xc9, 0x62},
-                                            {0xad, 0xdc, 0x30},
-                                            {0xfd, 0xe7, 0x25}}};
-
-Color Mix(Color a, Color b, double share) {
-  const auto mix = [share](uint8_t x, uint8_t y) {
-    return static_cast<uint8_t>(std::lround(x + (y - x) * share));
-  };
-  return {mix(a.red, b.red), mix(a.green, b.green), mix(a.blue, b.blue)};
-}
-
-Color ColorOf(double value, MapBy by) {
-  if (by == MapBy::kPresent) return Mix({0xbf, 0xd3, 0xe6}, {0x1f, 0x5f, 0x9e}, value);
-  const double at = value * static_cast<double>(kViridis.size() - 1);
-  const auto step = std::min(static_cast<size_t>(at), kViridis.size() - 2);
-  return Mix(kViridis[step], kViridis[step + 1], at - static_cast<double>(step));
-}
-
 // 1, 2 or 5 times a power of ten, at least `least`.
 uint64_t RoundStep(double least) {
   uint64_t step = 1;
@@ -74,7 +49,7 @@ class Picture {
     const auto rows = static_cast<double>(std::max<uint64_t>(map.grid_rows, 1));
     const double cell = std::min({kMapWidth / columns, kMapHeight / rows, kLargestCell});
     const auto whole = [](double size) { return size > 1 ? std::floor(size) : size; };
-    // Square, unless that would leave a line that nobody sees.
+    // Square, unless that would be too thin to see.
     cell_width_ = whole(std::max(cell, std::min(kMinMap / columns, kLargestCell)));
     cell_height_ = whole(std::max(cell, std::min(kMinMap / rows, kLargestCell)));
     width_ = columns * cell_width_;

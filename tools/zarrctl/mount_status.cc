@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 constexpr size_t kMaxBytes = 16u << 20;
 constexpr int kFormat = 1;  // of status.json
 
-// What `error`, met at the mount's folder .zarrfs, means for whoever named the mount.
+// `error`, from the folder .zarrfs of the mount, in words that say what to do.
 tl::unexpected<Error> Explained(const std::string& mount, int error) {
   std::error_code ignored;
   const std::string path = fs::absolute(mount, ignored).lexically_normal().string();

@@ -1,5 +1,5 @@
-// Which stored objects an array has, by the listings of its folders. What cannot be listed, or is
-// listed and refused, is told, and the walk goes on.
+// Which stored objects an array has, by the listings of its folders. Reports what cannot be listed,
+// or is listed and refused, and goes on.
 #ifndef TOOLS_ZARRCTL_OBJECT_WALK_H_
 #define TOOLS_ZARRCTL_OBJECT_WALK_H_
 

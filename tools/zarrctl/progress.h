@@ -1,5 +1,5 @@
-// A line on stderr that tells how far a command is: drawn once it takes longer than a second, then
-// five times a second; nothing if stderr is no terminal.
+// A progress line on stderr: drawn once a command takes longer than a second, then five times a
+// second; nothing if stderr is not a terminal.
 #ifndef TOOLS_ZARRCTL_PROGRESS_H_
 #define TOOLS_ZARRCTL_PROGRESS_H_
 
@@ -16,7 +16,7 @@ namespace zarrfs::ctl {
 
 class Progress {
  public:
-  /// Whether a Progress would be seen: then it is worth to count what there is to do.
+  /// Whether a Progress would be seen: then it is worth counting what there is to do.
   [[nodiscard]] static bool IsSeen();
   /// The same for a command that prints as it goes: on a terminal that is progress enough.
   [[nodiscard]] static bool IsSeenBesideOutput();

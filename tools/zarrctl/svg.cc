@@ -1,11 +1,10 @@
 #include "tools/zarrctl/svg.h"
 
 #include <fmt/format.h>
+#include <utf8.h>
 
 #include <array>
 #include <cstddef>
-
-#include "zarrcore/metadata/json.h"
 
 namespace zarrfs::ctl {
 namespace {
@@ -14,17 +13,10 @@ std::string Hex(Color color) {
   return fmt::format("#{:02x}{:02x}{:02x}", color.red, color.green, color.blue);
 }
 
-// As XML text. Names come from the store: what is no UTF-8, or no character of XML, is replaced.
+// As XML text. Names come from the store: replaces what is not UTF-8 or not allowed in XML.
 std::string Escape(std::string_view text) {
-  std::string valid(text);
-  try {
-    valid = Json::parse(Json(valid).dump(-1, ' ', false, Json::error_handler_t::replace))
-                .get<std::string>();
-  } catch (const Json::exception&) {
-    return "?";
-  }
   std::string escaped;
-  for (const char c : valid) {
+  for (const char c : utf8::replace_invalid(text)) {
     switch (c) {
       case '&':
         escaped += "&amp;";

@@ -36,7 +36,7 @@ class Svg {
   std::string text_;
 };
 
-/// Pixels that a character takes, about.
+/// Approximate width of a character, in pixels.
 inline constexpr double kTextAdvance = 7;
 inline constexpr double kTextHeight = 10;
 

@@ -85,18 +85,12 @@ Error Named(Error error, const fs::path& path) {
 
 Result<TargetChunk> ChunkOf(TargetNode target, std::string_view name) {
   const Node& node = *target.node;
-  const std::string path = target.FileOf(node.path);
-  if (node.chunks == nullptr) {
-    if (const Error* error = node.unusable()) {
-      return Fail(error->code, "{}: {}", path, error->message);
-    }
-    return Fail(ErrorCode::kInvalidArgument,
-                "{}: a group has no chunks; name an array (zarrctl ls lists them)", path);
-  }
+  if (node.chunks == nullptr) return tl::unexpected(target.WhyNoChunks());
   const ChunkGrid& grid = node.chunks->layout().inner_grid;
   const auto coordinates = ParseChunkName(name, grid);
   if (!coordinates)
-    return Fail(ErrorCode::kInvalidArgument, "{}: {}", path, coordinates.error().message);
+    return Fail(ErrorCode::kInvalidArgument, "{}: {}", target.FileOf(node.path),
+                coordinates.error().message);
   TargetChunk chunk;
   chunk.coordinates = *coordinates;
   chunk.chunk = grid.Linear({coordinates->data(), grid.rank()});
@@ -134,7 +128,7 @@ Result<TargetChunk> FindInMount(const fs::path& path, const MountedPath& mounted
       if (i < names.size()) key = JoinKey(key, names[i]);
     }
   }
-  return Fail(ErrorCode::kInvalidArgument, "{}: no chunk of an array of {}", path.string(),
+  return Fail(ErrorCode::kInvalidArgument, "{}: not a chunk of an array in {}", path.string(),
               mounted.store);
 }
 
@@ -142,6 +136,21 @@ Result<TargetChunk> FindInMount(const fs::path& path, const MountedPath& mounted
 
 std::string TargetNode::FileOf(std::string_view key) const {
   return (fs::path(folder) / key).string();
+}
+
+Error TargetNode::WhyNoChunks() const {
+  const std::string path = FileOf(node->path);
+  if (const Error* error = node->unusable()) {
+    return {error->code, fmt::format("{}: {}", path, error->message)};
+  }
+  return {ErrorCode::kInvalidArgument,
+          fmt::format("{}: a group has no chunks; name an array (zarrctl ls lists them)", path)};
+}
+
+Error TargetChunk::NotStored() const {
+  return {ErrorCode::kInvalidArgument,
+          fmt::format("chunk {} is not stored: every element is the fill value (it would be in {})",
+                      name(), ObjectFile())};
 }
 
 Result<TargetNode> FindNode(const std::string& store, const std::string& path) {
@@ -155,7 +164,8 @@ Result<TargetNode> FindNode(const std::string& store, const std::string& path) {
                     : "");
   }
   std::string key = ToKey(path);
-  if (!IsValidKey(key)) return Fail(ErrorCode::kInvalidArgument, "{}: no path below a store", path);
+  if (!IsValidKey(key))
+    return Fail(ErrorCode::kInvalidArgument, "{}: not a path inside a store", path);
   const fs::path wanted = folder / key;
   while (folder.has_relative_path() && IsGroup(folder.parent_path())) {
     key = JoinKey(folder.filename().string(), key);
@@ -174,9 +184,8 @@ Result<TargetChunk> FindChunk(const std::vector<std::string>& words) {
   std::error_code error;
   fs::path whole = words.front();
   for (size_t i = 1; i < words.size(); ++i) whole /= ToKey(words[i]);
-  // As it is written, then with symbolic links resolved: another mount whose daemon hangs is asked
-  // nothing if that can be avoided. A missing chunk has no file: only what is there can be
-  // resolved.
+  // As written first, then with symbolic links resolved: avoids asking another mount, whose daemon
+  // may hang. Only what exists can be resolved, and a missing chunk has no file.
   auto mounted = FindMountedPath(fs::absolute(whole, error).lexically_normal().string());
   if (!mounted) {
     const fs::path resolved = fs::weakly_canonical(whole, error);
@@ -199,7 +208,7 @@ Result<TargetChunk> FindChunk(const std::vector<std::string>& words) {
   }
   if (words.size() == 1 && target->node->array() != nullptr && target->node->array()->rank() > 0) {
     const std::vector<uint64_t> first(target->node->array()->rank(), 0);
-    return Fail(ErrorCode::kInvalidArgument, "{}: which chunk? Say for example {}", store,
+    return Fail(ErrorCode::kInvalidArgument, "{}: which chunk? For example: {}", store,
                 fmt::join(first, "."));
   }
   return ChunkOf(std::move(*target), name);
@@ -213,7 +222,7 @@ Result<ChunkCoordinates> ParseChunkName(std::string_view name, const ChunkGrid& 
     rest.remove_prefix(2);
   }
   const auto outside = [&] {
-    return Fail(ErrorCode::kInvalidArgument, "{}: no chunk of a grid of {}", name,
+    return Fail(ErrorCode::kInvalidArgument, "{}: not a chunk of a grid of {}", name,
                 grid.rank() == 0 ? "1" : fmt::format("{}", fmt::join(grid.counts(), " x ")));
   };
   ChunkCoordinates coordinates{};

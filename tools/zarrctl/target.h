@@ -23,6 +23,8 @@ struct TargetNode {
 
   /// Absolute path of an object.
   [[nodiscard]] std::string FileOf(std::string_view key) const;
+  /// Why the node has no chunks to look at, if node->chunks is null: it is a group, or broken.
+  [[nodiscard]] Error WhyNoChunks() const;
 };
 
 /// Opens the store that `store` lies in (the topmost of the groups that hold each other; what is
@@ -34,13 +36,22 @@ struct TargetChunk {
   TargetNode array;    // node->chunks is never null
   uint64_t chunk = 0;  // in layout().inner_grid
   ChunkCoordinates coordinates{};
-  // Of a path below a mount:
-  std::string file;            // the path, absolute; else ""
-  std::optional<size_t> view;  // the view that it goes through, if that is known
+  std::string file;            // the path below a mount that names it, absolute; else ""
+  std::optional<size_t> view;  // the view that this path goes through, if that is known
 
   [[nodiscard]] std::span<const uint64_t> at() const {
-    return {coordinates.data(), array.node->chunks->layout().inner_grid.rank()};
+    return {coordinates.data(), source().layout().inner_grid.rank()};
   }
+  [[nodiscard]] const ChunkSource& source() const { return *array.node->chunks; }
+  [[nodiscard]] InnerIndex inner() const { return InnerIndex{chunk}; }
+  /// "0.3.1".
+  [[nodiscard]] std::string name() const { return ChunkNaming{}.Path(at()); }
+  /// Absolute path of the stored object that holds the chunk, or would hold it.
+  [[nodiscard]] std::string ObjectFile() const {
+    return array.FileOf(source().ObjectKey(source().OuterOf(inner())));
+  }
+  /// What to say of a chunk that the store does not hold.
+  [[nodiscard]] Error NotStored() const;
 };
 
 /// `words`: ARRAY CHUNK; STORE PATH CHUNK; or, in one or more parts, the path of a chunk file below

@@ -50,10 +50,10 @@ std::string Paint(std::string_view text, Style style, int fd) {
 TerminalSize SizeOfTerminal(int fd) {
   constexpr uint64_t kMax = 1000;
   TerminalSize size;
-  winsize told = {};
-  if (ioctl(fd, TIOCGWINSZ, &told) == 0) {
-    if (told.ws_col > 0) size.columns = told.ws_col;
-    if (told.ws_row > 0) size.lines = told.ws_row;
+  winsize window = {};
+  if (ioctl(fd, TIOCGWINSZ, &window) == 0) {
+    if (window.ws_col > 0) size.columns = window.ws_col;
+    if (window.ws_row > 0) size.lines = window.ws_row;
   }
   if (const uint64_t columns = NumberIn("COLUMNS")) size.columns = columns;
   if (const uint64_t lines = NumberIn("LINES")) size.lines = lines;

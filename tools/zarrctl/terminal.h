@@ -1,4 +1,4 @@
-// What the terminal can do, and what the user wants of it: colours, width, characters.
+// What the terminal can do and what the user asked for: colours, width, characters.
 #ifndef TOOLS_ZARRCTL_TERMINAL_H_
 #define TOOLS_ZARRCTL_TERMINAL_H_
 
@@ -27,8 +27,7 @@ enum class Style { kBold, kDim, kRed, kGreen, kYellow };
 
 [[nodiscard]] bool IsTerminal(int fd);
 
-/// Of the terminal that `fd` is: COLUMNS and LINES if they are set, else what the terminal says,
-/// else 80 x 40.
+/// COLUMNS and LINES if they are set, else what the terminal at `fd` reports, else 80 x 40.
 struct TerminalSize {
   uint64_t columns = 80;
   uint64_t lines = 40;

@@ -93,7 +93,7 @@ void VerifyReport::Summarise(const std::string& store, const VerifyCounts& count
     line += "; " + Paint(fmt::format("{} could not be read or checked", unread_), Style::kRed);
   }
   if (!stopped && damaged_ == 0 && unread_ + unchecked_count_ > 0) {
-    line += "; the lines above say why: what they name may be damaged all the same";
+    line += "; the lines above say why; those parts may be damaged too";
   }
   Print("{}\n", line);
 }

@@ -14,7 +14,7 @@
 
 namespace zarrfs::ctl {
 
-// What one object has wrong; equal reasons are one entry (a damaged index is that of every chunk).
+// What is wrong with one object; equal reasons are one entry (a damaged index affects every chunk).
 struct Findings {
   struct Where {
     std::string chunk;  // the first; empty: the object itself
@@ -43,7 +43,7 @@ class VerifyReport {
   /// The line to hide before another is printed; null for none.
   void SetProgress(Progress* progress) { progress_ = progress; }
 
-  /// Tells the findings and forgets them.
+  /// Prints the findings and clears them.
   void Report(const std::string& key, Findings& findings);
   /// Something that is damaged, or cannot be read. `key` is left out of the message.
   void AddProblem(const std::string& key, const Error& error);

@@ -18,14 +18,14 @@ struct Serving {
   std::string_view text;
 };
 
-Result<Serving> ServingOf(const ChunkEncoding& encoding, const ChunkLocation& place) {
+Result<Serving> ServingOf(const ChunkEncoding& encoding, const ChunkLocation& location) {
   const uint64_t cut = encoding.cut_front + encoding.cut_back;
   if (encoding.kind == Kind::kDecoded) return Serving{"transcoded", "the stored chunk, decoded"};
-  if (encoding.kind == Kind::kPatchedZstd && place.length >= cut) {
+  if (encoding.kind == Kind::kPatchedZstd && location.length >= cut) {
     const auto serving = ServeZstd(
-        place.length - cut, encoding.size == 0 ? std::nullopt : std::optional(encoding.size),
+        location.length - cut, encoding.size == 0 ? std::nullopt : std::optional(encoding.size),
         [&](uint64_t at, std::span<std::byte> to) {
-          return place.shard->object->Read(place.offset + encoding.cut_front + at, to);
+          return location.shard->object->Read(location.offset + encoding.cut_front + at, to);
         });
     if (!serving) return Fail(serving);
     if (serving->kind == ZstdServing::Kind::kPatch) {
@@ -42,7 +42,7 @@ Result<Serving> ServingOf(const ChunkEncoding& encoding, const ChunkLocation& pl
 }  // namespace
 
 Result<ViewFile> DescribeViewFile(const TargetChunk& chunk,
-                                  const std::optional<ChunkLocation>& place) {
+                                  const std::optional<ChunkLocation>& location) {
   ViewFile file;
   file.view = AllViews()[*chunk.view]->name();
   struct stat status {};
@@ -50,22 +50,22 @@ Result<ViewFile> DescribeViewFile(const TargetChunk& chunk,
     file.size = static_cast<uint64_t>(status.st_size);
   } else if (errno != ENOENT && errno != ENOTDIR) {
     file.failure = std::strerror(errno);
-    file.text = fmt::format("the mount does not tell: {}", *file.failure);
+    file.text = fmt::format("cannot be read through the mount: {}", *file.failure);
     return file;
   }
   const auto& array = chunk.array.node->views[*chunk.view].array;
   if (!file.size) {
     file.text = "no file of this name";
-    if (array && place) {
+    if (array && location) {
       file.text += fmt::format("; the chunk is called {}", array->naming.Path(chunk.at()));
     }
     return file;
   }
   Serving serving{"fill", "made of the fill value: not stored"};
-  if (!place && array && array->fill_chunk == nullptr) {
-    serving = {"", "though the store has no such chunk: perhaps removed a moment ago"};
-  } else if (place && array) {
-    const auto served = ServingOf(array->encoding, *place);
+  if (!location && array && array->fill_chunk == nullptr) {
+    serving = {"", "though the store has no such chunk: perhaps it was removed a moment ago"};
+  } else if (location && array) {
+    const auto served = ServingOf(array->encoding, *location);
     if (!served) return Fail(served);
     serving = *served;
   }

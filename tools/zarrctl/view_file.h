@@ -1,5 +1,4 @@
-// A chunk file of a mount, as the mount itself has it: its size, and what the view makes of the
-// stored chunk.
+// A chunk file of a mount: its size, and how the view makes it from the stored chunk.
 #ifndef TOOLS_ZARRCTL_VIEW_FILE_H_
 #define TOOLS_ZARRCTL_VIEW_FILE_H_
 
@@ -17,16 +16,16 @@ namespace zarrfs::ctl {
 struct ViewFile {
   std::string_view view;               // its name
   std::optional<uint64_t> size;        // in bytes; nullopt: there is no such file
-  std::optional<std::string> failure;  // why the mount does not tell
+  std::optional<std::string> failure;  // why the mount cannot be asked
   /// "exact", "cut", "patched", "recompressed", "transcoded" or "fill"; "" where there is no file.
   std::string_view serving;
   std::string text;  // all that in words
 };
 
-/// Of a chunk that a path below a mount names, whose view is known. `place`: where the store has
-/// it.
+/// `chunk` was named by a path below a mount, and its view is known. `location`: nullopt if the
+/// store does not hold it.
 [[nodiscard]] Result<ViewFile> DescribeViewFile(const TargetChunk& chunk,
-                                                const std::optional<ChunkLocation>& place);
+                                                const std::optional<ChunkLocation>& location);
 
 }  // namespace zarrfs::ctl
 

@@ -1,4 +1,4 @@
-// A small store in memory, and what a command of zarrctl says of it.
+// A small store in memory, and what a command of zarrctl prints about it.
 #ifndef TESTS_UNIT_ZARRCTL_COMMANDS_TESTING_H_
 #define TESTS_UNIT_ZARRCTL_COMMANDS_TESTING_H_
 
@@ -32,15 +32,15 @@ inline std::shared_ptr<FakeStore> SmallStore() {
   return store;
 }
 
-struct Said {
+struct Outcome {
   int code = 0;
   std::string out;
 };
 
 /// What `command` prints of the whole store, and its exit code.
 template <typename Options>
-Said Say(int (*command)(const TargetNode&, const Options&), const std::shared_ptr<FakeStore>& store,
-         Options options = {}) {
+Outcome RunOnStore(int (*command)(const TargetNode&, const Options&),
+                   const std::shared_ptr<FakeStore>& store, Options options = {}) {
   TargetNode target{"/store", std::make_unique<Hierarchy>(store, HierarchyOptions{}, nullptr),
                     nullptr};
   auto root = target.hierarchy->Get("", kAnyAge);
@@ -48,19 +48,19 @@ Said Say(int (*command)(const TargetNode&, const Options&), const std::shared_pt
   if (!root) return {};
   target.node = *root;
   testing::internal::CaptureStdout();
-  Said said;
-  said.code = command(target, options);
+  Outcome outcome;
+  outcome.code = command(target, options);
   std::fflush(stdout);
-  said.out = testing::internal::GetCapturedStdout();
-  return said;
+  outcome.out = testing::internal::GetCapturedStdout();
+  return outcome;
 }
 
 template <typename Options>
-Said AsJson(int (*command)(const TargetNode&, const Options&),
-            const std::shared_ptr<FakeStore>& store) {
+Outcome RunForJson(int (*command)(const TargetNode&, const Options&),
+                   const std::shared_ptr<FakeStore>& store) {
   Options options;
   options.json = true;
-  return Say(command, store, options);
+  return RunOnStore(command, store, options);
 }
 
 }  // namespace zarrfs::ctl

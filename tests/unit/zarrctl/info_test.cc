@@ -12,11 +12,11 @@ TEST(Info, RefusedChunkIsShownWithTheReason) {
   const auto store = SmallStore();
   store->PutRefused("a/c/0/1", kLink);
   store->PutRefused("a/c/1", kLink);
-  const Said said = Say(Info, store);
-  EXPECT_EQ(said.code, kExitOk);
-  EXPECT_TRUE(Contains(said.out, "(links=/data follows it) (and 1 other; zarrctl verify lists"))
-      << said.out;
-  const auto json = Json::parse(AsJson(Info, store).out);
+  const Outcome outcome = RunOnStore(Info, store);
+  EXPECT_EQ(outcome.code, kExitOk);
+  EXPECT_TRUE(Contains(outcome.out, "(links=/data follows it) (and 1 other; zarrctl verify lists"))
+      << outcome.out;
+  const auto json = Json::parse(RunForJson(Info, store).out);
   EXPECT_EQ(json["nodes"][1]["not_read"][0]["reason"], kLink.message);
   EXPECT_EQ(json["nodes"][1]["not_read"].size(), 2U);
   EXPECT_FALSE(json["nodes"][2].contains("not_read"));
@@ -25,39 +25,39 @@ TEST(Info, RefusedChunkIsShownWithTheReason) {
 TEST(Info, NodeThatCannotBeReadIsShownAndTheRestToo) {
   const auto store = SmallStore();
   store->FailWith(Call::kRead, "a/zarr.json", {kDenied.code, "a/zarr.json: permission denied"});
-  const Said said = Say(Info, store);
-  EXPECT_EQ(said.code, kExitSystem);
-  EXPECT_TRUE(Contains(said.out, "\na  cannot be read: a/zarr.json: permission denied\n"))
-      << said.out;
-  EXPECT_TRUE(Contains(said.out, "\nb  array  uint8  [2]\n")) << said.out;
-  const auto json = Json::parse(AsJson(Info, store).out);
+  const Outcome outcome = RunOnStore(Info, store);
+  EXPECT_EQ(outcome.code, kExitSystem);
+  EXPECT_TRUE(Contains(outcome.out, "\na  cannot be read: a/zarr.json: permission denied\n"))
+      << outcome.out;
+  EXPECT_TRUE(Contains(outcome.out, "\nb  array  uint8  [2]\n")) << outcome.out;
+  const auto json = Json::parse(RunForJson(Info, store).out);
   EXPECT_EQ(json["nodes"][1]["node_type"], "unreadable");
 }
 
 TEST(Info, GroupThatCannotBeListedIsShown) {
   const auto store = SmallStore();
   store->FailWith(Call::kList, "", kDenied);
-  const Said said = Say(Info, store);
-  EXPECT_EQ(said.code, kExitSystem);
-  EXPECT_TRUE(Contains(said.out, "/  group\n    not read what lies below: permission denied\n"))
-      << said.out;
+  const Outcome outcome = RunOnStore(Info, store);
+  EXPECT_EQ(outcome.code, kExitSystem);
+  EXPECT_TRUE(Contains(outcome.out, "/  group\n    not read what lies below: permission denied\n"))
+      << outcome.out;
 }
 
 TEST(Info, ChunkFolderThatCannotBeListedIsShown) {
   const auto store = SmallStore();
   store->FailWith(Call::kList, "a/c/1", kDenied);
-  const Said said = Say(Info, store);
-  EXPECT_EQ(said.code, kExitSystem);
-  EXPECT_TRUE(Contains(said.out, "    not read a/c/1: permission denied\n")) << said.out;
+  const Outcome outcome = RunOnStore(Info, store);
+  EXPECT_EQ(outcome.code, kExitSystem);
+  EXPECT_TRUE(Contains(outcome.out, "    not read a/c/1: permission denied\n")) << outcome.out;
 }
 
 TEST(Info, ZarrfsMountBelowAGroupIsNamedOnce) {
   const auto store = SmallStore();
   store->PutRefused("mnt", {ErrorCode::kZarrfsMount, "mnt: lies in a zarrfs mount"}, true);
-  const Said said = Say(Info, store);
-  EXPECT_EQ(said.code, kExitOk);
-  EXPECT_TRUE(Contains(said.out, "\nmnt  no part of the store: lies in a zarrfs mount\n"))
-      << said.out;
+  const Outcome outcome = RunOnStore(Info, store);
+  EXPECT_EQ(outcome.code, kExitOk);
+  EXPECT_TRUE(Contains(outcome.out, "\nmnt  not part of the store: lies in a zarrfs mount\n"))
+      << outcome.out;
 }
 
 // The attribute makes the fill value of the v2 view another than that of chunks that are missing.
@@ -69,31 +69,31 @@ std::string HugeArray() {
                        "attributes": {"_FillValue": 7}})");
 }
 
-TEST(Info, FilesThatAListingMakesUpAreCounted) {
+TEST(Info, FilesOfChunksThatAreNotStoredAreCounted) {
   const auto store = std::make_shared<FakeStore>();
   store->Put("zarr.json", HugeArray());
   for (const char* chunk : {"c.0.0.0", "c.0.0.1", "c.999.999.99"}) store->Put(chunk, "x");
-  const Said said = Say(Info, store);
-  EXPECT_EQ(said.code, kExitOk);
-  EXPECT_TRUE(Contains(said.out,
+  const Outcome outcome = RunOnStore(Info, store);
+  EXPECT_EQ(outcome.code, kExitOk);
+  EXPECT_TRUE(Contains(outcome.out,
                        "100,000,000 files in a listing or a copy, of which 3 are stored; "
                        "fill=keep avoids the others, made of the fill value\n"))
-      << said.out;
-  const auto view = Json::parse(AsJson(Info, store).out)["nodes"][0]["views"]["v2"];
+      << outcome.out;
+  const auto view = Json::parse(RunForJson(Info, store).out)["nodes"][0]["views"]["v2"];
   EXPECT_EQ(view["files"], 100'000'000);
   EXPECT_EQ(view["stored_files"], 3);
   EXPECT_EQ(view["stored_files_at_least"], false);
   EXPECT_EQ(view["fill_keep_avoids"], true);
 }
 
-TEST(Info, FewMadeUpFilesAreNoLineButCounted) {
+TEST(Info, FewSuchFilesHaveNoLineOfTheirOwn) {
   const auto store = std::make_shared<FakeStore>();
   store->Put("zarr.json", ArrayText("[8]", "[4]", Sharding("[2]", kBytesCodec),
                                     R"({"attributes": {"_FillValue": 7},
                                         "dimension_names": ["x"]})"));
   store->Put("c/1", ShardBytes({"ab", std::nullopt}));
-  EXPECT_FALSE(Contains(Say(Info, store).out, " files in a listing"));
-  const auto view = Json::parse(AsJson(Info, store).out)["nodes"][0]["views"]["v2"];
+  EXPECT_FALSE(Contains(RunOnStore(Info, store).out, " files in a listing"));
+  const auto view = Json::parse(RunForJson(Info, store).out)["nodes"][0]["views"]["v2"];
   EXPECT_EQ(view["files"], 4);
   EXPECT_EQ(view["stored_files"], 1);
 }

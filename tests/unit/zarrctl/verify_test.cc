@@ -11,12 +11,12 @@ const Error kDenied{ErrorCode::kPermissionDenied, "permission denied"};
 const Error kMount{ErrorCode::kZarrfsMount, "lies in a zarrfs mount"};
 
 TEST(Verify, SoundStoreIsSound) {
-  const Said said = Say(Verify, SmallStore());
-  EXPECT_EQ(said.code, kExitOk);
-  EXPECT_EQ(said.out, "2 arrays, 5 stored objects, 5 chunks, 18 bytes decoded: no damage\n");
+  const Outcome outcome = RunOnStore(Verify, SmallStore());
+  EXPECT_EQ(outcome.code, kExitOk);
+  EXPECT_EQ(outcome.out, "2 arrays, 5 stored objects, 5 chunks, 18 bytes decoded: no damage\n");
 }
 
-// What is refused, and how many of the five chunks are checked all the same.
+// What is refused, and how many of the five chunks are still checked.
 struct Refused {
   const char* key;
   Error error;
@@ -31,11 +31,11 @@ TEST_P(VerifyRefused, IsDamageAndTheRestIsChecked) {
   const auto store = SmallStore();
   store->Remove(key);
   store->PutRefused(key, error, is_folder);
-  const Said said = Say(Verify, store);
-  EXPECT_EQ(said.code, kExitWrong);
-  EXPECT_TRUE(Contains(said.out, fmt::format("{}: {}\n", key, error.message))) << said.out;
-  EXPECT_TRUE(Contains(said.out, fmt::format(" {} chunks, ", checked))) << said.out;
-  EXPECT_TRUE(Contains(said.out, "1 damaged")) << said.out;
+  const Outcome outcome = RunOnStore(Verify, store);
+  EXPECT_EQ(outcome.code, kExitWrong);
+  EXPECT_TRUE(Contains(outcome.out, fmt::format("{}: {}\n", key, error.message))) << outcome.out;
+  EXPECT_TRUE(Contains(outcome.out, fmt::format(" {} chunks, ", checked))) << outcome.out;
+  EXPECT_TRUE(Contains(outcome.out, "1 damaged")) << outcome.out;
 }
 
 INSTANTIATE_TEST_SUITE_P(Names, VerifyRefused,
@@ -50,16 +50,16 @@ TEST(Verify, AllChunkFoldersRefusedAreDamage) {
   const auto store = SmallStore();
   store->Remove("a/c");
   store->PutRefused("a/c", kLink);
-  const Said said = Say(Verify, store);
-  EXPECT_EQ(said.code, kExitWrong);
-  EXPECT_TRUE(Contains(said.out, "a/c: link leaves the store\n")) << said.out;
+  const Outcome outcome = RunOnStore(Verify, store);
+  EXPECT_EQ(outcome.code, kExitWrong);
+  EXPECT_TRUE(Contains(outcome.out, "a/c: link leaves the store\n")) << outcome.out;
 }
 
 TEST(Verify, RefusedChunkOfAnArrayWithoutDimensionsIsDamage) {
   const auto store = std::make_shared<FakeStore>();
   store->Put("zarr.json", ArrayText("[]", "[]", kBytesCodec));
   store->PutRefused("c", kLink);
-  EXPECT_EQ(Say(Verify, store).code, kExitWrong);
+  EXPECT_EQ(RunOnStore(Verify, store).code, kExitWrong);
 }
 
 TEST(Verify, RefusedShardIsDamageOnce) {
@@ -67,10 +67,10 @@ TEST(Verify, RefusedShardIsDamageOnce) {
   store->Put("zarr.json", ArrayText("[8]", "[4]", Sharding("[2]", kBytesCodec)));
   store->Put("c/0", ShardBytes({"ab", "cd"}));
   store->PutRefused("c/1", kLink);
-  const Said said = Say(Verify, store);
-  EXPECT_EQ(said.code, kExitWrong);
-  EXPECT_TRUE(Contains(said.out, " 2 chunks, ")) << said.out;
-  EXPECT_TRUE(Contains(said.out, "1 damaged")) << said.out;
+  const Outcome outcome = RunOnStore(Verify, store);
+  EXPECT_EQ(outcome.code, kExitWrong);
+  EXPECT_TRUE(Contains(outcome.out, " 2 chunks, ")) << outcome.out;
+  EXPECT_TRUE(Contains(outcome.out, "1 damaged")) << outcome.out;
 }
 
 TEST(Verify, RefusedNameThatNoChunkHasIsNothing) {
@@ -78,27 +78,27 @@ TEST(Verify, RefusedNameThatNoChunkHasIsNothing) {
   for (const char* key : {"a/README", "a/c/2", "a/c/0/x", "a/c/0/2", "b/c.1", "b/0"}) {
     store->PutRefused(key, kLink);
   }
-  EXPECT_EQ(Say(Verify, store).code, kExitOk);
+  EXPECT_EQ(RunOnStore(Verify, store).code, kExitOk);
 }
 
 TEST(Verify, ZarrfsMountBelowAGroupIsNoPartOfTheStore) {
   const auto store = SmallStore();
   store->PutRefused("mnt", kMount, true);
-  const Said said = Say(Verify, store);
-  EXPECT_EQ(said.code, kExitOk);
-  EXPECT_TRUE(Contains(said.out, "no damage\n")) << said.out;
+  const Outcome outcome = RunOnStore(Verify, store);
+  EXPECT_EQ(outcome.code, kExitOk);
+  EXPECT_TRUE(Contains(outcome.out, "no damage\n")) << outcome.out;
 }
 
 TEST(Verify, ZarrfsMountInPlaceOfADocumentIsDamage) {
   const auto store = SmallStore();
   store->Remove("a/zarr.json");
   store->PutRefused("a/zarr.json", {kMount.code, "a/zarr.json: lies in a zarrfs mount"}, true);
-  const Said said = Say(Verify, store);
-  EXPECT_EQ(said.code, kExitWrong);
-  EXPECT_TRUE(said.out.starts_with("a/zarr.json: lies in a zarrfs mount\n")) << said.out;
+  const Outcome outcome = RunOnStore(Verify, store);
+  EXPECT_EQ(outcome.code, kExitWrong);
+  EXPECT_TRUE(outcome.out.starts_with("a/zarr.json: lies in a zarrfs mount\n")) << outcome.out;
 }
 
-// A call that fails, and how many of the five chunks are checked all the same.
+// A call that fails, and how many of the five chunks are still checked.
 struct Failing {
   Call call;
   const char* key;
@@ -108,16 +108,16 @@ struct Failing {
 
 class VerifyFailing : public testing::TestWithParam<Failing> {};
 
-TEST_P(VerifyFailing, IsToldAndTheRestIsChecked) {
+TEST_P(VerifyFailing, IsReportedAndTheRestIsChecked) {
   const auto& [call, key, error, checked] = GetParam();
   const auto store = SmallStore();
   store->FailWith(call, key, {error.code, fmt::format("{}: {}", key, error.message)});
-  const Said said = Say(Verify, store);
-  EXPECT_EQ(said.code, kExitSystem);
-  EXPECT_TRUE(Contains(said.out, fmt::format("{}: ", key))) << said.out;
-  EXPECT_TRUE(Contains(said.out, error.message)) << said.out;
-  EXPECT_TRUE(Contains(said.out, fmt::format(" {} chunk", checked))) << said.out;
-  EXPECT_TRUE(Contains(said.out, "1 could not be read or checked")) << said.out;
+  const Outcome outcome = RunOnStore(Verify, store);
+  EXPECT_EQ(outcome.code, kExitSystem);
+  EXPECT_TRUE(Contains(outcome.out, fmt::format("{}: ", key))) << outcome.out;
+  EXPECT_TRUE(Contains(outcome.out, error.message)) << outcome.out;
+  EXPECT_TRUE(Contains(outcome.out, fmt::format(" {} chunk", checked))) << outcome.out;
+  EXPECT_TRUE(Contains(outcome.out, "1 could not be read or checked")) << outcome.out;
 }
 
 INSTANTIATE_TEST_SUITE_P(Calls, VerifyFailing,
@@ -131,21 +131,21 @@ INSTANTIATE_TEST_SUITE_P(Calls, VerifyFailing,
                                          Failing{Call::kRead, "b/c.0", kDenied, 4},
                                          Failing{Call::kObjectRead, "b/c.0", kIo, 5}));
 
-TEST(Verify, GroupThatCannotBeListedIsTold) {
+TEST(Verify, GroupThatCannotBeListedIsReported) {
   const auto store = SmallStore();
   store->FailWith(Call::kList, "", kDenied);
-  const Said said = Say(Verify, store);
-  EXPECT_EQ(said.code, kExitSystem);
-  EXPECT_TRUE(Contains(said.out, "/: permission denied\n")) << said.out;
+  const Outcome outcome = RunOnStore(Verify, store);
+  EXPECT_EQ(outcome.code, kExitSystem);
+  EXPECT_TRUE(Contains(outcome.out, "/: permission denied\n")) << outcome.out;
 }
 
 TEST(Verify, DocumentHasWhatCannotBeRead) {
   const auto store = SmallStore();
   store->FailWith(Call::kRead, "b/c.0", {ErrorCode::kIo, "b/c.0: cable pulled"});
   store->PutRefused("a/c/2", kLink);
-  const Said said = AsJson(Verify, store);
-  EXPECT_EQ(said.code, kExitSystem);
-  const auto json = Json::parse(said.out);
+  const Outcome outcome = RunForJson(Verify, store);
+  EXPECT_EQ(outcome.code, kExitSystem);
+  const auto json = Json::parse(outcome.out);
   EXPECT_EQ(json["complete"], false);
   EXPECT_EQ(json["unread"], 1);
   EXPECT_EQ(json["not_read"], Json::parse(R"([{"key": "b/c.0", "chunk": "0", "others": 0,
@@ -158,19 +158,19 @@ TEST(Verify, ElementsOfALengthEachAreChecked) {
                                     R"({"data_type": "string", "fill_value": ""})"));
   using namespace std::string_literals;
   store->Put("c/0", "\2\0\0\0\1\0\0\0a\0\0\0\0"s);
-  EXPECT_EQ(Say(Verify, store).code, kExitOk);
+  EXPECT_EQ(RunOnStore(Verify, store).code, kExitOk);
   store->Put("c/0", "\3\0\0\0\1\0\0\0a\0\0\0\0"s);
-  const Said said = Say(Verify, store);
-  EXPECT_EQ(said.code, kExitWrong);
-  EXPECT_TRUE(Contains(said.out, "c/0: chunk 0: the chunk says it has 3 elements, 2 expected\n"))
-      << said.out;
+  const Outcome outcome = RunOnStore(Verify, store);
+  EXPECT_EQ(outcome.code, kExitWrong);
+  EXPECT_TRUE(Contains(outcome.out, "c/0: chunk 0: the chunk says it has 3 elements, 2 expected\n"))
+      << outcome.out;
 }
 
 TEST(Verify, CodecThatIsNotKnownIsNotCheckedAndNoDamage) {
   const auto store = std::make_shared<FakeStore>();
   store->Put("zarr.json", ArrayText("[2]", "[2]", R"({"name": "bytes"}, {"name": "new"})"));
   store->Put("c/0", "ab");
-  EXPECT_EQ(Say(Verify, store).code, kExitUnchecked);
+  EXPECT_EQ(RunOnStore(Verify, store).code, kExitUnchecked);
 }
 
 }  // namespace
