@@ -25,6 +25,17 @@ bool IsLessOpen(const ObjectInfo& less, const ObjectInfo& more) {
   return (more.mode & ~less.mode & classes) != 0;
 }
 
+// Why a consolidated document of `group` leaves out a node below; "" if it does not.
+std::string_view WhyLeftOut(const Node& group, const Result<NodePtr>& below, bool is_for_others) {
+  if (!below) {
+    return below.error().code == ErrorCode::kPermissionDenied ? "permission denied" : "";
+  }
+  ObjectInfo info = (*below)->info;
+  info.mode &= (*below)->attributes_mode;
+  const bool is_hidden = is_for_others && IsLessOpen(info, group.info);
+  return is_hidden ? "fewer people may read it than the group" : "";
+}
+
 }  // namespace
 
 ConsolidatedPtr Hierarchy::KnownConsolidated(const Node& group, size_t view) const {
@@ -65,18 +76,19 @@ Result<Valid<Hierarchy::ConsolidatedCache::Loaded>> Hierarchy::MakeConsolidated(
         (!group->has_zmetadata() && made->nodes.size() > options_.consolidated_max + 1);
     return !made->is_too_large;
   };
-  bool is_complete = true;
   const auto leave_out = [&](const std::string& path, const Result<NodePtr>& node) {
-    const bool is_left_out = IsLeftOut(*group, view, path, node);
-    if (is_left_out && !node) is_complete = false;
-    return is_left_out;
+    const std::string_view reason = WhyLeftOut(*group, node, options_.is_for_others);
+    if (reason.empty()) return false;
+    reports_.ReportNote(*group, {ErrorCode::kPermissionDenied,
+                                 fmt::format("{}: left out of the consolidated metadata in {}: {}",
+                                             path, AllViews()[view]->name(), reason)});
+    return true;
   };
   const auto walked = Walk(group, view, max_age, leave_out, add);
   if (!walked) return Fail(walked);
-  const Validity validity = is_complete ? *walked : Validity();
   const auto loaded = [&](const ConsolidatedPtr& value) {
     const size_t charge = sizeof(Consolidated) + value->nodes.size() * sizeof(value->nodes[0]);
-    return Valid{ConsolidatedCache::Loaded{value, charge}, validity};
+    return Valid{ConsolidatedCache::Loaded{value, charge}, *walked};
   };
   if (made->is_too_large) made->nodes.resize(1);
   if (known != nullptr && known->nodes == made->nodes &&
@@ -100,29 +112,12 @@ Result<Valid<Hierarchy::ConsolidatedCache::Loaded>> Hierarchy::MakeConsolidated(
   return loaded(made);
 }
 
-bool Hierarchy::IsLeftOut(const Node& group, size_t view, const std::string& path,
-                          const Result<NodePtr>& below) const {
-  std::string_view reason = "permission denied";
-  if (!below) {
-    if (below.error().code != ErrorCode::kPermissionDenied) return false;
-  } else {
-    ObjectInfo info = (*below)->info;
-    info.mode &= (*below)->attributes_mode;
-    if (!options_.is_for_others || !IsLessOpen(info, group.info)) return false;
-    reason = "fewer people may read it than the group";
-  }
-  reports_.ReportNote(group, {ErrorCode::kPermissionDenied,
-                              fmt::format("{}: left out of the consolidated metadata in {}: {}",
-                                          path, AllViews()[view]->name(), reason)});
-  return true;
-}
-
 Result<MadeTexts::Text> Hierarchy::ConsolidatedText(const NodePtr& group, size_t view,
                                                     uint64_t text_number) const {
-  return texts_.Get(text_number, group->path, [&]() -> Result<std::shared_ptr<const MadeDocument>> {
-    const auto made = MakeConsolidated(group, view, kAnyAge, nullptr);
-    if (!made) return Fail(made);
-    return made->value.value;
+  return texts_.Get(text_number, group->path, [&] {
+    return MakeConsolidated(group, view, kAnyAge, nullptr).map([](const auto& made) {
+      return made.value.value->text_number;
+    });
   });
 }
 

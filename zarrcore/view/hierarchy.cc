@@ -3,14 +3,12 @@
 #include <algorithm>
 #include <utility>
 
-#include "zarrcore/view/node_folders.h"
 #include "zarrcore/view/source_documents.h"
 
 namespace zarrfs {
 namespace {
 
 constexpr size_t kConsolidatedBytes = 8u << 20;  // without the texts
-constexpr size_t kSharedBytes = 4u << 20;        // likewise
 
 std::string_view NameOf(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
@@ -83,8 +81,7 @@ Hierarchy::Hierarchy(std::shared_ptr<const Store> store, HierarchyOptions option
       nodes_(store_, options_.node_cache_bytes),
       newest_(options_.node_cache_bytes),  // mostly the same ones
       consolidated_(store_, kConsolidatedBytes),
-      dimensions_(store_, kMaxViews, 1),  // each is charged 1
-      shared_(kSharedBytes) {}
+      dimensions_(store_, kMaxViews, 1) {}  // each is charged 1
 
 Result<NodePtr> Hierarchy::Get(const std::string& path, Age max_age) const {
   if (NodePtr known = nodes_.Find(path); known != nullptr && IsFresh(*known, max_age)) return known;
@@ -96,7 +93,7 @@ Result<NodePtr> Hierarchy::Get(const std::string& path, Age max_age) const {
 Result<void> Hierarchy::ReportRefusedName(const Node& group, const ListEntry& folder) const {
   if (folder.is_refused) return {};
   const std::string path = JoinKey(group.path, folder.name);
-  const auto is_node = HasNodeInOrBelow(*store_, path);
+  const auto is_node = HasNodeBelow(*store_, path, /*or_in=*/true);
   if (!is_node && is_node.error().code == ErrorCode::kWouldBlock) return Fail(is_node);
   if (is_node && *is_node) {
     reports_.ReportFault(group, {ErrorCode::kUnsupported,
@@ -162,6 +159,11 @@ Result<NodePtr> Hierarchy::ShownNode(const std::string& path, size_t view,
 Result<Validity> Hierarchy::Walk(const NodePtr& top, size_t view, Age max_age,
                                  const LeaveOut& leave_out, const Visit& visit) const {
   Validity validity = top->freshness.validity();
+  const auto is_left_out = [&](const std::string& path, const Result<NodePtr>& node) {
+    const bool is = leave_out(path, node);
+    if (is && !node) validity = Validity();
+    return is;
+  };
   std::vector<std::string> pending;
   NodePtr node = top;
   while (visit(*node)) {
@@ -170,9 +172,7 @@ Result<Validity> Hierarchy::Walk(const NodePtr& top, size_t view, Age max_age,
       for (auto name = names->value.rbegin(); name != names->value.rend(); ++name) {
         pending.push_back(JoinKey(node->path, *name));
       }
-    } else if (leave_out(JoinKey(node->path, "*"), Fail(names))) {
-      validity = Validity();
-    } else {
+    } else if (!is_left_out(JoinKey(node->path, "*"), Fail(names))) {
       return Fail(names);
     }
     node = nullptr;
@@ -180,7 +180,7 @@ Result<Validity> Hierarchy::Walk(const NodePtr& top, size_t view, Age max_age,
       if (pending.empty()) return validity;
       const std::string path = std::move(pending.back());
       pending.pop_back();
-      auto shown = ShownNode(path, view, leave_out);
+      auto shown = ShownNode(path, view, is_left_out);
       if (!shown) return Fail(shown);
       node = std::move(*shown);
     }

@@ -21,9 +21,7 @@
 #include "zarrcore/store/revalidating_cache.h"
 #include "zarrcore/store/store.h"
 #include "zarrcore/store/validity.h"
-#include "zarrcore/view/hierarchy_options.h"
 #include "zarrcore/view/made_documents.h"
-#include "zarrcore/view/made_texts.h"
 #include "zarrcore/view/node.h"
 #include "zarrcore/view/node_reader.h"
 #include "zarrcore/view/node_reports.h"
@@ -71,9 +69,9 @@ class Hierarchy {
 
   /// Whether that document, in view number `view`, is one that depends on the node's siblings.
   [[nodiscard]] static bool DependsOnSiblings(std::string_view path, size_t view, size_t document);
-  /// Such a document. Where a sibling cannot be read, names carry their lengths.
-  [[nodiscard]] Result<SharedDocumentPtr> ShareDimensions(const NodePtr& node, size_t view,
-                                                          Age max_age) const;
+  /// Such a document, as it is now. Where a sibling cannot be read, names carry their lengths.
+  [[nodiscard]] Result<Valid<MadeDocument>> ShareDimensions(const NodePtr& node, size_t view,
+                                                            Age max_age) const;
   /// The bytes of such a document of this number; kStale if it has others now.
   [[nodiscard]] Result<MadeTexts::Text> SharedText(const NodePtr& node, size_t view,
                                                    uint64_t text_number) const;
@@ -118,9 +116,6 @@ class Hierarchy {
   // Made anew, but `known` (or null) if that is the same.
   [[nodiscard]] Result<Valid<ConsolidatedCache::Loaded>> MakeConsolidated(
       const NodePtr& group, size_t view, Age max_age, const ConsolidatedPtr& known) const;
-  // Whether a consolidated document of `group` leaves out a node below. Reports it.
-  [[nodiscard]] bool IsLeftOut(const Node& group, size_t view, const std::string& path,
-                               const Result<NodePtr>& below) const;
 
   [[nodiscard]] Result<RootDimensionsPtr> DimensionsOfRoot(size_t view, Age max_age) const;
   // Made anew, but `known` (or null) if that is the same.
@@ -143,9 +138,8 @@ class Hierarchy {
   // The newest snapshot of each path, also once it is out of date: the next one is made from it.
   mutable LruCache<std::string, Node> newest_;
   mutable MadeTexts texts_;
-  mutable ConsolidatedCache consolidated_;                // by view and path
-  mutable DimensionsCache dimensions_;                    // by view
-  mutable LruCache<std::string, SharedDocument> shared_;  // by view and path
+  mutable ConsolidatedCache consolidated_;  // by view and path
+  mutable DimensionsCache dimensions_;      // by view
 };
 
 /// Loads what is made from many nodes. Whether it is current is found out by making it again.

@@ -1,21 +1,35 @@
 // Documents that are made from several nodes: consolidated metadata, and attributes that name
-// dimensions as the node's siblings do.
+// dimensions as the node's siblings do. MadeTexts keeps their bytes.
 #ifndef ZARRCORE_VIEW_MADE_DOCUMENTS_H_
 #define ZARRCORE_VIEW_MADE_DOCUMENTS_H_
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "zarrcore/base/digest.h"
+#include "zarrcore/base/lru_cache.h"
+#include "zarrcore/base/result.h"
+#include "zarrcore/store/store.h"
 #include "zarrcore/store/validity.h"
-#include "zarrcore/view/made_texts.h"
 #include "zarrcore/view/shared_dimensions.h"
 
 namespace zarrfs {
+
+/// A document that is made from several nodes.
+struct MadeDocument {
+  uint64_t text_number = 0;  // of its bytes, in MadeTexts
+  uint64_t size = 0;         // in bytes
+  Version version;           // of what it is made from, the version that changed last
+  bool operator==(const MadeDocument&) const = default;
+};
 
 /// What one view says in one document of a group and all nodes below it, as of now.
 struct Consolidated : MadeDocument {
@@ -41,12 +55,29 @@ struct RootDimensions {
 };
 using RootDimensionsPtr = std::shared_ptr<const RootDimensions>;
 
-/// The document kSharedDocument of a node, as it is now.
-struct SharedDocument : MadeDocument {
-  Digest node_digest;            // of the documents of the node, and
-  RootDimensionsPtr dimensions;  // what else it is made from
+/// Their bytes, which may be forgotten at any time; their numbers are not: texts of equal numbers
+/// are equal. Thread-safe.
+class MadeTexts {
+ public:
+  using Text = std::shared_ptr<const std::string>;
+
+  /// Keeps the bytes of a document, and sets its text_number and size.
+  void Keep(std::string text, MadeDocument& document);
+
+  /// The bytes of this number. If they have been forgotten, `make` makes the document of the node
+  /// at `path` again, and returns its number; kStale if that is another one now.
+  [[nodiscard]] Result<Text> Get(uint64_t number, std::string_view path,
+                                 const std::function<Result<uint64_t>()>& make);
+
+ private:
+  [[nodiscard]] uint64_t NumberOf(std::string_view text);
+
+  static constexpr size_t kBytes = 64u << 20;
+  LruCache<uint64_t, std::string> texts_{kBytes};  // by number
+  std::mutex mutex_;                               // guards the rest
+  std::unordered_map<Digest, uint64_t, DigestHash> numbers_;
+  uint64_t last_number_ = 0;
 };
-using SharedDocumentPtr = std::shared_ptr<const SharedDocument>;
 
 /// Of two versions, the one that changed last.
 inline void TakeLater(Version& newest, const Version& version) {

@@ -16,10 +16,6 @@ constexpr size_t kMaxNodes = 4096;  // where HierarchyOptions::consolidated_max 
 constexpr int64_t kMinPause = 10;  // times what it takes
 constexpr int64_t kLongestPauseNs = 60'000'000'000;
 
-std::string SharedKey(const Node& node, size_t view) {
-  return fmt::format("{}/{}", view, node.path);
-}
-
 // Whether a sibling of the array has a say in what its dimensions are called.
 bool DependOnOthers(const ArrayDimensions& array, const SharedDimensions& shared) {
   for (size_t d = 0; d < array.shape.size(); ++d) {
@@ -149,50 +145,43 @@ Result<Valid<std::set<std::string>>> Hierarchy::NamesBelow(const std::vector<std
   return Valid{std::move(found), validity};
 }
 
-Result<SharedDocumentPtr> Hierarchy::ShareDimensions(const NodePtr& node, size_t view,
-                                                     Age max_age) const {
+Result<Valid<MadeDocument>> Hierarchy::ShareDimensions(const NodePtr& node, size_t view,
+                                                       Age max_age) const {
   const NodeView& shown = node->views[view];
   if (shown.documents.size() <= kSharedDocument) {
     return Fail(ErrorCode::kNotFound, "{}: no such document", node->path);
   }
-  auto made = std::make_shared<SharedDocument>();
-  made->node_digest = shown.documents_digest;
-  made->version = node->info.version;
+  Valid<MadeDocument> made{{}, node->freshness.validity()};
+  made.value.version = node->info.version;
   std::optional<std::vector<std::string>> names;
   if (shown.array && !shown.array->attributes.is_null()) {
     const ArrayDimensions& dimensions = shown.array->dimensions;
+    RootDimensionsPtr of_root;
     for (const Age age : {max_age, Age{0}}) {
-      auto of_root = DimensionsOfRoot(view, age);
-      if (!of_root) return Fail(of_root);
-      made->dimensions = std::move(*of_root);
-      if (!made->dimensions->names) break;
-      names = NamesOf(dimensions, *made->dimensions->names);
+      auto found = DimensionsOfRoot(view, age);
+      if (!found) return Fail(found);
+      of_root = std::move(*found);
+      if (!of_root->names) break;
+      names = NamesOf(dimensions, *of_root->names);
       if (names) break;  // else the array is newer than what is known of its siblings
     }
-    if (!names || DependOnOthers(dimensions, *made->dimensions->names)) {
-      TakeLater(made->version, made->dimensions->newest);
+    made.validity &= of_root->freshness.validity();
+    if (!names || DependOnOthers(dimensions, *of_root->names)) {
+      TakeLater(made.value.version, of_root->newest);
     }
-  }
-  const std::string key = SharedKey(*node, view);
-  if (auto known = shared_.Get(key); known != nullptr && known->node_digest == made->node_digest &&
-                                     known->dimensions == made->dimensions &&
-                                     known->version == made->version) {
-    return known;
   }
   texts_.Keep(names ? AllViews()[view]->ShareDimensions(*shown.array, *names)
                     : shown.documents[kSharedDocument].bytes,
-              *made);
-  shared_.Put(key, made, sizeof(SharedDocument) + key.size());
+              made.value);
   return made;
 }
 
 Result<MadeTexts::Text> Hierarchy::SharedText(const NodePtr& node, size_t view,
                                               uint64_t text_number) const {
-  return texts_.Get(text_number, node->path, [&]() -> Result<std::shared_ptr<const MadeDocument>> {
-    shared_.Erase(SharedKey(*node, view));  // the text is to be made
-    const auto made = ShareDimensions(node, view, kAnyAge);
-    if (!made) return Fail(made);
-    return *made;
+  return texts_.Get(text_number, node->path, [&] {
+    return ShareDimensions(node, view, kAnyAge).map([](const auto& made) {
+      return made.value.text_number;
+    });
   });
 }
 

@@ -10,21 +10,18 @@
 namespace zarrfs {
 namespace {
 
+constexpr int kMaxImplicitDepth = 16;
+constexpr int kMaxImplicitFolders = 4096;
+
 using Text = std::optional<std::string>;  // absent if there is no such document
 
 // Keeps the documents that a view may pass through: not those of sharded arrays.
 void Keep(StoredDocuments documents, NodeMetadata& metadata) {
-  const auto keep = [&](auto& of_node) {
-    of_node.stored = std::make_shared<const StoredDocuments>(std::move(documents));
-  };
-  if (auto* array = std::get_if<ArrayMetadata>(&metadata)) {
-    if (std::ranges::find(array->codecs, "sharding_indexed", &CodecSpec::name) ==
-        array->codecs.end()) {
-      keep(*array);
-    }
-  } else {
-    keep(std::get<GroupMetadata>(metadata));
-  }
+  const auto* array = std::get_if<ArrayMetadata>(&metadata);
+  const auto is_sharding = [](const CodecSpec& codec) { return codec.name == "sharding_indexed"; };
+  if (array != nullptr && std::ranges::any_of(array->codecs, is_sharding)) return;
+  auto stored = std::make_shared<const StoredDocuments>(std::move(documents));
+  std::visit([&](auto& node) { node.stored = std::move(stored); }, metadata);
 }
 
 void SetSeparator(ArrayMetadata& array, char separator) {
@@ -138,6 +135,29 @@ Result<NodeMetadata> ReadZarray(const Store& store, const Node& node, const V2Te
   return metadata;
 }
 
+bool IsNodeDocument(std::string_view name) {
+  return name == kZarrJson || name == kZarray || name == kZgroup;
+}
+
+Result<bool> FindNode(const Store& store, const std::string& folder, int depth, int& budget) {
+  const auto entries = store.List(folder);
+  if (!entries && entries.error().code == ErrorCode::kNotFound) return false;
+  if (!entries) return Fail(entries);
+  for (const ListEntry& entry : *entries) {
+    if (!entry.is_folder && IsNodeDocument(entry.name) && depth > 0) return true;
+  }
+  if (depth == kMaxImplicitDepth) return false;
+  Result<bool> none = false;  // or what could not be looked into
+  for (const ListEntry& entry : *entries) {
+    if (!entry.is_folder || entry.is_refused || !IsNodeName(entry.name)) continue;
+    if (--budget < 0) break;
+    const auto below = FindNode(store, JoinKey(folder, entry.name), depth + 1, budget);
+    if (below && *below) return true;
+    if (!below) none = Fail(below);
+  }
+  return none;
+}
+
 }  // namespace
 
 Result<NodeMetadata> ReadMetadata(const Store& store, Node& node) {
@@ -180,6 +200,20 @@ Result<bool> IsCurrent(const Store& store, const Node& node) {
     if (version != source.version) return false;
   }
   return true;
+}
+
+bool IsNodeName(std::string_view name) {
+  return !name.empty() && name.find_first_not_of('.') != std::string_view::npos &&
+         name != kZarrJson;
+}
+
+bool IsNodeNameBelow(const Node& group, std::string_view name) {
+  return IsNodeName(name) && !(group.is_v2() && name.starts_with(".z"));
+}
+
+Result<bool> HasNodeBelow(const Store& store, const std::string& folder, bool or_in) {
+  int budget = kMaxImplicitFolders;
+  return FindNode(store, folder, or_in ? 1 : 0, budget);
 }
 
 }  // namespace zarrfs

@@ -1,7 +1,11 @@
-// Reads the documents that make a folder a node: a zarr.json, else a .zarray (a Zarr v2 array) or a
-// .zgroup (a v2 group), whose attributes are in .zattrs.
+// What makes a folder of the store a node: its name, and a document in it, which is a zarr.json,
+// else a .zarray (a Zarr v2 array) or a .zgroup (a v2 group), whose attributes are in .zattrs. A
+// folder without a document is a group if there is a node below it.
 #ifndef ZARRCORE_VIEW_SOURCE_DOCUMENTS_H_
 #define ZARRCORE_VIEW_SOURCE_DOCUMENTS_H_
+
+#include <string>
+#include <string_view>
 
 #include "zarrcore/base/result.h"
 #include "zarrcore/metadata/metadata.h"
@@ -23,6 +27,19 @@ namespace zarrfs {
   return code == ErrorCode::kDamaged || code == ErrorCode::kUnsupported ||
          code == ErrorCode::kTooLarge;
 }
+
+/// Whether a folder of this name may be a node: core specification, "Node names". Names that begin
+/// with "__" are reserved, and written all the same (by xarray, by AnnData): they are nodes to
+/// every reader.
+[[nodiscard]] bool IsNodeName(std::string_view name);
+/// The same below `group`: a v2 group has names for itself.
+[[nodiscard]] bool IsNodeNameBelow(const Node& group, std::string_view name);
+
+/// Whether a folder without a document of its own is a group, because some folder below it has one.
+/// Looks at some thousands of folders at most. An error if none was found and not all could be
+/// read. `or_in`: the folder may also have a document itself.
+[[nodiscard]] Result<bool> HasNodeBelow(const Store& store, const std::string& folder,
+                                        bool or_in = false);
 
 }  // namespace zarrfs
 

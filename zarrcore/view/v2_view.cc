@@ -62,6 +62,40 @@ std::vector<uint64_t> FileExtent(const ArrayMetadata& metadata, const ArrayLayou
   return extent;
 }
 
+// How the files of chunks come from what is stored, and how the reader decodes them. `type`: of the
+// elements in the files. `must_decode`: though the stored bytes could be handed on.
+Result<V2Chain> ChooseEncoding(const ArrayMetadata& metadata, const ArrayLayout& layout,
+                               const DataType& type, const ReaderProfile& profile, bool must_decode,
+                               ChunkEncoding& encoding) {
+  const DataType& stored = metadata.data_type;
+  const std::vector<uint64_t> extent = FileExtent(metadata, layout, profile);
+  auto chain = ToV2Chain(layout, profile);
+  if (chain && !encoding.is_wide && extent == layout.inner_chunk_shape && !must_decode) {
+    encoding.cut_front = chain->cut_front;
+    encoding.cut_back = chain->cut_back;
+    if (chain->has_zstd && profile.needs_plain_zstd) {
+      encoding.kind = ChunkEncoding::Kind::kPatchedZstd;
+      if (layout.inner_pipeline) encoding.size = layout.inner_pipeline->decoded_size();
+    }
+    return chain;
+  }
+  if (!layout.inner_pipeline) {
+    if (chain) return NotShown(stored);
+    if (stored.item_size == 0) return chain;  // such elements are never decoded
+    return Fail(ErrorCode::kUnsupported, "{}", layout.inner_pipeline.error().message);
+  }
+  // (The file has no more elements than the chunk.)
+  encoding.size = CheckedProduct(extent).value_or(0) * type.item_size;
+  const uint64_t largest = std::max(layout.inner_pipeline->decoded_size(), encoding.size);
+  if (largest > kMaxChunkBytes) {
+    return Fail(ErrorCode::kUnsupported, "chunks of {} bytes, of which at most {} are decoded",
+                largest, kMaxChunkBytes);
+  }
+  encoding.kind = ChunkEncoding::Kind::kDecoded;
+  if (extent != layout.inner_chunk_shape) encoding.extent = extent;
+  return V2Chain{};
+}
+
 }  // namespace
 
 Result<ArrayView> V2View::ShowArray(const ArrayMetadata& metadata, const ArrayLayout& layout,
@@ -82,37 +116,11 @@ Result<ArrayView> V2View::ShowArray(const ArrayMetadata& metadata, const ArrayLa
       std::ranges::find(metadata.shape, 0) != metadata.shape.end()) {
     return Fail(ErrorCode::kUnsupported, "empty dimension");
   }
-  const bool is_wide = use == TypeUse::kWide && ChangesBytes(stored);
   const DataType type = use == TypeUse::kWide ? *WideTypeOf(stored) : stored;
-  const std::vector<uint64_t> extent = FileExtent(metadata, layout, profile_);
-
-  auto chain = ToV2Chain(layout, profile_);
   ArrayView view;
-  if (!chain || is_wide || extent != layout.inner_chunk_shape || must_decode) {
-    if (!layout.inner_pipeline) {
-      if (chain) return NotShown(stored);
-      if (stored.item_size == 0) return Fail(chain);  // such elements are never decoded
-      return Fail(ErrorCode::kUnsupported, "{}", layout.inner_pipeline.error().message);
-    }
-    // (The file has no more elements than the chunk.)
-    view.encoding.size = CheckedProduct(extent).value_or(0) * type.item_size;
-    const uint64_t largest = std::max(layout.inner_pipeline->decoded_size(), view.encoding.size);
-    if (largest > kMaxChunkBytes) {
-      return Fail(ErrorCode::kUnsupported, "chunks of {} bytes, of which at most {} are decoded",
-                  largest, kMaxChunkBytes);
-    }
-    chain = V2Chain{};
-    view.encoding.kind = ChunkEncoding::Kind::kDecoded;
-    view.encoding.is_wide = is_wide;
-    if (extent != layout.inner_chunk_shape) view.encoding.extent = extent;
-  } else {
-    view.encoding.cut_front = chain->cut_front;
-    view.encoding.cut_back = chain->cut_back;
-    if (chain->has_zstd && profile_.needs_plain_zstd) {
-      view.encoding.kind = ChunkEncoding::Kind::kPatchedZstd;
-      if (layout.inner_pipeline) view.encoding.size = layout.inner_pipeline->decoded_size();
-    }
-  }
+  view.encoding.is_wide = use == TypeUse::kWide && ChangesBytes(stored);
+  const auto chain = ChooseEncoding(metadata, layout, type, profile_, must_decode, view.encoding);
+  if (!chain) return Fail(chain);
   if (type.item_size == 0 && chain->filters.is_null()) return NotShown(stored);
   const auto v2_type = V2TypeOf(type, chain->byte_order);
   if (!v2_type) return Fail(v2_type);
@@ -123,7 +131,8 @@ Result<ArrayView> V2View::ShowArray(const ArrayMetadata& metadata, const ArrayLa
     return profile_.has_cf_time ? WithCfTime(metadata.attributes, stored) : metadata.attributes;
   };
   Json attributes = given_attributes();
-  const FillBytes fill = is_wide ? Widen(metadata.fill_value, stored) : metadata.fill_value;
+  const FillBytes fill =
+      view.encoding.is_wide ? Widen(metadata.fill_value, stored) : metadata.fill_value;
   const auto choose = [&](const ViewContext& how) {
     return ChooseV2Fill(fill, type, chain->byte_order, HasNamedDimensions(metadata), how, profile_,
                         attributes);
@@ -149,21 +158,29 @@ Result<ArrayView> V2View::ShowArray(const ArrayMetadata& metadata, const ArrayLa
     view.fill_chunk = std::make_shared<const FillChunk>(metadata, layout, view.encoding);
   }
 
+  AddDocuments(metadata, layout, *chain, *v2_type, std::move(chosen.fill_value),
+               std::move(attributes), context, view);
+  return view;
+}
+
+void V2View::AddDocuments(const ArrayMetadata& metadata, const ArrayLayout& layout,
+                          const V2Chain& chain, const Json& type, Json fill_value, Json attributes,
+                          const ViewContext& context, ArrayView& view) const {
   const bool is_vector = metadata.rank() == 0 && !profile_.takes_scalars;
   Json zarray;
   zarray["zarr_format"] = 2;
   zarray["shape"] = is_vector ? std::vector<uint64_t>{1} : metadata.shape;
-  zarray["chunks"] = is_vector ? std::vector<uint64_t>{1} : extent;
-  zarray["dtype"] = *v2_type;
-  zarray["compressor"] = chain->compressor;
-  zarray["fill_value"] = std::move(chosen.fill_value);
-  zarray["order"] = std::string(1, chain->order);
-  zarray["filters"] = chain->filters;
+  zarray["chunks"] = is_vector ? std::vector<uint64_t>{1} : FileExtent(metadata, layout, profile_);
+  zarray["dtype"] = type;
+  zarray["compressor"] = chain.compressor;
+  zarray["fill_value"] = std::move(fill_value);
+  zarray["order"] = std::string(1, chain.order);
+  zarray["filters"] = chain.filters;
   zarray["dimension_separator"] = std::string(1, view.naming.separator);
   view.documents.push_back({".zarray", Dump(zarray)});
 
   if (profile_.needs_plain_attributes) attributes = PlainAttributes(attributes);
-  if (profile_.needs_typed_fill) TypeFillAttribute(attributes, v2_type->get<std::string>());
+  if (profile_.needs_typed_fill) TypeFillAttribute(attributes, type.get<std::string>());
   attributes[kDimensionsAttribute] =
       is_vector ? Json::array({kScalarDimension})
                 : DimensionNames(metadata, profile_.needs_plain_names, profile_.shares_dimensions);
@@ -175,7 +192,6 @@ Result<ArrayView> V2View::ShowArray(const ArrayMetadata& metadata, const ArrayLa
     // (Images of OME groups are the same one in several sizes.)
     if (context.is_in_root && !context.below_ome) view.attributes = std::move(attributes);
   }
-  return view;
 }
 
 std::string V2View::ShareDimensions(const ArrayView& array,

@@ -4,6 +4,7 @@
 #define ZARRCORE_VIEW_V2_VIEW_H_
 
 #include "zarrcore/view/reader_profile.h"
+#include "zarrcore/view/v2_chain.h"
 #include "zarrcore/view/view.h"
 
 namespace zarrfs {
@@ -35,6 +36,10 @@ class V2View final : public View {
   [[nodiscard]] Result<ArrayView> ShowArray(const ArrayMetadata& metadata,
                                             const ArrayLayout& layout, const ViewContext& context,
                                             bool must_decode) const;
+  // The documents of an array, and what of it depends on its siblings.
+  void AddDocuments(const ArrayMetadata& metadata, const ArrayLayout& layout, const V2Chain& chain,
+                    const Json& type, Json fill_value, Json attributes, const ViewContext& context,
+                    ArrayView& view) const;
   [[nodiscard]] std::string Dump(const Json& json) const;
 
   const ReaderProfile& profile_;

@@ -36,20 +36,20 @@ class HierarchyDimensions : public testing::Test {
     if (!hierarchy_) hierarchy_.emplace(Gate(store_), options_, [](const Error&) {});
     return *hierarchy_;
   }
-  SharedDocumentPtr Document(const std::string& path) {
+  MadeDocument Document(const std::string& path) {
     const auto node = hierarchy().Get(path, kAnyAge);
     EXPECT_TRUE(node);
     auto document = hierarchy().ShareDimensions(*node, kNetcdf, kNow);
     EXPECT_TRUE(document) << (document ? "" : document.error().message);
-    return document ? *document : std::make_shared<const SharedDocument>();
+    return document ? document->value : MadeDocument{};
   }
   std::string NameIn(const std::string& path) {
-    const SharedDocumentPtr document = Document(path);
+    const MadeDocument document = Document(path);
     const auto text =
-        hierarchy().SharedText(*hierarchy().Get(path, kAnyAge), kNetcdf, document->text_number);
+        hierarchy().SharedText(*hierarchy().Get(path, kAnyAge), kNetcdf, document.text_number);
     EXPECT_TRUE(text);
     if (!text) return "";
-    EXPECT_EQ((*text)->size(), document->size);
+    EXPECT_EQ((*text)->size(), document.size);
     return (*ParseJson(**text, ".zattrs"))["_ARRAY_DIMENSIONS"][0].get<std::string>();
   }
 
@@ -70,19 +70,19 @@ TEST_F(HierarchyDimensions, OnlyAttributesOfNodesInTheRootGroupDependOnSiblings)
 TEST_F(HierarchyDimensions, ADocumentIsTheSameUntilItsNamesChange) {
   EXPECT_EQ(NameIn("a"), "x_4");
   EXPECT_EQ(NameIn("b"), "x");
-  const SharedDocumentPtr a = Document("a");
-  const SharedDocumentPtr b = Document("b");
+  const MadeDocument a = Document("a");
+  const MadeDocument b = Document("b");
   EXPECT_EQ(Document("a"), a);
 
   store_->Put("c/zarr.json", OneDimension(3, "y"));
-  EXPECT_EQ(Document("a")->text_number, a->text_number) << "this sibling makes no difference";
+  EXPECT_EQ(Document("a").text_number, a.text_number) << "this sibling makes no difference";
 
   store_->Put("x/zarr.json", OneDimension(4, "x"));
   EXPECT_EQ(NameIn("a"), "x");
   EXPECT_EQ(NameIn("b"), "x_2");
-  EXPECT_NE(Document("b")->text_number, b->text_number);
-  EXPECT_GT(Document("b")->version.ctime_ns, b->version.ctime_ns) << "copies see that it is newer";
-  EXPECT_TRUE(hierarchy().SharedText(*hierarchy().Get("b", kAnyAge), kNetcdf, b->text_number))
+  EXPECT_NE(Document("b").text_number, b.text_number);
+  EXPECT_GT(Document("b").version.ctime_ns, b.version.ctime_ns) << "copies see that it is newer";
+  EXPECT_TRUE(hierarchy().SharedText(*hierarchy().Get("b", kAnyAge), kNetcdf, b.text_number))
       << "for who has it open";
 
   store_->Remove("x");
@@ -98,7 +98,7 @@ TEST_F(HierarchyDimensions, AnArrayThatIsNewerThanWhatIsKnownOfItsSiblingsIsLook
   ASSERT_TRUE(node);
   const auto document = hierarchy().ShareDimensions(*node, kNetcdf, kAnyAge);
   ASSERT_TRUE(document);
-  const auto text = hierarchy().SharedText(*node, kNetcdf, (*document)->text_number);
+  const auto text = hierarchy().SharedText(*node, kNetcdf, document->value.text_number);
   ASSERT_TRUE(text);
   EXPECT_TRUE(Contains(**text, "\"x_5\""));
 }

@@ -1,4 +1,4 @@
-#include "zarrcore/view/made_texts.h"
+#include "zarrcore/view/made_documents.h"
 
 #include <utility>
 
@@ -28,13 +28,12 @@ void MadeTexts::Keep(std::string text, MadeDocument& document) {
              document.size);
 }
 
-Result<MadeTexts::Text> MadeTexts::Get(
-    uint64_t number, std::string_view path,
-    const std::function<Result<std::shared_ptr<const MadeDocument>>()>& make) {
+Result<MadeTexts::Text> MadeTexts::Get(uint64_t number, std::string_view path,
+                                       const std::function<Result<uint64_t>()>& make) {
   if (auto text = texts_.Get(number)) return text;
   const auto made = make();
   if (!made) return Fail(made);
-  auto text = (*made)->text_number == number ? texts_.Get(number) : nullptr;
+  auto text = *made == number ? texts_.Get(number) : nullptr;
   if (text == nullptr) return Fail(ErrorCode::kStale, "{}: its metadata have changed", path);
   return text;
 }
