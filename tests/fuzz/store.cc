@@ -64,35 +64,35 @@ class Walk {
   void VisitArray(const Node& node) {
     const ChunkSource& source = *node.chunks;
     if (source.layout().inner_grid.size() == 0) return;
-    if (source.layout().inner_grid.rank() > 0) (void)source.NextCoordinates({}, kAnyAge);
+    (void)source.AnyChunk({}, kAnyAge);
     const auto outers = source.ListOuter({});
     if (!outers) return;
     for (const OuterIndex outer : outers->value) {
       ChunkCursor cursor(source, outer);
-      while (const ListedChunk* listed = cursor.Next()) {
-        const auto located = source.Locate(listed->chunk, kAnyAge);
-        Require(listed->location.has_value() == (located && located->location),
+      while (const ListedChunk* next = cursor.Next()) {
+        const auto located = source.Locate(next->chunk, kAnyAge);
+        Require(next->location.has_value() == (located && located->location),
                 "listing and lookup to agree on a chunk", node.path);
         // (A chunk that was listed may lack its object: it was only asked for its size.)
-        if (listed->location) VisitChunk(node, listed->chunk, *located->location);
+        if (next->location) VisitChunk(node, next->chunk, *located->location);
         if (--chunks_left_ <= 0) return;
       }
     }
   }
 
-  void VisitChunk(const Node& node, InnerIndex chunk, const ChunkLocation& place) {
-    const uint64_t size = place.shard->info.size();
+  void VisitChunk(const Node& node, InnerIndex chunk, const ChunkLocation& location) {
+    const uint64_t size = location.shard->info.size();
     // (A shard that was decoded as a whole may be longer than the stored object.)
-    Require(
-        place.shard->is_in_memory || (place.offset <= size && place.length <= size - place.offset),
-        "a chunk inside its object", node.path);
+    Require(location.shard->is_in_memory ||
+                (location.offset <= size && location.length <= size - location.offset),
+            "a chunk inside its object", node.path);
     if (LargestDecoded(node) > kMaxDecoded) return;
     std::array<std::byte, 4096> buffer;
     for (size_t view = 0; view < AllViews().size(); ++view) {
       const std::optional<ArrayView>& shown = node.views[view].array;
       if (!shown) continue;
       const ChunkFile file{*node.chunks, shown->encoding, static_cast<uint32_t>(view), chunk,
-                           place};
+                           location};
       const auto file_size = reader_.Size(file);
       const auto piece = reader_.Read(file, 0, buffer);
       if (!file_size || !piece) continue;
