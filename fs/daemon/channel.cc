@@ -2,7 +2,6 @@
 
 #include <sys/socket.h>
 #include <sys/uio.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -15,23 +14,19 @@ struct Head {
   std::array<uint64_t, 2> numbers;
 };
 
-constexpr size_t kMaxText = 4096;
+constexpr size_t kMaxMessageText = 4096;
 
 }  // namespace
-
-Channel::~Channel() {
-  if (fd_ >= 0) close(fd_);
-}
 
 std::optional<std::pair<Channel, Channel>> Channel::MakePair() {
   std::array<int, 2> ends = {-1, -1};
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) return std::nullopt;
-  return std::pair(Channel(ends[0]), Channel(ends[1]));
+  return std::pair(Channel(Descriptor(ends[0])), Channel(Descriptor(ends[1])));
 }
 
 bool Channel::Send(const Message& message, int passed) const {
   Head head = {message.kind, message.numbers};
-  std::string text = message.text.substr(0, kMaxText);
+  std::string text = message.text.substr(0, kMaxMessageText);
   std::array<iovec, 2> parts = {iovec{&head, sizeof head}, iovec{text.data(), text.size()}};
   msghdr header = {};
   header.msg_iov = parts.data();
@@ -48,14 +43,14 @@ bool Channel::Send(const Message& message, int passed) const {
   }
   ssize_t sent = -1;
   do {
-    sent = sendmsg(fd_, &header, MSG_NOSIGNAL | MSG_DONTWAIT);
+    sent = sendmsg(socket_.get(), &header, MSG_NOSIGNAL | MSG_DONTWAIT);
   } while (sent < 0 && errno == EINTR);
   return sent > 0;
 }
 
-std::optional<Message> Channel::Receive(int* passed) const {
+std::optional<Message> Channel::Receive() const {
   Head head = {};
-  std::array<char, kMaxText> text;
+  std::array<char, kMaxMessageText> text;
   std::array<iovec, 2> parts = {iovec{&head, sizeof head}, iovec{text.data(), text.size()}};
   alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control = {};
   msghdr header = {};
@@ -65,21 +60,18 @@ std::optional<Message> Channel::Receive(int* passed) const {
   header.msg_controllen = control.size();
   ssize_t length = -1;
   do {
-    length = recvmsg(fd_, &header, MSG_CMSG_CLOEXEC);
+    length = recvmsg(socket_.get(), &header, MSG_CMSG_CLOEXEC);
   } while (length < 0 && errno == EINTR);
   if (length < static_cast<ssize_t>(sizeof head)) return std::nullopt;
+  Message message{head.kind, head.numbers,
+                  std::string(text.data(), static_cast<size_t>(length) - sizeof head)};
   if (const cmsghdr* const rights = CMSG_FIRSTHDR(&header);
       rights != nullptr && rights->cmsg_type == SCM_RIGHTS) {
     int fd = -1;
     std::memcpy(&fd, CMSG_DATA(rights), sizeof fd);
-    if (passed != nullptr) {
-      *passed = fd;
-    } else {
-      close(fd);
-    }
+    message.passed.reset(fd);
   }
-  return Message{head.kind, head.numbers,
-                 std::string(text.data(), static_cast<size_t>(length) - sizeof head)};
+  return message;
 }
 
 }  // namespace zarrfs

@@ -10,6 +10,8 @@
 #include <string_view>
 #include <utility>
 
+#include "zarrcore/base/descriptor.h"
+
 namespace zarrfs {
 
 struct Message {
@@ -27,33 +29,28 @@ struct Message {
   Kind kind = Kind::kEnd;
   std::array<uint64_t, 2> numbers = {};
   std::string text = {};
+  Descriptor passed = {};  // of a received message: the descriptor that came with it
 };
 
 class Channel {
  public:
-  /// Takes the descriptor.
-  explicit Channel(int fd) : fd_(fd) {}
-  ~Channel();
-  Channel(Channel&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Channel(const Channel&) = delete;
-  Channel& operator=(const Channel&) = delete;
+  explicit Channel(Descriptor socket) : socket_(std::move(socket)) {}
 
   /// Both ends; nullopt if there are no descriptors left.
   [[nodiscard]] static std::optional<std::pair<Channel, Channel>> MakePair();
 
   /// For poll().
-  [[nodiscard]] int fd() const { return fd_; }
+  [[nodiscard]] int fd() const { return socket_.get(); }
 
   /// From any thread; never waits. False if nobody is at the other end, or hundreds of messages
   /// wait there already. `passed`: a descriptor that the receiver gets a copy of.
   bool Send(const Message& message, int passed = -1) const;
 
-  /// Waits for the next message; nullopt at the end of the conversation. `passed` gets a descriptor
-  /// that came with it.
-  [[nodiscard]] std::optional<Message> Receive(int* passed = nullptr) const;
+  /// Waits for the next message; nullopt at the end of the conversation.
+  [[nodiscard]] std::optional<Message> Receive() const;
 
  private:
-  int fd_ = -1;
+  Descriptor socket_;
 };
 
 }  // namespace zarrfs

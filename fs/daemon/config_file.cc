@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <map>
 
+#include "zarrcore/base/descriptor.h"
+
 namespace zarrfs {
 namespace {
 
@@ -54,20 +56,18 @@ Result<std::vector<Setting>> ParseConfig(std::string_view text, std::string_view
 }
 
 Result<std::vector<Setting>> ReadConfig(const std::string& path) {
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY);
+  const Descriptor fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
   std::string text;
   ssize_t have = -1;
-  if (fd >= 0) {
+  if (fd) {
     std::array<char, 4096> part;
-    while ((have = read(fd, part.data(), part.size())) > 0 && text.size() <= kMaxFileSize) {
+    while ((have = read(fd.get(), part.data(), part.size())) > 0 && text.size() <= kMaxFileSize) {
       text.append(part.data(), static_cast<size_t>(have));
     }
   }
-  const int error = errno;
-  if (fd >= 0) close(fd);
   if (have < 0) {
-    return Fail(FromErrno(error), "configuration file {} cannot be read: {}", path,
-                ErrnoText(error));
+    return Fail(FromErrno(errno), "configuration file {} cannot be read: {}", path,
+                ErrnoText(errno));
   }
   if (text.size() > kMaxFileSize) {
     return Fail(ErrorCode::kTooLarge, "configuration file {} is larger than {} bytes", path,

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <string>
+#include <utility>
 
 #include "fs/daemon/exit_code.h"
 #include "fs/daemon/keeper.h"
@@ -15,6 +16,7 @@
 #include "fs/daemon/mountpoint.h"
 #include "fs/daemon/report.h"
 #include "fs/daemon/worker.h"
+#include "zarrcore/base/descriptor.h"
 #include "zarrcore/base/printable.h"
 
 namespace zarrfs {
@@ -40,13 +42,15 @@ int RunDaemon(MountOptions options) {
     }
     return kExitDone;
   }
-  if (options.foreground) return RunKeeper(options, *mountpoint, -1);
+  if (options.foreground) return RunKeeper(options, *mountpoint, Descriptor());
 
-  std::array<int, 2> report = {-1, -1};
-  if (pipe2(report.data(), O_CLOEXEC) != 0) {
+  std::array<int, 2> pipe = {-1, -1};
+  if (pipe2(pipe.data(), O_CLOEXEC) != 0) {
     PrintError(fmt::format("no pipe: {}", ErrnoText(errno)));
     return kExitSystem;
   }
+  Descriptor report(pipe[0]);
+  Descriptor keepers_end(pipe[1]);
   std::fflush(nullptr);
   const pid_t pid = fork();
   if (pid < 0) {
@@ -54,11 +58,11 @@ int RunDaemon(MountOptions options) {
     return kExitSystem;
   }
   if (pid == 0) {
-    close(report[0]);
-    _exit(RunKeeper(options, *mountpoint, report[1]));
+    report.reset();
+    _exit(RunKeeper(options, *mountpoint, std::move(keepers_end)));
   }
-  close(report[1]);
-  const int code = AwaitReport(report[0], pid);
+  keepers_end.reset();
+  const int code = AwaitReport(report.get(), pid);
   if (code == kExitDone && options.verbose) {
     fmt::print("zarrfs: {} is mounted at {}\n", options.source, options.mountpoint);
   }

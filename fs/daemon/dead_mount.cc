@@ -28,50 +28,21 @@
 namespace zarrfs {
 namespace {
 
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
+// A path that leads to exactly this mount, whatever is mounted over it later.
+std::string PathOf(const Descriptor& mount) { return fmt::format("/proc/self/fd/{}", mount.get()); }
 
-  [[nodiscard]] int get() const { return fd_; }
-  [[nodiscard]] int Release() { return std::exchange(fd_, -1); }
-  /// A path that leads to exactly this mount, whatever comes to lie over it.
-  [[nodiscard]] std::string Path() const { return fmt::format("/proc/self/fd/{}", fd_); }
-
- private:
-  int fd_;
-};
-
-// A hold on what is on top at `path`, without a word to its file system.
-int OpenPath(const std::string& path) {
-  return open(path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC);
+// A handle on the mount on top at `path`; sends its file system no request.
+Descriptor OpenPath(const std::string& path) {
+  return Descriptor(open(path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
 }
 
 uint64_t MountIdOf(const Descriptor& place) {
-  if (place.get() < 0) return 0;
   std::ifstream file(fmt::format("/proc/self/fdinfo/{}", place.get()));
-  constexpr std::string_view kName = "mnt_id:";
-  for (std::string line; std::getline(file, line);) {
-    if (!line.starts_with(kName)) continue;
-    const size_t number = line.find_first_not_of(" \t", kName.size());
-    uint64_t id = 0;
-    if (number != std::string::npos) {
-      std::from_chars(&line[number], line.data() + line.size(), id);
-    }
-    return id;
+  uint64_t id = 0;
+  for (std::string name; file >> name;) {
+    if (name == "mnt_id:") file >> id;
   }
-  return 0;
-}
-
-// What is mounted on exactly this folder; the last one is on top.
-std::vector<Mounted> MountsAt(const std::string& path) {
-  std::vector<Mounted> found = MountTable();
-  std::erase_if(found, [&](const Mounted& mounted) { return mounted.path != path; });
-  return found;
+  return id;
 }
 
 bool IsDead(const Mounted& mounted) {
@@ -119,10 +90,10 @@ void Configuration::Take(const std::string& word) {
   Set(word.substr(0, equals), value);
 }
 
-// As libfuse mounts, but for the place. -1 and errno if that cannot be done.
-int NewMount(const MountOptions& options, const Descriptor& device) {
+// A mount as libfuse makes it, but not attached anywhere yet. Empty, with errno set, on failure.
+Descriptor NewMount(const MountOptions& options, const Descriptor& device) {
   const Descriptor context(fsopen("fuse", FSOPEN_CLOEXEC));
-  if (context.get() < 0) return -1;
+  if (!context) return {};
   Configuration configuration{.context = context.get()};
   MountOptions nameless = options;
   nameless.source.clear();  // which may have quotes and commas
@@ -134,9 +105,9 @@ int NewMount(const MountOptions& options, const Descriptor& device) {
   for (const std::string& word : SplitOptions(LibfuseOptions(nameless))) configuration.Take(word);
   if (!configuration.good ||
       fsconfig(context.get(), FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) != 0) {
-    return -1;
+    return {};
   }
-  return fsmount(context.get(), FSMOUNT_CLOEXEC, configuration.attributes);
+  return Descriptor(fsmount(context.get(), FSMOUNT_CLOEXEC, configuration.attributes));
 }
 
 tl::unexpected<Error> CannotReplace(std::string_view what) {
@@ -153,8 +124,6 @@ int MoveTo(const Descriptor& mount, const Descriptor& place, unsigned flags) {
 
 }  // namespace
 
-uint64_t MountIdAt(const std::string& path) { return MountIdOf(Descriptor(OpenPath(path))); }
-
 Result<Replacement> ReplaceDeadMount(const MountOptions& options, const Mounted& dead) {
   // Dead mounts that lie over another one are not needed to hide the folder.
   std::vector<Mounted> there = MountsAt(dead.path);
@@ -162,24 +131,23 @@ Result<Replacement> ReplaceDeadMount(const MountOptions& options, const Mounted&
     if (auto detached = Unmount(dead.path, /*detach=*/true); !detached) return Fail(detached);
     there = MountsAt(dead.path);
   }
-  const Descriptor place(OpenPath(dead.path));
-  if (there.empty() || place.get() < 0 ||
-      (there.back().device != dead.device && !IsDead(there.back()))) {
+  const Descriptor place = OpenPath(dead.path);
+  if (there.empty() || !place || (there.back().device != dead.device && !IsDead(there.back()))) {
     return Fail(ErrorCode::kNotFound, "{}: the dead mount is gone", dead.path);
   }
   Descriptor device(open("/dev/fuse", O_RDWR | O_CLOEXEC));
-  if (device.get() < 0) return CannotReplace("/dev/fuse");
-  const Descriptor mount(NewMount(options, device));
-  if (mount.get() < 0) return CannotReplace("fsopen");
+  if (!device) return CannotReplace("/dev/fuse");
+  const Descriptor mount = NewMount(options, device);
+  if (!mount) return CannotReplace("fsopen");
   if (MoveTo(mount, place, MOVE_MOUNT_BENEATH) == 0) {
     // Not by its name: somebody else may have detached it meanwhile.
-    if (umount2(place.Path().c_str(), MNT_DETACH) != 0 && errno != EINVAL) {
+    if (umount2(PathOf(place).c_str(), MNT_DETACH) != 0 && errno != EINVAL) {
       spdlog::warn("{}: the dead mount cannot be detached: {}", dead.path, ErrnoText(errno));
     }
-    return Replacement{.device = device.Release(), .dead = there.back().device};
+    return Replacement{.device = std::move(device), .dead = there.back().device};
   }
   if (MoveTo(mount, place, 0) != 0) return CannotReplace("move_mount");
-  return Replacement{.device = device.Release(), .dead = there.back().device, .covers_dead = true};
+  return Replacement{.device = std::move(device), .dead = there.back().device, .covers_dead = true};
 }
 
 Result<void> ClearDeadMounts(const std::string& path) {
@@ -190,8 +158,8 @@ Result<void> ClearDeadMounts(const std::string& path) {
 }
 
 void AbortMount(const std::string& path, dev_t device, uint64_t id) {
-  const Descriptor place(OpenPath(path));
-  const bool on_top = place.get() >= 0 && id != 0 && MountIdOf(place) == id;
+  const Descriptor place = OpenPath(path);
+  const bool on_top = place && id != 0 && MountIdOf(place) == id;
   // The numbers of a mount that is gone may be another one's by now. They are not if what has them
   // is on top and does not answer, or lies below another one, or if no mount has the device (ours
   // was detached while in use).
@@ -211,7 +179,7 @@ void AbortMount(const std::string& path, dev_t device, uint64_t id) {
   }
   // Where that file system is not mounted. The kernel aborts at first, and does not unmount what is
   // in use, which it is by our descriptor.
-  if (on_top) umount2(place.Path().c_str(), MNT_FORCE);
+  if (on_top) umount2(PathOf(place).c_str(), MNT_FORCE);
 }
 
 }  // namespace zarrfs

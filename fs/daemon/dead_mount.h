@@ -12,18 +12,15 @@
 #include <string>
 
 #include "fs/daemon/options.h"
+#include "zarrcore/base/descriptor.h"
 #include "zarrcore/base/mount_table.h"
 #include "zarrcore/base/result.h"
 
 namespace zarrfs {
 
-/// The number of the mount on top at `path`, or of the one that `path` lies in; 0 if there is no
-/// telling. The kernel gives it again once the mount is gone. Asks no file system.
-[[nodiscard]] uint64_t MountIdAt(const std::string& path);
-
 /// A mount that has taken the place of a dead one.
 struct Replacement {
-  int device = -1;           // the FUSE device; the caller's
+  Descriptor device;         // the FUSE device
   dev_t dead = 0;            // the device number of what was there
   bool covers_dead = false;  // it is still there, below
 };
@@ -38,7 +35,7 @@ struct Replacement {
 [[nodiscard]] Result<void> ClearDeadMounts(const std::string& path);
 
 /// Makes the kernel answer all requests of a mount with ENOTCONN, now and from now on. The mount
-/// stays. `device` and `id` say which it is, so that no other is hit that has come to `path`.
+/// stays. `device` and `id` (Mounted) say which one it is, in case another is at `path` by now.
 void AbortMount(const std::string& path, dev_t device, uint64_t id);
 
 }  // namespace zarrfs

@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <systemd/sd-daemon.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -31,6 +30,7 @@
 #include "fs/daemon/report.h"
 #include "fs/daemon/session.h"
 #include "fs/daemon/worker.h"
+#include "zarrcore/base/clocks.h"
 #include "zarrcore/base/printable.h"
 
 namespace zarrfs {
@@ -52,11 +52,11 @@ bool HasDeadMainThread(pid_t pid) {
 
 class Keeper {
  public:
-  Keeper(const MountOptions& options, const MountPoint& mountpoint, int report_fd)
+  Keeper(const MountOptions& options, const MountPoint& mountpoint, Descriptor report)
       : options_(options),
         mountpoint_(mountpoint.path),
         dead_(mountpoint.dead),
-        report_fd_(report_fd) {}
+        report_(std::move(report)) {}
 
   int Run();
 
@@ -83,9 +83,12 @@ class Keeper {
   void OnReady();
 
   // The FUSE device.
-  Result<int> Mount();
-  Result<int> MountByLibfuse();
-  Result<int> MountInPlaceOfDead();
+  Result<Descriptor> Mount();
+  Result<Descriptor> MountByLibfuse();
+  Result<Descriptor> MountInPlaceOfDead();
+  bool IsOurs(const Mounted& mounted) const {
+    return device_ != 0 && mounted.device == device_ && mounted.id == mount_id_;
+  }
   // The mount on top at the mount point, if it is ours; success if there is none at all.
   Result<void> UnmountOurs(bool detach) const;
   // The mount is gone, or nobody shall serve it any longer.
@@ -103,8 +106,8 @@ class Keeper {
   MountOptions options_;  // `config` is what was read last
   const std::string& mountpoint_;
   const std::optional<Mounted> dead_;  // the mount to take the place of
-  int report_fd_;
-  int signal_fd_ = -1;
+  Descriptor report_;
+  Descriptor signals_;
   std::optional<Channel> worker_;
   pid_t worker_pid_ = -1;
 
@@ -134,9 +137,9 @@ Result<void> Keeper::Start() {
   action.sa_handler = SIG_IGN;
   sigaction(SIGPIPE, &action, nullptr);
   sigprocmask(SIG_BLOCK, &taken, nullptr);
-  signal_fd_ = signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK);
+  signals_.reset(signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK));
   auto channel = Channel::MakePair();
-  if (signal_fd_ < 0 || !channel) {
+  if (!signals_ || !channel) {
     return Fail(ErrorCode::kIo, "no descriptors: {}", ErrnoText(errno));
   }
   // Also in the foreground: the working folder may lie below the mount point.
@@ -145,8 +148,8 @@ Result<void> Keeper::Start() {
   worker_pid_ = fork();
   if (worker_pid_ < 0) return Fail(ErrorCode::kIo, "no process: {}", ErrnoText(errno));
   if (worker_pid_ == 0) {
-    close(signal_fd_);
-    if (report_fd_ >= 0) close(report_fd_);
+    signals_.reset();
+    report_.reset();
     static_cast<void>(Channel(std::move(channel->first)));
     RunWorker(options_, mountpoint_, std::move(channel->second), keeper);
   }
@@ -161,27 +164,29 @@ void Keeper::EndStart(int code, std::string_view line) {
   exit_code_ = code;
   // What has replaced a dead mount is a dead mount again once the worker has ended.
   if (!replaced_dead_) static_cast<void>(UnmountOurs(/*detach=*/true));
-  ReportStart(report_fd_, code, line);
+  ReportStart(report_.get(), code, line);
   NotifyServiceManager(fmt::format("STATUS={}", OneLine(line)));
 }
 
-Result<int> Keeper::Mount() {
+Result<Descriptor> Keeper::Mount() {
   auto device = dead_ ? MountInPlaceOfDead() : MountByLibfuse();
   if (!device) return device;
   const auto entry = FindMount(mountpoint_);
-  device_ = entry && entry->type == kMountType ? entry->device : 0;
-  mount_id_ = MountIdAt(mountpoint_);
+  if (entry && entry->type == kMountType) {
+    device_ = entry->device;
+    mount_id_ = entry->id;
+  }
   return device;
 }
 
-Result<int> Keeper::MountInPlaceOfDead() {
-  const auto replacement = ReplaceDeadMount(options_, *dead_);
+Result<Descriptor> Keeper::MountInPlaceOfDead() {
+  auto replacement = ReplaceDeadMount(options_, *dead_);
   if (replacement) {
     mounted_ = true;
     replaced_dead_ = true;
     covers_dead_ = replacement->covers_dead;
     device_before_ = replacement->dead;
-    return replacement->device;
+    return std::move(replacement->device);
   }
   if (replacement.error().code != ErrorCode::kNotFound) {
     if (geteuid() == 0) {
@@ -197,7 +202,7 @@ Result<int> Keeper::MountInPlaceOfDead() {
   return MountByLibfuse();
 }
 
-Result<int> Keeper::MountByLibfuse() {
+Result<Descriptor> Keeper::MountByLibfuse() {
   struct stat before = {};
   if (stat(mountpoint_.c_str(), &before) != 0) {
     return Fail(FromErrno(errno), "mount point {} cannot be used: {}", mountpoint_,
@@ -209,7 +214,7 @@ Result<int> Keeper::MountByLibfuse() {
   fuse_session* session = NewSession(options_, fuse_lowlevel_ops{}, nullptr);
   mounted_ = session != nullptr && fuse_session_mount(session, mountpoint_.c_str()) == 0;
   // Only the worker may hold the device: the kernel knows by its end that nobody serves any more.
-  const int device = mounted_ ? fcntl(fuse_session_fd(session), F_DUPFD_CLOEXEC, 0) : -1;
+  Descriptor device(mounted_ ? fcntl(fuse_session_fd(session), F_DUPFD_CLOEXEC, 0) : -1);
   const std::string said = messages.Take();
   if (mounted_) {
     // libfuse lets go of the name of a mount point only as it unmounts: the session stays, without
@@ -225,7 +230,7 @@ Result<int> Keeper::MountByLibfuse() {
                 said.empty() ? "libfuse gives no reason" : said);
   }
   if (!said.empty()) spdlog::warn("mounting: {}", said);
-  if (device < 0) return Fail(ErrorCode::kTooManyOpenFiles, "no descriptors are left");
+  if (!device) return Fail(ErrorCode::kTooManyOpenFiles, "no descriptors are left");
   return device;
 }
 
@@ -234,7 +239,7 @@ Result<void> Keeper::UnmountOurs(bool detach) const {
   if (device_ != 0) {
     const auto top = FindMount(mountpoint_);
     if (!top) return {};
-    if (top->device != device_ || MountIdAt(mountpoint_) != mount_id_) {
+    if (!IsOurs(*top)) {
       return Fail(ErrorCode::kIo, "another mount lies over {}", mountpoint_);
     }
   }
@@ -257,8 +262,7 @@ void Keeper::OnOpened() {
     EndWorker();
     return;
   }
-  worker_->Send({Message::Kind::kMounted, {device_before_, device_}}, *device);
-  close(*device);
+  worker_->Send({Message::Kind::kMounted, {device_before_, device_}}, device->get());
 }
 
 void Keeper::OnReady() {
@@ -267,7 +271,7 @@ void Keeper::OnReady() {
   if (!options_.foreground) LeaveTerminal(mountpoint_);
   spdlog::info("{} is mounted at {}", options_.source, mountpoint_);
   NotifyServiceManager("READY=1\n" + StatusLine());
-  if (ReportStart(report_fd_, kExitDone, "")) return;
+  if (ReportStart(report_.get(), kExitDone, "")) return;
   // Who asked for the mount was told that it failed, or was killed: nobody would unmount it.
   exit_code_ = kExitSystem;
   if (!replaced_dead_) static_cast<void>(UnmountOurs(/*detach=*/true));
@@ -319,11 +323,7 @@ void Keeper::ChangeLogLevel(const signalfd_siginfo& signal) {
 }
 
 void Keeper::Reload() {
-  timespec now = {};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  NotifyServiceManager(
-      fmt::format("RELOADING=1\nMONOTONIC_USEC={}",
-                  uint64_t(now.tv_sec) * 1'000'000 + uint64_t(now.tv_nsec) / 1000));
+  NotifyServiceManager(fmt::format("RELOADING=1\nMONOTONIC_USEC={}", SteadyNowNs() / 1000));
   auto again = ReadAgain(options_);
   if (!again) {
     spdlog::error("{}: not reloaded: {}", mountpoint_, again.error().message);
@@ -397,9 +397,8 @@ std::string Keeper::UncleanEnd(int status) const {
   }
   // The kernel tells the worker of an aborted connection and of an unmount in the same words.
   const auto top = FindMount(mountpoint_);
-  const bool is_ours =
-      top && top->device == device_ && device_ != 0 && MountIdAt(mountpoint_) == mount_id_;
-  if (is_ours && AskMount(*top).state == MountState::kDead) return "the connection was aborted";
+  if (top && IsOurs(*top) && AskMount(*top).state == MountState::kDead)
+    return "the connection was aborted";
   return "";
 }
 
@@ -451,8 +450,8 @@ int Keeper::Run() {
     EndStart(kExitSystem, started.error().message);
     return exit_code_;
   }
-  std::array<pollfd, 3> wait = {pollfd{signal_fd_, POLLIN, 0}, pollfd{worker_->fd(), POLLIN, 0},
-                                pollfd{report_fd_, 0, 0}};
+  std::array<pollfd, 3> wait = {pollfd{signals_.get(), POLLIN, 0}, pollfd{worker_->fd(), POLLIN, 0},
+                                pollfd{report_.get(), 0, 0}};
   bool was_killed = false;
   for (;;) {
     int limit_ms = kWatchMs;
@@ -471,7 +470,7 @@ int Keeper::Run() {
     if (events <= 0) continue;
     if (wait[0].revents != 0) {
       signalfd_siginfo signal = {};
-      if (read(signal_fd_, &signal, sizeof signal) == sizeof signal) OnSignal(signal);
+      if (read(signals_.get(), &signal, sizeof signal) == sizeof signal) OnSignal(signal);
     }
     if (wait[2].revents != 0) {  // the waiting process is gone
       if (starting()) {
@@ -490,8 +489,8 @@ int Keeper::Run() {
 
 }  // namespace
 
-int RunKeeper(const MountOptions& options, const MountPoint& mountpoint, int report_fd) {
-  return Keeper(options, mountpoint, report_fd).Run();
+int RunKeeper(const MountOptions& options, const MountPoint& mountpoint, Descriptor report) {
+  return Keeper(options, mountpoint, std::move(report)).Run();
 }
 
 }  // namespace zarrfs

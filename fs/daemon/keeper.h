@@ -20,13 +20,14 @@
 
 #include "fs/daemon/mountpoint.h"
 #include "fs/daemon/options.h"
+#include "zarrcore/base/descriptor.h"
 
 namespace zarrfs {
 
-/// Ends with the mount, and gives the exit code. `report_fd` is the pipe to the process that waits
-/// for the start (see fs/report.h); -1 in the foreground, where stderr is told. The
-/// process must not have threads.
-int RunKeeper(const MountOptions& options, const MountPoint& mountpoint, int report_fd);
+/// Runs until the mount is gone; returns the exit code. `report` is the pipe to the process that
+/// waits for the start (fs/daemon/report.h); empty in the foreground, where failures go to stderr.
+/// The process must not have threads.
+int RunKeeper(const MountOptions& options, const MountPoint& mountpoint, Descriptor report);
 
 }  // namespace zarrfs
 

@@ -158,9 +158,8 @@ void LeaveTerminal(std::string_view mountpoint) {
                                                            /*format=*/true);
   }
   SetTarget(std::move(sink), LogLevel(), Reader::kSyslog);
-  if (const int null = open("/dev/null", O_RDWR | O_CLOEXEC); null >= 0) {
-    for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(null, fd);
-    close(null);
+  if (const Descriptor null(open("/dev/null", O_RDWR | O_CLOEXEC)); null) {
+    for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(null.get(), fd);
   }
   // Not earlier: an automount lets only processes of the service manager's own group look at the
   // mount point before it is there, and mounting and the first look are such looks.
@@ -191,28 +190,24 @@ void PrintError(std::string_view message) {
 }
 
 MountMessages::MountMessages() {
-  kept_ = memfd_create("zarrfs-messages", MFD_CLOEXEC);
-  if (kept_ < 0) return;
+  kept_.reset(memfd_create("zarrfs-messages", MFD_CLOEXEC));
+  if (!kept_) return;
   std::fflush(stderr);
-  stderr_ = dup(STDERR_FILENO);
-  dup2(kept_, STDERR_FILENO);
+  stderr_.reset(dup(STDERR_FILENO));
+  dup2(kept_.get(), STDERR_FILENO);
   keep_messages = true;
 }
 
-MountMessages::~MountMessages() {
-  if (stderr_ >= 0) static_cast<void>(Take());
-  if (kept_ >= 0) close(kept_);
-}
+MountMessages::~MountMessages() { static_cast<void>(Take()); }
 
 std::string MountMessages::Take() {
-  if (kept_ < 0 || stderr_ < 0) return "";
+  if (!kept_ || !stderr_) return "";
   std::fflush(stderr);
   keep_messages = false;
-  dup2(stderr_, STDERR_FILENO);
-  close(stderr_);
-  stderr_ = -1;
+  dup2(stderr_.get(), STDERR_FILENO);
+  stderr_.reset();
   std::array<char, 4096> text;
-  const ssize_t length = pread(kept_, text.data(), text.size(), 0);
+  const ssize_t length = pread(kept_.get(), text.data(), text.size(), 0);
   std::string_view said(text.data(), length > 0 ? static_cast<size_t>(length) : 0);
   std::string reason;
   while (!said.empty()) {

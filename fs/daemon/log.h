@@ -12,6 +12,8 @@
 #include <string>
 #include <string_view>
 
+#include "zarrcore/base/descriptor.h"
+
 namespace zarrfs {
 
 /// Logs to stderr as "zarrfs: message", with time and thread while the level is "debug"; as
@@ -50,8 +52,8 @@ class MountMessages {
   [[nodiscard]] std::string Take();
 
  private:
-  int kept_ = -1;    // what is said lands in this memory file
-  int stderr_ = -1;  // the real one; -1 once it is back
+  Descriptor kept_;    // a memory file that collects the messages
+  Descriptor stderr_;  // the real one; empty once it is back
 };
 
 }  // namespace zarrfs

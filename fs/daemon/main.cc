@@ -8,14 +8,15 @@
 #include "fs/daemon/exit_code.h"
 #include "fs/daemon/log.h"
 #include "fs/daemon/options.h"
+#include "zarrcore/base/descriptor.h"
 
 int main(int argc, char** argv) {
   // Whoever starts us with descriptors closed gets none of our files in place of stdin to stderr.
-  int fd = -1;
-  do {
-    fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-  } while (fd >= 0 && fd <= STDERR_FILENO);
-  if (fd >= 0) close(fd);
+  for (;;) {
+    zarrfs::Descriptor null(open("/dev/null", O_RDWR | O_CLOEXEC));
+    if (!null || null.get() > STDERR_FILENO) break;
+    static_cast<void>(null.release());
+  }
 
   auto line = zarrfs::ParseCommandLine(argc, argv);
   if (!line) {

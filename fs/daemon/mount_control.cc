@@ -17,6 +17,7 @@
 #include <string_view>
 
 #include "fs/daemon/log.h"
+#include "zarrcore/base/descriptor.h"
 #include "zarrcore/base/printable.h"
 
 namespace zarrfs {
@@ -24,15 +25,13 @@ namespace {
 
 constexpr int kAnswerLimitMs = 1000;
 constexpr int kFusermountLimitMs = 10000;
-constexpr size_t kMaxText = size_t{1} << 14;  // of .zarrfs/options; pipes hold that
+constexpr size_t kMaxOptionsText = size_t{1} << 14;  // of .zarrfs/options; pipes hold that
 
 // The wait status; a child that has not ended after `limit_ms` is killed.
 int AwaitChild(pid_t pid, int limit_ms) {
-  const int ended = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
-  if (ended >= 0) {
-    pollfd wait = {ended, POLLIN, 0};
+  if (const Descriptor process(static_cast<int>(syscall(SYS_pidfd_open, pid, 0))); process) {
+    pollfd wait = {process.get(), POLLIN, 0};
     if (poll(&wait, 1, limit_ms) == 0) kill(pid, SIGKILL);
-    close(ended);
   }
   int status = 0;
   while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
@@ -57,7 +56,7 @@ MountState Ask(const Mounted& mounted, int output) {
     return errno == EACCES || errno == EPERM ? MountState::kHidden : MountState::kAnswers;
   }
   const int options = open((path + "/.zarrfs/options").c_str(), O_RDONLY | O_CLOEXEC);
-  std::array<char, kMaxText> text;
+  std::array<char, kMaxOptionsText> text;
   const ssize_t length = options >= 0 ? read(options, text.data(), text.size()) : -1;
   if (length > 0) {
     [[maybe_unused]] const ssize_t written =
@@ -67,12 +66,12 @@ MountState Ask(const Mounted& mounted, int output) {
 }
 
 Result<void> Fusermount(const std::string& path, bool detach) {
-  const int said = memfd_create("zarrfs-fusermount", MFD_CLOEXEC);
+  const Descriptor said(memfd_create("zarrfs-fusermount", MFD_CLOEXEC));
   posix_spawn_file_actions_t files;
   posix_spawn_file_actions_init(&files);
   posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDWR, 0);
   posix_spawn_file_actions_adddup2(&files, STDIN_FILENO, STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&files, said >= 0 ? said : STDIN_FILENO, STDERR_FILENO);
+  posix_spawn_file_actions_adddup2(&files, said ? said.get() : STDIN_FILENO, STDERR_FILENO);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   sigset_t none;
@@ -90,10 +89,9 @@ Result<void> Fusermount(const std::string& path, bool detach) {
   if (failed == 0) {
     status = AwaitChild(pid, kFusermountLimitMs);
     std::array<char, 1024> text;
-    const ssize_t length = said >= 0 ? pread(said, text.data(), text.size(), 0) : 0;
+    const ssize_t length = said ? pread(said.get(), text.data(), text.size(), 0) : 0;
     reason = OneLine(std::string_view(text.data(), length > 0 ? static_cast<size_t>(length) : 0));
   }
-  if (said >= 0) close(said);
   if (failed != 0) return Fail(ErrorCode::kIo, "fusermount3: {}", ErrnoText(failed));
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
   if (reason.find("resource busy") != std::string::npos) {
@@ -116,15 +114,17 @@ MountAnswer AskMount(const Mounted& mounted) {
   MountAnswer answer;
   std::array<int, 2> pipe = {-1, -1};
   if (pipe2(pipe.data(), O_CLOEXEC | O_NONBLOCK) != 0) return answer;
+  const Descriptor output(pipe[0]);
+  Descriptor input(pipe[1]);
   const pid_t child = fork();
-  if (child == 0) _exit(static_cast<int>(Ask(mounted, pipe[1])));
-  close(pipe[1]);
+  if (child == 0) _exit(static_cast<int>(Ask(mounted, input.get())));
+  input.reset();
   if (child > 0) {
     const int status = AwaitChild(child, kAnswerLimitMs);
     answer.state =
         WIFEXITED(status) ? static_cast<MountState>(WEXITSTATUS(status)) : MountState::kSilent;
-    std::array<char, kMaxText> buffer;
-    const ssize_t length = read(pipe[0], buffer.data(), buffer.size());
+    std::array<char, kMaxOptionsText> buffer;
+    const ssize_t length = read(output.get(), buffer.data(), buffer.size());
     answer.options.assign(buffer.data(), length > 0 ? static_cast<size_t>(length) : 0);
     const std::string number = answer.Option("pid");
     pid_t pid = 0;
@@ -132,7 +132,6 @@ MountAnswer AskMount(const Mounted& mounted) {
       answer.pid = pid;
     }
   }
-  close(pipe[0]);
   return answer;
 }
 

@@ -17,6 +17,7 @@
 
 #include "fs/daemon/dead_mount.h"
 #include "fs/daemon/mount_control.h"
+#include "zarrcore/base/descriptor.h"
 
 namespace zarrfs {
 namespace {
@@ -127,11 +128,7 @@ Result<void> CheckDevice() {
                 "into the container");
   }
   // fusermount3 opens it with the rights of who calls it, too.
-  const int fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
-  if (fd >= 0) {
-    close(fd);
-    return {};
-  }
+  if (Descriptor(open("/dev/fuse", O_RDWR | O_CLOEXEC))) return {};
   if (errno == ENODEV || errno == ENXIO) {
     return Fail(ErrorCode::kNotFound,
                 "/dev/fuse leads nowhere: load the fuse module (modprobe fuse)");

@@ -13,6 +13,8 @@
 #include <span>
 #include <thread>
 
+#include "fs/fuse/server.h"
+
 namespace zarrfs {
 namespace {
 

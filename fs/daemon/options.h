@@ -21,41 +21,26 @@
 #include <vector>
 
 #include "fs/daemon/config_file.h"
+#include "fs/tree/tree_options.h"
 #include "zarrcore/base/result.h"
 #include "zarrcore/store/link_policy.h"
-#include "zarrcore/view/view.h"
 
 namespace zarrfs {
-
-/// Bytes of one read at most: what the kernel is told at the mount, and again by libfuse.
-inline constexpr size_t kMaxRead = size_t{1} << 20;
 
 /// max(4, two a core): a reader that waits for the disk must not keep another from its answer.
 [[nodiscard]] uint32_t DefaultThreads();
 
-struct MountOptions {
+/// Everything that is asked of a mount.
+struct MountOptions : TreeOptions {
   std::string source;      // as written; a daemon makes it absolute before it changes its folder
   std::string mountpoint;  // likewise
 
-  // What the mount shows.
-  std::string view;    // this one at the root; "" for a folder a view
-  char separator = 0;  // '.' or '/' between the numbers of chunk names; 0: as suits the array
-  FillPolicy fill = FillPolicy::kAuto;
-  std::optional<LinkPolicy> links;   // else as LinksInForce() has it
-  uint64_t consolidated_max = 4096;  // nodes in a .zmetadata; a group with more below has none
-  std::optional<uint32_t> umask;     // 0555 and 0444 less these; else as in the store
-  std::optional<uint32_t> uid;       // owner of everything; else as in the store
-  std::optional<uint32_t> gid;
+  std::optional<LinkPolicy> links;  // else as LinksInForce() has it
 
-  // What it costs, and how soon it sees changes.
+  // How it talks to the kernel.
   uint32_t threads = DefaultThreads();  // that answer the kernel, at most
-  uint64_t index_cache = 64ULL << 20;   // bytes
-  uint64_t cache = 256ULL << 20;        // bytes of decoded chunks
-  uint64_t node_cache = 32ULL << 20;    // bytes of metadata, parsed
-  std::optional<double> ttl;            // seconds that a name may be out of date; else as suits
-  bool immutable = false;               // the store promises never to change
   bool no_epoch = false;         // do without FUSE_NOTIFY_INC_EPOCH, as kernels before 6.16 must
-  bool open_messages = false;    // the kernel asks for each open: see file_system.cc
+  bool open_messages = false;    // the kernel asks for each open: see Tree::CheckOpen()
   std::optional<bool> io_uring;  // ask for it or not; else as suits
 
   // How it is mounted.

@@ -23,8 +23,10 @@
 #include "fs/daemon/log.h"
 #include "fs/daemon/privileges.h"
 #include "fs/daemon/session.h"
-#include "fs/fuse/file_system.h"
 #include "fs/fuse/parallel_lookups.h"
+#include "fs/fuse/server.h"
+#include "fs/tree/tree.h"
+#include "zarrcore/base/printable.h"
 #include "zarrcore/store/local_store.h"
 
 namespace zarrfs {
@@ -47,7 +49,7 @@ constexpr int kWakeMs = 100;
   _exit(code);
 }
 
-Result<std::unique_ptr<FileSystem>> OpenSource(const MountOptions& options) {
+Result<std::unique_ptr<Tree>> OpenStore(const MountOptions& options) {
   RaiseOpenFileLimit();
   // Looked for at its path again, a store below the mount point would be found in the mount.
   const auto lies_below = [](const std::string& path, const std::string& folder) {
@@ -62,7 +64,16 @@ Result<std::unique_ptr<FileSystem>> OpenSource(const MountOptions& options) {
                                                .links = LinksInForce(options),
                                                .others_read = AllowsOthers(options)});
   if (!store) return Fail(store);
-  return FileSystem::Open(*std::move(store), options);
+  TreeOptions tree_options = options;
+  tree_options.is_for_others = AllowsOthers(options);
+  return Tree::Open(*std::move(store), tree_options);
+}
+
+ServerOptions OptionsOfServer(const MountOptions& options) {
+  return {.no_epoch = options.no_epoch,
+          .open_messages = options.open_messages,
+          .io_uring = WhyNoIoUring(options).empty(),
+          .threads = options.threads};
 }
 
 class Worker {
@@ -83,6 +94,7 @@ class Worker {
   // The mounted FUSE device becomes a session.
   void MakeSession();
   Result<void> CheckAnswers() const;
+  void Describe(MountStatus& status) const;
 
   void Attend();
   // False once the conversation is over.
@@ -92,7 +104,7 @@ class Worker {
   const std::string mountpoint_;
   const Channel keeper_;
   const pthread_t main_thread_ = pthread_self();
-  FileSystem* file_system_ = nullptr;  // never destroyed, like the session
+  Server* server_ = nullptr;  // never destroyed, like the session
   fuse_session* session_ = nullptr;
   dev_t device_before_ = 0;  // at the mount point, before mounting
   dev_t device_ = 0;         // of our mount; 0 if the kernel does not tell
@@ -100,16 +112,19 @@ class Worker {
 };
 
 void Worker::MakeSession() {
-  int device = -1;
-  const auto mounted = keeper_.Receive(&device);
-  // The keeper has said already why it could not mount.
-  if (!mounted || mounted->kind != Message::Kind::kMounted || device < 0) EndProcess(kExitSystem);
+  auto mounted = keeper_.Receive();
+  // The keeper has already reported why it could not mount.
+  if (!mounted || mounted->kind != Message::Kind::kMounted || !mounted->passed) {
+    EndProcess(kExitSystem);
+  }
   device_before_ = mounted->numbers[0];
   device_ = mounted->numbers[1];
 
-  session_ = NewSession(options_, FileSystem::Operations(), file_system_);
+  session_ = NewSession(options_, Server::Operations(), server_);
   if (session_ == nullptr ||
-      fuse_session_mount(session_, fmt::format("/dev/fd/{}", device).c_str()) != 0) {
+      // libfuse owns the device from here on.
+      fuse_session_mount(session_, fmt::format("/dev/fd/{}", mounted->passed.release()).c_str()) !=
+          0) {
     FailStart(fmt::format("{}: libfuse does not take the device", mountpoint_));
   }
   AllowParallelLookups(session_);
@@ -131,6 +146,19 @@ Result<void> Worker::CheckAnswers() const {
   return {};
 }
 
+void Worker::Describe(MountStatus& status) const {
+  status.pid = options_.pid;
+  status.log_level = LogLevel();
+  status.capabilities = CapabilitiesInForce();
+  status.options = OneLine(SettingsList(options_));
+  status.config_file = OneLine(options_.config_file);
+  status.links = OneLine(ToString(LinksInForce(options_)));
+  status.open_messages = options_.open_messages;
+  status.threads = options_.threads;
+  status.uses_io_uring = server_->uses_io_uring();
+  status.no_io_uring = WhyNoIoUring(options_);
+}
+
 bool Worker::Hear() {
   const auto message = keeper_.Receive();
   if (!message) return false;
@@ -142,7 +170,7 @@ bool Worker::Hear() {
       SetLogLevel(message->text);
       break;
     case Message::Kind::kCacheSizes:
-      file_system_->SetCacheSizes(message->numbers[0], message->numbers[1]);
+      server_->tree().SetCacheSizes(message->numbers[0], message->numbers[1]);
       break;
     default:
       break;
@@ -155,7 +183,7 @@ void Worker::Attend() {
     FailStart(fmt::format("{} was mounted, but does not answer: {}", mountpoint_,
                           answers.error().message));
   }
-  file_system_->OnMounted(session_);
+  server_->OnMounted(session_);
   // Before anybody is told: whoever reads the terminal or pipe to its end must not wait for us.
   if (!options_.foreground) LeaveTerminal(mountpoint_);
   keeper_.Send({Message::Kind::kReady});
@@ -169,7 +197,7 @@ void Worker::Attend() {
     if (!end_requested_ && fuse_session_exited(session_) == 0) continue;
     if (!deadline) {
       deadline = Clock::now() + kGrace;
-      file_system_->StopReadingAhead();
+      server_->tree().StopPrefetch();
     }
     if (Clock::now() > *deadline) {
       spdlog::warn("{}: ended with requests under way", mountpoint_);
@@ -181,9 +209,10 @@ void Worker::Attend() {
 }
 
 void Worker::Run() {
-  auto file_system = OpenSource(options_);
-  if (!file_system) FailStart(file_system.error().message);
-  file_system_ = file_system->release();
+  auto tree = OpenStore(options_);
+  if (!tree) FailStart(tree.error().message);
+  (*tree)->DescribeDaemonWith([this](MountStatus& status) { Describe(status); });
+  server_ = new Server(*std::move(tree), OptionsOfServer(options_));
   keeper_.Send({Message::Kind::kOpened});
   MakeSession();
 
@@ -219,7 +248,7 @@ void SetSignals() {
 }  // namespace
 
 Result<void> TryOpening(const MountOptions& options) {
-  if (const auto file_system = OpenSource(options); !file_system) return Fail(file_system);
+  if (const auto tree = OpenStore(options); !tree) return Fail(tree);
   return {};
 }
 

@@ -25,14 +25,14 @@ bool SendIncEpoch(fuse_session* session) {
 
 }  // namespace
 
-void Notifier::Start(fuse_session* session, bool use_epoch, Invalidate invalidate, Sweep sweep) {
+void Notifier::Start(fuse_session* session, bool use_epoch, FindNames find_names, Sweep sweep) {
   session_ = session;
-  take_back_ = std::move(invalidate);
+  find_names_ = std::move(find_names);
   sweep_ = std::move(sweep);
   can_invalidate_all_ = use_epoch && SendIncEpoch(session);
   if (!can_invalidate_all_) {
-    spdlog::debug("names have time-outs: {}",
-                  use_epoch ? "the kernel cannot take back all at once" : "as asked for");
+    spdlog::debug("names have timeouts: {}",
+                  use_epoch ? "the kernel cannot invalidate all at once" : "as asked for");
   }
   std::thread([this] { Run(); }).detach();
 }
@@ -76,9 +76,11 @@ void Notifier::Run() {
       if (!can_invalidate_all_) {
         std::ranges::sort(burst->keys);
         burst->keys.erase(std::unique(burst->keys.begin(), burst->keys.end()), burst->keys.end());
-        take_back_(session_, *burst);
+        find_names_(*burst, [this](uint64_t folder, const std::string& name) {
+          fuse_lowlevel_notify_inval_entry(session_, folder, name.c_str(), name.size());
+        });
       } else if (!SendIncEpoch(session_)) {
-        spdlog::debug("changes are not told: {}", std::strerror(errno));
+        spdlog::debug("the kernel takes no notice of changes: {}", std::strerror(errno));
       }
     }
     if (Clock::now() >= sweep_at) sweep_at = sweep_();

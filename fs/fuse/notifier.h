@@ -1,12 +1,12 @@
 // Notifier: tells the kernel that the store has changed.
 //
-// Names that the kernel may remember for ever must be taken back when the store changes. Where the
-// kernel has FUSE_NOTIFY_INC_EPOCH (Linux 6.16), one message makes it ask for every name once more;
-// before, names have time-outs, and those that a change may concern are taken back one by one.
+// Directory entries cached without a timeout must be invalidated when the store changes. Where the
+// kernel has FUSE_NOTIFY_INC_EPOCH (Linux 6.16), one message makes it look up every name again;
+// before, names have timeouts, and those that a change may concern are invalidated one by one.
 //
 // All messages come from a thread of the notifier's own, because the kernel may make the sender
-// wait for requests under way. The first change of a burst is told after kGather, and there is not
-// more than one burst in kBurstPeriod.
+// wait for requests under way. The first change of a burst is reported after kGather, and there is
+// not more than one burst in kBurstPeriod.
 #ifndef FS_FUSE_NOTIFIER_H_
 #define FS_FUSE_NOTIFIER_H_
 
@@ -18,6 +18,7 @@
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <string>
 
 #include "zarrcore/store/store.h"
 
@@ -29,15 +30,18 @@ class Notifier {
   static constexpr std::chrono::milliseconds kGather{10};
   static constexpr std::chrono::seconds kBurstPeriod{1};
 
-  /// `invalidate` takes names back one by one; `sweep` does work that is due now and says when
-  /// there is some again. Both are called from the notifier's thread.
-  using Invalidate = std::function<void(fuse_session* session, const Changes& changes)>;
+  /// Invalidates one name in a folder.
+  using Invalidate = std::function<void(uint64_t folder, const std::string& name)>;
+  /// Calls its argument for each name that a change may concern.
+  using FindNames = std::function<void(const Changes& changes, const Invalidate& invalidate)>;
+  /// Does work that is due now, and returns when there is more.
   using Sweep = std::function<Clock::time_point()>;
 
-  /// Once, when the mount answers. The notifier and the session live until the process ends.
-  void Start(fuse_session* session, bool use_epoch, Invalidate invalidate, Sweep sweep);
+  /// Once, when the mount answers. The callbacks run on the notifier's thread. The notifier and the
+  /// session live until the process ends.
+  void Start(fuse_session* session, bool use_epoch, FindNames find_names, Sweep sweep);
 
-  /// Whether one message takes back every name. False until Start() has found out.
+  /// Whether one message invalidates every name. False until Start() has found out.
   [[nodiscard]] bool can_invalidate_all() const { return can_invalidate_all_.load(); }
 
   /// The store has changed.
@@ -47,7 +51,7 @@ class Notifier {
   void Run();
 
   fuse_session* session_ = nullptr;
-  Invalidate take_back_;
+  FindNames find_names_;
   Sweep sweep_;
   std::atomic<bool> can_invalidate_all_ = false;
 

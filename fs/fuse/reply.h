@@ -6,13 +6,23 @@
 
 #include <cerrno>
 #include <memory>
+#include <span>
 #include <utility>
 
 #include "fs/fuse/waiting_room.h"
+#include "fs/tree/entry.h"
 #include "fs/tree/metrics.h"
 #include "zarrcore/base/result.h"
 
 namespace zarrfs {
+
+[[nodiscard]] inline fuse_entry_param ToParam(const Entry& entry) {
+  return {.ino = entry.id,
+          .generation = entry.generation,
+          .attr = entry.attributes,
+          .attr_timeout = entry.attribute_timeout,
+          .entry_timeout = entry.name_timeout};
+}
 
 class Reply {
  public:
@@ -29,9 +39,6 @@ class Reply {
   [[nodiscard]] fuse_req_t request() const { return request_; }
   [[nodiscard]] bool must_wait() const { return must_wait_; }
 
-  /// The request is counted as another one.
-  void CountAs(Operation operation) { counted_as_ = {operation, 0}; }
-
   void Failed(ErrorCode code) {
     if (trial_ && code == ErrorCode::kWouldBlock) {
       must_wait_ = true;
@@ -40,15 +47,20 @@ class Reply {
       fuse_reply_err(request_, ToErrno(code));
     }
   }
-  void Entry(const fuse_entry_param& entry) {
-    if (Claim(entry.ino == 0 ? RequestResult::kAbsent : RequestResult::kOk))
-      fuse_reply_entry(request_, &entry);
+  void Entry(const Result<zarrfs::Entry>& entry) {
+    if (!entry) return Failed(entry.error().code);
+    if (!Claim(entry->id == 0 ? RequestResult::kAbsent : RequestResult::kOk)) return;
+    const fuse_entry_param param = ToParam(*entry);
+    fuse_reply_entry(request_, &param);
   }
-  void Attributes(const struct stat& attributes, double timeout) {
-    if (Claim(RequestResult::kOk)) fuse_reply_attr(request_, &attributes, timeout);
+  void Attributes(const Result<zarrfs::Entry>& entry) {
+    if (!entry) return Failed(entry.error().code);
+    if (!Claim(RequestResult::kOk)) return;
+    fuse_reply_attr(request_, &entry->attributes, entry->attribute_timeout);
   }
-  void Bytes(const char* bytes, size_t size) {
-    if (Claim(RequestResult::kOk, size)) fuse_reply_buf(request_, bytes, size);
+  void Bytes(std::span<const std::byte> bytes) {
+    if (!Claim(RequestResult::kOk, bytes.size())) return;
+    fuse_reply_buf(request_, reinterpret_cast<const char*>(bytes.data()), bytes.size());
   }
   /// False if the request was interrupted: nobody will release what was opened.
   [[nodiscard]] bool Opened(const fuse_file_info& info) {
@@ -69,7 +81,7 @@ class Reply {
 
   const fuse_req_t request_;
   RequestMetrics& metrics_;
-  RequestMetrics::Request counted_as_;
+  const RequestMetrics::Request counted_as_;
   const std::shared_ptr<Ticket> ticket_;
   const bool trial_;
   bool must_wait_ = false;

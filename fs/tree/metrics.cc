@@ -3,22 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <iterator>
 #include <string_view>
 #include <utility>
 
+#include "zarrcore/base/clocks.h"
+
 namespace zarrfs {
 namespace {
 
-constexpr std::array<std::string_view, kOperations> kOperationNames = {
-    "lookup", "read", "readdir", "getattr", "open", "opendir", "statfs", "other"};
-constexpr std::array<std::string_view, kRequestResults> kResultNames = {"ok", "absent", "error"};
 constexpr double kNsPerSecond = 1e9;
-
-int64_t MonotonicNs() {
-  return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
-}
 
 // Writes the text: each metric begins with Describe(), its samples follow.
 class PrometheusText {
@@ -49,27 +43,26 @@ class PrometheusText {
   std::string text_;
 };
 
-void WriteRequests(PrometheusText& text, const RequestMetrics& requests) {
+void WriteRequests(PrometheusText& text, const RequestFigures& requests) {
   text.Describe("zarrfs_requests_total", "counter",
                 "Requests of the kernel that were answered; absent: there is no such name.");
   for (size_t o = 0; o < kOperations; ++o) {
     for (size_t r = 0; r < kRequestResults; ++r) {
-      text.Sample(
-          requests.requests(static_cast<Operation>(o), static_cast<RequestResult>(r)),
-          fmt::format(R"(operation="{}",result="{}")", kOperationNames[o], kResultNames[r]));
+      text.Sample(requests.answered[o][r], fmt::format(R"(operation="{}",result="{}")",
+                                                       kOperationNames[o], kResultNames[r]));
     }
   }
   text.Describe("zarrfs_request_duration_seconds", "histogram",
                 fmt::format("From a request to its answer; one request in {} is timed.",
                             RequestMetrics::kTimedShare));
   for (size_t o = 0; o < kTimedOperations; ++o) {
-    const auto durations = requests.durations(static_cast<Operation>(o));
+    const Durations& durations = requests.durations[o];
     uint64_t count = 0;
     for (size_t b = 0; b < durations.counts.size(); ++b) {
       count += durations.counts[b];
       const std::string end =
-          b < RequestMetrics::kBuckets.size()
-              ? fmt::format("{}", static_cast<double>(RequestMetrics::kBuckets[b]) / kNsPerSecond)
+          b < kDurationBuckets.size()
+              ? fmt::format("{}", static_cast<double>(kDurationBuckets[b]) / kNsPerSecond)
               : "+Inf";
       text.Sample(count, fmt::format(R"(operation="{}",le="{}")", kOperationNames[o], end),
                   "_bucket");
@@ -79,10 +72,10 @@ void WriteRequests(PrometheusText& text, const RequestMetrics& requests) {
     text.Sample(count, labels, "_count");
   }
   text.Only("zarrfs_read_bytes_total", "counter", "Bytes of files that were given to readers.",
-            requests.read_bytes());
+            requests.read_bytes);
   text.Only("zarrfs_read_ahead_files_total", "counter",
             "Chunk files that were given to the kernel before they were asked for.",
-            requests.files_read_ahead());
+            requests.files_read_ahead);
 }
 
 void WriteCaches(PrometheusText& text, const MountFigures& figures) {
@@ -113,12 +106,12 @@ RequestMetrics::Request RequestMetrics::Start(Operation operation) {
   if (o >= kTimedOperations) return {operation, 0};
   thread_local std::array<uint32_t, kTimedOperations> turns{};
   if (turns[o]++ % kTimedShare != 0) return {operation, 0};
-  return {operation, MonotonicNs()};
+  return {operation, SteadyNowNs()};
 }
 
 void RequestMetrics::End(const Request& request, RequestResult result, uint64_t bytes) {
   if (request.started_ns != 0 && static_cast<size_t>(request.operation) < kTimedOperations) {
-    EndAfter(request.operation, MonotonicNs() - request.started_ns, result, bytes);
+    EndAfter(request.operation, SteadyNowNs() - request.started_ns, result, bytes);
     return;
   }
   counters_.Add(static_cast<size_t>(request.operation) * kRequestResults +
@@ -134,49 +127,54 @@ void RequestMetrics::EndAfter(Operation operation, int64_t duration_ns, RequestR
 
 void RequestMetrics::CountDuration(Operation operation, int64_t duration_ns) {
   size_t bucket = 0;  // most are short
-  while (bucket < kBuckets.size() && duration_ns > kBuckets[bucket]) ++bucket;
+  while (bucket < kDurationBuckets.size() && duration_ns > kDurationBuckets[bucket]) ++bucket;
   const size_t first = kDurations + static_cast<size_t>(operation) * kDurationCounters;
   counters_.Add(first + bucket);
-  counters_.Add(first + kBuckets.size() + 1,
+  counters_.Add(first + kDurationBuckets.size() + 1,
                 static_cast<uint64_t>(std::max<int64_t>(duration_ns, 0)));
 }
 
-void RequestMetrics::CountReadAhead(uint64_t bytes) {
-  counters_.Add(kFilesReadAhead, 1);
+void RequestMetrics::CountPrefetch(uint64_t bytes) {
+  counters_.Add(kFilesPrefetched, 1);
   counters_.Add(kReadBytes, bytes);
 }
 
-uint64_t RequestMetrics::requests(Operation operation, RequestResult result) const {
-  return counters_.Sum(static_cast<size_t>(operation) * kRequestResults +
-                       static_cast<size_t>(result));
-}
-
-RequestMetrics::Durations RequestMetrics::durations(Operation operation) const {
-  const size_t first = kDurations + static_cast<size_t>(operation) * kDurationCounters;
-  Durations durations;
-  for (size_t b = 0; b < durations.counts.size(); ++b) {
-    durations.counts[b] = counters_.Sum(first + b);
+RequestFigures RequestMetrics::figures() const {
+  RequestFigures figures;
+  for (size_t o = 0; o < kOperations; ++o) {
+    for (size_t r = 0; r < kRequestResults; ++r) {
+      figures.answered[o][r] = counters_.Sum(o * kRequestResults + r);
+    }
   }
-  durations.sum_ns = counters_.Sum(first + kBuckets.size() + 1);
-  return durations;
+  for (size_t o = 0; o < kTimedOperations; ++o) {
+    Durations& durations = figures.durations[o];
+    const size_t first = kDurations + o * kDurationCounters;
+    for (size_t b = 0; b < durations.counts.size(); ++b) {
+      durations.counts[b] = counters_.Sum(first + b);
+    }
+    durations.sum_ns = counters_.Sum(first + durations.counts.size());
+  }
+  figures.read_bytes = counters_.Sum(kReadBytes);
+  figures.files_read_ahead = counters_.Sum(kFilesPrefetched);
+  return figures;
 }
 
-std::string MetricsText(const RequestMetrics& requests, const StoreCounts& store,
-                        const MountFigures& figures) {
+std::string MetricsText(const MountFigures& figures) {
   PrometheusText text;
   text.Describe("zarrfs_build_info", "gauge", "Which zarrfs this is.");
   text.Sample(1, fmt::format(R"(version="{}")", ZARRFS_VERSION));
   text.Only("zarrfs_start_time_seconds", "gauge", "When this mount began, in seconds since 1970.",
             fmt::format("{:.3f}", figures.start_time));
-  WriteRequests(text, requests);
+  WriteRequests(text, figures.requests);
   WriteCaches(text, figures);
   text.Only("zarrfs_store_reads_total", "counter",
-            "Reads asked of the store, those that found nothing or failed too.", store.reads());
+            "Reads asked of the store, those that found nothing or failed too.",
+            figures.store_reads);
   text.Only("zarrfs_store_read_bytes_total", "counter", "Bytes that the store gave.",
-            store.read_bytes());
+            figures.store_read_bytes);
   text.Only("zarrfs_store_errors_total", "counter",
             "Calls that the store could not answer: input/output errors, refusals, time-outs.",
-            store.errors());
+            figures.store_errors);
   text.Only("zarrfs_arrays", "gauge", "Arrays that were looked at since the mount began.",
             figures.arrays);
   text.Only("zarrfs_damage_total", "counter",

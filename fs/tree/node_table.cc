@@ -46,6 +46,38 @@ NodeId ArrayRange::FolderId(size_t view, std::span<const uint64_t> prefix) const
   return MakeId(views[view].folders + folder_offsets[prefix.size()] + linear, 0);
 }
 
+std::atomic<uint64_t> RangeRecord::last_id_ = 0;
+
+RangePtr RangeRecord::Get() const {
+  const std::lock_guard lock(mutex_);
+  return kept_ != nullptr ? kept_ : range_.lock();
+}
+
+RangePtr RangeRecord::GetAgain() const {
+  thread_local uint64_t last_id = 0;
+  thread_local uint64_t last_version = 0;
+  thread_local RangePtr last;
+  const uint64_t version = version_.load(std::memory_order_acquire);
+  if (last_id == id_ && last_version == version && last != nullptr) return last;
+  last = Get();
+  last_id = id_;
+  last_version = version;
+  return last;
+}
+
+void RangeRecord::Set(const RangePtr& range) {
+  const std::lock_guard lock(mutex_);
+  range_ = range;
+  kept_ = nullptr;
+  version_.fetch_add(1, std::memory_order_release);
+}
+
+void RangeRecord::Keep() {
+  const std::lock_guard lock(mutex_);
+  if (auto range = range_.lock()) kept_ = std::move(range);
+  version_.fetch_add(1, std::memory_order_release);
+}
+
 std::optional<uint64_t> NodeTable::Allocate(uint64_t count, NodeRecord* record,
                                             RangeRecord* range) {
   const bool high = count > kHighCount || next_low_ + count > kHighStart;
@@ -53,7 +85,7 @@ std::optional<uint64_t> NodeTable::Allocate(uint64_t count, NodeRecord* record,
   if (count > (uint64_t{1} << kPositionBits) - next) return std::nullopt;
   const uint64_t first = next;
   next += count;
-  (high ? high_ : low_).push_back(Span{first, count, record, range});
+  (high ? high_ : low_).Append(Span{first, count, record, range});
   return first;
 }
 
@@ -118,9 +150,9 @@ RangePtr NodeTable::RefreshRange(const Node& node, NodeRecord& record) {
     positions.first = *first;
     positions.files = files;
     positions.epochs = std::make_shared<EpochTable>(node.chunks->layout().outer_grid.size());
-    if (before != nullptr) before->kept = before->range.lock();
+    if (before != nullptr) before->Keep();
     record.range = &positions;
-  } else if (auto known = before->range.lock(); known != nullptr && known->chunks == node.chunks) {
+  } else if (auto known = before->Get(); known != nullptr && known->chunks == node.chunks) {
     return known;
   }
   made->epochs = record.range->epochs;
@@ -128,8 +160,7 @@ RangePtr NodeTable::RefreshRange(const Node& node, NodeRecord& record) {
     part.files += record.range->first;
     part.folders += record.range->first;
   }
-  record.range->range = made;
-  record.range->kept = nullptr;
+  record.range->Set(made);
   return made;
 }
 
@@ -156,9 +187,7 @@ CurrentNode NodeTable::LastSeen(NodeRecord& record) const {
   record.was_used = true;
   const std::lock_guard record_lock(record.mutex);
   CurrentNode seen{&record, record.node, record.document_epoch, nullptr};
-  if (record.range == nullptr) return seen;
-  const std::shared_lock lock(mutex_);
-  seen.range = record.range->kept != nullptr ? record.range->kept : record.range->range.lock();
+  if (record.range != nullptr) seen.range = record.range->Get();
   return seen;
 }
 
@@ -213,9 +242,7 @@ void NodeTable::Replace(NodeRecord& record, const NodePtr& node) {
     return;
   }
   if (record.range != nullptr) {
-    // (Perhaps its metadata are half written this moment.)
-    const std::unique_lock lock(mutex_);
-    if (auto range = record.range->range.lock()) record.range->kept = std::move(range);
+    record.range->Keep();  // perhaps its metadata are half written this moment
   }
   record.current = nullptr;
 }
@@ -245,9 +272,7 @@ void NodeTable::Evict() {
 
 RangePtr NodeTable::RangeOf(NodeRecord& record) const {
   const std::lock_guard record_lock(record.mutex);
-  if (record.range == nullptr) return nullptr;
-  const std::shared_lock lock(mutex_);
-  return record.range->range.lock();
+  return record.range == nullptr ? nullptr : record.range->Get();
 }
 
 NodeRecord* NodeTable::Find(std::string_view path) const {
@@ -292,21 +317,13 @@ std::optional<Target> NodeTable::Resolve(NodeId id) const {
   if (id == kRootId) return target;
   const uint64_t position = PositionOf(id);
   target.epoch = EpochOf(id);
-  Span span;
-  RangePtr range;
-  {
-    const std::shared_lock lock(mutex_);
-    const std::vector<Span>& spans = position >= kHighStart ? high_ : low_;
-    const auto after = std::ranges::upper_bound(spans, position, {}, &Span::first);
-    if (after == spans.begin()) return std::nullopt;
-    span = *std::prev(after);
-    if (span.range != nullptr) {
-      range = span.range->kept != nullptr ? span.range->kept : span.range->range.lock();
-    }
-  }
-  if (position - span.first >= span.count) return std::nullopt;
+  const auto& spans = position >= kHighStart ? high_ : low_;
+  const Span* const found = spans.LastUpTo(&Span::first, position);
+  if (found == nullptr || position - found->first >= found->count) return std::nullopt;
+  const Span span = *found;
   if (span.range != nullptr) {
     target.record = span.range->record;
+    const RangePtr range = span.range->GetAgain();
     if (range == nullptr) {
       target.kind = Target::Kind::kUnloaded;
       return target;

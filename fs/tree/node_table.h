@@ -35,7 +35,9 @@
 #include <unordered_map>
 #include <vector>
 
+#include "fs/tree/append_list.h"
 #include "fs/tree/epoch_table.h"
+#include "fs/tree/source_shim.h"
 #include "zarrcore/base/digest.h"
 #include "zarrcore/view/hierarchy.h"
 
@@ -104,7 +106,8 @@ struct ArrayRange {
 using RangePtr = std::shared_ptr<const ArrayRange>;
 
 /// The positions of an ArrayRange. Lives as long as the mount.
-struct RangeRecord {
+class RangeRecord {
+ public:
   NodeRecord* record = nullptr;
   uint64_t first = 0;
   /// Of what the files hold: where the chunks lie, and what the views make of them. While it is the
@@ -113,9 +116,22 @@ struct RangeRecord {
   Digest files;
   std::shared_ptr<EpochTable> epochs;
 
-  // Both guarded by the table's mutex. A current range is kept by its NodeRecord.
-  std::weak_ptr<const ArrayRange> range;
-  RangePtr kept;  // of a layout that was replaced, or cannot be read: programs may be in it still
+  /// The array's chunks, while its NodeRecord or somebody else has them; else null.
+  [[nodiscard]] RangePtr Get() const;
+  /// The same, without a lock if this thread asked for them last.
+  [[nodiscard]] RangePtr GetAgain() const;
+  void Set(const RangePtr& range);
+  /// Keeps the chunks of a layout that was replaced, or that cannot be read: programs may be in
+  /// its folders still.
+  void Keep();
+
+ private:
+  static std::atomic<uint64_t> last_id_;
+  const uint64_t id_ = ++last_id_;     // of the process: records of an earlier mount are others
+  std::atomic<uint64_t> version_ = 0;  // changes with what follows
+  mutable std::mutex mutex_;           // guards the rest
+  std::weak_ptr<const ArrayRange> range_;
+  RangePtr kept_;
 };
 
 /// A node of the store that was looked up once. Lives as long as the mount.
@@ -188,7 +204,8 @@ class NodeTable {
   /// damaged, has none. Without a node (`node` is null) if it was never seen or is not kept.
   [[nodiscard]] CurrentNode LastSeen(NodeRecord& record) const;
 
-  /// nullopt for an id that was never given out.
+  /// nullopt for an id that was never given out. Takes no lock where the thread asks for the same
+  /// array again.
   [[nodiscard]] std::optional<Target> Resolve(NodeId id) const;
 
   /// The chunks of the record's array as seen last; null if it is none, or nobody has it any more.
@@ -202,10 +219,10 @@ class NodeTable {
 
  private:
   struct Span {
-    uint64_t first;
-    uint64_t count;
-    NodeRecord* record;  // a node's block, or
-    RangeRecord* range;  // an array's range
+    uint64_t first = 0;
+    uint64_t count = 0;
+    NodeRecord* record = nullptr;  // a node's block, or
+    RangeRecord* range = nullptr;  // an array's range
   };
   // Numbers below 2^32 are for what 32-bit programs can stat: all but huge arrays.
   static constexpr uint64_t kHighStart = uint64_t{1} << 32;
@@ -231,7 +248,7 @@ class NodeTable {
   std::unordered_map<std::string_view, NodeRecord*> by_path_;  // names are the records'
   std::deque<NodeRecord> records_;
   std::deque<RangeRecord> ranges_;
-  std::vector<Span> low_, high_;  // each sorted by first
+  AppendList<Span> low_, high_;  // each sorted by first; read without the lock
   uint64_t next_low_ = 16;
   uint64_t next_high_ = kHighStart;
 

@@ -5,6 +5,8 @@
 #include <iterator>
 #include <utility>
 
+#include "zarrcore/base/clocks.h"
+
 namespace zarrfs {
 
 void StatusFiles::Add(std::string name, std::function<std::string()> write,
@@ -55,9 +57,7 @@ std::optional<StatusFiles::Snapshot> StatusFiles::Look(std::string_view name) {
   do {  // numbers come round
     id = MakeId(position, ++made_);
   } while (std::ranges::find(snapshots_, id, IdOf) != snapshots_.end());
-  const int64_t wall_ns =
-      std::chrono::system_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
-  snapshots_.push_back({{id, std::move(text), wall_ns}, now, 1});
+  snapshots_.push_back({{id, std::move(text), RealNowNs()}, now, 1});
   if (snapshots_.size() > kMaxSnapshots) snapshots_.pop_front();
   return snapshots_.back().snapshot;
 }
@@ -90,10 +90,14 @@ void MessageRing::AddOnce(std::string_view message) {
   Add(message);
 }
 
-std::string MessageRing::Text() const {
+std::vector<std::string> MessageRing::Messages() const {
   const std::lock_guard lock(mutex_);
+  return {messages_.begin(), messages_.end()};
+}
+
+std::string MessageRing::Text() const {
   std::string text;
-  for (const std::string& message : messages_) text += message + "\n";
+  for (const std::string& message : Messages()) text += message + "\n";
   return text;
 }
 

@@ -1,9 +1,10 @@
 // StatusFiles: the folder ".zarrfs" at the root of a mount, which can be opened but is not listed
 // there.
 //
-//   options   what is in force, one "name: value" a line
-//   errors    what the store has wrong, in the words of the log, newest last
-//   metrics   figures as Prometheus text, of the last tenth of a second
+//   options       what is in force, one "name: value" a line
+//   errors        what the store has wrong, in the words of the log, newest last
+//   metrics       figures as Prometheus text, at most a tenth of a second old
+//   status.json   all of the above for programs (docs/METRICS.md lists the keys)
 //
 // There is no message when a file is opened, so a look-up that finds another text than the last one
 // makes a snapshot: an inode of its own, of exact size. It is kept while the kernel knows the
@@ -86,6 +87,8 @@ class MessageRing {
   void Add(std::string_view message);
   /// Nothing if it is among them.
   void AddOnce(std::string_view message);
+  [[nodiscard]] std::vector<std::string> Messages() const;
+  /// One message per line.
   [[nodiscard]] std::string Text() const;
 
  private:

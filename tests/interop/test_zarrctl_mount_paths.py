@@ -6,8 +6,9 @@ import subprocess
 import numpy as np
 import pytest
 import zarr
-from mounts import ZARRCTL, mounted, zarrctl
+from mounts import mounted, zarrctl
 from zarr.codecs import BloscCodec, Crc32cCodec, GzipCodec, ZstdCodec
+from zarrctl_runs import document, raw
 
 DATA = np.arange(64, dtype="float32").reshape(8, 8)
 
@@ -31,16 +32,8 @@ def store(tmp_path_factory):
     return folder
 
 
-def raw(*arguments):
-    result = subprocess.run([ZARRCTL, *map(str, arguments)], capture_output=True, timeout=120)
-    assert result.returncode == 0, result.stderr
-    return result.stdout
-
-
 def where(path):
-    result = zarrctl("where", "--json", path)
-    assert result.returncode == 0, result.stderr
-    return json.loads(result.stdout)
+    return document("where", path)
 
 
 def chunk_files(folder):

@@ -235,7 +235,7 @@ TEST_F(DeadMountTest, AbortedForAWorkerThatCannotEndItStaysAndNobodyWaits) {
   TestMount mount(store_, "", mnt_);
   const std::string path = mnt_.string();
   const dev_t device = FindMount(path)->device;
-  const uint64_t id = MountIdAt(path);
+  const uint64_t id = FindMount(path)->id;
   ASSERT_NE(id, 0U);
   AbortMount(path, device, id);
   ExpectServes();  // what answers is none of a killed worker

@@ -12,8 +12,8 @@
 #include <thread>
 
 #include "fs/daemon/options.h"
-#include "fs/fuse/file_system.h"
 #include "fs/fuse/parallel_lookups.h"
+#include "fs/fuse/server.h"
 #include "tests/mount/mounted.h"
 #include "tests/unit/support/fake_store.h"
 
@@ -32,14 +32,15 @@ int ServeFakeStore(int argc, char** argv) {
   const std::array<const char*, 5> words = {"zarrfs", argv[0], argv[1], "-o", argv[2]};
   const auto line = ParseCommandLine(argv[2][0] == '\0' ? 3 : 5, words.data());
   if (!line) return 1;
-  auto file_system = FileSystem::Open(store, line->options);
-  if (!file_system) return 1;
+  auto tree = Tree::Open(store, line->options);
+  if (!tree) return 1;
+  Server server(*std::move(tree), {.open_messages = line->options.open_messages, .threads = 4});
   fuse_args arguments = FUSE_ARGS_INIT(0, nullptr);
   fuse_opt_add_arg(&arguments, "fake");
   fuse_opt_add_arg(&arguments, "-o");
   fuse_opt_add_arg(&arguments, LibfuseOptions(line->options).c_str());
-  fuse_session* session = fuse_session_new(&arguments, &FileSystem::Operations(),
-                                           sizeof(fuse_lowlevel_ops), file_system->get());
+  fuse_session* session =
+      fuse_session_new(&arguments, &Server::Operations(), sizeof(fuse_lowlevel_ops), &server);
   fuse_opt_free_args(&arguments);
   if (session == nullptr || fuse_session_mount(session, argv[1]) != 0) return 1;
   AllowParallelLookups(session);

@@ -14,6 +14,7 @@
 #include "tests/mount/mounted.h"
 #include "tests/mount/programs.h"
 #include "tests/mount/sample_store.h"
+#include "zarrcore/metadata/json.h"
 
 namespace zarrfs {
 namespace {
@@ -37,7 +38,8 @@ TEST_F(StatusTest, CanBeOpenedAndIsNotListed) {
   for (const std::string options : {"", "view=v2"}) {
     TestMount mount(store_, options);
     EXPECT_FALSE(NamesIn(mount.path()).contains(".zarrfs"));
-    EXPECT_EQ(NamesIn(mount / ".zarrfs"), (std::set<std::string>{"errors", "metrics", "options"}));
+    EXPECT_EQ(NamesIn(mount / ".zarrfs"),
+              (std::set<std::string>{"errors", "metrics", "options", "status.json"}));
     EXPECT_FALSE(fs::exists(mount / ".zarrfs/nothing"));
     EXPECT_FALSE(fs::exists(mount / "a/.zarrfs"));
     EXPECT_EQ(RunProgram({"cp", "-r", mount / ".zarrfs", folder_ / ("copy" + options)}).code, 0);
@@ -82,6 +84,30 @@ TEST_F(StatusTest, ErrorsNameWhatTheStoreHasWrong) {
   const std::string errors = ReadFile(mount / ".zarrfs/errors");
   EXPECT_NE(errors.find("a/c/0/0"), std::string::npos) << errors;
   EXPECT_NE(errors.find("broken/zarr.json"), std::string::npos) << errors;
+}
+
+TEST_F(StatusTest, JsonHasOptionsFiguresAndErrors) {
+  Replace(store_ / "broken/zarr.json", "{");
+  TestMount mount(store_, "view=v2,ttl=5,fill=keep");
+  EXPECT_NE(ReadFile(mount / "a/.zarray"), "");
+  EXPECT_EQ(ReadFile(mount / "broken/.zarray"), "");
+  const auto json = ParseJson(ReadFile(mount / ".zarrfs/status.json"), "status.json");
+  ASSERT_TRUE(json) << json.error().message;
+  EXPECT_EQ((*json)["format"], 1);
+  EXPECT_EQ((*json)["store"]["name"], store_.string());
+  EXPECT_EQ((*json)["store"]["problem"], nullptr);
+  EXPECT_GT((*json)["store"]["reads"], 0);
+  EXPECT_EQ((*json)["view"], "v2");
+  EXPECT_EQ((*json)["fill"], "keep");
+  EXPECT_EQ((*json)["changes"]["detected_by"], "ttl");
+  EXPECT_EQ((*json)["changes"]["ttl_seconds"], 5);
+  EXPECT_EQ((*json)["log_level"], "info");
+  EXPECT_GT((*json)["requests"]["read"]["ok"], 0);
+  EXPECT_GT((*json)["read_bytes"], 0);
+  EXPECT_GT((*json)["caches"]["index"]["limit_bytes"], 0);
+  ASSERT_EQ((*json)["errors"].size(), 1) << (*json)["errors"];
+  EXPECT_NE((*json)["errors"][0].get<std::string>().find("broken/zarr.json: "), std::string::npos)
+      << (*json)["errors"];
 }
 
 TEST_F(StatusTest, OpenFileKeepsItsTextWhileOthersAreMade) {

@@ -14,6 +14,7 @@
 #include "tools/zarrctl/target.h"
 #include "tools/zarrctl/view_file.h"
 #include "zarrcore/array/chunk_encoding.h"
+#include "zarrcore/base/descriptor.h"
 
 namespace zarrfs::ctl {
 namespace {
@@ -50,18 +51,17 @@ int ComplainOfFile(const TargetChunk& target, int error) {
 
 // The bytes of a file of a mount, as the mount gives them.
 int CopyFile(const TargetChunk& target) {
-  const int fd = open(target.file.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return ComplainOfFile(target, errno);
+  const Descriptor fd(open(target.file.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd) return ComplainOfFile(target, errno);
   Progress progress("", Progress::IsSeenBesideOutput());
   progress.Begin();
   Bytes buffer(kBlockBytes);
   ssize_t got = 0;
-  while ((got = read(fd, buffer.data(), buffer.size())) > 0 && std::ferror(stdout) == 0) {
+  while ((got = read(fd.get(), buffer.data(), buffer.size())) > 0 && std::ferror(stdout) == 0) {
     progress.AddDone(static_cast<uint64_t>(got));
     WriteBytes(BytesView(buffer).first(static_cast<size_t>(got)));
   }
   const int error = errno;
-  close(fd);
   progress.End();
   return got < 0 ? ComplainOfFile(target, error) : kExitOk;
 }

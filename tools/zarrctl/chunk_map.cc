@@ -86,11 +86,11 @@ class MapMaker {
     }
     map_.places = map_.rows * map_.columns;
     if (map_.places == 0) return;
-    if (rank == 1 && map_.columns > request_.most_columns) {
+    if (rank == 1 && map_.columns > request_.max_columns) {
       Fold();
     } else {
-      map_.cell_rows = CellLength(map_.rows, request_.most_rows, map_.shard_rows);
-      map_.cell_columns = CellLength(map_.columns, request_.most_columns, map_.shard_columns);
+      map_.cell_rows = CellLength(map_.rows, request_.max_rows, map_.shard_rows);
+      map_.cell_columns = CellLength(map_.columns, request_.max_columns, map_.shard_columns);
     }
     map_.grid_rows = CeilDivide(map_.rows, map_.cell_rows);
     map_.grid_columns = CeilDivide(map_.columns, map_.cell_columns);
@@ -116,11 +116,11 @@ class MapMaker {
     const uint64_t count = map_.columns;
     const uint64_t shard = map_.shard_columns;
     map_.is_folded = true;
-    map_.cell_columns = CellLength(count, request_.most_rows * request_.most_columns, 1);
-    map_.columns = request_.most_columns * map_.cell_columns;
+    map_.cell_columns = CellLength(count, request_.max_rows * request_.max_columns, 1);
+    map_.columns = request_.max_columns * map_.cell_columns;
     const uint64_t whole = map_.columns / shard * shard;
     if (whole > 0 && whole % map_.cell_columns == 0 &&
-        CeilDivide(count, whole) <= request_.most_rows) {
+        CeilDivide(count, whole) <= request_.max_rows) {
       map_.columns = whole;
     }
     map_.rows = CeilDivide(count, map_.columns);

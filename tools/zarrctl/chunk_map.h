@@ -30,8 +30,8 @@ struct MapCell {
 
 /// How a map is to be made.
 struct MapRequest {
-  uint64_t most_rows = 1;  // of cells
-  uint64_t most_columns = 1;
+  uint64_t max_rows = 1;  // of cells
+  uint64_t max_columns = 1;
   bool want_order = false;  // looks at whole shards, not only at the slice's part
 };
 

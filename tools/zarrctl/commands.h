@@ -60,7 +60,7 @@ struct MapOptions {
   std::string store;
   std::string path;
   std::string slice;  // "3" or "3,0": chunk numbers along the axes before the last two
-  std::string out;    // FILE.svg or FILE.png; empty: only on stdout
+  std::string out;    // FILE.svg; empty: only on stdout
   MapBy by = MapBy::kSize;
   bool json = false;
 };

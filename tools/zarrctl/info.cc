@@ -14,6 +14,7 @@
 #include "tools/zarrctl/stored_chunks.h"
 #include "tools/zarrctl/target.h"
 #include "tools/zarrctl/terminal.h"
+#include "zarrcore/base/printable.h"
 
 namespace zarrfs::ctl {
 namespace {

@@ -8,6 +8,7 @@
 #include "tools/zarrctl/progress.h"
 #include "tools/zarrctl/target.h"
 #include "tools/zarrctl/terminal.h"
+#include "zarrcore/base/printable.h"
 
 namespace zarrfs::ctl {
 namespace {

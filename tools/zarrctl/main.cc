@@ -117,8 +117,7 @@ class CommandLine {
                      "Of arrays with more than two axes: chunk numbers along all but the last two, "
                      "as 3 or 3,0 (default: the first slice that has chunks)")
         ->type_name("I,J");
-    command->add_option("--out", map_.out, "Write a picture: FILE.svg or FILE.png")
-        ->type_name("FILE");
+    command->add_option("--out", map_.out, "Write a picture: FILE.svg")->type_name("FILE");
     AddJson(command, map_.json);
 
     command = Add("status", "What a zarrfs mount has done so far, and what it found wrong",

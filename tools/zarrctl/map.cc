@@ -2,9 +2,13 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "tools/zarrctl/commands.h"
+#include "tools/zarrctl/describe.h"
 #include "tools/zarrctl/interrupt.h"
 #include "tools/zarrctl/map_view.h"
 #include "tools/zarrctl/output.h"
@@ -16,9 +20,7 @@ namespace zarrfs::ctl {
 namespace {
 
 // Cells of each kind of output, so that its size has a bound whatever the array's.
-constexpr uint64_t kSvgCells = 150;  // along each side
-constexpr uint64_t kPngColumns = 900;
-constexpr uint64_t kPngRows = 640;
+constexpr uint64_t kSvgCells = 150;     // along each side
 constexpr uint64_t kFoldedCells = 100;  // a row, of an array of one axis
 constexpr uint64_t kJsonCells = 100;
 constexpr uint64_t kMinLines = 16;
@@ -84,100 +86,112 @@ bool WriteFile(const std::string& path, const std::string& bytes) {
     is_written = std::fclose(file) == 0 && is_written;
   }
   if (!is_written) {
-    Complain(fmt::format("{}: {}; say another --out", path,
+    Complain(fmt::format("{}: {}; use another --out", path,
                          errno != 0 ? std::strerror(errno) : "not written"));
   }
   return is_written;
 }
 
+// Why the options cannot be served; nullopt if they can.
+std::optional<Error> Unfit(const TargetNode& target, const MapOptions& options) {
+  const Node& node = *target.node;
+  const std::string folder = target.FileOf(node.path);
+  if (!options.out.empty() && !options.out.ends_with(".svg")) {
+    return Error{ErrorCode::kInvalidArgument,
+                 fmt::format("--out {}: pictures are SVG files; name a FILE.svg", options.out)};
+  }
+  if (node.chunks == nullptr) {
+    const Error* error = Unusable(node);
+    if (error != nullptr) return Error{error->code, folder + ": " + error->message};
+    return Error{
+        ErrorCode::kInvalidArgument,
+        fmt::format("{}: a group has no chunks; name an array (zarrctl ls lists them)", folder)};
+  }
+  if (options.by == MapBy::kOrder && !node.chunks->layout().is_sharded()) {
+    return Error{
+        ErrorCode::kInvalidArgument,
+        fmt::format("{}: not sharded, each chunk is a file of its own; use --by size or --by "
+                    "present",
+                    folder)};
+  }
+  return std::nullopt;
+}
+
+MapRequest RequestFor(const ArrayLayout& layout, const MapOptions& options) {
+  const auto& counts = layout.inner_grid.counts();
+  MapRequest request;
+  request.want_order =
+      layout.is_sharded() && (options.by == MapBy::kOrder || options.json || !options.out.empty());
+  if (options.json || !options.out.empty()) {
+    const uint64_t cells = options.json ? kJsonCells : kSvgCells;
+    const bool is_folded = counts.size() == 1 && !options.out.empty();
+    request.max_rows = cells;
+    request.max_columns = is_folded ? std::min(cells, kFoldedCells) : cells;
+    return request;
+  }
+  const TerminalSize terminal = SizeOfTerminal(STDOUT_FILENO);
+  const uint64_t rows = counts.empty() ? 1 : counts[counts.size() > 1 ? counts.size() - 2 : 0];
+  request.max_columns = TextCells(terminal.columns, rows);
+  request.max_rows = std::max(terminal.lines, kMinLines + kOtherLines) - kOtherLines;
+  return request;
+}
+
+struct DrawnMap {
+  ChunkMap map;
+  uint64_t damaged_objects = 0;
+};
+
+// Complains of each damaged object.
+Result<DrawnMap> MakeMap(const ChunkSource& source, const MapOptions& options) {
+  Progress progress("object");
+  const Result<std::vector<uint64_t>> slice =
+      options.slice.empty() ? FirstSliceWithChunks(source)
+                            : ParseSlice(options.slice, source.layout().inner_grid);
+  if (!slice) return Fail(slice);
+  DrawnMap drawn;
+  auto map = MakeChunkMap(source, *slice, RequestFor(source.layout(), options), progress,
+                          [&](const Error& error) {
+                            if (++drawn.damaged_objects > kMaxNamed) return;
+                            progress.Hide();
+                            Complain(error);
+                          });
+  if (!map) return Fail(map);
+  drawn.map = std::move(*map);
+  progress.End();
+  if (drawn.damaged_objects > kMaxNamed) {
+    Complain(fmt::format("and {} more; zarrctl verify names them all",
+                         drawn.damaged_objects - kMaxNamed));
+  }
+  return drawn;
+}
+
 }  // namespace
 
 int RunMap(const MapOptions& options) {
-  const bool is_svg = options.out.ends_with(".svg");
-  if (!options.out.empty() && !is_svg && !options.out.ends_with(".png")) {
-    Complain(fmt::format("--out {}: pictures are FILE.svg or FILE.png", options.out));
-    return kExitWrong;
-  }
   const auto target = FindNode(options.store, options.path);
   if (!target) return Complain(target.error());
-  const Node& node = *target->node;
-  const std::string folder = target->FileOf(node.path);
-  if (node.chunks == nullptr) {
-    if (const Error* error = node.unusable()) {
-      return Complain(Error{error->code, folder + ": " + error->message});
-    }
-    Complain(
-        fmt::format("{}: a group has no chunks; name an array (zarrctl ls lists them)", folder));
-    return kExitWrong;
-  }
-  const ChunkSource& source = *node.chunks;
-  const ArrayLayout& layout = source.layout();
-  if (options.by == MapBy::kOrder && !layout.is_sharded()) {
-    Complain(fmt::format(
-        "{}: not sharded, each chunk is a file of its own; say --by size or --by present", folder));
-    return kExitWrong;
-  }
-
-  const bool has_picture = !options.out.empty();
-  const bool has_text = !has_picture && !options.json;
-  const TerminalSize terminal = SizeOfTerminal(STDOUT_FILENO);
-  const auto& counts = layout.inner_grid.counts();
-  const uint64_t rows = counts.empty() ? 1 : counts[counts.size() > 1 ? counts.size() - 2 : 0];
-  MapRequest request;
-  request.most_columns = TextCells(terminal.columns, rows);
-  request.most_rows = std::max(terminal.lines, kMinLines + kOtherLines) - kOtherLines;
-  if (has_picture) {
-    request.most_columns = is_svg ? kSvgCells : kPngColumns;
-    request.most_rows = is_svg ? kSvgCells : kPngRows;
-  } else if (options.json) {
-    request.most_columns = request.most_rows = kJsonCells;
-  }
-  if (has_picture && counts.size() == 1) request.most_columns = kFoldedCells;
-  if (has_picture && options.json) {
-    request.most_columns = std::min(request.most_columns, kJsonCells);
-    request.most_rows = std::min(request.most_rows, kJsonCells);
-  }
-  request.want_order = layout.is_sharded() && (options.by == MapBy::kOrder || !has_text);
-
+  if (const auto error = Unfit(*target, options)) return Complain(*error);
+  const ChunkSource& source = *target->node->chunks;
   const StopOnInterrupt on_interrupt;
-  Progress progress("object");
-  Result<std::vector<uint64_t>> slice = options.slice.empty()
-                                            ? FirstSliceWithChunks(source)
-                                            : ParseSlice(options.slice, layout.inner_grid);
-  if (!slice) {
-    progress.End();
-    return Complain(slice.error());
-  }
-  uint64_t damaged_objects = 0;
-  const auto map = MakeChunkMap(source, *slice, request, progress, [&](const Error& error) {
-    if (++damaged_objects > kMaxNamed) return;
-    progress.Hide();
-    Complain(error);
-  });
-  progress.End();
+  const auto drawn = MakeMap(source, options);
   if (StopRequested()) return kExitCtrlC;
-  if (!map) return Complain(map.error());
-  if (damaged_objects > kMaxNamed) {
-    Complain(
-        fmt::format("and {} more; zarrctl verify names them all", damaged_objects - kMaxNamed));
-  }
+  if (!drawn) return Complain(drawn.error());
 
-  const MapWords words = DescribeMap(*target, *map, options.by);
-  if (has_picture) {
-    const auto picture = DrawPicture(source, *map, words, options.by,
-                                     is_svg ? PictureFormat::kSvg : PictureFormat::kPng);
-    if (!picture) return Complain(picture.error());
-    if (!WriteFile(options.out, *picture)) return kExitSystem;
+  const ChunkMap& map = drawn->map;
+  const MapWords words = DescribeMap(*target, map, options.by);
+  const bool has_picture = !options.out.empty();
+  if (has_picture && !WriteFile(options.out, DrawPicture(source, map, words, options.by))) {
+    return kExitSystem;
   }
   if (options.json) {
-    Write(DumpJson(MapJson(*target, *map, options.by)));
+    Write(DumpJson(MapJson(*target, map, options.by)));
   } else if (has_picture) {
     for (const std::string& line : words.summary) Print("{}\n", line);
   } else {
-    Write(DrawText(*map, words, options.by,
-                   {terminal.columns, TakesUtf8(), IsColored(STDOUT_FILENO)}));
+    Write(DrawText(map, words, options.by,
+                   {SizeOfTerminal(STDOUT_FILENO).columns, TakesUtf8(), IsColored(STDOUT_FILENO)}));
   }
-  return damaged_objects > 0 ? kExitWrong : kExitOk;
+  return drawn->damaged_objects > 0 ? kExitWrong : kExitOk;
 }
 
 }  // namespace zarrfs::ctl

@@ -2,11 +2,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 #include <string>
 
-#include "tools/zarrctl/canvas.h"
 #include "tools/zarrctl/map_view.h"
 #include "tools/zarrctl/output.h"
+#include "tools/zarrctl/svg.h"
 
 namespace zarrfs::ctl {
 namespace {
@@ -59,7 +60,7 @@ Color ColorOf(double value, MapBy by) {
 uint64_t RoundStep(double least) {
   uint64_t step = 1;
   for (;; step *= 10) {
-    for (const uint64_t factor : {1, 2, 5}) {
+    for (const uint64_t factor : {1u, 2u, 5u}) {
       if (static_cast<double>(factor * step) >= least) return factor * step;
     }
   }
@@ -67,14 +68,8 @@ uint64_t RoundStep(double least) {
 
 class Picture {
  public:
-  Picture(const ChunkSource& source, const ChunkMap& map, const MapWords& words, MapBy by,
-          PictureFormat format)
-      : source_(source),
-        map_(map),
-        words_(words),
-        by_(by),
-        scale_(map, by),
-        has_words_(format == PictureFormat::kSvg) {
+  Picture(const ChunkSource& source, const ChunkMap& map, const MapWords& words, MapBy by)
+      : source_(source), map_(map), words_(words), by_(by), scale_(map, by) {
     const auto columns = static_cast<double>(std::max<uint64_t>(map.grid_columns, 1));
     const auto rows = static_cast<double>(std::max<uint64_t>(map.grid_rows, 1));
     const double cell = std::min({kMapWidth / columns, kMapHeight / rows, kLargestCell});
@@ -99,10 +94,10 @@ class Picture {
     page_width_ = width;
     const auto w = static_cast<uint32_t>(std::ceil(width));
     const auto h = static_cast<uint32_t>(std::ceil(height));
-    canvas_ = format == PictureFormat::kSvg ? MakeSvgCanvas(w, h) : MakePngCanvas(w, h);
+    svg_.emplace(w, h);
   }
 
-  Result<std::string> Draw() {
+  std::string Draw() {
     Title();
     if (map_.places > 0) {
       Cells();
@@ -110,7 +105,7 @@ class Picture {
       Axes();
     }
     Legend();
-    return canvas_->Finish();
+    return svg_->File();
   }
 
  private:
@@ -139,24 +134,24 @@ class Picture {
   void Title() {
     const bool is_short =
         1.4 * kTextAdvance * static_cast<double>(words_.title.size()) < page_width_ - 2 * kMargin;
-    canvas_->Text(kMargin, kMargin + 10, Fitting(words_.title, kTextAdvance), Anchor::kStart,
-                  is_short ? 2 : 1);
-    canvas_->Text(kMargin, kMargin + 10 + kLine, Fitting(words_.subtitle, kTextAdvance),
-                  Anchor::kStart);
+    svg_->Text(kMargin, kMargin + 10, Fitting(words_.title, kTextAdvance), Anchor::kStart,
+               is_short);
+    svg_->Text(kMargin, kMargin + 10 + kLine, Fitting(words_.subtitle, kTextAdvance),
+               Anchor::kStart);
   }
 
   void Cells() {
     const double gap = std::min(cell_width_, cell_height_) >= kMinGapped ? 1 : 0;
-    canvas_->Rectangle(left_, top_, width_, height_, IsSharded() ? kNoShard : kNotStored,
-                       "background");
+    svg_->Rectangle(left_, top_, width_, height_, IsSharded() ? kNoShard : kNotStored,
+                    "background");
     for (uint64_t r = 0; r < map_.grid_rows; ++r) {
       // What a stored shard leaves out: neighbours in one rectangle.
       for (uint64_t c = 0; c < map_.grid_columns;) {
         const uint64_t first = c;
         while (c < map_.grid_columns && map_.at(r, c).in_object) ++c;
         if (IsSharded() && c > first) {
-          canvas_->Rectangle(X(first), Y(r), static_cast<double>(c - first) * cell_width_,
-                             cell_height_, kNotStored, "shard");
+          svg_->Rectangle(X(first), Y(r), static_cast<double>(c - first) * cell_width_,
+                          cell_height_, kNotStored, "shard");
         }
         if (c == first) ++c;
       }
@@ -164,10 +159,9 @@ class Picture {
         const MapCell& cell = map_.at(r, c);
         if (cell.stored == 0 && cell.damaged == 0) continue;
         const bool is_damaged = cell.damaged > 0;
-        canvas_->Rectangle(X(c), Y(r), cell_width_ - gap, cell_height_ - gap,
-                           is_damaged ? kDamaged : ColorOf(scale_(cell), by_),
-                           is_damaged ? "damaged" : "chunk",
-                           has_words_ ? DescribeCell(source_, map_, r, c) : "");
+        svg_->Rectangle(X(c), Y(r), cell_width_ - gap, cell_height_ - gap,
+                        is_damaged ? kDamaged : ColorOf(scale_(cell), by_),
+                        is_damaged ? "damaged" : "chunk", DescribeCell(source_, map_, r, c));
       }
     }
     // The rest of a folded array's last row is no part of it.
@@ -175,9 +169,9 @@ class Picture {
       uint64_t c = map_.grid_columns;
       while (c > 0 && map_.at(map_.grid_rows - 1, c - 1).places == 0) --c;
       if (c < map_.grid_columns) {
-        canvas_->Rectangle(X(c), Y(map_.grid_rows - 1),
-                           static_cast<double>(map_.grid_columns - c) * cell_width_, cell_height_,
-                           {0xff, 0xff, 0xff}, "outside");
+        svg_->Rectangle(X(c), Y(map_.grid_rows - 1),
+                        static_cast<double>(map_.grid_columns - c) * cell_width_, cell_height_,
+                        {0xff, 0xff, 0xff}, "outside");
       }
     }
   }
@@ -193,18 +187,18 @@ class Picture {
       }
     };
     lines(map_.columns, map_.shard_columns, ChunkWidth(), [&](double x) {
-      canvas_->Rectangle(left_ + x - 1, top_, 1, height_, kLineColor, "boundary");
+      svg_->Rectangle(left_ + x - 1, top_, 1, height_, kLineColor, "boundary");
     });
     if (map_.is_folded) return;
     lines(map_.rows, map_.shard_rows, ChunkHeight(), [&](double y) {
-      canvas_->Rectangle(left_, top_ + y - 1, width_, 1, kLineColor, "boundary");
+      svg_->Rectangle(left_, top_ + y - 1, width_, 1, kLineColor, "boundary");
     });
   }
 
   // Chunk numbers at the middle of their cells.
   void Axes() {
     if (!words_.column_axis.empty()) {
-      canvas_->Text(
+      svg_->Text(
           left_ + width_ / 2, top_ - kTickLength - kLine,
           (map_.is_folded ? "chunk of the row, along " : "chunk along ") + words_.column_axis,
           width_ < kMinMapWidth / 2 ? Anchor::kStart : Anchor::kMiddle);
@@ -214,15 +208,15 @@ class Picture {
     const uint64_t step = RoundStep(std::max(number / ChunkWidth(), 1.0));
     for (uint64_t at = 0; at < map_.columns; at += step) {
       const double x = left_ + (static_cast<double>(at / map_.cell_columns) + 0.5) * cell_width_;
-      canvas_->Rectangle(x, top_ - kTickLength, 1, kTickLength - 1, kLineColor, "tick");
-      canvas_->Text(x, top_ - kTickLength - 3, std::to_string(at), Anchor::kMiddle);
+      svg_->Rectangle(x, top_ - kTickLength, 1, kTickLength - 1, kLineColor, "tick");
+      svg_->Text(x, top_ - kTickLength - 3, std::to_string(at), Anchor::kMiddle);
     }
     if (map_.rows == 1 && words_.row_axis.empty()) return;
     const std::string title =
         map_.is_folded ? "first chunk of the row" : "chunk along " + words_.row_axis;
     // What is longer than the side it stands at would leave the page.
     if (kTextAdvance * static_cast<double>(title.size()) < height_ + top_) {
-      canvas_->TextUpwards(
+      svg_->TextUpwards(
           kMargin + 6,
           std::max(top_ + height_ / 2,
                    kMargin + 2 * kLine + kTextAdvance * static_cast<double>(title.size()) / 2),
@@ -231,9 +225,9 @@ class Picture {
     const uint64_t row_step = RoundStep(std::max(1.6 * kTextHeight / ChunkHeight(), 1.0));
     for (uint64_t at = 0; at < map_.rows; at += row_step) {
       const double y = top_ + (static_cast<double>(at / map_.cell_rows) + 0.5) * cell_height_;
-      canvas_->Rectangle(left_ - kTickLength, y, kTickLength - 1, 1, kLineColor, "tick");
-      canvas_->Text(left_ - kTickLength - 3, y + 4,
-                    std::to_string(map_.is_folded ? at * map_.columns : at), Anchor::kEnd);
+      svg_->Rectangle(left_ - kTickLength, y, kTickLength - 1, 1, kLineColor, "tick");
+      svg_->Text(left_ - kTickLength - 3, y + 4,
+                 std::to_string(map_.is_folded ? at * map_.columns : at), Anchor::kEnd);
     }
   }
 
@@ -247,12 +241,12 @@ class Picture {
       } else {
         const double step = kLegendWidth / kLegendSteps;
         for (int i = 0; i < kLegendSteps; ++i) {
-          canvas_->Rectangle(x + i * step, y, step, kSwatch, ColorOf(i / (kLegendSteps - 1.0), by_),
-                             "legend");
+          svg_->Rectangle(x + i * step, y, step, kSwatch, ColorOf(i / (kLegendSteps - 1.0), by_),
+                          "legend");
         }
-        canvas_->Text(x + kLegendWidth + 8, y + kSwatch - 2, scale_.what(), Anchor::kStart);
-        canvas_->Text(x, y + kSwatch + 12, scale_.low(), Anchor::kStart);
-        canvas_->Text(x + kLegendWidth, y + kSwatch + 12, scale_.high(), Anchor::kEnd);
+        svg_->Text(x + kLegendWidth + 8, y + kSwatch - 2, scale_.what(), Anchor::kStart);
+        svg_->Text(x, y + kSwatch + 12, scale_.low(), Anchor::kStart);
+        svg_->Text(x + kLegendWidth, y + kSwatch + 12, scale_.high(), Anchor::kEnd);
       }
     }
     y += 2 * kLine;
@@ -261,15 +255,15 @@ class Picture {
     if (map_.damaged > 0) Swatch(x, y, kDamaged, "damaged or unreadable");
     y += kLine + kSwatch;
     for (const std::string& line : words_.summary) {
-      canvas_->Text(left_, y + kLine / 2, line, Anchor::kStart);
+      svg_->Text(left_, y + kLine / 2, line, Anchor::kStart);
       y += kLine;
     }
   }
 
   double Swatch(double x, double y, Color color, std::string_view text) {
-    canvas_->Rectangle(x - 1, y - 1, kSwatch + 2, kSwatch + 2, kLineColor, "legend");
-    canvas_->Rectangle(x, y, kSwatch, kSwatch, color, "legend");
-    canvas_->Text(x + kSwatch + 6, y + kSwatch - 2, text, Anchor::kStart);
+    svg_->Rectangle(x - 1, y - 1, kSwatch + 2, kSwatch + 2, kLineColor, "legend");
+    svg_->Rectangle(x, y, kSwatch, kSwatch, color, "legend");
+    svg_->Text(x + kSwatch + 6, y + kSwatch - 2, text, Anchor::kStart);
     return x + kSwatch + 6 + kTextAdvance * static_cast<double>(text.size()) + 24;
   }
 
@@ -278,7 +272,6 @@ class Picture {
   const MapWords& words_;
   const MapBy by_;
   const MapScale scale_;
-  const bool has_words_;
   double cell_width_ = 0;
   double cell_height_ = 0;
   double left_ = 0;  // of the map
@@ -286,14 +279,14 @@ class Picture {
   double width_ = 0;
   double height_ = 0;
   double page_width_ = 0;
-  std::unique_ptr<Canvas> canvas_;
+  std::optional<Svg> svg_;
 };
 
 }  // namespace
 
-Result<std::string> DrawPicture(const ChunkSource& source, const ChunkMap& map,
-                                const MapWords& words, MapBy by, PictureFormat format) {
-  return Picture(source, map, words, by, format).Draw();
+std::string DrawPicture(const ChunkSource& source, const ChunkMap& map, const MapWords& words,
+                        MapBy by) {
+  return Picture(source, map, words, by).Draw();
 }
 
 }  // namespace zarrfs::ctl

@@ -58,11 +58,9 @@ struct TextStyle {
 /// Columns of cells that DrawText has room for, of a map with so many rows of chunks.
 [[nodiscard]] uint64_t TextCells(uint64_t columns, uint64_t rows);
 
-enum class PictureFormat { kSvg, kPng };
-/// The bytes of a picture file.
-[[nodiscard]] Result<std::string> DrawPicture(const ChunkSource& source, const ChunkMap& map,
-                                              const MapWords& words, MapBy by,
-                                              PictureFormat format);
+/// The bytes of an SVG file.
+[[nodiscard]] std::string DrawPicture(const ChunkSource& source, const ChunkMap& map,
+                                      const MapWords& words, MapBy by);
 
 }  // namespace zarrfs::ctl
 

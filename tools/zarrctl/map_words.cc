@@ -6,6 +6,7 @@
 #include "tools/zarrctl/describe.h"
 #include "tools/zarrctl/map_view.h"
 #include "tools/zarrctl/output.h"
+#include "zarrcore/base/printable.h"
 
 namespace zarrfs::ctl {
 namespace {

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "tools/zarrctl/terminal.h"
+#include "zarrcore/base/printable.h"
 
 namespace zarrfs::ctl {
 namespace {
@@ -50,19 +51,6 @@ int Complain(const Error& error) {
     default:
       return kExitSystem;
   }
-}
-
-std::string Visible(std::string_view text) {
-  std::string visible;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7F) {
-      visible += fmt::format("\\x{:02x}", byte);
-    } else {
-      visible += c;
-    }
-  }
-  return visible;
 }
 
 std::string WithoutKey(std::string_view message, std::string_view key) {

@@ -39,9 +39,6 @@ void Complain(std::string_view message);
 /// Complains; the exit code for the error.
 int Complain(const Error& error);
 
-/// `text` with control characters as \xNN: names come from the store, and a terminal obeys them.
-std::string Visible(std::string_view text);
-
 /// `message` without the key in front, for where the key already stands.
 std::string WithoutKey(std::string_view message, std::string_view key);
 

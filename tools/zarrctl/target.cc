@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "tools/zarrctl/links.h"
-#include "tools/zarrctl/mount_files.h"
+#include "tools/zarrctl/mount_status.h"
 #include "tools/zarrctl/mounted_path.h"
 #include "zarrcore/store/local_store.h"
 
@@ -50,47 +50,24 @@ Result<TargetNode> Open(const fs::path& folder, LinkPolicy links, HierarchyOptio
                     nullptr};
 }
 
-// What decides about names and bytes of chunk files, as a mount says of itself.
+// What decides about names and bytes of the chunk files of a mount.
 struct MountSettings {
   LinkPolicy links = LinksToFollow();
   HierarchyOptions hierarchy;
   std::optional<size_t> view;  // at the root
 };
 
-// `words`: "view=v2,fill=keep", with a backslash before a comma that belongs to a value.
-std::string ValueIn(std::string_view words, std::string_view name) {
-  std::string word;
-  for (size_t i = 0; i <= words.size(); ++i) {
-    if (i < words.size() && words[i] != ',') {
-      if (words[i] == '\\' && i + 1 < words.size()) ++i;
-      word += words[i];
-      continue;
-    }
-    if (word.starts_with(name) && word.substr(name.size()).starts_with('=')) {
-      return word.substr(name.size() + 1);
-    }
-    word.clear();
-  }
-  return "";
-}
-
-// The defaults for what the mount does not tell.
+// The defaults for what the mount does not report.
 MountSettings SettingsOf(const MountedPath& mounted) {
   MountSettings settings;
   if (mounted.point.empty()) return settings;
-  const auto options = ReadMountOptions(mounted.point);
-  if (!options) return settings;
-  const auto value = [&](const char* name) {
-    const auto found = options->find(name);
-    return found == options->end() ? std::string() : found->second;
-  };
-  settings.view = ViewNumber(value("view"));
-  const std::string separator = value("separator");
+  const auto status = ReadMountStatus(mounted.point);
+  if (!status) return settings;
+  settings.view = ViewNumber(TextIn(*status, "view"));
+  const std::string separator = TextIn(*status, "separator");
   if (separator.size() == 1) settings.hierarchy.forced_separator = separator[0];
-  if (auto links = ParseLinkPolicy(ValueIn(value("options"), "links"))) {
-    settings.links = std::move(*links);
-  }
-  const std::string fill = ValueIn(value("options"), "fill");
+  if (auto links = ParseLinkPolicy(TextIn(*status, "links"))) settings.links = std::move(*links);
+  const std::string fill = TextIn(*status, "fill");
   settings.hierarchy.fill = fill == "keep"          ? FillPolicy::kKeep
                             : fill == "materialize" ? FillPolicy::kMaterialize
                                                     : FillPolicy::kAuto;

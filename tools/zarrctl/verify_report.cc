@@ -6,6 +6,7 @@
 #include "tools/zarrctl/object_walk.h"
 #include "tools/zarrctl/output.h"
 #include "tools/zarrctl/terminal.h"
+#include "zarrcore/base/printable.h"
 
 namespace zarrfs::ctl {
 namespace {

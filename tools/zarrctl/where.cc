@@ -9,6 +9,7 @@
 #include "tools/zarrctl/output.h"
 #include "tools/zarrctl/target.h"
 #include "tools/zarrctl/view_file.h"
+#include "zarrcore/base/printable.h"
 
 namespace zarrfs::ctl {
 

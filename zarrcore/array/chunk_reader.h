@@ -11,6 +11,7 @@
 
 #include "zarrcore/array/chunk_encoding.h"
 #include "zarrcore/array/chunk_source.h"
+#include "zarrcore/base/hash.h"
 #include "zarrcore/base/lru_cache.h"
 #include "zarrcore/base/result.h"
 #include "zarrcore/codec/codec.h"
@@ -65,9 +66,7 @@ class ChunkReader {
   };
   struct KeyHash {
     size_t operator()(const Key& key) const {
-      uint64_t h = (key.source * 0x9e3779b97f4a7c15ULL ^ key.chunk) * 0xd6e8feb86659fd93ULL;
-      h = (h ^ (h >> 32) ^ key.fingerprint ^ key.encoding) * 0xd6e8feb86659fd93ULL;
-      return static_cast<size_t>(h ^ (h >> 32));
+      return HashFields(key.source, key.chunk, key.fingerprint, key.encoding);
     }
   };
 

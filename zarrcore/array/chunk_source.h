@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "zarrcore/array/layout.h"
+#include "zarrcore/base/hash.h"
 #include "zarrcore/base/lru_cache.h"
 #include "zarrcore/base/result.h"
 #include "zarrcore/metadata/metadata.h"
@@ -58,9 +59,7 @@ struct ShardKey {
 };
 struct ShardKeyHash {
   size_t operator()(const ShardKey& key) const {
-    uint64_t h = key.array * 0x9e3779b97f4a7c15ULL ^ key.linear;
-    h = (h ^ (h >> 32)) * 0xd6e8feb86659fd93ULL + key.level;
-    return static_cast<size_t>(h ^ (h >> 32));
+    return HashFields(key.array, key.linear, key.level);
   }
 };
 using IndexCache = LruCache<ShardKey, OpenShard, ShardKeyHash>;

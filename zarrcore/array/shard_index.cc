@@ -27,7 +27,8 @@ Result<ShardIndexSpec> ShardIndexSpec::Make(std::span<const uint64_t> chunks_per
   ChunkSpec array{.data_type = {.name = "uint64",
                                 .kind = DataKind::kUint,
                                 .item_size = 8,
-                                .document = "uint64"},
+                                .document = "uint64",
+                                .fields = {}},
                   .shape = std::move(shape)};
   Result<Pipeline> pipeline = Pipeline::Make(index_codecs, array);
   if (!pipeline) {

@@ -1,4 +1,4 @@
-// Integers in a stated byte order, from and to unaligned bytes.
+// Loads and stores integers of a given byte order at unaligned addresses.
 #ifndef ZARRCORE_BASE_BYTE_ORDER_H_
 #define ZARRCORE_BASE_BYTE_ORDER_H_
 

@@ -1,4 +1,4 @@
-// Arithmetic on numbers that come from a file: every product and sum says when it does not fit.
+// Arithmetic on numbers that come from a file: nullopt on overflow.
 #ifndef ZARRCORE_BASE_CHECKED_H_
 #define ZARRCORE_BASE_CHECKED_H_
 

@@ -1,9 +1,9 @@
-// Counters<kCount>: numbers that many threads add to all the time and somebody reads now and then.
+// Counters<kCount>: numbers that many threads increment all the time and somebody reads sometimes.
 //
-// Each thread adds in cache lines that it shares with few others or none, without a lock and
-// without order, so that counting costs a few nanoseconds however many threads count; a sum goes
-// over the lines of all. Nothing is lost, also when threads end or are more than there are lines.
-// Sums of several counters read one after the other need not be of the same moment.
+// Each thread adds to cache lines that it shares with few other threads, with relaxed atomics, so
+// that counting costs a few nanoseconds however many threads count; Sum() adds up all lines. No
+// count is lost, even when threads end or outnumber the lines. Sums of several counters, read one
+// after the other, are not a consistent snapshot.
 #ifndef ZARRCORE_BASE_COUNTERS_H_
 #define ZARRCORE_BASE_COUNTERS_H_
 
@@ -16,7 +16,7 @@
 namespace zarrfs {
 
 namespace internal {
-/// Of the current thread: 0, 1, 2, … in the order in which they ask first.
+/// Numbers the threads 0, 1, 2, … in the order of their first call.
 inline size_t ThreadNumber() {
   static std::atomic<size_t> next{0};
   thread_local const size_t number = next.fetch_add(1, std::memory_order_relaxed);
@@ -35,7 +35,7 @@ class Counters {
         amount, std::memory_order_relaxed);
   }
 
-  /// What was added by all threads. Any thread.
+  /// The total over all threads. Any thread.
   [[nodiscard]] uint64_t Sum(size_t counter) const {
     uint64_t sum = 0;
     for (const Lines& lines : *lines_) {

@@ -1,49 +1,50 @@
-// Digest: SHA-256 (FIPS 180-4), to tell by 32 bytes whether values that are not kept were the same.
-// Nobody can make two values of one digest, which a store's author could for a hash of 64 bits.
+// Digest: SHA-256, to tell by 32 bytes whether values that were not kept were the same. Unlike for
+// a hash of 64 bits, nobody can craft two values with the same digest.
 #ifndef ZARRCORE_BASE_DIGEST_H_
 #define ZARRCORE_BASE_DIGEST_H_
+
+#include <nettle/sha2.h>
 
 #include <array>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <string_view>
 
 namespace zarrfs {
 
 struct Digest {
-  std::array<uint32_t, 8> words{};
+  std::array<uint8_t, SHA256_DIGEST_SIZE> bytes{};
   auto operator<=>(const Digest&) const = default;
 };
 
 /// For unordered containers.
-struct HashOfDigest {
+struct DigestHash {
   size_t operator()(const Digest& digest) const {
-    return size_t{digest.words[0]} << 32 | digest.words[1];
+    size_t hash;
+    std::memcpy(&hash, digest.bytes.data(), sizeof hash);
+    return hash;
   }
 };
 
-/// Takes values one after the other. Add() puts the length of a text before it, so that two lists
-/// of values have one digest only if they are the same list.
+/// Digests values one after the other. Add() puts the length of a text before it, so that only
+/// equal lists of values have the same digest.
 class DigestBuilder {
  public:
+  DigestBuilder() { sha256_init(&state_); }
+
   DigestBuilder& Add(std::string_view text);
   DigestBuilder& Add(std::span<const std::byte> bytes);
   DigestBuilder& Add(uint64_t number);
   DigestBuilder& Add(const Digest& digest);
-  /// As they are, without a length.
+  /// The bytes alone, without their length.
   void AddRaw(std::string_view bytes);
   [[nodiscard]] Digest Finish() &&;
 
  private:
-  static constexpr size_t kBlock = 64;
-  void Compress(const char* block);
-
-  Digest state_{{0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab,
-                 0x5be0cd19}};
-  std::array<char, kBlock> pending_;
-  uint64_t size_ = 0;  // bytes taken
+  sha256_ctx state_;
 };
 
 }  // namespace zarrfs

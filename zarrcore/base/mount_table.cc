@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <fstream>
 #include <iterator>
-#include <utility>
 
 namespace zarrfs {
 namespace {
@@ -38,13 +37,23 @@ std::vector<std::string_view> SplitAtBlanks(std::string_view line) {
   return fields;
 }
 
+// The number at the beginning of `text`; 0 if there is none.
+template <typename Number>
+Number NumberAt(std::string_view text) {
+  Number number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
 // The number after `name` in "rw,user_id=0,group_id=0"; 0 if there is none.
 uint32_t NumberAfter(std::string_view options, std::string_view name) {
-  uint32_t number = 0;
-  if (const size_t at = options.find(name); at != std::string_view::npos) {
-    std::from_chars(&options[at] + name.size(), options.data() + options.size(), number);
-  }
-  return number;
+  const size_t at = options.find(name);
+  return at == options.npos ? 0 : NumberAt<uint32_t>(options.substr(at + name.size()));
+}
+
+bool LiesIn(std::string_view path, std::string_view folder) {
+  return folder == "/" ||
+         (path.starts_with(folder) && (path.size() == folder.size() || path[folder.size()] == '/'));
 }
 
 }  // namespace
@@ -60,18 +69,16 @@ std::vector<Mounted> ParseMountTable(std::string_view mountinfo) {
     size_t dash = 6;
     while (dash < fields.size() && fields[dash] != "-") ++dash;
     if (dash + 2 >= fields.size()) continue;
-    unsigned major_number = 0;
-    unsigned minor_number = 0;
-    const std::string_view device = fields[2];
-    const auto [colon, error] =
-        std::from_chars(device.data(), device.data() + device.size(), major_number);
-    if (error != std::errc() || colon == device.data() + device.size()) continue;
-    std::from_chars(colon + 1, device.data() + device.size(), minor_number);
+    const size_t colon = fields[2].find(':');
+    if (colon == fields[2].npos) continue;
     Mounted& mounted = table.emplace_back();
+    mounted.id = NumberAt<uint64_t>(fields[0]);
+    mounted.parent = NumberAt<uint64_t>(fields[1]);
+    mounted.device =
+        makedev(NumberAt<unsigned>(fields[2]), NumberAt<unsigned>(fields[2].substr(colon + 1)));
     mounted.path = Unescape(fields[4]);
     mounted.root = Unescape(fields[3]);
     mounted.options = fields[5];
-    mounted.device = makedev(major_number, minor_number);
     mounted.type = Unescape(fields[dash + 1]);
     mounted.source = Unescape(fields[dash + 2]);
     const std::string_view options = dash + 3 < fields.size() ? fields[dash + 3] : "";
@@ -87,37 +94,48 @@ std::vector<Mounted> MountTable() {
       std::string(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()));
 }
 
-std::optional<Mounted> FindMount(std::string_view path) {
-  std::optional<Mounted> topmost;
-  for (Mounted& mounted : MountTable()) {
-    if (mounted.path == path) topmost = std::move(mounted);
+std::vector<Mounted> MountsAlong(std::string_view path, const std::vector<Mounted>& table) {
+  std::vector<Mounted> way;
+  // The root's own parent is itself, or not in the table.
+  const auto is_root = [&](const Mounted& mounted) {
+    return mounted.parent == mounted.id ||
+           std::ranges::find(table, mounted.parent, &Mounted::id) == table.end();
+  };
+  while (way.size() <= table.size()) {
+    // If several children lie on the way, the lookup enters the one nearest to the root first.
+    const Mounted* next = nullptr;
+    for (const Mounted& mounted : table) {
+      if (!LiesIn(path, mounted.path)) continue;
+      const bool is_next =
+          way.empty() ? is_root(mounted) : mounted.parent == way.back().id && !is_root(mounted);
+      if (is_next && (next == nullptr || mounted.path.size() < next->path.size())) next = &mounted;
+    }
+    if (next == nullptr) break;
+    way.push_back(*next);
   }
-  return topmost;
+  return way;
 }
 
-std::optional<Mounted> FindMountAround(std::string_view path, const std::vector<Mounted>& table) {
-  const auto lies_in = [&](std::string_view folder) {
-    return folder == "/" || (path.starts_with(folder) &&
-                             (path.size() == folder.size() || path[folder.size()] == '/'));
-  };
-  const Mounted* deepest = nullptr;
-  for (const Mounted& mounted : table) {
-    if (lies_in(mounted.path) &&
-        (deepest == nullptr || mounted.path.size() >= deepest->path.size())) {
-      deepest = &mounted;
-    }
-  }
-  return deepest == nullptr ? std::nullopt : std::optional(*deepest);
+std::vector<Mounted> MountsAt(std::string_view path) {
+  std::vector<Mounted> mounts = MountsAlong(path, MountTable());
+  std::erase_if(mounts, [&](const Mounted& mounted) { return mounted.path != path; });
+  return mounts;
+}
+
+std::optional<Mounted> FindMount(std::string_view path) {
+  const std::vector<Mounted> mounts = MountsAt(path);
+  return mounts.empty() ? std::nullopt : std::optional(mounts.back());
 }
 
 std::vector<Mounted> ZarrfsMounts() {
-  std::vector<Mounted> table = MountTable();
-  std::ranges::stable_sort(table, {}, &Mounted::path);
+  const std::vector<Mounted> table = MountTable();
   std::vector<Mounted> found;
-  for (size_t i = 0; i < table.size(); ++i) {
-    const bool covered = i + 1 < table.size() && table[i + 1].path == table[i].path;
-    if (!covered && table[i].type == kMountType) found.push_back(std::move(table[i]));
+  for (const Mounted& mounted : table) {
+    if (mounted.type != kMountType) continue;
+    const std::vector<Mounted> way = MountsAlong(mounted.path, table);
+    if (!way.empty() && way.back().id == mounted.id) found.push_back(mounted);
   }
+  std::ranges::sort(found, {}, &Mounted::path);
   return found;
 }
 

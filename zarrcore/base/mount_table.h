@@ -1,10 +1,15 @@
-// The mounts of this machine, as the kernel's table has them. Only the table is asked, so a mount
-// that hangs or is dead does no harm.
+// The mounts that this process can see, read from the kernel's table alone: a mount that hangs or
+// is dead does no harm.
+//
+// The order of the table tells nothing about which of several mounts on one folder is on top: the
+// kernel sorts it by mount id, and a mount may be moved over (or beneath) a younger one. Parents
+// do: a mount on top of another is its child. (libmount 2.38 goes by the order.)
 #ifndef ZARRCORE_BASE_MOUNT_TABLE_H_
 #define ZARRCORE_BASE_MOUNT_TABLE_H_
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,32 +22,37 @@ inline constexpr std::string_view kMountType = "fuse.zarrfs";
 
 /// A line of /proc/self/mountinfo.
 struct Mounted {
+  uint64_t id = 0;  // the kernel reuses it once the mount is gone
+  uint64_t parent = 0;
   std::string path;
   std::string root;     // the folder of the file system that is seen there: "/" unless bound
   std::string options;  // "ro,nosuid,nodev,relatime"
   dev_t device = 0;
   std::string type;    // "fuse.zarrfs"
   std::string source;  // what was mounted
-  uid_t user = 0;      // who mounted, of a FUSE file system
+  uid_t user = 0;      // for FUSE: the user who mounted
   gid_t group = 0;
 };
 
-/// The text of that file: oldest first. Lines that make no sense are left out.
+/// Parses the text of that file. Skips lines that it does not understand.
 [[nodiscard]] std::vector<Mounted> ParseMountTable(std::string_view mountinfo);
 
-/// The mounts that this process can see, oldest first.
+/// All mounts that this process can see.
 [[nodiscard]] std::vector<Mounted> MountTable();
 
-/// The topmost mount on exactly the folder `path` (absolute, without symbolic links); nothing if
-/// there is none.
+// Paths are absolute and without symbolic links. Mounts that others cover are not found.
+
+/// The mounts that lookups of `path` go through, from the root down; `path` lies in the last one.
+[[nodiscard]] std::vector<Mounted> MountsAlong(std::string_view path,
+                                               const std::vector<Mounted>& table);
+
+/// The stack of mounts on exactly the folder `path`, bottom to top.
+[[nodiscard]] std::vector<Mounted> MountsAt(std::string_view path);
+
+/// The topmost of these.
 [[nodiscard]] std::optional<Mounted> FindMount(std::string_view path);
 
-/// The mount of `table` that `path` (likewise) lies in: the deepest, and of those on one folder the
-/// last.
-[[nodiscard]] std::optional<Mounted> FindMountAround(std::string_view path,
-                                                     const std::vector<Mounted>& table);
-
-/// The zarrfs mounts that no other mount lies over, by path.
+/// The zarrfs mounts that no other mount covers, sorted by path.
 [[nodiscard]] std::vector<Mounted> ZarrfsMounts();
 
 }  // namespace zarrfs

@@ -44,7 +44,7 @@ int ToErrno(ErrorCode code) {
 ErrorCode FromErrno(int error_number) {
   if (error_number == EPERM) return ErrorCode::kPermissionDenied;
   if (error_number == ENFILE) return ErrorCode::kTooManyOpenFiles;
-  // Only this program's own answers mean "ask again" or "nobody waits any more".
+  // kWouldBlock and kInterrupted are reserved for this program's own scheduling.
   if (error_number == EAGAIN || error_number == EINTR) return ErrorCode::kIo;
   for (const CodeRow& row : kCodes) {
     if (row.error_number == error_number) return row.code;

@@ -21,13 +21,13 @@ enum class ErrorCode {
   kIo,                // the store could not be read
   kPermissionDenied,  // the store refuses this reader
   kStale,             // the object is no longer the version that was asked for
-  kInterrupted,       // the caller gave up waiting
+  kInterrupted,       // the caller stopped waiting
   kTimedOut,          // the store did not answer in time
   kUnsupported,       // valid Zarr that this program, or this view, cannot express
-  kInvalidArgument,   // the caller asked for something that has no meaning
+  kInvalidArgument,   // the request makes no sense
   kTooLarge,          // beyond a stated cap
   kTooManyOpenFiles,  // the process is out of descriptors
-  kWouldBlock,        // the answer is not at hand, and this thread may not wait for it
+  kWouldBlock,        // the answer is not cached, and this thread may not wait for it
   kNotADirectory,     // a path goes through something that is not a folder
   kLinkRefused,       // a symbolic link that is not followed, dangles or loops
   kZarrfsMount,       // lies in a zarrfs mount, which is never entered
@@ -47,7 +47,7 @@ int ToErrno(ErrorCode code);
 /// The code for an errno from the operating system; kIo for anything without a code of its own.
 ErrorCode FromErrno(int error_number);
 
-/// What the C library calls it.
+/// strerror(3).
 std::string ErrnoText(int error_number);
 
 /// "not found", "damaged", …: for messages and logs.
@@ -60,7 +60,7 @@ template <typename... Args>
   return tl::unexpected<Error>(Error{code, fmt::format(format, std::forward<Args>(args)...)});
 }
 
-/// `if (!r) return Fail(r);` hands the error of `r` on.
+/// `if (!r) return Fail(r);` passes on the error of `r`.
 template <typename T>
 [[nodiscard]] tl::unexpected<Error> Fail(const Result<T>& failed) {
   return tl::unexpected<Error>(failed.error());

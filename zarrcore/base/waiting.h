@@ -1,9 +1,8 @@
 // Whether the current thread may wait for a store.
 //
-// A thread that answers cached questions must never hang on a dead server. It asks inside a
-// NoWaiting scope: whatever would have to wait (a store call through GatedStore, a load that
-// another thread runs) fails at once with kWouldBlock, and the question is put again on a thread
-// that may.
+// A thread that answers from caches must never hang on a dead server. It works inside a NoWaiting
+// scope: whatever would block (a store call through GatedStore, a load that another thread runs)
+// fails at once with kWouldBlock, and the caller repeats the request on a thread that may wait.
 #ifndef ZARRCORE_BASE_WAITING_H_
 #define ZARRCORE_BASE_WAITING_H_
 
@@ -15,7 +14,7 @@ inline thread_local bool may_wait = true;
 
 [[nodiscard]] inline bool MayWait() { return internal::may_wait; }
 
-/// Forbids waiting on this thread for as long as it lives.
+/// While it lives, the current thread may not wait.
 class NoWaiting {
  public:
   NoWaiting() : before_(internal::may_wait) { internal::may_wait = false; }

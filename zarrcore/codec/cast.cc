@@ -7,7 +7,6 @@
 
 #include "zarrcore/codec/configuration.h"
 #include "zarrcore/codec/convert.h"
-#include "zarrcore/codec/numpy_type.h"
 #include "zarrcore/codec/stored_as.h"
 
 namespace zarrfs {
@@ -70,29 +69,23 @@ static_assert(static_cast<int>(OutOfRange::kWrap) == 2);
 
 Result<std::shared_ptr<const ArrayToArrayCodec>> MakeAstypeCodec(const CodecSpec& codec,
                                                                  const ChunkSpec& chunk) {
-  const Result<DataType> type = NumpyTypeMember(codec, "decode_dtype", chunk.data_type);
-  if (!type) return Fail(type);
-  if (type->name != chunk.data_type.name) {
-    return WrongMember(codec, "decode_dtype", chunk.data_type.name);
-  }
+  const DataType& type = chunk.data_type;
+  const Result<DataType> stored = StoredType(codec, type, "decode_dtype", "encode_dtype");
+  if (!stored) return Fail(stored);
   if (FindMember(codec, "encode_dtype") == nullptr) {
     return WrongMember(codec, "encode_dtype", "a data type");
   }
-  const Result<DataType> stored = NumpyTypeMember(codec, "encode_dtype", *type);
-  if (!stored) return Fail(stored);
-  if (!IsNumber(*type) || !IsNumber(*stored)) return UnknownCast(codec, *type, *stored);
+  if (!IsNumber(type) || !IsNumber(*stored)) return UnknownCast(codec, type, *stored);
   return std::make_shared<const CastCodec>(codec.name, *stored, Conversion());
 }
 
 Result<std::shared_ptr<const ArrayToArrayCodec>> MakeQuantizeCodec(const CodecSpec& codec,
                                                                    const ChunkSpec& chunk) {
-  const Result<DataType> type = NumpyTypeMember(codec, "dtype", chunk.data_type);
-  if (!type) return Fail(type);
-  if (type->name != chunk.data_type.name) return WrongMember(codec, "dtype", chunk.data_type.name);
-  const Result<DataType> stored = NumpyTypeMember(codec, "astype", *type);
+  const DataType& type = chunk.data_type;
+  const Result<DataType> stored = StoredType(codec, type);
   if (!stored) return Fail(stored);
-  if (type->kind != DataKind::kFloat || stored->kind != DataKind::kFloat) {
-    return UnknownCast(codec, *type, *stored);
+  if (type.kind != DataKind::kFloat || stored->kind != DataKind::kFloat) {
+    return UnknownCast(codec, type, *stored);
   }
   return std::make_shared<const QuantizeCodec>(codec.name, *stored);
 }

@@ -2,7 +2,6 @@
 
 #include "zarrcore/codec/configuration.h"
 #include "zarrcore/codec/convert.h"
-#include "zarrcore/codec/numpy_type.h"
 #include "zarrcore/codec/stored_as.h"
 
 namespace zarrfs {
@@ -70,14 +69,11 @@ bool IsIntegerOrFloat(const DataType& type) {
 
 Result<std::shared_ptr<const ArrayToArrayCodec>> MakeDeltaCodec(const CodecSpec& codec,
                                                                 const ChunkSpec& chunk) {
-  const Result<DataType> type = NumpyTypeMember(codec, "dtype", chunk.data_type);
-  if (!type) return Fail(type);
-  const Result<DataType> stored = NumpyTypeMember(codec, "astype", *type);
+  const Result<DataType> stored = StoredType(codec, chunk.data_type);
   if (!stored) return Fail(stored);
-  if (type->name != chunk.data_type.name) return WrongMember(codec, "dtype", chunk.data_type.name);
-  if (!IsIntegerOrFloat(*type) || !IsIntegerOrFloat(*stored)) {
+  if (!IsIntegerOrFloat(chunk.data_type) || !IsIntegerOrFloat(*stored)) {
     return Fail(ErrorCode::kUnsupported, "codec '{}': differences of {} as {} are not known",
-                codec.name, type->name, stored->name);
+                codec.name, chunk.data_type.name, stored->name);
   }
   return std::make_shared<const DeltaCodec>(codec.name, *stored);
 }

@@ -4,7 +4,6 @@
 
 #include "zarrcore/codec/configuration.h"
 #include "zarrcore/codec/convert.h"
-#include "zarrcore/codec/numpy_type.h"
 #include "zarrcore/codec/stored_as.h"
 
 namespace zarrfs {
@@ -142,14 +141,11 @@ Result<std::shared_ptr<const ArrayToArrayCodec>> MakeScaleOffsetCodec(const Code
 
 Result<std::shared_ptr<const ArrayToArrayCodec>> MakeFixedScaleOffsetCodec(const CodecSpec& codec,
                                                                            const ChunkSpec& chunk) {
-  const Result<DataType> type = NumpyTypeMember(codec, "dtype", chunk.data_type);
-  if (!type) return Fail(type);
-  if (type->name != chunk.data_type.name) return WrongMember(codec, "dtype", chunk.data_type.name);
-  const Result<DataType> stored = NumpyTypeMember(codec, "astype", *type);
+  const Result<DataType> stored = StoredType(codec, chunk.data_type);
   if (!stored) return Fail(stored);
-  if (!IsNumber(*type) || !IsNumber(*stored)) {
+  if (!IsNumber(chunk.data_type) || !IsNumber(*stored)) {
     return Fail(ErrorCode::kUnsupported, "codec '{}': {} stored as {} is not known", codec.name,
-                type->name, stored->name);
+                chunk.data_type.name, stored->name);
   }
   const Result<double> scale = NumberMember(codec, "scale");
   if (!scale) return Fail(scale);

@@ -1,6 +1,8 @@
 #include "zarrcore/codec/stored_as.h"
 
 #include "zarrcore/base/checked.h"
+#include "zarrcore/codec/configuration.h"
+#include "zarrcore/metadata/v2_dtype.h"
 
 namespace zarrfs {
 namespace {
@@ -18,7 +20,32 @@ Result<void> CheckSize(std::string_view name, BytesView bytes, const DataType& t
   return {};
 }
 
+// The type that a member names; `otherwise` if it is absent or null.
+Result<DataType> TypeMember(const CodecSpec& codec, std::string_view member,
+                            const DataType& otherwise) {
+  const Json* value = FindMember(codec, member);
+  if (value == nullptr || value->is_null()) return otherwise;
+  const Result<std::string> text = StringMember(codec, member, "");
+  if (!text) return Fail(text);
+  std::string_view name = WithoutByteOrder(*text);
+  if (const NumpyNumber* number = FindNumpyNumber(name)) name = number->data_type;
+  const Result<DataType> type = ParseDataType(Json(std::string(name)), codec.name);
+  if (!type || !type->is_core() || type->kind == DataKind::kRaw) {
+    return Fail(ErrorCode::kUnsupported, "codec '{}': {} '{}' is not known", codec.name, member,
+                *text);
+  }
+  return type;
+}
+
 }  // namespace
+
+Result<DataType> StoredType(const CodecSpec& codec, const DataType& type, std::string_view decoded,
+                            std::string_view stored) {
+  const Result<DataType> given = TypeMember(codec, decoded, type);
+  if (!given) return given;
+  if (given->name != type.name) return WrongMember(codec, decoded, type.name);
+  return TypeMember(codec, stored, type);
+}
 
 Result<Bytes> StoredAsCodec::Decode(BytesView encoded, const ChunkSpec& decoded) const {
   const auto checked = CheckSize(name_, encoded, stored_, decoded.shape, ErrorCode::kDamaged);

@@ -3,12 +3,21 @@
 #define ZARRCORE_CODEC_STORED_AS_H_
 
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "zarrcore/base/result.h"
 #include "zarrcore/codec/codec.h"
 
 namespace zarrfs {
+
+/// What a codec of numcodecs stores elements of `type` as: the member `stored`, by default `type`.
+/// Both members are names of numpy ("<i4", "i4") or of core data types ("int32"); the byte order
+/// means nothing here, because the array -> bytes codec has it. kDamaged if the member `decoded` is
+/// another type than `type`; kUnsupported for types that are neither numbers nor bool.
+[[nodiscard]] Result<DataType> StoredType(const CodecSpec& codec, const DataType& type,
+                                          std::string_view decoded = "dtype",
+                                          std::string_view stored = "astype");
 
 class StoredAsCodec : public ArrayToArrayCodec {
  public:

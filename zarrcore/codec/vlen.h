@@ -18,9 +18,6 @@ namespace zarrfs {
 
 enum class VlenItems { kText, kBytes };
 
-/// Whether `bytes` are well-formed UTF-8: no overlong form, no surrogate, nothing beyond U+10FFFF.
-[[nodiscard]] bool IsUtf8(BytesView bytes);
-
 /// kDamaged unless `encoded` holds exactly `count` elements and nothing after them; text must be
 /// UTF-8. Allocates nothing.
 [[nodiscard]] Result<void> CheckVlen(BytesView encoded, uint64_t count, VlenItems items);

@@ -46,11 +46,11 @@ struct StructField;
 struct DataType {
   std::string name;  // in the core spelling: "uint16", "complex64", "r24"; else as it stands
   DataKind kind = DataKind::kOther;
-  size_t item_size = 0;                  // bytes an element; 0 where it varies or is not known
-  Json document = {};                    // as it stood in zarr.json; null for a field
-  std::string time_unit = {};            // of dates, as numpy writes it: "us", "D", "generic"
-  uint32_t time_scale = 1;               // of dates: units an integer step
-  std::vector<StructField> fields = {};  // of structs: never empty, names unique
+  size_t item_size = 0;             // bytes an element; 0 where it varies or is not known
+  Json document = {};               // as it stood in zarr.json; null for a field
+  std::string time_unit = {};       // of dates, as numpy writes it: "us", "D", "generic"
+  uint32_t time_scale = 1;          // of dates: units an integer step
+  std::vector<StructField> fields;  // of structs: never empty, names unique
 
   /// Bytes that are reversed together to change the byte order: the item, or a part of it. 1 where
   /// there is nothing to reverse; of a struct, the largest of its fields' (see ReverseByteOrder).

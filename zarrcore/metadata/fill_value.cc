@@ -1,11 +1,14 @@
 #include "zarrcore/metadata/fill_value.h"
 
+#include <utf8.h>
+
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <charconv>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <span>
 #include <string>
@@ -22,6 +25,7 @@ namespace {
 
 constexpr uint64_t kNotATime = uint64_t{1} << 63;
 constexpr uint32_t kReplacementCharacter = 0xfffd;
+constexpr uint32_t kMaxCodePoint = 0x10ffff;
 
 uint64_t LoadItem(std::span<const std::byte> item) {
   uint64_t bits = 0;
@@ -62,41 +66,14 @@ FillBytes BytesOf(std::string_view text) {
 
 // UTF-8 as UTF-32, at most `length` code points, padded with zeros.
 std::optional<FillBytes> EncodeUtf32(std::string_view text, size_t length) {
+  if (!utf8::is_valid(text)) return std::nullopt;
   FillBytes bytes;
   bytes.reserve(4 * length);
-  for (size_t at = 0; at < text.size() && bytes.size() < 4 * length;) {
-    const auto lead = static_cast<uint8_t>(text[at]);
-    const int following = lead < 0x80 ? 0 : std::countl_one(lead) - 1;
-    if (lead >= 0x80 && (following < 1 || following > 3)) return std::nullopt;
-    uint32_t code_point = following == 0 ? lead : lead & (0x3fu >> following);
-    ++at;
-    for (int i = 0; i < following; ++i, ++at) {
-      if (at == text.size() || (text[at] & 0xc0) != 0x80) return std::nullopt;
-      code_point = code_point << 6 | (static_cast<uint8_t>(text[at]) & 0x3fu);
-    }
-    AppendItem(bytes, code_point, 4);
+  for (const auto* at = text.begin(); at != text.end() && bytes.size() < 4 * length;) {
+    AppendItem(bytes, utf8::unchecked::next(at), 4);
   }
   bytes.resize(4 * length);
   return bytes;
-}
-
-void AppendUtf8(std::string& text, uint32_t code_point) {
-  if (code_point > 0x10ffff || (code_point >= 0xd800 && code_point < 0xe000)) {
-    code_point = kReplacementCharacter;
-  }
-  const auto append = [&text](uint32_t value) { text += static_cast<char>(value); };
-  if (code_point < 0x80) return append(code_point);
-  if (code_point < 0x800) {
-    append(0xc0 | code_point >> 6);
-  } else if (code_point < 0x10000) {
-    append(0xe0 | code_point >> 12);
-    append(0x80 | (code_point >> 6 & 0x3f));
-  } else {
-    append(0xf0 | code_point >> 18);
-    append(0x80 | (code_point >> 12 & 0x3f));
-    append(0x80 | (code_point >> 6 & 0x3f));
-  }
-  append(0x80 | (code_point & 0x3f));
 }
 
 std::string DecodeUtf32(std::span<const std::byte> bytes) {
@@ -106,7 +83,12 @@ std::string DecodeUtf32(std::span<const std::byte> bytes) {
   }
   while (!code_points.empty() && code_points.back() == 0) code_points.pop_back();
   std::string text;
-  for (const uint32_t code_point : code_points) AppendUtf8(text, code_point);
+  for (const uint32_t code_point : code_points) {
+    const bool is_surrogate = code_point >= 0xd800 && code_point < 0xe000;
+    utf8::unchecked::append(
+        is_surrogate || code_point > kMaxCodePoint ? kReplacementCharacter : code_point,
+        std::back_inserter(text));
+  }
   return text;
 }
 

@@ -1,5 +1,7 @@
 #include "zarrcore/metadata/json.h"
 
+#include <utf8.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -12,6 +14,8 @@
 #include <unordered_map>
 #include <utility>
 #include <vector>
+
+#include "zarrcore/base/printable.h"
 
 namespace zarrfs {
 namespace {
@@ -27,18 +31,8 @@ constexpr std::array kLiterals = {"NaN"sv, "Infinity"sv, "-Infinity"sv};
 // The opening quote, the mark and the closing quote: how much longer a marked literal is.
 constexpr size_t kMarkedGrowth = kMarkInText.size() + 2;
 
-constexpr size_t kExcerptLength = 100;
+constexpr size_t kMaxExcerptEntries = 100;
 constexpr size_t kMaxNotes = 16;  // of one text
-
-// Keeps a message on one short line, whatever bytes a hostile document holds.
-std::string Printable(std::string_view text) {
-  std::string line(text.substr(0, kExcerptLength));
-  for (char& c : line) {
-    if (c < ' ' || c > '~') c = '?';
-  }
-  if (text.size() > kExcerptLength) line += "...";
-  return line;
-}
 
 struct MarkedText {
   std::string text;
@@ -149,7 +143,7 @@ class DocumentBuilder final : public nlohmann::json_sax<Json> {
         message.remove_prefix(end + 2);
       }
     }
-    error_ = Printable(message);
+    error_ = AsciiExcerpt(message);
     return false;
   }
 
@@ -207,24 +201,6 @@ std::string LineAndColumn(std::string_view text, size_t offset) {
                      before.size() - line_start + 1);
 }
 
-// The bytes of the character of UTF-8 that `text` begins with; 0 if it begins with none.
-size_t CharacterLength(std::string_view text) {
-  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char lead = byte(0);
-  if (lead < 0x80) return 1;
-  const size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
-  if (lead < 0xc2 || lead > 0xf4 || text.size() < length) return 0;
-  for (size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xc0) != 0x80) return 0;
-  }
-  // Overlong, a surrogate, or beyond U+10FFFF.
-  if ((lead == 0xe0 && byte(1) < 0xa0) || (lead == 0xed && byte(1) > 0x9f) ||
-      (lead == 0xf0 && byte(1) < 0x90) || (lead == 0xf4 && byte(1) > 0x8f)) {
-    return 0;
-  }
-  return length;
-}
-
 // The code unit of "\uXXXX" at the beginning.
 std::optional<unsigned> EscapedUnit(std::string_view text) {
   constexpr size_t kLength = 6;
@@ -274,13 +250,21 @@ class Repair {
     while (at_ < text_.size() && text_[at_] != '"') {
       if (text_[at_] == '\\') {
         Escape();
-      } else if (const size_t length = CharacterLength(rest()); length > 0) {
-        Copy(length);
       } else {
-        Replace(1, "\xef\xbf\xbd", "bytes that are not UTF-8 are read as U+FFFD");
+        Characters();
       }
     }
     Copy(1);
+  }
+  void Characters() {
+    const size_t end = at_ + std::min(rest().find_first_of("\"\\"), rest().size());
+    while (at_ < end) {
+      const std::string_view characters = text_.substr(at_, end - at_);
+      Copy(std::min(utf8::find_invalid(characters), characters.size()));
+      if (at_ < end) {
+        Replace(1, "\xef\xbf\xbd", "bytes that are not UTF-8 are read as U+FFFD");
+      }
+    }
   }
   void Escape() {
     const auto unit = EscapedUnit(rest());
@@ -298,7 +282,7 @@ class Repair {
     char* end = nullptr;
     if (!std::isinf(std::strtod(number.c_str(), &end)) || *end != '\0') return Copy(length);
     const std::string_view infinity = number[0] == '-' ? "-Infinity" : "Infinity";
-    Replace(length, infinity, fmt::format("{} is read as {}", Printable(number), infinity));
+    Replace(length, infinity, fmt::format("{} is read as {}", AsciiExcerpt(number), infinity));
   }
 
   static constexpr size_t kEscapeLength = 6;
@@ -413,11 +397,11 @@ std::string JsonText(std::string_view text) {
 }
 
 std::string Excerpt(const Json& json) {
-  if (json.is_structured() && json.size() > kExcerptLength) {
+  if (json.is_structured() && json.size() > kMaxExcerptEntries) {
     return fmt::format("{} of {} entries", json.is_array() ? "a list" : "an object", json.size());
   }
   if (NonFinite(json)) return json.get_ref<const std::string&>().substr(kMark.size());
-  return Printable(json.dump(-1, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace));
+  return AsciiExcerpt(json.dump(-1, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace));
 }
 
 }  // namespace zarrfs

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "zarrcore/base/printable.h"
+
 namespace zarrfs {
 namespace {
 
@@ -124,18 +126,13 @@ class ChainMaker {
   }
 
   tl::unexpected<Error> Unknown(std::string_view id) const {
-    return Fail(ErrorCode::kUnsupported, "{}: codec '{}' is not known", key_, Printable(id));
-  }
-
-  static std::string Printable(std::string_view id) {
-    const std::string quoted = Excerpt(std::string(id));
-    return quoted.substr(1, quoted.size() - (quoted.ends_with('"') ? 2 : 1));
+    return Fail(ErrorCode::kUnsupported, "{}: codec '{}' is not known", key_, AsciiExcerpt(id));
   }
 
   Result<void> AddObjectFilter(std::string_view id) {
     if (!IsOneOf(kObjectFilters, id)) {
       return Fail(ErrorCode::kUnsupported, "{}: dtype \"|O\" with the codec '{}' is not known",
-                  key_, Printable(id));
+                  key_, AsciiExcerpt(id));
     }
     in_bytes_ = true;
     elements_.item_size = 1;

@@ -12,19 +12,22 @@
 namespace zarrfs {
 namespace {
 
-struct Number {
-  std::string_view code;
-  std::string_view data_type;
-  size_t item_size;
-};
-
-constexpr std::array kNumbers = {
-    Number{"b1", "bool", 1},      Number{"i1", "int8", 1},         Number{"i2", "int16", 2},
-    Number{"i4", "int32", 4},     Number{"i8", "int64", 8},        Number{"u1", "uint8", 1},
-    Number{"u2", "uint16", 2},    Number{"u4", "uint32", 4},       Number{"u8", "uint64", 8},
-    Number{"f2", "float16", 2},   Number{"f4", "float32", 4},      Number{"f8", "float64", 8},
-    Number{"c8", "complex64", 8}, Number{"c16", "complex128", 16},
-};
+constexpr std::array<NumpyNumber, 14> kNumbers = {{
+    {"b1", "bool", 1},
+    {"i1", "int8", 1},
+    {"i2", "int16", 2},
+    {"i4", "int32", 4},
+    {"i8", "int64", 8},
+    {"u1", "uint8", 1},
+    {"u2", "uint16", 2},
+    {"u4", "uint32", 4},
+    {"u8", "uint64", 8},
+    {"f2", "float16", 2},
+    {"f4", "float32", 4},
+    {"f8", "float64", 8},
+    {"c8", "complex64", 8},
+    {"c16", "complex128", 16},
+}};
 
 Json Configured(std::string_view name, Json configuration) {
   return Json{{"name", name}, {"configuration", std::move(configuration)}};
@@ -63,14 +66,11 @@ Result<V2Dtype> ParseText(const Json& dtype, std::string_view key) {
   std::string_view text = dtype.get_ref<const std::string&>();
   // (numpy takes "|", "=" and nothing for the order of the machine.)
   const char order = text.starts_with('>') ? '>' : '<';
-  if (!text.empty() && std::string_view("<>|=").find(text[0]) != std::string_view::npos) {
-    text.remove_prefix(1);
-  }
+  text = WithoutByteOrder(text);
   if (text.empty()) return NoDtype(dtype, key);
   V2Dtype type;
   if (text == "O") return type;
-  const auto* const number = std::ranges::find(kNumbers, text, &Number::code);
-  if (number != kNumbers.end()) {
+  if (const NumpyNumber* const number = FindNumpyNumber(text)) {
     type.data_type = number->data_type;
     type.number = text;
     type.item_size = number->item_size;
@@ -178,6 +178,16 @@ Result<V2Dtype> ParseFields(const Json& dtype, std::string_view key) {
 }
 
 }  // namespace
+
+const NumpyNumber* FindNumpyNumber(std::string_view code) {
+  const auto* const found = std::ranges::find(kNumbers, code, &NumpyNumber::code);
+  return found == kNumbers.end() ? nullptr : found;
+}
+
+std::string_view WithoutByteOrder(std::string_view text) {
+  const bool has_order = !text.empty() && std::string_view("<>|=").find(text[0]) != text.npos;
+  return has_order ? text.substr(1) : text;
+}
 
 Result<V2Dtype> ParseV2Dtype(const Json& dtype, std::string_view key) {
   if (dtype.is_array()) return ParseFields(dtype, key);

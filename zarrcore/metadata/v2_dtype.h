@@ -16,6 +16,19 @@ namespace zarrfs {
 
 inline constexpr size_t kMaxArrayParts = 4096;
 
+/// A number, or bool, of numpy.
+struct NumpyNumber {
+  std::string_view code;       // without byte order: "i4"
+  std::string_view data_type;  // of zarr.json: "int32"
+  size_t item_size;            // bytes
+};
+
+/// Null if no number has that code.
+[[nodiscard]] const NumpyNumber* FindNumpyNumber(std::string_view code);
+
+/// "i4" for "<i4", ">i4", "=i4", "|i4" and "i4".
+[[nodiscard]] std::string_view WithoutByteOrder(std::string_view text);
+
 struct V2Dtype {
   Json data_type;         // as zarr.json has it; null for "|O"
   std::string number;     // of numbers and bool, without the byte order: "i4"; else ""

@@ -273,7 +273,8 @@ Result<ArrayMetadata> ParseZarrayGrid(const NamedText& zarray, const Error& reas
   const Json& dtype = MemberOrNull(*given, "dtype");
   array.data_type = DataType{
       .name = dtype.is_string() && !NonFinite(dtype) ? dtype.get<std::string>() : Excerpt(dtype),
-      .document = dtype};
+      .document = dtype,
+      .fields = {}};
   array.fill_value = {};
   array.undefined_fill = MemberOrNull(*given, "fill_value").is_null();
   array.document["fill_value"] = MemberOrNull(*given, "fill_value");

@@ -2,10 +2,12 @@
 
 #include <utility>
 
+#include "zarrcore/store/forwarding_store.h"
+
 namespace zarrfs {
 namespace {
 
-// Whether the store could not do what it was asked.
+// Whether the store failed to answer; "not found" and "stale" are answers.
 bool IsStoreError(ErrorCode code) {
   switch (code) {
     case ErrorCode::kIo:
@@ -19,14 +21,13 @@ bool IsStoreError(ErrorCode code) {
   }
 }
 
-class CountedObject final : public Object {
+class CountedObject final : public ForwardingObject {
  public:
   CountedObject(std::shared_ptr<const Object> object, std::shared_ptr<StoreCounts> counts)
-      : object_(std::move(object)), counts_(std::move(counts)) {}
+      : ForwardingObject(std::move(object)), counts_(std::move(counts)) {}
 
-  const ObjectInfo& info() const override { return object_->info(); }
   Result<void> Read(uint64_t offset, std::span<std::byte> out) const override {
-    Result<void> read = object_->Read(offset, out);
+    Result<void> read = ForwardingObject::Read(offset, out);
     if (read) {
       counts_->Read(out.size());
     } else {
@@ -36,19 +37,20 @@ class CountedObject final : public Object {
   }
 
  private:
-  const std::shared_ptr<const Object> object_;
   const std::shared_ptr<StoreCounts> counts_;
 };
 
-class CountedStore final : public Store {
+class CountedStore final : public ForwardingStore {
  public:
   CountedStore(std::shared_ptr<const Store> store, std::shared_ptr<StoreCounts> counts)
-      : store_(std::move(store)), counts_(std::move(counts)) {}
+      : ForwardingStore(std::move(store)), counts_(std::move(counts)) {}
 
-  Result<ObjectInfo> Stat(std::string_view key) const override { return Seen(store_->Stat(key)); }
+  Result<ObjectInfo> Stat(std::string_view key) const override {
+    return Counted(ForwardingStore::Stat(key));
+  }
   Result<ReadAnswer> Read(std::string_view key, ByteRange range,
                           std::span<std::byte> out) const override {
-    Result<ReadAnswer> answer = store_->Read(key, range, out);
+    Result<ReadAnswer> answer = ForwardingStore::Read(key, range, out);
     if (answer) {
       counts_->Read(answer->length);
       answer->object = std::make_shared<CountedObject>(std::move(answer->object), counts_);
@@ -58,29 +60,17 @@ class CountedStore final : public Store {
     return answer;
   }
   Result<std::vector<ListEntry>> List(std::string_view folder) const override {
-    return Seen(store_->List(folder));
+    return Counted(ForwardingStore::List(folder));
   }
-  Result<StoreCapacity> Capacity() const override { return Seen(store_->Capacity()); }
-  Result<void> StartWatching(ChangeListener listener,
-                             std::function<void(std::string_view)> report) const override {
-    return store_->StartWatching(std::move(listener), std::move(report));
-  }
-  WatchState watch_state() const override { return store_->watch_state(); }
-  uint64_t Watch(std::string_view folder) const override { return store_->Watch(folder); }
-  uint64_t change_count() const override { return store_->change_count(); }
-  void CloseIdle() const override { store_->CloseIdle(); }
-  bool AnswersFast() const override { return store_->AnswersFast(); }
-  int64_t TimestampGranularityNs() const override { return store_->TimestampGranularityNs(); }
-  std::string name() const override { return store_->name(); }
+  Result<StoreCapacity> Capacity() const override { return Counted(ForwardingStore::Capacity()); }
 
  private:
   template <typename T>
-  Result<T> Seen(Result<T> answer) const {
+  Result<T> Counted(Result<T> answer) const {
     if (!answer) counts_->Failed(answer.error(), /*is_read=*/false);
     return answer;
   }
 
-  const std::shared_ptr<const Store> store_;
   const std::shared_ptr<StoreCounts> counts_;
 };
 

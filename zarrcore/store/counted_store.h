@@ -1,4 +1,4 @@
-// CountedStore: another store, whose reads are counted.
+// CountedStore: wraps a store and counts its reads and errors.
 #ifndef ZARRCORE_STORE_COUNTED_STORE_H_
 #define ZARRCORE_STORE_COUNTED_STORE_H_
 
@@ -10,22 +10,21 @@
 
 namespace zarrfs {
 
-/// What was asked of a store. Thread-safe.
+/// Counters of the requests to a store. Thread-safe.
 class StoreCounts {
  public:
-  /// Store::Read() and Object::Read(), also those that found nothing or failed.
+  /// Calls of Store::Read() and Object::Read(), including those that failed.
   [[nodiscard]] uint64_t reads() const { return counters_.Sum(kReads); }
-  /// Bytes that they gave.
+  /// Bytes they returned.
   [[nodiscard]] uint64_t read_bytes() const { return counters_.Sum(kReadBytes); }
-  /// Calls of any kind that the store could not answer. That there is no such object, or not this
-  /// version of it any more, is an answer.
+  /// Calls of any kind that the store failed to answer. "Not found" and "stale" are answers.
   [[nodiscard]] uint64_t errors() const { return counters_.Sum(kErrors); }
 
   void Read(uint64_t bytes) {
     counters_.Add(kReads);
     counters_.Add(kReadBytes, bytes);
   }
-  /// `is_read`: what failed was a read.
+  /// `is_read`: the failed call was a read.
   void Failed(const Error& error, bool is_read);
 
  private:
@@ -33,7 +32,7 @@ class StoreCounts {
   Counters<kCounters> counters_;
 };
 
-/// `store`, counting in `counts`.
+/// Wraps `store`, counting in `counts`.
 [[nodiscard]] std::shared_ptr<const Store> Count(std::shared_ptr<const Store> store,
                                                  std::shared_ptr<StoreCounts> counts);
 

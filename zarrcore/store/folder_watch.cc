@@ -10,10 +10,12 @@
 
 #include <array>
 #include <cerrno>
-#include <climits>
 #include <csignal>
 #include <cstring>
 #include <system_error>
+
+#include "zarrcore/store/open_at.h"
+#include "zarrcore/store/pending_path.h"
 
 namespace zarrfs {
 namespace {
@@ -25,15 +27,15 @@ constexpr uint32_t kFolderEvents = IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MO
                                    IN_ONLYDIR | IN_EXCL_UNLINK;
 constexpr uint32_t kPathEvents = IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO |
                                  IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR;
-// More than these are not named one by one.
+// Beyond this many, changes are not named one by one.
 constexpr size_t kMaxNamedChanges = 256;
 constexpr std::chrono::seconds kTryAgainAfter{10};
-// How often the directory is looked for where its path cannot be watched.
+// How often to check the directory's identity if its path cannot be watched.
 constexpr int kLookForPathMs = 1000;
 
-// Whether an object of this name can be part of a Zarr hierarchy: writers make temporary files and
-// lock files beside the ones that count.
-bool IsOfZarr(std::string_view name) {
+// Whether an object of this name can be part of a Zarr hierarchy. Writers also create temporary
+// files and lock files.
+bool IsZarrName(std::string_view name) {
   return name == "zarr.json" || name == ".zarray" || name == ".zgroup" || name == ".zattrs" ||
          name == ".zmetadata" || name.find_first_not_of("c0123456789.") == std::string_view::npos;
 }
@@ -60,7 +62,7 @@ void VisitEvents(int inotify, Visit visit) {
   }
 }
 
-int NewInotify() { return inotify_init1(IN_NONBLOCK | IN_CLOEXEC); }
+Descriptor NewInotify() { return Descriptor(inotify_init1(IN_NONBLOCK | IN_CLOEXEC)); }
 
 }  // namespace
 
@@ -70,13 +72,13 @@ Result<std::unique_ptr<FolderWatch>> FolderWatch::Start(std::string path, OpenFo
                                                      std::move(listener), std::move(report)));
   watch->folders_fd_ = NewInotify();
   watch->path_fd_ = NewInotify();
-  watch->end_fd_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  if (watch->folders_fd_ < 0 || watch->path_fd_ < 0 || watch->end_fd_ < 0) {
+  watch->end_fd_.reset(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!watch->folders_fd_ || !watch->path_fd_ || !watch->end_fd_) {
     return Fail(ErrorCode::kUnsupported, "inotify: {} (see fs.inotify.max_user_instances)",
                 std::generic_category().message(errno));
   }
   watch->WatchPath();
-  // Signals are for the threads that wait for them.
+  // Other threads handle signals.
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -95,22 +97,19 @@ FolderWatch::FolderWatch(std::string path, OpenFolder open_folder, ChangeListene
 FolderWatch::~FolderWatch() {
   if (thread_.joinable()) {
     const uint64_t one = 1;
-    [[maybe_unused]] const ssize_t written = write(end_fd_, &one, sizeof one);
+    [[maybe_unused]] const ssize_t written = write(end_fd_.get(), &one, sizeof one);
     thread_.join();
-  }
-  for (const int fd : {folders_fd_, path_fd_, end_fd_}) {
-    if (fd >= 0) close(fd);
   }
 }
 
 uint64_t FolderWatch::Watch(std::string_view folder) {
-  // Before anything is added: a change from here on makes the answer worthless.
+  // Taken before any watch is added, so that a change from here on invalidates the answer.
   const uint64_t count = change_count();
   const std::lock_guard lock(mutex_);
   const std::string key(folder);
   if (by_folder_.contains(key)) return count;
   if (Clock::now() < try_again_) return 0;
-  // From the root down, so that nothing above changes unseen.
+  // From the root down, so that no change further up goes unnoticed.
   for (size_t end = 0;; ++end) {
     end = end == 0 ? 0 : std::min(key.find('/', end), key.size());
     const std::string part = key.substr(0, end);
@@ -120,48 +119,44 @@ uint64_t FolderWatch::Watch(std::string_view folder) {
   }
 }
 
-// False with `absent` if there is no such folder: the one above, which is watched, will tell.
+// False with `absent` if there is no such folder: the watch on its parent will notice a new one.
 bool FolderWatch::AddLocked(const std::string& folder, bool& absent) {
-  const auto tell_limit = [this](std::string_view reason) {
+  const auto report_limit = [this](std::string_view reason) {
     limit_ = fmt::format("{} folders are watched, {}", by_folder_.size(), reason);
-    if (!std::exchange(limit_told_, true)) {
-      report_(fmt::format("changes in some folders are seen late: {}", limit_));
+    if (!std::exchange(limit_reported_, true)) {
+      report_(fmt::format("changes in some folders are noticed late: {}", limit_));
     }
   };
   if (by_folder_.size() >= kMaxWatchedFolders) {
-    tell_limit("and never more");
+    report_limit("the maximum");
     return false;
   }
-  const int fd = open_folder_(folder);
-  if (fd < 0) {
+  const Descriptor fd = open_folder_(folder);
+  if (!fd) {
     absent = !folder.empty() && (errno == ENOENT || errno == ENOTDIR);
     return false;
   }
-  const int watch = AddWatch(folders_fd_, fd, kFolderEvents);
-  const int error_number = errno;
-  close(fd);
+  const int watch = AddWatch(folders_fd_.get(), fd.get(), kFolderEvents);
   if (watch < 0) {
-    if (error_number == ENOSPC || error_number == ENOMEM) {
+    if (errno == ENOSPC || errno == ENOMEM) {
       try_again_ = Clock::now() + kTryAgainAfter;
-      tell_limit(error_number == ENOSPC ? "and the kernel allows no more (see "
-                                          "fs.inotify.max_user_watches)"
-                                        : "and the kernel has no memory for more");
+      report_limit(errno == ENOSPC ? "and the kernel allows no more (see "
+                                     "fs.inotify.max_user_watches)"
+                                   : "and the kernel has no memory for more");
     }
     return false;
   }
-  // A folder with two paths (a bind mount) has one watch.
+  // A folder with two paths (a bind mount) gets the same watch twice.
   if (!by_watch_.try_emplace(watch, folder).second) return false;
   by_folder_.emplace(folder, watch);
   return true;
 }
 
 void FolderWatch::StartOverLocked() {
-  const int fresh = NewInotify();
-  if (fresh >= 0) {
-    close(folders_fd_);
-    folders_fd_ = fresh;
+  if (Descriptor fresh = NewInotify()) {
+    folders_fd_ = std::move(fresh);
   } else {
-    for (const auto& [watch, folder] : by_watch_) inotify_rm_watch(folders_fd_, watch);
+    for (const auto& [watch, folder] : by_watch_) inotify_rm_watch(folders_fd_.get(), watch);
   }
   by_folder_.clear();
   by_watch_.clear();
@@ -183,7 +178,7 @@ bool FolderWatch::ReadEvents(Changes& changes, bool& start_over) {
     if (!changes.all) changes.keys.push_back(std::move(key));
   };
   const std::lock_guard lock(mutex_);
-  VisitEvents(folders_fd_, [&](const inotify_event& event, std::string_view name) {
+  VisitEvents(folders_fd_.get(), [&](const inotify_event& event, std::string_view name) {
     if ((event.mask & (IN_Q_OVERFLOW | IN_UNMOUNT | IN_MOVE_SELF)) != 0) {
       start_over = true;
       return;
@@ -192,24 +187,24 @@ bool FolderWatch::ReadEvents(Changes& changes, bool& start_over) {
     if (found == by_watch_.end()) return;
     const std::string folder = found->second;
     const bool is_folder = (event.mask & IN_ISDIR) != 0;
-    if ((event.mask & IN_IGNORED) != 0) {  // deleted; what was below went before it
+    if ((event.mask & IN_IGNORED) != 0) {  // deleted, after everything below it
       by_folder_.erase(folder);
       by_watch_.erase(found);
       add(folder, "");
     } else if (is_folder && (event.mask & IN_MOVED_FROM) != 0) {
-      start_over = true;  // its folders' watches now have other paths
+      start_over = true;  // watches below it now have other paths
       add(folder, name);
-    } else if (is_folder || name.empty() || IsOfZarr(name)) {
+    } else if (is_folder || name.empty() || IsZarrName(name)) {
       add(folder, name);
     }
   });
   return changed;
 }
 
-// True if another directory may be found at the path now.
+// True if the path may lead to another directory now.
 bool FolderWatch::ReadPathEvents() {
   bool hit = false;
-  VisitEvents(path_fd_, [&](const inotify_event& event, std::string_view name) {
+  VisitEvents(path_fd_.get(), [&](const inotify_event& event, std::string_view name) {
     if ((event.mask & (IN_Q_OVERFLOW | IN_UNMOUNT | IN_DELETE_SELF | IN_MOVE_SELF)) != 0) {
       hit = true;
     } else if (const auto names = path_names_.find(event.wd); names != path_names_.end()) {
@@ -225,36 +220,25 @@ std::pair<uint64_t, uint64_t> FolderWatch::IdentityOfPath() const {
   return {status.st_dev, status.st_ino};
 }
 
-// Watches each folder in which a component of the path is found, symbolic links followed.
+// Watches each folder that a lookup of the path searches, including those of symbolic links.
 void FolderWatch::WatchPath() {
   path_names_.clear();
-  const int fresh = NewInotify();
-  if (fresh >= 0) {
-    if (path_fd_ >= 0) close(path_fd_);
-    path_fd_ = fresh;
-  }
-  path_is_watched_ = fresh >= 0;
-  std::vector<std::string> pending;  // the next component comes last
-  const auto add_pending = [&pending](std::string_view path) {
-    while (!path.empty()) {
-      const size_t slash = path.rfind('/');
-      pending.emplace_back(slash == std::string_view::npos ? path : path.substr(slash + 1));
-      path = path.substr(0, slash == std::string_view::npos ? 0 : slash);
-    }
-  };
-  add_pending(path_);
+  Descriptor fresh = NewInotify();
+  path_is_watched_ = static_cast<bool>(fresh);
+  if (fresh) path_fd_ = std::move(fresh);
+  PendingPath pending;
+  pending.Push(path_);
   std::string folder = "/";
   int links = 0;
   while (!pending.empty() && path_is_watched_) {
-    const std::string name = std::move(pending.back());
-    pending.pop_back();
+    const std::string name = pending.Pop();
     if (name.empty() || name == ".") continue;
     if (name == "..") {
       folder = folder.substr(0, std::max<size_t>(folder.rfind('/'), 1));
       if (folder.empty()) folder = "/";
       continue;
     }
-    const int watch = inotify_add_watch(path_fd_, folder.c_str(), kPathEvents);
+    const int watch = inotify_add_watch(path_fd_.get(), folder.c_str(), kPathEvents);
     if (watch < 0) {
       path_is_watched_ = false;
       break;
@@ -262,26 +246,27 @@ void FolderWatch::WatchPath() {
     std::string& names = path_names_[watch];
     names += names.empty() ? "/" + name + "/" : name + "/";
     const std::string next = (folder == "/" ? "" : folder) + "/" + name;
-    std::array<char, PATH_MAX> target;
-    const ssize_t length = readlink(next.c_str(), target.data(), target.size());
-    if (length < 0) {
+    const auto target = ReadLinkAt(AT_FDCWD, next.c_str());
+    if (!target) {
       folder = next;
     } else if (++links > kMaxSymbolicLinks) {
       path_is_watched_ = false;
     } else {
-      if (target[0] == '/') folder = "/";
-      add_pending({target.data(), static_cast<size_t>(length)});
+      if (target->starts_with('/')) folder = "/";
+      pending.Push(*target);
     }
   }
   identity_ = IdentityOfPath();
 }
 
 void FolderWatch::Run() {
-  auto let_go = Clock::now() + kWatchPeriod;
+  auto drop_watches_at = Clock::now() + kWatchPeriod;
   for (;;) {
-    std::array<pollfd, 3> wait = {pollfd{folders_fd_, POLLIN, 0}, pollfd{path_fd_, POLLIN, 0},
-                                  pollfd{end_fd_, POLLIN, 0}};
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(let_go - Clock::now());
+    std::array<pollfd, 3> wait = {pollfd{folders_fd_.get(), POLLIN, 0},
+                                  pollfd{path_fd_.get(), POLLIN, 0},
+                                  pollfd{end_fd_.get(), POLLIN, 0}};
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(drop_watches_at - Clock::now());
     const int period = static_cast<int>(std::max<int64_t>(left.count() + 1, 0));
     poll(wait.data(), wait.size(), path_is_watched_ ? period : std::min(period, kLookForPathMs));
     if (wait[2].revents != 0) return;
@@ -292,14 +277,14 @@ void FolderWatch::Run() {
     const bool path_changed = (wait[1].revents != 0 && ReadPathEvents()) ||
                               (!path_is_watched_ && IdentityOfPath() != identity_);
     if (path_changed) WatchPath();
-    if (Clock::now() >= let_go) {
-      let_go = Clock::now() + kWatchPeriod;
+    if (Clock::now() >= drop_watches_at) {
+      drop_watches_at = Clock::now() + kWatchPeriod;
       const std::lock_guard lock(mutex_);
       start_over = start_over || !by_folder_.empty();
     }
     if (start_over || path_changed) {
       const std::lock_guard lock(mutex_);
-      // Counted before the watches go: an answer that relied on them must not outlive them.
+      // Counted before the watches are dropped: no answer may outlive the watches it relies on.
       count_.fetch_add(1, std::memory_order_acq_rel);
       StartOverLocked();
       changes.all = changed = true;

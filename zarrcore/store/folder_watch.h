@@ -1,11 +1,11 @@
-// FolderWatch: tells of changes below a local directory, by inotify(7).
+// FolderWatch: notices changes below a local directory, with inotify(7).
 //
-// Folders are watched one by one, as they are asked for; never more than kMaxWatchedFolders, and
-// all are let go every kWatchPeriod, so that only those in use stay. Also watched are the folders
-// that the path of the directory itself leads through: another directory may be put in its place.
+// Folders are watched one by one, on demand, at most kMaxWatchedFolders of them. Every kWatchPeriod
+// all watches are dropped, so that only folders in use come back. The folders on the path of the
+// directory itself are watched too: somebody may put another directory in its place.
 //
-// What inotify cannot do is never promised: a folder behind a symbolic link or on another file
-// system is not watched, nor is one for which the kernel has no watches left (reported once).
+// Folders behind a symbolic link or on another file system are not watched, nor those for which the
+// kernel has no watches left (reported once): Watch() returns 0 for them.
 #ifndef ZARRCORE_STORE_FOLDER_WATCH_H_
 #define ZARRCORE_STORE_FOLDER_WATCH_H_
 
@@ -22,27 +22,26 @@
 #include <utility>
 #include <vector>
 
+#include "zarrcore/base/descriptor.h"
 #include "zarrcore/base/result.h"
 #include "zarrcore/store/store.h"
 
 namespace zarrfs {
 
-/// What the kernel allows in one path.
-inline constexpr int kMaxSymbolicLinks = 40;
 inline constexpr size_t kMaxWatchedFolders = 16384;
 inline constexpr std::chrono::seconds kWatchPeriod{600};
 
 class FolderWatch {
  public:
-  /// An O_PATH descriptor of a folder by its key, no symbolic link followed and no other file
-  /// system entered; -1 and errno on failure.
-  using OpenFolder = std::function<int(const std::string& key)>;
-  /// Told once, in a line for people, why not all folders are watched.
+  /// Opens a folder by its key with O_PATH, following no symbolic link and entering no other file
+  /// system. Empty, with errno set, on failure.
+  using OpenFolder = std::function<Descriptor(const std::string& key)>;
+  /// Called once with one line for the log: why some folders are not watched.
   using Report = std::function<void(std::string_view)>;
 
-  /// `path`: of the directory, absolute; empty if it is not to be looked for. The listener is
-  /// called from a thread of the watch's own until the watch is destroyed. kUnsupported if the
-  /// kernel gives no inotify instance.
+  /// `path`: of the directory, absolute; empty to not watch the path. A thread of the watch calls
+  /// the listener until the watch is destroyed. kUnsupported if the kernel gives no inotify
+  /// instance.
   static Result<std::unique_ptr<FolderWatch>> Start(std::string path, OpenFolder open_folder,
                                                     ChangeListener listener, Report report);
   ~FolderWatch();
@@ -61,7 +60,8 @@ class FolderWatch {
   void StartOverLocked();
   void WatchPath();
   void Run();
-  // True if something changed; `changes` says what, `start_over` that paths mean other folders now.
+  // True if something changed, with what in `changes`. Sets `start_over` if the watched paths may
+  // be other folders by now.
   bool ReadEvents(Changes& changes, bool& start_over);
   bool ReadPathEvents();
   std::pair<uint64_t, uint64_t> IdentityOfPath() const;
@@ -73,19 +73,20 @@ class FolderWatch {
   std::atomic<uint64_t> count_{1};
 
   mutable std::mutex mutex_;  // guards the next six
-  int folders_fd_ = -1;
+  Descriptor folders_fd_;
   std::unordered_map<std::string, int> by_folder_;
   std::unordered_map<int, std::string> by_watch_;
   std::string limit_;  // as in WatchState
-  bool limit_told_ = false;
-  std::chrono::steady_clock::time_point try_again_;  // not before: the kernel had no watches left
+  bool limit_reported_ = false;
+  std::chrono::steady_clock::time_point try_again_;  // after the kernel had no watches left
 
-  // The thread's own.
-  int path_fd_ = -1;
-  std::unordered_map<int, std::string> path_names_;  // by watch: what leads on, "/a/b/" if several
+  // Used by the thread alone.
+  Descriptor path_fd_;
+  std::unordered_map<int, std::string>
+      path_names_;  // by watch: the next components, "/a/b/" if several
   bool path_is_watched_ = false;
   std::pair<uint64_t, uint64_t> identity_;  // device and inode found at `path_`
-  int end_fd_ = -1;
+  Descriptor end_fd_;
   std::thread thread_;
 };
 

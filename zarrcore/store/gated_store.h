@@ -1,4 +1,4 @@
-// GatedStore: another store, whose every call (and every read of its objects) fails at once with
+// GatedStore: wraps a store so that its calls and the reads of its objects fail at once with
 // kWouldBlock on a thread that may not wait (zarrcore/base/waiting.h).
 #ifndef ZARRCORE_STORE_GATED_STORE_H_
 #define ZARRCORE_STORE_GATED_STORE_H_
@@ -9,7 +9,7 @@
 
 namespace zarrfs {
 
-/// `store` itself if it answers fast: nothing needs gating then.
+/// Wraps `store`, unless it answers fast: then nothing needs gating.
 [[nodiscard]] std::shared_ptr<const Store> Gate(std::shared_ptr<const Store> store);
 
 }  // namespace zarrfs

@@ -9,7 +9,7 @@
 namespace zarrfs {
 namespace {
 
-// Folders that hold what links of a repository lead to.
+// Where repositories keep the targets of their links.
 constexpr std::array<std::string_view, 3> kObjectFolders = {
     "/.git/annex/objects",  // git-annex, DataLad
     "/.dvc/cache",          // DVC, in the repository
@@ -26,7 +26,7 @@ std::string_view FolderThatHolds(std::string_view target) {
   return target.substr(0, target.rfind('/'));
 }
 
-// Whether a shell, fstab and the list of options take the folder as it is.
+// Whether the folder needs no quotes in a shell, in fstab and in a list of options.
 bool NeedsNoQuotes(std::string_view folder) {
   return std::ranges::all_of(folder, [](char c) {
     return ('a' <= c && c <= 'z') || ('A' <= c && c <= 'Z') || ('0' <= c && c <= '9') ||

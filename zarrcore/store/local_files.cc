@@ -5,7 +5,6 @@
 #include <cerrno>
 #include <climits>
 #include <cstring>
-#include <ctime>
 #include <utility>
 
 #include "zarrcore/store/store.h"
@@ -13,18 +12,18 @@
 namespace zarrfs {
 namespace {
 
-// Without O_NONBLOCK the open of a FIFO that was put in a file's place would wait for a writer.
+// Without O_NONBLOCK, opening a FIFO that has replaced a file would wait for a writer.
 constexpr uint64_t kToRead = O_RDONLY | O_NONBLOCK | O_NOCTTY;
 constexpr uint64_t kToList = kToRead | O_DIRECTORY;
 
-// How often the root is looked for at its path while keys are asked for, where nothing is watched.
-constexpr std::chrono::milliseconds kRootCheckedEvery{10};
+// At most this often the root is looked up again at its path, if nothing is watched.
+constexpr std::chrono::milliseconds kRootCheckPeriod{10};
 
-// A path whose folders and links are being replaced is walked again this often.
-constexpr int kWalkTries = 4;
+// Attempts to walk a path whose folders and links are being replaced.
+constexpr int kMaxWalks = 4;
 
-// Of what is not of the type that was asked for. A folder is no object and a file no folder; but a
-// socket, FIFO or device where there should be either is something that cannot be read.
+// The failure for a file of the wrong type. A folder is no object and a file no folder; but a
+// socket, FIFO or device exists and cannot be read.
 tl::unexpected<Error> FailForType(std::string_view key, uint32_t mode) {
   if (S_ISREG(mode)) return Fail(ErrorCode::kNotFound, "{}: a file", key);
   if (S_ISDIR(mode)) return Fail(ErrorCode::kNotFound, "{}: a folder", key);
@@ -32,12 +31,6 @@ tl::unexpected<Error> FailForType(std::string_view key, uint32_t mode) {
 }
 
 }  // namespace
-
-int64_t SteadySeconds() {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-  return now.tv_sec;
-}
 
 tl::unexpected<Error> FailWithErrno(std::string_view key, int error_number) {
   return Fail(FromErrno(error_number), "{}: {}", key, ErrnoText(error_number));
@@ -50,14 +43,13 @@ std::shared_ptr<const Descriptor> LocalFiles::root() {
   const uint64_t count = watch != nullptr ? watch->change_count() : 0;
   const auto now = std::chrono::steady_clock::now();
   const bool is_current =
-      watch != nullptr ? root_count_ == count : now - root_checked_ < kRootCheckedEvery;
+      watch != nullptr ? root_count_ == count : now - root_checked_ < kRootCheckPeriod;
   if (is_current) return root_;
   root_count_ = count;
   root_checked_ = now;
   Descriptor found(open(path_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   struct stat old_status, status;
-  if (found.get() < 0 || fstat(found.get(), &status) != 0 ||
-      fstat(root_->get(), &old_status) != 0 ||
+  if (!found || fstat(found.get(), &status) != 0 || fstat(root_->get(), &old_status) != 0 ||
       (status.st_dev == old_status.st_dev && status.st_ino == old_status.st_ino)) {
     return root_;
   }
@@ -71,7 +63,7 @@ Result<Opened> LocalFiles::Open(std::string_view key, Purpose purpose) {
   if (!IsValidKey(key)) return Fail(ErrorCode::kInvalidArgument, "\"{}\": not a key", key);
   Result<Opened> opened = OpenOnce(key, purpose);
   if (!opened && opened.error().code == ErrorCode::kTooManyOpenFiles) {
-    // Descriptors that are only kept for later make room for one that is needed now.
+    // Cached descriptors make room for one that is needed now.
     open_files_.Clear();
     opened = OpenOnce(key, purpose);
   }
@@ -94,7 +86,7 @@ Result<Opened> LocalFiles::OpenOnce(std::string_view key, Purpose purpose) {
     const struct stat& status = (*opened)->status;
     (*opened)->mode_mask = ModeMask(*folders, status.st_uid, status.st_gid);
   }
-  // Below a folder that was deleted nothing is found, but that says nothing about the data.
+  // Nothing is found below a deleted folder, but that must not look like missing chunks.
   if (struct stat status; !*opened && opened->error().code == ErrorCode::kNotFound &&
                           fstat(root->get(), &status) == 0 && status.st_nlink == 0) {
     return Fail(ErrorCode::kIo, "{}: the store's folder was deleted", key);
@@ -107,8 +99,8 @@ std::optional<Result<Opened>> LocalFiles::OpenDirectly(std::string_view key, con
   // errno of openat2(2), or 0.
   Opened opened;
   const auto open = [&](uint64_t flags) {
-    opened.fd = Descriptor(OpenAt2(root, path, flags, kDirectly));
-    return opened.get() >= 0 ? 0 : errno;
+    opened.fd = OpenAt2(root, path, flags, kDirectly);
+    return opened.fd ? 0 : errno;
   };
   int error_number = open(purpose == Purpose::kList ? kToList : O_PATH);
   if (error_number == 0 && purpose == Purpose::kRead) {
@@ -135,18 +127,18 @@ Result<Opened> LocalFiles::OpenByWalking(std::string_view key,
     const bool is_wanted = (S_ISREG(walked->type) && purpose != Purpose::kList) ||
                            (S_ISDIR(walked->type) && purpose != Purpose::kRead);
     if (!is_wanted) return FailForType(key, walked->type);
-    const int fd = purpose == Purpose::kLook
-                       ? fcntl(walked->fd->get(), F_DUPFD_CLOEXEC, 0)
-                       : OpenWalked(*walked, purpose == Purpose::kList ? kToList : kToRead);
-    // What was found is gone, or a link by now.
+    Opened opened{.fd = purpose == Purpose::kLook
+                            ? Descriptor(fcntl(walked->fd->get(), F_DUPFD_CLOEXEC, 0))
+                            : OpenWalked(*walked, purpose == Purpose::kList ? kToList : kToRead),
+                  .directly = false,
+                  .mode_mask = walked->mode_mask,
+                  .status = {}};
+    // Removed, or replaced by a link, since the walk found it.
     const bool is_replaced =
-        fd < 0 && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP || errno == EXDEV);
-    if (is_replaced && tries < kWalkTries) continue;
+        !opened.fd && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP || errno == EXDEV);
+    if (is_replaced && tries < kMaxWalks) continue;
     if (is_replaced) return Fail(ErrorCode::kStale, "{}: changed while it was opened", key);
-    if (fd < 0) return FailWithErrno(key, errno);
-    Opened opened{
-        .fd = Descriptor(fd), .directly = false, .mode_mask = walked->mode_mask, .status = {}};
-    if (fstat(fd, &opened.status) != 0) return FailWithErrno(key, errno);
+    if (!opened.fd || fstat(opened.get(), &opened.status) != 0) return FailWithErrno(key, errno);
     if (purpose == Purpose::kRead && !S_ISREG(opened.status.st_mode)) {
       return FailForType(key, opened.status.st_mode);
     }

@@ -1,5 +1,5 @@
-// What a local store and its objects share: the root folder, and the descriptors that are kept
-// open. Objects outlive the store they came from.
+// State that a local store shares with its objects: the root folder and the cache of open
+// descriptors. Objects outlive the store they came from.
 #ifndef ZARRCORE_STORE_LOCAL_FILES_H_
 #define ZARRCORE_STORE_LOCAL_FILES_H_
 
@@ -16,26 +16,25 @@
 #include <string_view>
 #include <utility>
 
+#include "zarrcore/base/clocks.h"
+#include "zarrcore/base/descriptor.h"
 #include "zarrcore/base/lru_cache.h"
 #include "zarrcore/base/result.h"
-#include "zarrcore/store/descriptor.h"
 #include "zarrcore/store/folder_watch.h"
 #include "zarrcore/store/mounted_devices.h"
+#include "zarrcore/store/open_at.h"
 #include "zarrcore/store/path_walk.h"
 
 namespace zarrfs {
 
-/// The monotonic clock, coarse.
-[[nodiscard]] int64_t SteadySeconds();
-
 [[nodiscard]] tl::unexpected<Error> FailWithErrno(std::string_view key, int error_number);
 
-/// A descriptor that is kept open.
+/// An entry of the cache of open descriptors.
 struct OpenFile {
   explicit OpenFile(Descriptor descriptor) : fd(std::move(descriptor)) {}
 
   const Descriptor fd;
-  mutable std::atomic<int64_t> read_at = SteadySeconds();
+  mutable std::atomic<int64_t> read_ns = CoarseNowNs();
 };
 
 /// An open file or folder of the store.
@@ -53,14 +52,14 @@ class LocalFiles {
  public:
   using OpenFiles = LruCache<uint64_t, OpenFile>;
 
-  /// `path` is where the root was found, and is looked for again; empty if it is not to be.
+  /// `path` is where the root was found and will be looked up again; empty to never do so.
   LocalFiles(Descriptor root, std::string path, WalkRules rules, size_t max_open_files)
       : path_(std::move(path)),
         rules_(std::move(rules)),
         root_(std::make_shared<const Descriptor>(std::move(root))),
         open_files_(max_open_files, max_open_files >= 1024 ? 4 : 1) {}
 
-  /// The root as it is now: another directory may have been put in its place.
+  /// The current root: another directory may have been put in its place.
   [[nodiscard]] std::shared_ptr<const Descriptor> root();
   [[nodiscard]] const std::string& path() const { return path_; }
 
@@ -72,17 +71,17 @@ class LocalFiles {
   [[nodiscard]] OpenFiles& open_files() { return open_files_; }
   [[nodiscard]] uint64_t NextSerial() { return next_serial_.fetch_add(1); }
 
-  // What `key` names, symbolic links followed as the rules say, outside zarrfs mounts. Errors are
-  // those of WalkPath(). What is neither a regular file nor a folder is never opened, not even to
-  // close it again: that would let a writer into a FIFO, or make a device do something.
+  // These resolve `key`, following symbolic links by the rules and staying out of zarrfs mounts,
+  // and fail like WalkPath(). They never open anything but regular files and folders, not even to
+  // close it again: that would unblock the writer of a FIFO, or make a device do something.
 
-  /// An O_PATH descriptor of a regular file or folder; kUnsupported of anything else.
+  /// Opens a regular file or folder with O_PATH; kUnsupported for anything else.
   [[nodiscard]] Result<Opened> Find(std::string_view key) { return Open(key, Purpose::kLook); }
-  /// A regular file, to be read; kNotFound of a folder, kUnsupported of anything else.
+  /// Opens a regular file; kNotFound for a folder, kUnsupported for anything else.
   [[nodiscard]] Result<Opened> OpenToRead(std::string_view key) {
     return Open(key, Purpose::kRead);
   }
-  /// A folder, to be listed; kNotFound of a file, kUnsupported of anything else. Without `status`.
+  /// Opens a folder, without `status`; kNotFound for a file, kUnsupported for anything else.
   [[nodiscard]] Result<Opened> OpenToList(std::string_view key) {
     return Open(key, Purpose::kList);
   }
@@ -92,7 +91,7 @@ class LocalFiles {
 
   Result<Opened> Open(std::string_view key, Purpose purpose);
   Result<Opened> OpenOnce(std::string_view key, Purpose purpose);
-  // Nothing if there is a symbolic link or another mount on the path.
+  // nullopt if there is a symbolic link or another mount on the path.
   static std::optional<Result<Opened>> OpenDirectly(std::string_view key, const char* path,
                                                     int root, Purpose purpose);
   Result<Opened> OpenByWalking(std::string_view key, std::shared_ptr<const Descriptor> root,
@@ -102,10 +101,10 @@ class LocalFiles {
   const WalkRules rules_;
   MountedDevices devices_;
   PathModes modes_;
-  std::mutex root_mutex_;  // guards the next three, if there is a path
+  std::mutex root_mutex_;  // guards the next three unless path_ is empty
   std::shared_ptr<const Descriptor> root_;
-  uint64_t root_count_ = 0;                             // change_count() when it was looked for
-  std::chrono::steady_clock::time_point root_checked_;  // where nothing is watched
+  uint64_t root_count_ = 0;                             // change_count() at the last lookup
+  std::chrono::steady_clock::time_point root_checked_;  // if nothing is watched
   std::atomic<FolderWatch*> watch_ = nullptr;
   OpenFiles open_files_;
   std::atomic<uint64_t> next_serial_{1};

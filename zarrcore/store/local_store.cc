@@ -16,25 +16,22 @@
 #include <system_error>
 #include <utility>
 
+#include "zarrcore/base/clocks.h"
 #include "zarrcore/store/folder_watch.h"
 #include "zarrcore/store/local_files.h"
 
 namespace zarrfs {
 namespace {
 
-// A store under constant rewriting is read again this often before the reader hears of it.
-constexpr int kReadTries = 4;
+// Attempts to read an object that is being rewritten before the reader gets an error.
+constexpr int kMaxReads = 4;
 
-// A descriptor that nobody reads through for so long is closed: the file may have been deleted, or
-// its file system is to be unmounted.
-constexpr int64_t kIdleSeconds = 60;
+// Descriptors that have been idle for this long are closed: the file may have been deleted, or
+// somebody wants to unmount its file system.
+constexpr int64_t kMaxIdleNs = 60'000'000'000;
 
 constexpr int64_t kLocalGranularityNs = 20'000'000;
 constexpr int64_t kNetworkGranularityNs = 2'000'000'000;
-
-int64_t Nanoseconds(const timespec& time) {
-  return static_cast<int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
-}
 
 ObjectInfo InfoOf(const Opened& opened) {
   const struct stat& status = opened.status;
@@ -120,7 +117,7 @@ class LocalObject final : public Object {
   [[nodiscard]] const ObjectInfo& info() const override { return info_; }
 
   [[nodiscard]] Result<void> Read(uint64_t offset, std::span<std::byte> out) const override {
-    // Holding `file` keeps the descriptor open even if the cache gives it up meanwhile.
+    // Holding `file` keeps the descriptor open even if the cache evicts it meanwhile.
     LocalFiles::OpenFiles::ValuePtr file = files_->open_files().Get(serial_);
     if (file == nullptr) {
       Result<LocalFiles::OpenFiles::ValuePtr> reopened = Reopen();
@@ -128,7 +125,7 @@ class LocalObject final : public Object {
       file = *std::move(reopened);
     }
     const int fd = file->fd.get();
-    file->read_at.store(SteadySeconds(), std::memory_order_relaxed);
+    file->read_ns.store(CoarseNowNs(), std::memory_order_relaxed);
     const uint64_t size = info_.size();
     const bool inside = offset <= size && out.size() <= size - offset;
     ssize_t have = 0;
@@ -136,7 +133,7 @@ class LocalObject final : public Object {
       have = ReadFully(fd, offset, out);
       if (have < 0) return FailWithErrno(key_, errno);
     }
-    // Only after the read: a change before or during it shows now.
+    // After the read, so that a change before or during it is noticed.
     struct stat status;
     if (fstat(fd, &status) != 0) return FailWithErrno(key_, errno);
     if (!StillHolds(status, info_.version)) {
@@ -186,7 +183,7 @@ class LocalStore final : public Store {
 
   [[nodiscard]] Result<ReadAnswer> Read(std::string_view key, ByteRange range,
                                         std::span<std::byte> out) const override {
-    for (int tries = 0; tries < kReadTries; ++tries) {
+    for (int tries = 0; tries < kMaxReads; ++tries) {
       auto opened = files_->OpenToRead(key);
       if (!opened) return Fail(opened);
       const int fd = opened->get();
@@ -208,14 +205,14 @@ class LocalStore final : public Store {
                                                       std::move(opened->fd)),
                         offset, static_cast<size_t>(length)};
     }
-    return Fail(ErrorCode::kStale, "{}: changed during each of {} reads", key, kReadTries);
+    return Fail(ErrorCode::kStale, "{}: changed during each of {} reads", key, kMaxReads);
   }
 
   [[nodiscard]] Result<std::vector<ListEntry>> List(std::string_view folder) const override {
     Result<Opened> opened = files_->OpenToList(folder);
     if (!opened) return Fail(opened);
-    // One look at the mounts for the folder, not one for each of its entries. Where they cannot be
-    // read, entering the folder is refused when it is asked for.
+    // Read the mount table once, not for each entry. If it cannot be read, mounts are refused when
+    // they are entered.
     std::vector<dev_t> zarrfs = files_->devices().Zarrfs().value_or(std::vector<dev_t>{});
     // (A view of a mount may be a store itself.)
     if (const auto own = GlanceAt(files_->root()->get())) std::erase(zarrfs, own->id.device);
@@ -252,9 +249,9 @@ class LocalStore final : public Store {
   }
 
   void CloseIdle() const override {
-    const int64_t now = SteadySeconds();
+    const int64_t now = CoarseNowNs();
     files_->open_files().EraseIf([now](uint64_t, const OpenFile& file) {
-      return now - file.read_at.load(std::memory_order_relaxed) >= kIdleSeconds;
+      return now - file.read_ns.load(std::memory_order_relaxed) >= kMaxIdleNs;
     });
   }
 
@@ -281,7 +278,7 @@ class LocalStore final : public Store {
       ChangeListener listener, std::function<void(std::string_view)> report) const override {
     if (!answers_fast_) {
       return Fail(ErrorCode::kUnsupported,
-                  "{}: other machines may change it, which the kernel does not tell", path_);
+                  "{}: other machines may change it without an event from the kernel", path_);
     }
     const auto open_folder = [files = files_.get()](const std::string& key) {
       return OpenAt2(files->root()->get(), key.empty() ? "." : key.c_str(), O_PATH | O_DIRECTORY,
@@ -311,8 +308,7 @@ class LocalStore final : public Store {
   [[nodiscard]] std::string name() const override { return path_; }
 
  private:
-  // A link, or a name whose type the listing does not tell. Nothing if it is, or by now is, nothing
-  // that a store has.
+  // The entry for a symbolic link, or for a name of unknown type. nullopt if it is gone by now.
   [[nodiscard]] Result<std::optional<ListEntry>> EntryOf(std::string_view folder,
                                                          std::string_view name) const {
     const auto info = Stat(JoinKey(folder, name));
@@ -320,10 +316,10 @@ class LocalStore final : public Store {
     switch (info.error().code) {
       case ErrorCode::kNotFound:
         return std::nullopt;
-      case ErrorCode::kTooManyOpenFiles:  // the next listing may tell
+      case ErrorCode::kTooManyOpenFiles:  // the next listing may succeed
       case ErrorCode::kInterrupted:
         return Fail(info);
-      default:  // it is there, whatever is wrong with it
+      default:  // it exists, whatever is wrong with it
         return ListEntry{std::string(name), info.error().code == ErrorCode::kZarrfsMount, true};
     }
   }
@@ -355,7 +351,7 @@ Result<WalkRules> RulesOf(const std::string& path, const LocalStoreOptions& opti
   }
   for (const std::string& folder : options.links.folders) {
     Descriptor found(open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-    const auto glance = found.get() >= 0 ? GlanceAt(found.get()) : std::nullopt;
+    const auto glance = found ? GlanceAt(found.get()) : std::nullopt;
     if (!glance) return Fail(FromErrno(errno), "links={}: {}", folder, ErrnoText(errno));
     rules.folders.push_back(glance->id);
     rules.held.push_back(std::make_shared<const Descriptor>(std::move(found)));
@@ -367,12 +363,12 @@ Result<WalkRules> RulesOf(const std::string& path, const LocalStoreOptions& opti
 
 Result<std::shared_ptr<Store>> OpenLocalStore(const std::string& path, LocalStoreOptions options) {
   Descriptor root(open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (root.get() < 0) return FailWithErrno(path, errno);
-  const Descriptor probe(OpenAt2(root.get(), ".", O_PATH, kBeneath | RESOLVE_NO_XDEV));
-  if (probe.get() < 0 && errno == ENOSYS) {
+  if (!root) return FailWithErrno(path, errno);
+  const Descriptor probe = OpenAt2(root.get(), ".", O_PATH, kBeneath | RESOLVE_NO_XDEV);
+  if (!probe && errno == ENOSYS) {
     return Fail(ErrorCode::kUnsupported, "{}: openat2 is missing: needs Linux 5.6 or newer", path);
   }
-  if (probe.get() < 0) return FailWithErrno(path, errno);
+  if (!probe) return FailWithErrno(path, errno);
   struct statfs file_system;
   if (fstatfs(root.get(), &file_system) != 0) return FailWithErrno(path, errno);
   auto rules = RulesOf(path, options);

@@ -2,22 +2,19 @@
 //
 // Every path is resolved beneath a descriptor of the root (openat2, RESOLVE_BENEATH |
 // RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV), and where it meets a symbolic link or another mount, one
-// component at a time (store/path_walk.h): a link leads where the link policy says, and nowhere
-// else. One that is not followed, dangles or loops is there and cannot be read: kLinkRefused, and
-// is_refused in a listing.
+// component at a time (store/path_walk.h), subject to the link policy. A link that is not followed,
+// dangles or loops exists but cannot be read: kLinkRefused, and is_refused in a listing.
 //
-// Another directory that is put in the root's place (by rename, by a symbolic link that now leads
-// elsewhere) is the store from then on; a zarrfs mount there is not. Folders that are zarrfs mounts
-// themselves are never entered (kZarrfsMount, is_refused) nor sent any request, so a mount point
-// inside its own source neither hangs nor recurses. Other mounts inside the source are read like
-// any folder. Sockets, FIFOs and devices are never
-// opened: kUnsupported.
+// If another directory is put in the root's place (by rename, or by changing a symbolic link on its
+// path), it is the store from then on, unless it is a zarrfs mount. Folders that are zarrfs mounts
+// are never entered (kZarrfsMount, is_refused) nor sent a request, so a mount point inside its own
+// source neither hangs nor recurses. Other mounts inside the source are read like any folder.
+// Sockets, FIFOs and devices are never opened: kUnsupported.
 //
-// Objects that were read keep their descriptor in a cache of at most `max_open_files`, until
-// CloseIdle() finds it unread for a minute; a closed one is opened again when it is read again,
-// and kStale if it is another version by then. After every read an fstat proves that the file did
-// not change under it; a file that was only unlinked or replaced by rename keeps its version for as
-// long as its descriptor is open.
+// Objects keep their descriptor in a cache of at most `max_open_files` until CloseIdle() finds it
+// idle; the next read opens the file again, and gives kStale if it is another version by then.
+// After every read an fstat proves that the file did not change meanwhile. A file that was unlinked
+// or replaced by rename keeps its version for as long as its descriptor is open.
 #ifndef ZARRCORE_STORE_LOCAL_STORE_H_
 #define ZARRCORE_STORE_LOCAL_STORE_H_
 
@@ -30,24 +27,24 @@
 namespace zarrfs {
 
 struct LocalStoreOptions {
-  /// Descriptors to keep open; 0 takes three quarters of RLIMIT_NOFILE's soft limit, less 64.
+  /// Descriptors to keep open; 0 for three quarters of RLIMIT_NOFILE's soft limit, less 64.
   size_t max_open_files = 0;
-  /// Whether to look for the root at its path again. Not where a mount of this process will lie
+  /// Whether to look up the root at its path again. Must be false if this process serves a mount
   /// over the path: it would wait for itself.
   bool follow_path = true;
   /// Which symbolic links are followed.
   LinkPolicy links = {};
-  /// Whether others than this process's user will read what the store gives. If so,
-  /// ObjectInfo::mode is as closed to them as the folders on the way (ModeMask()).
+  /// Whether other users than this process's will read the data. If so, ObjectInfo::mode grants
+  /// them no more than the folders on the way do (ModeMask()).
   bool others_read = true;
 };
 
-/// kNotFound, kNotADirectory or kPermissionDenied if `path`, or a folder of the link policy, cannot
-/// be opened as a folder.
+/// Opens the directory `path`. kNotFound, kNotADirectory or kPermissionDenied if it, or a folder of
+/// the link policy, cannot be opened.
 [[nodiscard]] Result<std::shared_ptr<Store>> OpenLocalStore(const std::string& path,
                                                             LocalStoreOptions options = {});
 
-/// Raises the soft limit of RLIMIT_NOFILE to the hard limit; the new limit. For `main`.
+/// Raises the soft limit of RLIMIT_NOFILE to the hard limit; returns the new limit.
 size_t RaiseOpenFileLimit();
 
 }  // namespace zarrfs

@@ -31,9 +31,9 @@ MountKind KindOfType(std::string_view type) {
 }  // namespace
 
 Result<void> MountedDevices::UpdateLocked() {
-  if (table_.get() < 0) {
-    table_ = Descriptor(open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC));
-    if (table_.get() < 0) {
+  if (!table_) {
+    table_.reset(open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC));
+    if (!table_) {
       return Fail(ErrorCode::kIo, "/proc/self/mountinfo cannot be opened: {}", ErrnoText(errno));
     }
     return ReadLocked();
@@ -54,7 +54,7 @@ Result<void> MountedDevices::ReadLocked() {
   }
   const std::vector<Mounted> table = ParseMountTable(text);
   if (length < 0 || table.empty()) {
-    table_ = Descriptor();
+    table_.reset();
     return Fail(ErrorCode::kIo, "/proc/self/mountinfo cannot be read");
   }
   devices_.clear();
@@ -72,14 +72,14 @@ Result<MountKind> MountedDevices::KindOf(int fd, dev_t device) {
     const std::lock_guard lock(mutex_);
     if (const auto updated = UpdateLocked(); !updated) return Fail(updated);
     auto found = find();
-    if (found == devices_.end()) {  // mounted this moment, perhaps
+    if (found == devices_.end()) {  // perhaps it was mounted just now
       if (const auto updated = ReadLocked(); !updated) return Fail(updated);
       found = find();
     }
     if (found != devices_.end()) return found->second;
   }
-  // A subvolume (Btrfs), or a mount of another namespace. Neither is a zarrfs mount that this
-  // process could be the one to answer for.
+  // A Btrfs subvolume, or a mount of another namespace. Neither can be a zarrfs mount that this
+  // process serves.
   struct statfs file_system;
   if (fstatfs(fd, &file_system) != 0) return MountKind::kPlain;
   const bool is_kernel =

@@ -1,5 +1,5 @@
-// What is mounted, by device: which folders must not be entered. Only the kernel's table is asked,
-// never a mount itself.
+// What is mounted, by device: which folders must not be entered. Reads only the kernel's table and
+// never accesses a mount.
 #ifndef ZARRCORE_STORE_MOUNTED_DEVICES_H_
 #define ZARRCORE_STORE_MOUNTED_DEVICES_H_
 
@@ -9,27 +9,27 @@
 #include <utility>
 #include <vector>
 
+#include "zarrcore/base/descriptor.h"
 #include "zarrcore/base/result.h"
-#include "zarrcore/store/descriptor.h"
 
 namespace zarrfs {
 
 enum class MountKind {
   kPlain,
   kZarrfs,
-  kKernel,     // shows objects of the kernel: proc, sysfs and their like
-  kAutomount,  // autofs: what is used there is mounted then
+  kKernel,     // proc, sysfs and the like
+  kAutomount,  // autofs: an access mounts the real thing
 };
 
-/// The table is kept, and read again when the kernel says that it has changed or when a device is
-/// not in it. Thread-safe.
+/// Caches the table; reads it again when the kernel reports a change or a device is missing from
+/// it. Thread-safe.
 class MountedDevices {
  public:
   /// The kind of the mount that `fd` (an open O_PATH descriptor) lies in. kIo if the table cannot
   /// be read.
   [[nodiscard]] Result<MountKind> KindOf(int fd, dev_t device);
 
-  /// The devices of all zarrfs mounts; kIo likewise.
+  /// The devices of all zarrfs mounts. kIo if the table cannot be read.
   [[nodiscard]] Result<std::vector<dev_t>> Zarrfs();
 
  private:
@@ -38,7 +38,7 @@ class MountedDevices {
   Result<void> ReadLocked();
 
   std::mutex mutex_;  // guards the rest
-  Descriptor table_;  // the kernel's; -1 before it was read
+  Descriptor table_;  // of /proc/self/mountinfo; empty before it was read
   std::vector<std::pair<dev_t, MountKind>> devices_;
 };
 

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 
-#include "zarrcore/store/descriptor.h"
 #include "zarrcore/store/store.h"
 
 namespace zarrfs {
@@ -45,14 +44,14 @@ std::shared_ptr<const std::vector<FolderMode>> PathModes::Above(int root, std::s
       if (is_current) return known->second.folders;
     }
   }
-  const uint64_t count = watch != nullptr ? watch->Watch(folder) : 0;  // before anything is asked
+  const uint64_t count = watch != nullptr ? watch->Watch(folder) : 0;  // before the lookups
   auto folders = std::make_shared<std::vector<FolderMode>>();
   std::string path;
   for (size_t end = 0; end < folder.size(); ++end) {
     end = std::min(folder.find('/', end), folder.size());
     path.assign(folder.substr(0, end));
     struct stat status;
-    // One that cannot be asked lets nobody through but who is here.
+    // If its mode is unknown, it lets only this process through.
     FolderMode mode{0, ~0U, ~0U};
     if (fstatat(root, path.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) {
       mode = {status.st_mode & 0777U, status.st_uid, status.st_gid};

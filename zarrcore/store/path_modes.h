@@ -1,8 +1,8 @@
 // The permissions that the folders above a file leave to it.
 //
-// Readers of a mount go by other paths than the store's: chunks of one folder lie in several
-// folders of the store, and a consolidated document repeats what lies far below. So a file is as
-// closed to others as the way to it.
+// Readers of a mount take other paths than the store's: chunks of one folder may be in several
+// folders of the store, and a consolidated document repeats metadata from far below. So a file must
+// be no more accessible to others than the path to it.
 #ifndef ZARRCORE_STORE_PATH_MODES_H_
 #define ZARRCORE_STORE_PATH_MODES_H_
 
@@ -28,25 +28,25 @@ struct FolderMode {
   bool operator==(const FolderMode&) const = default;
 };
 
-/// The permission bits that remain of a file of this owner and group. A class of users (owner,
-/// group, others) keeps its bits only if each folder lets that class through: by its own x bit
-/// where owner or group are the same, else by the x bits of both group and others. This process's
-/// user keeps the owner's bits: it did get there.
+/// The permission bits that `folders` leave to a file of this owner and group. A class of users
+/// (owner, group, others) keeps its bits only if each folder lets that class through: by the
+/// class's own x bit if the folder has the same owner or group, else by the x bits of both group
+/// and others. This process's user keeps the owner's bits, because it got there.
 [[nodiscard]] uint32_t ModeMask(std::span<const FolderMode> folders, uint32_t uid, uint32_t gid);
 
-/// Looks the folders of keys up, and remembers them. Thread-safe.
+/// Looks up the modes of the folders above keys, and caches them. Thread-safe.
 class PathModes {
  public:
-  /// Of the folders between the store's root, a descriptor, and the object or folder `key`; none of
-  /// them is a link or another mount. Current as far as `watch` tells, else for a second (null: the
-  /// store is not watched).
+  /// The modes of the folders between the store's root (a descriptor) and the object or folder
+  /// `key`, none of which may be a link or another mount. Cached until `watch` notices a change;
+  /// for a second if the folder cannot be watched (or `watch` is null).
   [[nodiscard]] std::shared_ptr<const std::vector<FolderMode>> Above(int root, std::string_view key,
                                                                      FolderWatch* watch);
 
  private:
   struct Known {
-    std::shared_ptr<const std::vector<FolderMode>> folders;  // different ones
-    uint64_t change_count = 0;  // while which it is current; 0 if that is not known
+    std::shared_ptr<const std::vector<FolderMode>> folders;  // without repetition
+    uint64_t change_count = 0;  // of `watch`, while it is current; 0 if not watched
     std::chrono::steady_clock::time_point asked;
   };
   static constexpr size_t kMaxKnown = 4096;

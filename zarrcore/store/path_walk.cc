@@ -5,22 +5,20 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <climits>
 #include <filesystem>
 #include <optional>
 #include <utility>
 
+#include "zarrcore/store/pending_path.h"
+
 namespace zarrfs {
 namespace {
 
-// Links of all kinds on one path, as many as the kernel follows.
-constexpr int kMaxLinks = 40;
-
 using DescriptorPtr = std::shared_ptr<const Descriptor>;
 
-DescriptorPtr Share(int fd) { return std::make_shared<const Descriptor>(fd); }
+DescriptorPtr Share(Descriptor fd) { return std::make_shared<const Descriptor>(std::move(fd)); }
 
 // A folder or file on the path.
 struct Step {
@@ -32,38 +30,14 @@ struct Step {
   [[nodiscard]] bool is_folder() const { return S_ISDIR(glance.mode); }
 };
 
-// Where a resolved path begins: the store's root, "/", or between the two where this process cannot
-// look further up.
+// Where the resolved path begins: at the store's root, at "/", or in between if this process may
+// not look further up.
 enum class Base { kRoot, kTop, kCut };
 
 constexpr std::string_view kIntoZarrfs = "which leads into a zarrfs mount; that is never followed";
 
-// A path to walk, the next component last.
-class Pending {
- public:
-  void Add(std::string_view path) {
-    while (!path.empty()) {
-      const size_t slash = path.rfind('/');
-      const size_t start = slash == std::string_view::npos ? 0 : slash + 1;
-      names_.emplace_back(path.substr(start));
-      if (start == 0) return;
-      path = path.substr(0, slash);
-      if (path.empty()) names_.emplace_back("");  // a path that begins with a slash
-    }
-  }
-  void AddEndOfLink() { names_.emplace_back(std::nullopt); }
-
-  [[nodiscard]] bool empty() const { return names_.empty(); }
-  // Nothing: the target of a link ends here.
-  std::optional<std::string> Next() {
-    std::optional<std::string> name = std::move(names_.back());
-    names_.pop_back();
-    return name;
-  }
-
- private:
-  std::vector<std::optional<std::string>> names_;
-};
+// Stands in the pending path where the target of a link ends.
+constexpr const char* kEndOfLink = "/";
 
 class Walker {
  public:
@@ -77,11 +51,11 @@ class Walker {
     steps_ = {root_};
     for (size_t start = 0; start < key_.size(); start = key_end_ + 1) {
       key_end_ = std::min(key_.find('/', start), key_.size());
-      pending_.Add(key_.substr(start, key_end_ - start));
+      pending_.Push(key_.substr(start, key_end_ - start));
       folders_of_key_.push_back(steps_.back().glance.id);
       while (!pending_.empty()) {
-        const auto name = pending_.Next();
-        if (auto done = name ? Enter(*name) : EndLink(); !done) return Fail(done);
+        const std::string name = pending_.Pop();
+        if (auto done = name == kEndOfLink ? EndLink() : Enter(name); !done) return Fail(done);
       }
     }
     return End();
@@ -100,7 +74,7 @@ class Walker {
     step.name = name;
     if (auto opened = Look(parent, step); !opened) return opened;
     if (step.is_automount) {
-      // Asking for its attributes mounts what belongs there.
+      // An automount: asking for attributes triggers the mount.
       struct statx ignored;
       static_cast<void>(statx(parent.fd->get(), name.c_str(),
                               AT_SYMLINK_NOFOLLOW | AT_STATX_DONT_SYNC, 0, &ignored));
@@ -111,10 +85,10 @@ class Walker {
     return {};
   }
 
-  // Opens what the step names, if it may be entered.
+  // Opens the step with O_PATH, if it may be entered.
   Result<void> Look(const Step& parent, Step& step) {
     step.fd = Share(OpenAt2(parent.fd->get(), step.name.c_str(), O_PATH | O_NOFOLLOW, kBeneath));
-    if (step.fd->get() < 0) return FailHere(errno);
+    if (!*step.fd) return FailHere(errno);
     return Judge(parent, step);
   }
 
@@ -155,8 +129,8 @@ class Walker {
     return {};
   }
 
-  // Finds the folders above the store's root, "/" first, or the last one that this process may look
-  // into.
+  // Finds the folders above the store's root, from "/" (or the highest one that this process may
+  // look into) down.
   Result<void> Climb() {
     if (std::exchange(has_climbed_, true)) return {};
     std::vector<Step> climbed = {root_};
@@ -165,7 +139,7 @@ class Walker {
       Step step;
       step.fd =
           Share(OpenAt2(at.fd->get(), "..", O_PATH | O_DIRECTORY, uint64_t{RESOLVE_NO_MAGICLINKS}));
-      const auto glance = step.fd->get() >= 0 ? GlanceAt(step.fd->get()) : std::nullopt;
+      const auto glance = *step.fd ? GlanceAt(step.fd->get()) : std::nullopt;
       if (!glance) {
         why_cut_ = errno;
         break;
@@ -188,10 +162,9 @@ class Walker {
   }
 
   Result<void> Follow(int link) {
-    std::array<char, PATH_MAX> buffer;
-    const ssize_t length = readlinkat(link, "", buffer.data(), buffer.size());
-    if (length < 0) return FailHere(errno);
-    std::string_view target(buffer.data(), static_cast<size_t>(length));
+    const auto found = ReadLinkAt(link);
+    if (!found) return FailHere(errno);
+    std::string_view target = *found;
     if (depth_++ == 0) {  // not in the target of another
       link_key_ = here();
       link_target_ = target;
@@ -199,18 +172,18 @@ class Walker {
       link_way_.clear();
       for (const Step& step : steps_) link_way_.push_back(step.glance.id);
     }
-    if (++links_ > kMaxLinks) return Refuse("which is part of a loop of symbolic links");
-    pending_.AddEndOfLink();
+    if (++links_ > kMaxSymbolicLinks) return Refuse("which is part of a loop of symbolic links");
+    pending_.PushMark(kEndOfLink);
     if (target.starts_with('/')) {
       const auto below_root = BelowRoot(target);
       if (auto jumped = below_root ? JumpToRoot() : JumpToTop(); !jumped) return jumped;
       target = below_root.value_or(target);
     }
-    pending_.Add(target);
+    pending_.Push(target);
     return {};
   }
 
-  // What follows the store's own path in an absolute target that begins with it.
+  // The rest of an absolute target that begins with the store's own path.
   [[nodiscard]] std::optional<std::string_view> BelowRoot(std::string_view target) const {
     for (const std::string& path : rules_.store_paths) {
       if (!target.starts_with(path)) continue;
@@ -223,7 +196,7 @@ class Walker {
   }
   [[nodiscard]] bool IsRoot(const std::string& path) const {
     const Descriptor fd(open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-    const auto glance = fd.get() >= 0 ? GlanceAt(fd.get()) : std::nullopt;
+    const auto glance = fd ? GlanceAt(fd.get()) : std::nullopt;
     return glance && glance->id == root_.glance.id;
   }
 
@@ -237,8 +210,8 @@ class Walker {
     if (rules_.policy.kind == LinkPolicy::Kind::kInside) return RefuseToLeave();
     if (auto climbed = Climb(); !climbed) return climbed;
     Step top;
-    top.fd = Share(open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
-    const auto glance = top.fd->get() >= 0 ? GlanceAt(top.fd->get()) : std::nullopt;
+    top.fd = Share(Descriptor(open("/", O_PATH | O_DIRECTORY | O_CLOEXEC)));
+    const auto glance = *top.fd ? GlanceAt(top.fd->get()) : std::nullopt;
     if (!glance) return FailHere(errno);
     top.glance = *glance;
     steps_ = {std::move(top)};
@@ -246,7 +219,7 @@ class Walker {
     return {};
   }
 
-  // The target of a link is resolved.
+  // The target of a link has been resolved: may the link lead there?
   Result<void> EndLink() {
     --depth_;
     const Step& end = steps_.back();
@@ -300,16 +273,16 @@ class Walker {
     return ModeMask(folders, steps_.back().glance.uid, steps_.back().glance.gid);
   }
 
-  // The key as far as it is being walked.
+  // The part of the key up to the current component.
   [[nodiscard]] std::string_view here() const { return key_.substr(0, key_end_); }
 
-  // A component that cannot be opened.
+  // The failure to open a component.
   tl::unexpected<Error> FailHere(int error_number) {
     if (depth_ == 0) return FailToOpen(key_, error_number);
     switch (error_number) {
       case ENOENT:
       case ENOTDIR:
-        // Of what the policy does not open nothing is told.
+        // Do not reveal what exists where the policy does not lead.
         return MayEndHere() ? Refuse("where nothing is") : RefuseToLeave();
       case EACCES:
       case EPERM:
@@ -339,7 +312,7 @@ class Walker {
                               follows.empty() ? "" : fmt::format("links={} or ", follows)));
   }
 
-  // For messages: absolute where that can be told.
+  // For messages: absolute if possible.
   [[nodiscard]] std::string TargetOfLink() const {
     namespace fs = std::filesystem;
     const fs::path target(link_target_);
@@ -356,13 +329,13 @@ class Walker {
   const std::string_view key_;
 
   Step root_;
-  Pending pending_;
+  PendingPath pending_;
   // The path resolved so far.
   std::vector<Step> steps_;
   Base base_ = Base::kRoot;             // where it begins
-  size_t key_end_ = 0;                  // of the component of the key that is being walked
-  std::vector<FileId> folders_of_key_;  // that the components before it were resolved to
-  std::vector<Step> above_root_;        // once a link has left the store
+  size_t key_end_ = 0;                  // end of the current component of the key
+  std::vector<FileId> folders_of_key_;  // to which the components before it were resolved
+  std::vector<Step> above_root_;        // after a link has left the store
   bool has_climbed_ = false;
   bool is_cut_ = true;  // above_root_ does not begin with "/",
   int why_cut_ = 0;     // because of this error, or 0: because of a zarrfs mount
@@ -394,7 +367,7 @@ Result<Walked> WalkPath(const WalkRules& rules, MountedDevices& devices,
   return Walker(rules, devices, std::move(root), key).Walk();
 }
 
-int OpenWalked(const Walked& walked, uint64_t flags) {
+Descriptor OpenWalked(const Walked& walked, uint64_t flags) {
   if (S_ISDIR(walked.type)) {
     return OpenAt2(walked.fd->get(), ".", flags, kDirectly);
   }

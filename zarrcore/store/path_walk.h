@@ -1,10 +1,10 @@
-// Resolves a key one component at a time, on descriptors: for keys that meet a symbolic link or a
-// mount, where the kernel's own resolution cannot be told what may be entered.
+// Resolves a key one component at a time, on descriptors: for keys with a symbolic link or a mount
+// on their path, where openat2(2) has no way to express what may be entered.
 //
-// A link is never handed to the kernel: its target is read and walked component by component, and
-// each folder is looked at (GlanceAt) before anything is asked of it. Where a link may lead is
-// decided on the folders that were walked through (device and inode), not on text: a folder that is
-// swapped for a link meanwhile leads nowhere else.
+// The kernel never follows a link here: the walk reads its target, goes on component by component,
+// and inspects each folder (GlanceAt) before it sends a request there. Whether a link may be
+// followed depends on the folders that the walk went through (device and inode), not on text: a
+// folder that is swapped for a link meanwhile leads nowhere else.
 #ifndef ZARRCORE_STORE_PATH_WALK_H_
 #define ZARRCORE_STORE_PATH_WALK_H_
 
@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "zarrcore/base/result.h"
-#include "zarrcore/store/descriptor.h"
 #include "zarrcore/store/link_policy.h"
 #include "zarrcore/store/mounted_devices.h"
+#include "zarrcore/store/open_at.h"
 #include "zarrcore/store/path_modes.h"
 
 namespace zarrfs {
@@ -25,39 +25,39 @@ namespace zarrfs {
 struct WalkRules {
   LinkPolicy policy;
   std::vector<FileId> folders;                          // of the policy, resolved
-  std::vector<std::shared_ptr<const Descriptor>> held;  // those: no other folder gets their ids
-  /// Absolute: a target that begins with one ends inside, after a look whether the store is still
-  /// there if it may move.
+  std::vector<std::shared_ptr<const Descriptor>> held;  // keep their ids from being reused
+  /// Absolute paths of the store: a target that begins with one is inside the store. If the store
+  /// may move, that is checked first.
   std::vector<std::string> store_paths;
   bool store_moves = true;
-  /// Whether files are as closed to other users as the way to them.
+  /// Whether to compute Walked::mode_mask.
   bool restrict_modes = true;
 };
 
-/// A regular file, folder or special file of the store. Nothing was opened but the path to it.
+/// A file of any type in the store, opened with O_PATH only.
 struct Walked {
   std::shared_ptr<const Descriptor> fd;      // O_PATH
-  std::shared_ptr<const Descriptor> folder;  // that it was found in; null for the root
-  std::string name;                          // there
+  std::shared_ptr<const Descriptor> folder;  // its folder; null for the root
+  std::string name;                          // in `folder`
   uint32_t type = 0;                         // S_IFREG, S_IFDIR, …
-  bool is_linked = false;                    // a link was followed
+  bool is_linked = false;                    // a symbolic link was followed
   /// The permission bits that the folders on the resolved path leave to it (ModeMask()).
   uint32_t mode_mask = 0777;
 };
 
-/// What `key` names below `root`.
+/// Resolves `key` below `root`.
 ///
-/// kNotFound: a component is missing, or lies below a file. kLinkRefused: a symbolic link that the
-/// rules forbid, that dangles or loops; the message names its key, its target, and how to follow
-/// it. kZarrfsMount: the path enters one.
+/// kNotFound: a component is missing, or below a file. kLinkRefused: a symbolic link that the rules
+/// forbid, that dangles or loops; the message has its key, its target, and how to follow it.
+/// kZarrfsMount: the path enters one.
 [[nodiscard]] Result<Walked> WalkPath(const WalkRules& rules, MountedDevices& devices,
                                       std::shared_ptr<const Descriptor> root, std::string_view key);
 
-/// Opens what was found for reading; -1 and errno on failure. Never through a link.
-[[nodiscard]] int OpenWalked(const Walked& walked, uint64_t flags);
+/// Opens the file or folder for reading, never through a link. Empty, with errno set, on failure.
+[[nodiscard]] Descriptor OpenWalked(const Walked& walked, uint64_t flags);
 
-/// The failure of openat2(2) for `key` where no symbolic link is on the path. kNotFound if there is
-/// no such name or there can be none.
+/// The Error for a failed openat2(2) of `key` without symbolic links on the path. kNotFound if the
+/// name does not, or cannot, exist.
 [[nodiscard]] tl::unexpected<Error> FailToOpen(std::string_view key, int error_number);
 
 }  // namespace zarrfs

@@ -3,29 +3,16 @@
 #include <algorithm>
 #include <cstring>
 
+#include "zarrcore/base/hash.h"
+
 namespace zarrfs {
 namespace {
 
-// One request for nearly every metadata document; the rest of a longer one takes a second.
+// Nearly every metadata document fits into the first request; a longer one takes a second.
 constexpr uint64_t kFirstReadBytes = 64 * 1024;
 
-// How often an object that is replaced while it is read is begun again.
+// Attempts to read an object that is replaced meanwhile.
 constexpr int kWholeReadTries = 3;
-
-// The finalizer of MurmurHash3: every bit of the input changes half of the output's.
-uint64_t Scramble(uint64_t x) {
-  x ^= x >> 33;
-  x *= 0xff51afd7ed558ccdULL;
-  x ^= x >> 33;
-  x *= 0xc4ceb9fe1a85ec53ULL;
-  x ^= x >> 33;
-  return x;
-}
-
-// Depends on the order of the fields: {inode 1, size 2} is not {inode 2, size 1}.
-uint64_t Combine(uint64_t hash, uint64_t field) {
-  return Scramble(hash * 0x9e3779b97f4a7c15ULL + Scramble(field + 0x632be59bd9b4e019ULL));
-}
 
 Result<WholeObject> ReadWholeOnce(const Store& store, std::string_view key, uint64_t limit) {
   WholeObject whole;
@@ -51,17 +38,13 @@ Result<WholeObject> ReadWholeOnce(const Store& store, std::string_view key, uint
 }  // namespace
 
 uint64_t Version::Fingerprint() const {
-  uint64_t hash = Combine(0, device);
-  hash = Combine(hash, inode);
-  hash = Combine(hash, size);
-  hash = Combine(hash, static_cast<uint64_t>(mtime_ns));
-  hash = Combine(hash, static_cast<uint64_t>(ctime_ns));
-  if (mode_mask != 0777) hash = Combine(hash, mode_mask);
-  hash = Combine(hash, etag.size());
+  uint64_t hash = HashFields(device, inode, size, mtime_ns, ctime_ns);
+  if (mode_mask != 0777) hash = HashCombine(hash, mode_mask);
+  hash = HashCombine(hash, etag.size());
   for (size_t at = 0; at < etag.size(); at += sizeof(uint64_t)) {
     uint64_t word = 0;
     std::memcpy(&word, etag.data() + at, std::min(sizeof word, etag.size() - at));
-    hash = Combine(hash, word);
+    hash = HashCombine(hash, word);
   }
   return hash == 0 ? 1 : hash;
 }

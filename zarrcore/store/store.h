@@ -1,13 +1,13 @@
-// Store: the one way to read. Bytes by key, from a local directory or anything else that holds
-// named objects.
+// Store: the only way to read data. Bytes by key, from a local directory or anything else that
+// holds named objects.
 //
 // Keys are paths inside the store without a leading slash: "", "a", "a/zarr.json", "a/c/0/1".
-// The interface asks nothing that an object store cannot answer in one request: a suffix range
-// needs no size, every answer carries the object's Version, and what was read once can be read on
-// (Object) with the promise that it is still the same version.
+// Each call can be served by one request to an object store: a suffix range needs no size, every
+// answer carries the object's Version, and further reads of an Object either come from that same
+// version or fail.
 //
-// Every member may be called from any thread. A call may take as long as the store takes; callers
-// that must not wait look at AnswersFast().
+// Thread-safe. A call may block for as long as the store takes; callers that must not wait check
+// AnswersFast() first.
 #ifndef ZARRCORE_STORE_STORE_H_
 #define ZARRCORE_STORE_STORE_H_
 
@@ -24,7 +24,7 @@
 
 namespace zarrfs {
 
-/// What an object was when it was read. Two equal versions hold the same bytes.
+/// Identifies the content of an object: equal versions hold the same bytes.
 /// ctime is part of it: an unlink and re-create with a kept mtime repeats everything else.
 struct Version {
   uint64_t device = 0;
@@ -32,8 +32,8 @@ struct Version {
   uint64_t size = 0;  // bytes
   int64_t mtime_ns = 0;
   int64_t ctime_ns = 0;
-  std::string etag;           // of stores that have one; empty for a local file
-  uint32_t mode_mask = 0777;  // permissions that the folders above leave to it
+  std::string etag;           // empty for a local file
+  uint32_t mode_mask = 0777;  // permission bits that the folders above leave to the object
 
   bool operator==(const Version&) const = default;
 
@@ -41,22 +41,22 @@ struct Version {
   [[nodiscard]] uint64_t Fingerprint() const;
 };
 
-/// An object or a folder, as a file system would describe it.
+/// The attributes of an object or a folder.
 struct ObjectInfo {
   Version version;
   bool is_folder = false;
   uint32_t mode = 0444;  // permission bits only, no more than the folders above leave to it
   uint32_t uid = 0;
   uint32_t gid = 0;
-  /// Reached through a symbolic link, another mount, or one of several hard links: it may change
-  /// without a change in the folder where it was found (see Store::Watch).
+  /// Reached through a symbolic link or another mount, or has several hard links: it may change
+  /// without an event in the folder where it was found (see Store::Watch).
   bool may_change_elsewhere = false;
 
   [[nodiscard]] uint64_t size() const { return version.size; }
 };
 
 /// Part of an object: `length` bytes from `offset`, or the last `length` bytes. A range that
-/// reaches beyond the object is cut to it; the answer says what was read.
+/// reaches beyond the object is clipped; the answer has the range that was read.
 struct ByteRange {
   uint64_t offset = 0;
   uint64_t length = 0;
@@ -66,16 +66,16 @@ struct ByteRange {
   static ByteRange Suffix(uint64_t length) { return {0, length, true}; }
 };
 
-/// One version of one object, ready to be read on. Holds no promise that a descriptor stays open,
-/// only that another version's bytes are never returned.
+/// One version of one object, for further reads. Need not keep a descriptor open, but never returns
+/// bytes of another version.
 class Object {
  public:
   virtual ~Object() = default;
 
   [[nodiscard]] virtual const ObjectInfo& info() const = 0;
 
-  /// Fills `out` with the bytes at `offset`. kStale once the object is not this version any more;
-  /// kDamaged if the object ends before the range does. On failure `out` holds nothing of use.
+  /// Fills `out` with the bytes at `offset`. kStale if the object is no longer this version;
+  /// kDamaged if it ends before the range does. On failure the content of `out` is unspecified.
   [[nodiscard]] virtual Result<void> Read(uint64_t offset, std::span<std::byte> out) const = 0;
 };
 
@@ -88,38 +88,38 @@ struct ReadAnswer {
 struct ListEntry {
   std::string name;  // one path component
   bool is_folder = false;
-  /// There, but whatever is asked of it fails, not with kNotFound: a symbolic link that is refused,
-  /// a socket, FIFO or device (is_folder is false), or a zarrfs mount (is_folder is true).
+  /// Exists, but every access fails (not with kNotFound): a symbolic link that is not followed, a
+  /// socket, FIFO or device (is_folder is false), or a zarrfs mount (is_folder is true).
   bool is_refused = false;
 
   bool operator==(const ListEntry&) const = default;
 };
 
-/// Space of what holds the store, in bytes and objects, as statfs(2) tells it.
+/// Size and free space of the file system below the store, as in statvfs(3).
 struct StoreCapacity {
   uint64_t block_size = 4096;
   uint64_t blocks = 0, blocks_free = 0, blocks_available = 0;
   uint64_t files = 0, files_free = 0;
 };
 
-/// What has changed in a store that tells of it.
+/// A notification about changes in a store.
 struct Changes {
-  std::vector<std::string> keys;  // of objects and folders
-  bool all = false;               // more than can be named: perhaps everything
+  std::vector<std::string> keys;  // changed objects and folders
+  bool all = false;               // too many to name: anything may have changed
 };
 using ChangeListener = std::function<void(const Changes&)>;
 
-/// What a store watches at this moment.
+/// How much of a store is being watched.
 struct WatchState {
   size_t folders = 0;
-  std::string limit;  // why changes in other folders are not told, in a line for people; else ""
+  std::string limit;  // why changes in other folders are noticed late, one line; "" if none
 };
 
 class Store {
  public:
   virtual ~Store() = default;
 
-  /// What is known of an object or folder without reading it. kNotFound if there is none.
+  /// The attributes of an object or folder. kNotFound if there is none.
   [[nodiscard]] virtual Result<ObjectInfo> Stat(std::string_view key) const = 0;
 
   /// Reads `range` of the object into the front of `out`; never more than out.size() bytes.
@@ -131,46 +131,46 @@ class Store {
   /// kNotFound if there is no such folder.
   [[nodiscard]] virtual Result<std::vector<ListEntry>> List(std::string_view folder) const = 0;
 
-  /// True where every answer comes at the speed of a local disk. Where it is false, callers wait
-  /// for answers on threads that nobody else needs.
+  /// True if every answer comes at the speed of a local disk. If false, callers wait for answers
+  /// on threads of their own.
   [[nodiscard]] virtual bool AnswersFast() const = 0;
 
-  /// How long after a change (of Version::ctime_ns) another change may leave the version the same:
-  /// an object younger than this is used, but never remembered. Nanoseconds.
+  /// How long after a change (Version::ctime_ns) another change may leave the version the same: an
+  /// object younger than this is racy and must not be cached. Nanoseconds.
   [[nodiscard]] virtual int64_t TimestampGranularityNs() const = 0;
 
   /// For df; kUnsupported where the question has no meaning.
   [[nodiscard]] virtual Result<StoreCapacity> Capacity() const {
-    return Fail(ErrorCode::kUnsupported, "{}: the store has no capacity to tell", name());
+    return Fail(ErrorCode::kUnsupported, "{}: this store has no capacity", name());
   }
 
-  // A store that can tell of its changes does so by a number that grows with each of them. Who asks
-  // calls Watch() first, then Stat(), Read() or List(), and keeps what Watch() gave with the
-  // answer: the answer is current for as long as change_count() is the same.
+  // A store that can be watched counts its changes. To cache an answer, call Watch() first, then
+  // Stat(), Read() or List(), and keep the count from Watch() with the answer: it stays valid until
+  // change_count() differs.
 
-  /// Begins to tell of changes; once. The listener is called after change_count() has grown, from a
-  /// thread of the store's own, and `report` with one line for people when not everything that is
-  /// asked for can be watched. kUnsupported, with the reason, if the store cannot tell of any
-  /// change.
+  /// Starts watching; call once. Afterwards the store calls `listener`, on a thread of its own,
+  /// each time change_count() has grown, and `report` with one line for the log when it cannot
+  /// watch everything. kUnsupported, with the reason, if the store cannot be watched at all.
   [[nodiscard]] virtual Result<void> StartWatching(
       ChangeListener /*listener*/, std::function<void(std::string_view)> /*report*/) const {
-    return Fail(ErrorCode::kUnsupported, "{}: this store does not tell of changes", name());
+    return Fail(ErrorCode::kUnsupported, "{}: this store cannot be watched", name());
   }
 
-  /// change_count(), if from now on it grows with every change in `folder` (a name, an object's
-  /// bytes or attributes) or to what lies above it; the folder may be absent. 0 if that cannot be
-  /// promised. Says nothing about objects that may_change_elsewhere.
+  /// Watches `folder`, which need not exist: from now on every change in it (to a name, or an
+  /// object's bytes or attributes) or to a folder above it increments change_count(). Returns
+  /// that count; 0 if the folder cannot be watched. Objects that may_change_elsewhere are not
+  /// covered.
   [[nodiscard]] virtual uint64_t Watch(std::string_view /*folder*/) const { return 0; }
 
   [[nodiscard]] virtual uint64_t change_count() const { return 0; }
 
   [[nodiscard]] virtual WatchState watch_state() const { return {}; }
 
-  /// Lets go of what was kept for a next read and has not been read for a minute. An Object is
-  /// opened again when it is read again, and kStale by then if it was removed or replaced.
+  /// Closes descriptors that have been idle for a minute. An Object reopens its file for the next
+  /// read, which gives kStale if the file was removed or replaced.
   virtual void CloseIdle() const {}
 
-  /// What people call this store, for messages: the path or address.
+  /// The path or address of the store, for messages.
   [[nodiscard]] virtual std::string name() const = 0;
 };
 

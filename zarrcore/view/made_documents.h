@@ -75,7 +75,7 @@ class MadeTexts {
   static constexpr size_t kBytes = 64u << 20;
   LruCache<uint64_t, std::string> texts_{kBytes};  // by number
   std::mutex mutex_;                               // guards the rest
-  std::unordered_map<Digest, uint64_t, HashOfDigest> numbers_;
+  std::unordered_map<Digest, uint64_t, DigestHash> numbers_;
   uint64_t last_number_ = 0;
 };
 

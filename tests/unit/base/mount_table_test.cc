@@ -15,6 +15,8 @@ TEST(MountTableTest, ALineIsPathDeviceTypeSourceAndWhoMounted) {
       "nonsense\n"
       "36 35 0:98 / /mnt/a\\040b ro - fuse.zarrfs /data/c\\134d ro,user_id=1000,group_id=100\n");
   ASSERT_EQ(table.size(), 2U);
+  EXPECT_EQ(table[0].id, 22U);
+  EXPECT_EQ(table[0].parent, 28U);
   EXPECT_EQ(table[0].path, "/proc");
   EXPECT_EQ(table[0].type, "proc");
   EXPECT_EQ(table[0].user, 0U);
@@ -28,25 +30,49 @@ TEST(MountTableTest, ALineIsPathDeviceTypeSourceAndWhoMounted) {
   EXPECT_EQ(table[1].group, 100U);
 }
 
-TEST(MountTableTest, APathLiesInTheDeepestMountAndOfThoseOnOneFolderInTheLast) {
-  const auto table = ParseMountTable(
+// The source of the mount that `path` lies in.
+std::string SourceOf(std::string_view path, std::string_view mountinfo) {
+  const auto mounts = MountsAlong(path, ParseMountTable(mountinfo));
+  return mounts.empty() ? "" : mounts.back().source + mounts.back().root;
+}
+
+TEST(MountTableTest, APathLiesInTheDeepestMount) {
+  const char* const table =
       "1 0 0:1 / / rw - ext4 root rw\n"
-      "2 1 0:2 / /mnt rw - tmpfs first rw\n"
+      "2 1 0:2 / /mnt rw - tmpfs mnt rw\n"
       "3 2 0:3 / /mnt/ocean ro - fuse.zarrfs /data/ocean ro\n"
-      "4 2 0:3 /v2/a\\040b /mnt/bound ro - fuse.zarrfs /data/ocean ro\n"
-      "5 2 0:4 / /mnt rw - tmpfs second rw\n");
-  const auto source_of = [&](std::string_view path) {
-    const auto around = FindMountAround(path, table);
-    return around ? around->source + around->root : "";
-  };
-  EXPECT_EQ(source_of("/home"), "root/");
-  EXPECT_EQ(source_of("/mnt"), "second/");
-  EXPECT_EQ(source_of("/mnt/other"), "second/");
-  EXPECT_EQ(source_of("/mnt/ocean"), "/data/ocean/");
-  EXPECT_EQ(source_of("/mnt/ocean/v2/0.0"), "/data/ocean/");
-  EXPECT_EQ(source_of("/mnt/oceans"), "second/");
-  EXPECT_EQ(source_of("/mnt/bound/0.0"), "/data/ocean/v2/a b");
-  EXPECT_FALSE(FindMountAround("/anything", {}));
+      "4 2 0:3 /v2/a\\040b /mnt/bound ro - fuse.zarrfs /data/ocean ro\n";
+  EXPECT_EQ(SourceOf("/home", table), "root/");
+  EXPECT_EQ(SourceOf("/mnt", table), "mnt/");
+  EXPECT_EQ(SourceOf("/mnt/other", table), "mnt/");
+  EXPECT_EQ(SourceOf("/mnt/ocean", table), "/data/ocean/");
+  EXPECT_EQ(SourceOf("/mnt/ocean/v2/0.0", table), "/data/ocean/");
+  EXPECT_EQ(SourceOf("/mnt/oceans", table), "mnt/");
+  EXPECT_EQ(SourceOf("/mnt/bound/0.0", table), "/data/ocean/v2/a b");
+  EXPECT_EQ(SourceOf("/anything", ""), "");
+}
+
+TEST(MountTableTest, TheTopOfAStackIsTheChildNotTheLastLine) {
+  // 85 was made first and moved over 86.
+  const char* const table =
+      "65 1 0:1 / / rw - ext4 root rw\n"
+      "85 86 0:40 / /mnt rw - tmpfs moved rw\n"
+      "86 65 0:41 / /mnt rw - tmpfs younger rw\n";
+  EXPECT_EQ(SourceOf("/mnt", table), "moved/");
+  EXPECT_EQ(SourceOf("/mnt/a", table), "moved/");
+}
+
+TEST(MountTableTest, ACoveredMountIsNotFound) {
+  const char* const table =
+      "1 1 0:1 / / rw - ext4 root rw\n"
+      "3 1 0:3 / /mnt/ocean ro - fuse.zarrfs /data/ocean ro\n"
+      "5 1 0:4 / /mnt rw - tmpfs cover rw\n";
+  EXPECT_EQ(SourceOf("/mnt/ocean", table), "cover/");
+}
+
+TEST(MountTableTest, AProcessWhoseRootIsNoMountSeesThoseBelowIt) {
+  EXPECT_EQ(SourceOf("/data/a", "7 3 0:7 / /data rw - tmpfs data rw\n"), "data/");
+  EXPECT_EQ(SourceOf("/other", "7 3 0:7 / /data rw - tmpfs data rw\n"), "");
 }
 
 }  // namespace

@@ -70,15 +70,20 @@ TEST(Vlen, TextIsUtf8) {
   EXPECT_EQ(Told(CheckVlen(Hex("01000000 02000000 c328"), 1, kBytes)), "sound");
 }
 
+// A chunk of one element, which is given in hex.
+Bytes OneText(std::string_view hex) {
+  return Hex(fmt::format("01000000 {:02x}000000 {}", hex.size() / 2, hex));
+}
+
 TEST(Vlen, Utf8HasNoOverlongFormNoSurrogateAndAnEnd) {
   for (const char* good : {"", "00", "7f", "c280", "dfbf", "e0a080", "ed9fbf", "ee8080", "efbfbf",
                            "f0908080", "f48fbfbf", "6772c3bc6e"}) {
-    EXPECT_TRUE(IsUtf8(Hex(good))) << good;
+    EXPECT_EQ(Told(CheckVlen(OneText(good), 1, kText)), "sound") << good;
   }
   for (const char* bad :
        {"80", "bf", "c0af", "c1bf", "c2", "c241", "e09fbf", "eda080", "edbfbf", "e080", "e28241",
         "f08fbfbf", "f4908080", "f5808080", "ff", "f09080", "f0908041", "61c3"}) {
-    EXPECT_FALSE(IsUtf8(Hex(bad))) << bad;
+    EXPECT_EQ(Told(CheckVlen(OneText(bad), 1, kText)), "element 0 of 1 is not UTF-8") << bad;
   }
 }
 

@@ -49,16 +49,23 @@ struct Parsed {
   std::map<std::string, double> samples;
 };
 
+std::map<std::string, double> SamplesOf(const RequestMetrics& requests) {
+  MountFigures figures;
+  figures.requests = requests.figures();
+  return Parsed(MetricsText(figures)).samples;
+}
+
 TEST(MetricsTest, TextHasEveryMetricWithHelpAndType) {
-  const RequestMetrics requests;
-  const StoreCounts store;
   MountFigures figures;
   figures.start_time = 1700000000.25;
   figures.index_cache = {.hits = 1, .misses = 2, .evictions = 3, .bytes = 4, .limit = 5};
   figures.chunk_cache = {.hits = 6, .misses = 7, .evictions = 8, .bytes = 9, .limit = 10};
   figures.arrays = 11;
   figures.damage = 12;
-  const Parsed parsed(MetricsText(requests, store, figures));
+  figures.store_reads = 13;
+  figures.store_read_bytes = 14;
+  figures.store_errors = 15;
+  const Parsed parsed(MetricsText(figures));
   const std::map<std::string, std::string> types = {
       {"zarrfs_build_info", "gauge"},           {"zarrfs_start_time_seconds", "gauge"},
       {"zarrfs_requests_total", "counter"},     {"zarrfs_request_duration_seconds", "histogram"},
@@ -81,7 +88,10 @@ TEST(MetricsTest, TextHasEveryMetricWithHelpAndType) {
       {R"(zarrfs_cache_hits_total{cache="chunk"})", 6},
       {R"(zarrfs_cache_limit_bytes{cache="chunk"})", 10},
       {"zarrfs_arrays", 11},
-      {"zarrfs_damage_total", 12}};
+      {"zarrfs_damage_total", 12},
+      {"zarrfs_store_reads_total", 13},
+      {"zarrfs_store_read_bytes_total", 14},
+      {"zarrfs_store_errors_total", 15}};
   for (const auto& [series, value] : expected) {
     ASSERT_TRUE(parsed.samples.contains(series)) << series;
     EXPECT_EQ(parsed.samples.at(series), value) << series;
@@ -102,7 +112,7 @@ TEST(MetricsTest, RequestsAreCountedByOperationAndResult) {
   requests.End(RequestMetrics::Start(Operation::kRead), RequestResult::kOk, 100);
   requests.End(RequestMetrics::Start(Operation::kReadDirectory), RequestResult::kOk, 4096);
   requests.End(RequestMetrics::Start(Operation::kStatFs), RequestResult::kError);
-  auto samples = Parsed(MetricsText(requests, StoreCounts(), {})).samples;
+  auto samples = SamplesOf(requests);
   EXPECT_EQ(samples[R"(zarrfs_requests_total{operation="lookup",result="absent"})"], 2);
   EXPECT_EQ(samples[R"(zarrfs_requests_total{operation="lookup",result="ok"})"], 0);
   EXPECT_EQ(samples[R"(zarrfs_requests_total{operation="read",result="ok"})"], 1);
@@ -113,9 +123,9 @@ TEST(MetricsTest, RequestsAreCountedByOperationAndResult) {
 
 TEST(MetricsTest, WhatIsReadAheadIsGivenToReadersToo) {
   RequestMetrics requests;
-  requests.CountReadAhead(10);
-  requests.CountReadAhead(20);
-  auto samples = Parsed(MetricsText(requests, StoreCounts(), {})).samples;
+  requests.CountPrefetch(10);
+  requests.CountPrefetch(20);
+  auto samples = SamplesOf(requests);
   EXPECT_EQ(samples["zarrfs_read_ahead_files_total"], 2);
   EXPECT_EQ(samples["zarrfs_read_bytes_total"], 30);
 }
@@ -125,7 +135,7 @@ TEST(MetricsTest, HistogramIsCumulativeAndEndsAreInclusive) {
   for (const int64_t ns : {0L, 10'000L, 10'001L, 3'000'000L, 20'000'000'000L}) {
     requests.EndAfter(Operation::kRead, ns, RequestResult::kOk);
   }
-  auto samples = Parsed(MetricsText(requests, StoreCounts(), {})).samples;
+  auto samples = SamplesOf(requests);
   const auto bucket = [&](const std::string& end) {
     const std::string series =
         R"(zarrfs_request_duration_seconds_bucket{operation="read",le=")" + end + R"("})";
@@ -153,11 +163,9 @@ TEST(MetricsTest, TimedRequestsAreTheStatedShareOnEachThread) {
     requests.End(RequestMetrics::Start(Operation::kLookup), RequestResult::kOk);
     requests.End(RequestMetrics::Start(Operation::kRead), RequestResult::kOk);
   }
-  for (const Operation operation : {Operation::kLookup, Operation::kRead}) {
-    uint64_t timed = 0;
-    for (const uint64_t count : requests.durations(operation).counts) timed += count;
-    EXPECT_EQ(timed, 8U);
-  }
+  auto samples = SamplesOf(requests);
+  EXPECT_EQ(samples[R"(zarrfs_request_duration_seconds_count{operation="lookup"})"], 8);
+  EXPECT_EQ(samples[R"(zarrfs_request_duration_seconds_count{operation="read"})"], 8);
 }
 
 TEST(MetricsTest, ManyThreadsLoseNothing) {
@@ -172,10 +180,12 @@ TEST(MetricsTest, ManyThreadsLoseNothing) {
     });
   }
   for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(requests.requests(Operation::kRead, RequestResult::kOk), kThreads * kEach);
-  EXPECT_EQ(requests.read_bytes(), 3 * kThreads * kEach);
-  EXPECT_EQ(requests.durations(Operation::kRead).counts[0], kThreads * kEach);
-  EXPECT_EQ(requests.durations(Operation::kRead).sum_ns, kThreads * kEach);
+  const RequestFigures figures = requests.figures();
+  const auto read = static_cast<size_t>(Operation::kRead);
+  EXPECT_EQ(figures.answered[read][static_cast<size_t>(RequestResult::kOk)], kThreads * kEach);
+  EXPECT_EQ(figures.read_bytes, 3 * kThreads * kEach);
+  EXPECT_EQ(figures.durations[read].counts[0], kThreads * kEach);
+  EXPECT_EQ(figures.durations[read].sum_ns, kThreads * kEach);
 }
 
 }  // namespace

@@ -1,0 +1,331 @@
+#include "fs/fuse/server.h"
+
+#include <sys/statvfs.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "fs/fuse/reply.h"
+#include "fs/fuse/waiting_room.h"
+#include "zarrcore/base/waiting.h"
+
+namespace zarrfs {
+namespace {
+
+// A thread's buffer for the bytes of one READ.
+std::span<std::byte> ReadBuffer(size_t size) {
+  thread_local std::unique_ptr<std::byte[]> buffer;
+  if (buffer == nullptr) buffer = std::make_unique_for_overwrite<std::byte[]>(kMaxRead);
+  return {buffer.get(), std::min(size, kMaxRead)};
+}
+
+// Fills one READDIR or READDIRPLUS answer.
+class DirentBuffer {
+ public:
+  DirentBuffer(fuse_req_t request, size_t size, bool plus)
+      : request_(request), bytes_(size), plus_(plus) {}
+
+  // False once the answer is full. An entry without an id is a name alone: the kernel looks it up.
+  bool Add(const std::string& name, const Entry& entry, uint64_t next) {
+    const auto cookie = static_cast<off_t>(next);
+    const size_t room = bytes_.size() - used_;
+    const fuse_entry_param param = ToParam(entry);
+    const size_t need = plus_ ? fuse_add_direntry_plus(request_, bytes_.data() + used_, room,
+                                                       name.c_str(), &param, cookie)
+                              : fuse_add_direntry(request_, bytes_.data() + used_, room,
+                                                  name.c_str(), &param.attr, cookie);
+    if (need > room) return false;
+    used_ += need;
+    return true;
+  }
+
+  [[nodiscard]] std::span<const std::byte> bytes() const {
+    return std::as_bytes(std::span(bytes_)).first(used_);
+  }
+
+ private:
+  fuse_req_t request_;
+  std::vector<char> bytes_;
+  size_t used_ = 0;
+  const bool plus_;
+};
+
+}  // namespace
+
+template <typename Handler, typename Interrupted>
+void Server::Answer(fuse_req_t request, Operation operation, Handler handler,
+                    Interrupted interrupted) {
+  RequestMetrics& metrics = tree_->metrics();
+  const RequestMetrics::Request counted = RequestMetrics::Start(operation);
+  if (tree_->answers_fast()) {
+    Reply reply(request, metrics, counted);
+    return handler(reply);
+  }
+  {
+    const NoWaiting scope;
+    Reply reply(request, metrics, counted, nullptr, /*trial=*/true);
+    handler(reply);
+    if (!reply.must_wait()) return;
+  }
+  WaitingRoom::Submit(
+      request,
+      [request, &metrics, counted, handler = std::move(handler)](const auto& ticket) {
+        Reply reply(request, metrics, counted, ticket);
+        handler(reply);
+      },
+      [&metrics, counted, interrupted = std::move(interrupted)](fuse_req_t waiting) {
+        const Result<Entry> entry = interrupted();
+        metrics.End(counted, RequestResult::kError);
+        if (entry) {
+          const fuse_entry_param param = ToParam(*entry);
+          fuse_reply_entry(waiting, &param);
+        } else {
+          fuse_reply_err(waiting, EINTR);
+        }
+      });
+}
+
+template <typename Handler>
+void Server::Answer(fuse_req_t request, Operation operation, Handler handler) {
+  Answer(request, operation, std::move(handler),
+         []() -> Result<Entry> { return Fail(ErrorCode::kInterrupted, "interrupted"); });
+}
+
+void Server::Read(Reply& reply, NodeId id, size_t size, uint64_t offset) {
+  const auto piece = tree_->Read(id, offset, ReadBuffer(size));
+  if (!piece) return reply.Failed(piece.error().code);
+  reply.Bytes(piece->bytes);
+  tree_->PrefetchAfter(*piece, offset, size);
+}
+
+void Server::OpenFolder(Reply& reply, NodeId id, fuse_file_info info) {
+  auto opened = tree_->OpenFolder(id);
+  if (!opened) return reply.Failed(opened.error().code);
+  auto handle = std::make_unique<std::shared_ptr<Folder>>(std::move(opened->folder));
+  info.fh = reinterpret_cast<uint64_t>(handle.get());
+  info.cache_readdir = 1;
+  info.keep_cache = opened->is_cached ? 1 : 0;
+  if (reply.Opened(info)) handle.release();
+}
+
+void Server::List(Reply& reply, Folder& folder, size_t size, uint64_t cookie, bool plus) const {
+  DirentBuffer buffer(reply.request(), size, plus);
+  const auto listed =
+      folder.List(cookie, [&](const std::string& name, const Entry& entry, uint64_t next) {
+        return buffer.Add(name, entry, next);
+      });
+  if (!listed) return reply.Failed(listed.error().code);
+  reply.Bytes(buffer.bytes());
+}
+
+void Server::StatFs(Reply& reply) const {
+  struct statvfs st {};
+  st.f_namemax = 255;
+  st.f_bsize = st.f_frsize = 4096;
+  const auto capacity = tree_->Capacity();
+  if (!capacity && capacity.error().code == ErrorCode::kWouldBlock) {
+    return reply.Failed(capacity.error().code);
+  }
+  if (capacity) {
+    st.f_bsize = st.f_frsize = capacity->block_size;
+    st.f_blocks = capacity->blocks;
+    st.f_bfree = capacity->blocks_free;
+    st.f_bavail = capacity->blocks_available;
+    st.f_files = capacity->files;
+    st.f_ffree = st.f_favail = capacity->files_free;
+  }
+  reply.StatFs(st);
+}
+
+void Server::OnMounted(fuse_session* session) {
+  // The kernel makes the sender of a page wait while somebody else has asked for it. So another
+  // thread must be there to answer that, and must not wait for this one. (Over io_uring the
+  // requests of a core have but one thread.)
+  if (tree_->answers_fast() && options_.threads > 1 && !uses_io_uring_) {
+    tree_->StartPrefetch([this, session](NodeId id, std::span<const std::byte> bytes) {
+      fuse_bufvec data = FUSE_BUFVEC_INIT(bytes.size());
+      data.buf[0].mem = const_cast<std::byte*>(bytes.data());
+      const int result = fuse_lowlevel_notify_store(session, id, 0, &data, FUSE_BUF_NO_SPLICE);
+      if (result == 0) tree_->metrics().CountPrefetch(bytes.size());
+      return result == 0;
+    });
+  }
+  notifier_.Start(
+      session, !options_.no_epoch,
+      [this](const Changes& changes, const Notifier::Invalidate& invalidate) {
+        tree_->FindInvalidEntries(changes, invalidate);
+      },
+      [this] { return tree_->Sweep(); });
+  tree_->Watch([this](const Changes& changes) { notifier_.Notify(changes); },
+               notifier_.can_invalidate_all());
+  // What the kernel was told of the root before holds for a while only: let it ask again.
+  fuse_lowlevel_notify_inval_inode(session, FUSE_ROOT_ID, -1, 0);
+}
+
+void Server::Negotiate(fuse_conn_info& connection) {
+  const auto want = [&](unsigned flag, bool wanted) {
+    if (wanted && (connection.capable & flag) != 0) connection.want |= flag;
+    if (!wanted) connection.want &= ~flag;
+  };
+  want(FUSE_CAP_NO_OPEN_SUPPORT, true);
+  want(FUSE_CAP_ASYNC_READ, true);
+  want(FUSE_CAP_PARALLEL_DIROPS, true);
+  want(FUSE_CAP_READDIRPLUS, true);
+  want(FUSE_CAP_READDIRPLUS_AUTO, true);
+  want(FUSE_CAP_EXPORT_SUPPORT, false);
+  // An inode's content never changes, so its attributes need not invalidate any of it; plain reads
+  // beat splicing at every size.
+  want(FUSE_CAP_AUTO_INVAL_DATA, false);
+  want(FUSE_CAP_SPLICE_READ, false);
+  want(FUSE_CAP_SPLICE_WRITE, false);
+  want(FUSE_CAP_SPLICE_MOVE, false);
+#ifdef FUSE_CAP_OVER_IO_URING
+  want(FUSE_CAP_OVER_IO_URING, options_.io_uring);
+  uses_io_uring_ = (connection.want & FUSE_CAP_OVER_IO_URING) != 0;
+#endif
+  connection.max_read = kMaxRead;
+  connection.max_readahead = kMaxRead;
+  connection.max_background = 64;
+  connection.congestion_threshold = 48;
+  connection.time_gran = 1;
+}
+
+// Requests as libfuse hands them over. Their arguments live only as long as the call.
+struct Server::Handlers {
+  static Server& Self(fuse_req_t request) {
+    return *static_cast<Server*>(fuse_req_userdata(request));
+  }
+  // A request that is answered at once.
+  static void CountAnswered(fuse_req_t request, Operation operation) {
+    Self(request).tree_->metrics().End({operation}, RequestResult::kOk);
+  }
+  // Requests about the status folder are counted apart.
+  static Operation Counted(Operation operation, bool is_status) {
+    return is_status ? Operation::kOther : operation;
+  }
+  static std::shared_ptr<Folder>* FolderOf(const fuse_file_info& info) {
+    return reinterpret_cast<std::shared_ptr<Folder>*>(info.fh);
+  }
+
+  static void Lookup(fuse_req_t request, fuse_ino_t folder, const char* name) {
+    Server& self = Self(request);
+    self.Answer(
+        request, Counted(Operation::kLookup, Tree::IsStatus(folder, name)),
+        [&self, folder, name = std::string(name)](Reply& reply) {
+          reply.Entry(self.tree_->LookUp(folder, name));
+        },
+        [&self, folder, name = std::string(name)] {
+          return self.tree_->LookUpInterrupted(folder, name);
+        });
+  }
+
+  static void Forget(fuse_req_t request, fuse_ino_t id, uint64_t lookups) {
+    Self(request).tree_->Forget(id, lookups);
+    CountAnswered(request, Operation::kOther);
+    fuse_reply_none(request);
+  }
+
+  static void ForgetMulti(fuse_req_t request, size_t count, fuse_forget_data* forgotten) {
+    for (const fuse_forget_data& each : std::span(forgotten, count)) {
+      Self(request).tree_->Forget(each.ino, each.nlookup);
+    }
+    CountAnswered(request, Operation::kOther);
+    fuse_reply_none(request);
+  }
+
+  static void GetAttributes(fuse_req_t request, fuse_ino_t id, fuse_file_info*) {
+    Server& self = Self(request);
+    self.Answer(request, Counted(Operation::kGetAttributes, Tree::IsStatus(id)),
+                [&self, id](Reply& reply) { reply.Attributes(self.tree_->Attributes(id)); });
+  }
+
+  static void Open(fuse_req_t request, fuse_ino_t id, fuse_file_info* info) {
+    Server& self = Self(request);
+    // Answered once: from then on the kernel opens files without asking, and never releases them.
+    if (!self.options_.open_messages) {
+      CountAnswered(request, Operation::kOpen);
+      fuse_reply_err(request, ENOSYS);
+      return;
+    }
+    self.Answer(request, Counted(Operation::kOpen, Tree::IsStatus(id)),
+                [&self, id, info = *info](Reply& reply) {
+                  const auto can_open = self.tree_->CheckOpen(id);
+                  if (!can_open) return reply.Failed(can_open.error().code);
+                  fuse_file_info answer = info;
+                  answer.keep_cache = 1;
+                  answer.noflush = 1;
+                  (void)reply.Opened(answer);
+                });
+  }
+
+  static void Read(fuse_req_t request, fuse_ino_t id, size_t size, off_t offset, fuse_file_info*) {
+    Server& self = Self(request);
+    self.Answer(request, Counted(Operation::kRead, Tree::IsStatus(id)),
+                [&self, id, size, offset](Reply& reply) {
+                  self.Read(reply, id, size, static_cast<uint64_t>(offset));
+                });
+  }
+
+  // Asked by programs that want to know whether a file is a terminal, as Python does at each open;
+  // the kernel asks every time, whatever the answer.
+  static void Ioctl(fuse_req_t request, fuse_ino_t, unsigned, void*, fuse_file_info*, unsigned,
+                    const void*, size_t, size_t) {
+    CountAnswered(request, Operation::kOther);
+    fuse_reply_err(request, ENOTTY);
+  }
+
+  static void OpenDirectory(fuse_req_t request, fuse_ino_t id, fuse_file_info* info) {
+    Server& self = Self(request);
+    self.Answer(request, Counted(Operation::kOpenDirectory, Tree::IsStatus(id)),
+                [&self, id, info = *info](Reply& reply) { self.OpenFolder(reply, id, info); });
+  }
+
+  template <bool kPlus>
+  static void ReadDirectory(fuse_req_t request, fuse_ino_t id, size_t size, off_t offset,
+                            fuse_file_info* info) {
+    Server& self = Self(request);
+    self.Answer(request, Counted(Operation::kReadDirectory, Tree::IsStatus(id)),
+                [&self, folder = *FolderOf(*info), size, offset](Reply& reply) {
+                  self.List(reply, *folder, size, static_cast<uint64_t>(offset), kPlus);
+                });
+  }
+
+  static void ReleaseDirectory(fuse_req_t request, fuse_ino_t, fuse_file_info* info) {
+    delete FolderOf(*info);
+    CountAnswered(request, Operation::kOther);
+    fuse_reply_err(request, 0);
+  }
+
+  static void StatFs(fuse_req_t request, fuse_ino_t) {
+    Server& self = Self(request);
+    self.Answer(request, Operation::kStatFs, [&self](Reply& reply) { self.StatFs(reply); });
+  }
+};
+
+const fuse_lowlevel_ops& Server::Operations() {
+  static const fuse_lowlevel_ops operations = [] {
+    fuse_lowlevel_ops ops{};
+    ops.init = [](void* self, fuse_conn_info* connection) {
+      static_cast<Server*>(self)->Negotiate(*connection);
+    };
+    ops.lookup = Handlers::Lookup;
+    ops.forget = Handlers::Forget;
+    ops.forget_multi = Handlers::ForgetMulti;
+    ops.getattr = Handlers::GetAttributes;
+    ops.open = Handlers::Open;
+    ops.read = Handlers::Read;
+    ops.ioctl = Handlers::Ioctl;
+    ops.opendir = Handlers::OpenDirectory;
+    ops.readdir = Handlers::ReadDirectory<false>;
+    ops.readdirplus = Handlers::ReadDirectory<true>;
+    ops.releasedir = Handlers::ReleaseDirectory;
+    ops.statfs = Handlers::StatFs;
+    return ops;
+  }();
+  return operations;
+}
+
+}  // namespace zarrfs

@@ -1,0 +1,165 @@
+#include "fs/tree/contents.h"
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+
+namespace zarrfs {
+namespace {
+
+ChunkFile FileOf(const ArrayRange& range, size_t view, uint64_t chunk,
+                 const ChunkLocation& location) {
+  const auto& part = range.views[view];
+  return {*range.chunks, part.encoding, part.encoding_number, chunk, location};
+}
+
+// Whether an epoch is that of the target's inode, which has its lower bits.
+auto IsEpochOf(const Target& target) {
+  return [&target](uint32_t epoch) { return EpochOf(MakeId(0, epoch)) == target.epoch; };
+}
+
+tl::unexpected<Error> Replaced(std::string_view key) {
+  return Fail(ErrorCode::kStale, "{}: replaced since it was opened", key);
+}
+
+}  // namespace
+
+Result<ChunkLocation> Contents::Locate(const Target& target) const {
+  const ArrayRange& range = *target.range;
+  const ChunkSource& chunks = *range.chunks;
+  const auto is_it = IsEpochOf(target);
+  const Sizes sizes = range.views[target.view].sizes();
+  auto found = LocateShim(chunks, target.chunk, kAnyAge, /*may_read=*/true, sizes);
+  if (found && found->location) {
+    const ChunkLocation& location = *found->location;
+    const auto epoch = range.epochs->Known(location.outer, location.shard->fingerprint);
+    if (epoch && is_it(*epoch)) return std::move(*found->location);
+  }
+  if (!found && found.error().code == ErrorCode::kWouldBlock) return Fail(found);
+  const uint64_t outer = chunks.OuterOf(target.chunk);
+  if (const auto fingerprint = range.epochs->FingerprintOf(outer, is_it)) {
+    const auto old =
+        superseded_.Get(chunks.id(), outer, *fingerprint, SupersededShards::Clock::now());
+    if (old != nullptr) {
+      auto before = chunks.LocateIn(old, target.chunk, sizes);
+      if (!before) return Fail(before);
+      if (*before) return std::move(**before);
+    }
+  }
+  if (!found) return Fail(found);
+  return Replaced(chunks.ObjectKey(outer));
+}
+
+Result<uint64_t> Contents::SizeOf(const ArrayRange& range, size_t view, uint64_t chunk,
+                                  const ChunkLocation& location) const {
+  return chunk_reader_.Size(FileOf(range, view, chunk, location));
+}
+
+Result<FileBytes> Contents::ReadChunk(const ArrayRange& range, size_t view, uint64_t chunk,
+                                      const ChunkLocation& location, uint64_t offset,
+                                      std::span<std::byte> buffer) const {
+  auto piece = chunk_reader_.Read(FileOf(range, view, chunk, location), offset, buffer);
+  if (!piece) return Fail(piece);
+  return FileBytes{piece->bytes, std::move(piece->owner), {}};
+}
+
+Result<FileBytes> Contents::ReadStoredChunk(const Target& target, uint64_t offset,
+                                            std::span<std::byte> buffer) const {
+  const auto location = Locate(target);
+  if (!location) return Fail(location);
+  auto piece = ReadChunk(*target.range, target.view, target.chunk, *location, offset, buffer);
+  if (piece) {
+    piece->location = *location;
+  } else if (piece.error().code == ErrorCode::kStale) {
+    target.range->chunks->Forget(location->outer);
+  }
+  return piece;
+}
+
+Result<FileBytes> Contents::Read(const Target& target, uint64_t offset,
+                                 std::span<std::byte> buffer) const {
+  if (target.kind == Target::Kind::kDocument) {
+    const auto text = TextOf(target);
+    if (!text) return Fail(text);
+    const auto bytes = std::as_bytes(std::span(**text));
+    const size_t from = std::min<uint64_t>(offset, bytes.size());
+    return FileBytes{bytes.subspan(from, std::min(buffer.size(), bytes.size() - from)), *text, {}};
+  }
+  if (target.kind != Target::Kind::kChunk) return Fail(ErrorCode::kInvalidArgument, "not a file");
+  if (target.epoch == kUnreadableEpoch) return tl::unexpected(WhyUnreadable(target));
+  if (target.epoch != kFillEpoch) return ReadStoredChunk(target, offset, buffer);
+  const auto length = target.range->views[target.view].fill_chunk->Read(offset, buffer);
+  if (!length) return Fail(length);
+  return FileBytes{buffer.first(*length), nullptr, {}};
+}
+
+Error Contents::ErrorOfRead(Error error) {
+  const bool means_absent =
+      error.code == ErrorCode::kNotFound || error.code == ErrorCode::kNotADirectory;
+  if (means_absent) error.code = ErrorCode::kIo;
+  return error;
+}
+
+Result<std::shared_ptr<const std::string>> Contents::TextOf(const Target& target) const {
+  if (target.epoch == kUnreadableEpoch) return tl::unexpected(WhyUnreadable(target));
+  const NodeRecord& record = *target.record;
+  const bool is_consolidated = target.document == kConsolidatedDocument;
+  const bool is_shared =
+      !is_consolidated && Hierarchy::DependsOnSiblings(record.path, target.view, target.document);
+  if (!is_consolidated && !is_shared) return PlainTextOf(target);
+  const auto number = made_documents_.FingerprintOf(
+      record.DocumentId(target.view, target.document, 0), IsEpochOf(target));
+  if (!number) return Replaced(record.path);
+  const auto node = nodes_.hierarchy().Get(record.path, kAnyAge);
+  if (!node) return Fail(node);
+  return is_consolidated ? nodes_.hierarchy().ConsolidatedText(*node, target.view, *number)
+                         : nodes_.hierarchy().SharedText(*node, target.view, *number);
+}
+
+Result<std::shared_ptr<const std::string>> Contents::PlainTextOf(const Target& target) const {
+  const auto is_it = IsEpochOf(target);
+  NodeRecord& record = *target.record;
+  NodePtr then;  // as it was in the inode's epoch
+  bool is_current = false;
+  {
+    const std::lock_guard lock(record.mutex);
+    is_current = is_it(record.document_epoch);
+    if (is_current) then = record.node;
+    for (const auto& [epoch, past] : record.past_documents) {
+      if (is_it(epoch)) then = past;
+    }
+  }
+  if (then == nullptr && is_current) {
+    const auto current = nodes_.Refresh(record.path, kAnyAge);
+    if (!current) return Fail(current);
+    if (is_it(current->document_epoch)) then = current->node;
+  }
+  if (then == nullptr || target.document >= then->views[target.view].documents.size()) {
+    return Replaced(record.path);
+  }
+  return std::shared_ptr<const std::string>(
+      then, &then->views[target.view].documents[target.document].bytes);
+}
+
+Error Contents::WhyUnreadable(const Target& target) const {
+  const std::string& path = target.record->path;
+  const auto known = nodes_.Know(path);
+  if (!known) return known.error();
+  if (known->error && known->error->code != ErrorCode::kNotFound) return *known->error;
+  if (known->error) {
+    return {ErrorCode::kIo,
+            fmt::format("{}: not in the store any more", path.empty() ? "/" : path)};
+  }
+  if (target.kind == Target::Kind::kChunk) {
+    const auto found = LocateShim(*target.range->chunks, target.chunk, nodes_.check_age(),
+                                  /*may_read=*/true, target.range->views[target.view].sizes());
+    if (!found) return found.error();
+    if (found->location) {
+      const auto size = SizeOf(*target.range, target.view, target.chunk, *found->location);
+      if (!size) return size.error();
+    }
+  }
+  return {ErrorCode::kStale, fmt::format("{}: can be read again; open it again", path)};
+}
+
+}  // namespace zarrfs

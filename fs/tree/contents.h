@@ -1,0 +1,75 @@
+// Contents: which version of a file an inode stands for, and the bytes of that version.
+//
+// A version that was superseded can be read for a while by programs that opened it (old chunks
+// through SupersededShards, old documents through NodeRecord::past_documents); then reading fails
+// with kStale. Never gives the bytes of another version. Thread-safe.
+#ifndef FS_TREE_CONTENTS_H_
+#define FS_TREE_CONTENTS_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "fs/tree/epoch_table.h"
+#include "fs/tree/nodes.h"
+#include "fs/tree/superseded_shards.h"
+#include "zarrcore/array/chunk_reader.h"
+
+namespace zarrfs {
+
+/// A piece of a file. `owner` keeps the bytes, unless they are in the caller's buffer.
+struct FileBytes {
+  std::span<const std::byte> bytes;
+  std::shared_ptr<const void> owner;
+  std::optional<ChunkLocation> location;  // of a chunk that is stored
+};
+
+class Contents {
+ public:
+  Contents(Nodes& nodes, SupersededShards& superseded, uint64_t cache_bytes)
+      : nodes_(nodes), superseded_(superseded), chunk_reader_(cache_bytes) {}
+
+  /// Where a chunk that is stored is, in the version of its inode.
+  [[nodiscard]] Result<ChunkLocation> Locate(const Target& chunk) const;
+
+  /// The size of a chunk file, exact, in bytes.
+  [[nodiscard]] Result<uint64_t> SizeOf(const ArrayRange& range, size_t view, uint64_t chunk,
+                                        const ChunkLocation& location) const;
+
+  /// Bytes of a chunk file from `offset` on, as many as `buffer` has, and fewer only at the end.
+  [[nodiscard]] Result<FileBytes> ReadChunk(const ArrayRange& range, size_t view, uint64_t chunk,
+                                            const ChunkLocation& location, uint64_t offset,
+                                            std::span<std::byte> buffer) const;
+  /// Likewise of any file's inode but a status file's.
+  [[nodiscard]] Result<FileBytes> Read(const Target& target, uint64_t offset,
+                                       std::span<std::byte> buffer) const;
+
+  /// The error that a READ gives: never kNotFound, which readers of Zarr take for an absent chunk.
+  [[nodiscard]] static Error ErrorOfRead(Error error);
+
+  /// Versions of documents that are made from several nodes, by DocumentId(view, document, 0).
+  [[nodiscard]] EpochTable& made_documents() const { return made_documents_; }
+
+  /// Bytes of decoded chunks that are kept, from now on.
+  void SetCacheSize(uint64_t bytes) { chunk_reader_.SetBudget(bytes); }
+  [[nodiscard]] CacheStatistics cache_statistics() const { return chunk_reader_.statistics(); }
+
+ private:
+  Result<FileBytes> ReadStoredChunk(const Target& chunk, uint64_t offset,
+                                    std::span<std::byte> buffer) const;
+  Result<std::shared_ptr<const std::string>> TextOf(const Target& document) const;
+  Result<std::shared_ptr<const std::string>> PlainTextOf(const Target& document) const;
+  // The error of a READ of an inode that stands for something unreadable.
+  Error WhyUnreadable(const Target& target) const;
+
+  Nodes& nodes_;
+  SupersededShards& superseded_;
+  mutable ChunkReader chunk_reader_;
+  mutable EpochTable made_documents_;
+};
+
+}  // namespace zarrfs
+
+#endif  // FS_TREE_CONTENTS_H_

@@ -1,0 +1,273 @@
+#include "fs/tree/entries.h"
+
+#include <algorithm>
+#include <random>
+#include <utility>
+
+namespace zarrfs {
+namespace {
+
+uint64_t DrawGeneration() {
+  std::random_device random;
+  return random() & 0x7fffffff;
+}
+
+timespec ToTimespec(int64_t ns) {
+  timespec time{};
+  time.tv_sec = ns / 1'000'000'000;
+  time.tv_nsec = ns % 1'000'000'000;
+  if (time.tv_nsec < 0) {
+    time.tv_nsec += 1'000'000'000;
+    --time.tv_sec;
+  }
+  return time;
+}
+
+// Owner, permissions and times of a document. `with_attributes`: it says what .zattrs says, and is
+// no more open than that.
+ObjectInfo InfoOfDocument(const Node& node, bool with_attributes) {
+  ObjectInfo info = node.info;
+  if (info.is_folder) info.mode &= ~0111u;
+  if (with_attributes) info.mode &= node.attributes_mode;
+  return info;
+}
+
+// At least a byte, so that readers do read; exact if all such files have one size.
+uint64_t SizeOfUnreadable(const ArrayRange& range, size_t view) {
+  const auto& pipeline = range.chunks->layout().inner_pipeline;
+  uint64_t size = pipeline ? pipeline->encoded_size().value_or(1) : 1;
+  const ChunkEncoding& encoding = range.views[view].encoding;
+  if (encoding.kind == ChunkEncoding::Kind::kDecoded) size = encoding.size;
+  const uint64_t cut = encoding.cut_front + encoding.cut_back;
+  if (size > cut) size -= cut;
+  return std::max<uint64_t>(size, 1);
+}
+
+}  // namespace
+
+Entries::Entries(const TreeOptions& options, Nodes& nodes, const Contents& contents,
+                 const Timeouts& timeouts, FailureLog& failures)
+    : options_(options),
+      nodes_(nodes),
+      contents_(contents),
+      timeouts_(timeouts),
+      failures_(failures),
+      generation_(DrawGeneration()) {}
+
+Entry Entries::MakeFile(NodeId id, uint32_t epoch, const ObjectInfo& info, uint64_t size,
+                        uint32_t links) const {
+  Entry entry;
+  entry.id = id;
+  entry.generation = generation_ + epoch / kEpochs;
+  entry.attribute_timeout = Timeouts::kForever;
+  struct stat& st = entry.attributes;
+  st.st_ino = id;
+  st.st_mode = S_IFREG | (info.mode & 0777 & ~0222u);
+  if (options_.umask) st.st_mode = S_IFREG | (0777 & ~*options_.umask & ~0333u);
+  st.st_nlink = links;
+  st.st_uid = options_.uid.value_or(info.uid);
+  st.st_gid = options_.gid.value_or(info.gid);
+  st.st_size = static_cast<off_t>(size);
+  st.st_blocks = static_cast<blkcnt_t>(size / 512 + (size % 512 != 0 ? 1 : 0));
+  st.st_blksize = 4096;
+  st.st_mtim = ToTimespec(info.version.mtime_ns);
+  st.st_atim = st.st_mtim;
+  st.st_ctim = ToTimespec(info.version.ctime_ns);
+  return entry;
+}
+
+Entry Entries::MakeFolder(NodeId id, const ObjectInfo& info, double timeout) const {
+  Entry entry = MakeFile(id, 0, info, 0);
+  entry.attributes.st_mode = S_IFDIR | (info.mode & 0777 & ~0222u);
+  if (options_.umask) entry.attributes.st_mode = S_IFDIR | (0777 & ~*options_.umask & ~0222u);
+  entry.name_timeout = entry.attribute_timeout = timeout;
+  return entry;
+}
+
+Entry Entries::MakeFolder(NodeId id, const Node& node) const {
+  Entry entry = MakeFolder(id, node.folder_info, timeouts_.Node(node));
+  // (With `immutable` nothing changes, whatever is found out.)
+  if (!options_.immutable && node.chunks != nullptr &&
+      node.chunks->changed_ns() > node.folder_info.version.mtime_ns) {
+    entry.attributes.st_mtim = entry.attributes.st_ctim = ToTimespec(node.chunks->changed_ns());
+  }
+  return entry;
+}
+
+Entry Entries::MakeFile(const CurrentNode& node, size_t view, size_t document,
+                        const MadeDocument& made) const {
+  const uint32_t epoch = contents_.made_documents().Observe(
+      node.record->DocumentId(view, document, 0), made.text_number);
+  ObjectInfo info = InfoOfDocument(*node.node, /*with_attributes=*/true);
+  info.version = made.version;
+  return MakeFile(node.record->DocumentId(view, document, epoch), epoch, info, made.size);
+}
+
+Result<Entry> Entries::Root() const {
+  const auto root = nodes_.Know("");
+  if (!root) return Fail(root);
+  if (!root->error) return MakeFolder(kRootId, *root->current.node);
+  auto entry = UnreadableFolder(*root, 0);
+  if (entry) entry->attributes.st_ino = entry->id = kRootId;
+  return entry;
+}
+
+Entry Entries::Folder(const CurrentNode& node, size_t view) const {
+  return MakeFolder(nodes_.FolderId(*node.record, view), *node.node);
+}
+
+Result<Entry> Entries::Document(const CurrentNode& node, size_t view, size_t document) const {
+  const NodeView& shown = node.node->views[view];
+  if (document == kConsolidatedDocument && !shown.consolidated.empty()) {
+    return Consolidated(node, view);
+  }
+  if (document >= shown.documents.size()) {
+    return Fail(ErrorCode::kNotFound, "{}: no such document", node.node->path);
+  }
+  if (Hierarchy::DependsOnSiblings(node.node->path, view, document)) {
+    return SharedDocument(node, view);
+  }
+  const std::string& name = shown.documents[document].name;
+  Entry entry =
+      MakeFile(node.record->DocumentId(view, document, node.document_epoch), node.document_epoch,
+               InfoOfDocument(*node.node, name != kZarray && name != kZgroup),
+               shown.documents[document].bytes.size());
+  entry.name_timeout = timeouts_.Node(*node.node);
+  return entry;
+}
+
+Result<Entry> Entries::Consolidated(const CurrentNode& node, size_t view) const {
+  const auto consolidated = nodes_.hierarchy().Consolidate(node.node, view, nodes_.check_age());
+  if (!consolidated && consolidated.error().code == ErrorCode::kWouldBlock) {
+    return Fail(consolidated);
+  }
+  if (consolidated && !(*consolidated)->is_too_large) {
+    const zarrfs::Consolidated& document = **consolidated;
+    // Whoever reads it goes straight to the chunks: these nodes are known from now on.
+    const NodeId first = node.record->DocumentId(view, kConsolidatedDocument, 0);
+    if (!contents_.made_documents().Known(first, document.text_number)) {
+      for (const std::string& path : document.paths) (void)nodes_.Refresh(path, kAnyAge);
+    }
+    Entry entry = MakeFile(node, view, kConsolidatedDocument, document);
+    entry.name_timeout = timeouts_.Name(document.version.ctime_ns, document.freshness.validity());
+    return entry;
+  }
+  // Readers that do without look at each node, and learn which one cannot be read.
+  if (!consolidated) failures_.OnFailure("consolidated metadata", consolidated.error());
+  const NodeView& shown = node.node->views[view];
+  const auto plain =
+      std::ranges::find(shown.documents, shown.consolidated, &zarrfs::Document::name);
+  if (plain == shown.documents.end()) {
+    return Fail(ErrorCode::kNotFound, "{}: no consolidated metadata", node.node->path);
+  }
+  auto entry = Document(node, view, static_cast<size_t>(plain - shown.documents.begin()));
+  if (entry && !consolidated) entry->name_timeout = Timeouts::kUnreadableName;
+  return entry;
+}
+
+Result<Entry> Entries::SharedDocument(const CurrentNode& node, size_t view) const {
+  const auto shared = nodes_.hierarchy().ShareDimensions(node.node, view, nodes_.check_age());
+  if (!shared) return Fail(shared);
+  const MadeDocument& document = shared->value;
+  Entry entry = MakeFile(node, view, kSharedDocument, document);
+  entry.name_timeout = std::min(timeouts_.Node(*node.node),
+                                timeouts_.Name(document.version.ctime_ns, shared->validity));
+  return entry;
+}
+
+Result<Entry> Entries::Chunk(const ChunkName& chunk, const ChunkLocation& location) const {
+  const ArrayRange& range = *chunk.node.range;
+  auto entry = Chunk(range, chunk.view, chunk.chunk, location,
+                     range.epochs->Observe(location.outer, location.shard->fingerprint));
+  if (entry) {
+    entry->name_timeout =
+        std::min(timeouts_.Name(location.shard->info.version.ctime_ns, Validity(location.watched)),
+                 timeouts_.Node(*chunk.node.node));
+  }
+  return entry;
+}
+
+Result<Entry> Entries::Chunk(const ArrayRange& range, size_t view, uint64_t chunk,
+                             const ChunkLocation& location, uint32_t epoch) const {
+  const auto size = contents_.SizeOf(range, view, chunk, location);
+  if (!size) return Fail(size);
+  const auto& part = range.views[view];
+  return MakeFile(MakeId(part.files + chunk, epoch), epoch, location.shard->info, *size,
+                  part.links);
+}
+
+Result<Entry> Entries::FillChunk(const ChunkName& chunk, Validity validity) const {
+  const auto size = chunk.part().fill_chunk->Size();
+  if (!size) return Fail(size);
+  const Node* const node = chunk.node.node.get();
+  ObjectInfo info = node != nullptr ? node->info : nodes_.InfoOf(chunk.node);
+  info.mode &= ~0111u;
+  Entry entry = MakeFile(MakeFillId(chunk.part().files + chunk.chunk), 0, info, *size);
+  entry.attribute_timeout = node != nullptr ? timeouts_.Node(*node) : Timeouts::kUnreadableName;
+  entry.name_timeout = std::min(timeouts_.Absence(validity), entry.attribute_timeout);
+  return entry;
+}
+
+Entry Entries::ChunkFolder(const CurrentNode& node, size_t view, std::span<const uint64_t> prefix,
+                           Validity validity) const {
+  const NodeId id = node.range->FolderId(view, prefix);
+  if (node.node == nullptr || node.node->unreadable() != nullptr) {
+    return MakeFolder(id, nodes_.InfoOf(node), Timeouts::kUnreadableName);
+  }
+  Entry entry = MakeFolder(id, *node.node);
+  entry.name_timeout =
+      std::min(timeouts_.Name(node.node->info.version.ctime_ns, validity), entry.attribute_timeout);
+  return entry;
+}
+
+Result<Entry> Entries::UnreadableChunk(const ChunkName& chunk, const Error& error) const {
+  if (error.code == ErrorCode::kWouldBlock) return tl::unexpected(error);
+  failures_.OnFailure("look-up", error);
+  ObjectInfo info = nodes_.InfoOf(chunk.node);
+  // Who may not search the folder does not come this far; everybody else is to open the file.
+  info.mode = 0444;
+  Entry entry = MakeFile(MakeUnreadableId(chunk.part().files + chunk.chunk), 0, info,
+                         SizeOfUnreadable(*chunk.node.range, chunk.view));
+  // A damaged version stays damaged; anything else may have passed in a moment.
+  entry.name_timeout =
+      error.code == ErrorCode::kDamaged ? timeouts_.Absence({}) : Timeouts::kUnreadableName;
+  entry.attribute_timeout = Timeouts::kUnreadableAttributes;
+  return entry;
+}
+
+Entry Entries::UnreadableDocument(const CurrentNode& node, size_t view, size_t document) const {
+  ObjectInfo info = nodes_.InfoOf(node);
+  info.mode = 0444;
+  Entry entry = MakeFile(MakeUnreadableId(PositionOf(node.record->DocumentId(view, document, 0))),
+                         0, info, 1);
+  entry.name_timeout = Timeouts::kUnreadableName;
+  entry.attribute_timeout = Timeouts::kUnreadableAttributes;
+  return entry;
+}
+
+Result<Entry> Entries::UnreadableFolder(const KnownNode& known, size_t view) const {
+  const CurrentNode& node = known.current;
+  ObjectInfo info = nodes_.InfoOf(node);
+  if (node.node == nullptr) {
+    const auto folder = nodes_.store().Stat(node.record->path);
+    if (!folder && folder.error().code == ErrorCode::kWouldBlock) return Fail(folder);
+    if (folder) info = *folder;
+    if (!folder) info.mode = 0;
+  }
+  Entry entry = MakeFolder(nodes_.FolderId(*node.record, view), info, Timeouts::kUnreadableName);
+  if (info.mode == 0) entry.attributes.st_mode = S_IFDIR;  // whatever `umask` says
+  return entry;
+}
+
+Entry Entries::StatusFolder() const {
+  return MakeFolder(StatusFiles::kFolderId, nodes_.InfoOf(nodes_.LastSeen("")), Timeouts::kForever);
+}
+
+Entry Entries::StatusFile(const StatusFiles::Snapshot& file) const {
+  ObjectInfo info = nodes_.InfoOf(nodes_.LastSeen(""));
+  info.mode &= ~0111u;
+  info.version.mtime_ns = info.version.ctime_ns = file.made_ns;
+  return MakeFile(file.id, 0, info, file.text->size());  // its name is looked up each time
+}
+
+}  // namespace zarrfs

@@ -1,0 +1,166 @@
+#include "fs/tree/folder_parts.h"
+
+#include <algorithm>
+
+namespace zarrfs {
+namespace {
+
+constexpr NodeId kUnknownInode = 0xffffffff;  // of a listed name that was not looked at
+
+}  // namespace
+
+Result<bool> ViewFolders::List(uint64_t from, const AddEntry& add) {
+  for (size_t view = from; view < AllViews().size(); ++view) {
+    if (root_.node->views[view].hidden) continue;
+    const std::string name(AllViews()[view]->name());
+    if (!add(name, entries_.Folder(root_, view), view + 1)) return false;
+  }
+  return true;
+}
+
+bool DocumentFiles::HasConsolidated() const {
+  const NodeView& shown = node_.node->views[view_];
+  if (shown.consolidated.empty()) return false;
+  const auto known = nodes_.hierarchy().KnownConsolidated(*node_.node, view_);
+  if (known != nullptr) return !known->is_too_large;
+  return node_.node->has_zmetadata() || may_consolidate_;
+}
+
+Entry DocumentFiles::MadeDocument(size_t document) const {
+  const uint32_t epoch =
+      contents_.made_documents().Current(node_.record->DocumentId(view_, document, 0));
+  return NameOnly(node_.record->DocumentId(view_, document, epoch), S_IFREG);
+}
+
+Result<bool> DocumentFiles::List(uint64_t from, const AddEntry& add) {
+  const NodeView& shown = node_.node->views[view_];
+  const bool has_consolidated = HasConsolidated();
+  for (size_t d = from; d <= kConsolidatedDocument; ++d) {
+    if (has_consolidated && d == kConsolidatedDocument) {
+      if (!add(shown.consolidated, MadeDocument(d), d + 1)) return false;
+      continue;
+    }
+    if (d >= shown.documents.size()) continue;
+    const std::string& name = shown.documents[d].name;
+    if (has_consolidated && name == shown.consolidated) continue;
+    auto entry = Hierarchy::DependsOnSiblings(node_.node->path, view_, d)
+                     ? Result<Entry>(MadeDocument(d))
+                     : entries_.Document(node_, view_, d);
+    if (!entry) return Fail(entry);
+    // The folder was opened a while ago: the kernel is to look the name up.
+    if (!nodes_.hierarchy().IsFresh(*node_.node, nodes_.check_age())) {
+      entry = NameOnly(entry->attributes.st_ino, S_IFREG);
+    }
+    if (!add(name, *entry, d + 1)) return false;
+  }
+  return true;
+}
+
+Result<bool> ChildFolders::List(uint64_t from, const AddEntry& add) {
+  const std::vector<std::string>& names = names_.value;
+  for (uint64_t i = from; i < names.size(); ++i) {
+    const auto child = nodes_.Refresh(JoinKey(group_.node->path, names[i]), kAnyAge);
+    if (!child && child.error().code == ErrorCode::kWouldBlock) return Fail(child);
+    if (!child && child.error().code == ErrorCode::kNotFound) continue;
+    const bool is_readable = child && child->node->unreadable() == nullptr;
+    if (is_readable && !Hierarchy::Shows(*child->node, names[i], view_)) continue;
+    if (!child) failures_.OnFailure("readdir", child.error());
+    const Entry entry =
+        is_readable ? entries_.Folder(*child, view_) : NameOnly(kUnknownInode, S_IFDIR);
+    if (!add(names[i], entry, i + 1)) return false;
+  }
+  return true;
+}
+
+bool ChunkFolders::Add(uint64_t coordinate, const AddEntry& add) const {
+  ChunkCoordinates at = prefix_.at;
+  at[prefix_.level] = coordinate;
+  return add(std::to_string(coordinate),
+             entries_.ChunkFolder(prefix_.node, prefix_.view, {at.data(), prefix_.level + 1}),
+             coordinate + 1);
+}
+
+Result<bool> ChunkFolders::List(uint64_t from, const AddEntry& add) {
+  for (auto at = std::ranges::lower_bound(coordinates_, from); at != coordinates_.end(); ++at) {
+    if (!Add(*at, add)) return false;
+  }
+  for (uint64_t coordinate = from; coordinate < count_; ++coordinate) {
+    if (!Add(coordinate, add)) return false;
+  }
+  return true;
+}
+
+Result<bool> ChunkRoot::List(uint64_t from, const AddEntry& add) {
+  return from > 0 || add("c", entries_.ChunkFolder(node_, view_, {}), 1);
+}
+
+Validity ChunkFiles::validity() const { return indexes_are_valid_ ? validity_ : Validity{}; }
+
+Entry ChunkFiles::EntryOf(const ListedChunk& listed) const {
+  const ArrayRange& range = *prefix_.node.range;
+  const auto& part = range.views[prefix_.view];
+  const ChunkName chunk{prefix_.node, prefix_.view, listed.chunk};
+  const auto& found = listed.location;
+  Result<Entry> entry = Entry{};
+  if (!found) {
+    entry = found.error().code == ErrorCode::kNotFound ? entries_.FillChunk(chunk, {})
+                                                       : Result<Entry>(Fail(found));
+  } else if (ChunkReader::KnowsSize(part.encoding, *found)) {
+    entry = entries_.Chunk(chunk, *found);
+  } else {
+    // Not read for a listing: the kernel asks for the attributes that somebody wants.
+    const uint32_t epoch = range.epochs->Observe(found->outer, found->shard->fingerprint);
+    entry = NameOnly(MakeId(part.files + listed.chunk, epoch), S_IFREG);
+  }
+  if (!entry) entry = entries_.UnreadableChunk(chunk, entry.error());
+  return entry ? *entry : NameOnly(part.files + listed.chunk, S_IFREG);
+}
+
+Result<bool> ChunkFiles::ListObject(OuterIndex object, uint64_t from, const AddEntry& add) {
+  const ArrayRange& range = *prefix_.node.range;
+  const auto& part = range.views[prefix_.view];
+  const auto& layout = range.chunks->layout();
+  const size_t rank = range.rank();
+  const bool is_nested = part.naming.nested() && rank > 0;
+  const uint64_t begin = object * layout.inner_per_outer_count;
+  auto cursor = ChunkCursor(*range.chunks, object,
+                            {.prefix = prefix_.fixed(),
+                             .from = from > begin ? from - begin : 0,
+                             .max_age = nodes_.check_age(),
+                             .missing_too = part.fill_chunk != nullptr,
+                             .sizes = part.sizes()});
+  ChunkCoordinates at{};
+  for (;;) {
+    const auto listed = cursor.Next();
+    if (!listed) return Fail(listed);
+    if (!*listed) break;
+    layout.inner_grid.Coordinates((*listed)->chunk, at);
+    const std::string name =
+        is_nested ? std::to_string(at[rank - 1]) : part.naming.Path({at.data(), rank});
+    if (!add(name, EntryOf(**listed), begin + (*listed)->slot + 1)) return false;
+  }
+  if (cursor.validity() != validity_) indexes_are_valid_ = false;
+  return true;
+}
+
+Result<bool> ChunkFiles::List(uint64_t from, const AddEntry& add) {
+  const uint64_t first = from / prefix_.node.range->chunks->layout().inner_per_outer_count;
+  for (auto at = std::ranges::lower_bound(objects_, first); at != objects_.end(); ++at) {
+    const auto has_room = ListObject(*at, from, add);
+    if (!has_room || !*has_room) return has_room;
+  }
+  for (uint64_t object = std::max(first_, first); object < first_ + count_; ++object) {
+    const auto has_room = ListObject(object, from, add);
+    if (!has_room || !*has_room) return has_room;
+  }
+  return true;
+}
+
+Result<bool> StatusNames::List(uint64_t from, const AddEntry& add) {
+  for (uint64_t i = from; i < names_.size(); ++i) {
+    if (!add(names_[i], NameOnly(kUnknownInode, S_IFREG), i + 1)) return false;
+  }
+  return true;
+}
+
+}  // namespace zarrfs

@@ -1,0 +1,49 @@
+// Folders: opens the folders of a mount.
+//
+// There are five kinds of parts: the views at the root of the mount, the documents of a node, the
+// nodes below a group, folders of chunks, and chunk files; each is a FolderPart (folder_parts.h).
+// Thread-safe.
+#ifndef FS_TREE_FOLDERS_H_
+#define FS_TREE_FOLDERS_H_
+
+#include <memory>
+
+#include "fs/tree/entries.h"
+#include "fs/tree/folder.h"
+#include "fs/tree/nodes.h"
+#include "fs/tree/status_files.h"
+#include "fs/tree/timeouts.h"
+
+namespace zarrfs {
+
+class Folders {
+ public:
+  Folders(Nodes& nodes, const Contents& contents, const Entries& entries, const Timeouts& timeouts,
+          FailureLog& failures, uint64_t consolidated_max)
+      : nodes_(nodes),
+        contents_(contents),
+        entries_(entries),
+        timeouts_(timeouts),
+        failures_(failures),
+        consolidated_max_(consolidated_max) {}
+
+  /// Fails if what is in it cannot be read: it is not shown as empty.
+  [[nodiscard]] Result<std::unique_ptr<Folder>> Open(const Target& target) const;
+  [[nodiscard]] std::unique_ptr<Folder> OpenStatus(const StatusFiles& files) const;
+
+ private:
+  // The chunks of an array below a prefix, as chunk files or as folders; null if there are none.
+  Result<std::unique_ptr<FolderPart>> ChunksBelow(const CurrentNode& node,
+                                                  const Target& target) const;
+
+  Nodes& nodes_;
+  const Contents& contents_;
+  const Entries& entries_;
+  const Timeouts& timeouts_;
+  FailureLog& failures_;
+  const uint64_t consolidated_max_;
+};
+
+}  // namespace zarrfs
+
+#endif  // FS_TREE_FOLDERS_H_

@@ -1,0 +1,179 @@
+#include "fs/tree/lookup.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace zarrfs {
+namespace {
+
+// Retries when a shard is replaced during a look-up.
+constexpr int kMaxAttempts = 3;
+
+Error Absent(std::string_view what) { return {ErrorCode::kNotFound, std::string(what)}; }
+
+}  // namespace
+
+Result<Entry> Lookup::Find(const Target& folder, const std::string& name) const {
+  if (folder.kind == Target::Kind::kRoot) return InRootOfViews(name);
+  if (folder.kind != Target::Kind::kFolder && folder.kind != Target::Kind::kChunkFolder) {
+    return Fail(ErrorCode::kNotADirectory, "{}: not a folder", folder.record->path);
+  }
+  const auto known = nodes_.Know(folder.record->path);
+  if (!known) return Fail(known);
+  if (folder.kind == Target::Kind::kChunkFolder) return InChunkFolder(folder, *known, name);
+  return known->error ? InUnreadable(*known, folder.view, name) : InNode(*known, folder.view, name);
+}
+
+Result<Entry> Lookup::FindInterrupted(const Target& folder, const std::string& name) const {
+  const Error error{ErrorCode::kInterrupted, name + ": interrupted"};
+  KnownNode known = nodes_.LastKnown(folder, error);
+  if (known.current.node == nullptr && folder.range == nullptr) return tl::unexpected(error);
+  Result<Entry> entry = tl::unexpected(error);
+  if (folder.kind == Target::Kind::kRoot) {
+    if (const auto view = ViewNumber(name)) entry = entries_.UnreadableFolder(known, *view);
+  } else if (folder.kind == Target::Kind::kChunkFolder) {
+    known.current.range = folder.range;
+    entry = ChunkPath(known.current, folder.view, folder.prefix, folder.level, /*in_array=*/false,
+                      name, &error);
+  } else {
+    entry = InUnreadable(known, folder.view, name);
+  }
+  if (entry) {
+    entry->name_timeout = Timeouts::kUnreadableName;
+    // Otherwise the kernel asks for them, in vain.
+    entry->attribute_timeout = Timeouts::kUnreadableAttributes;
+  }
+  return entry;
+}
+
+Result<Entry> Lookup::InRootOfViews(const std::string& name) const {
+  const auto view = ViewNumber(name);
+  if (!view) return tl::unexpected(Absent("no such view"));
+  const auto root = nodes_.Know("");
+  if (!root) return Fail(root);
+  if (root->error) return entries_.UnreadableFolder(*root, *view);
+  if (root->current.node->views[*view].hidden) return tl::unexpected(Absent("hidden"));
+  return entries_.Folder(root->current, *view);
+}
+
+Result<Entry> Lookup::InNode(const KnownNode& known, size_t view, const std::string& name) const {
+  const CurrentNode& node = known.current;
+  const NodeView& shown = node.node->views[view];
+  if (shown.hidden) return tl::unexpected(Absent("hidden"));
+  if (!name.empty() && name == shown.consolidated) {
+    return entries_.Document(node, view, kConsolidatedDocument);
+  }
+  for (size_t d = 0; d < shown.documents.size(); ++d) {
+    if (shown.documents[d].name == name) return entries_.Document(node, view, d);
+  }
+  if (node.node->chunks != nullptr) return InArray(node, view, name, nullptr);
+  const auto child = nodes_.Know(JoinKey(node.node->path, name));
+  if (!child) return Fail(child);
+  if (child->error) return entries_.UnreadableFolder(*child, view);
+  if (!Hierarchy::Shows(*child->current.node, name, view)) return tl::unexpected(Absent("hidden"));
+  return entries_.Folder(child->current, view);
+}
+
+Result<Entry> Lookup::InUnreadable(const KnownNode& known, size_t view,
+                                   const std::string& name) const {
+  const CurrentNode& node = known.current;
+  const bool is_gone = known.error->code == ErrorCode::kNotFound;
+  if (!is_gone) {
+    // Documents that it had, or that an array would have: reading one gives the reason.
+    static const NodeView kNever;
+    const NodeView& shown = node.node != nullptr ? node.node->views[view] : kNever;
+    for (size_t d = 0; d < shown.documents.size(); ++d) {
+      if (shown.documents[d].name == name) return entries_.UnreadableDocument(node, view, d);
+    }
+    if (!shown.consolidated.empty() && name == shown.consolidated) {
+      return entries_.UnreadableDocument(node, view, kConsolidatedDocument);
+    }
+    if (shown.documents.empty() && name == AllViews()[view]->ArrayDocumentName()) {
+      return entries_.UnreadableDocument(node, view, 0);
+    }
+  }
+  const bool is_group = node.node != nullptr && node.node->group() != nullptr;
+  if (node.range != nullptr && !is_group) return InArray(node, view, name, known.why());
+  // Below a group, only what was seen there is known to be a node.
+  const CurrentNode child = nodes_.LastSeen(JoinKey(node.record->path, name));
+  if (child.node == nullptr) return tl::unexpected(*known.error);
+  return entries_.UnreadableFolder({child, known.error}, view);
+}
+
+Result<Entry> Lookup::InChunkFolder(const Target& folder, const KnownNode& known,
+                                    std::string_view name) const {
+  CurrentNode node = known.current;
+  if (known.error && node.range == nullptr) node.range = folder.range;
+  // In a folder of an older layout, coordinates still mean the same chunk, if that exists.
+  if (node.range != nullptr && node.range->rank() != folder.range->rank()) {
+    return Fail(ErrorCode::kStale, "{} changed its rank", folder.record->path);
+  }
+  return ChunkPath(node, folder.view, folder.prefix, folder.level, /*in_array=*/false, name,
+                   known.why());
+}
+
+Result<Entry> Lookup::InArray(const CurrentNode& node, size_t view, std::string_view name,
+                              const Error* error) const {
+  return ChunkPath(node, view, {}, 0, /*in_array=*/true, name, error);
+}
+
+Result<Entry> Lookup::ChunkPath(const CurrentNode& node, size_t view, ChunkCoordinates prefix,
+                                size_t level, bool in_array, std::string_view name,
+                                const Error* error) const {
+  const Error absent = Absent("no such chunk");
+  if (node.range == nullptr || !node.range->views[view].shown) return tl::unexpected(absent);
+  const ArrayRange& range = *node.range;
+  const auto& grid = range.chunks->layout().inner_grid;
+  for (size_t d = 0; d < level; ++d) {
+    // A folder of an older layout that the array does not reach any more.
+    if (prefix[d] >= grid.counts()[d]) return tl::unexpected(absent);
+  }
+  if (grid.size() == 0 ||
+      !range.views[view].naming.Parse(grid.counts(), name, in_array, prefix, level)) {
+    return tl::unexpected(absent);
+  }
+  const std::span<const uint64_t> coordinates{prefix.data(), level};
+  if (level == grid.rank()) {
+    const ChunkName chunk{node, view, grid.Linear(coordinates)};
+    if (error == nullptr) return Chunk(chunk);
+    auto entry = entries_.UnreadableChunk(chunk, *error);
+    if (entry) entry->name_timeout = Timeouts::kUnreadableName;  // metadata may be mended
+    return entry;
+  }
+  if (range.views[view].fill_chunk != nullptr || error != nullptr) {
+    return entries_.ChunkFolder(node, view, coordinates);
+  }
+  const auto any = AnyShim(*range.chunks, coordinates, nodes_.check_age());
+  if (!any && any.error().code == ErrorCode::kWouldBlock) return Fail(any);
+  if (any && !any->value) return tl::unexpected(absent);
+  return entries_.ChunkFolder(node, view, coordinates, any ? any->validity : Validity{});
+}
+
+Result<Entry> Lookup::Chunk(const ChunkName& chunk) const {
+  const ChunkSource& chunks = *chunk.node.range->chunks;
+  const auto& part = chunk.part();
+  for (int attempt = 1;; ++attempt) {
+    const auto found = LocateShim(chunks, chunk.chunk, nodes_.check_age(),
+                                  part.encoding.must_be_read_for_size(), part.sizes());
+    Result<Entry> entry = Entry{};
+    if (!found) {
+      entry = Fail(found);
+    } else if (found->location) {
+      entry = entries_.Chunk(chunk, *found->location);
+    } else if (const auto gone = nodes_.WhyGone(*chunk.node.node)) {
+      return entries_.UnreadableChunk(chunk, *gone);
+    } else if (part.fill_chunk != nullptr) {
+      entry = entries_.FillChunk(chunk, found->validity);
+    } else {
+      entry->name_timeout =
+          std::min(timeouts_.Absence(found->validity), timeouts_.Node(*chunk.node.node));
+    }
+    if (entry) return entry;
+    if (entry.error().code != ErrorCode::kStale || attempt == kMaxAttempts) {
+      return entries_.UnreadableChunk(chunk, entry.error());
+    }
+    chunks.Forget(chunks.OuterOf(chunk.chunk));
+  }
+}
+
+}  // namespace zarrfs

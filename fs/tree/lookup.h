@@ -1,0 +1,53 @@
+// Lookup: names to entries.
+//
+// A name that cannot be looked up is an absent one to old readers, so whatever may be there has an
+// entry (entries.h). Thread-safe.
+#ifndef FS_TREE_LOOKUP_H_
+#define FS_TREE_LOOKUP_H_
+
+#include <string>
+#include <string_view>
+
+#include "fs/tree/entries.h"
+#include "fs/tree/nodes.h"
+#include "fs/tree/timeouts.h"
+
+namespace zarrfs {
+
+class Lookup {
+ public:
+  Lookup(Nodes& nodes, const Entries& entries, const Timeouts& timeouts)
+      : nodes_(nodes), entries_(entries), timeouts_(timeouts) {}
+
+  /// The entry of a name in a folder. Without an id, or kNotFound, if there is nothing of that
+  /// name.
+  [[nodiscard]] Result<Entry> Find(const Target& folder, const std::string& name) const;
+
+  /// What is known of a name while nobody waits for the store any more: to old readers an
+  /// interrupted look-up, too, means that a chunk is absent. Fails if nothing is known.
+  [[nodiscard]] Result<Entry> FindInterrupted(const Target& folder, const std::string& name) const;
+
+ private:
+  Result<Entry> InRootOfViews(const std::string& name) const;
+  Result<Entry> InNode(const KnownNode& node, size_t view, const std::string& name) const;
+  Result<Entry> InUnreadable(const KnownNode& node, size_t view, const std::string& name) const;
+  Result<Entry> InChunkFolder(const Target& folder, const KnownNode& node,
+                              std::string_view name) const;
+  // A name in the array's own folder, or in the folder of the chunks that begin with the first
+  // `level` coordinates of `prefix`. `error`: why the array cannot be read, or null; all its chunks
+  // may be there then.
+  Result<Entry> InArray(const CurrentNode& node, size_t view, std::string_view name,
+                        const Error* error) const;
+  Result<Entry> ChunkPath(const CurrentNode& node, size_t view, ChunkCoordinates prefix,
+                          size_t level, bool in_array, std::string_view name,
+                          const Error* error) const;
+  Result<Entry> Chunk(const ChunkName& chunk) const;
+
+  Nodes& nodes_;
+  const Entries& entries_;
+  const Timeouts& timeouts_;
+};
+
+}  // namespace zarrfs
+
+#endif  // FS_TREE_LOOKUP_H_

@@ -1,0 +1,140 @@
+#include "fs/tree/nodes.h"
+
+#include <spdlog/spdlog.h>
+
+#include <utility>
+
+#include "zarrcore/base/printable.h"
+
+namespace zarrfs {
+namespace {
+
+HierarchyOptions OptionsOfHierarchy(const TreeOptions& options, OnSuperseded on_superseded) {
+  return {.index_cache_bytes = options.index_cache,
+          .node_cache_bytes = options.node_cache,
+          .consolidated_max = options.consolidated_max,
+          .forced_separator = options.separator,
+          .fill = options.fill,
+          .on_superseded = std::move(on_superseded),
+          .on_note = [](const Error& property) { spdlog::info("{}", OneLine(property.message)); },
+          .is_for_others = options.is_for_others && !options.umask};
+}
+
+uint32_t ShownViews(std::optional<size_t> only_view) {
+  return only_view ? 1u << *only_view : (1u << AllViews().size()) - 1;
+}
+
+}  // namespace
+
+Nodes::Nodes(std::shared_ptr<const Store> store, const TreeOptions& options,
+             std::optional<size_t> only_view, const Timeouts& timeouts, FailureLog& failures,
+             OnSuperseded on_superseded)
+    : store_(std::move(store)),
+      immutable_(options.immutable),
+      only_view_(only_view),
+      timeouts_(timeouts),
+      failures_(failures),
+      hierarchy_(store_, OptionsOfHierarchy(options, std::move(on_superseded)),
+                 [&failures](const Error& error) { failures.OnReport(error); }),
+      table_(ShownViews(only_view), options.node_cache) {}
+
+Result<Target> Nodes::Resolve(NodeId id) {
+  auto target = table_.Resolve(id);
+  Result<CurrentNode> loaded = CurrentNode{};
+  if (target && target->kind == Target::Kind::kUnloaded) {
+    loaded = Refresh(target->record->path, kAnyAge);  // keeps what the table finds then
+    if (!loaded) return Fail(loaded);
+    target = table_.Resolve(id);
+  }
+  if (!target || target->kind == Target::Kind::kUnloaded) {
+    return Fail(ErrorCode::kStale, "what this inode stood for is gone");
+  }
+  if (target->kind == Target::Kind::kRoot) {
+    target->record = table_.Find("");
+    if (only_view_) {
+      target->kind = Target::Kind::kFolder;
+      target->view = *only_view_;
+    }
+  }
+  return std::move(*target);
+}
+
+Result<CurrentNode> Nodes::Refresh(const std::string& path, Age max_age) {
+  const auto node = hierarchy_.Get(path, max_age);
+  if (!node) return Fail(node);
+  return table_.Refresh(*node);
+}
+
+Result<KnownNode> Nodes::Know(const std::string& path) {
+  auto current = Refresh(path);
+  if (current && current->node->unreadable() == nullptr) {
+    if (store_is_gone_) CheckStore();
+    return KnownNode{std::move(*current), std::nullopt};
+  }
+  Error error = current ? *current->node->unreadable() : current.error();
+  if (error.code == ErrorCode::kWouldBlock) return tl::unexpected(error);
+  if (error.code == ErrorCode::kNotFound) {
+    CurrentNode last = LastSeen(path);
+    if (last.node == nullptr) return tl::unexpected(error);
+    CheckStore();
+    return KnownNode{std::move(last), std::move(error)};
+  }
+  failures_.OnFailure("look-up", error);
+  CheckStore();
+  const auto record = table_.RecordOf(path);
+  if (!record) return Fail(record);
+  return KnownNode{table_.LastSeen(**record), std::move(error)};
+}
+
+KnownNode Nodes::LastKnown(const Target& target, const Error& error) const {
+  return {target.record != nullptr ? table_.LastSeen(*target.record) : CurrentNode{}, error};
+}
+
+CurrentNode Nodes::LastSeen(std::string_view path) const {
+  NodeRecord* const record = table_.Find(path);
+  return record == nullptr ? CurrentNode{} : table_.LastSeen(*record);
+}
+
+std::optional<Error> Nodes::CheckStore() {
+  const auto root = hierarchy_.Get("", timeouts_.check_age());
+  if (!root && root.error().code == ErrorCode::kWouldBlock) return std::nullopt;
+  const Error* const error = root ? (*root)->unreadable() : &root.error();
+  if (error == nullptr) {
+    if (store_is_gone_.exchange(false)) spdlog::info("{} is back", store_->name());
+    return std::nullopt;
+  }
+  if (!store_is_gone_.exchange(true)) {
+    const std::string line =
+        fmt::format("{} is gone or cannot be read: reading gives errors until it is back ({})",
+                    store_->name(), OneLine(error->message));
+    spdlog::error("{}", line);
+    failures_.Add(line);
+  }
+  return *error;
+}
+
+std::optional<Error> Nodes::WhyGone(const Node& array) const {
+  if (!immutable_ && array.freshness.validity().Holds(*store_)) return std::nullopt;
+  const auto document = store_->Stat(JoinKey(array.path, array.document));
+  if (document) return std::nullopt;
+  return document.error();
+}
+
+ObjectInfo Nodes::InfoOf(const CurrentNode& node) const {
+  if (node.node != nullptr) return node.node->folder_info;
+  const CurrentNode root = LastSeen("");
+  ObjectInfo info = root.node != nullptr ? root.node->folder_info : ObjectInfo{};
+  info.is_folder = true;
+  info.mode = 0555;
+  return info;
+}
+
+NodeRecord* Nodes::OwnerOf(std::string_view key) const {
+  for (;;) {
+    if (NodeRecord* const record = table_.Find(key)) return record;
+    if (key.empty()) return nullptr;
+    key = FolderOf(key);
+  }
+}
+
+}  // namespace zarrfs

@@ -1,0 +1,97 @@
+// Nodes: the groups and arrays of the store together with their ids.
+//
+// Absent is a value in Zarr: readers take a chunk whose look-up fails, for whatever reason, for the
+// fill value. So Know() gives a node as it is or, where it cannot be read, as it was last seen,
+// with the reason; only what the store never had fails. Thread-safe.
+#ifndef FS_TREE_NODES_H_
+#define FS_TREE_NODES_H_
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "fs/tree/failure_log.h"
+#include "fs/tree/node_table.h"
+#include "fs/tree/timeouts.h"
+#include "fs/tree/tree_options.h"
+#include "zarrcore/base/result.h"
+#include "zarrcore/store/store.h"
+#include "zarrcore/view/hierarchy.h"
+
+namespace zarrfs {
+
+/// A node that a request meets.
+struct KnownNode {
+  CurrentNode current;         // without a node and a range if it was never seen
+  std::optional<Error> error;  // why it cannot be read; kNotFound if the store has it no more
+
+  [[nodiscard]] const Error* why() const { return error ? &*error : nullptr; }
+};
+
+class Nodes {
+ public:
+  /// `only_view`: the view at the root of the mount; nullopt if the root has one folder per view.
+  Nodes(std::shared_ptr<const Store> store, const TreeOptions& options,
+        std::optional<size_t> only_view, const Timeouts& timeouts, FailureLog& failures,
+        OnSuperseded on_superseded);
+
+  /// What an id stands for, loaded. The root of a mount of one view is that view's folder. kStale
+  /// if it is gone.
+  [[nodiscard]] Result<Target> Resolve(NodeId id);
+
+  /// The node with its ids, by an answer of the store that is at most so old.
+  [[nodiscard]] Result<CurrentNode> Refresh(const std::string& path, Age max_age);
+  [[nodiscard]] Result<CurrentNode> Refresh(const std::string& path) {
+    return Refresh(path, timeouts_.check_age());
+  }
+
+  /// Fails only if the store never had the node, or the answer has to wait.
+  [[nodiscard]] Result<KnownNode> Know(const std::string& path);
+  /// The same without the store: the node as it was last seen, which cannot be read now because of
+  /// `error`.
+  [[nodiscard]] KnownNode LastKnown(const Target& target, const Error& error) const;
+  /// Without a node if none was seen at that path, or it was evicted.
+  [[nodiscard]] CurrentNode LastSeen(std::string_view path) const;
+
+  /// Why the store is gone, if it is. Logs once that it went, and once that it is back.
+  std::optional<Error> CheckStore();
+
+  /// Why an array's document is not there any more; nullopt if it is. With its document, an array's
+  /// chunks are gone and not absent.
+  [[nodiscard]] std::optional<Error> WhyGone(const Node& array) const;
+
+  /// Owner, permissions and times for what belongs to a node, even one that was never seen.
+  [[nodiscard]] ObjectInfo InfoOf(const CurrentNode& node) const;
+
+  /// The id of a node's folder in a view.
+  [[nodiscard]] NodeId FolderId(const NodeRecord& record, size_t view) const {
+    return record.path.empty() && only_view_ ? kRootId : record.FolderId(view);
+  }
+
+  /// The record of the node that the object or folder with this key belongs to; null if none was
+  /// looked at.
+  [[nodiscard]] NodeRecord* OwnerOf(std::string_view key) const;
+
+  [[nodiscard]] const Hierarchy& hierarchy() const { return hierarchy_; }
+  [[nodiscard]] Hierarchy& hierarchy() { return hierarchy_; }
+  [[nodiscard]] const NodeTable& table() const { return table_; }
+  [[nodiscard]] const Store& store() const { return *store_; }
+  [[nodiscard]] Age check_age() const { return timeouts_.check_age(); }
+  [[nodiscard]] const std::optional<size_t>& only_view() const { return only_view_; }
+
+ private:
+  const std::shared_ptr<const Store> store_;
+  const bool immutable_;
+  const std::optional<size_t> only_view_;
+  const Timeouts& timeouts_;
+  FailureLog& failures_;
+  std::atomic<bool> store_is_gone_ = false;
+  Hierarchy hierarchy_;
+  NodeTable table_;
+};
+
+}  // namespace zarrfs
+
+#endif  // FS_TREE_NODES_H_

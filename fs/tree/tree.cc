@@ -1,0 +1,333 @@
+#include "fs/tree/tree.h"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "zarrcore/base/clocks.h"
+#include "zarrcore/base/printable.h"
+#include "zarrcore/store/gated_store.h"
+
+namespace zarrfs {
+namespace {
+
+// How often Sweep() is worth calling.
+constexpr std::chrono::seconds kSweepPeriod{20};
+
+// How long a text of figures is good for.
+constexpr std::chrono::milliseconds kFiguresLast{100};
+
+}  // namespace
+
+Tree::Tree(std::shared_ptr<const Store> store, const TreeOptions& options,
+           std::optional<size_t> only_view)
+    : options_(options),
+      start_time_(static_cast<double>(RealNowNs()) * 1e-9),
+      store_(Gate(Count(std::move(store), store_counts_))),
+      answers_fast_(store_->AnswersFast()),
+      index_cache_size_(options.index_cache),
+      cache_size_(options.cache),
+      timeouts_(options_, *store_),
+      nodes_(store_, options_, only_view, timeouts_, failures_,
+             [this](const ChunkSource& source, OuterIndex outer, const OpenShardPtr& old) {
+               superseded_.Put(source.id(), outer, old, SupersededShards::Clock::now());
+             }),
+      contents_(nodes_, superseded_, options.cache),
+      entries_(options_, nodes_, contents_, timeouts_, failures_),
+      lookup_(nodes_, entries_, timeouts_),
+      folders_(nodes_, contents_, entries_, timeouts_, failures_, options.consolidated_max),
+      prefetch_(contents_) {
+  status_files_.Add("options", [this] { return OptionsText(Status()); });
+  status_files_.Add("errors", [this] { return failures_.Text(); });
+  status_files_.Add(
+      "metrics", [this] { return MetricsText(Figures()); }, kFiguresLast);
+  status_files_.Add(
+      "status.json", [this] { return StatusJson(Status()); }, kFiguresLast);
+}
+
+Result<std::unique_ptr<Tree>> Tree::Open(std::shared_ptr<const Store> store,
+                                         const TreeOptions& options) {
+  const std::string name = store->name();
+  std::optional<size_t> only_view;
+  if (!options.view.empty()) {
+    only_view = ViewNumber(options.view);
+    if (!only_view) return Fail(ErrorCode::kInvalidArgument, "there is no view '{}'", options.view);
+  }
+  std::unique_ptr<Tree> tree(new Tree(std::move(store), options, only_view));
+  const auto root = tree->nodes_.hierarchy().Get("", kAnyAge);
+  if (!root && root.error().code == ErrorCode::kNotFound) {
+    return Fail(ErrorCode::kNotFound,
+                "{} is not a Zarr store: no zarr.json, .zarray or .zgroup in it or below", name);
+  }
+  if (!root) return Fail(root);
+  (void)tree->nodes_.Refresh("", kAnyAge);  // known from now on
+  if (const auto& metadata = (*root)->metadata; !metadata) {
+    return Fail(ErrorCode::kDamaged, "{}/{}", name, metadata.error().message);
+  }
+  tree->failures_.StartLogging();
+  for (size_t v = 0; v < AllViews().size(); ++v) {
+    if (const auto& hidden = (*root)->views[v].hidden) {
+      spdlog::warn("not shown in {}: {}", AllViews()[v]->name(), hidden->message);
+    }
+  }
+  return tree;
+}
+
+Result<Entry> Tree::LookUpStatus(NodeId folder, const std::string& name) {
+  if (folder == kRootId) return entries_.StatusFolder();
+  const auto file = status_files_.Look(name);
+  return file ? entries_.StatusFile(*file) : Entry{};
+}
+
+Result<Entry> Tree::LookUp(NodeId folder, const std::string& name) {
+  if (IsStatus(folder, name)) return LookUpStatus(folder, name);
+  const auto target = nodes_.Resolve(folder);
+  if (!target) return Fail(target);
+  auto entry = lookup_.Find(*target, name);
+  if (entry) return entry;
+  if (entry.error().code != ErrorCode::kNotFound) {
+    failures_.OnFailure("look-up", entry.error());
+    return entry;
+  }
+  Entry absent;
+  absent.name_timeout = timeouts_.Absence({});
+  return absent;
+}
+
+Result<Entry> Tree::LookUpInterrupted(NodeId folder, const std::string& name) {
+  const NoWaiting scope;
+  if (IsStatus(folder, name)) return LookUpStatus(folder, name);
+  const auto target = nodes_.Resolve(folder);
+  if (!target) return Fail(target);
+  return lookup_.FindInterrupted(*target, name);
+}
+
+void Tree::Forget(NodeId id, uint64_t lookups) {
+  if (IsStatus(id) && id != StatusFiles::kFolderId) status_files_.Forget(id, lookups);
+}
+
+Result<Entry> Tree::EntryAsOf(const Target& target, const KnownNode& known) {
+  CurrentNode node = known.current;
+  switch (target.kind) {
+    case Target::Kind::kFolder:
+      return known.error ? entries_.UnreadableFolder(known, target.view)
+                         : Result<Entry>(entries_.Folder(node, target.view));
+    case Target::Kind::kDocument: {
+      if (target.epoch == kUnreadableEpoch && known.error) {
+        return entries_.UnreadableDocument(node, target.view, target.document);
+      }
+      if (node.node == nullptr) break;
+      auto entry = entries_.Document(node, target.view, target.document);
+      if (!entry && entry.error().code == ErrorCode::kNotFound) break;
+      return entry;
+    }
+    case Target::Kind::kChunkFolder:
+      node.range = target.range;
+      return entries_.ChunkFolder(node, target.view, {target.prefix.data(), target.level});
+    case Target::Kind::kChunk: {
+      node.range = target.range;
+      const ChunkName chunk{node, target.view, target.chunk};
+      if (target.epoch == kFillEpoch) return entries_.FillChunk(chunk, {});
+      if (known.error) return entries_.UnreadableChunk(chunk, *known.error);
+      const auto found = LocateShim(*target.range->chunks, target.chunk, timeouts_.check_age(),
+                                    /*may_read=*/false, chunk.part().sizes());
+      // (What can be read now has another inode, which the next look-up finds.)
+      const Error stale{ErrorCode::kStale, "can be read again"};
+      return entries_.UnreadableChunk(chunk, found ? stale : found.error());
+    }
+    default:
+      break;
+  }
+  return Fail(ErrorCode::kStale, "{}: what this inode stood for is gone", target.record->path);
+}
+
+Result<Entry> Tree::CurrentEntry(const Target& target) {
+  if (target.kind == Target::Kind::kRoot) return entries_.Root();
+  const auto known = nodes_.Know(target.record->path);
+  if (!known) return Fail(known);
+  return EntryAsOf(target, *known);
+}
+
+Result<Entry> Tree::Attributes(NodeId id) {
+  if (id == StatusFiles::kFolderId) return entries_.StatusFolder();
+  if (IsStatus(id)) {
+    const auto file = status_files_.Find(id);
+    if (!file) return Fail(ErrorCode::kStale, "{}: too old", StatusFiles::kFolderName);
+    return entries_.StatusFile(*file);
+  }
+  const auto target = nodes_.Resolve(id);
+  if (!target) return Fail(target);
+  Result<Entry> entry = Entry{};
+  if (target->kind == Target::Kind::kChunk && target->epoch != kFillEpoch &&
+      target->epoch != kUnreadableEpoch) {
+    const auto location = contents_.Locate(*target);
+    if (!location) return Fail(location);
+    entry = entries_.Chunk(*target->range, target->view, target->chunk, *location, target->epoch);
+    if (entry) entry->id = id;  // (an inode has the lower bits of its epoch)
+  } else {
+    entry = CurrentEntry(*target);
+  }
+  if (entry && entry->id != id) {
+    return Fail(ErrorCode::kStale, "the content of this inode is gone");
+  }
+  return entry;
+}
+
+Result<void> Tree::CheckOpen(NodeId id) {
+  if (IsStatus(id)) return {};
+  const auto target = nodes_.Resolve(id);
+  Result<Entry> current = Entry{};
+  current->id = id;
+  constexpr Age kNow{0};
+  if (!target) {
+    current = Fail(target);
+  } else if (target->kind == Target::Kind::kDocument && target->epoch != kUnreadableEpoch) {
+    const auto node = nodes_.Refresh(target->record->path, kNow);
+    current = node ? entries_.Document(*node, target->view, target->document) : Fail(node);
+  } else if (target->kind == Target::Kind::kChunk && target->epoch != kUnreadableEpoch) {
+    const ArrayRange& range = *target->range;
+    const auto& part = range.views[target->view];
+    const auto found = LocateShim(*range.chunks, target->chunk, kNow,
+                                  part.encoding.must_be_read_for_size(), part.sizes());
+    if (!found) {
+      current = Fail(found);
+    } else if (const auto& location = found->location) {
+      const uint32_t epoch = range.epochs->Observe(location->outer, location->shard->fingerprint);
+      current = entries_.Chunk(range, target->view, target->chunk, *location, epoch);
+    } else if (target->epoch != kFillEpoch) {
+      current->id = 0;
+    }
+  }
+  if (!current && current.error().code == ErrorCode::kWouldBlock) return Fail(current);
+  // (Looked up again, what cannot be read is a file that can be opened: GDAL takes one that cannot
+  // for an absent chunk.)
+  if (current && current->id == id) return {};
+  return Fail(ErrorCode::kStale, "the content of this inode is gone");
+}
+
+Result<Tree::Piece> Tree::Read(NodeId id, uint64_t offset, std::span<std::byte> buffer) {
+  if (IsStatus(id)) {
+    const auto file = status_files_.Find(id);
+    if (!file) return Fail(ErrorCode::kStale, "{}: too old", StatusFiles::kFolderName);
+    Piece piece;
+    const auto bytes = std::as_bytes(std::span(*file->text));
+    piece.bytes = bytes.subspan(std::min<uint64_t>(offset, bytes.size()));
+    piece.bytes = piece.bytes.first(std::min(piece.bytes.size(), buffer.size()));
+    piece.owner = file->text;
+    return piece;
+  }
+  auto target = nodes_.Resolve(id);
+  if (!target) {
+    failures_.OnFailure("read", target.error());
+    return tl::unexpected(Contents::ErrorOfRead(target.error()));
+  }
+  const Prefetch::Reading reading(prefetch_);
+  auto bytes = contents_.Read(*target, offset, buffer);
+  if (!bytes) {
+    failures_.OnFailure("read", bytes.error());
+    return tl::unexpected(Contents::ErrorOfRead(bytes.error()));
+  }
+  return Piece{std::move(*bytes), std::move(*target)};
+}
+
+void Tree::PrefetchAfter(const Piece& piece, uint64_t offset, size_t size) {
+  if (offset == 0 && piece.location) prefetch_.AfterRead(piece.target, *piece.location, size);
+}
+
+Result<Tree::OpenedFolder> Tree::OpenFolder(NodeId id) {
+  if (IsStatus(id)) return OpenedFolder{folders_.OpenStatus(status_files_), false};
+  const auto target = nodes_.Resolve(id);
+  if (!target) return Fail(target);
+  auto folder = folders_.Open(*target);
+  if (!folder) {
+    failures_.OnFailure("opendir", folder.error());
+    return Fail(folder);
+  }
+  OpenedFolder opened{std::move(*folder), options_.immutable};
+  if (!options_.immutable) opened.is_cached = opened.folder->Open(listings_);
+  return opened;
+}
+
+void Tree::OnChange(const Changes& changes) {
+  for (const std::string& key : changes.keys) {
+    NodeRecord* const owner = nodes_.OwnerOf(key);
+    if (owner == nullptr) continue;
+    const RangePtr range = nodes_.table().RangeOf(*owner);
+    if (range != nullptr && range->chunks->ObjectOfKey(key)) range->chunks->SetChanged();
+  }
+}
+
+void Tree::Watch(std::function<void(const Changes&)> on_change, bool can_invalidate_all) {
+  timeouts_.set_can_invalidate_all(can_invalidate_all);
+  if (options_.immutable || options_.ttl) return;
+  const auto watching = store_->StartWatching(
+      [this, on_change = std::move(on_change)](const Changes& changes) {
+        OnChange(changes);
+        on_change(changes);
+      },
+      [](std::string_view message) { spdlog::warn("{}", message); });
+  if (!watching) spdlog::info("changes are seen within a minute: {}", watching.error().message);
+  const std::lock_guard lock(not_watched_mutex_);
+  not_watched_ = watching ? "" : watching.error().message;
+}
+
+SupersededShards::Clock::time_point Tree::Sweep() {
+  store_->CloseIdle();
+  const auto now = SupersededShards::Clock::now();
+  return std::min({superseded_.Sweep(now), failures_.Sweep(now), now + kSweepPeriod});
+}
+
+void Tree::SetCacheSizes(uint64_t index_cache, uint64_t cache) {
+  nodes_.hierarchy().SetIndexCacheSize(index_cache);
+  contents_.SetCacheSize(cache);
+  index_cache_size_ = index_cache;
+  cache_size_ = cache;
+}
+
+MountStatus Tree::Status() {
+  const WatchState watch = store_->watch_state();
+  MountStatus status;
+  status.store = store_->name();
+  if (const auto gone = nodes_.CheckStore()) status.store_problem = OneLine(gone->message);
+  status.view = options_.view;
+  status.separator = options_.separator;
+  status.fill = options_.fill;
+  status.consolidated_max = options_.consolidated_max;
+  {
+    const std::lock_guard lock(not_watched_mutex_);
+    status.changes = {.immutable = options_.immutable,
+                      .ttl = options_.ttl,
+                      .not_watched = not_watched_,
+                      .watched_folders = watch.folders,
+                      .watch_limit = watch.limit,
+                      .keeps_names = timeouts_.can_invalidate_all(),
+                      .min_ttl = Timeouts::kMinTtl,
+                      .max_ttl = Timeouts::kMaxTtl};
+  }
+  status.old_versions = superseded_.size();
+  status.max_old_versions = SupersededShards::kMaxSuperseded;
+  status.old_version_grace = SupersededShards::kGracePeriod.count();
+  status.index_cache_size = index_cache_size_;
+  status.chunk_cache_size = cache_size_;
+  status.node_cache_size = options_.node_cache;
+  status.figures = Figures();
+  status.errors = failures_.Messages();
+  if (describe_daemon_) describe_daemon_(status);
+  return status;
+}
+
+MountFigures Tree::Figures() const {
+  return {.start_time = start_time_,
+          .requests = metrics_.figures(),
+          .index_cache = nodes_.hierarchy().index_cache_statistics(),
+          .chunk_cache = contents_.cache_statistics(),
+          .store_reads = store_counts_->reads(),
+          .store_read_bytes = store_counts_->read_bytes(),
+          .store_errors = store_counts_->errors(),
+          .arrays = nodes_.table().arrays(),
+          .damage = failures_.damage()};
+}
+
+}  // namespace zarrfs

@@ -1,0 +1,154 @@
+// Tree: what a mount shows, without FUSE: names in; entries, bytes and their lifetimes out.
+//
+//   Lookup, Attributes   names and ids to entries   lookup.h, entries.h, nodes.h
+//   Read                 ids to bytes               contents.h, prefetch.h
+//   OpenFolder           listings                   folders.h, folder.h, folder_parts.h
+//   OnMounted            what changes               invalidation.h, timeouts.h
+//   .zarrfs              what it says of itself     status.h, status_files.h, failure_log.h
+//
+// Ids are those that the kernel keeps (node_table.h). Every member may be called from any thread,
+// and waits for the store where it must; inside a NoWaiting scope it fails with kWouldBlock
+// instead. No lock is held while the store is asked.
+#ifndef FS_TREE_TREE_H_
+#define FS_TREE_TREE_H_
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "fs/tree/contents.h"
+#include "fs/tree/entries.h"
+#include "fs/tree/failure_log.h"
+#include "fs/tree/folder.h"
+#include "fs/tree/folders.h"
+#include "fs/tree/invalidation.h"
+#include "fs/tree/listing_table.h"
+#include "fs/tree/lookup.h"
+#include "fs/tree/metrics.h"
+#include "fs/tree/nodes.h"
+#include "fs/tree/prefetch.h"
+#include "fs/tree/status.h"
+#include "fs/tree/status_files.h"
+#include "fs/tree/superseded_shards.h"
+#include "fs/tree/timeouts.h"
+#include "fs/tree/tree_options.h"
+#include "zarrcore/base/result.h"
+#include "zarrcore/store/counted_store.h"
+#include "zarrcore/store/store.h"
+
+namespace zarrfs {
+
+class Tree {
+ public:
+  /// kNotFound with one line for the user if the store holds no Zarr hierarchy.
+  [[nodiscard]] static Result<std::unique_ptr<Tree>> Open(std::shared_ptr<const Store> store,
+                                                          const TreeOptions& options);
+
+  /// The entry of a name in a folder; without an id if there is nothing of that name. Fails only
+  /// with what says nothing about the name.
+  [[nodiscard]] Result<Entry> LookUp(NodeId folder, const std::string& name);
+  /// The same while nobody waits for the store any more; never waits.
+  [[nodiscard]] Result<Entry> LookUpInterrupted(NodeId folder, const std::string& name);
+  /// The kernel drops an inode that it has got `lookups` times.
+  void Forget(NodeId id, uint64_t lookups);
+
+  [[nodiscard]] Result<Entry> Attributes(NodeId id);
+
+  /// kStale if the inode is not of the newest version; the kernel looks its name up again then.
+  [[nodiscard]] Result<void> CheckOpen(NodeId id);
+
+  struct Piece : FileBytes {
+    Target target;
+  };
+  /// Bytes of a file from `offset` on, as many as `buffer` has, and fewer only at the end. Never
+  /// fails with kNotFound.
+  [[nodiscard]] Result<Piece> Read(NodeId id, uint64_t offset, std::span<std::byte> buffer);
+  /// To be called when the reader has its answer, with the arguments of Read().
+  void PrefetchAfter(const Piece& piece, uint64_t offset, size_t size);
+
+  struct OpenedFolder {
+    std::unique_ptr<Folder> folder;
+    bool is_cached = false;  // the listing that the kernel holds is current
+  };
+  [[nodiscard]] Result<OpenedFolder> OpenFolder(NodeId id);
+
+  [[nodiscard]] Result<StoreCapacity> Capacity() const { return store_->Capacity(); }
+
+  /// Whether the id is that of the status folder or of a file in it.
+  [[nodiscard]] static bool IsStatus(NodeId id) { return StatusFiles::Has(id); }
+  [[nodiscard]] static bool IsStatus(NodeId folder, std::string_view name) {
+    return IsStatus(folder) || (folder == kRootId && name == StatusFiles::kFolderName);
+  }
+
+  /// Every answer is as fast as a local disk: nothing has to wait.
+  [[nodiscard]] bool answers_fast() const { return answers_fast_; }
+
+  // --- Once the mount answers --------------------------------------------------------------------
+
+  /// Begins to watch the store, if that makes sense; once. `on_change` is called after each change,
+  /// on a thread of the store's. `can_invalidate_all`: a change can invalidate every name that the
+  /// kernel has.
+  void Watch(std::function<void(const Changes&)> on_change, bool can_invalidate_all);
+  void FindInvalidEntries(const Changes& changes, const InvalidateEntry& invalidate) {
+    zarrfs::FindInvalidEntries(nodes_, changes, invalidate);
+  }
+
+  void StartPrefetch(Prefetch::Offer offer) { prefetch_.Start(std::move(offer)); }
+  void StopPrefetch() { prefetch_.Stop(); }
+
+  /// Closes and drops what was not used for a while, and logs what was counted. When to call it
+  /// again.
+  SupersededShards::Clock::time_point Sweep();
+
+  /// In bytes, from now on.
+  void SetCacheSizes(uint64_t index_cache, uint64_t cache);
+
+  [[nodiscard]] RequestMetrics& metrics() { return metrics_; }
+  /// Adds to a status what the daemon knows; before the mount answers.
+  void DescribeDaemonWith(std::function<void(MountStatus&)> describe) {
+    describe_daemon_ = std::move(describe);
+  }
+
+ private:
+  Tree(std::shared_ptr<const Store> store, const TreeOptions& options,
+       std::optional<size_t> only_view);
+
+  Result<Entry> LookUpStatus(NodeId folder, const std::string& name);
+  // The entry that an id has now, where it is not a stored chunk's.
+  Result<Entry> CurrentEntry(const Target& target);
+  Result<Entry> EntryAsOf(const Target& target, const KnownNode& known);
+  void OnChange(const Changes& changes);
+  MountStatus Status();
+  MountFigures Figures() const;
+
+  const TreeOptions options_;
+  const double start_time_;  // seconds since 1970
+  const std::shared_ptr<StoreCounts> store_counts_ = std::make_shared<StoreCounts>();
+  const std::shared_ptr<const Store> store_;  // counted and gated
+  const bool answers_fast_;
+  std::atomic<uint64_t> index_cache_size_;  // bytes
+  std::atomic<uint64_t> cache_size_;        // likewise
+  FailureLog failures_;
+  RequestMetrics metrics_;
+  SupersededShards superseded_;
+  Timeouts timeouts_;
+  Nodes nodes_;
+  Contents contents_;
+  Entries entries_;
+  Lookup lookup_;
+  Folders folders_;
+  Prefetch prefetch_;
+  ListingTable listings_;
+  StatusFiles status_files_;
+  std::function<void(MountStatus&)> describe_daemon_;
+  std::mutex not_watched_mutex_;
+  std::string not_watched_ = "not yet";  // why the store reports no changes; guarded by it
+};
+
+}  // namespace zarrfs
+
+#endif  // FS_TREE_TREE_H_

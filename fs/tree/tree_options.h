@@ -1,0 +1,37 @@
+// TreeOptions: what of a mount's options decides which names it has, what is in them, and for how
+// long they hold.
+#ifndef FS_TREE_TREE_OPTIONS_H_
+#define FS_TREE_TREE_OPTIONS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "zarrcore/view/view.h"
+
+namespace zarrfs {
+
+struct TreeOptions {
+  // What the mount shows.
+  std::string view;    // this one at the root; "" for one folder per view
+  char separator = 0;  // '.' or '/' between the numbers of chunk names; 0: as suits the array
+  FillPolicy fill = FillPolicy::kAuto;
+  uint64_t consolidated_max = 4096;  // nodes in a .zmetadata; a group with more below has none
+  std::optional<uint32_t> umask;     // 0555 and 0444 less these; else as in the store
+  std::optional<uint32_t> uid;       // owner of everything; else as in the store
+  std::optional<uint32_t> gid;
+  bool is_for_others = false;  // users other than the mounting one see the store's permissions
+
+  // What it costs, and how soon it sees changes.
+  uint64_t index_cache = 64ULL << 20;  // bytes
+  uint64_t cache = 256ULL << 20;       // bytes of decoded chunks
+  uint64_t node_cache = 32ULL << 20;   // bytes of parsed metadata
+  std::optional<double> ttl;           // seconds that a name may be out of date; else as suits
+  bool immutable = false;              // the store promises never to change
+
+  bool operator==(const TreeOptions&) const = default;
+};
+
+}  // namespace zarrfs
+
+#endif  // FS_TREE_TREE_OPTIONS_H_

@@ -1,0 +1,62 @@
+// Input: a line of JSON with members "data_type", "shape" (of the chunk) and "codecs" as in a
+// zarr.json, then an encoded chunk. To make a seed of a stored chunk:
+//
+//   echo '{"data_type": "uint16", "shape": [4], "codecs": ["bytes", "zstd"]}' | cat - array/c/0
+#include "zarrcore/codec/codec.h"
+
+#include <algorithm>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "tests/fuzz/fuzzing.h"
+#include "zarrcore/base/checked.h"
+
+namespace zarrfs {
+namespace {
+
+constexpr uint64_t kMaxDecoded = 64u << 10;
+
+Result<Pipeline> MakePipeline(std::string_view line) {
+  const auto document = ParseJson(line, "chain");
+  if (!document) return Fail(document);
+  auto type = ParseDataType(MemberOrNull(*document, "data_type"), "chain");
+  if (!type) return Fail(type);
+  const auto codecs = ParseCodecs(MemberOrNull(*document, "codecs"), "chain");
+  if (!codecs) return Fail(codecs);
+  ChunkSpec chunk{.data_type = std::move(*type), .shape = {}};
+  for (const Json& extent : MemberOrNull(*document, "shape")) {
+    if (!extent.is_number_unsigned() || chunk.shape.size() == kMaxRank) {
+      return Fail(ErrorCode::kInvalidArgument, "shape");
+    }
+    chunk.shape.push_back(extent.get<uint64_t>());
+  }
+  return Pipeline::Make(*codecs, chunk);
+}
+
+void DecodeChunk(std::string_view input) {
+  const auto pipeline = MakePipeline(CutAt(input, "\n"));
+  if (!pipeline || pipeline->decoded_size() > kMaxDecoded) return;
+  const uint64_t promised = pipeline->decoded_size();
+
+  const auto decoded = pipeline->Decode(std::as_bytes(std::span(input)));
+  if (decoded) {
+    Require(promised == 0 || decoded->size() == promised, "a chunk of the promised size");
+  }
+  // What is decoded can be encoded, and what is encoded decoded. (Some codecs only decode, and some
+  // refuse values that they cannot hold.)
+  const auto encoded = pipeline->Encode(decoded ? *decoded : Bytes(promised));
+  if (!encoded) return;
+  if (pipeline->encoded_size()) Require(encoded->size() == *pipeline->encoded_size(), "its size");
+  const auto again = pipeline->Decode(*encoded);
+  RequireOk(again, "what was encoded to be decoded");
+  Require(promised == 0 || again->size() == promised, "again the promised size");
+}
+
+}  // namespace
+}  // namespace zarrfs
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  zarrfs::DecodeChunk(zarrfs::Text(data, size));
+  return 0;
+}

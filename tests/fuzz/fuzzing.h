@@ -1,0 +1,47 @@
+// What the fuzz targets share. A target is a file with one function,
+//
+//   extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size)
+//
+// which does with the input what the program does with bytes it did not write. Crashes, sanitizer
+// reports, hangs and broken Require()s are failures. tests/fuzz/corpus/TARGET holds the inputs that
+// libFuzzer starts from; tests/fuzz/run runs all targets.
+#ifndef TESTS_FUZZ_FUZZING_H_
+#define TESTS_FUZZ_FUZZING_H_
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+#include "zarrcore/base/result.h"
+
+namespace zarrfs {
+
+inline std::string_view Text(const uint8_t* data, size_t size) {
+  return {reinterpret_cast<const char*>(data), size};
+}
+
+/// `text` up to the first `separator`, which goes with it from `text`; all of it if there is none.
+inline std::string_view CutAt(std::string_view& text, std::string_view separator) {
+  const size_t at = text.find(separator);
+  const std::string_view head = text.substr(0, at);
+  text.remove_prefix(at == std::string_view::npos ? text.size() : at + separator.size());
+  return head;
+}
+
+/// Stops the fuzzer, which keeps the input, unless `holds`.
+inline void Require(bool holds, std::string_view expected, std::string_view found = "") {
+  if (holds) return;
+  std::fprintf(stderr, "fuzz: expected %.*s; found: %.*s\n", static_cast<int>(expected.size()),
+               expected.data(), static_cast<int>(found.size()), found.data());
+  std::abort();
+}
+
+template <typename T>
+void RequireOk(const Result<T>& result, std::string_view expected) {
+  Require(result.has_value(), expected, result ? "" : result.error().message);
+}
+
+}  // namespace zarrfs
+
+#endif  // TESTS_FUZZ_FUZZING_H_

@@ -1,0 +1,130 @@
+// Input: a store, one object after another, each "--- KEY" on a line and then its bytes. Does what
+// a mount does for its readers: finds every node, lists every folder, reads every document and
+// chunk file of every view.
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tests/fuzz/fuzzing.h"
+#include "tests/unit/support/fake_store.h"
+#include "zarrcore/array/chunk_reader.h"
+#include "zarrcore/view/hierarchy.h"
+
+namespace zarrfs {
+namespace {
+
+constexpr int kMaxDepth = 4;
+constexpr int kMaxChunks = 64;
+constexpr uint64_t kMaxDecoded = 256u << 10;  // bytes of a chunk that is decoded here
+constexpr std::string_view kStart = "\n--- ";
+
+std::shared_ptr<FakeStore> MakeStore(std::string_view input) {
+  auto store = std::make_shared<FakeStore>();
+  while (!input.empty()) {
+    std::string_view bytes = CutAt(input, kStart);
+    const std::string_view key = CutAt(bytes, "\n");
+    if (!key.empty() && key.size() < 200 && IsValidKey(key)) store->Put(key, bytes);
+  }
+  return store;
+}
+
+class Walk {
+ public:
+  explicit Walk(std::shared_ptr<const Store> store)
+      : hierarchy_(std::move(store), HierarchyOptions{.index_cache_bytes = 1u << 20}, {}) {}
+
+  void Visit(const std::string& path, int depth) {
+    const auto node = hierarchy_.Get(path, Age{0});
+    if (!node || depth > kMaxDepth) return;
+    RequireOk(hierarchy_.Get(path, kAnyAge), "a node that was found to be found again");
+    if ((*node)->group() != nullptr) VisitGroup(*node, depth);
+    if ((*node)->chunks != nullptr) VisitArray(**node);
+  }
+
+ private:
+  void VisitGroup(const NodePtr& node, int depth) {
+    for (size_t view = 0; view < AllViews().size(); ++view) {
+      if (node->views[view].consolidated.empty()) continue;
+      const auto all = hierarchy_.Consolidate(node, view, Age{0});
+      if (all && !(*all)->is_too_large) {
+        const auto text = hierarchy_.ConsolidatedText(node, view, (*all)->text_number);
+        RequireOk(text, "the text of a consolidated document");
+        Require((*text)->size() == (*all)->size, "a text of the promised size");
+      }
+    }
+    const auto children = hierarchy_.Children(*node, Age{0});
+    if (!children) return;
+    for (const std::string& child : *children) Visit(JoinKey(node->path, child), depth + 1);
+  }
+
+  void VisitArray(const Node& node) {
+    const ChunkSource& source = *node.chunks;
+    if (source.layout().inner_grid.size() == 0) return;
+    if (source.layout().inner_grid.rank() > 0) (void)source.NextCoordinates({}, kAnyAge);
+    const auto outers = source.ListOuter({});
+    if (!outers) return;
+    for (const uint64_t outer : *outers) {
+      (void)source.VisitChunks(
+          outer, {}, 0, kAnyAge,
+          [&](uint64_t, uint64_t chunk, const Result<ChunkLocation>& listed) {
+            const auto located = source.Locate(chunk, kAnyAge);
+            Require(listed.has_value() == (located.has_value() && located->has_value()),
+                    "listing and lookup to agree on a chunk", node.path);
+            // (A chunk that was listed may lack its object: it was only asked for its size.)
+            if (listed) VisitChunk(node, chunk, **located);
+            return --chunks_left_ > 0;
+          });
+      if (chunks_left_ <= 0) return;
+    }
+  }
+
+  void VisitChunk(const Node& node, uint64_t chunk, const ChunkLocation& place) {
+    const uint64_t size = place.shard->info.size();
+    // (A shard that was decoded as a whole may be longer than the stored object.)
+    Require(
+        place.shard->is_in_memory || (place.offset <= size && place.length <= size - place.offset),
+        "a chunk inside its object", node.path);
+    if (LargestDecoded(node) > kMaxDecoded) return;
+    std::array<std::byte, 4096> buffer;
+    for (size_t view = 0; view < AllViews().size(); ++view) {
+      const std::optional<ArrayView>& shown = node.views[view].array;
+      if (!shown) continue;
+      const ChunkFile file{*node.chunks, shown->encoding, static_cast<uint32_t>(view), chunk,
+                           place};
+      const auto file_size = reader_.Size(file);
+      const auto piece = reader_.Read(file, 0, buffer);
+      if (!file_size || !piece) continue;
+      Require(piece->bytes.size() == std::min<uint64_t>(*file_size, buffer.size()),
+              "a read of the promised size", node.path);
+      if (shown->fill_chunk != nullptr) (void)shown->fill_chunk->Size();
+    }
+  }
+
+  // What reading a chunk may allocate; more than is worth a fuzzer's time where it is not known.
+  static uint64_t LargestDecoded(const Node& node) {
+    const auto& pipeline = node.chunks->layout().inner_pipeline;
+    uint64_t largest = pipeline ? pipeline->decoded_size() : 0;
+    for (const NodeView& view : node.views) {
+      if (view.array) largest = std::max(largest, view.array->encoding.size);
+    }
+    return largest;
+  }
+
+  const Hierarchy hierarchy_;
+  ChunkReader reader_{1u << 20};
+  int chunks_left_ = kMaxChunks;
+};
+
+}  // namespace
+}  // namespace zarrfs
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  std::string_view input = zarrfs::Text(data, size);
+  if (!input.starts_with(zarrfs::kStart.substr(1))) return -1;  // not worth keeping
+  input.remove_prefix(zarrfs::kStart.size() - 1);
+  zarrfs::Walk(zarrfs::MakeStore(input)).Visit("", 0);
+  return 0;
+}

@@ -1,0 +1,108 @@
+#include "tools/zarrctl/mount_status.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "tools/zarrctl/mounted_path.h"
+
+namespace zarrfs::ctl {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kMaxBytes = 16u << 20;
+constexpr int kFormat = 1;  // of status.json
+
+// What `error`, met at the mount's folder .zarrfs, means for whoever named the mount.
+tl::unexpected<Error> Explained(const std::string& mount, int error) {
+  std::error_code ignored;
+  const std::string path = fs::absolute(mount, ignored).lexically_normal().string();
+  const auto mounted = FindMountedPath(path);
+  switch (error) {
+    case ENOTCONN:
+    case ECONNABORTED:
+      return Fail(
+          ErrorCode::kIo,
+          "{}: the mount is dead, its zarrfs was killed ({}); mount it again, or end it with: "
+          "zarrfs --unmount {}",
+          mount, std::strerror(error), mount);
+    case EACCES:
+    case EPERM:
+      return Fail(ErrorCode::kIo,
+                  "{}: {}; ask as the user who mounted it, or mount with -o allow_other", mount,
+                  std::strerror(error));
+    case ENOENT:
+    case ENOTDIR:
+      if (mounted && !mounted->relative.empty()) {
+        return Fail(ErrorCode::kInvalidArgument,
+                    "{}: lies inside a zarrfs mount; name the folder that it is mounted on "
+                    "(findmnt -t fuse.zarrfs lists them)",
+                    mount);
+      }
+      if (!mounted && fs::exists(mount, ignored)) {
+        return Fail(ErrorCode::kInvalidArgument,
+                    "{}: not a zarrfs mount (findmnt -t fuse.zarrfs lists those there are)", mount);
+      }
+      [[fallthrough]];
+    default:
+      return Fail(error == ENOENT ? ErrorCode::kInvalidArgument : ErrorCode::kIo, "{}: {}", mount,
+                  std::strerror(error));
+  }
+}
+
+Result<std::string> ReadStatusFile(const std::string& mount) {
+  const fs::path folder = fs::path(mount) / ".zarrfs";
+  const int fd = open((folder / "status.json").c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) {
+    const int error = errno;
+    if (error != ENOENT || access(folder.c_str(), F_OK) != 0) return Explained(mount, error);
+    return Fail(ErrorCode::kIo,
+                "{}: mounted by a zarrfs that is older than this zarrctl; unmount and mount it "
+                "again",
+                mount);
+  }
+  std::string text;
+  std::array<char, 1 << 16> buffer;
+  ssize_t got = 0;
+  while (text.size() < kMaxBytes && (got = read(fd, buffer.data(), buffer.size())) > 0) {
+    text.append(buffer.data(), static_cast<size_t>(got));
+  }
+  const int error = errno;
+  close(fd);
+  if (got < 0) return Explained(mount, error);
+  return text;
+}
+
+}  // namespace
+
+Result<Json> ReadMountStatus(const std::string& mount) {
+  const auto text = ReadStatusFile(mount);
+  if (!text) return Fail(text);
+  auto status = ParseJson(*text, mount + "/.zarrfs/status.json");
+  if (!status) return status;
+  if (!status->is_object() || NumberIn(*status, "format") != kFormat) {
+    return Fail(ErrorCode::kIo,
+                "{}/.zarrfs/status.json: not in format {}, the one this zarrctl reads; use the "
+                "zarrctl of the same version as the mount's zarrfs",
+                mount, kFormat);
+  }
+  return status;
+}
+
+std::string TextIn(const Json& object, const char* name) {
+  const Json& member = MemberOrNull(object, name);
+  return member.is_string() ? member.get<std::string>() : "";
+}
+
+double NumberIn(const Json& object, const char* name) {
+  const Json& member = MemberOrNull(object, name);
+  return member.is_number() ? member.get<double>() : 0;
+}
+
+}  // namespace zarrfs::ctl

@@ -1,0 +1,45 @@
+// A picture as an SVG file.
+#ifndef TOOLS_ZARRCTL_SVG_H_
+#define TOOLS_ZARRCTL_SVG_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace zarrfs::ctl {
+
+struct Color {
+  uint8_t red = 0;
+  uint8_t green = 0;
+  uint8_t blue = 0;
+};
+
+enum class Anchor { kStart, kMiddle, kEnd };
+
+/// Coordinates in pixels from the upper left corner.
+class Svg {
+ public:
+  Svg(uint32_t width, uint32_t height);
+
+  /// `kind`: its CSS class. `tooltip`: shown for what lies under the pointer.
+  void Rectangle(double x, double y, double width, double height, Color color,
+                 std::string_view kind, std::string_view tooltip = {});
+  /// `y`: of the base line.
+  void Text(double x, double y, std::string_view text, Anchor anchor, bool is_title = false);
+  /// Read from below to above; `x`: of the base line; `y`: of the middle.
+  void TextUpwards(double x, double y, std::string_view text);
+
+  /// The bytes of the file.
+  [[nodiscard]] std::string File() const { return text_ + "</svg>\n"; }
+
+ private:
+  std::string text_;
+};
+
+/// Pixels that a character takes, about.
+inline constexpr double kTextAdvance = 7;
+inline constexpr double kTextHeight = 10;
+
+}  // namespace zarrfs::ctl
+
+#endif  // TOOLS_ZARRCTL_SVG_H_
