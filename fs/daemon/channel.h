@@ -1,5 +1,5 @@
-// What the keeper of a mount and its worker tell each other: whole messages on a pair of sockets.
-// The end of one process is the end of the other one's conversation.
+// Messages between the keeper of a mount and its worker, on a pair of sockets. When one process
+// ends, the other one sees the end of the channel.
 #ifndef FS_DAEMON_CHANNEL_H_
 #define FS_DAEMON_CHANNEL_H_
 
@@ -19,17 +19,17 @@ struct Message {
     // From the worker.
     kOpened,  // the store is open: mount now
     kReady,   // the mount answers
-    kFailed,  // the start failed: exit code, line for the user
+    kFailed,  // the start failed: exit code, error line
     // From the keeper.
-    kMounted,     // with the FUSE device; device numbers at the mount point before and after
-    kEnd,         // the mount is gone, or will be: end soon
+    kMounted,     // passes the FUSE device; device numbers at the mount point before and after
+    kEnd,         // the mount is gone, or will be soon: end
     kLogLevel,    // the name of the level
     kCacheSizes,  // index cache, cache; bytes
   };
   Kind kind = Kind::kEnd;
   std::array<uint64_t, 2> numbers = {};
   std::string text = {};
-  Descriptor passed = {};  // of a received message: the descriptor that came with it
+  Descriptor passed = {};  // on receipt: the descriptor that came with the message
 };
 
 class Channel {
@@ -42,11 +42,11 @@ class Channel {
   /// For poll().
   [[nodiscard]] int fd() const { return socket_.get(); }
 
-  /// From any thread; never waits. False if nobody is at the other end, or hundreds of messages
-  /// wait there already. `passed`: a descriptor that the receiver gets a copy of.
+  /// Thread-safe; never waits. False if the other end is closed or does not read. `passed`: a
+  /// descriptor to pass a copy of.
   bool Send(const Message& message, int passed = -1) const;
 
-  /// Waits for the next message; nullopt at the end of the conversation.
+  /// Waits for the next message; nullopt at the end of the channel.
   [[nodiscard]] std::optional<Message> Receive() const;
 
  private:

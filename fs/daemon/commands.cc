@@ -61,7 +61,7 @@ Result<Mounted> FindOurs(const std::string& mountpoint) {
   return *std::move(mounted);
 }
 
-// The number in .zarrfs/options may be one of another container's or machine's processes.
+// The pid in .zarrfs/options may belong to another container or machine.
 bool IsZarrfs(pid_t pid) {
   std::ifstream file(fmt::format("/proc/{}/comm", pid));
   std::string name;
@@ -69,7 +69,7 @@ bool IsZarrfs(pid_t pid) {
   return name.find("zarrfs") != std::string::npos;
 }
 
-// Those that a remount may change; the others hold for every mount.
+// The flags that a remount may change; the others are fixed for every mount.
 Result<void> SetFlags(const Mounted& mounted, const MountOptions& options) {
   const std::vector<std::string> now = SplitOptions(mounted.options);
   unsigned long flags = MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV;
@@ -99,7 +99,7 @@ int ListMounts() {
     const MountAnswer answer = AskMount(mounted);
     fmt::print("{:>7} {:<{}} {}\n", PidColumn(answer), OneLine(mounted.path), width,
                OneLine(mounted.source));
-    std::fflush(stdout);  // asking the next one copies this process, and what it still has to say
+    std::fflush(stdout);  // AskMount() forks: do not copy buffered output
     if (answer.state == MountState::kDead) dead.push_back(mounted.path);
     if (const std::string store = answer.Option("store"); !store.empty() && store != "there") {
       without_store.push_back(fmt::format("{}: the store is {}", mounted.path, store));
@@ -122,7 +122,7 @@ int UnmountCommand(const std::string& mountpoint) {
   if (!unmounted && AskMount(*mounted).state == MountState::kDead) {
     unmounted = Unmount(path, /*detach=*/true);
   }
-  // Below what took the place of a dead mount there may be that one.
+  // A mount that replaced a dead one may have covered it.
   if (unmounted) unmounted = ClearDeadMounts(path);
   if (unmounted) return kExitDone;
   if (unmounted.error().code == ErrorCode::kWouldBlock) {
@@ -163,7 +163,7 @@ int RemountCommand(const MountOptions& options) {
   if (const auto set = SetFlags(*mounted, options); !set) return FailWith(set.error().message);
   if (!answer.Option("config").empty() && answer.pid && IsZarrfs(*answer.pid) &&
       kill(*answer.pid, SIGHUP) != 0) {
-    return FailWith(fmt::format("{} cannot be told to read {} again: {}", path,
+    return FailWith(fmt::format("{} cannot be made to read {} again: {}", path,
                                 answer.Option("config"), ErrnoText(errno)));
   }
   return kExitDone;

@@ -1,4 +1,4 @@
-// What `zarrfs` does besides mounting. Each returns the exit code of the program.
+// The commands of `zarrfs` besides mounting. Each returns the exit code.
 #ifndef FS_DAEMON_COMMANDS_H_
 #define FS_DAEMON_COMMANDS_H_
 
@@ -8,14 +8,14 @@
 
 namespace zarrfs {
 
-/// `--list`: a line a mount on stdout, with the process that takes signals for it.
+/// `--list`: prints one line per mount, with the process that handles its signals.
 int ListMounts();
 
-/// `--unmount MNT`: ends a mount of zarrfs and no other; a dead one lazily.
+/// `--unmount MNT`: unmounts a zarrfs mount (and no other kind); a dead one lazily.
 int UnmountCommand(const std::string& mountpoint);
 
-/// `-o remount`: applies what can change while a mount is up (noexec, noatime, what its
-/// configuration file says anew) and refuses, with the word, what cannot.
+/// `-o remount`: applies the options that can change while mounted (noexec, noatime, those in the
+/// configuration file) and refuses others by name.
 int RemountCommand(const MountOptions& options);
 
 }  // namespace zarrfs

@@ -1,10 +1,10 @@
-// Mounts that nobody serves any more, because the process that did was killed or crashed. They stay
-// in the mount table: every path below gives ENOTCONN. Were they unmounted, their chunks would be
-// "No such file" in the bare folder below, which Zarr readers take for the fill value.
+// Dead mounts: their process was killed or crashed. They stay in the mount table, and every path
+// below gives ENOTCONN. If they were unmounted, their chunks would be "No such file" in the bare
+// folder below, which Zarr readers take for the fill value.
 //
-// So the next mount at such a place never lets the bare folder be seen: it goes beneath the dead
-// mount, which is then detached (MOVE_MOUNT_BENEATH, Linux 6.5), or over it. Users other than root
-// can do neither: fusermount3 refuses to mount on a dead mount.
+// So the next mount there must not expose the bare folder: it goes beneath the dead mount, which is
+// then detached (MOVE_MOUNT_BENEATH, Linux 6.5), or over it. Only root can do that: fusermount3
+// refuses to mount on a dead mount.
 #ifndef FS_DAEMON_DEAD_MOUNT_H_
 #define FS_DAEMON_DEAD_MOUNT_H_
 
@@ -18,23 +18,23 @@
 
 namespace zarrfs {
 
-/// A mount that has taken the place of a dead one.
+/// A mount that has replaced a dead one.
 struct Replacement {
   Descriptor device;         // the FUSE device
-  dev_t dead = 0;            // the device number of what was there
-  bool covers_dead = false;  // it is still there, below
+  dev_t dead = 0;            // the device number of the dead mount
+  bool covers_dead = false;  // the dead mount is still there, below
 };
 
-/// Mounts where `dead` is on top. kNotFound: it is not there any more. kPermissionDenied or
-/// kUnsupported: this process or kernel cannot, and the dead mount is as it was. Before there are
-/// threads.
+/// Mounts in place of `dead`, which is on top at its path. kNotFound: it is gone. kPermissionDenied
+/// or kUnsupported: this process or kernel cannot do it, and the dead mount is unchanged. The
+/// process must not have threads yet.
 [[nodiscard]] Result<Replacement> ReplaceDeadMount(const MountOptions& options,
                                                    const Mounted& dead);
 
-/// Detaches the dead zarrfs mounts on top at `path`, one after the other.
+/// Detaches dead zarrfs mounts from the top of the stack at `path`.
 [[nodiscard]] Result<void> ClearDeadMounts(const std::string& path);
 
-/// Makes the kernel answer all requests of a mount with ENOTCONN, now and from now on. The mount
+/// Makes the kernel fail all current and future requests to a mount with ENOTCONN. The mount
 /// stays. `device` and `id` (Mounted) say which one it is, in case another is at `path` by now.
 void AbortMount(const std::string& path, dev_t device, uint64_t id);
 

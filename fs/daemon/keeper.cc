@@ -38,7 +38,7 @@ namespace {
 
 // How long the worker may take to end once its mount is gone.
 constexpr auto kWorkerLimit = std::chrono::seconds(3);
-// How often the keeper looks whether the worker was killed and cannot end.
+// How often the keeper checks for a killed worker that cannot end.
 constexpr int kWatchMs = 1000;
 
 // Whether the main thread of a child has ended, and the child has not.
@@ -61,13 +61,13 @@ class Keeper {
   int Run();
 
  private:
-  // The worker's process, and the signals before that.
+  // Sets up signals and forks the worker.
   Result<void> Start();
-  // Whatever ends the start tells the user, once; only success changes nothing.
+  // Reports a failed start, once. No effect after a successful one.
   void EndStart(int code, std::string_view line);
   bool starting() const { return !ready_ && !failed_; }
 
-  // Nothing in the background: nobody there waits for it.
+  // No effect in the background, where no service manager waits.
   void NotifyServiceManager(const std::string& state) const;
   std::string StatusLine() const {
     return OneLine(fmt::format("STATUS=serving {} on {}", options_.source, mountpoint_));
@@ -82,30 +82,30 @@ class Keeper {
   void OnOpened();
   void OnReady();
 
-  // The FUSE device.
+  // These return the FUSE device.
   Result<Descriptor> Mount();
   Result<Descriptor> MountByLibfuse();
   Result<Descriptor> MountInPlaceOfDead();
   bool IsOurs(const Mounted& mounted) const {
     return device_ != 0 && mounted.device == device_ && mounted.id == mount_id_;
   }
-  // The mount on top at the mount point, if it is ours; success if there is none at all.
+  // Unmounts the mount on top at the mount point if it is ours; succeeds if there is none.
   Result<void> UnmountOurs(bool detach) const;
-  // The mount is gone, or nobody shall serve it any longer.
+  // Asks the worker to end, and kills it after kWorkerLimit.
   void EndWorker();
-  // A thread of a killed worker may wait in the kernel for what only the worker could have answered
-  // (it was handing over a file that somebody asked for meanwhile). Then it never ends, and nobody
-  // is told; unless the kernel gives up on the mount.
+  // A thread of a killed worker may wait in the kernel for an answer that only the worker could
+  // have given (for a file that it was passing on when somebody opened it). Then the worker never
+  // ends, unless the kernel aborts the mount.
   void FreeKilledWorker() const;
   int AwaitWorker();
-  // Why the mount is dead; "" if it ended in order.
+  // Why the mount is dead; "" after a clean end.
   std::string UncleanEnd(int status) const;
-  // The dead mount that ours was mounted over.
+  // Detaches the dead mount that ours was mounted over.
   void ClearCoveredMount() const;
 
-  MountOptions options_;  // `config` is what was read last
+  MountOptions options_;  // `config` as last read
   const std::string& mountpoint_;
-  const std::optional<Mounted> dead_;  // the mount to take the place of
+  const std::optional<Mounted> dead_;  // the mount to replace
   Descriptor report_;
   Descriptor signals_;
   std::optional<Channel> worker_;
@@ -116,11 +116,11 @@ class Keeper {
   int exit_code_ = kExitDone;
   bool mounted_ = false;
   dev_t device_before_ = 0;  // at the mount point, before mounting
-  dev_t device_ = 0;         // of our mount; 0 if the kernel does not tell
+  dev_t device_ = 0;         // of our mount; 0 if it is not in the table
   uint64_t mount_id_ = 0;    // likewise
   bool replaced_dead_ = false;
   bool covers_dead_ = false;   // the dead mount lies below ours
-  bool asked_before_ = false;  // a signal was answered with "busy"
+  bool asked_before_ = false;  // an earlier signal found the mount busy
   bool ending_ = false;
   std::chrono::steady_clock::time_point worker_limit_;  // while ending
 };
@@ -162,7 +162,7 @@ void Keeper::EndStart(int code, std::string_view line) {
   if (!starting()) return;
   failed_ = true;
   exit_code_ = code;
-  // What has replaced a dead mount is a dead mount again once the worker has ended.
+  // A mount that replaced a dead one stays, dead, once the worker has ended.
   if (!replaced_dead_) static_cast<void>(UnmountOurs(/*detach=*/true));
   ReportStart(report_.get(), code, line);
   NotifyServiceManager(fmt::format("STATUS={}", OneLine(line)));
@@ -193,7 +193,7 @@ Result<Descriptor> Keeper::MountInPlaceOfDead() {
       spdlog::warn("{}: the dead mount cannot be replaced in one step: {}", mountpoint_,
                    replacement.error().message);
     }
-    // The shortest time in which the bare folder is seen.
+    // The bare folder is visible from here until the mount: keep that short.
     if (const auto cleared = ClearDeadMounts(mountpoint_); !cleared) return Fail(cleared);
   }
   if (const auto there = FindMount(mountpoint_); there && there->type == kMountType) {
@@ -213,12 +213,12 @@ Result<Descriptor> Keeper::MountByLibfuse() {
   MountMessages messages;
   fuse_session* session = NewSession(options_, fuse_lowlevel_ops{}, nullptr);
   mounted_ = session != nullptr && fuse_session_mount(session, mountpoint_.c_str()) == 0;
-  // Only the worker may hold the device: the kernel knows by its end that nobody serves any more.
+  // Only the worker may hold the device: when it ends, the kernel must see the last one closed.
   Descriptor device(mounted_ ? fcntl(fuse_session_fd(session), F_DUPFD_CLOEXEC, 0) : -1);
   const std::string said = messages.Take();
   if (mounted_) {
-    // libfuse lets go of the name of a mount point only as it unmounts: the session stays, without
-    // its device. (Volatile, or the compiler leaves out what nobody reads, and it is a leak.)
+    // libfuse frees the name of a mount point only when it unmounts: the session stays, without its
+    // device. (Volatile keeps the compiler from removing the pointer, which would make it a leak.)
     [[maybe_unused]] static fuse_session* volatile kept;
     kept = session;
     close(fuse_session_fd(session));
@@ -251,7 +251,7 @@ void Keeper::EndWorker() {
   ending_ = true;
   if (ready_) NotifyServiceManager("STOPPING=1\nSTATUS=ending");
   worker_limit_ = std::chrono::steady_clock::now() + kWorkerLimit;
-  // One whose start failed has nothing to end in order.
+  // After a failed start there is nothing to shut down.
   if (!ready_ || !worker_->Send({Message::Kind::kEnd})) kill(worker_pid_, SIGKILL);
 }
 
@@ -272,7 +272,7 @@ void Keeper::OnReady() {
   spdlog::info("{} is mounted at {}", options_.source, mountpoint_);
   NotifyServiceManager("READY=1\n" + StatusLine());
   if (ReportStart(report_.get(), kExitDone, "")) return;
-  // Who asked for the mount was told that it failed, or was killed: nobody would unmount it.
+  // The caller has reported a failure, or was killed: nobody would unmount this mount.
   exit_code_ = kExitSystem;
   if (!replaced_dead_) static_cast<void>(UnmountOurs(/*detach=*/true));
   EndWorker();
@@ -363,7 +363,7 @@ void Keeper::OnEndingSignal(uint32_t number) {
     kill(worker_pid_, SIGKILL);
     return;
   }
-  // Whoever ends us because the worker was killed does not mean that its mount shall go too.
+  // A signal because the worker was killed is not a request to unmount.
   if (!asked_before_ && HasDeadMainThread(worker_pid_)) {
     asked_before_ = true;
     return;
@@ -380,7 +380,7 @@ void Keeper::OnEndingSignal(uint32_t number) {
   }
   spdlog::info("signal {}: {} is {}", number, mountpoint_,
                asked_before_ ? "detached" : "unmounted");
-  // The kernel's farewell does not come while another namespace or an open file keeps the mount.
+  // FUSE_DESTROY does not come while another namespace or an open file keeps the mount.
   EndWorker();
 }
 
@@ -395,7 +395,7 @@ std::string Keeper::UncleanEnd(int status) const {
   if (WEXITSTATUS(status) != kExitDone) {
     return fmt::format("the worker ended with exit code {}", WEXITSTATUS(status));
   }
-  // The kernel tells the worker of an aborted connection and of an unmount in the same words.
+  // To the worker, an aborted connection looks like an unmount.
   const auto top = FindMount(mountpoint_);
   if (top && IsOurs(*top) && AskMount(*top).state == MountState::kDead)
     return "the connection was aborted";
@@ -422,9 +422,8 @@ int Keeper::AwaitWorker() {
     } else if (WEXITSTATUS(status) == kExitDone) {
       EndStart(kExitMountFailed, fmt::format("{} was unmounted before it was ready", mountpoint_));
     } else {
-      EndStart(
-          kExitMountFailed,
-          fmt::format("{} was mounted, but the kernel broke off the conversation", mountpoint_));
+      EndStart(kExitMountFailed,
+               fmt::format("{} was mounted, but the kernel closed the connection", mountpoint_));
     }
     return exit_code_;
   }
@@ -474,7 +473,7 @@ int Keeper::Run() {
     }
     if (wait[2].revents != 0) {  // the waiting process is gone
       if (starting()) {
-        EndStart(kExitSystem, "nobody waits for the mount any more");
+        EndStart(kExitSystem, "the process that waited for the mount is gone");
         EndWorker();
       }
       wait[2].fd = -1;

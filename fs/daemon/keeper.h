@@ -1,20 +1,20 @@
 // The process that owns a mount from before it is made until it is gone.
 //
-// It mounts, and keeps what is needed to unmount; the worker that it starts answers the kernel and
-// can do neither. When the worker is killed or crashes, the mount stays, dead: each path below it
-// gives an error then. In the bare folder below it would be "No such file", which Zarr readers take
-// for the fill value. It has one thread and never touches the store or the mount, so nothing that
-// hangs there keeps it from its signals:
+// It mounts, and keeps the privileges to unmount; the worker that it starts serves the kernel and
+// can do neither. If the worker is killed or crashes, the mount stays, dead, and each path below it
+// gives an error. (In the bare folder below it would be "No such file", which Zarr readers take for
+// the fill value.) The keeper has one thread and never accesses the store or the mount, so nothing
+// that hangs there keeps it from handling signals:
 //
-//   TERM, INT   unmount and end; a mount in use serves on until the second one, which detaches it
-//   HUP         read the configuration file again: log level and sizes of caches change
-//   USR2        log more (after debug: info again); with a value from sigqueue(3), 1 to 4: log
-//               from error, warning, info, debug on
+//   TERM, INT   unmount and end; a mount in use goes on until the second signal, which detaches it
+//   HUP         read the configuration file again: changes the log level and the sizes of caches
+//   USR2        next log level (info after debug); with a value from sigqueue(3), 1 to 4: error,
+//               warning, info, debug
 //
-// In the foreground it tells a service manager how things stand (sd_notify(3)).
+// In the foreground it reports its state to the service manager (sd_notify(3)).
 //
-// Only a mount that answers is reported as mounted, and a start that fails leaves nothing mounted,
-// but a dead mount where there was one.
+// It reports success only once the mount answers. A failed start leaves nothing mounted, except a
+// dead mount that was there before.
 #ifndef FS_DAEMON_KEEPER_H_
 #define FS_DAEMON_KEEPER_H_
 

@@ -25,7 +25,7 @@ namespace {
 
 constexpr int kAnswerLimitMs = 1000;
 constexpr int kFusermountLimitMs = 10000;
-constexpr size_t kMaxOptionsText = size_t{1} << 14;  // of .zarrfs/options; pipes hold that
+constexpr size_t kMaxOptionsText = size_t{1} << 14;  // of .zarrfs/options; fits into a pipe
 
 // The wait status; a child that has not ended after `limit_ms` is killed.
 int AwaitChild(pid_t pid, int limit_ms) {
@@ -39,18 +39,18 @@ int AwaitChild(pid_t pid, int limit_ms) {
   return status;
 }
 
-// What AskMount()'s child does; its exit code is a MountState, and it writes what is in
-// .zarrfs/options to `output`.
+// Runs in the child of AskMount(). Copies .zarrfs/options to `output`; the result becomes the exit
+// code.
 MountState Ask(const Mounted& mounted, int output) {
   const std::string& path = mounted.path;
-  // The kernel answers for the mount where it lets somebody else ask, root too.
+  // To other users, even root, the kernel may answer in place of the mount.
   if (geteuid() == 0 && mounted.user != 0 &&
       (setresgid(mounted.group, mounted.group, mounted.group) != 0 ||
        setresuid(mounted.user, mounted.user, mounted.user) != 0)) {
     return MountState::kHidden;
   }
   struct statvfs space = {};
-  // This one is never answered from what the kernel remembers.
+  // The kernel never answers this call from its caches.
   if (statvfs(path.c_str(), &space) != 0) {
     if (errno == ENOTCONN || errno == ECONNABORTED) return MountState::kDead;
     return errno == EACCES || errno == EPERM ? MountState::kHidden : MountState::kAnswers;

@@ -1,5 +1,4 @@
-// What can be done to a mount of zarrfs from outside: ask whether anybody answers there, and end
-// it.
+// Probes and ends mounts of zarrfs from outside.
 #ifndef FS_DAEMON_MOUNT_CONTROL_H_
 #define FS_DAEMON_MOUNT_CONTROL_H_
 
@@ -16,25 +15,25 @@ namespace zarrfs {
 
 enum class MountState {
   kAnswers,
-  kDead,    // nobody serves it any more: "Transport endpoint is not connected"
+  kDead,    // its process is gone: "Transport endpoint is not connected"
   kSilent,  // no answer within a second
-  kHidden,  // it is not for this user to ask
+  kHidden,  // this user has no access
 };
 
 struct MountAnswer {
   MountState state = MountState::kHidden;
-  std::optional<pid_t> pid;  // of the process that takes signals for it
+  std::optional<pid_t> pid;  // of the process that handles its signals
   std::string options;       // the text of .zarrfs/options
 
   /// The value in the line `name: value` of that text; "" if there is none.
   [[nodiscard]] std::string Option(std::string_view name) const;
 };
 
-/// Asks a zarrfs mount, from a child process: asking may take for ever. Root asks in the name of
-/// who mounted. Before there are threads.
+/// Probes a zarrfs mount from a child process, because access may block forever. Root probes as the
+/// user who mounted it. The process must not have threads yet.
 [[nodiscard]] MountAnswer AskMount(const Mounted& mounted);
 
-/// Unmounts what is on top at `path`, through fusermount3 where this process may not itself;
+/// Unmounts the mount on top at `path`, through fusermount3 unless this process may do it itself;
 /// `detach`: lazily. kWouldBlock if it is busy.
 [[nodiscard]] Result<void> Unmount(const std::string& path, bool detach);
 

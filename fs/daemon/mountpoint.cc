@@ -38,8 +38,7 @@ Result<void> CheckSource(const MountOptions& options) {
   return {};
 }
 
-// The dead mount of a zarrfs that was killed, if there is one; any other zarrfs mount is in the
-// way.
+// The dead zarrfs mount at `path`, if any. Fails if there is a live one.
 Result<std::optional<Mounted>> FindDeadMount(const std::string& path) {
   auto mounted = FindMount(path);
   if (!mounted || mounted->type != kMountType) return std::nullopt;
@@ -64,10 +63,10 @@ Result<std::string> RealPath(const std::string& path, const std::string& mountpo
   return Fail(FromErrno(errno), "mount point {} cannot be used: {}", mountpoint, ErrnoText(errno));
 }
 
-// Looks for a mount on each name that the path goes by before that name is resolved, because the
-// file system that would be asked may never answer.
+// Before resolving each form of the path, checks whether it is a mount: its file system may never
+// answer.
 Result<MountPoint> ResolveMountPoint(const std::string& mountpoint) {
-  // The table has names without symbolic links: where there is a mount, the name is resolved.
+  // The mount table has resolved names: if the path is in it, there is nothing to resolve.
   std::string path = AbsolutePath(mountpoint);
   auto dead = FindDeadMount(path);
   if (!dead) return Fail(dead);
@@ -105,7 +104,7 @@ Result<void> CheckFolder(const std::string& path, bool nonempty) {
     return Fail(ErrorCode::kNotADirectory, "mount point {} is not a directory", path);
   }
   if (nonempty) return {};
-  // To open a folder that an automount watches would ask for the very mount that is being made.
+  // Opening an automount point would trigger the very mount that is being made.
   if (const auto top = FindMount(path); top && top->type == "autofs") return {};
   const std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir(path.c_str()), &closedir);
   // A folder that may not be listed may still be mounted on.
@@ -127,7 +126,7 @@ Result<void> CheckDevice() {
                 "/dev/fuse is missing: load the fuse module (modprobe fuse) or pass the device "
                 "into the container");
   }
-  // fusermount3 opens it with the rights of who calls it, too.
+  // fusermount3 opens it with the rights of its caller, too.
   if (Descriptor(open("/dev/fuse", O_RDWR | O_CLOEXEC))) return {};
   if (errno == ENODEV || errno == ENXIO) {
     return Fail(ErrorCode::kNotFound,
@@ -196,7 +195,7 @@ Result<MountPoint> CheckMount(const MountOptions& options) {
   }
   if (const auto source = CheckSource(options); !source) return Fail(source);
   if (mountpoint->dead) {
-    // The folder below cannot be looked at, and was fit for the mount that is dead.
+    // The folder below cannot be checked, but was good enough for the dead mount.
     spdlog::warn("{}: takes the place of the dead mount of a zarrfs that was killed",
                  mountpoint->path);
   } else if (const auto folder = CheckFolder(mountpoint->path, options.nonempty); !folder) {

@@ -1,5 +1,5 @@
-// Whether SRC and MNT are fit for mounting, said before anything is mounted. Every error message is
-// one line that says what to do.
+// Checks SRC and MNT before anything is mounted. Every error message is one line that says what to
+// do.
 #ifndef FS_DAEMON_MOUNTPOINT_H_
 #define FS_DAEMON_MOUNTPOINT_H_
 
@@ -12,23 +12,23 @@
 
 namespace zarrfs {
 
-/// `path` from the root, without "." and empty components. ".." stays: only the kernel knows where
-/// it leads.
+/// `path` made absolute, without "." and empty components. Keeps "..": only the kernel knows where
+/// that leads.
 [[nodiscard]] std::string AbsolutePath(const std::string& path);
 
-/// Where something may be mounted, under the name that the kernel's table has for it. Only the way
-/// to it is resolved: the folder itself may be a mount that never answers.
+/// The path of `mountpoint` as in the kernel's mount table. Resolves only the folders above it: the
+/// folder itself may be a mount that never answers.
 [[nodiscard]] Result<std::string> ResolveParent(const std::string& mountpoint);
 
 struct MountPoint {
   std::string path;             // without symbolic links
-  std::optional<Mounted> dead;  // the dead mount of a zarrfs that was killed, on top there
+  std::optional<Mounted> dead;  // a dead zarrfs mount on top there
 };
 
 /// Checks what a mount needs: the source folder, the mount point, the fuse device, fusermount3, the
-/// permission for allow_other. A dead mount stays until the new one takes its place (see
-/// fs/dead_mount.h); one that hides the source is cleared, unless the mount would be a fake one.
-/// Before there are threads.
+/// permission for allow_other. A dead mount stays until the new one replaces it
+/// (fs/daemon/dead_mount.h); one that hides the source is cleared, except for a fake mount. The
+/// process must not have threads yet.
 [[nodiscard]] Result<MountPoint> CheckMount(const MountOptions& options);
 
 }  // namespace zarrfs

@@ -7,7 +7,7 @@
 namespace zarrfs {
 namespace {
 
-ChunkFile FileOf(const ArrayRange& range, size_t view, uint64_t chunk,
+ChunkFile FileOf(const ArrayRange& range, size_t view, InnerIndex chunk,
                  const ChunkLocation& location) {
   const auto& part = range.views[view];
   return {*range.chunks, part.encoding, part.encoding_number, chunk, location};
@@ -29,15 +29,15 @@ Result<ChunkLocation> Contents::Locate(const Target& target) const {
   const ChunkSource& chunks = *range.chunks;
   const auto is_it = IsEpochOf(target);
   const Sizes sizes = range.views[target.view].sizes();
-  auto found = LocateShim(chunks, target.chunk, kAnyAge, /*may_read=*/true, sizes);
+  auto found = chunks.Locate(target.chunk, kAnyAge, /*may_read=*/true, sizes);
   if (found && found->location) {
     const ChunkLocation& location = *found->location;
-    const auto epoch = range.epochs->Known(location.outer, location.shard->fingerprint);
+    const auto epoch = range.KnownEpoch(location);
     if (epoch && is_it(*epoch)) return std::move(*found->location);
   }
   if (!found && found.error().code == ErrorCode::kWouldBlock) return Fail(found);
-  const uint64_t outer = chunks.OuterOf(target.chunk);
-  if (const auto fingerprint = range.epochs->FingerprintOf(outer, is_it)) {
+  const OuterIndex outer = chunks.OuterOf(target.chunk);
+  if (const auto fingerprint = range.epochs->FingerprintOf(ToNumber(outer), is_it)) {
     const auto old =
         superseded_.Get(chunks.id(), outer, *fingerprint, SupersededShards::Clock::now());
     if (old != nullptr) {
@@ -50,12 +50,12 @@ Result<ChunkLocation> Contents::Locate(const Target& target) const {
   return Replaced(chunks.ObjectKey(outer));
 }
 
-Result<uint64_t> Contents::SizeOf(const ArrayRange& range, size_t view, uint64_t chunk,
+Result<uint64_t> Contents::SizeOf(const ArrayRange& range, size_t view, InnerIndex chunk,
                                   const ChunkLocation& location) const {
   return chunk_reader_.Size(FileOf(range, view, chunk, location));
 }
 
-Result<FileBytes> Contents::ReadChunk(const ArrayRange& range, size_t view, uint64_t chunk,
+Result<FileBytes> Contents::ReadChunk(const ArrayRange& range, size_t view, InnerIndex chunk,
                                       const ChunkLocation& location, uint64_t offset,
                                       std::span<std::byte> buffer) const {
   auto piece = chunk_reader_.Read(FileOf(range, view, chunk, location), offset, buffer);
@@ -151,8 +151,9 @@ Error Contents::WhyUnreadable(const Target& target) const {
             fmt::format("{}: not in the store any more", path.empty() ? "/" : path)};
   }
   if (target.kind == Target::Kind::kChunk) {
-    const auto found = LocateShim(*target.range->chunks, target.chunk, nodes_.check_age(),
-                                  /*may_read=*/true, target.range->views[target.view].sizes());
+    const auto found =
+        target.range->chunks->Locate(target.chunk, nodes_.check_age(),
+                                     /*may_read=*/true, target.range->views[target.view].sizes());
     if (!found) return found.error();
     if (found->location) {
       const auto size = SizeOf(*target.range, target.view, target.chunk, *found->location);

@@ -35,11 +35,11 @@ class Contents {
   [[nodiscard]] Result<ChunkLocation> Locate(const Target& chunk) const;
 
   /// The size of a chunk file, exact, in bytes.
-  [[nodiscard]] Result<uint64_t> SizeOf(const ArrayRange& range, size_t view, uint64_t chunk,
+  [[nodiscard]] Result<uint64_t> SizeOf(const ArrayRange& range, size_t view, InnerIndex chunk,
                                         const ChunkLocation& location) const;
 
   /// Bytes of a chunk file from `offset` on, as many as `buffer` has, and fewer only at the end.
-  [[nodiscard]] Result<FileBytes> ReadChunk(const ArrayRange& range, size_t view, uint64_t chunk,
+  [[nodiscard]] Result<FileBytes> ReadChunk(const ArrayRange& range, size_t view, InnerIndex chunk,
                                             const ChunkLocation& location, uint64_t offset,
                                             std::span<std::byte> buffer) const;
   /// Likewise of any file's inode but a status file's.

@@ -175,24 +175,23 @@ Result<Entry> Entries::SharedDocument(const CurrentNode& node, size_t view) cons
   return entry;
 }
 
-Result<Entry> Entries::Chunk(const ChunkName& chunk, const ChunkLocation& location) const {
+Result<Entry> Entries::Chunk(const ChunkName& chunk, const ChunkLocation& location,
+                             Validity validity) const {
   const ArrayRange& range = *chunk.node.range;
-  auto entry = Chunk(range, chunk.view, chunk.chunk, location,
-                     range.epochs->Observe(location.outer, location.shard->fingerprint));
+  auto entry = Chunk(range, chunk.view, chunk.chunk, location, range.ObserveEpoch(location));
   if (entry) {
-    entry->name_timeout =
-        std::min(timeouts_.Name(location.shard->info.version.ctime_ns, Validity(location.watched)),
-                 timeouts_.Node(*chunk.node.node));
+    entry->name_timeout = std::min(timeouts_.Name(location.shard->info.version.ctime_ns, validity),
+                                   timeouts_.Node(*chunk.node.node));
   }
   return entry;
 }
 
-Result<Entry> Entries::Chunk(const ArrayRange& range, size_t view, uint64_t chunk,
+Result<Entry> Entries::Chunk(const ArrayRange& range, size_t view, InnerIndex chunk,
                              const ChunkLocation& location, uint32_t epoch) const {
   const auto size = contents_.SizeOf(range, view, chunk, location);
   if (!size) return Fail(size);
   const auto& part = range.views[view];
-  return MakeFile(MakeId(part.files + chunk, epoch), epoch, location.shard->info, *size,
+  return MakeFile(MakeId(range.PositionOf(view, chunk), epoch), epoch, location.shard->info, *size,
                   part.links);
 }
 
@@ -202,7 +201,7 @@ Result<Entry> Entries::FillChunk(const ChunkName& chunk, Validity validity) cons
   const Node* const node = chunk.node.node.get();
   ObjectInfo info = node != nullptr ? node->info : nodes_.InfoOf(chunk.node);
   info.mode &= ~0111u;
-  Entry entry = MakeFile(MakeFillId(chunk.part().files + chunk.chunk), 0, info, *size);
+  Entry entry = MakeFile(MakeFillId(chunk.position()), 0, info, *size);
   entry.attribute_timeout = node != nullptr ? timeouts_.Node(*node) : Timeouts::kUnreadableName;
   entry.name_timeout = std::min(timeouts_.Absence(validity), entry.attribute_timeout);
   return entry;
@@ -226,7 +225,7 @@ Result<Entry> Entries::UnreadableChunk(const ChunkName& chunk, const Error& erro
   ObjectInfo info = nodes_.InfoOf(chunk.node);
   // Who may not search the folder does not come this far; everybody else is to open the file.
   info.mode = 0444;
-  Entry entry = MakeFile(MakeUnreadableId(chunk.part().files + chunk.chunk), 0, info,
+  Entry entry = MakeFile(MakeUnreadableId(chunk.position()), 0, info,
                          SizeOfUnreadable(*chunk.node.range, chunk.view));
   // A damaged version stays damaged; anything else may have passed in a moment.
   entry.name_timeout =

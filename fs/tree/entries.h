@@ -23,9 +23,10 @@ namespace zarrfs {
 struct ChunkName {
   const CurrentNode& node;
   size_t view;
-  uint64_t chunk;  // in the grid of innermost chunks
+  InnerIndex chunk;
 
   [[nodiscard]] const ArrayRange::ViewPart& part() const { return node.range->views[view]; }
+  [[nodiscard]] uint64_t position() const { return node.range->PositionOf(view, chunk); }
 };
 
 class Entries {
@@ -42,9 +43,10 @@ class Entries {
 
   /// A chunk that is stored; the version at `location` becomes the current one. Fails as
   /// Contents::SizeOf() does.
-  [[nodiscard]] Result<Entry> Chunk(const ChunkName& chunk, const ChunkLocation& location) const;
+  [[nodiscard]] Result<Entry> Chunk(const ChunkName& chunk, const ChunkLocation& location,
+                                    Validity validity) const;
   /// The same in the version of `epoch`, without a timeout for its name.
-  [[nodiscard]] Result<Entry> Chunk(const ArrayRange& range, size_t view, uint64_t chunk,
+  [[nodiscard]] Result<Entry> Chunk(const ArrayRange& range, size_t view, InnerIndex chunk,
                                     const ChunkLocation& location, uint32_t epoch) const;
   /// A chunk that is not stored, in a view that has files for such chunks. Fails if the array's
   /// codecs cannot encode.

@@ -96,7 +96,7 @@ Result<bool> ChunkRoot::List(uint64_t from, const AddEntry& add) {
 
 Validity ChunkFiles::validity() const { return indexes_are_valid_ ? validity_ : Validity{}; }
 
-Entry ChunkFiles::EntryOf(const ListedChunk& listed) const {
+Entry ChunkFiles::EntryOf(const ListedChunk& listed, Validity validity) const {
   const ArrayRange& range = *prefix_.node.range;
   const auto& part = range.views[prefix_.view];
   const ChunkName chunk{prefix_.node, prefix_.view, listed.chunk};
@@ -106,14 +106,14 @@ Entry ChunkFiles::EntryOf(const ListedChunk& listed) const {
     entry = found.error().code == ErrorCode::kNotFound ? entries_.FillChunk(chunk, {})
                                                        : Result<Entry>(Fail(found));
   } else if (ChunkReader::KnowsSize(part.encoding, *found)) {
-    entry = entries_.Chunk(chunk, *found);
+    entry = entries_.Chunk(chunk, *found, validity);
   } else {
     // Not read for a listing: the kernel asks for the attributes that somebody wants.
-    const uint32_t epoch = range.epochs->Observe(found->outer, found->shard->fingerprint);
-    entry = NameOnly(MakeId(part.files + listed.chunk, epoch), S_IFREG);
+    const uint32_t epoch = range.ObserveEpoch(*found);
+    entry = NameOnly(MakeId(chunk.position(), epoch), S_IFREG);
   }
   if (!entry) entry = entries_.UnreadableChunk(chunk, entry.error());
-  return entry ? *entry : NameOnly(part.files + listed.chunk, S_IFREG);
+  return entry ? *entry : NameOnly(chunk.position(), S_IFREG);
 }
 
 Result<bool> ChunkFiles::ListObject(OuterIndex object, uint64_t from, const AddEntry& add) {
@@ -122,37 +122,39 @@ Result<bool> ChunkFiles::ListObject(OuterIndex object, uint64_t from, const AddE
   const auto& layout = range.chunks->layout();
   const size_t rank = range.rank();
   const bool is_nested = part.naming.nested() && rank > 0;
-  const uint64_t begin = object * layout.inner_per_outer_count;
-  auto cursor = ChunkCursor(*range.chunks, object,
-                            {.prefix = prefix_.fixed(),
-                             .from = from > begin ? from - begin : 0,
-                             .max_age = nodes_.check_age(),
-                             .missing_too = part.fill_chunk != nullptr,
-                             .sizes = part.sizes()});
+  const uint64_t begin = ToNumber(object) * layout.inner_per_outer_count;
+  ChunkCursor cursor(*range.chunks, object,
+                     {.prefix = prefix_.fixed(),
+                      .from = Slot{from > begin ? from - begin : 0},
+                      .max_age = nodes_.check_age(),
+                      .include_missing = part.fill_chunk != nullptr,
+                      .sizes = part.sizes()});
   ChunkCoordinates at{};
-  for (;;) {
-    const auto listed = cursor.Next();
-    if (!listed) return Fail(listed);
-    if (!*listed) break;
-    layout.inner_grid.Coordinates((*listed)->chunk, at);
+  while (const ListedChunk* const chunk = cursor.Next()) {
+    layout.inner_grid.Coordinates(ToNumber(chunk->chunk), at);
     const std::string name =
         is_nested ? std::to_string(at[rank - 1]) : part.naming.Path({at.data(), rank});
-    if (!add(name, EntryOf(**listed), begin + (*listed)->slot + 1)) return false;
+    const Entry entry = EntryOf(*chunk, cursor.validity());
+    if (!add(name, entry, begin + ToNumber(chunk->slot) + 1)) return false;
   }
+  if (!cursor.status()) return Fail(cursor.status());
   if (cursor.validity() != validity_) indexes_are_valid_ = false;
   return true;
 }
 
 Result<bool> ChunkFiles::List(uint64_t from, const AddEntry& add) {
   const uint64_t first = from / prefix_.node.range->chunks->layout().inner_per_outer_count;
-  for (auto at = std::ranges::lower_bound(objects_, first); at != objects_.end(); ++at) {
+  for (auto at = std::ranges::lower_bound(objects_, OuterIndex{first}); at != objects_.end();
+       ++at) {
     const auto has_room = ListObject(*at, from, add);
     if (!has_room || !*has_room) return has_room;
   }
   for (uint64_t object = std::max(first_, first); object < first_ + count_; ++object) {
-    const auto has_room = ListObject(object, from, add);
+    const auto has_room = ListObject(OuterIndex{object}, from, add);
     if (!has_room || !*has_room) return has_room;
   }
+  // What is gone with its array was passed over as absent.
+  if (const auto gone = nodes_.WhyGone(*prefix_.node.node)) return tl::unexpected(*gone);
   return true;
 }
 

@@ -9,6 +9,7 @@
 #include "fs/tree/entries.h"
 #include "fs/tree/folder.h"
 #include "fs/tree/nodes.h"
+#include "zarrcore/array/chunk_cursor.h"
 
 namespace zarrfs {
 
@@ -142,7 +143,7 @@ class ChunkFiles final : public FolderPart {
 
  private:
   Result<bool> ListObject(OuterIndex object, uint64_t from, const AddEntry& add);
-  Entry EntryOf(const ListedChunk& chunk) const;
+  Entry EntryOf(const ListedChunk& chunk, Validity validity) const;
 
   const Entries& entries_;
   const Nodes& nodes_;

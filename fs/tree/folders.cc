@@ -67,7 +67,7 @@ Result<std::unique_ptr<FolderPart>> Folders::ChunksBelow(const CurrentNode& node
   // Where chunks that are not stored have files too, these are all of a range.
   const bool has_all = part.fill_chunk != nullptr;
   if (is_root) {
-    const auto any = has_all ? Valid<bool>{true, {}} : AnyShim(chunks, {}, nodes_.check_age());
+    const auto any = has_all ? Valid<bool>{true, {}} : chunks.AnyChunk({}, nodes_.check_age());
     if (!any) return Fail(any);
     if (!any->value) return nullptr;
     return std::make_unique<ChunkRoot>(entries_, node, target.view);
@@ -90,7 +90,7 @@ Result<std::unique_ptr<FolderPart>> Folders::ChunksBelow(const CurrentNode& node
         prefix.level == 0 ? layout.outer_grid.size() : layout.outer_grid.counts()[rank - 1];
     return std::make_unique<ChunkFiles>(entries_, nodes_, prefix, first, count);
   }
-  auto objects = ListShim(chunks, prefix.fixed());
+  auto objects = chunks.ListOuter(prefix.fixed());
   if (!objects) return Fail(objects);
   return std::make_unique<ChunkFiles>(entries_, nodes_, prefix, std::move(*objects));
 }

@@ -53,7 +53,7 @@ class Finder {
     const auto& layout = node.range->chunks->layout();
     const auto& grid = layout.inner_grid;
     ChunkCoordinates first{};
-    layout.outer_grid.Coordinates(*object, first);
+    layout.outer_grid.Coordinates(ToNumber(*object), first);
     ChunkCoordinates at{};
     for (uint64_t slot = 0; slot < layout.inner_per_outer_count && left_ > 0; ++slot) {
       bool is_inside = true;
@@ -92,25 +92,23 @@ class Finder {
 
   // Something of the node itself, or below it, that is not a stored object of an array.
   void AddOwner(NodeRecord& owner, const std::string& key) {
-    const CurrentNode node = NodeOf(owner);
-    if (node.node != nullptr) AddNode(owner, *node.node);
+    AddNode(owner);
     AddConsolidated(owner.path);
-    if (node.range != nullptr) {
-      AddAllChunks(*node.range);
-    } else if (key.size() > owner.path.size()) {
-      // A child that was never found, but perhaps looked for.
-      const size_t begin = owner.path.empty() ? 0 : owner.path.size() + 1;
-      const std::string child = key.substr(begin, key.find('/', begin) - begin);
-      for (size_t view = 0; view < AllViews().size(); ++view) Add(owner, view, child);
-    }
+    if (const CurrentNode node = NodeOf(owner); node.range != nullptr) AddAllChunks(*node.range);
+    if (key.size() == owner.path.size()) return;
+    // A child that was never found, but perhaps looked for.
+    const size_t begin = owner.path.empty() ? 0 : owner.path.size() + 1;
+    const std::string child = key.substr(begin, key.find('/', begin) - begin);
+    for (size_t view = 0; view < AllViews().size(); ++view) Add(owner, view, child);
   }
 
-  void AddNode(const NodeRecord& record, const Node& node) {
+  // The name of a node, and those of whatever documents it has now or had before.
+  void AddNode(const NodeRecord& record) {
     const NodeRecord* const parent =
         record.path.empty() ? nullptr : nodes_.table().Find(FolderOf(record.path));
     for (size_t view = 0; view < AllViews().size(); ++view) {
-      for (const Document& document : node.views[view].documents) {
-        Add(record, view, document.name);
+      for (const std::string_view document : {kZarrJson, kZarray, kZgroup, kZattrs, kZmetadata}) {
+        Add(record, view, std::string(document));
       }
       if (parent == nullptr) continue;
       Add(*parent, view, record.path.substr(record.path.rfind('/') + 1));

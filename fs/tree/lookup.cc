@@ -20,8 +20,15 @@ Result<Entry> Lookup::Find(const Target& folder, const std::string& name) const 
   }
   const auto known = nodes_.Know(folder.record->path);
   if (!known) return Fail(known);
-  if (folder.kind == Target::Kind::kChunkFolder) return InChunkFolder(folder, *known, name);
-  return known->error ? InUnreadable(*known, folder.view, name) : InNode(*known, folder.view, name);
+  Result<Entry> entry = folder.kind == Target::Kind::kChunkFolder
+                            ? InChunkFolder(folder, *known, name)
+                        : known->error ? InUnreadable(*known, folder.view, name)
+                                       : InNode(*known, folder.view, name);
+  // What a node was not seen to have may be there by now, if it cannot be read.
+  const bool is_unknown = !entry && entry.error().code == ErrorCode::kNotFound && known->error &&
+                          known->error->code != ErrorCode::kNotFound;
+  if (is_unknown) return tl::unexpected(*known->error);
+  return entry;
 }
 
 Result<Entry> Lookup::FindInterrupted(const Target& folder, const std::string& name) const {
@@ -134,7 +141,7 @@ Result<Entry> Lookup::ChunkPath(const CurrentNode& node, size_t view, ChunkCoord
   }
   const std::span<const uint64_t> coordinates{prefix.data(), level};
   if (level == grid.rank()) {
-    const ChunkName chunk{node, view, grid.Linear(coordinates)};
+    const ChunkName chunk{node, view, InnerIndex{grid.Linear(coordinates)}};
     if (error == nullptr) return Chunk(chunk);
     auto entry = entries_.UnreadableChunk(chunk, *error);
     if (entry) entry->name_timeout = Timeouts::kUnreadableName;  // metadata may be mended
@@ -143,7 +150,7 @@ Result<Entry> Lookup::ChunkPath(const CurrentNode& node, size_t view, ChunkCoord
   if (range.views[view].fill_chunk != nullptr || error != nullptr) {
     return entries_.ChunkFolder(node, view, coordinates);
   }
-  const auto any = AnyShim(*range.chunks, coordinates, nodes_.check_age());
+  const auto any = range.chunks->AnyChunk(coordinates, nodes_.check_age());
   if (!any && any.error().code == ErrorCode::kWouldBlock) return Fail(any);
   if (any && !any->value) return tl::unexpected(absent);
   return entries_.ChunkFolder(node, view, coordinates, any ? any->validity : Validity{});
@@ -153,13 +160,13 @@ Result<Entry> Lookup::Chunk(const ChunkName& chunk) const {
   const ChunkSource& chunks = *chunk.node.range->chunks;
   const auto& part = chunk.part();
   for (int attempt = 1;; ++attempt) {
-    const auto found = LocateShim(chunks, chunk.chunk, nodes_.check_age(),
-                                  part.encoding.must_be_read_for_size(), part.sizes());
+    const auto found = chunks.Locate(chunk.chunk, nodes_.check_age(),
+                                     part.encoding.must_be_read_for_size(), part.sizes());
     Result<Entry> entry = Entry{};
     if (!found) {
       entry = Fail(found);
     } else if (found->location) {
-      entry = entries_.Chunk(chunk, *found->location);
+      entry = entries_.Chunk(chunk, *found->location, found->validity);
     } else if (const auto gone = nodes_.WhyGone(*chunk.node.node)) {
       return entries_.UnreadableChunk(chunk, *gone);
     } else if (part.fill_chunk != nullptr) {

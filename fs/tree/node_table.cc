@@ -46,6 +46,18 @@ NodeId ArrayRange::FolderId(size_t view, std::span<const uint64_t> prefix) const
   return MakeId(views[view].folders + folder_offsets[prefix.size()] + linear, 0);
 }
 
+uint32_t ArrayRange::ObserveEpoch(const ChunkLocation& location) const {
+  const OpenShard& shard = *location.shard;
+  const uint32_t epoch = epochs->Observe(ToNumber(location.outer), shard.fingerprint);
+  shard.epoch_note.store(epoch + 1, std::memory_order_relaxed);
+  return epoch;
+}
+
+std::optional<uint32_t> ArrayRange::KnownEpoch(const ChunkLocation& location) const {
+  const uint32_t note = location.shard->epoch_note.load(std::memory_order_relaxed);
+  return note == 0 ? std::nullopt : std::optional(note - 1);
+}
+
 std::atomic<uint64_t> RangeRecord::last_id_ = 0;
 
 RangePtr RangeRecord::Get() const {
@@ -149,7 +161,10 @@ RangePtr NodeTable::RefreshRange(const Node& node, NodeRecord& record) {
     positions.record = &record;
     positions.first = *first;
     positions.files = files;
-    positions.epochs = std::make_shared<EpochTable>(node.chunks->layout().outer_grid.size());
+    positions.source = node.chunks->id();
+    positions.epochs = before != nullptr && before->source == positions.source
+                           ? before->epochs
+                           : std::make_shared<EpochTable>(node.chunks->layout().outer_grid.size());
     if (before != nullptr) before->Keep();
     record.range = &positions;
   } else if (auto known = before->Get(); known != nullptr && known->chunks == node.chunks) {
@@ -292,7 +307,7 @@ void NodeTable::FillTarget(const RangePtr& given, uint64_t position, Target& tar
         position - part.files < grid.size()) {
       target.kind = Target::Kind::kChunk;
       target.view = v;
-      target.chunk = position - part.files;
+      target.chunk = InnerIndex{position - part.files};
       return;
     }
     if (position >= part.folders && position - part.folders < part.folder_count) {

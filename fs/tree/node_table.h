@@ -37,7 +37,6 @@
 
 #include "fs/tree/append_list.h"
 #include "fs/tree/epoch_table.h"
-#include "fs/tree/source_shim.h"
 #include "zarrcore/base/digest.h"
 #include "zarrcore/view/hierarchy.h"
 
@@ -100,6 +99,16 @@ struct ArrayRange {
   std::shared_ptr<EpochTable> epochs;
 
   [[nodiscard]] size_t rank() const { return chunks->layout().inner_grid.rank(); }
+  /// The epoch of the version of a stored object that a chunk was found in, which becomes the
+  /// current one.
+  uint32_t ObserveEpoch(const ChunkLocation& location) const;
+  /// Likewise for reads, which may still hold a version that a look-up has found superseded:
+  /// nullopt if it was never observed. Takes no lock.
+  [[nodiscard]] std::optional<uint32_t> KnownEpoch(const ChunkLocation& location) const;
+  /// The position of a chunk file.
+  [[nodiscard]] uint64_t PositionOf(size_t view, InnerIndex chunk) const {
+    return views[view].files + ToNumber(chunk);
+  }
   /// Id of the folder of chunks that begin with `prefix` (its level is prefix.size()).
   [[nodiscard]] NodeId FolderId(size_t view, std::span<const uint64_t> prefix) const;
 };
@@ -114,6 +123,7 @@ class RangeRecord {
   /// same, so are the positions. (A digest, because it is kept of every array that was ever looked
   /// at, and what it is made from takes most of a KiB.)
   Digest files;
+  uint64_t source = 0;  // ChunkSource::id(): ranges of one source share their epochs
   std::shared_ptr<EpochTable> epochs;
 
   /// The array's chunks, while its NodeRecord or somebody else has them; else null.
@@ -179,7 +189,7 @@ struct Target {
   size_t view = 0;
   size_t document = 0;        // kDocument
   RangePtr range;             // kChunk, kChunkFolder
-  uint64_t chunk = 0;         // kChunk
+  InnerIndex chunk{};         // kChunk
   ChunkCoordinates prefix{};  // kChunkFolder: `level` coordinates
   size_t level = 0;
   uint16_t epoch = 0;

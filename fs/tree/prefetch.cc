@@ -4,6 +4,8 @@
 #include <thread>
 #include <utility>
 
+#include "zarrcore/array/chunk_cursor.h"
+
 namespace zarrfs {
 
 void Prefetch::Start(Offer offer) {
@@ -26,8 +28,8 @@ void Prefetch::AfterRead(const Target& chunk, const ChunkLocation& location, siz
   const auto& part = range.views[chunk.view];
   const auto& layout = range.chunks->layout();
   if (part.encoding.kind == ChunkEncoding::Kind::kDecoded || !layout.is_sharded()) return;
-  const uint64_t place =
-      location.outer * layout.inner_per_outer_count + range.chunks->SlotOf(chunk.chunk);
+  const uint64_t place = ToNumber(location.outer) * layout.inner_per_outer_count +
+                         ToNumber(range.chunks->SlotOf(chunk.chunk));
   const size_t count = order_.OnRead(part.files, place);
   // (One read may be under way: the reader has gone on.)
   if (count == 0 || reading_ > 1 || is_busy_.exchange(true)) return;
@@ -42,38 +44,35 @@ void Prefetch::Fill(const Target& target, const ChunkLocation& location, size_t 
   ChunkCoordinates folder{};
   size_t level = 0;  // of the folder that the file is in
   if (part.naming.nested() && range.rank() > 0) {
-    layout.inner_grid.Coordinates(target.chunk, folder);
+    layout.inner_grid.Coordinates(ToNumber(target.chunk), folder);
     level = range.rank() - 1;
   }
-  const uint64_t begin = location.outer * layout.inner_per_outer_count;
-  const uint64_t slot = range.chunks->SlotOf(target.chunk);
+  const uint64_t begin = ToNumber(location.outer) * layout.inner_per_outer_count;
+  const uint64_t slot = ToNumber(range.chunks->SlotOf(target.chunk));
   const uint64_t place = begin + slot;
   uint64_t last = place;
   size_t files = 0;
   size_t bytes = 0;
   bool is_end = false;
   bool is_refused = false;
-  auto cursor =
-      ChunkCursor(*range.chunks, location.outer,
-                  {.prefix = {folder.data(), level}, .from = slot + 1, .max_age = kAnyAge});
+  ChunkCursor cursor(*range.chunks, location.outer,
+                     {.prefix = {folder.data(), level}, .from = Slot{slot + 1}});
   while (files < count && bytes < kMaxBytes && reading_ <= 1 && may_start_) {
-    const auto next = cursor.Next();
-    if (!next) break;
-    is_end = !*next;
-    if (is_end) break;
-    const ListedChunk& listed = **next;
+    const ListedChunk* const next = cursor.Next();
+    is_end = next == nullptr && cursor.status().has_value();
+    if (next == nullptr) break;
+    const uint64_t at = begin + ToNumber(next->slot);
     // The reader asks for the next file this moment: that request is faster.
-    if (begin + listed.slot <= order_.NextPlace(part.files, place)) continue;
-    if (!listed.location || listed.location->length > kMaxFileBytes) break;
-    const auto epoch =
-        range.epochs->Known(listed.location->outer, listed.location->shard->fingerprint);
+    if (at <= order_.NextPlace(part.files, place)) continue;
+    if (!next->location || next->location->length > kMaxFileBytes) break;
+    const auto epoch = range.KnownEpoch(*next->location);
     if (!epoch) break;
-    const auto piece = contents_.ReadChunk(range, target.view, listed.chunk, *listed.location, 0,
+    const auto piece = contents_.ReadChunk(range, target.view, next->chunk, *next->location, 0,
                                            {buffer_.get(), kMaxFileBytes});
     if (!piece) break;  // whoever reads it gets the reason
-    is_refused = !offer_(MakeId(part.files + listed.chunk, *epoch), piece->bytes);
+    is_refused = !offer_(MakeId(range.PositionOf(target.view, next->chunk), *epoch), piece->bytes);
     if (is_refused) break;
-    last = begin + listed.slot;
+    last = at;
     ++files;
     bytes += piece->bytes.size();
   }

@@ -14,7 +14,7 @@ void SupersededShards::DropFirst(std::vector<OpenShardPtr>& dropped) {
   order_.pop_front();
 }
 
-void SupersededShards::Put(uint64_t source, uint64_t outer, OpenShardPtr shard,
+void SupersededShards::Put(uint64_t source, OuterIndex outer, OpenShardPtr shard,
                            Clock::time_point now) {
   // What was only looked at has nothing to read on.
   if (shard == nullptr || shard->object == nullptr || shard->damage) return;
@@ -31,10 +31,10 @@ void SupersededShards::Put(uint64_t source, uint64_t outer, OpenShardPtr shard,
   if (order_.size() > kMaxSuperseded) DropFirst(dropped);
 }
 
-OpenShardPtr SupersededShards::Get(uint64_t source, uint64_t outer, uint64_t fingerprint,
+OpenShardPtr SupersededShards::Get(uint64_t source, OuterIndex outer, uint64_t fingerprint,
                                    Clock::time_point now) {
   const std::lock_guard lock(mutex_);
-  const auto [begin, end] = by_object_.equal_range({source, outer});
+  const auto [begin, end] = by_object_.equal_range(std::pair{source, outer});
   for (auto at = begin; at != end; ++at) {
     if (at->second->shard->fingerprint != fingerprint) continue;
     at->second->read = now;

@@ -27,10 +27,10 @@ class SupersededShards {
   static constexpr size_t kMaxSuperseded = 1024;
 
   /// `source`: ChunkSource::id(); `outer`: the stored object.
-  void Put(uint64_t source, uint64_t outer, OpenShardPtr shard, Clock::time_point now);
+  void Put(uint64_t source, OuterIndex outer, OpenShardPtr shard, Clock::time_point now);
 
   /// The version with this fingerprint, or null; counts as read now.
-  [[nodiscard]] OpenShardPtr Get(uint64_t source, uint64_t outer, uint64_t fingerprint,
+  [[nodiscard]] OpenShardPtr Get(uint64_t source, OuterIndex outer, uint64_t fingerprint,
                                  Clock::time_point now);
 
   /// Lets go of what has not been read for kGracePeriod. When to call it again; max() once it is
@@ -41,7 +41,7 @@ class SupersededShards {
 
  private:
   struct Kept {
-    std::pair<uint64_t, uint64_t> object;  // source and outer
+    std::pair<uint64_t, OuterIndex> object;  // source and outer
     OpenShardPtr shard;
     Clock::time_point read;
   };
@@ -51,7 +51,7 @@ class SupersededShards {
 
   mutable std::mutex mutex_;
   Order order_;
-  std::multimap<std::pair<uint64_t, uint64_t>, Order::iterator> by_object_;
+  std::multimap<std::pair<uint64_t, OuterIndex>, Order::iterator> by_object_;
 };
 
 }  // namespace zarrfs

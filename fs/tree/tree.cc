@@ -131,8 +131,8 @@ Result<Entry> Tree::EntryAsOf(const Target& target, const KnownNode& known) {
       const ChunkName chunk{node, target.view, target.chunk};
       if (target.epoch == kFillEpoch) return entries_.FillChunk(chunk, {});
       if (known.error) return entries_.UnreadableChunk(chunk, *known.error);
-      const auto found = LocateShim(*target.range->chunks, target.chunk, timeouts_.check_age(),
-                                    /*may_read=*/false, chunk.part().sizes());
+      const auto found = target.range->chunks->Locate(target.chunk, timeouts_.check_age(),
+                                                      /*may_read=*/false, chunk.part().sizes());
       // (What can be read now has another inode, which the next look-up finds.)
       const Error stale{ErrorCode::kStale, "can be read again"};
       return entries_.UnreadableChunk(chunk, found ? stale : found.error());
@@ -189,12 +189,19 @@ Result<void> Tree::CheckOpen(NodeId id) {
   } else if (target->kind == Target::Kind::kChunk && target->epoch != kUnreadableEpoch) {
     const ArrayRange& range = *target->range;
     const auto& part = range.views[target->view];
-    const auto found = LocateShim(*range.chunks, target->chunk, kNow,
-                                  part.encoding.must_be_read_for_size(), part.sizes());
-    if (!found) {
+    const auto node = nodes_.Refresh(target->record->path, kNow);
+    const bool has_layout =
+        node && node->range != nullptr && node->range->views[target->view].files == part.files;
+    const auto found = range.chunks->Locate(target->chunk, kNow,
+                                            part.encoding.must_be_read_for_size(), part.sizes());
+    if (!node) {
+      current = Fail(node);
+    } else if (!found) {
       current = Fail(found);
+    } else if (!has_layout) {
+      current->id = 0;  // the chunk, if there still is one, has another inode
     } else if (const auto& location = found->location) {
-      const uint32_t epoch = range.epochs->Observe(location->outer, location->shard->fingerprint);
+      const uint32_t epoch = range.ObserveEpoch(*location);
       current = entries_.Chunk(range, target->view, target->chunk, *location, epoch);
     } else if (target->epoch != kFillEpoch) {
       current->id = 0;

@@ -4,13 +4,12 @@
 #include "tests/fuzz/fuzzing.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using zarrfs::Require;
   const auto table = zarrfs::ParseMountTable(zarrfs::Text(data, size));
   for (const zarrfs::Mounted& mounted : table) {
-    const auto around = zarrfs::FindMountAround(mounted.path, table);
-    // (The kernel writes absolute paths.)
-    if (around && mounted.path.starts_with('/')) {
-      Require(mounted.path.starts_with(around->path), "a mount that holds the path", mounted.path);
+    if (!mounted.path.starts_with('/')) continue;  // the kernel writes absolute paths
+    for (const zarrfs::Mounted& along : zarrfs::MountsAlong(mounted.path, table)) {
+      zarrfs::Require(mounted.path.starts_with(along.path), "a mount on the way to the path",
+                      mounted.path);
     }
   }
   return 0;

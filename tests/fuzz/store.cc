@@ -10,6 +10,7 @@
 
 #include "tests/fuzz/fuzzing.h"
 #include "tests/unit/support/fake_store.h"
+#include "zarrcore/array/chunk_cursor.h"
 #include "zarrcore/array/chunk_reader.h"
 #include "zarrcore/view/hierarchy.h"
 
@@ -57,7 +58,7 @@ class Walk {
     }
     const auto children = hierarchy_.Children(*node, Age{0});
     if (!children) return;
-    for (const std::string& child : *children) Visit(JoinKey(node->path, child), depth + 1);
+    for (const std::string& child : children->value) Visit(JoinKey(node->path, child), depth + 1);
   }
 
   void VisitArray(const Node& node) {
@@ -66,22 +67,20 @@ class Walk {
     if (source.layout().inner_grid.rank() > 0) (void)source.NextCoordinates({}, kAnyAge);
     const auto outers = source.ListOuter({});
     if (!outers) return;
-    for (const uint64_t outer : *outers) {
-      (void)source.VisitChunks(
-          outer, {}, 0, kAnyAge,
-          [&](uint64_t, uint64_t chunk, const Result<ChunkLocation>& listed) {
-            const auto located = source.Locate(chunk, kAnyAge);
-            Require(listed.has_value() == (located.has_value() && located->has_value()),
-                    "listing and lookup to agree on a chunk", node.path);
-            // (A chunk that was listed may lack its object: it was only asked for its size.)
-            if (listed) VisitChunk(node, chunk, **located);
-            return --chunks_left_ > 0;
-          });
-      if (chunks_left_ <= 0) return;
+    for (const OuterIndex outer : outers->value) {
+      ChunkCursor cursor(source, outer);
+      while (const ListedChunk* listed = cursor.Next()) {
+        const auto located = source.Locate(listed->chunk, kAnyAge);
+        Require(listed->location.has_value() == (located && located->location),
+                "listing and lookup to agree on a chunk", node.path);
+        // (A chunk that was listed may lack its object: it was only asked for its size.)
+        if (listed->location) VisitChunk(node, listed->chunk, *located->location);
+        if (--chunks_left_ <= 0) return;
+      }
     }
   }
 
-  void VisitChunk(const Node& node, uint64_t chunk, const ChunkLocation& place) {
+  void VisitChunk(const Node& node, InnerIndex chunk, const ChunkLocation& place) {
     const uint64_t size = place.shard->info.size();
     // (A shard that was decoded as a whole may be longer than the stored object.)
     Require(

@@ -125,7 +125,8 @@ void LocateChunk(benchmark::State& state) {
   const Opened opened;
   std::minstd_rand random;
   for (auto _ : state) {
-    benchmark::DoNotOptimize(Need(opened.node->chunks->Locate(random() % kChunks, kAnyAge)));
+    benchmark::DoNotOptimize(
+        Need(opened.node->chunks->Locate(InnerIndex{random() % kChunks}, kAnyAge)));
   }
 }
 BENCHMARK(LocateChunk);

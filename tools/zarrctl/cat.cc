@@ -28,22 +28,23 @@ void WriteBytes(BytesView bytes) {
 // Why a file of a mount cannot be read: in the words of the store, where it has some.
 int ComplainOfFile(const TargetChunk& target, int error) {
   const ChunkSource& source = *target.array.node->chunks;
-  const auto place = source.Locate(target.chunk, kAnyAge);
-  if (!place) return Complain(place.error());
+  const auto located = source.Locate(InnerIndex{target.chunk}, kAnyAge);
+  if (!located) return Complain(located.error());
+  const std::optional<ChunkLocation>& place = located->location;
   if (error != ENOENT && error != ENOTDIR) {
     Complain(fmt::format("{}: {}", target.file, std::strerror(error)));
     return kExitSystem;
   }
   const std::string name = ChunkNaming{}.Path(target.at());
-  if (!*place) {
-    Complain(
-        fmt::format("chunk {} is not stored: every element is the fill value (it would be in {})",
-                    name, target.array.FileOf(source.ObjectKey(source.OuterOf(target.chunk)))));
+  if (!place) {
+    Complain(fmt::format(
+        "chunk {} is not stored: every element is the fill value (it would be in {})", name,
+        target.array.FileOf(source.ObjectKey(source.OuterOf(InnerIndex{target.chunk})))));
     return kExitWrong;
   }
   std::string reason = std::strerror(error);
   if (target.view) {
-    if (const auto file = DescribeViewFile(target, *place)) reason = file->text;
+    if (const auto file = DescribeViewFile(target, place)) reason = file->text;
   }
   Complain(fmt::format("{}: {}", target.file, reason));
   return kExitWrong;
@@ -90,7 +91,8 @@ int RunCat(const CatOptions& options) {
   if (!target) return Complain(target.error());
   if (!target->file.empty() && !options.decode) return CopyFile(*target);
   const ChunkSource& source = *target->array.node->chunks;
-  const std::string file = target->array.FileOf(source.ObjectKey(source.OuterOf(target->chunk)));
+  const std::string file =
+      target->array.FileOf(source.ObjectKey(source.OuterOf(InnerIndex{target->chunk})));
   const std::string name = ChunkNaming{}.Path(target->at());
   const auto& pipeline = source.layout().inner_pipeline;
   if (options.decode && !pipeline) {
@@ -99,17 +101,18 @@ int RunCat(const CatOptions& options) {
         fmt::format("{}: cannot be decoded (without --decode chunks are written as stored): {}",
                     target->array.FileOf(target->array.node->path), pipeline.error().message)});
   }
-  const auto place = source.Locate(target->chunk, kAnyAge);
-  if (!place) return Complain(place.error());
-  if (!*place) {
+  const auto located = source.Locate(InnerIndex{target->chunk}, kAnyAge);
+  if (!located) return Complain(located.error());
+  const std::optional<ChunkLocation>& place = located->location;
+  if (!place) {
     const bool has_file = !target->file.empty() && access(target->file.c_str(), F_OK) == 0;
     if (has_file) return WriteFill(*target);
     Complain(fmt::format(
         "chunk {} is not stored: every element is the fill value (it would be in {})", name, file));
     return kExitWrong;
   }
-  const Object& object = *(*place)->shard->object;
-  const uint64_t length = (*place)->length;
+  const Object& object = *place->shard->object;
+  const uint64_t length = place->length;
   if (options.decode && length > kMaxChunkBytes) {
     Complain(fmt::format("{}: chunk {}: {} bytes are too many to decode", file, name, length));
     return kExitWrong;
@@ -120,7 +123,7 @@ int RunCat(const CatOptions& options) {
   Bytes buffer;
   for (uint64_t done = 0; done < length;) {
     buffer.resize(options.decode ? length : std::min(kBlockBytes, length - done));
-    if (auto read = object.Read((*place)->offset + done, buffer); !read) {
+    if (auto read = object.Read(place->offset + done, buffer); !read) {
       progress.Hide();
       return Complain(read.error());
     }

@@ -8,6 +8,7 @@
 
 #include "tools/zarrctl/interrupt.h"
 #include "tools/zarrctl/output.h"
+#include "zarrcore/array/chunk_cursor.h"
 
 namespace zarrfs::ctl {
 namespace {
@@ -47,14 +48,14 @@ class MapMaker {
 
   Result<ChunkMap> Make(Progress& progress) {
     if (Progress::IsSeen()) {
-      (void)source_.VisitOuter(map_.slice, [&](uint64_t) {
+      (void)source_.VisitOuter(map_.slice, [&](OuterIndex) {
         progress.AddFound();
         return !StopRequested();
       });
     }
     progress.Begin();
     if (map_.places > 0) {
-      auto visited = source_.VisitOuter(map_.slice, [&](uint64_t outer) {
+      auto visited = source_.VisitOuter(map_.slice, [&](OuterIndex outer) {
         TakeObject(outer);
         progress.AddDone();
         return !StopRequested();
@@ -137,10 +138,10 @@ class MapMaker {
 
   // Calls `visit` with each cell that a stored object covers, and with how many of its places.
   template <typename Visit>
-  void VisitCellsOf(uint64_t outer, Visit visit) {
+  void VisitCellsOf(OuterIndex outer, Visit visit) {
     const size_t rank = layout_.outer_grid.rank();
     ChunkCoordinates at;
-    layout_.outer_grid.Coordinates(outer, at);
+    layout_.outer_grid.Coordinates(ToNumber(outer), at);
     const uint64_t first_column = rank >= 1 ? at[rank - 1] * map_.shard_columns : 0;
     const uint64_t end_column =
         std::min(first_column + map_.shard_columns, map_.is_folded ? map_.places : map_.columns);
@@ -167,7 +168,7 @@ class MapMaker {
     }
   }
 
-  void TakeObject(uint64_t outer) {
+  void TakeObject(OuterIndex outer) {
     std::vector<StoredChunk> chunks;
     std::optional<Error> damage;
     const auto take = [&](uint64_t chunk, const Result<ChunkLocation>& place) {
@@ -184,14 +185,13 @@ class MapMaker {
     if (layout_.is_sharded()) {
       const std::span<const uint64_t> prefix =
           request_.want_order ? std::span<const uint64_t>() : std::span(map_.slice);
-      const auto visited =
-          source_.VisitChunks(outer, prefix, 0, kAnyAge,
-                              [&](uint64_t, uint64_t chunk, const Result<ChunkLocation>& place) {
-                                take(chunk, place);
-                                return !StopRequested();
-                              });
-      if (!visited) {
-        damage = visited.error();
+      ChunkCursor cursor(source_, outer, {.prefix = prefix});
+      const ListedChunk* next = nullptr;
+      while (!StopRequested() && (next = cursor.Next()) != nullptr) {
+        take(ToNumber(next->chunk), next->location);
+      }
+      if (!cursor.status()) {
+        damage = cursor.status().error();
         VisitCellsOf(outer, [&](MapCell& cell, uint64_t places) {
           cell.damaged += places;
           map_.damaged += places;
@@ -199,12 +199,13 @@ class MapMaker {
         chunks.clear();
       }
     } else {
-      const auto place = source_.Locate(outer, kAnyAge, /*may_read=*/false);
-      if (place && !*place) return;  // removed since it was listed
-      if (place) {
-        take(outer, **place);
+      const uint64_t chunk = ToNumber(outer);  // each is an object of its own
+      const auto located = source_.Locate(InnerIndex{chunk}, kAnyAge, /*may_read=*/false);
+      if (located && !located->location) return;  // removed since it was listed
+      if (located) {
+        take(chunk, *located->location);
       } else {
-        take(outer, Fail(place));
+        take(chunk, Fail(located));
       }
     }
     ++map_.objects;
@@ -289,9 +290,9 @@ Result<std::vector<uint64_t>> FirstSliceWithChunks(const ChunkSource& source) {
   std::optional<std::vector<uint64_t>> damaged;  // a slice
   for (int i = 0; i < kTries && !StopRequested(); ++i) {
     std::optional<std::vector<uint64_t>> least;
-    auto visited = source.VisitOuter({}, [&](uint64_t outer) {
+    auto visited = source.VisitOuter({}, [&](OuterIndex outer) {
       ChunkCoordinates at;
-      layout.outer_grid.Coordinates(outer, at);
+      layout.outer_grid.Coordinates(ToNumber(outer), at);
       const std::span<const uint64_t> coordinates(at.data(), leading);
       const auto is_less = [](std::span<const uint64_t> a, std::span<const uint64_t> b) {
         return std::ranges::lexicographical_compare(a, b);
@@ -307,22 +308,22 @@ Result<std::vector<uint64_t>> FirstSliceWithChunks(const ChunkSource& source) {
     std::vector<uint64_t> prefix = *least;
     for (size_t d = 0; d < leading; ++d) prefix[d] *= layout.inner_per_outer[d];
     std::optional<std::vector<uint64_t>> found;
-    visited = source.VisitOuter(prefix, [&](uint64_t outer) {
+    visited = source.VisitOuter(prefix, [&](OuterIndex outer) {
       // In row-major order: the first that is stored is the least of its shard.
-      const auto visit = [&](uint64_t, uint64_t chunk, const Result<ChunkLocation>& place) {
-        if (!place && damaged) return !StopRequested();
+      // (Problems are for the map to report.)
+      ChunkCursor cursor(source, outer);
+      const ListedChunk* next = nullptr;
+      while (!StopRequested() && (next = cursor.Next()) != nullptr) {
+        if (!next->location && damaged) continue;
         ChunkCoordinates at;
-        layout.inner_grid.Coordinates(chunk, at);
+        layout.inner_grid.Coordinates(ToNumber(next->chunk), at);
         std::vector<uint64_t> slice(at.begin(), at.begin() + static_cast<ptrdiff_t>(leading));
-        if (!place) {
-          damaged = std::move(slice);
-          return true;
+        if (next->location) {
+          if (!found || slice < *found) found = std::move(slice);
+          break;
         }
-        if (!found || slice < *found) found = std::move(slice);
-        return false;
-      };
-      // What cannot be read is for the map to tell.
-      (void)source.VisitChunks(outer, {}, 0, kAnyAge, visit);
+        damaged = std::move(slice);
+      }
       return !StopRequested();
     });
     if (!visited) return Fail(visited);

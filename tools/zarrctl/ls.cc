@@ -8,15 +8,16 @@
 #include "tools/zarrctl/progress.h"
 #include "tools/zarrctl/target.h"
 #include "tools/zarrctl/terminal.h"
+#include "zarrcore/array/chunk_cursor.h"
 #include "zarrcore/base/printable.h"
 
 namespace zarrfs::ctl {
 namespace {
 
 // Chunks of a stored object that lie in the array.
-uint64_t Places(const ArrayLayout& layout, uint64_t outer) {
+uint64_t Places(const ArrayLayout& layout, OuterIndex outer) {
   ChunkCoordinates at;
-  layout.outer_grid.Coordinates(outer, at);
+  layout.outer_grid.Coordinates(ToNumber(outer), at);
   uint64_t places = 1;
   for (size_t d = 0; d < layout.outer_grid.rank(); ++d) {
     const uint64_t first = at[d] * layout.inner_per_outer[d];
@@ -96,9 +97,9 @@ int ListArray(const TargetNode& target, const LsOptions& options) {
   int code = kExitOk;
   Json objects = Json::array();
   Progress progress("object", options.json ? Progress::IsSeen() : Progress::IsSeenBesideOutput());
-  progress.AddFound(outers->size());
+  progress.AddFound(outers->value.size());
   progress.Begin();
-  for (const uint64_t outer : *outers) {
+  for (const OuterIndex outer : outers->value) {
     progress.AddDone();
     const std::string key = source.ObjectKey(outer);
     const auto info = target.hierarchy->store().Stat(key);
@@ -113,29 +114,30 @@ int ListArray(const TargetNode& target, const LsOptions& options) {
     uint64_t damaged = 0;
     std::string details;
     Json chunks = Json::array();
-    const auto visited = source.VisitChunks(
-        outer, {}, 0, kAnyAge, [&](uint64_t, uint64_t chunk, const Result<ChunkLocation>& place) {
-          ++(place ? present : damaged);
-          if (!options.details) return true;
-          const std::string name = ChunkName(chunk, layout.inner_grid);
-          if (options.json) {
-            Json json = {{"chunk", name}};
-            if (place) {
-              json["offset"] = place->offset;
-              json["length"] = place->length;
-            } else {
-              json["damage"] = place.error().message;
-            }
-            chunks.push_back(std::move(json));
-          } else if (place) {
-            details += fmt::format("{:>14} {:>12}  chunk {}\n", place->offset, place->length, name);
-          } else {
-            details += fmt::format("{}  chunk {}: {}\n",
-                                   Paint(fmt::format("{:>27}", "damaged"), Style::kRed), name,
-                                   Visible(place.error().message));
-          }
-          return true;
-        });
+    ChunkCursor cursor(source, outer);
+    while (const ListedChunk* next = cursor.Next()) {
+      const Result<ChunkLocation>& place = next->location;
+      ++(place ? present : damaged);
+      if (!options.details) continue;
+      const std::string name = ChunkName(ToNumber(next->chunk), layout.inner_grid);
+      if (options.json) {
+        Json json = {{"chunk", name}};
+        if (place) {
+          json["offset"] = place->offset;
+          json["length"] = place->length;
+        } else {
+          json["damage"] = place.error().message;
+        }
+        chunks.push_back(std::move(json));
+      } else if (place) {
+        details += fmt::format("{:>14} {:>12}  chunk {}\n", place->offset, place->length, name);
+      } else {
+        details +=
+            fmt::format("{}  chunk {}: {}\n", Paint(fmt::format("{:>27}", "damaged"), Style::kRed),
+                        name, Visible(place.error().message));
+      }
+    }
+    const Result<void>& visited = cursor.status();
     if (!visited) {
       progress.Hide();
       Complain(visited.error());

@@ -64,7 +64,7 @@ Json MapJson(const TargetNode& target, const ChunkMap& map, MapBy by) {
           {"damaged", cell.damaged},
           {"bytes", cell.bytes}};
       if (map.is_exact()) {
-        entry["object"] = source.ObjectKey(source.OuterOf(first));
+        entry["object"] = source.ObjectKey(source.OuterOf(InnerIndex{first}));
         if (cell.stored > 0) {
           entry["offset"] = cell.offset;
           if (layout.is_sharded()) entry["position"] = cell.position;

@@ -135,7 +135,8 @@ std::string DescribeCell(const ChunkSource& source, const ChunkMap& map, uint64_
     text += ": " + SizeText(cell.bytes);
     if (source.layout().is_sharded()) {
       text += fmt::format(", number {} of {}, at offset {}", cell.position + 1,
-                          Visible(source.ObjectKey(source.OuterOf(cell.chunk))), cell.offset);
+                          Visible(source.ObjectKey(source.OuterOf(InnerIndex{cell.chunk}))),
+                          cell.offset);
     }
     return text;
   }

@@ -23,9 +23,9 @@ class ObjectWalk {
 
  private:
   bool VisitScalar() const {
-    const std::string key = source_.ObjectKey(0);
+    const std::string key = source_.ObjectKey(OuterIndex{0});
     const auto info = store_.Stat(key);
-    if (info) return info->is_folder || visitor_.object(0);
+    if (info) return info->is_folder || visitor_.object(OuterIndex{0});
     return info.error().code == ErrorCode::kNotFound || visitor_.unreadable(key, info.error());
   }
 

@@ -17,7 +17,7 @@ namespace zarrfs::ctl {
 
 struct ObjectVisitor {
   /// A stored object, by its number in layout().outer_grid, in no order; false ends the walk.
-  std::function<bool(uint64_t outer)> object;
+  std::function<bool(OuterIndex outer)> object;
   /// Something with the name of a chunk, of a shard or of a folder of them, and why it cannot be
   /// used; false ends the walk.
   std::function<bool(const std::string& key, const Error& error)> unreadable;

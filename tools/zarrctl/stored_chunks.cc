@@ -1,6 +1,7 @@
 #include "tools/zarrctl/stored_chunks.h"
 
 #include "tools/zarrctl/object_walk.h"
+#include "zarrcore/array/chunk_cursor.h"
 
 namespace zarrfs::ctl {
 namespace {
@@ -19,7 +20,7 @@ StoredChunks FindStoredChunks(const Store& store, const Node& array, bool read_i
     if (stored.problems.size() < kMaxProblems) stored.problems.push_back({key, error});
   };
   size_t indexes = 0;
-  const auto add_object = [&](uint64_t outer) {
+  const auto add_object = [&](OuterIndex outer) {
     if (!source.layout().is_sharded()) {
       ++stored.count;
       return true;
@@ -27,13 +28,12 @@ StoredChunks FindStoredChunks(const Store& store, const Node& array, bool read_i
     if (!read_indexes) return true;
     if (indexes++ == kMaxIndexes) return false;
     std::optional<Error> error;
-    const auto visited = source.VisitChunks(
-        outer, {}, 0, kAnyAge, [&](uint64_t, uint64_t, const Result<ChunkLocation>& place) {
-          ++stored.count;
-          if (!place && !error) error = place.error();
-          return true;
-        });
-    if (!visited) error = visited.error();
+    ChunkCursor cursor(source, outer);
+    while (const ListedChunk* next = cursor.Next()) {
+      ++stored.count;
+      if (!next->location && !error) error = next->location.error();
+    }
+    if (!cursor.status()) error = cursor.status().error();
     if (error) add_problem(source.ObjectKey(outer), *error);
     return true;
   };

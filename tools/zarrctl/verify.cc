@@ -24,6 +24,7 @@
 #include "tools/zarrctl/progress.h"
 #include "tools/zarrctl/target.h"
 #include "tools/zarrctl/verify_report.h"
+#include "zarrcore/array/chunk_cursor.h"
 
 namespace zarrfs::ctl {
 namespace {
@@ -34,7 +35,7 @@ constexpr size_t kMaxReasons = 1000;  // of one object, before they are printed
 
 struct Task {
   std::shared_ptr<const ChunkCheck> check;  // of the array
-  uint64_t outer = 0;
+  OuterIndex outer{};
 };
 
 // Bounded, of many producers and consumers.
@@ -88,7 +89,7 @@ class Verification {
       if (Progress::IsSeen()) {
         Walk(target_.node, [&](const NodePtr& node) {
           WalkObjects(store(), *node,
-                      {[&](uint64_t) {
+                      {[&](OuterIndex) {
                          progress.AddFound();
                          return !StopRequested();
                        },
@@ -130,7 +131,7 @@ class Verification {
         report_.AddUnchecked(node->path, "only ranges were checked", *reason);
       }
       WalkObjects(store(), *node,
-                  {[&](uint64_t outer) {
+                  {[&](OuterIndex outer) {
                      if (StopRequested()) return false;
                      queue.Push({check, outer});
                      return true;
@@ -183,7 +184,7 @@ class Verification {
     }
   }
 
-  void CheckObject(const ChunkCheck& check, uint64_t outer) {
+  void CheckObject(const ChunkCheck& check, OuterIndex outer) {
     const ChunkSource& source = *check.array().chunks;
     const std::string key = source.ObjectKey(outer);
     for (int attempt = 1;; ++attempt) {
@@ -208,13 +209,13 @@ class Verification {
   }
 
   // False if the object changed under the check.
-  bool CheckChunks(const ChunkCheck& check, uint64_t outer, const std::string& key,
+  bool CheckChunks(const ChunkCheck& check, OuterIndex outer, const std::string& key,
                    Findings& findings, uint64_t& chunks) {
     const ChunkSource& source = *check.array().chunks;
     const ArrayLayout& layout = source.layout();
     bool stale = false;
     OpenShardPtr checked;  // the shard whose own checksum was looked at last
-    const auto visit = [&](uint64_t chunk, const Result<ChunkLocation>& place) {
+    const auto visit = [&](InnerIndex chunk, const Result<ChunkLocation>& place) {
       Result<void> result;
       if (!place) {
         result = Fail(place);
@@ -230,26 +231,28 @@ class Verification {
       }
       if (!result) {
         stale = result.error().code == ErrorCode::kStale;
-        if (!stale) findings.Add(result.error(), key, ChunkName(chunk, layout.inner_grid));
+        if (!stale)
+          findings.Add(result.error(), key, ChunkName(ToNumber(chunk), layout.inner_grid));
         if (findings.size() > kMaxReasons) report_.Report(key, findings);
       }
       return !stale && !StopRequested();
     };
     if (layout.is_sharded()) {
-      const auto visited = source.VisitChunks(
-          outer, {}, 0, kAnyAge, [&](uint64_t, uint64_t chunk, const Result<ChunkLocation>& place) {
-            return visit(chunk, place);
-          });
-      if (!visited) {
-        if (visited.error().code == ErrorCode::kStale) return false;
-        findings.Add(visited.error(), key, "");
+      ChunkCursor cursor(source, outer);
+      const ListedChunk* next = nullptr;
+      while ((next = cursor.Next()) != nullptr && visit(next->chunk, next->location)) {
+      }
+      if (!cursor.status()) {
+        if (cursor.status().error().code == ErrorCode::kStale) return false;
+        findings.Add(cursor.status().error(), key, "");
       }
     } else {
-      const auto place = source.Locate(outer, kAnyAge);
-      if (!place) {
-        visit(outer, Fail(place));
-      } else if (*place) {
-        visit(outer, **place);
+      const InnerIndex chunk{ToNumber(outer)};  // each is an object of its own
+      const auto located = source.Locate(chunk, kAnyAge);
+      if (!located) {
+        visit(chunk, Fail(located));
+      } else if (located->location) {
+        visit(chunk, *located->location);
       }
     }
     return !stale;

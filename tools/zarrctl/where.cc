@@ -19,7 +19,8 @@ int RunWhere(const WhereOptions& options) {
   const Node& node = *target->array.node;
   const ChunkSource& source = *node.chunks;
   const std::string name = ChunkNaming{}.Path(target->at());
-  const std::string file = target->array.FileOf(source.ObjectKey(source.OuterOf(target->chunk)));
+  const std::string file =
+      target->array.FileOf(source.ObjectKey(source.OuterOf(InnerIndex{target->chunk})));
 
   // A file of a view may leave out a checksum of the stored chunk.
   uint64_t cut_front = 0;
@@ -32,19 +33,20 @@ int RunWhere(const WhereOptions& options) {
       cut_back = view.array->encoding.cut_back;
     }
   }
-  const auto place = source.Locate(target->chunk, kAnyAge);
-  if (!place) return Complain(place.error());
-  const bool present = place->has_value();
-  if (present && (*place)->length < cut_front + cut_back) {
+  const auto located = source.Locate(InnerIndex{target->chunk}, kAnyAge);
+  if (!located) return Complain(located.error());
+  const std::optional<ChunkLocation>& place = located->location;
+  const bool present = place.has_value();
+  if (present && place->length < cut_front + cut_back) {
     Complain(fmt::format("{}: chunk {}: shorter than its checksum", file, name));
     return kExitWrong;
   }
   const bool is_decoded = source.layout().is_sharded() && !source.layout().levels[0].around.empty();
-  const uint64_t offset = present ? (*place)->offset + cut_front : 0;
-  const uint64_t length = present ? (*place)->length - cut_front - cut_back : 0;
+  const uint64_t offset = present ? place->offset + cut_front : 0;
+  const uint64_t length = present ? place->length - cut_front - cut_back : 0;
   std::optional<ViewFile> in_view;
   if (target->view) {
-    auto described = DescribeViewFile(*target, *place);
+    auto described = DescribeViewFile(*target, place);
     if (!described) return Complain(described.error());
     in_view = std::move(*described);
   }

@@ -4,7 +4,6 @@
 #include <new>
 #include <utility>
 
-#include "zarrcore/base/waiting.h"
 #include "zarrcore/codec/zstd.h"
 #include "zarrcore/codec/zstd_frame.h"
 
@@ -14,32 +13,33 @@ namespace {
 using Kind = ChunkEncoding::Kind;
 
 tl::unexpected<Error> Damaged(const ChunkFile& file, const Error& error) {
-  return tl::unexpected(file.source.Damage(file.place.outer, *file.place.shard, error));
+  return tl::unexpected(file.source.Damage(file.location.outer, *file.location.shard, error));
 }
 
 // Bytes of the stored chunk that are not cut off.
 Result<uint64_t> StoredSize(const ChunkFile& file) {
   const uint64_t cut = file.encoding.cut_front + file.encoding.cut_back;
-  if (file.place.length >= cut) return file.place.length - cut;
+  if (file.location.length >= cut) return file.location.length - cut;
   return Damaged(file, {ErrorCode::kDamaged,
                         fmt::format("a chunk of {} bytes is shorter than its checksum of {}",
-                                    file.place.length, cut)});
+                                    file.location.length, cut)});
 }
 
 Result<void> ReadStored(const ChunkFile& file, uint64_t offset, std::span<std::byte> out) {
-  return file.place.shard->object->Read(file.place.offset + file.encoding.cut_front + offset, out);
+  return file.location.shard->object->Read(file.location.offset + file.encoding.cut_front + offset,
+                                           out);
 }
 
-// What is known of a frame, in OpenShard::frame_notes.
+// What OpenShard::frame_notes says about a frame.
 constexpr uint8_t kPasses = 1;
 
-bool IsKnownToPass(const ChunkLocation& place) {
-  const auto& notes = place.shard->frame_notes;
-  return notes != nullptr && notes[place.entry].load(std::memory_order_relaxed) == kPasses;
+bool IsKnownToPass(const ChunkLocation& location) {
+  const auto& notes = location.shard->frame_notes;
+  return notes != nullptr && notes[location.entry].load(std::memory_order_relaxed) == kPasses;
 }
 
 Result<ZstdServing> ServingOf(const ChunkFile& file) {
-  if (IsKnownToPass(file.place)) return ZstdServing{};
+  if (IsKnownToPass(file.location)) return ZstdServing{};
   const auto size = StoredSize(file);
   if (!size) return Fail(size);
   auto serving =
@@ -48,8 +48,8 @@ Result<ZstdServing> ServingOf(const ChunkFile& file) {
   if (!serving && serving.error().code == ErrorCode::kDamaged) {
     return Damaged(file, serving.error());
   }
-  if (serving && serving->kind == ZstdServing::Kind::kPass && file.place.shard->frame_notes) {
-    file.place.shard->frame_notes[file.place.entry].store(kPasses, std::memory_order_relaxed);
+  if (serving && serving->kind == ZstdServing::Kind::kPass && file.location.shard->frame_notes) {
+    file.location.shard->frame_notes[file.location.entry].store(kPasses, std::memory_order_relaxed);
   }
   return serving;
 }
@@ -58,7 +58,7 @@ Result<Bytes> DecodeElements(const ChunkFile& file) {
   const ArrayLayout& layout = file.source.layout();
   const auto& pipeline = layout.inner_pipeline;
   if (!pipeline) return Fail(pipeline);
-  const uint64_t length = file.place.length;
+  const uint64_t length = file.location.length;
   // (What an index promises may be any number.)
   if (length > pipeline->max_encoded_size()) {
     return Damaged(file, {ErrorCode::kDamaged,
@@ -66,7 +66,7 @@ Result<Bytes> DecodeElements(const ChunkFile& file) {
                                       length, pipeline->max_encoded_size())});
   }
   Bytes encoded(length);
-  if (const auto read = file.place.shard->object->Read(file.place.offset, encoded); !read) {
+  if (const auto read = file.location.shard->object->Read(file.location.offset, encoded); !read) {
     return Fail(read);
   }
   auto decoded = pipeline->Decode(encoded);
@@ -87,7 +87,7 @@ Result<Bytes> Recode(const ChunkFile& file) {
   const uint64_t limit = file.encoding.size == 0 ? kMaxChunkBytes : file.encoding.size;
   if (limit > kMaxChunkBytes || *size > kMaxChunkBytes) {
     return Fail(ErrorCode::kTooLarge, "{}: a chunk of {} bytes, at most {} are decoded",
-                file.source.ObjectKey(file.place.outer), std::max(limit, *size), kMaxChunkBytes);
+                file.source.ObjectKey(file.location.outer), std::max(limit, *size), kMaxChunkBytes);
   }
   Bytes encoded(*size);
   if (const auto read = ReadStored(file, 0, encoded); !read) return Fail(read);
@@ -104,36 +104,31 @@ Result<Bytes> Make(const ChunkFile& file) try {
   return file.encoding.kind == Kind::kDecoded ? DecodeElements(file) : Recode(file);
 } catch (const std::bad_alloc&) {
   return Fail(ErrorCode::kTooLarge, "{}: no memory to decode a chunk",
-              file.source.ObjectKey(file.place.outer));
+              file.source.ObjectKey(file.location.outer));
 }
 
 }  // namespace
 
-bool ChunkReader::KnowsSize(const ChunkEncoding& encoding, const ChunkLocation& place) {
-  return !encoding.must_be_read_for_size() || IsKnownToPass(place);
+bool ChunkReader::KnowsSize(const ChunkEncoding& encoding, const ChunkLocation& location) {
+  return !encoding.must_be_read_for_size() || IsKnownToPass(location);
 }
 
-Result<std::shared_ptr<const Bytes>> ChunkReader::Made(const ChunkFile& file) {
-  if (file.source.MayLookTheSame(*file.place.shard)) {
+Result<std::shared_ptr<const Bytes>> ChunkReader::Decoded(const ChunkFile& file) {
+  const OpenShard& shard = *file.location.shard;
+  const auto load = [&]() -> Result<LruCache<Key, Bytes, KeyHash>::Loaded> {
     auto made = Make(file);
     if (!made) return Fail(made);
-    return std::make_shared<const Bytes>(std::move(*made));
+    const size_t size = made->size();
+    return LruCache<Key, Bytes, KeyHash>::Loaded{std::make_shared<const Bytes>(std::move(*made)),
+                                                 size};
+  };
+  if (!file.source.IsRacy(shard)) {
+    return cache_.GetOrLoad({file.source.id(), file.chunk, shard.fingerprint, file.encoding_number},
+                            load);
   }
-  const Key key{file.source.id(), file.chunk, file.place.shard->fingerprint, file.encoding_number};
-  for (;;) {
-    bool is_ours = false;  // not what another thread makes, which perhaps may not wait
-    auto kept = cache_.GetOrLoad(key, [&]() -> Result<LruCache<Key, Bytes, KeyHash>::Loaded> {
-      is_ours = true;
-      auto made = Make(file);
-      if (!made) return Fail(made);
-      const size_t size = made->size();
-      return LruCache<Key, Bytes, KeyHash>::Loaded{std::make_shared<const Bytes>(std::move(*made)),
-                                                   size};
-    });
-    const bool only_they_may_not_wait =
-        !kept && kept.error().code == ErrorCode::kWouldBlock && !is_ours && MayWait();
-    if (!only_they_may_not_wait) return kept;
-  }
+  const auto loaded = load();
+  if (!loaded) return Fail(loaded);
+  return loaded->value;
 }
 
 Result<uint64_t> ChunkReader::Size(const ChunkFile& file) {
@@ -150,9 +145,9 @@ Result<uint64_t> ChunkReader::Size(const ChunkFile& file) {
     case ZstdServing::Kind::kRecode:
       break;
   }
-  const auto made = Made(file);
-  if (!made) return Fail(made);
-  return (*made)->size();
+  const auto decoded = Decoded(file);
+  if (!decoded) return Fail(decoded);
+  return (*decoded)->size();
 }
 
 Result<ChunkReader::Piece> ChunkReader::Read(const ChunkFile& file, uint64_t offset,
@@ -166,7 +161,7 @@ Result<ChunkReader::Piece> ChunkReader::Read(const ChunkFile& file, uint64_t off
   if (file.encoding.kind == Kind::kPatchedZstd) serving = ServingOf(file);
   if (!serving) return Fail(serving);
   if (file.encoding.kind == Kind::kDecoded || serving->kind == ZstdServing::Kind::kRecode) {
-    const auto made = Made(file);
+    const auto made = Decoded(file);
     if (!made) return Fail(made);
     return piece_of(*made);
   }

@@ -1,5 +1,5 @@
 // ChunkReader: the bytes of chunk files, in each ChunkEncoding. What has to be decoded is decoded
-// once and kept within a budget of memory; the rest is read straight from the stored objects.
+// once and cached within a memory budget; the rest is read straight from the stored objects.
 // Thread-safe; threads that want the same chunk wait for the one that decodes it.
 #ifndef ZARRCORE_ARRAY_CHUNK_READER_H_
 #define ZARRCORE_ARRAY_CHUNK_READER_H_
@@ -18,26 +18,25 @@
 
 namespace zarrfs {
 
-/// A chunk file: of which stored chunk, and how it is made of that.
+/// A chunk file: the stored chunk it shows, and how it is made from that.
 struct ChunkFile {
   const ChunkSource& source;
   const ChunkEncoding& encoding;
-  uint32_t encoding_number;  // among the forms of this source
-  uint64_t chunk;
-  const ChunkLocation& place;
+  uint32_t encoding_number;  // among the encodings of this source
+  InnerIndex chunk;
+  const ChunkLocation& location;
 };
 
 class ChunkReader {
  public:
-  /// `budget`: bytes of decoded chunks that are kept; one that is larger is kept as long as no
-  /// other takes its place.
+  /// `budget`: bytes of decoded chunks to keep; a larger one stays until another takes its place.
   explicit ChunkReader(size_t budget) : cache_(budget, kSplits) {}
 
   /// Whether Size() has nothing to read.
-  [[nodiscard]] static bool KnowsSize(const ChunkEncoding& encoding, const ChunkLocation& place);
+  [[nodiscard]] static bool KnowsSize(const ChunkEncoding& encoding, const ChunkLocation& location);
 
   /// In bytes, exact. kDamaged, reported once a stored object, if what is stored can be no chunk;
-  /// kStale if it is not the version of `place` any more.
+  /// kStale if it is not the version of `location` any more.
   [[nodiscard]] Result<uint64_t> Size(const ChunkFile& file);
 
   struct Piece {
@@ -49,7 +48,7 @@ class ChunkReader {
   [[nodiscard]] Result<Piece> Read(const ChunkFile& file, uint64_t offset,
                                    std::span<std::byte> buffer);
 
-  /// From now on; what is too much goes now.
+  /// Evicts at once what the new budget has no room for.
   void SetBudget(size_t budget) { cache_.SetCapacity(budget); }
 
   [[nodiscard]] CacheStatistics statistics() const { return cache_.statistics(); }
@@ -59,18 +58,18 @@ class ChunkReader {
   static constexpr size_t kSplits = 4;
   struct Key {
     uint64_t source;
-    uint64_t chunk;
+    InnerIndex chunk;
     uint64_t fingerprint;
     uint32_t encoding;
     bool operator==(const Key&) const = default;
   };
   struct KeyHash {
     size_t operator()(const Key& key) const {
-      return HashFields(key.source, key.chunk, key.fingerprint, key.encoding);
+      return HashFields(key.source, ToNumber(key.chunk), key.fingerprint, key.encoding);
     }
   };
 
-  Result<std::shared_ptr<const Bytes>> Made(const ChunkFile& file);
+  Result<std::shared_ptr<const Bytes>> Decoded(const ChunkFile& file);
 
   LruCache<Key, Bytes, KeyHash> cache_;
 };

@@ -32,7 +32,7 @@ struct FrameSizes {
   uint64_t encoded;
 };
 
-// Everything that the library reads from a header, within what the input and `limit` allow.
+// Checks everything that the library reads from a header against the input's size and `limit`.
 Result<FrameSizes> CheckHeader(BytesView frame, uint64_t limit) {
   if (frame.size() < BLOSC_MIN_HEADER_LENGTH) {
     return Fail(ErrorCode::kDamaged, "blosc: expected at least {} bytes, found {}",
@@ -57,7 +57,7 @@ Result<FrameSizes> CheckHeader(BytesView frame, uint64_t limit) {
     return Fail(ErrorCode::kDamaged, "blosc: header states {} decoded bytes, expected at most {}",
                 decoded, limit);
   }
-  // Working memory is some multiple of a block.
+  // The library allocates a multiple of a block.
   if (type_size == 0 || block == 0 || block > std::max<uint32_t>(decoded, 1) ||
       block > static_cast<uint32_t>(BLOSC_MAX_BLOCKSIZE)) {
     return Fail(ErrorCode::kDamaged,
@@ -106,7 +106,8 @@ class BloscCodec : public BytesToBytesCodec {
     if (decoded.empty()) return decoded;
     const int written =
         blosc_decompress_ctx(encoded.data(), decoded.data(), decoded.size(), kThreads);
-    // Fewer bytes come without an error where a block does not divide into its elements.
+    // The library returns fewer bytes, without an error, if a block is not a whole number of
+    // elements.
     if (written < 0 || static_cast<uint64_t>(written) != sizes->decoded) {
       return Fail(ErrorCode::kDamaged, "blosc: frame of {} bytes does not decode to {}",
                   sizes->encoded, sizes->decoded);
@@ -138,7 +139,7 @@ class BloscCodec : public BytesToBytesCodec {
   const BloscParameters parameters_;
 };
 
-// A name, or of numcodecs: 0, 1, 2 or -1, which chooses by the size of an element.
+// A name, or a number as in numcodecs: 0, 1, 2 or -1, which chooses by the size of an element.
 int ShuffleOf(const CodecSpec& codec, int64_t type_size) {
   const Json* value = FindMember(codec, "shuffle");
   if (value == nullptr) return BLOSC_NOSHUFFLE;

@@ -15,22 +15,22 @@
 
 namespace zarrfs {
 
-/// What an encoder needs to know.
+/// The parameters of an encoder.
 struct BloscParameters {
   std::string_view compressor = "lz4";
   int level = 5;
-  int shuffle = 0;  // of c-blosc: none, bytes, bits
+  int shuffle = 0;  // as in c-blosc: none, bytes, bits
   size_t type_size = 1;
   size_t block_size = 0;  // bytes; 0 lets the library choose
 
   [[nodiscard]] std::string_view shuffle_name() const;
 };
 
-/// Of the configuration; the defaults, for elements of `item_size`, stand for what is not there and
-/// for what no encoder could take, such as a type size of 0.
+/// The parameters in the configuration. Members that are absent or that no encoder could take (a
+/// type size of 0) get the defaults for elements of `item_size` bytes.
 [[nodiscard]] BloscParameters BloscParametersOf(const CodecSpec& codec, size_t item_size);
 
-/// Takes every configuration.
+/// Accepts any configuration.
 [[nodiscard]] Result<std::shared_ptr<const BytesToBytesCodec>> MakeBloscCodec(
     const CodecSpec& codec);
 

@@ -1,9 +1,9 @@
-// "bytes": the elements one after the other in C order, of a stated byte order.
+// "bytes": the elements one after the other in C order, in a given byte order.
 //
-// A complex element is two floats that are swapped one by one, a struct is swapped field by field;
-// opaque bytes (r<N>) have no order.
-// A missing "endian" means nothing for items of one byte; for wider ones, which only old writers
-// leave so, it is read as little.
+// The two floats of a complex element are swapped separately, and so are the fields of a struct;
+// opaque bytes (r<N>) have no byte order.
+// A missing "endian" is fine for items of one byte; for wider ones, where only old writers omit it,
+// it means little.
 #ifndef ZARRCORE_CODEC_BYTES_H_
 #define ZARRCORE_CODEC_BYTES_H_
 
@@ -14,7 +14,7 @@
 
 namespace zarrfs {
 
-/// kUnsupported, naming the data type, where elements have no known size.
+/// kUnsupported for data types without a fixed element size.
 [[nodiscard]] Result<std::shared_ptr<const ArrayToBytesCodec>> MakeBytesCodec(
     const CodecSpec& codec, const ChunkSpec& chunk);
 

@@ -16,7 +16,7 @@ namespace {
 constexpr size_t kMaxAtOnce = std::numeric_limits<unsigned>::max();
 
 void Feed(bz_stream& stream, BytesView input, std::span<std::byte> output) {
-  // It only reads, but was declared before const was.
+  // The library only reads it, but its API predates const.
   stream.next_in = const_cast<char*>(reinterpret_cast<const char*>(input.data()));
   stream.avail_in = static_cast<unsigned>(std::min(input.size(), kMaxAtOnce));
   stream.next_out = reinterpret_cast<char*>(output.data());
@@ -70,7 +70,7 @@ class Bz2Codec : public BytesToBytesCodec {
   }
 
   Result<Bytes> Encode(BytesView decoded) const override {
-    // What the library says it may need at most.
+    // The documented maximum.
     const size_t bound = decoded.size() + decoded.size() / 100 + 600;
     if (bound > kMaxAtOnce) {
       return Fail(ErrorCode::kTooLarge, "bz2: {} bytes are too many", decoded.size());

@@ -1,7 +1,7 @@
 // "bz2", "numcodecs.bz2": what bzip2(1) writes.
 //
-// Several streams one after the other decode to their concatenation; bytes after them that start
-// none are ignored, as by every reader. A missing end or a wrong checksum is kDamaged.
+// Several streams in a row decode to their concatenation; other bytes after a stream are ignored,
+// as in every reader. A missing end or a wrong checksum is kDamaged.
 #ifndef ZARRCORE_CODEC_BZ2_H_
 #define ZARRCORE_CODEC_BZ2_H_
 

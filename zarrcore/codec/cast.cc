@@ -45,7 +45,7 @@ tl::unexpected<Error> UnknownCast(const CodecSpec& codec, const DataType& type,
               type.name, stored.name);
 }
 
-// The place in `names` of the text `member`, which is the first one if it is absent.
+// The index of the text `member` in `names`; 0 if it is absent.
 template <size_t kCount>
 Result<size_t> ChoiceMember(const CodecSpec& codec, std::string_view member,
                             const std::array<std::string_view, kCount>& names) {

@@ -62,7 +62,7 @@ class ChecksumCodec : public BytesToBytesCodec {
 };
 
 const Bytef* Data(BytesView bytes) {
-  // The library takes a null pointer for a question about its initial value.
+  // For a null pointer the library returns its initial value.
   static constexpr Bytef kNothing = 0;
   return bytes.empty() ? &kNothing : reinterpret_cast<const Bytef*>(bytes.data());
 }
@@ -186,7 +186,7 @@ Result<std::shared_ptr<const BytesToBytesCodec>> MakeNumcodecsChecksumCodec(
   const bool starts = codec.name == "numcodecs.crc32" || codec.name == "numcodecs.adler32";
   const bool fixed =
       codec.name == "numcodecs.fletcher32" || codec.name == "numcodecs.jenkins_lookup3";
-  // numcodecs takes null for its default.
+  // In numcodecs, null means the default.
   const Json* member = FindMember(codec, "location");
   const std::string usual = starts ? "start" : "end";
   const Result<std::string> location =

@@ -13,7 +13,7 @@ const Json* FindMember(const CodecSpec& codec, std::string_view member) {
 tl::unexpected<Error> WrongMember(const CodecSpec& codec, std::string_view member,
                                   std::string_view expected) {
   const Json* value = FindMember(codec, member);
-  // The text may hold bytes that are not UTF-8, on which a strict dump throws.
+  // A strict dump throws on bytes that are not UTF-8.
   std::string found = value == nullptr
                           ? "absent"
                           : value->dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
@@ -27,7 +27,7 @@ Result<int64_t> IntegerMember(const CodecSpec& codec, std::string_view member, i
                               int64_t maximum, int64_t otherwise) {
   const Json* value = FindMember(codec, member);
   if (value == nullptr) return otherwise;
-  // Above INT64_MAX nlohmann keeps the number as unsigned only.
+  // Above INT64_MAX, nlohmann has the number as unsigned only.
   const bool fits = value->is_number_unsigned()
                         ? value->get<uint64_t>() <= static_cast<uint64_t>(INT64_MAX)
                         : value->is_number_integer();

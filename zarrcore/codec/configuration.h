@@ -1,4 +1,4 @@
-// Members of a codec's configuration, with the one wording for a wrong one.
+// Reads members of a codec's configuration, with the same error message for any wrong one.
 #ifndef ZARRCORE_CODEC_CONFIGURATION_H_
 #define ZARRCORE_CODEC_CONFIGURATION_H_
 
@@ -11,7 +11,7 @@
 
 namespace zarrfs {
 
-/// The member if it is there, else null; also null if the configuration is no object.
+/// Null if the member is absent or the configuration is no object.
 [[nodiscard]] const Json* FindMember(const CodecSpec& codec, std::string_view member);
 
 /// kDamaged: "codec 'gzip': level is 12, expected an integer from 0 to 9".
@@ -22,8 +22,8 @@ namespace zarrfs {
 [[nodiscard]] Result<int64_t> IntegerMember(const CodecSpec& codec, std::string_view member,
                                             int64_t minimum, int64_t maximum, int64_t otherwise);
 
-/// The same for a member that only encoders use, such as a level: nobody's chunks are refused for
-/// it, so `otherwise` also for what is no such integer.
+/// Like IntegerMember(), for members that only encoders use, such as a level: no reason to refuse
+/// chunks, so `otherwise` also replaces wrong values.
 [[nodiscard]] int64_t EncoderMember(const CodecSpec& codec, std::string_view member,
                                     int64_t minimum, int64_t maximum, int64_t otherwise);
 

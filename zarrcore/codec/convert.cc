@@ -9,7 +9,7 @@
 namespace zarrfs {
 namespace {
 
-// Of a float16.
+// The layout of a float16.
 constexpr uint16_t kMagnitude = 0x7fff;
 constexpr uint16_t kInfinity = 0x7c00;
 
@@ -126,7 +126,7 @@ bool Convert(S value, Conversion conversion, T& to) {
   }
 }
 
-// The number of elements that were converted: all, or those before one that could not be.
+// Converts until an element cannot be converted; returns the number of converted elements.
 template <typename S, typename T>
 size_t ConvertAll(BytesView from, Conversion conversion, Bytes& to) {
   const size_t count = from.size() / sizeof(S);

@@ -1,4 +1,4 @@
-// Numbers of one data type made into numbers of another.
+// Converts numbers between data types.
 #ifndef ZARRCORE_CODEC_CONVERT_H_
 #define ZARRCORE_CODEC_CONVERT_H_
 
@@ -21,7 +21,7 @@ struct Half {
   [[nodiscard]] double ToDouble() const;
 };
 
-/// bool, an integer or a float of the core specification.
+/// Whether `type` is bool, an integer or a float of the core specification.
 [[nodiscard]] inline bool IsNumber(const DataType& type) {
   return type.kind == DataKind::kBool || type.kind == DataKind::kInt ||
          type.kind == DataKind::kUint || type.kind == DataKind::kFloat;
@@ -56,7 +56,7 @@ using BitsOf = std::conditional_t<
     kSize == 1, uint8_t,
     std::conditional_t<kSize == 2, uint16_t, std::conditional_t<kSize == 4, uint32_t, uint64_t>>>;
 
-/// An element in the decoded form of chunks; any byte but 0 is true.
+/// Loads an element of a decoded chunk; any byte but 0 is true.
 template <typename T>
 [[nodiscard]] T LoadElement(const std::byte* from) {
   const auto bits = LoadLittle<BitsOf<sizeof(T)>>(from);
@@ -72,7 +72,7 @@ void StoreElement(std::byte* to, T value) {
   StoreLittle(to, std::bit_cast<BitsOf<sizeof(T)>>(value));
 }
 
-/// How a float becomes an integer.
+/// How to round a float to an integer.
 enum class Rounding {
   kNearestEven,
   kTowardsZero,
@@ -81,14 +81,14 @@ enum class Rounding {
   kNearestAway
 };
 
-/// What becomes of a value that the other type cannot hold. NaN is kDamaged for any but a float.
+/// What to do with a value out of the target's range. NaN as anything but a float is kDamaged.
 enum class OutOfRange {
-  kError,  // kDamaged; of a float beyond a smaller float too
-  kClamp,  // the nearest that can be held
+  kError,  // kDamaged, also for a float out of the range of a smaller float
+  kClamp,  // the nearest value in range
   kWrap,   // modulo 2^bits; infinity is kDamaged
-  // As numpy does: integers wrap, and so do floats below 2^31. Of larger ones it makes this or
-  // that, also by the length of the array: they are kDamaged. A float beyond a smaller float is
-  // infinity.
+  // As numpy does: integers wrap, and so do floats below 2^31. For larger ones numpy's result is
+  // unspecified (it even depends on the length of the array): kDamaged. A float out of the range of
+  // a smaller float becomes infinity.
   kNumpy,
 };
 
@@ -97,10 +97,10 @@ struct Conversion {
   OutOfRange out_of_range = OutOfRange::kNumpy;
 };
 
-/// The type in which numpy calculates with elements of both. They must be integers or floats.
+/// The type in which numpy computes with elements of both, which must be integers or floats.
 [[nodiscard]] DataType PromotedType(const DataType& a, const DataType& b);
 
-/// Both types must be numbers, and the bytes whole elements.
+/// Both types must be numbers, and `elements` whole elements.
 [[nodiscard]] Result<Bytes> ConvertElements(BytesView elements, const DataType& from,
                                             const DataType& to, Conversion conversion);
 

@@ -14,7 +14,7 @@ void Crc32cSum::Add(BytesView piece) {
   constexpr size_t kLongestRun = size_t{1} << 30;
   while (!piece.empty()) {
     const BytesView run = piece.first(std::min(piece.size(), kLongestRun));
-    // It only reads, but was declared before const was.
+    // The library only reads it, but its API predates const.
     auto* start = const_cast<unsigned char*>(reinterpret_cast<const unsigned char*>(run.data()));
     state_ = crc32_iscsi(start, static_cast<int>(run.size()), state_);
     piece = piece.subspan(run.size());

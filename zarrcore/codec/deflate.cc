@@ -9,13 +9,13 @@
 namespace zarrfs {
 namespace {
 
-// The largest window, in the wrapper that is meant and no other.
+// The largest window, in the given wrapper.
 int WindowBits(DeflateWrapper wrapper) { return wrapper == DeflateWrapper::kGzip ? 15 + 16 : 15; }
 
 // Deflate cannot do better than 1032 to 1: what a short input cannot fill is never allocated.
 constexpr uint64_t kBestDeflateRatio = 1032;
 
-// Gives `stream` as much of `input` and of the output up to `end` as its 32-bit counters can hold.
+// Gives `stream` as much of `input` and of the output up to `end` as fits its 32-bit counters.
 void Feed(z_stream& stream, BytesView input, const std::byte* end) {
   constexpr size_t kMax = std::numeric_limits<uInt>::max();
   stream.next_in = const_cast<Bytef*>(reinterpret_cast<const Bytef*>(input.data()));
@@ -31,7 +31,7 @@ class DeflateCodec : public BytesToBytesCodec {
   std::optional<uint64_t> EncodedSize(uint64_t) const override { return std::nullopt; }
 
   Result<Bytes> Decode(BytesView encoded, uint64_t limit) const override {
-    // One byte more than allowed, so that output that is too long is seen as such.
+    // One byte more than allowed, to detect output that is too long.
     const uint64_t reachable =
         encoded.size() < (uint64_t{1} << 50) ? encoded.size() * kBestDeflateRatio : UINT64_MAX;
     const uint64_t space = std::min(limit, reachable) + 1;

@@ -11,9 +11,8 @@ namespace zarrfs {
 
 enum class DeflateWrapper { kGzip, kZlib };
 
-/// `level`: 0 to 9, or -1 for the library's own. Of gzip several members decode to their
-/// concatenation, and anything else after one is kDamaged. A zlib stream is one; what follows it is
-/// ignored.
+/// `level`: 0 to 9, or -1 for the library's default. Several gzip members decode to their
+/// concatenation, and anything else after one is kDamaged. Bytes after a zlib stream are ignored.
 [[nodiscard]] std::shared_ptr<const BytesToBytesCodec> MakeDeflateCodec(DeflateWrapper wrapper,
                                                                         int level);
 

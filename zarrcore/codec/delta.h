@@ -1,8 +1,8 @@
 // "numcodecs.delta": the first element, then the differences between neighbours in C order.
 //
-// "dtype" is that of the array, "astype" (by default the same) that of what is stored. As numpy
-// does, sums are made in a type that holds both, and integers wrap. Integers and floats;
-// kUnsupported for others.
+// "dtype" is the type of the array, "astype" (by default the same) the stored one. As in numpy,
+// sums are computed in a type that holds both, and integers wrap. Integers and floats; kUnsupported
+// for others.
 #ifndef ZARRCORE_CODEC_DELTA_H_
 #define ZARRCORE_CODEC_DELTA_H_
 

@@ -1,4 +1,4 @@
-// Decoded bytes whose number only decoding tells: grows with what is written, never beyond a limit.
+// A buffer for decoded bytes of unknown number: grows as they are written, up to a limit.
 #ifndef ZARRCORE_CODEC_GROWING_OUTPUT_H_
 #define ZARRCORE_CODEC_GROWING_OUTPUT_H_
 
@@ -11,13 +11,13 @@ namespace zarrfs {
 
 class GrowingOutput {
  public:
-  /// `limit`: as of BytesToBytesCodec::Decode.
+  /// `limit`: as for BytesToBytesCodec::Decode().
   explicit GrowingOutput(uint64_t limit) : limit_(std::min(limit, UINT64_MAX / 4)) {}
 
-  /// Where to write next. Empty once more than the limit was written.
+  /// Where to write next. Empty after more than the limit was written.
   [[nodiscard]] std::span<std::byte> Space() {
     if (used_ == bytes_.size()) {
-      // One byte more than allowed, so that output that is too long is seen as such.
+      // One byte more than allowed, to detect output that is too long.
       bytes_.resize(std::min<uint64_t>(limit_ + 1, std::max<uint64_t>(kFirst, 2 * used_)));
     }
     return std::span(bytes_).subspan(used_);

@@ -1,7 +1,7 @@
 // "gzip": RFC 1952.
 //
-// Several members one after the other decode to their concatenation, as gzip(1) does. Anything
-// else after a member, a missing end or a wrong checksum is kDamaged.
+// Several members in a row decode to their concatenation, as in gzip(1). Anything else after a
+// member, a missing end or a wrong checksum is kDamaged.
 #ifndef ZARRCORE_CODEC_GZIP_H_
 #define ZARRCORE_CODEC_GZIP_H_
 

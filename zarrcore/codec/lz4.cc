@@ -71,7 +71,7 @@ class Lz4Codec : public BytesToBytesCodec {
 }  // namespace
 
 Result<std::shared_ptr<const BytesToBytesCodec>> MakeLz4Codec(const CodecSpec& codec) {
-  // The library takes anything below 1 for 1, and anything above 65537 for that.
+  // The library clamps to 1 and 65537.
   constexpr int64_t kLargest = std::numeric_limits<int>::max();
   const int64_t acceleration = EncoderMember(codec, "acceleration", -kLargest, kLargest, 1);
   return std::make_shared<const Lz4Codec>(static_cast<int>(acceleration));

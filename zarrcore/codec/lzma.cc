@@ -13,7 +13,8 @@
 namespace zarrfs {
 namespace {
 
-// Of a decoder. Most of it is the dictionary, which the encoded bytes ask for: 64 MiB at level 9.
+// Memory of a decoder, mostly the dictionary, whose size is in the encoded bytes: 64 MiB at
+// level 9.
 constexpr uint64_t kMaxMemory = 256u << 20;
 
 enum class Format { kAuto, kXz, kAlone, kRaw };
@@ -28,7 +29,7 @@ struct Filter {
 
 using FilterChain = std::array<lzma_filter, LZMA_FILTERS_MAX + 1>;
 
-// What the library takes. Points into `filters`.
+// The library's representation. Points into `filters`.
 FilterChain ChainOf(const std::vector<Filter>& filters) {
   FilterChain chain;
   chain.fill({LZMA_VLI_UNKNOWN, nullptr});
@@ -123,7 +124,7 @@ class LzmaCodec : public BytesToBytesCodec {
   const std::vector<Filter> filters_;  // empty for any format but kRaw
 };
 
-// As IntegerMember, and null is `otherwise` too.
+// Like IntegerMember(), but null means `otherwise`, too.
 Result<int64_t> NumberOrNull(const CodecSpec& codec, std::string_view member, int64_t minimum,
                              int64_t maximum, int64_t otherwise) {
   const Json* value = FindMember(codec, member);
@@ -131,7 +132,7 @@ Result<int64_t> NumberOrNull(const CodecSpec& codec, std::string_view member, in
   return IntegerMember(codec, member, minimum, maximum, otherwise);
 }
 
-// A level, perhaps with the flag "extreme"; numbers between are none.
+// A level, perhaps with the flag "extreme"; other numbers are invalid.
 Result<uint32_t> PresetMember(const CodecSpec& codec, lzma_options_lzma& options) {
   constexpr int64_t kLargest = int64_t{9} | LZMA_PRESET_EXTREME;
   const Result<int64_t> preset = NumberOrNull(codec, "preset", 0, kLargest, LZMA_PRESET_DEFAULT);
@@ -155,7 +156,7 @@ Result<Filter> ParseFilter(const Json& document) {
 
   const Result<uint32_t> preset = PresetMember(members, filter.lzma);
   if (!preset) return Fail(preset);
-  // Of the options of an encoder those that a decoder must know.
+  // Only the options that a decoder needs.
   const std::pair<const char*, uint32_t*> options[] = {{"dict_size", &filter.lzma.dict_size},
                                                        {"lc", &filter.lzma.lc},
                                                        {"lp", &filter.lzma.lp},
@@ -203,7 +204,7 @@ Result<std::vector<Filter>> ParseFilters(const CodecSpec& codec) {
 Result<std::shared_ptr<const BytesToBytesCodec>> MakeLzmaCodec(const CodecSpec& codec) {
   const Result<int64_t> format = NumberOrNull(codec, "format", 0, 3, 1);
   if (!format) return Fail(format);
-  // (For encoders: what a decoder must know of these, the filters say.)
+  // (Only for encoders: decoders find these in the filters.)
   const int64_t check = EncoderMember(codec, "check", -1, LZMA_CHECK_ID_MAX, -1);
   lzma_options_lzma options = {};
   const Result<uint32_t> preset = PresetMember(codec, options);

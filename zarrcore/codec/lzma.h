@@ -1,10 +1,10 @@
 // "lzma", "numcodecs.lzma": what Python's module lzma writes, in its four formats.
 //
 // The configuration is that module's: "format" 0 (xz or lzma, whichever it is), 1 (xz, the
-// default), 2 (lzma, the format before xz) or 3 (raw: no header, so that "filters" says how to
-// decode); "check" and "preset" are only used to encode. "filters" is a list of {"id": n, option:
-// n, …}. Several xz streams decode to their concatenation; anything else after the end is kDamaged.
-// Encodes xz only, and with its usual filters.
+// default), 2 (lzma, the format before xz) or 3 (raw: no header, so decoding needs "filters");
+// "check" and "preset" are only used to encode. "filters" is a list of {"id": n, option: n, …}.
+// Several xz streams decode to their concatenation; anything else after the end is kDamaged.
+// Encodes xz only, with its default filters.
 #ifndef ZARRCORE_CODEC_LZMA_H_
 #define ZARRCORE_CODEC_LZMA_H_
 

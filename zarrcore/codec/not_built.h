@@ -1,5 +1,4 @@
-// Codecs that are known but that this program cannot decode: kUnsupported, naming the library that
-// it would need.
+// Known codecs that this program cannot decode: kUnsupported, with the library that it would need.
 #ifndef ZARRCORE_CODEC_NOT_BUILT_H_
 #define ZARRCORE_CODEC_NOT_BUILT_H_
 

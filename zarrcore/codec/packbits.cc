@@ -48,7 +48,7 @@ bool IsSigned(const DataType& type) {
          type.kind == DataKind::kDatetime || type.kind == DataKind::kTimedelta;
 }
 
-// Bits of a component that mean something; nothing for a type that is not packed.
+// The number of significant bits of a component; nullopt for a type that is not packed.
 std::optional<unsigned> ComponentBits(const DataType& type) {
   switch (type.kind) {
     case DataKind::kBool:
@@ -214,7 +214,7 @@ Result<Padding> PaddingMember(const CodecSpec& codec) {
   return WrongMember(codec, "padding_encoding", "none, first_byte or last_byte");
 }
 
-// As IntegerMember, and null is `otherwise` too.
+// Like IntegerMember(), but null means `otherwise`, too.
 Result<int64_t> BitMember(const CodecSpec& codec, std::string_view member, int64_t minimum,
                           int64_t maximum, int64_t otherwise) {
   const Json* value = FindMember(codec, member);

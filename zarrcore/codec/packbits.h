@@ -1,8 +1,8 @@
-// Elements of less than whole bytes, in two formats that share a name and nothing else.
+// Elements packed into bits, in two formats that share nothing but a name.
 //
 // "packbits" (zarr-extensions, array -> bytes): the bits "first_bit" to "last_bit" of each element,
-// least significant first, filled up with zero bits; "padding_encoding" first_byte or last_byte
-// adds a byte with the number of these. Cut off bits are zero, or the sign of a signed integer.
+// least significant first, padded with zero bits; "padding_encoding" first_byte or last_byte adds a
+// byte with the number of padding bits. Missing bits are zero, or the sign of a signed integer.
 //
 // "numcodecs.packbits" (array -> array of uint8): a byte with the number of padding bits, then
 // booleans, eight a byte, the first in the most significant bit.

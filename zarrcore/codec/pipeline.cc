@@ -11,12 +11,12 @@
 namespace zarrfs {
 namespace {
 
-// A decoded size that nothing states is that of a compressor's output: a compressor makes
-// incompressible bytes longer, but none by more than this.
+// An unknown decoded size is the size of a compressor's output: no compressor makes incompressible
+// bytes longer by more than this.
 uint64_t BoundOfCompressed(uint64_t size) { return size + size / 8 + (uint64_t{64} << 10); }
 
-// numcodecs takes the bytes of what "bytes" decoded for elements in the byte order that the codec
-// itself names: where they differ, zarr-python writes values and reads others.
+// numcodecs interprets the bytes that "bytes" decoded as elements in the byte order of its own
+// dtype: if the two differ, zarr-python reads other values than it wrote.
 Result<void> CheckByteOrderOfDelta(std::span<const CodecSpec> codecs) {
   for (size_t i = 0; i + 1 < codecs.size(); ++i) {
     if (codecs[i].name != "numcodecs.delta" || codecs[i + 1].name != "bytes") continue;
@@ -112,7 +112,7 @@ Result<Bytes> Pipeline::Decode(BytesView encoded) const try {
     return Fail(ErrorCode::kDamaged, "encoded chunk: expected {} bytes, found {}", *encoded_size_,
                 encoded.size());
   }
-  Bytes bytes;  // what `current` sees, once a codec has run
+  Bytes bytes;  // what `current` views after a codec has run
   BytesView current = encoded;
   for (size_t i = bytes_to_bytes_.size(); i-- > 0;) {
     const uint64_t limit = sizes_[i] ? *sizes_[i] : BoundOfCompressed(largest_size_);
@@ -145,7 +145,7 @@ Result<Bytes> Pipeline::Encode(BytesView decoded) const try {
     return Fail(ErrorCode::kInvalidArgument, "chunk to encode: expected {} bytes, found {}",
                 decoded_size_, decoded.size());
   }
-  Bytes bytes;  // what `current` sees, once a codec has run
+  Bytes bytes;  // what `current` views after a codec has run
   BytesView current = decoded;
   const auto take = [&](Result<Bytes> encoded) -> Result<void> {
     if (!encoded) return Fail(encoded);

@@ -54,7 +54,7 @@ const Row kCodecs[] = {
     {"numcodecs.adler32", &MakeNumcodecsChecksumCodec},
     {"numcodecs.fletcher32", &MakeNumcodecsChecksumCodec},
     {"numcodecs.jenkins_lookup3", &MakeNumcodecsChecksumCodec},
-    // What numbers are made into before they are compressed.
+    // Transformations of numbers before compression.
     {"shuffle", &MakeShuffleCodec},
     {"numcodecs.shuffle", &MakeShuffleCodec},
     {"packbits", &MakePackbitsCodec},
@@ -70,7 +70,7 @@ const Row kCodecs[] = {
     {"zfpy", &MakeZfpyCodec},
     {"numcodecs.zfpy", &MakeZfpyCodec},
     {"zfp", &MakeZfpCodec},
-    // Known, but not decoded.
+    // Known, but not supported.
     {"pcodec", &RefusePcodec},
     {"numcodecs.pcodec", &RefusePcodec},
 };

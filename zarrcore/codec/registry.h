@@ -11,8 +11,8 @@
 
 namespace zarrfs {
 
-/// Each makes a codec from its configuration: kDamaged if that is wrong, kUnsupported if this build
-/// cannot do what it asks. `chunk` is what the codec will be applied to.
+/// Makes a codec from its configuration: kDamaged if that is wrong, kUnsupported if this program
+/// cannot decode it. `chunk` is what the codec will be applied to.
 using ArrayToArrayFactory = Result<std::shared_ptr<const ArrayToArrayCodec>> (*)(
     const CodecSpec& codec, const ChunkSpec& chunk);
 using ArrayToBytesFactory = Result<std::shared_ptr<const ArrayToBytesCodec>> (*)(
@@ -20,10 +20,10 @@ using ArrayToBytesFactory = Result<std::shared_ptr<const ArrayToBytesCodec>> (*)
 using BytesToBytesFactory =
     Result<std::shared_ptr<const BytesToBytesCodec>> (*)(const CodecSpec& codec);
 
-/// Which of the three is set says where in a chain the codec may stand.
+/// The alternative determines where in a chain the codec may be.
 using CodecFactory = std::variant<ArrayToArrayFactory, ArrayToBytesFactory, BytesToBytesFactory>;
 
-/// Null for a name that is not known. The pointer lives as long as the program.
+/// Null for an unknown name. The pointer is valid forever.
 [[nodiscard]] const CodecFactory* FindCodec(std::string_view name);
 
 }  // namespace zarrfs

@@ -80,7 +80,7 @@ class FixedScaleOffsetCodec : public StoredAsCodec {
       return Fail(ErrorCode::kTooLarge, "codec '{}': {} elements to calculate with in {}", name(),
                   elements, calculated_.name);
     }
-    const Result<Bytes> floats = ConvertElements(encoded, stored(), calculated_, Conversion());
+    Result<Bytes> floats = ConvertElements(encoded, stored(), calculated_, Conversion());
     if (!floats) return floats;
     const Bytes decoded = WithElementType(calculated_, [&]<typename T>(std::type_identity<T>) {
       if constexpr (std::is_same_v<T, Half>) {

@@ -1,7 +1,7 @@
 // "shuffle", "numcodecs.shuffle": the first bytes of all elements, then the second ones, and so on.
 //
-// "elementsize" must be there: what a missing one means differs between its readers (4, or the size
-// of the data type). 0 and 1 change nothing. A length that is no multiple of it is kDamaged.
+// "elementsize" is required: readers disagree on the default (4, or the size of the data type). 0
+// and 1 change nothing. A length that is no multiple of it is kDamaged.
 #ifndef ZARRCORE_CODEC_SHUFFLE_H_
 #define ZARRCORE_CODEC_SHUFFLE_H_
 

@@ -29,7 +29,7 @@ Result<DataType> TypeMember(const CodecSpec& codec, std::string_view member,
   if (!text) return Fail(text);
   std::string_view name = WithoutByteOrder(*text);
   if (const NumpyNumber* number = FindNumpyNumber(name)) name = number->data_type;
-  const Result<DataType> type = ParseDataType(Json(std::string(name)), codec.name);
+  Result<DataType> type = ParseDataType(Json(std::string(name)), codec.name);
   if (!type || !type->is_core() || type->kind == DataKind::kRaw) {
     return Fail(ErrorCode::kUnsupported, "codec '{}': {} '{}' is not known", codec.name, member,
                 *text);

@@ -1,4 +1,4 @@
-// An array -> array codec that keeps the shape and stores each element as one of another data type.
+// Base of array -> array codecs that store each element as one of another data type.
 #ifndef ZARRCORE_CODEC_STORED_AS_H_
 #define ZARRCORE_CODEC_STORED_AS_H_
 
@@ -34,7 +34,7 @@ class StoredAsCodec : public ArrayToArrayCodec {
   const DataType& stored() const { return stored_; }
 
  private:
-  /// The elements are as many as the chunk has. `type` is that of the decoded ones.
+  /// The base has checked the number of elements. `type` is the type of the decoded ones.
   [[nodiscard]] virtual Result<Bytes> DecodeElements(BytesView stored,
                                                      const DataType& type) const = 0;
   /// kUnsupported unless overridden.

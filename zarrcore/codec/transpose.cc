@@ -1,7 +1,7 @@
-// Both directions are one strided copy: the output is written front to back, the input is read by
-// strides. Before the copy, axes of one element are dropped and neighbours that lie in the input as
-// they lie in the output are merged, so that an order that moves nothing is one memcpy, and one
-// that keeps the last axis copies whole rows.
+// Both directions are one strided copy: the output is written front to back, the input is read with
+// strides. Before the copy, axes of one element are dropped and axes that are adjacent in both
+// input and output are merged, so that an order that moves nothing is one memcpy, and one that
+// keeps the last axis copies whole rows.
 #include "zarrcore/codec/transpose.h"
 
 #include <algorithm>

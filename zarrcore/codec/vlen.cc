@@ -71,10 +71,10 @@ bool VlenChain::IsOne(std::span<const CodecSpec> codecs) {
 Result<VlenChain> VlenChain::Make(std::span<const CodecSpec> codecs, const ChunkSpec& chunk) {
   const auto to_bytes = std::ranges::find_if(codecs, IsVlen);
   if (to_bytes == codecs.end()) {
-    return Fail(ErrorCode::kUnsupported, "no codec for elements of a length each");
+    return Fail(ErrorCode::kUnsupported, "no codec for elements of variable length");
   }
   for (auto codec = codecs.begin(); codec != to_bytes; ++codec) {
-    // (Of what a transpose moves there is nothing to check.)
+    // (A transpose leaves nothing to check.)
     if (codec->name != "transpose") {
       return Fail(ErrorCode::kUnsupported, "codec '{}' before '{}' is not known", codec->name,
                   to_bytes->name);

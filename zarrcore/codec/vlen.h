@@ -1,8 +1,8 @@
-// "vlen-utf8", "vlen-bytes": elements that have each a length of their own, as numcodecs' VLenUTF8
-// and VLenBytes write them: the number of elements, then each one's length and bytes. Counts and
-// lengths are little-endian uint32.
+// "vlen-utf8", "vlen-bytes": elements of variable length, as numcodecs' VLenUTF8 and VLenBytes
+// write them: the number of elements, then each one's length and bytes. Counts and lengths are
+// little-endian uint32.
 //
-// Such chunks are never decoded to elements here, only checked.
+// Such chunks are only checked here, never decoded to elements.
 #ifndef ZARRCORE_CODEC_VLEN_H_
 #define ZARRCORE_CODEC_VLEN_H_
 
@@ -25,16 +25,16 @@ enum class VlenItems { kText, kBytes };
 /// A chain whose array -> bytes codec is one of these.
 class VlenChain {
  public:
-  /// Whether `codecs` have one of these codecs.
+  /// Whether `codecs` contain one of these.
   [[nodiscard]] static bool IsOne(std::span<const CodecSpec> codecs);
 
-  /// kUnsupported, naming it, for a codec that is not known or does not belong to the data type;
-  /// kDamaged for a wrong configuration.
+  /// kUnsupported for a codec that is not known or does not fit the data type; kDamaged for a wrong
+  /// configuration.
   [[nodiscard]] static Result<VlenChain> Make(std::span<const CodecSpec> codecs,
                                               const ChunkSpec& chunk);
 
-  /// Undoes the compressors and checks what they give. kDamaged, also for a chunk that decodes to
-  /// more than kMaxChunkBytes; kTooLarge where memory ends.
+  /// Decompresses and checks the chunk. kDamaged, also for a chunk that decodes to more than
+  /// kMaxChunkBytes; kTooLarge if memory runs out.
   [[nodiscard]] Result<void> Check(Bytes encoded) const;
 
  private:

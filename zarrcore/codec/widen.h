@@ -1,4 +1,4 @@
-// Elements of types that few readers know as elements of a core type that holds all their values.
+// Converts elements of types that few readers know to a core type that holds all their values.
 #ifndef ZARRCORE_CODEC_WIDEN_H_
 #define ZARRCORE_CODEC_WIDEN_H_
 
@@ -10,11 +10,11 @@
 namespace zarrfs {
 
 /// int8 for int2 and int4, uint8 for uint2, uint4 and bool, float32 for float16, bfloat16 and
-/// smaller floats, complex64 for complex numbers of these, int64 for dates; nothing for any other.
+/// smaller floats, complex64 for complex numbers of these, int64 for dates; nullopt for any other.
 [[nodiscard]] std::optional<DataType> WideTypeOf(const DataType& type);
 
-/// `elements` of `type`, little-endian, as elements of WideTypeOf(type), which it must have. Exact,
-/// the payload of NaNs of IEEE 754 formats included.
+/// Converts `elements` of `type`, little-endian, to WideTypeOf(type), which must exist. Exact, also
+/// for the payload of NaNs of IEEE 754 formats.
 [[nodiscard]] Bytes Widen(BytesView elements, const DataType& type);
 
 }  // namespace zarrfs

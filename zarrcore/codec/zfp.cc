@@ -18,13 +18,13 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "zfp decodes to the machine's order");
 
-// A stream may be as much longer than what it decodes to, if each block is padded.
+// A stream may be longer than the decoded data by this much, if each block is padded.
 constexpr uint64_t kMaxPadding = 4;
 constexpr uint64_t kShortest = uint64_t{1} << 20;
 constexpr size_t kLongestHeader = 64;
 constexpr size_t kWord = sizeof(uint64_t);
 // A block of 4^4 values of 8 bytes takes a bit at least.
-constexpr uint64_t kBestZfpRatio = 256 * 8 * 8;
+constexpr uint64_t kBestZfpRatio = uint64_t{256} * 8 * 8;
 
 struct Free {
   void operator()(bitstream* bits) const { stream_close(bits); }
@@ -57,7 +57,7 @@ tl::unexpected<Error> RefuseType(const CodecSpec& codec, const DataType& type) {
               type.name);
 }
 
-// Of up to four axes; those that the field does not have are 0.
+// The extents of up to four axes; 0 for those that the field does not have.
 std::optional<uint64_t> ElementsOf(const zfp_field& field) {
   std::vector<uint64_t> axes;
   for (const size_t axis : {field.nx, field.ny, field.nz, field.nw}) {
@@ -110,7 +110,7 @@ class ZfpStreamCodec : public ArrayToBytesCodec {
   Result<Bytes> DecodePadded(BytesView encoded, const ChunkSpec& spec, uint64_t size,
                              std::byte padding) const {
     const uint64_t count = size / zfp_type_size(type_);
-    // The library reads on behind the end of a stream that was cut off, as far as it may.
+    // The library reads past the end of a truncated stream, as far as the buffer goes.
     Bytes padded(encoded.begin(), encoded.end());
     padded.resize(encoded.size() + kLongestHeader, padding);
     Stream stream(padded);

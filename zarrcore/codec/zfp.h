@@ -1,8 +1,8 @@
 // zfp streams (https://zfp.readthedocs.io).
 //
-// "numcodecs.zfpy" begins with zfp's full header, which states the type, the shape and the mode;
-// the configuration is for writers. "zfp" (zarr-extensions, codecs/zfp) has no header: the mode is
-// the configuration's, type and shape are the chunk's.
+// "numcodecs.zfpy" begins with zfp's full header, which has the type, the shape and the mode; the
+// configuration is for writers. "zfp" (zarr-extensions, codecs/zfp) has no header: the mode comes
+// from the configuration, type and shape from the chunk.
 #ifndef ZARRCORE_CODEC_ZFP_H_
 #define ZARRCORE_CODEC_ZFP_H_
 
@@ -13,14 +13,12 @@
 
 namespace zarrfs {
 
-/// kUnsupported for other types than int32, int64, float32 and float64, which zfp has. Is only
-/// decoded.
+/// kUnsupported for other types than int32, int64, float32 and float64. Decodes only.
 [[nodiscard]] Result<std::shared_ptr<const ArrayToBytesCodec>> MakeZfpyCodec(
     const CodecSpec& codec, const ChunkSpec& chunk);
 
-/// The same types, dates and durations, and integers of 8 and 16 bits, which are the upper ones of
-/// zfp's 32. kUnsupported
-/// beyond four axes. kDamaged if a mode is not known, or its numbers are wrong.
+/// The same types, dates and durations, and integers of 8 and 16 bits, stored in the upper bits of
+/// zfp's 32. kUnsupported beyond four axes. kDamaged for an unknown mode or wrong parameters.
 [[nodiscard]] Result<std::shared_ptr<const ArrayToBytesCodec>> MakeZfpCodec(const CodecSpec& codec,
                                                                             const ChunkSpec& chunk);
 

@@ -1,5 +1,4 @@
-// "zlib", "numcodecs.zlib": one stream of RFC 1950. Bytes after it are ignored, as every reader
-// does.
+// "zlib", "numcodecs.zlib": one stream of RFC 1950. Bytes after it are ignored, as in every reader.
 #ifndef ZARRCORE_CODEC_ZLIB_H_
 #define ZARRCORE_CODEC_ZLIB_H_
 

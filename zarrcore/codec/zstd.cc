@@ -63,11 +63,12 @@ class ZstdCodec : public BytesToBytesCodec {
   std::optional<uint64_t> EncodedSize(uint64_t) const override { return std::nullopt; }
 
   Result<Bytes> Decode(BytesView encoded, uint64_t limit) const override {
-    // An empty input would be no frame at all, which the library takes for an empty content.
+    // For an input without any frame, the library returns empty content.
     if (encoded.empty()) return Fail(ErrorCode::kDamaged, "zstd: 0 bytes hold no frame");
     const Result<uint64_t> bound = DecodedBound(encoded, limit);
     if (!bound) return Fail(bound);
-    // A context is some 100 KB to set up: one a thread. It keeps nothing from call to call.
+    // Setting up a context means some 100 KB, so each thread keeps one. It holds no state between
+    // calls.
     static thread_local const std::unique_ptr<ZSTD_DCtx, FreeContext> context(ZSTD_createDCtx());
     if (context == nullptr) return Fail(ErrorCode::kIo, "zstd: out of memory");
     Bytes decoded(*bound);
@@ -106,7 +107,7 @@ class ZstdCodec : public BytesToBytesCodec {
 
 Result<std::shared_ptr<const BytesToBytesCodec>> MakeZstdCodec(const CodecSpec& codec) {
   const int64_t level = EncoderMember(codec, "level", ZSTD_minCLevel(), ZSTD_maxCLevel(), 0);
-  const Json* checksum = FindMember(codec, "checksum");  // which a frame says by itself
+  const Json* checksum = FindMember(codec, "checksum");  // a frame has its own flag
   return std::make_shared<const ZstdCodec>(static_cast<int>(level),
                                            checksum != nullptr && *checksum == true);
 }

@@ -1,8 +1,8 @@
 // "zstd": RFC 8878.
 //
-// Decodes any number of frames and skippable frames. Encodes one frame that states its content
-// size, without which older readers refuse it. Frames of the formats before RFC 8878 and frames
-// that need a dictionary are kDamaged.
+// Decodes any number of frames and skippable frames. Encodes one frame with its content size, which
+// older readers require. Frames in formats before RFC 8878 and frames that need a dictionary are
+// kDamaged.
 #ifndef ZARRCORE_CODEC_ZSTD_H_
 #define ZARRCORE_CODEC_ZSTD_H_
 

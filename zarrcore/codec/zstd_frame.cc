@@ -22,7 +22,8 @@ constexpr uint64_t kBlockHeader = 3;
 constexpr uint64_t kLargestBlock = 128 << 10;
 constexpr uint64_t kChecksumSize = 4;
 
-// A writer fills its blocks: with this many, 8 GiB. Empty ones could go on and on.
+// Writers fill their blocks: this many hold 8 GiB. A hostile chunk could have any number of empty
+// ones.
 constexpr int kMaxBlocks = 1 << 16;
 
 constexpr uint64_t kSkippableHeader = 8;
@@ -73,7 +74,7 @@ Result<FrameHeader> ParseHeader(BytesView start) {
   return header;
 }
 
-// Where the frame ends; nothing if it has too many blocks to look for that.
+// The end of the frame; nullopt if it has too many blocks to find it.
 Result<std::optional<uint64_t>> FindEnd(const FrameHeader& header, uint64_t size,
                                         const ReadChunkBytes& read) {
   uint64_t at = header.size;
@@ -102,7 +103,7 @@ Result<std::optional<uint64_t>> FindEnd(const FrameHeader& header, uint64_t size
   return std::nullopt;
 }
 
-// Whether nothing but skippable frames lies from `at` on, which old readers skip too.
+// Whether only skippable frames follow from `at` on; old readers skip those, too.
 Result<bool> IsOnlySkippable(uint64_t at, uint64_t size, const ReadChunkBytes& read) {
   for (int frame = 0; at < size && frame < kMaxBlocks; ++frame) {
     std::array<std::byte, kSkippableHeader> bytes;
@@ -131,7 +132,7 @@ Result<ZstdServing> ServeZstd(uint64_t size, std::optional<uint64_t> decoded_siz
 
   if (header->content_size) {
     if (!decoded_size || header->content_size == decoded_size) {
-      // An empty content would be taken for none stated.
+      // A content size of 0 would look like none.
       const bool is_empty = *header->content_size == 0;
       return ZstdServing{is_empty ? ZstdServing::Kind::kRecode : ZstdServing::Kind::kPass};
     }

@@ -14,7 +14,9 @@ constexpr uint8_t kNoDigit = 64;
 constexpr std::array<uint8_t, 256> kValues = [] {
   std::array<uint8_t, 256> values{};
   values.fill(kNoDigit);
-  for (uint8_t i = 0; i < kDigits.size(); ++i) values[static_cast<uint8_t>(kDigits[i])] = i;
+  for (size_t i = 0; i < kDigits.size(); ++i) {
+    values[static_cast<uint8_t>(kDigits[i])] = static_cast<uint8_t>(i);
+  }
   return values;
 }();
 

@@ -13,7 +13,7 @@ namespace zarrfs {
 
 [[nodiscard]] std::string EncodeBase64(std::span<const std::byte> bytes);
 
-/// Nothing for text that EncodeBase64 would not have written, but for the unused last bits.
+/// nullopt for text that EncodeBase64() would not write, except that unused last bits may be set.
 [[nodiscard]] std::optional<std::vector<std::byte>> DecodeBase64(std::string_view text);
 
 }  // namespace zarrfs

@@ -15,7 +15,7 @@
 namespace zarrfs {
 namespace {
 
-// Types that a name says all about.
+// Types that are fully defined by their name.
 struct NamedType {
   std::string_view spelling;
   std::string_view name;
@@ -102,7 +102,7 @@ bool IsName(const Json& json) {
   return json.is_string() && !NonFinite(json) && !json.get_ref<const std::string&>().empty();
 }
 
-// A data type taken apart.
+// The parts of a data type document.
 struct Named {
   std::string_view name;
   const Json& configuration;  // null if there is none
@@ -162,7 +162,7 @@ Result<DataType> ParseDate(const Named& named, DataKind kind, std::string_view k
   }
   DataType type = MakeType(named.name, kind, 8);
   type.time_unit = std::move(text);
-  // numpy knows no scale 0, nor one of nothing in particular.
+  // numpy has no scale 0, and no scale for "generic".
   type.time_scale =
       type.time_unit == "generic" ? 1 : static_cast<uint32_t>(std::max<uint64_t>(*scale, 1));
   return type;
@@ -218,7 +218,7 @@ Result<DataType> ParseType(const Json& document, std::string_view key, int depth
                        digits.find_first_not_of("0123456789") == digits.npos;
   const std::optional<DataType> simple = FindNamedType(named.name);
 
-  // What a type does not have is not skipped: it would have meant something.
+  // Unknown members must not be skipped: they might change the meaning.
   std::optional<std::string> unknown;
   if (document.is_object()) {
     unknown = UnknownMember(document, {"name", "configuration", "must_understand"});

@@ -37,7 +37,7 @@ void AppendItem(FillBytes& bytes, uint64_t bits, size_t size) {
   for (size_t i = 0; i < size; ++i) bytes.push_back(static_cast<std::byte>(bits >> (8 * i)));
 }
 
-// Of a float, or of the parts of a complex type.
+// The format of a float, or of the parts of a complex type.
 const FloatFormat& FormatOf(const DataType& type) {
   std::string_view name = type.name;
   if (type.kind == DataKind::kComplex) {
@@ -52,8 +52,7 @@ size_t NarrowBits(const DataType& type) { return type.name.ends_with('2') ? 2 : 
 
 uint64_t LowBits(uint64_t value, size_t bits) { return value & ~uint64_t{0} >> (64 - bits); }
 
-// --- Text.
-// -------------------------------------------------------------------------------------------
+// --- Text ---
 
 const std::string* TextOf(const Json& json) {
   return NonFinite(json) ? nullptr : json.get_ptr<const std::string*>();
@@ -92,8 +91,7 @@ std::string DecodeUtf32(std::span<const std::byte> bytes) {
   return text;
 }
 
-// --- Spellings of parts. All give nothing for what they do not accept.
-// ----------------------------
+// --- Spellings of parts; nullopt for what they do not accept ---
 
 std::optional<uint64_t> ParseBits(std::string_view text, const FloatFormat& format) {
   if (text.size() < 3 || text[0] != '0' || (text[1] != 'x' && text[1] != 'b')) return std::nullopt;
@@ -107,7 +105,7 @@ std::optional<uint64_t> ParseBits(std::string_view text, const FloatFormat& form
   return IsCode(bits, format) ? std::optional(bits) : std::nullopt;
 }
 
-// What a number, a bare literal or one of the three names means.
+// The value of a number, a bare literal or one of the three names.
 std::optional<double> ParseNumber(const Json& json) {
   if (json.is_number()) return json.get<double>();
   if (const auto bare = NonFinite(json)) return bare;
@@ -170,7 +168,7 @@ std::optional<FillBytes> ParseElement(const Json& json, const DataType& type);
 std::optional<FillBytes> ParseStruct(const Json& json, const DataType& type) {
   if (json.is_string()) return IfSize(ParseBytes(json), type.item_size);
   if (!json.is_object() || json.size() != type.fields.size()) return std::nullopt;
-  // (Json::find searches from the beginning.)
+  // (Json::find is a linear search.)
   std::unordered_map<std::string_view, const Json*> values;
   for (const auto& [name, value] : json.get_ref<const Json::object_t&>()) {
     values.emplace(name, &value);
@@ -277,8 +275,7 @@ std::string_view ExpectedFill(DataKind kind) {
   return "anything";
 }
 
-// --- Elements as JSON.
-// ---------------------------------------------------------------------------
+// --- Elements as JSON ---
 
 // The decimal number with the fewest digits that reads back to the float, as the double that JSON
 // makes of it.
@@ -287,7 +284,7 @@ double ShortestDouble(float exact) {
   const auto written = std::to_chars(text.data(), text.data() + text.size(), exact);
   double value = 0;
   std::from_chars(text.data(), written.ptr, value);
-  // (Read as a double and then rounded it may be the neighbour.)
+  // (Reading it as a double and rounding may give the neighbour.)
   return static_cast<float>(value) == exact ? value : static_cast<double>(exact);
 }
 
@@ -298,7 +295,7 @@ Json FloatToV3(uint64_t bits, const FloatFormat& format) {
     return fmt::format("0x{:0{}x}", bits, 2 * format.size);
   }
   if (std::isinf(value)) return value > 0 ? "Infinity" : "-Infinity";
-  // Readers may widen a float16 before they compare: its shortest decimal is another float32.
+  // Readers may widen a float16 before comparing, and its shortest decimal is another float32.
   return format.size == 4 ? ShortestDouble(static_cast<float>(value)) : value;
 }
 
@@ -359,8 +356,7 @@ Json ElementToV3(std::span<const std::byte> item, const DataType& type) {
   return nullptr;
 }
 
-// --- The attribute _FillValue.
-// -------------------------------------------------------------------
+// --- The attribute _FillValue ---
 
 std::optional<double> ParseFloatAttribute(const Json& json) {
   if (const auto number = ParseNumber(json)) return number;

@@ -37,7 +37,7 @@ uint64_t SignBit(const FloatFormat& format) {
   return format.codes == Codes::kPowersOfTwoOnly ? 0 : AllOnes(format) + 1;
 }
 
-// Of an IEEE format.
+// The codes of an IEEE format.
 uint64_t Infinity(const FloatFormat& format) {
   return AllOnes(format) >> format.fraction_bits << format.fraction_bits;
 }

@@ -1,9 +1,9 @@
 // Floating point numbers of 4 to 64 bits as bits.
 //
 // The core specification has float16, float32 and float64; the extension types bfloat16, float8_*,
-// float6_* and float4_* are named after the bits of exponent and fraction and after what their
-// codes give up of IEEE 754: "fn" has no infinity, "fnuz" moreover no negative zero (its code is
-// the NaN), "fnu" neither sign nor zero.
+// float6_* and float4_* are named after the bits of exponent and fraction and after the parts of
+// IEEE 754 that they lack: "fn" has no infinity, "fnuz" also no negative zero (its code is the
+// NaN), "fnu" neither sign nor zero.
 #ifndef ZARRCORE_METADATA_FLOAT_FORMAT_H_
 #define ZARRCORE_METADATA_FLOAT_FORMAT_H_
 
@@ -30,14 +30,14 @@ struct FloatFormat {
   Codes codes = Codes::kIeee;
 };
 
-/// By the name of the data type; null for any other.
+/// Finds a format by the name of the data type; null for any other name.
 [[nodiscard]] const FloatFormat* FindFloatFormat(std::string_view name);
 
-/// The nearest number of the format, ties to even; the canonical NaN for any NaN. Nothing for what
-/// is beyond its range, and for an infinity or a NaN that it does not have.
+/// The nearest number of the format, ties to even; the canonical NaN for any NaN. nullopt for
+/// values out of range, and for infinity and NaN if the format has none.
 [[nodiscard]] std::optional<uint64_t> EncodeFloat(double value, const FloatFormat& format);
 
-/// Exact, but for the payload of NaNs. Bits above those of the format mean nothing.
+/// Exact, except for the payload of NaNs. Ignores bits above those of the format.
 [[nodiscard]] double DecodeFloat(uint64_t bits, const FloatFormat& format);
 
 /// Whether no bit above those of the format is set.

@@ -5,7 +5,7 @@
 namespace zarrfs {
 namespace {
 
-// Above it a double may be the neighbour of the integer that was written.
+// Above this, a double may be the neighbour of the integer that was written.
 constexpr double kMaxExactInteger = 9007199254740992.0;  // 2^53
 
 }  // namespace

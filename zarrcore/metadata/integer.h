@@ -10,8 +10,8 @@
 
 namespace zarrfs {
 
-/// A JSON integer, or an integral float up to 2^53, of 1 to 64 `bits`; a negative one is
-/// sign-extended. Nothing for anything else and for what does not fit.
+/// A JSON integer, or an integral float up to 2^53, of 1 to 64 `bits`; negative ones are
+/// sign-extended. nullopt for anything else and for integers that do not fit.
 [[nodiscard]] std::optional<uint64_t> ParseInteger(const Json& json, size_t bits, bool is_signed);
 
 }  // namespace zarrfs

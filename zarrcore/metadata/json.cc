@@ -22,9 +22,8 @@ namespace {
 
 using std::string_view_literals::operator""sv;
 
-// A bare literal, and an integer beyond 64 bits, stands in a document as a string that begins with
-// this mark. Texts that hold such a string of their own are refused, so a marked string in a
-// document is always a literal.
+// A bare literal, or an integer beyond 64 bits, becomes a string that begins with this mark. Texts
+// that contain such a string themselves are refused, so a marked string is always a literal.
 constexpr std::string_view kMark = "\0#"sv;
 constexpr std::string_view kMarkInText = "\\u0000#";
 constexpr std::array kLiterals = {"NaN"sv, "Infinity"sv, "-Infinity"sv};
@@ -32,14 +31,14 @@ constexpr std::array kLiterals = {"NaN"sv, "Infinity"sv, "-Infinity"sv};
 constexpr size_t kMarkedGrowth = kMarkInText.size() + 2;
 
 constexpr size_t kMaxExcerptEntries = 100;
-constexpr size_t kMaxNotes = 16;  // of one text
+constexpr size_t kMaxNotes = 16;  // per text
 
 struct MarkedText {
   std::string text;
   std::vector<size_t> ends;  // of each marked literal, as offsets in `text`
 };
 
-// Of an integer: an optional sign, and digits alone.
+// An optional sign followed by digits.
 bool IsIntegerLiteral(std::string_view literal) {
   if (literal.starts_with('-')) literal.remove_prefix(1);
   return !literal.empty() && literal.find_first_not_of("0123456789") == literal.npos;
@@ -89,7 +88,7 @@ class DocumentBuilder final : public nlohmann::json_sax<Json> {
   bool boolean(bool value) override { return Place(value); }
   bool number_integer(number_integer_t value) override { return Place(value); }
   bool number_unsigned(number_unsigned_t value) override { return Place(value); }
-  // Integers that no 64 bits hold come as floats, too.
+  // Also called for integers beyond 64 bits.
   bool number_float(number_float_t value, const string_t& literal) override {
     if (IsIntegerLiteral(literal)) return Place(fmt::format("{}{}", kMark, literal));
     return Place(value);
@@ -211,7 +210,7 @@ std::optional<unsigned> EscapedUnit(std::string_view text) {
   return error == std::errc() && last == end ? std::optional(unit) : std::nullopt;
 }
 
-// A text in which nothing is left of what the lenient ParseJson replaces, but for the depth.
+// A copy of a text with everything replaced that the lenient ParseJson replaces, except depth.
 class Repair {
  public:
   explicit Repair(std::string_view text) : text_(text) {
@@ -294,7 +293,7 @@ class Repair {
 
 Result<Json> Parse(std::string_view text, std::string_view key, std::vector<std::string>* notes) {
   if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
-  // The parser takes a NUL byte for the end and would not see what follows it.
+  // To the parser a NUL byte is the end: it would ignore the rest.
   if (const size_t nul = text.find('\0'); nul != text.npos) {
     return Fail(ErrorCode::kDamaged, "{}: not JSON: NUL byte at {}", key, LineAndColumn(text, nul));
   }
@@ -318,7 +317,7 @@ Result<Json> Parse(std::string_view text, std::string_view key, std::vector<std:
     return Fail(ErrorCode::kDamaged, "{}: not JSON at {}: {}", key, LineAndColumn(text, offset),
                 builder.error());
   }
-  // (Fewer, where what is too deep was skipped.)
+  // (Fewer if values were nested too deeply.)
   if (builder.marked_values() > marked.ends.size() ||
       (builder.marked_values() < marked.ends.size() && !builder.too_deep())) {
     return Fail(ErrorCode::kDamaged, "{}: a string begins with \\u0000#, the mark of bare NaN",
@@ -326,7 +325,7 @@ Result<Json> Parse(std::string_view text, std::string_view key, std::vector<std:
   }
   if (builder.too_deep()) {
     notes->push_back(
-        fmt::format("{}: what is nested deeper than {} levels is left out", key, kMaxJsonDepth));
+        fmt::format("{}: values nested deeper than {} levels are left out", key, kMaxJsonDepth));
   }
   return std::move(builder.root);
 }

@@ -1,4 +1,4 @@
-// JSON as Zarr's writers write it: order kept, NaN and Infinity literals (Python writes them) kept.
+// JSON as Zarr's writers write it: keeps the order of keys, and Python's NaN and Infinity literals.
 #ifndef ZARRCORE_METADATA_JSON_H_
 #define ZARRCORE_METADATA_JSON_H_
 
@@ -15,26 +15,26 @@ namespace zarrfs {
 /// Objects keep the order of their keys.
 using Json = nlohmann::ordered_json;
 
-/// Deepest nesting of a document that is read; deeper ones are refused.
+/// Documents that are nested deeper are refused.
 inline constexpr int kMaxJsonDepth = 256;
 
-/// Parses `text`. The bare literals NaN, Infinity and -Infinity outside strings are accepted, and
-/// so are integers beyond 64 bits; they become marked strings (see NonFinite) that DumpJson writes
-/// as the literals again. A byte order mark is skipped; of equal keys the last value counts, at the
-/// place of the first. kDamaged with line and column, named after `key`, if the text is not JSON;
-/// kTooLarge if it is nested too deeply.
+/// Parses `text`. Accepts the bare literals NaN, Infinity and -Infinity outside strings, and
+/// integers beyond 64 bits: they become marked strings (see NonFinite) that DumpJson writes as the
+/// literals again. Skips a byte order mark; for equal keys, takes the last value, at the position
+/// of the first. kDamaged with `key`, line and column if the text is not JSON; kTooLarge if it is
+/// nested too deeply.
 [[nodiscard]] Result<Json> ParseJson(std::string_view text, std::string_view key);
 
-/// The same, but what Python's reader takes, or one value is no reason to lose all others for, is
-/// replaced: half a surrogate pair and bytes that are not UTF-8 by U+FFFD, a number beyond the
-/// range of a double by Infinity, what is nested too deeply by null. Each kind adds a line to
-/// `notes`, named after `key`.
+/// The same, but lenient where Python's reader is, or where one bad value should not cost all
+/// others: replaces half a surrogate pair and bytes that are not UTF-8 by U+FFFD, a number beyond
+/// the range of a double by Infinity, and values nested too deeply by null. Each kind adds a line,
+/// beginning with `key`, to `notes`.
 [[nodiscard]] Result<Json> ParseJson(std::string_view text, std::string_view key,
                                      std::vector<std::string>& notes);
 
-/// The number that a bare NaN, Infinity or -Infinity stood for, or an integer beyond 64 bits (the
-/// nearest double): every number that is a marked string here. Nothing for any other value, also
-/// not for the strings "NaN" and so on.
+/// The value of a bare NaN, Infinity or -Infinity, or of an integer beyond 64 bits (the nearest
+/// double): the numbers that are marked strings here. nullopt for any other value, including the
+/// string "NaN".
 [[nodiscard]] std::optional<double> NonFinite(const Json& json);
 
 /// The member of an object, or null if it is absent: for members where both mean the same.
@@ -48,7 +48,7 @@ enum class JsonEncoding { kAscii, kUtf8 };  // kAscii: everything else is \uXXXX
 /// `text` as JSON, quoted, in pure ASCII; bytes that are not UTF-8 become U+FFFD.
 [[nodiscard]] std::string JsonText(std::string_view text);
 
-/// The value on one line of printable ASCII, cut short: what a message shows as found.
+/// The value on one short line of printable ASCII, for error messages.
 [[nodiscard]] std::string Excerpt(const Json& json);
 
 }  // namespace zarrfs

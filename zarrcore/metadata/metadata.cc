@@ -43,7 +43,7 @@ struct Extension {
   Json configuration = Json::object();
 };
 
-// `also` is one more member that old writers put beside the name, "" for none.
+// `also`: one more member that old writers put beside the name; "" for none.
 Result<Extension> ParseExtension(const Json& document, std::string_view key,
                                  std::string_view member, std::string_view also = "") {
   const Json& name = document.is_object() ? MemberOrNull(document, "name") : document;
@@ -165,7 +165,7 @@ Result<std::optional<std::vector<std::optional<std::string>>>> ParseDimensionNam
   return names;
 }
 
-// Nothing that attributes may hold is a reason to hide the node, or the nodes below it.
+// Bad attributes are no reason to hide the node, or the nodes below it.
 Json TakeAttributes(Json& document, std::string_view key, std::vector<std::string>& notes) {
   const Json& attributes = MemberOrNull(document, "attributes");
   if (attributes.is_null()) return Json::object();
@@ -177,11 +177,11 @@ Json TakeAttributes(Json& document, std::string_view key, std::vector<std::strin
   return document["attributes"];
 }
 
-// Core specification, "must_understand": what is unknown may be skipped only if it says so.
+// Core specification, "must_understand": unknown members may be skipped only if this is false.
 Result<void> CheckMembers(const Json& document, std::span<const std::string_view> known,
                           std::string_view key) {
   for (const auto& [member, value] : document.items()) {
-    // Drafts had a list of extensions; an empty one says nothing.
+    // Drafts had a list of extensions; an empty one is harmless.
     const bool is_meant = member != "extensions" || (value.is_array() && value.empty());
     if (is_meant && std::find(known.begin(), known.end(), member) != known.end()) continue;
     if (value.is_object() && MemberOrNull(value, "must_understand") == false) continue;
@@ -287,7 +287,7 @@ Json ToJson(const std::vector<CodecSpec>& codecs) {
   for (const CodecSpec& codec : codecs) {
     Json& entry = list.emplace_back(Json::object());
     entry["name"] = codec.name;
-    // Readers of numcodecs' own codecs want the member even if it says nothing.
+    // Readers require the member for numcodecs' own codecs, even if it is empty.
     if (!codec.configuration.empty() || codec.name.starts_with("numcodecs."))
       entry["configuration"] = codec.configuration;
   }
@@ -304,7 +304,7 @@ Result<std::vector<CodecSpec>> ParseCodecs(const Json& document, std::string_vie
     auto codec = ParseExtension(element, key, "codecs");
     if (!codec) return Fail(codec);
     if (codec->name == "endian") codec->name = "bytes";
-    // Null is what single bytes have for an order.
+    // (For single bytes, the byte order is null.)
     if (codec->name == "bytes" && MemberOrNull(codec->configuration, "endian").is_null()) {
       codec->configuration.erase("endian");
     }

@@ -1,11 +1,11 @@
 // zarr.json of arrays and groups as immutable values.
 //
-// Attributes never cost a node: where they are no object they are left out, and what in a text is
-// broken is replaced (ParseJson in json.h); notes say so.
+// Bad attributes never hide a node: they are dropped if they are no object, and broken text in them
+// is replaced (ParseJson in json.h), with a note.
 //
-// Reads what the core specification 3.1 says and the older spellings seen in real stores (missing
+// Reads the core specification 3.1 and the older spellings seen in real stores (missing
 // or empty codecs, "endian" for "bytes", short-hand strings, a separator beside the name, empty
-// storage_transformers and extensions). Refuses what would be read wrongly: unknown top-level
+// storage_transformers and extensions). Refuses what it would misread: unknown top-level
 // fields unless they are objects with must_understand false, non-empty storage transformers,
 // chunk grids other than regular, shapes whose element count overflows 64 bits, and outer chunks
 // of 2^63 bytes or more.
@@ -27,10 +27,10 @@
 
 namespace zarrfs {
 
-inline constexpr uint64_t kMaxMetadataBytes = 64u << 20;  // of one zarr.json
+inline constexpr uint64_t kMaxMetadataBytes = 64u << 20;  // per zarr.json
 inline constexpr size_t kMaxRank = 32;
 
-/// One element of a codec chain. A short-hand string is its name with an empty configuration.
+/// One element of a codec chain. A short-hand string is a name with an empty configuration.
 /// "endian" is renamed to "bytes".
 struct CodecSpec {
   std::string name;
@@ -41,9 +41,9 @@ struct CodecSpec {
 /// {"name": …, "configuration": {…}} (configuration left out when empty, but for numcodecs.*).
 [[nodiscard]] Json ToJson(const std::vector<CodecSpec>& codecs);
 
-/// A "codecs" member: objects or short-hand strings. An unknown codec stays in the list, also with
-/// must_understand false: whoever must decode refuses it. kDamaged if it is no list of codecs;
-/// kUnsupported if a codec has members that no codec has.
+/// Parses a "codecs" member: objects or short-hand strings. Keeps unknown codecs, even with
+/// must_understand false: decoding will refuse them. kDamaged if it is no list of codecs;
+/// kUnsupported for unknown members.
 [[nodiscard]] Result<std::vector<CodecSpec>> ParseCodecs(const Json& document,
                                                          std::string_view key);
 
@@ -55,48 +55,47 @@ struct ChunkKeyEncoding {
   bool operator==(const ChunkKeyEncoding&) const = default;
 };
 
-/// The documents that a node was read from, byte for byte: a view may pass them through.
+/// The documents of a node, byte for byte: a view may pass them through.
 struct StoredDocuments {
   bool is_v2 = false;
   std::string document;               // zarr.json, .zarray or .zgroup
-  std::optional<std::string> zattrs;  // of v2; absent where there is none
-  bool has_zmetadata = false;         // of a v2 group: there is a .zmetadata
+  std::optional<std::string> zattrs;  // v2: .zattrs, if it exists
+  bool has_zmetadata = false;         // v2 group: .zmetadata exists
 };
 
 struct ArrayMetadata {
   std::vector<uint64_t> shape;
   DataType data_type;
-  /// Of the outermost chunks: shards, where the array is sharded. Same rank as shape; all >= 1
-  /// (a 0, seen in the wild, is read as 1 where the dimension is empty, else kDamaged).
+  /// The shape of the outermost chunks (shards, if the array is sharded). Same rank as `shape`, all
+  /// >= 1 (a 0, seen in the wild, is read as 1 if the dimension is empty, else kDamaged).
   std::vector<uint64_t> chunk_shape;
   ChunkKeyEncoding key_encoding;
   FillBytes fill_value;           // little-endian element; empty for kOther
-  bool undefined_fill = false;    // what missing chunks hold is undefined: "fill_value": null of v2
+  bool undefined_fill = false;    // missing chunks are undefined: "fill_value": null in v2
   std::vector<CodecSpec> codecs;  // never empty: none at all means [bytes, little endian]
   Json attributes = Json::object();
-  /// Absent, or one per dimension; null names are nullopt.
+  /// Absent, or one name per dimension; null names are nullopt.
   std::optional<std::vector<std::optional<std::string>>> dimension_names;
-  /// The whole zarr.json as read: what a rewritten one is made from.
+  /// The whole zarr.json as read, from which views make theirs.
   Json document;
-  /// What of the documents could not be used, or was read as something else: a sentence each,
-  /// which names the document.
+  /// What was dropped or replaced in the documents: a sentence each, with the document's key.
   std::vector<std::string> notes;
-  /// Null if it was not read from a store.
+  /// Null if the array was not read from a store.
   std::shared_ptr<const StoredDocuments> stored;
   /// Why only shape, chunk_shape, key_encoding and `stored` can be used; see ParseZarrayGrid().
   std::optional<Error> grid_only;
 
-  /// Whether a v2 reader is served the source as it is.
+  /// Whether v2 readers get the stored files unchanged.
   [[nodiscard]] bool is_stored_as_v2() const { return stored != nullptr && stored->is_v2; }
   [[nodiscard]] size_t rank() const { return shape.size(); }
 };
 
 struct GroupMetadata {
   Json attributes = Json::object();
-  /// The member consolidated_metadata as it stood, or null. Never trusted over the files.
+  /// The member consolidated_metadata, or null. The files take precedence over it.
   Json consolidated_metadata;
   Json document;
-  std::vector<std::string> notes;  // as those of an array
+  std::vector<std::string> notes;  // as for an array
   /// Null if the group has no document in the store.
   std::shared_ptr<const StoredDocuments> stored;
 
@@ -105,13 +104,13 @@ struct GroupMetadata {
 
 using NodeMetadata = std::variant<GroupMetadata, ArrayMetadata>;
 
-/// Parses the text of a zarr.json; `key` names it in errors.
+/// Parses the text of a zarr.json; `key` is for errors.
 /// kDamaged: not JSON, or members missing or of the wrong type or value.
-/// kUnsupported: valid, but says something that this program does not know and must understand.
+/// kUnsupported: valid, but with extensions that must be understood and are unknown here.
 /// kTooLarge: longer than kMaxMetadataBytes or nested deeper than kMaxJsonDepth.
 [[nodiscard]] Result<NodeMetadata> ParseZarrJson(std::string_view text, std::string_view key);
 
-/// The same of a document that was parsed, or made, before.
+/// The same for a parsed document.
 [[nodiscard]] Result<NodeMetadata> ParseZarrDocument(Json document, std::string_view key);
 
 }  // namespace zarrfs

@@ -17,12 +17,12 @@ using std::string_view_literals::operator""sv;
 constexpr std::array kObjectFilters = {"vlen-utf8"sv, "vlen-bytes"sv};
 constexpr std::array kElementFilters = {"delta"sv,  "fixedscaleoffset"sv, "quantize"sv,
                                         "astype"sv, "packbits"sv,         "bitround"sv};
-// They take elements and leave bytes, as "bytes" does.
+// From elements to bytes, like "bytes".
 constexpr std::array kNumberCompressors = {"pcodec"sv, "zfpy"sv};
 constexpr std::array kByteFilters = {
     "zlib"sv,  "bz2"sv,    "lzma"sv,    "lz4"sv,        "shuffle"sv,
     "crc32"sv, "crc32c"sv, "adler32"sv, "fletcher32"sv, "jenkins_lookup3"sv};
-// As numcodecs has it.
+// The default of numcodecs.
 constexpr int kShuffleElementSize = 4;
 constexpr size_t kMaxBloscTypeSize = 255;
 
@@ -36,7 +36,7 @@ Json IntegerOr(const Json& configuration, const char* name, int64_t otherwise) {
   return value.is_number_integer() ? value : Json(otherwise);
 }
 
-// The frame's own header is what readers decode by; these are for writers.
+// Only for writers: readers decode by the frame's own header.
 Json BloscConfiguration(const Json& given, size_t item_size) {
   constexpr std::array kShuffles = {"noshuffle"sv, "shuffle"sv, "bitshuffle"sv};
   const Json shuffle = IntegerOr(given, "shuffle", 1);
@@ -80,7 +80,7 @@ class ChainMaker {
       return Append("numcodecs." + id, std::move(configuration));
     }
     if (!in_bytes_) AddBytes();
-    // What comes out has no items.
+    // The output has no items.
     const size_t item_size = std::exchange(elements_.item_size, 1);
     if (id == "blosc") return Append("blosc", BloscConfiguration(configuration, item_size));
     if (id == "gzip") return Append("gzip", Json{{"level", IntegerOr(configuration, "level", 1)}});
@@ -98,8 +98,8 @@ class ChainMaker {
 
   Result<V2Codecs> Finish() && {
     if (!in_bytes_ && elements_.is_object()) {
-      return Fail(ErrorCode::kUnsupported,
-                  "{}: dtype \"|O\" without a filter that makes bytes of it", key_);
+      return Fail(ErrorCode::kUnsupported, "{}: dtype \"|O\" without a filter that encodes objects",
+                  key_);
     }
     if (!in_bytes_) AddBytes();
     return std::move(chain_);
@@ -108,7 +108,7 @@ class ChainMaker {
  private:
   Result<void> Append(std::string_view name, Json configuration) {
     Json codec = Json{{"name", name}};
-    // zarr-python wants the member of numcodecs' own codecs even if it says nothing.
+    // zarr-python requires the member for numcodecs' own codecs, even if it is empty.
     if (!configuration.empty() || name.starts_with("numcodecs.")) {
       codec["configuration"] = std::move(configuration);
     }
@@ -154,7 +154,7 @@ class ChainMaker {
       const bool is_astype = id == "astype";
       const char* const decoded = is_astype ? "decode_dtype" : "dtype";
       const char* const encoded = is_astype ? "encode_dtype" : "astype";
-      // (numcodecs has each default of "astype" be the dtype.)
+      // (In numcodecs, "astype" defaults to the dtype.)
       const Json& decoded_text = MemberOrNull(configuration, decoded);
       const Json& encoded_text = MemberOrNull(configuration, encoded);
       const auto from = ParseNumber(id, decoded, decoded_text);
@@ -162,7 +162,7 @@ class ChainMaker {
       const auto to =
           encoded_text.is_null() && !is_astype ? from : ParseNumber(id, encoded, encoded_text);
       if (!to) return Fail(to);
-      // It would take the bytes for something else.
+      // The filter would misinterpret the bytes.
       if (from->number != elements_.number || from->byte_order != elements_.byte_order) {
         return OnOthers(id, Excerpt(decoded_text));
       }
@@ -188,7 +188,7 @@ class ChainMaker {
   }
 
   const std::string_view key_;
-  V2Dtype elements_;  // that the next codec sees
+  V2Dtype elements_;  // the input of the next codec
   bool in_bytes_ = false;
   V2Codecs chain_;
 };
@@ -203,7 +203,7 @@ Result<V2Codecs> ParseV2Codecs(const Json& zarray, const V2Dtype& dtype, size_t 
     }
   }
   ChainMaker maker(dtype, key);
-  // (zarr-python takes small letters too; "A", any order, is what numpy makes of an array in C.)
+  // (zarr-python also accepts lower case; for "A", any order, numpy makes a C array.)
   Json order = zarray["order"];
   if (order == "c" || order == "A" || order == "a") order = "C";
   if (order == "f") order = "F";

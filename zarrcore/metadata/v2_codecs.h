@@ -1,8 +1,7 @@
 // The filters and the compressor of a Zarr v2 array as the codec chain of zarr.json.
 //
-// A v2 writer applies the filters in their order and then the compressor, which is one filter more.
-// Those that make elements of elements come before the codec "bytes" of v3, those that see nothing
-// but bytes after it.
+// A v2 writer applies the filters in order and then the compressor, as one more filter. Filters
+// from elements to elements come before v3's codec "bytes", filters on bytes after it.
 #ifndef ZARRCORE_METADATA_V2_CODECS_H_
 #define ZARRCORE_METADATA_V2_CODECS_H_
 
@@ -17,12 +16,12 @@ namespace zarrfs {
 
 struct V2Codecs {
   Json codecs;     // as zarr.json has them
-  Json data_type;  // that of the dtype, or for "|O" what its filter says
+  Json data_type;  // from the dtype; for "|O", from the filter
 };
 
-/// `zarray` has the members "order", "filters" and "compressor" ("filters" may be absent). kDamaged
-/// if they are no such thing; kUnsupported for codecs that have no counterpart, and for chains that
-/// take the bytes of elements for elements of another type.
+/// Reads the members "order", "filters" (may be absent) and "compressor" of `zarray`. kDamaged if
+/// they are malformed; kUnsupported for codecs without a counterpart in v3, and for chains that
+/// reinterpret the bytes of elements as another type.
 [[nodiscard]] Result<V2Codecs> ParseV2Codecs(const Json& zarray, const V2Dtype& dtype, size_t rank,
                                              std::string_view key);
 

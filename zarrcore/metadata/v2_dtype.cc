@@ -40,7 +40,7 @@ std::optional<uint32_t> ParseDigits(std::string_view digits) {
   return value;
 }
 
-// "[10us]": nothing if it is no unit.
+// Parses "[10us]"; nullopt if it is no unit.
 std::optional<Json> ParseUnit(std::string_view text) {
   if (text.empty()) return Json{{"unit", "generic"}, {"scale_factor", 1}};
   if (!text.starts_with('[') || !text.ends_with(']')) return std::nullopt;
@@ -64,7 +64,7 @@ tl::unexpected<Error> Unknown(const Json& dtype, std::string_view key) {
 
 Result<V2Dtype> ParseText(const Json& dtype, std::string_view key) {
   std::string_view text = dtype.get_ref<const std::string&>();
-  // (numpy takes "|", "=" and nothing for the order of the machine.)
+  // (In numpy, "|", "=" and none mean the order of the machine.)
   const char order = text.starts_with('>') ? '>' : '<';
   text = WithoutByteOrder(text);
   if (text.empty()) return NoDtype(dtype, key);
@@ -108,7 +108,7 @@ Result<V2Dtype> ParseText(const Json& dtype, std::string_view key) {
   return type;
 }
 
-// The elements of a field: nothing for what is no shape, and for too many.
+// The number of elements of a field; nullopt if it is no shape or too large.
 std::optional<size_t> ElementsOf(const Json& shape) {
   if (!shape.is_array()) return ElementsOf(Json::array({shape}));
   uint64_t elements = 1;
@@ -122,7 +122,7 @@ std::optional<size_t> ElementsOf(const Json& shape) {
 }
 
 Json StructOf(Json fields) {
-  // (The name and the spelling of the fields that zarr-python reads.)
+  // (Spelled as zarr-python reads it.)
   return Configured("structured", Json{{"fields", std::move(fields)}});
 }
 

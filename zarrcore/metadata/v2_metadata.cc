@@ -47,7 +47,7 @@ Result<Json> ParseV2(const NamedText& document, std::vector<std::string>& notes)
   return json;
 }
 
-// Whatever is wrong with them: no reason to hide the node, or the nodes below it.
+// Bad attributes are no reason to hide the node, or the nodes below it.
 Json ParseAttributes(const std::optional<NamedText>& zattrs, std::vector<std::string>& notes) {
   if (!zattrs) return Json::object();
   auto attributes = ParseObject(*zattrs, notes);
@@ -66,7 +66,7 @@ Result<Json> KeyEncoding(const Json& zarray, std::string_view key) {
   return Json{{"name", "v2"}, {"configuration", {{"separator", separator}}}};
 }
 
-// Base64 of the item in the byte order of the array; numpy pads what is too short.
+// Base64 of the item in the byte order of the array; padded if too short, as in numpy.
 std::optional<FillBytes> ParseOpaqueFill(const Json& given, const DataType& type, char byte_order) {
   if (!given.is_string() || NonFinite(given)) return std::nullopt;
   auto bytes = DecodeBase64(given.get_ref<const std::string&>());
@@ -102,7 +102,7 @@ Result<FillBytes> ParseFill(const Json& given, const DataType& type, char byte_o
                             std::string_view key) {
   const bool is_number = type.is_core() && type.kind != DataKind::kRaw;
   const bool is_date = type.kind == DataKind::kDatetime || type.kind == DataKind::kTimedelta;
-  // Old writers have the number 0 for a text of no characters and an item of zero bytes.
+  // Old writers use the number 0 for an empty text and for an item of zero bytes.
   if (given.is_null() || (!is_number && !is_date && given == 0)) return FillBytes(type.item_size);
   if (type.kind == DataKind::kRaw || type.kind == DataKind::kStruct) {
     auto bytes = ParseOpaqueFill(given, type, byte_order);
@@ -121,7 +121,7 @@ Result<FillBytes> ParseFill(const Json& given, const DataType& type, char byte_o
 }
 
 Json FillToV3(const FillBytes& fill, const DataType& type) {
-  // (Of the spellings of v3, those that zarr-python reads.)
+  // (Spelled as zarr-python reads it in v3.)
   if (type.kind == DataKind::kRaw || type.kind == DataKind::kStruct) return EncodeBase64(fill);
   return FillValueToV3(fill, type);
 }
@@ -138,7 +138,7 @@ Json EncodeFloatAttribute(std::span<const std::byte> item) {
   return EncodeBase64(encoded);
 }
 
-// Null for types that xarray has no spelling for.
+// Null for types for which xarray has no spelling.
 Json FillAttribute(const FillBytes& fill, const DataType& type) {
   const std::span<const std::byte> item(fill);
   switch (type.kind) {
@@ -156,7 +156,7 @@ Json FillAttribute(const FillBytes& fill, const DataType& type) {
   }
 }
 
-// Names alone, in the order of encoding, for whoever describes the array.
+// The names only, in the order of encoding, to describe the array.
 std::vector<CodecSpec> NamesOfCodecs(const Json& zarray) {
   std::vector<CodecSpec> names;
   const auto add = [&](const Json& codec) {
@@ -171,7 +171,7 @@ std::vector<CodecSpec> NamesOfCodecs(const Json& zarray) {
   return names;
 }
 
-// Null where the attribute does not name every dimension.
+// Null unless the attribute names every dimension.
 Json TakeDimensionNames(Json& attributes, size_t rank) {
   const auto found = attributes.find(kDimensions);
   const auto is_name = [](const Json& name) { return name.is_string() && !NonFinite(name); };
@@ -213,7 +213,7 @@ Result<ArrayMetadata> ParseZarray(const NamedText& zarray, const std::optional<N
 
   const auto type = ParseDataType(chain->data_type, key);
   if (!type) return Fail(type);
-  // The names are all known: what is not is beyond a cap, or has a unit that is none.
+  // All names are known, so the type is beyond a cap or has an invalid unit.
   if (type->kind == DataKind::kOther) {
     return Fail(ErrorCode::kUnsupported, "{}: dtype {} is not known", key,
                 Excerpt((*given)["dtype"]));

@@ -9,7 +9,7 @@ namespace zarrfs {
 namespace {
 
 // Nearly every metadata document fits into the first request; a longer one takes a second.
-constexpr uint64_t kFirstReadBytes = 64 * 1024;
+constexpr uint64_t kFirstReadBytes = 64u << 10;
 
 // Attempts to read an object that is replaced meanwhile.
 constexpr int kWholeReadTries = 3;

@@ -60,6 +60,9 @@ struct Valid {
   T value;
   Validity validity;
 };
+// clang 14 does not deduce the arguments of an aggregate.
+template <typename T>
+Valid(T, Validity) -> Valid<T>;
 
 /// When a question was put to a store. Taken before the store is asked or watched.
 struct Moment {

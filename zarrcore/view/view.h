@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "zarrcore/array/chunk_encoding.h"
-#include "zarrcore/array/chunk_grid.h"
+#include "zarrcore/array/chunk_naming.h"
 #include "zarrcore/array/layout.h"
 #include "zarrcore/base/result.h"
 #include "zarrcore/metadata/metadata.h"
@@ -30,26 +30,6 @@ struct Document {
   std::string name;
   std::string bytes;
   bool operator==(const Document&) const = default;
-};
-
-/// How the chunk files of an array are called: "c/0/3/1", "c.0.3.1", "0/3/1" or "0.3.1".
-struct ChunkNaming {
-  bool prefix_c = false;
-  char separator = '.';
-  bool operator==(const ChunkNaming&) const = default;
-
-  /// True if chunks lie in folders of their own.
-  [[nodiscard]] bool nested() const { return separator == '/'; }
-
-  /// The path of a chunk below the array's folder.
-  [[nodiscard]] std::string Path(std::span<const uint64_t> coordinates) const;
-
-  /// The other way round, a name in a folder at a time: one in the array's folder (`in_array`) or
-  /// in that of the chunks whose first `level` coordinates are those in `at`. Takes the coordinates
-  /// that the name holds to `at`, and counts them in `level`; a chunk has one for each of `counts`,
-  /// the chunks along each axis. False for a name that no chunk and no folder of chunks has.
-  [[nodiscard]] bool Parse(std::span<const uint64_t> counts, std::string_view name, bool in_array,
-                           ChunkCoordinates& at, size_t& level) const;
 };
 
 /// What a view shows of one array.

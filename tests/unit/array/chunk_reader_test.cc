@@ -32,8 +32,9 @@ const std::string kSkippable = Raw("5a2a4d18 03000000 010203");
 // An array "a" whose chunks are objects a/c/0, a/c/1, …
 struct Fixture {
   explicit Fixture(const ArrayMetadata& metadata) {
-    auto made = ChunkSource::Make(store, "a", metadata, std::make_shared<IndexCache>(1u << 20),
-                                  [this](const Error& error) { reports.push_back(error.message); });
+    auto made =
+        ChunkSource::Make(store, "a", metadata, std::make_shared<IndexCache>(store, 1u << 20),
+                          [this](const Error& error) { reports.push_back(error.message); });
     EXPECT_TRUE(made) << (made ? "" : made.error().message);
     source = std::move(*made);
   }
@@ -41,9 +42,10 @@ struct Fixture {
   // The file in pieces of `step` bytes; what went wrong in <>.
   std::string Text(uint64_t chunk, const ChunkEncoding& encoding, size_t step = 64,
                    uint32_t number = 0) {
-    const auto place = source->Locate(chunk, kNow);
-    if (!place || !*place) return place ? "-" : fmt::format("<{}>", place.error().message);
-    const ChunkFile file{*source, encoding, number, chunk, **place};
+    const auto found = source->Locate(InnerIndex{chunk}, kNow);
+    if (!found) return fmt::format("<{}>", found.error().message);
+    if (!found->location) return "-";
+    const ChunkFile file{*source, encoding, number, InnerIndex{chunk}, *found->location};
     const auto size = served.Size(file);
     if (!size) return fmt::format("<{}>", size.error().message);
     std::string text;
@@ -128,11 +130,11 @@ TEST(ChunkReader, ChecksumsAreCutOffZstdFramesToo) {
 TEST(ChunkReader, OnlyFramesThatAreKnownNeedNoReadForTheirSize) {
   Fixture fixture(Array("[6]", "[6]", kZstd));
   fixture.store->Put("a/c/0", kSized);
-  const auto place = fixture.source->Locate(0, kAnyAge);
-  EXPECT_TRUE(ChunkReader::KnowsSize(ChunkEncoding{}, **place));
-  EXPECT_FALSE(ChunkReader::KnowsSize(Zstd(6), **place));
+  const auto locate = [&] { return *fixture.source->Locate(InnerIndex{0}, kAnyAge)->location; };
+  EXPECT_TRUE(ChunkReader::KnowsSize(ChunkEncoding{}, locate()));
+  EXPECT_FALSE(ChunkReader::KnowsSize(Zstd(6), locate()));
   EXPECT_EQ(fixture.Text(0, Zstd(6)), kSized);
-  EXPECT_TRUE(ChunkReader::KnowsSize(Zstd(6), **fixture.source->Locate(0, kAnyAge)));
+  EXPECT_TRUE(ChunkReader::KnowsSize(Zstd(6), locate()));
 }
 
 TEST(ChunkReader, FramesOfAnotherSizeThanTheChunkAreDamaged) {

@@ -8,6 +8,7 @@
 
 #include "tests/unit/array/array_testing.h"
 #include "tests/unit/support/fake_store.h"
+#include "zarrcore/array/chunk_cursor.h"
 #include "zarrcore/array/chunk_source.h"
 
 namespace zarrfs {
@@ -37,7 +38,7 @@ struct Stored {
     EXPECT_TRUE(made);
     source = std::move(*made);
     for (uint64_t outer = 0; outer < 4; ++outer) {
-      store->Put(source->ObjectKey(outer), ShardBytes({{"w"}, {"x"}, {"y"}, {"z"}}));
+      store->Put(source->ObjectKey(OuterIndex{outer}), ShardBytes({{"w"}, {"x"}, {"y"}, {"z"}}));
     }
   }
 
@@ -47,19 +48,18 @@ struct Stored {
     const auto outers = source->ListOuter({});
     if (!outers) return std::string(ToString(outers.error().code));
     std::string text;
-    for (const uint64_t outer : *outers) {
-      const auto visited =
-          source->VisitChunks(outer, {}, 0, kNow, [&](uint64_t, uint64_t chunk, const auto& place) {
-            text += fmt::format("{}{} ", chunk, place ? "" : "!");
-            return true;
-          });
-      if (!visited) return std::string(ToString(visited.error().code));
+    for (const OuterIndex outer : outers->value) {
+      ChunkCursor cursor(*source, outer, {.max_age = kNow});
+      while (const ListedChunk* next = cursor.Next()) {
+        text += fmt::format("{}{} ", ToNumber(next->chunk), next->location ? "" : "!");
+      }
+      if (!cursor.status()) return std::string(ToString(cursor.status().error().code));
     }
     return text;
   }
 
   std::shared_ptr<FakeStore> store = std::make_shared<FakeStore>();
-  std::shared_ptr<IndexCache> cache = std::make_shared<IndexCache>(1u << 20);
+  std::shared_ptr<IndexCache> cache = std::make_shared<IndexCache>(store, 1u << 20);
   std::shared_ptr<ChunkSource> source;
 };
 
@@ -68,18 +68,18 @@ TEST(ChunkSourceErrors, AShardThatCannotBeReadIsNeverAbsent) {
        {std::pair{"default", "/"}, {"default", "."}, {"v2", "/"}, {"v2", "."}}) {
     for (const ErrorCode code : kErrors) {
       const Stored stored(encoding, separator);
-      const std::string key = stored.source->ObjectKey(3);
+      const std::string key = stored.source->ObjectKey(OuterIndex{3});
       stored.store->FailAllWith(key, {code, key + ": broken"});
       for (const bool may_read : {false, true}) {
-        const auto place = stored.source->Locate(15, kNow, may_read);
+        const auto place = stored.source->Locate(InnerIndex{15}, kNow, may_read);
         ASSERT_FALSE(place) << key << ": " << ToString(code);
         EXPECT_EQ(place.error().code, code);
       }
       const auto any = stored.source->AnyChunk(Coordinates{3}, kNow);
-      EXPECT_TRUE(!any || *any) << key << ": " << ToString(code);
+      EXPECT_TRUE(!any || any->value) << key << ": " << ToString(code);
       const std::string listing = stored.Listing();
       EXPECT_TRUE(listing == ToString(code) || listing.ends_with("10! 11! 14! 15! ")) << listing;
-      EXPECT_EQ(*stored.source->Locate(0, kNow) ? "there" : "absent", std::string("there"));
+      EXPECT_TRUE(stored.source->Locate(InnerIndex{0}, kNow)->location);
     }
   }
 }
@@ -89,11 +89,11 @@ TEST(ChunkSourceErrors, AFolderOfShardsThatCannotBeReadIsNeverEmpty) {
     for (const ErrorCode code : kErrors) {
       const Stored stored("default", "/");
       stored.store->FailAllWith(folder, {code, folder + ": broken"});
-      const auto place = stored.source->Locate(15, kNow);
+      const auto place = stored.source->Locate(InnerIndex{15}, kNow);
       ASSERT_FALSE(place) << folder << ": " << ToString(code);
       EXPECT_EQ(place.error().code, code);
       const auto any = stored.source->AnyChunk(Coordinates{3}, kNow);
-      EXPECT_TRUE(!any || *any);
+      EXPECT_TRUE(!any || any->value);
       EXPECT_EQ(stored.Listing(), ToString(code));
       const auto next = stored.source->NextCoordinates(Coordinates{}, kNow);
       EXPECT_TRUE(!next || *next == (Coordinates{0, 1, 2, 3})) << folder << ": " << ToString(code);
@@ -108,16 +108,16 @@ TEST(ChunkSourceErrors, ALinkThatIsNotFollowedIsListedAsWhatItsNameMayBe) {
     stored.store->Remove("a/c/1/1");
     stored.store->PutRefused("a/c/1/1", refused);
     EXPECT_TRUE(stored.Listing().ends_with("10! 11! 14! 15! ")) << stored.Listing();
-    EXPECT_EQ(stored.source->Locate(15, kNow).error().code, ErrorCode::kLinkRefused);
+    EXPECT_EQ(stored.source->Locate(InnerIndex{15}, kNow).error().code, ErrorCode::kLinkRefused);
     EXPECT_EQ(*stored.source->NextCoordinates(Coordinates{3}, kNow), (Coordinates{0, 1, 2, 3}));
   }
   {
     const Stored stored("default", "/");  // a folder of shards
     stored.store->Remove("a/c/1");
     stored.store->PutRefused("a/c/1", refused);
-    EXPECT_EQ(stored.source->Locate(15, kNow).error().code, ErrorCode::kLinkRefused);
+    EXPECT_EQ(stored.source->Locate(InnerIndex{15}, kNow).error().code, ErrorCode::kLinkRefused);
     EXPECT_EQ(*stored.source->NextCoordinates(Coordinates{}, kNow), (Coordinates{0, 1, 2, 3}));
-    EXPECT_TRUE(*stored.source->AnyChunk(Coordinates{3}, kNow));
+    EXPECT_TRUE(stored.source->AnyChunk(Coordinates{3}, kNow)->value);
     EXPECT_EQ(stored.Listing(), ToString(ErrorCode::kLinkRefused));
   }
   {
@@ -132,11 +132,11 @@ TEST(ChunkSourceErrors, ALinkThatIsNotFollowedIsListedAsWhatItsNameMayBe) {
 TEST(ChunkSourceErrors, AScalarThatCannotBeReadIsListed) {
   const auto store = std::make_shared<FakeStore>();
   const auto source = *ChunkSource::Make(store, "a", Array("[]", "[]", kBytesCodec),
-                                         std::make_shared<IndexCache>(1u << 20), nullptr);
+                                         std::make_shared<IndexCache>(store, 1u << 20), nullptr);
   store->Put("a/c", "x");
   store->FailAllWith("a/c", {ErrorCode::kIo, "broken"});
-  EXPECT_EQ(source->ListOuter({})->size(), 1U);
-  EXPECT_FALSE(source->Locate(0, kNow));
+  EXPECT_EQ(source->ListOuter({})->value.size(), 1U);
+  EXPECT_FALSE(source->Locate(InnerIndex{0}, kNow));
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 
 #include "tests/unit/array/array_testing.h"
 #include "tests/unit/support/fake_store.h"
+#include "zarrcore/array/chunk_cursor.h"
 #include "zarrcore/base/waiting.h"
 #include "zarrcore/store/gated_store.h"
 
@@ -41,7 +42,9 @@ struct Fixture {
 
   [[nodiscard]] Result<std::optional<ChunkLocation>> Locate(uint64_t chunk,
                                                             Age age = kAnyAge) const {
-    return source->Locate(chunk, age);
+    auto located = source->Locate(InnerIndex{chunk}, age);
+    if (!located) return Fail(located);
+    return std::move(located->location);
   }
   /// The bytes of a chunk; "-" if it is missing; the code's name for errors.
   [[nodiscard]] std::string Text(uint64_t chunk, Age age = kAnyAge) const {
@@ -59,16 +62,27 @@ struct Fixture {
   [[nodiscard]] std::vector<uint64_t> Visited(uint64_t outer, const Coordinates& prefix = {},
                                               uint64_t from = 0) const {
     std::vector<uint64_t> chunks;
-    EXPECT_TRUE(source->VisitChunks(outer, prefix, from, kAnyAge,
-                                    [&](uint64_t, uint64_t chunk, const auto&) {
-                                      chunks.push_back(chunk);
-                                      return true;
-                                    }));
+    ChunkCursor cursor(*source, OuterIndex{outer}, {.prefix = prefix, .from = Slot{from}});
+    while (const ListedChunk* next = cursor.Next()) chunks.push_back(ToNumber(next->chunk));
+    EXPECT_TRUE(cursor.status());
     return chunks;
+  }
+  /// The numbers of the stored objects; all 1s if they cannot be listed.
+  [[nodiscard]] std::vector<uint64_t> Outers(const Coordinates& prefix = {}) const {
+    const auto outers = source->ListOuter(prefix);
+    if (!outers) return {~uint64_t{0}};
+    std::vector<uint64_t> numbers;
+    for (const OuterIndex outer : outers->value) numbers.push_back(ToNumber(outer));
+    return numbers;
+  }
+  [[nodiscard]] bool Any(const Coordinates& prefix = {}, Age age = kNow) const {
+    const auto any = source->AnyChunk(prefix, age);
+    EXPECT_TRUE(any);
+    return any && any->value;
   }
 
   std::shared_ptr<FakeStore> store = std::make_shared<FakeStore>();
-  std::shared_ptr<IndexCache> cache = std::make_shared<IndexCache>(64u << 20);
+  std::shared_ptr<IndexCache> cache = std::make_shared<IndexCache>(store, 64u << 20);
   std::vector<std::string> reports;
   std::shared_ptr<ChunkSource> source;
 };
@@ -93,19 +107,19 @@ TEST(ChunkSource, EveryKeyEncodingIsFound) {
     const Fixture fixture(
         Array("[4, 2]", "[2, 2]", Sharding("[1, 1]", kGzip2), Encoding(name, separator)));
     fixture.store->Put(key, ShardBytes({"one", std::nullopt, "two", "three"}));
-    EXPECT_EQ(fixture.source->ObjectKey(1), key);
-    EXPECT_EQ(fixture.source->ObjectOfKey(key), 1U) << key;
+    EXPECT_EQ(fixture.source->ObjectKey(OuterIndex{1}), key);
+    EXPECT_EQ(fixture.source->ObjectOfKey(key), OuterIndex{1}) << key;
     for (const std::string_view other :
          {"a", "a/zarr.json", "b/c/1/0", "a/c/1/00", "a/c/1/0/0", "a/c/2/0", "a/x", ""}) {
       EXPECT_EQ(fixture.source->ObjectOfKey(other), std::nullopt) << other;
     }
-    EXPECT_EQ(fixture.source->ListOuter({}), std::vector<uint64_t>{1}) << key;
+    EXPECT_EQ(fixture.Outers(), std::vector<uint64_t>{1}) << key;
     EXPECT_EQ(fixture.Text(4), "one");
     EXPECT_EQ(fixture.Text(5), "-");
     EXPECT_EQ(fixture.Text(6), "two");
     EXPECT_EQ(fixture.Text(7), "three");
     EXPECT_EQ(fixture.Text(0), "-");
-    EXPECT_EQ(fixture.source->OuterOf(6), 1U);
+    EXPECT_EQ(fixture.source->OuterOf(InnerIndex{6}), OuterIndex{1});
     EXPECT_EQ(fixture.source->NextCoordinates({}, kNow), (Coordinates{2, 3})) << key;
   }
 }
@@ -137,13 +151,13 @@ TEST(ChunkSource, RankZeroHasAKeyOfItsOwn) {
   const struct { std::string_view name, key; } cases[] = {{"default", "a/c"}, {"v2", "a/0"}};
   for (const auto& [name, key] : cases) {
     const Fixture fixture(Array("[]", "[]", Sharding("[]", kGzip2), Encoding(name, "/")));
-    EXPECT_EQ(fixture.source->ListOuter({}), std::vector<uint64_t>{});
-    EXPECT_FALSE(*fixture.source->AnyChunk({}, kNow));
+    EXPECT_EQ(fixture.Outers(), std::vector<uint64_t>{});
+    EXPECT_FALSE(fixture.Any());
     fixture.store->Put(key, ShardBytes({"only"}));
-    EXPECT_EQ(fixture.source->ListOuter({}), std::vector<uint64_t>{0});
+    EXPECT_EQ(fixture.Outers(), std::vector<uint64_t>{0});
     EXPECT_EQ(fixture.Visited(0), std::vector<uint64_t>{0});
     EXPECT_EQ(fixture.Text(0), "only");
-    EXPECT_TRUE(*fixture.source->AnyChunk({}, kNow));
+    EXPECT_TRUE(fixture.Any());
     EXPECT_EQ(fixture.source->NextCoordinates({}, kNow), Coordinates{});
   }
 }
@@ -160,9 +174,9 @@ TEST(ChunkSource, UnshardedChunksAreWholeObjects) {
 TEST(ChunkSource, LookingAtAnUnshardedChunkDoesNotOpenIt) {
   const Fixture fixture(Array("[4]", "[2]", kGzip2));
   fixture.store->Put("a/c/1", "plain");
-  const auto place = fixture.source->Locate(1, kNow, /*may_read=*/false);
-  ASSERT_TRUE(place && *place);
-  EXPECT_EQ((*place)->length, 5U);
+  const auto located = fixture.source->Locate(InnerIndex{1}, kNow, /*may_read=*/false);
+  ASSERT_TRUE(located && located->location);
+  EXPECT_EQ(located->location->length, 5U);
   EXPECT_EQ(fixture.store->count(Call::kRead), 0U);
   EXPECT_EQ(fixture.store->count(Call::kStat), 1U);
 }
@@ -171,13 +185,13 @@ TEST(ChunkSource, AFolderInThePlaceOfAChunkIsNone) {
   const Fixture plain(Array("[4]", "[2]", kGzip2));
   plain.store->PutFolder("a/c/1");
   EXPECT_EQ(plain.Text(1), "-");
-  const auto looked_at = plain.source->Locate(1, kNow, /*may_read=*/false);
+  const auto looked_at = plain.source->Locate(InnerIndex{1}, kNow, /*may_read=*/false);
   ASSERT_TRUE(looked_at);
-  EXPECT_FALSE(*looked_at);
+  EXPECT_FALSE(looked_at->location);
   const Fixture sharded(TwoShards());
   sharded.store->PutFolder("a/c/1");
   EXPECT_EQ(sharded.Text(2), "-");
-  EXPECT_EQ(sharded.source->ListOuter({}), std::vector<uint64_t>{});
+  EXPECT_EQ(sharded.Outers(), std::vector<uint64_t>{});
 }
 
 // --- Damage
@@ -196,7 +210,7 @@ TEST(ChunkSource, ABrokenIndexIsDamageOfEveryChunkToldOnce) {
     fixture.store->Put("a/c/0", bytes);
     for (int i = 0; i < 3; ++i) EXPECT_EQ(fixture.Text(static_cast<uint64_t>(i) % 2), "damaged");
     EXPECT_EQ(fixture.Visited(0), (std::vector<uint64_t>{0, 1}));
-    EXPECT_TRUE(*fixture.source->AnyChunk({}, kAnyAge));
+    EXPECT_TRUE(fixture.Any({}, kAnyAge));
     ASSERT_EQ(fixture.reports.size(), 1U);
     EXPECT_TRUE(fixture.reports[0].starts_with(reason)) << fixture.reports[0];
     EXPECT_EQ(fixture.store->count(Call::kRead), 1U) << "damage is remembered";
@@ -241,13 +255,12 @@ TEST(ChunkSource, AnImpossibleSizeIsToldAndGivenToWhoTakesAny) {
   const Fixture plain(Array("[4]", "[2]", kBytesCodec));
   plain.store->Put("a/c/0", "a");
   plain.store->Put("a/c/1", "");
-  for (const uint64_t chunk : {0U, 1U}) {
-    const auto place =
-        plain.source->Locate(chunk, kAnyAge, /*may_read=*/true, nullptr, Sizes::kAny);
-    ASSERT_TRUE(place && *place);
-    EXPECT_EQ((*place)->length, 1U - chunk);
-    EXPECT_TRUE(plain.source->LocateIn((*place)->shard, chunk, Sizes::kAny));
-    EXPECT_FALSE(plain.source->LocateIn((*place)->shard, chunk));
+  for (const InnerIndex chunk : {InnerIndex{0}, InnerIndex{1}}) {
+    const auto located = plain.source->Locate(chunk, kAnyAge, /*may_read=*/true, Sizes::kAny);
+    ASSERT_TRUE(located && located->location);
+    EXPECT_EQ(located->location->length, 1U - ToNumber(chunk));
+    EXPECT_TRUE(plain.source->LocateIn(located->location->shard, chunk, Sizes::kAny));
+    EXPECT_FALSE(plain.source->LocateIn(located->location->shard, chunk));
   }
   EXPECT_EQ(plain.reports.size(), 2U);
 }
@@ -262,9 +275,11 @@ TEST(ChunkSource, NoCompressorMakesAnEmptyChunk) {
 TEST(ChunkSource, DamageThatIsOnlyLookedAtIsNotToldAgainAndAgain) {
   const Fixture plain(Array("[2]", "[2]", kBytesCodec));
   plain.store->Put("a/c/0", "a");
-  for (int i = 0; i < 3; ++i) EXPECT_FALSE(plain.source->Locate(0, kNow, /*may_read=*/false));
+  for (int i = 0; i < 3; ++i)
+    EXPECT_FALSE(plain.source->Locate(InnerIndex{0}, kNow, /*may_read=*/false));
   EXPECT_EQ(plain.reports.size(), 0U);
-  for (int i = 0; i < 3; ++i) EXPECT_FALSE(plain.source->Locate(0, kNow, /*may_read=*/true));
+  for (int i = 0; i < 3; ++i)
+    EXPECT_FALSE(plain.source->Locate(InnerIndex{0}, kNow, /*may_read=*/true));
   EXPECT_EQ(plain.reports.size(), 1U);
 }
 
@@ -356,15 +371,15 @@ TEST(ChunkSource, AListingGoesOnInTheNewVersionOfAShardReplacedMeanwhile) {
   fixture.store->SetReplacedIsStale(true);
   fixture.store->Put("a/c/0", ShardBytes({ShardBytes({"a", "b"}), ShardBytes({"c", "d"})}));
   std::string seen;
-  ASSERT_TRUE(fixture.source->VisitChunks(
-      0, {}, 0, kAnyAge, [&](uint64_t slot, uint64_t, const auto& place) {
-        seen += place && place->shard ? Fixture::TextOf(*place) + " " : "error ";
-        if (slot == 1) {
-          fixture.store->Put(
-              "a/c/0", ShardBytes({ShardBytes({"AA", "BB"}), ShardBytes({std::nullopt, "DD"})}));
-        }
-        return true;
-      }));
+  ChunkCursor cursor(*fixture.source, OuterIndex{0});
+  while (const ListedChunk* next = cursor.Next()) {
+    seen += next->location ? Fixture::TextOf(*next->location) + " " : "error ";
+    if (next->slot == Slot{1}) {
+      fixture.store->Put("a/c/0",
+                         ShardBytes({ShardBytes({"AA", "BB"}), ShardBytes({std::nullopt, "DD"})}));
+    }
+  }
+  EXPECT_TRUE(cursor.status());
   EXPECT_EQ(seen, "a b DD ");
 }
 
@@ -477,10 +492,10 @@ TEST(ChunkSource, AnUnreadableShardIsListedAndAnAbsentStoreIsNot) {
   fixture.store->FailWith(Call::kRead, "a/c/0", {ErrorCode::kPermissionDenied, "no"});
   EXPECT_EQ(fixture.Visited(0), (std::vector<uint64_t>{0, 1}));
   fixture.store->FailWith(Call::kRead, "a/c/0", {ErrorCode::kTimedOut, "no"});
-  const auto listed =
-      fixture.source->VisitChunks(0, {}, 0, kNow, [](auto, auto, const auto&) { return true; });
-  ASSERT_FALSE(listed);
-  EXPECT_EQ(listed.error().code, ErrorCode::kTimedOut);
+  ChunkCursor cursor(*fixture.source, OuterIndex{0}, {.max_age = kNow});
+  EXPECT_EQ(cursor.Next(), nullptr);
+  ASSERT_FALSE(cursor.status());
+  EXPECT_EQ(cursor.status().error().code, ErrorCode::kTimedOut);
 }
 
 TEST(ChunkSource, AShardThatEndsEarlyIsAnErrorAndNoShortAnswer) {
@@ -503,7 +518,7 @@ TEST(ChunkSource, AShardReplacedBetweenIndexAndDataIsNeverBlended) {
     in_place ? fixture.store->RewriteInPlace("a/c/0", newer) : fixture.store->Put("a/c/0", newer);
     EXPECT_EQ(Fixture::TextOf(**place), "changed meanwhile");
     EXPECT_EQ(fixture.Text(0), "changed meanwhile");
-    fixture.source->Forget(0);
+    fixture.source->Forget(OuterIndex{0});
     EXPECT_EQ(fixture.Text(0), "N");
   }
 }
@@ -556,8 +571,9 @@ TEST(ChunkSource, AThreadThatMayNotWaitIsAnsweredAtOnce) {
     EXPECT_EQ(fixture.source->ListOuter({}).error().code, ErrorCode::kWouldBlock);
     EXPECT_EQ(fixture.source->AnyChunk({}, kNow).error().code, ErrorCode::kWouldBlock);
     EXPECT_EQ(fixture.source->NextCoordinates({}, kNow).error().code, ErrorCode::kWouldBlock);
-    EXPECT_FALSE(
-        fixture.source->VisitChunks(1, {}, 0, kNow, [](auto, auto, const auto&) { return true; }));
+    ChunkCursor cursor(*fixture.source, OuterIndex{1}, {.max_age = kNow});
+    EXPECT_EQ(cursor.Next(), nullptr);
+    EXPECT_FALSE(cursor.status());
   }
   fixture.store->ClearFaults();
   EXPECT_EQ(fixture.Text(2), "-");
@@ -608,13 +624,13 @@ TEST(ChunkSource, AThreadThatMayWaitIsNotRefusedForAnotherThatMayNot) {
   store->Put("a/c/0", ShardBytes({"ab", "cd"}));
   const auto slow = std::make_shared<SlowRefusal>(store);
   const auto source =
-      *ChunkSource::Make(slow, "a", TwoShards(), std::make_shared<IndexCache>(1u << 20), {});
+      *ChunkSource::Make(slow, "a", TwoShards(), std::make_shared<IndexCache>(slow, 1u << 20), {});
   std::thread refused([&] {
     const NoWaiting no_waiting;
-    EXPECT_FALSE(source->Locate(0, kAnyAge));
+    EXPECT_FALSE(source->Locate(InnerIndex{0}, kAnyAge));
   });
   while (!slow->refusing) std::this_thread::yield();
-  EXPECT_TRUE(source->Locate(0, kAnyAge));
+  EXPECT_TRUE(source->Locate(InnerIndex{0}, kAnyAge));
   refused.join();
 }
 
@@ -629,7 +645,7 @@ TEST(ChunkSource, ForeignNamesAreNoChunks) {
     nested.store->Put(key, shard);
   }
   nested.store->PutFolder("a/c/1/3");
-  EXPECT_EQ(nested.source->ListOuter({}), std::vector<uint64_t>{22});
+  EXPECT_EQ(nested.Outers(), std::vector<uint64_t>{22});
   EXPECT_EQ(nested.source->NextCoordinates({}, kNow), (Coordinates{2, 3}));
   EXPECT_EQ(nested.source->NextCoordinates(Coordinates{2}, kNow), (Coordinates{4, 5}));
 
@@ -640,15 +656,15 @@ TEST(ChunkSource, ForeignNamesAreNoChunks) {
     flat.store->Put(key, shard);
   }
   flat.store->PutFolder("a/c.0.0");
-  EXPECT_EQ(flat.source->ListOuter({}), std::vector<uint64_t>{22});
+  EXPECT_EQ(flat.Outers(), std::vector<uint64_t>{22});
 }
 
 TEST(ChunkSource, AnArrayWithoutChunksIsEmptyAndNoError) {
   for (const char* separator : {"/", "."}) {
     const Fixture fixture(
         Array("[4, 4]", "[2, 2]", Sharding("[1, 1]", kGzip2), Encoding("default", separator)));
-    EXPECT_EQ(fixture.source->ListOuter({}), std::vector<uint64_t>{});
-    EXPECT_FALSE(*fixture.source->AnyChunk({}, kNow));
+    EXPECT_EQ(fixture.Outers(), std::vector<uint64_t>{});
+    EXPECT_FALSE(fixture.Any());
     EXPECT_EQ(fixture.source->NextCoordinates({}, kNow), Coordinates{});
     EXPECT_EQ(fixture.Visited(0), std::vector<uint64_t>{});
   }
@@ -657,9 +673,9 @@ TEST(ChunkSource, AnArrayWithoutChunksIsEmptyAndNoError) {
 TEST(ChunkSource, AnEmptyDimensionHasNoChunksWhateverLiesThere) {
   const Fixture fixture(Array("[4, 0]", "[2, 2]", Sharding("[1, 1]", kGzip2)));
   fixture.store->Put("a/c/0/0", ShardBytes({"a", "b", "c", "d"}));
-  EXPECT_EQ(fixture.source->ListOuter({}), std::vector<uint64_t>{});
+  EXPECT_EQ(fixture.Outers(), std::vector<uint64_t>{});
   EXPECT_EQ(fixture.source->NextCoordinates({}, kNow), Coordinates{});
-  EXPECT_FALSE(*fixture.source->AnyChunk({}, kNow));
+  EXPECT_FALSE(fixture.Any());
 }
 
 TEST(ChunkSource, ATrillionPositionsWithThreeShardsListAtOnce) {
@@ -672,15 +688,13 @@ TEST(ChunkSource, ATrillionPositionsWithThreeShardsListAtOnce) {
     for (const uint64_t at : {0, 500, 99'999}) {
       fixture.store->Put(fmt::format("a/c{0}{1}{0}{1}", separator, at), ShardBytes(chunks));
     }
-    const auto outers = fixture.source->ListOuter({});
-    ASSERT_TRUE(outers);
-    EXPECT_EQ(*outers, (std::vector<uint64_t>{0, 50'000'500, 9'999'999'999}));
-    EXPECT_EQ(fixture.Visited(outers->back()),
+    EXPECT_EQ(fixture.Outers(), (std::vector<uint64_t>{0, 50'000'500, 9'999'999'999}));
+    EXPECT_EQ(fixture.Visited(9'999'999'999),
               (std::vector<uint64_t>{999'990'999'993, 999'999'999'995}));
     EXPECT_EQ(fixture.source->NextCoordinates({}, kNow),
               (Coordinates{0, 9, 5000, 5009, 999'990, 999'999}));
-    EXPECT_TRUE(*fixture.source->AnyChunk(Coordinates{5009}, kNow));
-    EXPECT_FALSE(*fixture.source->AnyChunk(Coordinates{5008}, kNow));
+    EXPECT_TRUE(fixture.Any({5009}));
+    EXPECT_FALSE(fixture.Any({5008}));
     EXPECT_LT(fixture.store->total_count(), 200U);
   }
 }
@@ -691,10 +705,8 @@ TEST(ChunkSource, AVisitStopsWhenItIsTold) {
   fixture.store->Put("a/c/1", ShardBytes({"ab", "cd"}));
   int visits = 0;
   const auto stop = [&](auto&&...) { return ++visits, false; };
-  EXPECT_TRUE(fixture.source->VisitChunks(0, {}, 0, kNow, stop));
-  EXPECT_EQ(visits, 1);
   EXPECT_TRUE(fixture.source->VisitOuter({}, stop));
-  EXPECT_EQ(visits, 2);
+  EXPECT_EQ(visits, 1);
 }
 
 // --- Against a model
@@ -759,7 +771,7 @@ class Model {
             if (found == chunks_.end()) return std::nullopt;
             return found->second;
           });
-      if (bytes) store.Put(source.ObjectKey(outer), *bytes);
+      if (bytes) store.Put(source.ObjectKey(OuterIndex{outer}), *bytes);
     }
   }
 
@@ -848,22 +860,21 @@ TEST(ChunkSource, AgreesWithAModelOnRandomArrays) {
         expected.insert(chunk);
         if (prefix.size() < rank) next.insert(at[prefix.size()]);
       }
-      const auto outers = fixture.source->ListOuter(prefix);
-      ASSERT_TRUE(outers);
       std::set<uint64_t> visited;
-      for (const uint64_t outer : *outers) {
+      for (const uint64_t outer : fixture.Outers(prefix)) {
         std::vector<std::pair<uint64_t, uint64_t>> places;  // slot, chunk
-        ASSERT_TRUE(fixture.source->VisitChunks(
-            outer, prefix, 0, kAnyAge, [&](uint64_t slot, uint64_t chunk, const auto& place) {
-              EXPECT_EQ(Fixture::TextOf(*place), model.chunks().at(chunk));
-              EXPECT_EQ(place->outer, outer);
-              places.emplace_back(slot, chunk);
-              return true;
-            }));
+        ChunkCursor cursor(*fixture.source, OuterIndex{outer}, {.prefix = prefix});
+        while (const ListedChunk* at = cursor.Next()) {
+          EXPECT_EQ(Fixture::TextOf(*at->location), model.chunks().at(ToNumber(at->chunk)));
+          EXPECT_EQ(at->location->outer, OuterIndex{outer});
+          EXPECT_EQ(fixture.source->SlotOf(at->chunk), at->slot);
+          places.emplace_back(ToNumber(at->slot), ToNumber(at->chunk));
+        }
+        ASSERT_TRUE(cursor.status());
         EXPECT_TRUE(std::ranges::is_sorted(places));
         for (size_t i = 0; i < places.size(); ++i) {
           visited.insert(places[i].second);
-          EXPECT_EQ(fixture.source->OuterOf(places[i].second), outer);
+          EXPECT_EQ(fixture.source->OuterOf(InnerIndex{places[i].second}), OuterIndex{outer});
           // Resumed behind it, the rest and nothing else comes.
           std::vector<uint64_t> rest;
           for (size_t k = i + 1; k < places.size(); ++k) rest.push_back(places[k].second);
@@ -871,7 +882,7 @@ TEST(ChunkSource, AgreesWithAModelOnRandomArrays) {
         }
       }
       ASSERT_EQ(visited, expected);
-      ASSERT_EQ(*fixture.source->AnyChunk(prefix, kAnyAge), !expected.empty());
+      ASSERT_EQ(fixture.Any(prefix, kAnyAge), !expected.empty());
       ASSERT_EQ(*fixture.source->NextCoordinates(prefix, kAnyAge),
                 Coordinates(next.begin(), next.end()));
     }

@@ -146,7 +146,7 @@ TEST(Json, WhatIsTooDeepIsLeftOut) {
   for (int depth = 1; depth < kMaxJsonDepth; ++depth) deepest = &(*deepest)[0];
   EXPECT_TRUE(deepest->is_null());
   EXPECT_EQ(notes,
-            std::vector<std::string>{"k: what is nested deeper than 256 levels is left out"});
+            std::vector<std::string>{"k: values nested deeper than 256 levels are left out"});
 }
 
 TEST(Json, DumpIsAscii) {

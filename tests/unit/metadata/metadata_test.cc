@@ -285,7 +285,7 @@ TEST(ZarrJson, WhatIsBrokenInAttributesIsReplacedAndSaidToBe) {
   EXPECT_EQ(NonFinite(group.attributes["big"]), std::numeric_limits<double>::infinity());
   EXPECT_NE(DumpJson(group.attributes).find("\"n\": 12345678901234567890123\n"), std::string::npos);
   EXPECT_EQ(group.notes, (std::vector<std::string>{
-                             "zarr.json: what is nested deeper than 256 levels is left out",
+                             "zarr.json: values nested deeper than 256 levels are left out",
                              "zarr.json: 1e999 is read as Infinity",
                              "zarr.json: half a surrogate pair is read as U+FFFD"}));
 }

@@ -148,7 +148,7 @@ TEST(ParseZarray, WhatV3CannotSayIsRefused) {
       {R"({"dtype": [["x", "<f4"], ["y", [["z", ">i2"]]]]})",
        "dtype: fields of different byte orders are not known"},
       {R"({"dtype": [["x", "|O"]]})", "dtype [\"x\",\"|O\"] is not known"},
-      {R"({"dtype": "|O"})", "dtype \"|O\" without a filter that makes bytes of it"},
+      {R"({"dtype": "|O"})", "dtype \"|O\" without a filter that encodes objects"},
       {R"({"dtype": "|O", "filters": [{"id": "json2"}]})",
        "dtype \"|O\" with the codec 'json2' is not known"},
       {R"({"dtype": "|O", "compressor": {"id": "gzip"}})",

@@ -20,6 +20,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -47,7 +48,7 @@ class FakeStore final : public Store {
 
   /// Creates the object, or renames another one over it.
   void Put(std::string_view key, std::string_view bytes) {
-    const std::lock_guard lock(state_->mutex);
+    const Change change(*state_);
     Entry entry;
     entry.info.version = state_->NewVersion(bytes.size());
     entry.bytes = std::make_shared<const std::string>(bytes);
@@ -55,13 +56,14 @@ class FakeStore final : public Store {
   }
 
   void PutFolder(std::string_view key) {
-    const std::lock_guard lock(state_->mutex);
+    const Change change(*state_);
     state_->Folder(std::string(key));
   }
 
   /// Other bytes under the same inode, as a program that opens the file for writing does.
   void RewriteInPlace(std::string_view key, std::string_view bytes) {
-    const std::lock_guard lock(state_->mutex);
+    const Change change(*state_);
+    state_->changes.keys.emplace_back(key);
     Entry& entry = state_->entries.at(std::string(key));
     const uint64_t inode = entry.info.version.inode;
     entry.info.version = state_->NewVersion(bytes.size());
@@ -82,10 +84,25 @@ class FakeStore final : public Store {
 
   /// Removes an object, or a folder with all that lies below it.
   void Remove(std::string_view key) {
-    const std::lock_guard lock(state_->mutex);
-    std::erase_if(state_->entries,
-                  [&](const auto& item) { return item.first == key || IsBelow(item.first, key); });
+    const Change change(*state_);
+    // What lies below goes, and is reported, first.
+    const auto end = state_->entries.end();
+    for (auto at = state_->entries.lower_bound(std::string(key)); at != end;) {
+      if (!at->first.starts_with(key)) break;
+      const bool goes = at->first == key || IsBelow(at->first, key);
+      if (goes) state_->changes.keys.insert(state_->changes.keys.begin(), at->first);
+      at = goes ? state_->entries.erase(at) : std::next(at);
+    }
     state_->Touch(ParentOf(std::string(key)));
+  }
+
+  /// The whole store is moved away, or back as it was.
+  void SetGone(bool gone) {
+    const Change change(*state_);
+    if (gone != state_->away.empty()) return;
+    state_->entries.swap(state_->away);
+    ++state_->versions;
+    state_->changes.all = true;
   }
 
   /// Gives an object or folder another version; the size stays what the bytes are.
@@ -121,7 +138,8 @@ class FakeStore final : public Store {
     state_->granularity_ns = granularity;
   }
 
-  /// Counts changes (Store::change_count()) and can watch every folder.
+  /// Counts changes (Store::change_count()), reports them to whoever has called StartWatching(), in
+  /// the thread that made them, and can watch every folder.
   void SetCountsChanges(bool counts) {
     const std::lock_guard lock(state_->mutex);
     state_->counts_changes = counts;
@@ -254,8 +272,11 @@ class FakeStore final : public Store {
     const auto found = state_->entries.find(std::string(folder));
     if (found == state_->entries.end() || !found->second.info.is_folder) return Missing(folder);
     std::vector<ListEntry> names;
-    for (const auto& [key, entry] : state_->entries) {
-      if (key.empty() || ParentOf(key) != folder) continue;
+    for (auto at = state_->entries.lower_bound(std::string(folder)); at != state_->entries.end();
+         ++at) {
+      const auto& [key, entry] = *at;
+      if (!key.starts_with(folder)) break;
+      if (key.empty() || ParentOf(key) != folder || key == folder) continue;
       names.push_back({key.substr(folder.empty() ? 0 : folder.size() + 1), entry.info.is_folder,
                        entry.is_refused});
     }
@@ -272,6 +293,13 @@ class FakeStore final : public Store {
     return state_->granularity_ns;
   }
 
+  [[nodiscard]] Result<void> StartWatching(
+      ChangeListener listener, std::function<void(std::string_view)> report) const override {
+    const std::lock_guard lock(state_->mutex);
+    if (!state_->counts_changes) return Store::StartWatching(listener, report);
+    state_->listener = std::move(listener);
+    return {};
+  }
   [[nodiscard]] uint64_t Watch(std::string_view /*folder*/) const override {
     return change_count();
   }
@@ -319,6 +347,9 @@ class FakeStore final : public Store {
     mutable std::mutex mutex;
     std::condition_variable changed;
     std::map<std::string, Entry> entries;
+    std::map<std::string, Entry> away;  // all of it, while the store is gone
+    Changes changes;                    // not reported yet
+    ChangeListener listener;
     std::map<std::pair<Call, std::string>, Fault> faults;
     std::array<uint64_t, kAllCalls.size()> counts{};
     std::map<std::pair<Call, std::string>, uint64_t> counts_by_key;
@@ -352,6 +383,7 @@ class FakeStore final : public Store {
 
     void Add(std::string key, Entry entry) {
       if (!key.empty()) Folder(ParentOf(key));
+      changes.keys.push_back(key);
       const bool is_new = entries.insert_or_assign(key, std::move(entry)).second;
       if (is_new && !key.empty()) Touch(ParentOf(key));
     }
@@ -421,6 +453,23 @@ class FakeStore final : public Store {
       bytes_read += out.size();
       return {};
     }
+  };
+
+  // Holds the lock while the store is changed; reports the change when the lock is released.
+  class Change {
+   public:
+    explicit Change(State& state) : state_(state) { state_.mutex.lock(); }
+    ~Change() {
+      const Changes changes = std::exchange(state_.changes, {});
+      const ChangeListener listener = state_.counts_changes ? state_.listener : nullptr;
+      state_.mutex.unlock();
+      if (listener) listener(changes);
+    }
+    Change(const Change&) = delete;
+    Change& operator=(const Change&) = delete;
+
+   private:
+    State& state_;
   };
 
   class FakeObject final : public Object {

@@ -504,7 +504,8 @@ TEST(HierarchyOfV2, ChunksInFoldersAreFoundWhereNothingIsSaidOfThem) {
     const NodePtr array = fixture.Node("a");
     EXPECT_EQ(DocumentOf(*array, ".zarray"), DumpJson(zarray));
     EXPECT_EQ(array->views[kV2].array->naming.separator, is_nested ? '/' : '.');
-    EXPECT_TRUE(*array->chunks->Locate(0, kNow, /*may_read=*/true, nullptr, Sizes::kAny));
+    EXPECT_TRUE(
+        array->chunks->Locate(InnerIndex{0}, kNow, /*may_read=*/true, Sizes::kAny)->location);
   }
 }
 
@@ -520,7 +521,7 @@ TEST(HierarchyOfV2, AnArrayThatOnlyItsReadersKnowIsShownToThem) {
   EXPECT_TRUE(Hierarchy::Shows(*array, "a", kV2));
   EXPECT_FALSE(Hierarchy::Shows(*array, "a", kV3));
   EXPECT_EQ(array->views[kV3].hidden->message, "a/.zarray: codec 'foo' is not known");
-  EXPECT_TRUE(*array->chunks->Locate(0, kNow, /*may_read=*/true, nullptr, Sizes::kAny));
+  EXPECT_TRUE(array->chunks->Locate(InnerIndex{0}, kNow, /*may_read=*/true, Sizes::kAny)->location);
   EXPECT_EQ(fixture.Children(""), Names{"a"});
   EXPECT_EQ(fixture.reports,
             Names{"a: not shown in v3, gdal, netcdf: a/.zarray: codec 'foo' is not "

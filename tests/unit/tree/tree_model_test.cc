@@ -1,0 +1,897 @@
+// Compares a Tree with the reference model, step by step, over random steps.
+//
+// Steps are values that mean the same whatever came before, so a failing sequence is shrunk to the
+// shortest one that fails and printed such that it can be pasted below as a test of its own. Runs
+// about kSteps steps, or as many as ZARRFS_MODEL_STEPS says, from the seed ZARRFS_MODEL_SEED.
+#include <gtest/gtest.h>
+#include <spdlog/spdlog.h>
+
+#include <cstdlib>
+#include <deque>
+#include <random>
+#include <unordered_map>
+
+#include "fs/tree/tree.h"
+#include "tests/unit/support/fake_store.h"
+#include "tests/unit/tree/reference_model.h"
+
+namespace zarrfs {
+namespace {
+
+using model::File;
+using model::kPaths;
+using model::kViews;
+using model::Node;
+using model::ReferenceModel;
+using model::Shown;
+
+constexpr uint64_t kSteps = 100'000;
+constexpr size_t kStepsOfRun = 400;
+
+enum class Op : uint8_t {
+  kLookUp,      // a name, along its path
+  kRead,        // the same, and a piece of the file
+  kReadBefore,  // what the name stood for some time ago
+  kAttributes,  // likewise
+  kCheckOpen,   // likewise
+  kOpenFolder,
+  kList,  // on, in the folder that was opened last
+  kPutNode,
+  kRemoveNode,
+  kSetAttributes,
+  kResize,
+  kPutObject,
+  kRewriteObject,
+  kDamageObject,
+  kRemoveObject,
+  kBreak,
+  kFail,
+  kHeal,
+  kGone,
+};
+constexpr std::array kNamesOfOps = {
+    "kLookUp",     "kRead",      "kReadBefore",    "kAttributes",   "kCheckOpen",
+    "kOpenFolder", "kList",      "kPutNode",       "kRemoveNode",   "kSetAttributes",
+    "kResize",     "kPutObject", "kRewriteObject", "kDamageObject", "kRemoveObject",
+    "kBreak",      "kFail",      "kHeal",          "kGone"};
+
+struct Step {
+  Op op;
+  uint8_t path;   // of kPaths
+  uint8_t view;   // of kViews
+  uint32_t name;  // see NameOf()
+  uint32_t x;     // whatever else the step needs
+};
+
+struct Setting {
+  model::ModelOptions model;
+  bool is_watched = false;    // the store reports its changes, and the kernel caches names
+  bool is_forgetful = false;  // with tiny caches
+};
+
+struct Failure {
+  size_t step;
+  std::string what;
+};
+
+// A folder or file of the mount, by the node of the store and the path below the node's folder.
+struct Where {
+  std::string path;
+  size_t view = 0;
+  std::string below;
+
+  auto operator<=>(const Where&) const = default;
+  [[nodiscard]] std::string ToText() const {
+    return fmt::format("{}:{}/{}", kViews[view], path, below);
+  }
+};
+
+// --- One run -------------------------------------------------------------------------------------
+
+class Run {
+ public:
+  explicit Run(const Setting& setting)
+      : setting_(setting), model_(*store_, setting.model), open_(std::nullopt) {
+    store_->SetCountsChanges(setting.is_watched);
+    model_.PutNode("", 0);
+    TreeOptions options;
+    if (setting.model.only_view < kViews.size()) options.view = kViews[setting.model.only_view];
+    options.separator = setting.model.separator;
+    if (setting.model.keeps_fill) options.fill = FillPolicy::kKeep;
+    if (!setting.model.consolidates) options.consolidated_max = 0;
+    if (!setting.is_watched) options.ttl = 0;
+    if (setting.is_forgetful) {
+      options.index_cache = 1;
+      options.cache = 1;
+      options.node_cache = 1;
+    }
+    auto tree = Tree::Open(store_, options);
+    if (!tree) {
+      Problem("cannot be opened: {}", tree.error().message);
+      return;
+    }
+    tree_ = std::move(*tree);
+    if (setting.is_watched) {
+      tree_->Watch(
+          [this](const Changes& changes) {
+            changes_.all = changes_.all || changes.all;
+            changes_.keys.insert(changes_.keys.end(), changes.keys.begin(), changes.keys.end());
+          },
+          /*can_invalidate_all=*/true);
+    }
+  }
+
+  std::optional<Failure> Do(std::span<const Step> steps) {
+    for (size_t i = 0; i < steps.size() && problem_.empty(); ++i) {
+      Do(steps[i]);
+      if (!problem_.empty()) return Failure{i, problem_};
+    }
+    return std::nullopt;
+  }
+
+ private:
+  template <typename... Args>
+  void Problem(fmt::format_string<Args...> format, Args&&... args) {
+    if (problem_.empty()) problem_ = fmt::format(format, std::forward<Args>(args)...);
+  }
+
+  void Do(const Step& step);
+  void Change(const Step& step);
+  void ChangeStore(const Step& step);
+
+  // Something fails, or may be missing: names and contents are not exact.
+  [[nodiscard]] bool IsTroubled() const { return is_failing_ || is_gone_ || model_.IsBroken(); }
+
+  std::string NameOf(const Step& step) const;
+
+  // The folder's id, looked up name by name; nullopt if there is none, or a name is a problem.
+  std::optional<NodeId> FolderOf(const Where& folder, bool may_reuse);
+  std::optional<NodeId> Enter(const Where& folder, NodeId in, const std::string& name,
+                              const Where& to);
+  // Looks a name up and checks the answer. nullopt if there is nothing, or that is a problem.
+  std::optional<Entry> LookUp(const Where& folder, NodeId id, const std::string& name);
+  void CheckTroubled(const Where& folder, NodeId id, const std::string& name,
+                     const Result<Entry>& got);
+  void CheckExact(const Where& folder, const std::string& name, const Result<Entry>& got);
+  void CheckGhost(const Where& at, const Entry& got);
+  std::optional<Entry> LookUpPath(const Step& step, Where& at);
+
+  void CheckFile(const Where& at, const Entry& entry, const File& file);
+  void CheckUnreadable(const Where& at, NodeId id);
+  Result<std::string> ReadPiece(NodeId id, uint64_t offset, size_t size);
+  Result<std::string> ReadAll(NodeId id) { return ReadPiece(id, 0, size_t{1} << 16); }
+  static bool MeansAbsent(const Error& error) {
+    return error.code == ErrorCode::kNotFound || error.code == ErrorCode::kNotADirectory;
+  }
+
+  void ReadPieceOf(const Step& step);
+  void ReadBefore(const Step& step);
+  void OpenFolder(const Step& step);
+  void List(const Step& step);
+  void FinishListing();
+  void FollowListing();
+
+  // Names that are there for sure, and those that may be.
+  std::set<std::string> NamesIn(const Where& folder) const;
+
+  bool MayBeChunkFolder(const Where& folder, const std::string& name) const;
+  void CheckInvalidation();
+
+  const Setting setting_;
+  const std::shared_ptr<FakeStore> store_ = std::make_shared<FakeStore>();
+  ReferenceModel model_;
+  std::unique_ptr<Tree> tree_;
+  std::string problem_;
+  bool is_failing_ = false;
+  bool is_gone_ = false;
+
+  // What the kernel would know.
+  struct KnownFolder {
+    NodeId id;
+    uint64_t layout_version;
+  };
+  std::map<Where, KnownFolder> folders_;
+  struct Known {
+    NodeId id;
+    Where at;
+  };
+  std::map<Where, std::deque<NodeId>> before_;  // ids that a name had, the newest last
+  struct Content {
+    std::string bytes;
+    uint64_t checked = 0;  // the model's changes() when it was right
+  };
+  std::unordered_map<NodeId, Content> contents_;
+  std::map<std::string, uint64_t> seen_;  // nodes that the tree has seen as they are now
+  struct Cached {
+    NodeId id;
+    Where folder;
+  };
+  std::map<std::pair<NodeId, std::string>, Cached> cached_names_;
+  Changes changes_;  // that were reported
+
+  struct OpenListing {
+    Where folder;
+    std::unique_ptr<Folder> listing;
+    NodeId id = 0;
+    uint64_t cookie = 0;
+    std::multiset<std::string> listed;
+    std::set<std::string> always, ever;  // that the model had since it was opened
+    bool is_exact = true;
+    uint64_t changes = 0;  // the model's, when it was opened
+  };
+  std::optional<OpenListing> open_;
+};
+
+constexpr std::array kDocumentNames = {"zarr.json", ".zarray", ".zgroup", ".zattrs", ".zmetadata"};
+constexpr std::array kOddNames = {"x",  "c", "00", "0",      "1.",   "c.0", "0.0.0.0", "..z",
+                                  "99", "g", "a",  "c.00.1", "0.00", "-1",  "c/c",     "zarr.jso"};
+
+model::Extents CoordinatesOf(uint32_t name, size_t rank) {
+  model::Extents at(rank);
+  for (size_t d = 0; d < rank; ++d) at[d] = (name >> (3 + 3 * d) & 7) % 5;
+  return at;
+}
+
+// The path of a file below the node's folder.
+std::string Run::NameOf(const Step& step) const {
+  const uint32_t rest = step.name >> 3;
+  const Node* const node = model_.Find(kPaths[step.path]);
+  switch (step.name % 8) {
+    case 0:
+      return kDocumentNames[rest % kDocumentNames.size()];
+    case 1:
+      return kOddNames[rest % kOddNames.size()];
+    case 2: {
+      const std::string_view path = kPaths[1 + rest % (kPaths.size() - 1)];
+      return std::string(path.substr(path.rfind('/') + 1));
+    }
+    default:
+      break;
+  }
+  if (node == nullptr || !node->array) return kDocumentNames[rest % kDocumentNames.size()];
+  std::string path = model::ChunkPath(
+      *node->array, step.view, CoordinatesOf(step.name, node->array->shape.size()), setting_.model);
+  // A folder of chunks, sometimes.
+  for (uint32_t less = step.name >> 12 & 3; less > 0; --less) {
+    if (const size_t slash = path.rfind('/'); slash != std::string::npos) path.resize(slash);
+  }
+  return path;
+}
+
+std::set<std::string> Run::NamesIn(const Where& folder) const {
+  const Shown* const shown = model_.Show(folder.path, folder.view);
+  if (shown == nullptr) return {};
+  const auto found = shown->names.find(folder.below);
+  return found == shown->names.end() ? std::set<std::string>() : found->second;
+}
+
+Result<std::string> Run::ReadPiece(NodeId id, uint64_t offset, size_t size) {
+  std::vector<std::byte> buffer(size);
+  const auto piece = tree_->Read(id, offset, buffer);
+  if (!piece) {
+    if (MeansAbsent(piece.error())) Problem("a read fails as if absent: {}", piece.error().message);
+    return Fail(piece);
+  }
+  return std::string(reinterpret_cast<const char*>(piece->bytes.data()), piece->bytes.size());
+}
+
+// --- Look-ups ------------------------------------------------------------------------------------
+
+std::optional<NodeId> Run::Enter(const Where& folder, NodeId in, const std::string& name,
+                                 const Where& to) {
+  const auto entry = LookUp(folder, in, name);
+  if (!entry || !S_ISDIR(entry->attributes.st_mode)) return std::nullopt;
+  const Node* const node = model_.Find(to.path);
+  // (What the view hides may look like a folder that cannot be read; that is not for ever.)
+  if (model_.Show(to.path, to.view) != nullptr) {
+    folders_[to] = {entry->id, node == nullptr ? 0 : node->layout_version};
+  }
+  return entry->id;
+}
+
+std::optional<NodeId> Run::FolderOf(const Where& folder, bool may_reuse) {
+  if (may_reuse) {
+    const auto known = folders_.find(folder);
+    const Node* const node = model_.Find(folder.path);
+    if (known != folders_.end() &&
+        (folder.below.empty() ||
+         (node != nullptr && known->second.layout_version == node->layout_version))) {
+      return known->second.id;
+    }
+  }
+  if (!folder.below.empty()) {
+    Where above = folder;
+    above.below = zarrfs::FolderOf(folder.below);
+    const auto in = FolderOf(above, may_reuse);
+    if (!in) return std::nullopt;
+    return Enter(above, *in, folder.below.substr(folder.below.rfind('/') + 1), folder);
+  }
+  if (!folder.path.empty()) {
+    const Where above{std::string(zarrfs::FolderOf(folder.path)), folder.view, ""};
+    const auto in = FolderOf(above, may_reuse);
+    if (!in) return std::nullopt;
+    return Enter(above, *in, folder.path.substr(folder.path.rfind('/') + 1), folder);
+  }
+  if (setting_.model.only_view < kViews.size()) return kRootId;
+  const auto entry = tree_->LookUp(kRootId, std::string(kViews[folder.view]));
+  if (!entry || entry->id == 0) {
+    Problem("view {} cannot be looked up", kViews[folder.view]);
+    return std::nullopt;
+  }
+  folders_[folder] = {entry->id, 0};
+  return entry->id;
+}
+
+std::optional<Entry> Run::LookUp(const Where& folder, NodeId id, const std::string& name) {
+  const auto got = tree_->LookUp(id, name);
+  Where at = folder;
+  at.below = JoinKey(folder.below, name);
+  if (IsTroubled()) {
+    CheckTroubled(folder, id, name, got);
+  } else {
+    CheckExact(folder, name, got);
+  }
+  if (!problem_.empty()) return std::nullopt;
+  if (setting_.is_watched && got && got->name_timeout > 0) {
+    cached_names_[{id, name}] = {got->id, folder};
+  }
+  if (!got || got->id == 0) return std::nullopt;
+  return *got;
+}
+
+void Run::CheckExact(const Where& folder, const std::string& name, const Result<Entry>& got) {
+  Where at = folder;
+  at.below = JoinKey(folder.below, name);
+  const Shown* const shown = model_.Show(folder.path, folder.view);
+  if (shown == nullptr) {  // a folder that the model does not have any more
+    if (got && got->id != 0) CheckGhost(at, *got);
+    return;
+  }
+  if (!got) return Problem("{}: look-up fails: {}", at.ToText(), got.error().message);
+  const bool is_there = NamesIn(folder).contains(name);
+  const std::string child = JoinKey(folder.path, name);
+  const bool is_group = !model_.Find(folder.path)->array;
+  if (!is_there) {
+    if (got->id == 0) return;
+    if (is_group && folder.below.empty() && model_.WasEver(child) && !model_.Find(child)) {
+      return CheckGhost(at, *got);
+    }
+    return Problem("{}: not in the store, but found", at.ToText());
+  }
+  if (got->id == 0) return Problem("{}: absent", at.ToText());
+  const auto file = shown->files.find(at.below);
+  const bool is_folder = file == shown->files.end();
+  if (is_folder != S_ISDIR(got->attributes.st_mode)) {
+    return Problem("{}: expected a {}", at.ToText(), is_folder ? "folder" : "file");
+  }
+  if (!is_folder) return CheckFile(at, *got, file->second);
+  if (is_group) {
+    if (!shown->chunk_folders.contains(at.below))
+      seen_[child] = model_.Find(child)->document_version;
+  }
+}
+
+// What was removed: a folder that cannot be listed, or a file that cannot be read.
+void Run::CheckGhost(const Where& at, const Entry& got) {
+  if (S_ISDIR(got.attributes.st_mode)) {
+    const auto opened = tree_->OpenFolder(got.id);
+    if (opened) Problem("{}: is not in the store any more, but can be opened", at.ToText());
+  } else {
+    CheckUnreadable(at, got.id);
+  }
+}
+
+void Run::CheckUnreadable(const Where& at, NodeId id) {
+  if (const auto read = ReadPiece(id, 0, 16)) Problem("{}: can be read", at.ToText());
+}
+
+// While something fails: what is there does not look absent, and gives no other bytes.
+void Run::CheckTroubled(const Where& folder, NodeId id, const std::string& name,
+                        const Result<Entry>& got) {
+  (void)id;
+  Where at = folder;
+  at.below = JoinKey(folder.below, name);
+  const Shown* const shown = model_.Show(folder.path, folder.view);
+  const auto file = shown == nullptr ? decltype(shown->files.end())() : shown->files.find(at.below);
+  const bool is_file = shown != nullptr && file != shown->files.end();
+  const bool is_there = NamesIn(folder).contains(name);
+  if (got && got->id != 0) {
+    // (Which of the two, the tree knows only of an array that it saw as it is now.)
+    if (S_ISDIR(got->attributes.st_mode)) return;
+    const auto read = ReadAll(got->id);
+    if (!read) return;
+    if (!is_file) return Problem("{}: not in the store, but can be read", at.ToText());
+    if (file->second.kind == File::Kind::kUnreadable)
+      return Problem("{}: can be read", at.ToText());
+    if (file->second.kind == File::Kind::kBytes && *read != file->second.bytes) {
+      return Problem("{}: other bytes", at.ToText());
+    }
+    if (read->size() != static_cast<uint64_t>(got->attributes.st_size)) {
+      return Problem("{}: {} bytes, {} read", at.ToText(), got->attributes.st_size, read->size());
+    }
+    const auto known = contents_.try_emplace(got->id, Content{*read, 0}).first;
+    if (known->second.bytes != *read) Problem("{}: an inode changed its bytes", at.ToText());
+    before_[at].push_back(got->id);
+    return;
+  }
+  if (!is_there) return;
+  const Node* const node = model_.Find(folder.path);
+  const bool is_document = is_file && file->second.kind == File::Kind::kDocument;
+  if (is_gone_ && (is_document || setting_.is_forgetful)) return;
+  if (name == ".zmetadata" && is_document) return;
+  // Of a node that it never saw the tree cannot know what is in it; but it fails, then.
+  const std::string owner = is_document || node->array ? folder.path : JoinKey(folder.path, name);
+  const auto seen = seen_.find(owner);
+  const bool is_known = !setting_.is_forgetful && seen != seen_.end() && model_.Find(owner) &&
+                        seen->second == model_.Find(owner)->document_version;
+  if (is_known) {
+    return Problem("{}: absent while something fails ({})", at.ToText(),
+                   got ? "no id" : got.error().message);
+  }
+  if (is_gone_) return;
+  if (got || MeansAbsent(got.error())) Problem("{}: absent while something fails", at.ToText());
+}
+
+void Run::CheckFile(const Where& at, const Entry& entry, const File& file) {
+  if (file.kind == File::Kind::kUnreadable) return CheckUnreadable(at, entry.id);
+  const auto known = contents_.find(entry.id);
+  if (known != contents_.end() && known->second.checked == model_.changes()) return;
+  const auto read = known == contents_.end() || file.kind != File::Kind::kBytes
+                        ? ReadAll(entry.id)
+                        : Result<std::string>(known->second.bytes);
+  if (!read) return Problem("{}: cannot be read: {}", at.ToText(), read.error().message);
+  if (known != contents_.end() && *read != known->second.bytes) {
+    return Problem("{}: an inode changed its bytes", at.ToText());
+  }
+  if (read->size() != static_cast<uint64_t>(entry.attributes.st_size)) {
+    return Problem("{}: {} bytes, {} read", at.ToText(), entry.attributes.st_size, read->size());
+  }
+  std::string wrong;
+  if (file.kind == File::Kind::kDocument) {
+    const std::string name = at.below;
+    wrong = model_.CheckDocument(at.path, at.view, name, *read);
+  } else if (file.kind == File::Kind::kZstd) {
+    const auto decoded = model::Zstd().Decode(model::ToBytes(*read), file.bytes.size());
+    if (!decoded || *decoded != model::ToBytes(file.bytes)) wrong = "no frame of the fill value";
+  } else if (*read != file.bytes) {
+    wrong = "other bytes";
+  }
+  if (!wrong.empty()) return Problem("{}: {}: {}", at.ToText(), wrong, *read);
+  contents_[entry.id] = {*read, model_.changes()};
+  std::deque<NodeId>& before = before_[at];
+  if (before.empty() || before.back() != entry.id) before.push_back(entry.id);
+  if (before.size() > 8) before.pop_front();
+}
+
+std::optional<Entry> Run::LookUpPath(const Step& step, Where& at) {
+  const std::string below = NameOf(step);
+  Where folder{std::string(kPaths[step.path]), step.view, std::string(zarrfs::FolderOf(below))};
+  at = folder;
+  at.below = below;
+  const auto in = FolderOf(folder, (step.x & 1) != 0);
+  if (!in) return std::nullopt;
+  return LookUp(folder, *in, below.substr(below.rfind('/') + 1));
+}
+
+void Run::ReadPieceOf(const Step& step) {
+  Where at;
+  const auto entry = LookUpPath(step, at);
+  if (!entry || S_ISDIR(entry->attributes.st_mode)) return;
+  const auto known = contents_.find(entry->id);
+  if (known == contents_.end()) return;
+  const std::string& bytes = known->second.bytes;
+  const uint64_t offset = (step.x >> 1) % (bytes.size() + 3);
+  const size_t size = 1 + (step.x >> 9) % (bytes.size() + 3);
+  const auto read = ReadPiece(entry->id, offset, size);
+  if (!read) {
+    if (!IsTroubled()) Problem("{}: cannot be read: {}", at.ToText(), read.error().message);
+  } else if (*read != (offset < bytes.size() ? bytes.substr(offset, size) : "")) {
+    Problem("{}: other bytes at {}", at.ToText(), offset);
+  }
+}
+
+// What was opened before keeps its bytes, or fails; what is still current can be read and opened.
+void Run::ReadBefore(const Step& step) {
+  const Where at{std::string(kPaths[step.path]), step.view, NameOf(step)};
+  const auto known = before_.find(at);
+  if (known == before_.end()) return;
+  const NodeId id = known->second[step.x % known->second.size()];
+  const std::string& bytes = contents_.at(id).bytes;
+  std::optional<Error> error;
+  if (step.op == Op::kReadBefore) {
+    const auto read = ReadAll(id);
+    if (!read) error = read.error();
+    if (read && *read != bytes) return Problem("{}: an old inode has other bytes", at.ToText());
+  } else if (step.op == Op::kAttributes) {
+    const auto entry = tree_->Attributes(id);
+    if (!entry) error = entry.error();
+    if (entry &&
+        (entry->id != id || entry->attributes.st_size != static_cast<off_t>(bytes.size()))) {
+      return Problem("{}: attributes of another file: {} bytes, {} expected", at.ToText(),
+                     entry->attributes.st_size, bytes.size());
+    }
+  } else {
+    const auto opened = tree_->CheckOpen(id);
+    if (!opened) error = opened.error();
+  }
+  if (IsTroubled()) return;
+  const Node* const node = model_.Find(at.path);
+  if (error && node != nullptr && error->code != ErrorCode::kStale && step.op != Op::kAttributes) {
+    return Problem("{}: an old inode fails with {}", at.ToText(), error->message);
+  }
+  Where folder = at;
+  folder.below = zarrfs::FolderOf(at.below);
+  if (model_.Show(at.path, at.view) == nullptr) return;
+  const auto in = FolderOf(folder, false);
+  if (!in) return;
+  const auto now = LookUp(folder, *in, at.below.substr(at.below.rfind('/') + 1));
+  const bool is_current = now && now->id == id;
+  if (error && is_current) {
+    Problem("{}: the current inode fails: {}", at.ToText(), error->message);
+  } else if (!error && !is_current && step.op == Op::kCheckOpen) {
+    Problem("{}: an old inode can be opened", at.ToText());
+  }
+}
+
+// --- Listings ------------------------------------------------------------------------------------
+
+void Run::OpenFolder(const Step& step) {
+  open_.reset();
+  const std::string below = NameOf(step);
+  Where folder{std::string(kPaths[step.path]), step.view, ""};
+  if (step.name % 2 != 0) folder.below = zarrfs::FolderOf(below);
+  const auto id = FolderOf(folder, (step.x & 1) != 0);
+  if (!id) return;
+  auto opened = tree_->OpenFolder(*id);
+  const bool is_there = model_.Show(folder.path, folder.view) != nullptr &&
+                        (folder.below.empty() || !NamesIn(folder).empty());
+  if (!opened) {
+    if (is_there && !IsTroubled()) {
+      Problem("{}: cannot be opened: {}", folder.ToText(), opened.error().message);
+    }
+    return;
+  }
+  if (is_gone_ && is_there) return Problem("{}: gone, but can be opened", folder.ToText());
+  open_.emplace();
+  open_->folder = folder;
+  open_->listing = std::move(opened->folder);
+  open_->id = *id;
+  open_->always = open_->ever = NamesIn(folder);
+  open_->is_exact = !IsTroubled();
+  open_->changes = model_.changes();
+  List(step);
+}
+
+void Run::List(const Step& step) {
+  if (!open_) return;
+  size_t room = (step.x >> 2) % 8 == 0 ? 1000 : (step.x >> 5) % 4;
+  bool is_full = false;
+  std::vector<std::pair<std::string, NodeId>> with_ids;
+  const auto listed = open_->listing->List(
+      open_->cookie, [&](const std::string& name, const Entry& entry, uint64_t next) {
+        if (room == 0) {
+          is_full = true;
+          return false;
+        }
+        --room;
+        if (next <= open_->cookie) Problem("{}: cookies go back", open_->folder.ToText());
+        open_->cookie = next;
+        if (name != "." && name != "..") {
+          open_->listed.insert(name);
+          if (entry.id != 0) with_ids.emplace_back(name, entry.id);
+        }
+        return true;
+      });
+  if (!listed) {
+    if (open_->is_exact && !IsTroubled() && open_->changes == model_.changes()) {
+      Problem("{}: cannot be listed: {}", open_->folder.ToText(), listed.error().message);
+    }
+    open_.reset();
+    return;
+  }
+  if (open_->is_exact && open_->changes == model_.changes() && !IsTroubled()) {
+    for (const auto& [name, id] : with_ids) {
+      const auto entry = LookUp(open_->folder, open_->id, name);
+      if (!problem_.empty()) return;
+      if (!entry || entry->id != id) {
+        return Problem("{}: {} is listed with another inode", open_->folder.ToText(), name);
+      }
+    }
+  }
+  if (!is_full) FinishListing();
+}
+
+void Run::FinishListing() {
+  const OpenListing& listing = *open_;
+  const auto duplicate = std::ranges::adjacent_find(listing.listed);
+  if (duplicate != listing.listed.end()) {
+    return Problem("{}: {} is listed twice", listing.folder.ToText(), *duplicate);
+  }
+  for (const std::string& name : listing.always) {
+    if (name == ".zmetadata" && !listing.is_exact) continue;
+    if (!listing.listed.contains(name)) {
+      return Problem("{}: {} is not listed, only {}", listing.folder.ToText(), name,
+                     fmt::join(listing.listed, " "));
+    }
+  }
+  if (listing.is_exact) {
+    for (const std::string& name : listing.listed) {
+      if (!listing.ever.contains(name)) {
+        return Problem("{}: {} is listed", listing.folder.ToText(), name);
+      }
+    }
+  }
+  open_.reset();
+}
+
+// After a change.
+void Run::FollowListing() {
+  if (!open_) return;
+  const std::set<std::string> names = NamesIn(open_->folder);
+  std::erase_if(open_->always, [&](const auto& name) { return !names.contains(name); });
+  open_->ever.insert(names.begin(), names.end());
+  open_->is_exact = open_->is_exact && !IsTroubled();
+  const bool is_there = model_.Show(open_->folder.path, open_->folder.view) != nullptr;
+  if (!is_there) open_.reset();
+}
+
+// --- Changes -------------------------------------------------------------------------------------
+
+void Run::ChangeStore(const Step& step) {
+  const std::string path(kPaths[step.path]);
+  const model::Extents at = CoordinatesOf(step.name, 3);
+  switch (step.op) {
+    case Op::kPutNode:
+      return model_.PutNode(path, step.x);
+    case Op::kRemoveNode:
+      return model_.RemoveNode(path);
+    case Op::kSetAttributes:
+      return model_.SetAttributes(path, static_cast<int>(step.x % 5) - 1);
+    case Op::kResize:
+      return model_.Resize(path, step.name, step.x % 12);
+    case Op::kPutObject:
+    case Op::kRewriteObject:
+      return model_.PutObject(path, at, step.x >> 8, step.x, step.op == Op::kRewriteObject);
+    case Op::kDamageObject:
+      return model_.DamageObject(path, at, step.x, (step.x & 4) != 0);
+    case Op::kRemoveObject:
+      return model_.RemoveObject(path, at);
+    case Op::kBreak:
+      return model_.Break(path);
+    case Op::kFail: {
+      constexpr std::array kErrors = {ErrorCode::kIo, ErrorCode::kPermissionDenied,
+                                      ErrorCode::kTimedOut, ErrorCode::kTooManyOpenFiles};
+      const Error error{kErrors[step.x % kErrors.size()], "made to fail"};
+      const auto call = static_cast<FakeStore::Call>((step.x >> 2) % 5);
+      std::string prefix = path;
+      if ((step.x >> 5) % 2 != 0) prefix = JoinKey(path, NameOf(step));
+      if ((step.x >> 2) % 5 == 4) {
+        store_->FailAllWith(prefix, error);
+      } else {
+        store_->FailWith(call, prefix, error);
+      }
+      is_failing_ = true;
+      return;
+    }
+    case Op::kHeal:
+      store_->ClearFaults();
+      is_failing_ = false;
+      store_->SetGone(false);
+      is_gone_ = false;
+      return model_.MendAll();
+    case Op::kGone:
+      store_->SetGone(true);
+      is_gone_ = true;
+      return;
+    default:
+      return;
+  }
+}
+
+void Run::Change(const Step& step) {
+  // (Nothing can be written to what is not there.)
+  if (is_gone_ && step.op != Op::kHeal && step.op != Op::kFail) return;
+  // The kernel is not told of what fails and heals.
+  const bool was_troubled = IsTroubled();
+  changes_ = {};
+  ChangeStore(step);
+  FollowListing();
+  if (!setting_.is_watched) return;
+  if (was_troubled || IsTroubled()) {
+    cached_names_.clear();
+  } else {
+    CheckInvalidation();
+  }
+}
+
+// Folders of chunks come and go with the chunks below them and are not invalidated: that would drop
+// all names below, those of other shards too, with each shard that changes.
+bool Run::MayBeChunkFolder(const Where& folder, const std::string& name) const {
+  const Node* const node = model_.Find(folder.path);
+  if (node == nullptr || !node->array) return false;
+  const std::string path =
+      model::ChunkPath(*node->array, folder.view, node->array->shape, setting_.model);
+  const auto levels = std::ranges::count(path, '/');
+  return std::ranges::count(JoinKey(folder.below, name), '/') < levels &&
+         name.find_first_not_of("c0123456789") == std::string::npos;
+}
+
+// Names that the kernel has cached and that mean something else now are invalidated.
+void Run::CheckInvalidation() {
+  std::set<std::pair<NodeId, std::string>> invalid;
+  tree_->FindInvalidEntries(
+      changes_, [&](NodeId folder, const std::string& name) { invalid.emplace(folder, name); });
+  // With a folder's name all goes that is cached below it.
+  std::vector<NodeId> gone;
+  const auto drop = [&](const std::pair<NodeId, std::string>& name) {
+    const auto cached = cached_names_.find(name);
+    if (cached == cached_names_.end()) return;
+    gone.push_back(cached->second.id);
+    cached_names_.erase(cached);
+  };
+  for (const auto& name : invalid) drop(name);
+  while (!gone.empty()) {
+    const NodeId folder = gone.back();
+    gone.pop_back();
+    for (auto at = cached_names_.lower_bound({folder, ""});
+         folder != 0 && at != cached_names_.end() && at->first.first == folder;) {
+      gone.push_back(at->second.id);
+      at = cached_names_.erase(at);
+    }
+  }
+  for (const auto& [name, cached] : cached_names_) {
+    if (MayBeChunkFolder(cached.folder, name.second)) continue;
+    const auto now = tree_->LookUp(name.first, name.second);
+    const NodeId id = now ? now->id : 0;
+    if (id != cached.id) {
+      return Problem("{}: {} means another inode ({:x}, {:x} before) and was not invalidated",
+                     cached.folder.ToText(), name.second, id, cached.id);
+    }
+  }
+}
+
+void Run::Do(const Step& step) {
+  Step shown = step;
+  if (setting_.model.only_view < kViews.size()) {
+    shown.view = static_cast<uint8_t>(setting_.model.only_view);
+  }
+  Where at;
+  switch (step.op) {
+    case Op::kLookUp:
+      (void)LookUpPath(shown, at);
+      return;
+    case Op::kRead:
+      return ReadPieceOf(shown);
+    case Op::kReadBefore:
+    case Op::kAttributes:
+    case Op::kCheckOpen:
+      return ReadBefore(shown);
+    case Op::kOpenFolder:
+      return OpenFolder(shown);
+    case Op::kList:
+      return List(shown);
+    default:
+      return Change(shown);
+  }
+}
+
+// --- Many runs -----------------------------------------------------------------------------------
+
+std::vector<Step> RandomSteps(std::mt19937_64& random) {
+  // How often, in proportion.
+  constexpr std::array<unsigned, kNamesOfOps.size()> kWeights = {24, 24, 10, 5, 5, 14, 20, 4, 1, 2,
+                                                                 2,  12, 4,  1, 2, 1,  2,  5, 1};
+  std::discrete_distribution<size_t> ops(kWeights.begin(), kWeights.end());
+  std::vector<Step> steps;
+  // A few nodes at first, and most of what follows concerns a few of them.
+  for (int i = 0; i < 5; ++i) {
+    steps.push_back({Op::kPutNode, static_cast<uint8_t>(random() % kPaths.size()), 0, 0,
+                     static_cast<uint32_t>(random() % 64)});
+  }
+  const std::array<uint8_t, 2> often = {static_cast<uint8_t>(random() % kPaths.size()),
+                                        static_cast<uint8_t>(random() % kPaths.size())};
+  while (steps.size() < kStepsOfRun) {
+    const uint64_t path = random();
+    steps.push_back(
+        {static_cast<Op>(ops(random)),
+         path % 2 == 0 ? often[path / 2 % 2] : static_cast<uint8_t>(path / 2 % kPaths.size()),
+         static_cast<uint8_t>(random() % kViews.size()), static_cast<uint32_t>(random() & 0x3fff),
+         static_cast<uint32_t>(random() & 0xffffff)});
+  }
+  return steps;
+}
+
+Setting RandomSetting(std::mt19937_64& random) {
+  Setting setting;
+  const uint64_t bits = random();
+  if (bits % 4 == 0) setting.model.only_view = bits / 4 % kViews.size();
+  if (bits / 16 % 4 == 0) setting.model.separator = bits / 64 % 2 == 0 ? '.' : '/';
+  setting.model.keeps_fill = bits / 128 % 4 == 0;
+  setting.model.consolidates = bits / 512 % 8 != 0;
+  setting.is_watched = bits / 4096 % 2 == 0;
+  setting.is_forgetful = bits / 8192 % 8 == 0;
+  return setting;
+}
+
+std::optional<Failure> Try(const Setting& setting, std::span<const Step> steps) {
+  return Run(setting).Do(steps);
+}
+
+// Leaves out as many steps as the sequence still fails without (in whatever way).
+std::vector<Step> Shrunk(const Setting& setting, std::vector<Step> steps) {
+  for (size_t length = steps.size() / 2; length > 0;) {
+    bool is_shorter = false;
+    for (size_t begin = 0; begin < steps.size();) {
+      std::vector<Step> fewer(steps.begin(), steps.begin() + static_cast<ptrdiff_t>(begin));
+      const size_t end = std::min(begin + length, steps.size());
+      fewer.insert(fewer.end(), steps.begin() + static_cast<ptrdiff_t>(end), steps.end());
+      const auto failure = Try(setting, fewer);
+      if (!failure) {
+        begin += length;
+        continue;
+      }
+      fewer.resize(failure->step + 1);
+      steps = std::move(fewer);
+      is_shorter = true;
+    }
+    length =
+        is_shorter && length == 1 ? 1 : std::min(length, std::max<size_t>(steps.size(), 1)) / 2;
+  }
+  return steps;
+}
+
+std::string ToText(const Setting& setting, const std::vector<Step>& steps) {
+  std::string text = fmt::format(
+      "  const Setting setting = {{{{{}, '\\{:o}', {}, {}}}, {}, {}}};\n  ExpectNoFailure(setting, "
+      "{{\n",
+      setting.model.only_view, setting.model.separator, setting.model.keeps_fill,
+      setting.model.consolidates, setting.is_watched, setting.is_forgetful);
+  for (const Step& step : steps) {
+    text += fmt::format("      {{Op::{}, {}, {}, {}, {}}},  // {}:{}\n",
+                        kNamesOfOps[static_cast<size_t>(step.op)], step.path, step.view, step.name,
+                        step.x, kViews[step.view], kPaths[step.path]);
+  }
+  return text + "  });\n";
+}
+
+void ExpectNoFailure(const Setting& setting, const std::vector<Step>& steps) {
+  spdlog::set_level(spdlog::level::off);
+  const auto failure = Try(setting, steps);
+  EXPECT_FALSE(failure) << "step " << failure->step << ": " << failure->what;
+}
+
+uint64_t FromEnvironment(const char* name, uint64_t otherwise) {
+  const char* const text = std::getenv(name);
+  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
+}
+
+TEST(TreeModelTest, TreeShowsWhatTheModelSays) {
+  spdlog::set_level(spdlog::level::off);
+  const uint64_t steps_in_all = FromEnvironment("ZARRFS_MODEL_STEPS", kSteps);
+  const uint64_t first_seed = FromEnvironment("ZARRFS_MODEL_SEED", 1);
+  const uint64_t max_failures = FromEnvironment("ZARRFS_MODEL_FAILURES", 1);
+  uint64_t failures = 0;
+  for (uint64_t seed = first_seed; (seed - first_seed) * kStepsOfRun < steps_in_all; ++seed) {
+    std::mt19937_64 random(seed);
+    const Setting setting = RandomSetting(random);
+    std::vector<Step> steps = RandomSteps(random);
+    const auto failure = Try(setting, steps);
+    if (!failure) continue;
+    steps.resize(failure->step + 1);
+    steps = Shrunk(setting, std::move(steps));
+    const auto shrunk = Try(setting, steps);
+    ADD_FAILURE() << "seed " << seed << ", step " << failure->step << ": " << failure->what << "\n"
+                  << "shrunk to " << steps.size()
+                  << " steps: " << (shrunk ? shrunk->what : "passes") << "\n"
+                  << ToText(setting, steps);
+    if (++failures == max_failures) break;
+  }
+}
+
+TEST(TreeModelTest, RegressionOfNothing) {
+  const Setting setting;
+  ExpectNoFailure(setting, {{Op::kPutNode, 1, 0, 0, 4}, {Op::kOpenFolder, 0, 0, 0, 0}});
+}
+
+}  // namespace
+}  // namespace zarrfs

@@ -1,0 +1,50 @@
+// ChunkNaming: how chunks are called, as keys in a store and as files in a view (core
+// specification, "Chunk key encoding"): "c/0/3/1", "c.0.3.1", "0/3/1" or "0.3.1".
+#ifndef ZARRCORE_ARRAY_CHUNK_NAMING_H_
+#define ZARRCORE_ARRAY_CHUNK_NAMING_H_
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "zarrcore/array/chunk_grid.h"
+#include "zarrcore/metadata/metadata.h"
+
+namespace zarrfs {
+
+struct ChunkNaming {
+  bool prefix_c = false;
+  char separator = '.';
+  bool operator==(const ChunkNaming&) const = default;
+
+  [[nodiscard]] static ChunkNaming Of(const ChunkKeyEncoding& encoding) {
+    return {encoding.kind == ChunkKeyEncoding::Kind::kDefault, encoding.separator};
+  }
+
+  /// True if chunks lie in folders of their own.
+  [[nodiscard]] bool nested() const { return separator == '/'; }
+
+  /// The path of a chunk below the array's folder.
+  [[nodiscard]] std::string Path(std::span<const uint64_t> coordinates) const;
+
+  /// The folder, below the array's, that all chunks lie in: "c" or "".
+  [[nodiscard]] std::string_view Folder(size_t rank) const {
+    return nested() && prefix_c && rank > 0 ? "c" : "";
+  }
+
+  // The other way round. `counts`: chunks along each axis. False for what is no chunk's.
+
+  /// A whole path below the array's folder.
+  [[nodiscard]] bool ParsePath(std::span<const uint64_t> counts, std::string_view path,
+                               ChunkCoordinates& at) const;
+
+  /// One name: in the array's folder (`in_array`), or in that of the chunks whose first `level`
+  /// coordinates are those in `at`. Adds the coordinates that the name holds to `at` and `level`.
+  [[nodiscard]] bool Parse(std::span<const uint64_t> counts, std::string_view name, bool in_array,
+                           ChunkCoordinates& at, size_t& level) const;
+};
+
+}  // namespace zarrfs
+
+#endif  // ZARRCORE_ARRAY_CHUNK_NAMING_H_

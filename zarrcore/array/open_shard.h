@@ -1,0 +1,60 @@
+// OpenShard: one version of a stored object that holds chunks, ready to find chunks in, and the
+// cache of them that all arrays share.
+#ifndef ZARRCORE_ARRAY_OPEN_SHARD_H_
+#define ZARRCORE_ARRAY_OPEN_SHARD_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "zarrcore/array/chunk_index.h"
+#include "zarrcore/array/shard_index.h"
+#include "zarrcore/base/hash.h"
+#include "zarrcore/base/result.h"
+#include "zarrcore/store/revalidating_cache.h"
+#include "zarrcore/store/store.h"
+#include "zarrcore/store/validity.h"
+
+namespace zarrfs {
+
+/// A shard with its index, a shard inside a shard, or a plain chunk. Immutable but for what is
+/// noted about it.
+struct OpenShard {
+  std::shared_ptr<const Object> object;  // null if a plain chunk was only asked for its size
+  ObjectInfo info;
+  uint64_t fingerprint = 0;         // of info.version
+  uint64_t offset = 0;              // of this shard in the object
+  uint64_t size = 0;                // bytes, without a trailing checksum
+  std::optional<ShardIndex> index;  // absent in a plain chunk, and where there is damage
+  std::optional<Error> damage;      // why there is no index: true of this version for ever
+  bool is_in_memory = false;        // the object is a decoded one
+
+  mutable Freshness freshness;
+  mutable std::atomic<bool> reported{false};  // damage in it was reported
+  /// A note of the user's: the epoch number it gave to this version, so that reading needs no look
+  /// into a table; 0 for none. Only ever set from 0 to the one number of this version, by any
+  /// thread; relaxed order is enough. Nested shards have their own, which nobody sets.
+  mutable std::atomic<uint32_t> epoch_note{0};
+  /// What ChunkReader knows about each entry's zstd frame, 0 for nothing yet; null without zstd.
+  std::unique_ptr<std::atomic<uint8_t>[]> frame_notes;
+};
+using OpenShardPtr = std::shared_ptr<const OpenShard>;
+
+/// Identifies an OpenShard in the index cache.
+struct ShardKey {
+  uint64_t array = 0;   // ChunkSource::id()
+  uint64_t linear = 0;  // which shard, in the grid of its level; an OuterIndex at level 0
+  uint32_t level = 0;   // 0: a stored object
+  bool operator==(const ShardKey&) const = default;
+};
+struct ShardKeyHash {
+  size_t operator()(const ShardKey& key) const {
+    return HashFields(key.array, key.linear, key.level);
+  }
+};
+using IndexCache = RevalidatingCache<ShardKey, OpenShard, ShardKeyHash>;
+
+}  // namespace zarrfs
+
+#endif  // ZARRCORE_ARRAY_OPEN_SHARD_H_

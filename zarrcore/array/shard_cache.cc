@@ -1,0 +1,117 @@
+#include "zarrcore/array/shard_cache.h"
+
+#include <optional>
+#include <utility>
+
+#include "zarrcore/base/clocks.h"
+
+namespace zarrfs {
+namespace {
+
+std::atomic<uint64_t> next_id{1};
+
+}  // namespace
+
+class ShardCache::OuterLoader final : public IndexCache::Loader {
+ public:
+  OuterLoader(const ShardCache& shards, OuterIndex outer) : shards_(shards), outer_(outer) {}
+
+  Validity Watch() override { return Validity::Watch(*shards_.store_, FolderOf(key())); }
+
+  Result<Revalidation> Revalidate(const OpenShardPtr& known) override {
+    const auto info = Stat();
+    if (info && info->version == known->info.version) return Revalidation::kCurrent;
+    if (info || info.error().code == ErrorCode::kNotFound) shards_.SetChanged();
+    if (!info) return Fail(info);
+    return Revalidation::kReplaced;
+  }
+
+  Result<IndexCache::Loaded> Load() override { return shards_.reader_.ReadOuter(key()); }
+
+  Validity ValidityOf(const OpenShard& shard, Validity watched) override {
+    return shard.info.may_change_elsewhere ? Validity() : watched;
+  }
+  bool IsRacy(const OpenShard& shard) override {
+    return zarrfs::IsRacy(*shards_.store_, shard.info);
+  }
+  void OnForgotten(const OpenShardPtr& old) override {
+    if (shards_.on_superseded_) shards_.on_superseded_(outer_, old);
+  }
+
+  [[nodiscard]] Result<ObjectInfo> Stat() {
+    auto info = shards_.store_->Stat(key());
+    if (info && info->is_folder) return Fail(ErrorCode::kNotFound, "{} is a folder", key());
+    return info;
+  }
+
+ private:
+  const std::string& key() {
+    if (!key_) key_ = shards_.ObjectKey(outer_);
+    return *key_;
+  }
+
+  const ShardCache& shards_;
+  const OuterIndex outer_;
+  std::optional<std::string> key_;
+};
+
+ShardCache::ShardCache(std::shared_ptr<const Store> store, std::string folder,
+                       const ArrayLayout& layout, const ChunkNaming& naming,
+                       std::shared_ptr<IndexCache> cache, OnSuperseded on_superseded)
+    : store_(std::move(store)),
+      folder_(std::move(folder)),
+      layout_(layout),
+      naming_(naming),
+      reader_(*store_, layout_),
+      cache_(std::move(cache)),
+      on_superseded_(std::move(on_superseded)),
+      id_(next_id++) {}
+
+ShardCache::Answer ShardCache::Open(OuterIndex outer, Age max_age) const {
+  OuterLoader loader(*this, outer);
+  return cache_->Get(KeyOf(outer), max_age, loader);
+}
+
+ShardCache::Answer ShardCache::Look(OuterIndex outer, Age max_age) const {
+  OuterLoader loader(*this, outer);
+  Answer cached = cache_->GetCached(KeyOf(outer), max_age, loader);
+  if (!cached.value || *cached.value != nullptr) return cached;
+  const Moment asked = Moment::Now(*store_);
+  const bool is_watched = max_age != kAnyAge && asked.validity().is_known();
+  const Validity watched = is_watched ? asked.validity() & loader.Watch() : Validity();
+  auto info = loader.Stat();
+  if (info && IsRacy(*store_, *info) && WaitOutRacy(*store_)) info = loader.Stat();
+  if (!info) {
+    const bool is_gone = info.error().code == ErrorCode::kNotFound;
+    return {Fail(info), is_gone ? watched : Validity()};
+  }
+  auto seen = std::make_shared<OpenShard>();
+  seen->info = std::move(*info);
+  seen->fingerprint = seen->info.version.Fingerprint();
+  seen->size = seen->info.size();
+  const Validity validity = loader.ValidityOf(*seen, watched);
+  return {std::move(seen), validity};
+}
+
+Result<OpenShardPtr> ShardCache::OpenNested(const OpenShardPtr& parent, uint32_t level,
+                                            uint64_t linear, const ChunkRange& range) const {
+  return cache_->GetVersion(
+      ShardKey{id_, linear, level},
+      [&](const OpenShard& shard) { return shard.object == parent->object; },
+      [&] { return reader_.ReadNested(*parent, level, range); });
+}
+
+void ShardCache::Forget(OuterIndex outer) const {
+  cache_->Erase(KeyOf(outer));
+  SetChanged();
+}
+
+std::string ShardCache::ObjectKey(OuterIndex outer) const {
+  ChunkCoordinates at;
+  layout_.outer_grid.Coordinates(ToNumber(outer), at);
+  return JoinKey(folder_, naming_.Path({at.data(), layout_.outer_grid.rank()}));
+}
+
+void ShardCache::SetChanged() const { changed_ns_.store(RealNowNs(), std::memory_order_relaxed); }
+
+}  // namespace zarrfs

@@ -1,0 +1,72 @@
+// ShardCache: the stored objects of one array, opened, in the cache that all arrays share. Finds
+// out when one has been replaced. Thread-safe; no lock is held while the store is asked.
+#ifndef ZARRCORE_ARRAY_SHARD_CACHE_H_
+#define ZARRCORE_ARRAY_SHARD_CACHE_H_
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "zarrcore/array/chunk_naming.h"
+#include "zarrcore/array/layout.h"
+#include "zarrcore/array/open_shard.h"
+#include "zarrcore/array/shard_reader.h"
+#include "zarrcore/base/result.h"
+#include "zarrcore/store/store.h"
+
+namespace zarrfs {
+
+class ShardCache {
+ public:
+  /// The shard or why there is none, and how long that holds.
+  using Answer = IndexCache::Answer;
+  using OnSuperseded = std::function<void(OuterIndex outer, const OpenShardPtr& old)>;
+
+  /// `folder`: key of the array. `layout` outlives this. `on_superseded`: see chunk_source.h.
+  ShardCache(std::shared_ptr<const Store> store, std::string folder, const ArrayLayout& layout,
+             const ChunkNaming& naming, std::shared_ptr<IndexCache> cache,
+             OnSuperseded on_superseded);
+
+  /// A stored object, opened, and its index read.
+  [[nodiscard]] Answer Open(OuterIndex outer, Age max_age) const;
+
+  /// A plain chunk, of which nothing is read: its `object` is null unless it happens to be open.
+  [[nodiscard]] Answer Look(OuterIndex outer, Age max_age) const;
+
+  /// The shard at `range` of `parent`, number `linear` in the grid of its level.
+  [[nodiscard]] Result<OpenShardPtr> OpenNested(const OpenShardPtr& parent, uint32_t level,
+                                                uint64_t linear, const ChunkRange& range) const;
+
+  /// Forgets what is cached about a stored object: after kStale from a read.
+  void Forget(OuterIndex outer) const;
+
+  [[nodiscard]] std::string ObjectKey(OuterIndex outer) const;
+
+  /// Different for every ShardCache of the process.
+  [[nodiscard]] uint64_t id() const { return id_; }
+
+  /// Wall-clock nanoseconds: when an object was last seen to have changed; 0 for never.
+  [[nodiscard]] int64_t changed_ns() const { return changed_ns_.load(std::memory_order_relaxed); }
+  void SetChanged() const;
+
+ private:
+  class OuterLoader;
+
+  [[nodiscard]] ShardKey KeyOf(OuterIndex outer) const { return {id_, ToNumber(outer), 0}; }
+
+  const std::shared_ptr<const Store> store_;
+  const std::string folder_;
+  const ArrayLayout& layout_;
+  const ChunkNaming naming_;
+  const ShardReader reader_;
+  const std::shared_ptr<IndexCache> cache_;
+  const OnSuperseded on_superseded_;
+  const uint64_t id_;
+  mutable std::atomic<int64_t> changed_ns_ = 0;
+};
+
+}  // namespace zarrfs
+
+#endif  // ZARRCORE_ARRAY_SHARD_CACHE_H_

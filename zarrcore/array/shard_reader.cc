@@ -1,0 +1,178 @@
+#include "zarrcore/array/shard_reader.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "zarrcore/base/checked.h"
+
+namespace zarrfs {
+namespace {
+
+// More than this of an index is read only once the object is known to be long enough, and then in
+// pieces of this size.
+constexpr uint64_t kIndexPiece = 1u << 20;
+
+// A stored object as it is once decoded.
+class DecodedObject final : public Object {
+ public:
+  DecodedObject(ObjectInfo info, Bytes bytes) : info_(std::move(info)), bytes_(std::move(bytes)) {}
+
+  const ObjectInfo& info() const override { return info_; }
+  Result<void> Read(uint64_t offset, std::span<std::byte> out) const override {
+    if (offset > bytes_.size() || out.size() > bytes_.size() - offset) {
+      return Fail(ErrorCode::kDamaged, "decoded shard: {} bytes at {} of {}", out.size(), offset,
+                  bytes_.size());
+    }
+    std::ranges::copy(std::span(bytes_).subspan(offset, out.size()), out.begin());
+    return {};
+  }
+
+ private:
+  const ObjectInfo info_;
+  const Bytes bytes_;
+};
+
+std::shared_ptr<OpenShard> MakeShard(std::shared_ptr<const Object> object) {
+  auto shard = std::make_shared<OpenShard>();
+  shard->info = object->info();
+  shard->fingerprint = shard->info.version.Fingerprint();
+  shard->size = shard->info.size();
+  shard->object = std::move(object);
+  return shard;
+}
+
+// False, and the shard's damage, if there are fewer than `need` bytes.
+bool HasRoom(OpenShard& shard, std::string_view what, uint64_t bytes, uint64_t need) {
+  if (bytes >= need) return true;
+  shard.damage = Error{ErrorCode::kDamaged,
+                       fmt::format("{} {} bytes, fewer than its index of {}", what, bytes, need)};
+  return false;
+}
+
+}  // namespace
+
+ShardReader::ShardReader(const Store& store, const ArrayLayout& layout)
+    : store_(store),
+      layout_(layout),
+      has_frames_(std::ranges::any_of(layout.inner_codecs, [](const CodecSpec& codec) {
+        return codec.name == "zstd" || codec.name == "numcodecs.zstd";
+      })) {}
+
+IndexCache::Loaded ShardReader::Loaded(std::shared_ptr<OpenShard> shard) const {
+  size_t charge = sizeof(OpenShard) + 256 + (shard->index ? shard->index->memory_bytes() : 0);
+  if (shard->is_in_memory) charge += shard->size;
+  if (has_frames_ && !shard->damage) {
+    const size_t entries = layout_.is_sharded() ? shard->index->entries() : 1;
+    shard->frame_notes = std::make_unique<std::atomic<uint8_t>[]>(entries);
+    charge += entries;
+  }
+  return {std::move(shard), charge};
+}
+
+Result<void> ShardReader::ReadIndex(const ShardIndexSpec& spec, OpenShard& shard,
+                                    BytesView encoded) const {
+  ShardIndex::Decoder decoder(spec, shard.size);
+  decoder.Take(encoded);
+  if (encoded.empty()) {
+    const uint64_t end = shard.offset + (spec.at_end() ? shard.size : spec.encoded_size());
+    Bytes piece(std::min(kIndexPiece, spec.encoded_size()));
+    for (uint64_t at = end - spec.encoded_size(); at < end; at += piece.size()) {
+      piece.resize(std::min<uint64_t>(piece.size(), end - at));
+      if (auto read = shard.object->Read(at, piece); !read) return Fail(read);
+      decoder.Take(piece);
+    }
+  }
+  auto index = decoder.Finish();
+  if (index) {
+    shard.index = std::move(*index);
+  } else {
+    shard.damage = index.error();
+  }
+  return {};
+}
+
+Result<IndexCache::Loaded> ShardReader::ReadOuter(const std::string& key) const {
+  if (!layout_.is_sharded()) {
+    auto answer = store_.Read(key, ByteRange::At(0, 0), {});
+    if (!answer) return Fail(answer);
+    return Loaded(MakeShard(std::move(answer->object)));
+  }
+  const ShardingLevel& level = layout_.levels.front();
+  if (!level.around.empty()) return ReadDecoded(key);
+  const uint64_t index_size = level.index.encoded_size();
+  const uint64_t tail = level.trailing_checksum;
+  const uint64_t first = std::min(kIndexPiece, index_size + (level.index.at_end() ? tail : 0));
+  Bytes buffer(first);
+  auto answer = store_.Read(
+      key, level.index.at_end() ? ByteRange::Suffix(first) : ByteRange::At(0, first), buffer);
+  if (!answer) return Fail(answer);
+  auto shard = MakeShard(std::move(answer->object));
+  if (!HasRoom(*shard, "the shard has", shard->size, index_size + tail)) {
+    return Loaded(std::move(shard));
+  }
+  shard->size -= tail;
+  const uint64_t index_offset = level.index.at_end() ? shard->size - index_size : 0;
+  const bool is_read = answer->offset <= index_offset &&
+                       index_offset + index_size <= answer->offset + answer->length;
+  const BytesView encoded =
+      is_read ? BytesView(buffer).subspan(index_offset - answer->offset, index_size) : BytesView();
+  if (auto read = ReadIndex(level.index, *shard, encoded); !read) return Fail(read);
+  return Loaded(std::move(shard));
+}
+
+Result<IndexCache::Loaded> ShardReader::ReadDecoded(const std::string& key) const {
+  auto whole = ReadWhole(store_, key, kMaxChunkBytes);
+  if (!whole) return Fail(whole);
+  auto shard = MakeShard(whole->object);
+  const ShardingLevel& level = layout_.levels.front();
+  const auto encoded = std::as_bytes(std::span(whole->bytes));
+  auto bytes = level.around.Decode({encoded.begin(), encoded.end()}, MaxDecodedSize());
+  whole->bytes = {};
+  if (!bytes) {
+    if (bytes.error().code != ErrorCode::kDamaged) return Fail(bytes);
+    shard->damage = bytes.error();
+    return Loaded(std::move(shard));
+  }
+  shard->size = bytes->size();
+  const uint64_t index_size = level.index.encoded_size();
+  if (!HasRoom(*shard, "the shard decodes to", shard->size, index_size)) {
+    return Loaded(std::move(shard));
+  }
+  const BytesView index =
+      BytesView(*bytes).subspan(level.index.at_end() ? shard->size - index_size : 0, index_size);
+  if (auto read = ReadIndex(level.index, *shard, index); !read) return Fail(read);
+  if (shard->damage) return Loaded(std::move(shard));
+  shard->object = std::make_shared<const DecodedObject>(shard->info, std::move(*bytes));
+  shard->is_in_memory = true;
+  return Loaded(std::move(shard));
+}
+
+Result<IndexCache::Loaded> ShardReader::ReadNested(const OpenShard& parent, uint32_t level,
+                                                   const ChunkRange& range) const {
+  const ShardingLevel& spec = layout_.levels[level];
+  auto shard = std::make_shared<OpenShard>();
+  shard->object = parent.object;
+  shard->info = parent.info;
+  shard->fingerprint = parent.fingerprint;
+  shard->offset = parent.offset + range.offset;
+  const uint64_t index_size = spec.index.encoded_size();
+  if (!HasRoom(*shard, "a nested shard has", range.length, index_size + spec.trailing_checksum)) {
+    return Loaded(std::move(shard));
+  }
+  shard->size = range.length - spec.trailing_checksum;
+  if (auto read = ReadIndex(spec.index, *shard); !read) return Fail(read);
+  return Loaded(std::move(shard));
+}
+
+uint64_t ShardReader::MaxDecodedSize() const {
+  const auto& pipeline = layout_.inner_pipeline;
+  if (!pipeline || layout_.levels.size() > 1) return kMaxChunkBytes;
+  const auto chunks = CheckedMul(pipeline->max_encoded_size(), layout_.inner_per_outer_count);
+  const auto all =
+      chunks ? CheckedAdd(*chunks, layout_.levels.front().index.encoded_size()) : std::nullopt;
+  // (Writers that replace chunks in a shard may leave the old ones in it.)
+  const auto twice = all ? CheckedMul(*all, 2) : std::nullopt;
+  return std::min(twice.value_or(kMaxChunkBytes), kMaxChunkBytes);
+}
+
+}  // namespace zarrfs

@@ -1,0 +1,48 @@
+// ShardReader: opens the stored objects of one array and the shards inside them. Caches nothing.
+#ifndef ZARRCORE_ARRAY_SHARD_READER_H_
+#define ZARRCORE_ARRAY_SHARD_READER_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "zarrcore/array/layout.h"
+#include "zarrcore/array/open_shard.h"
+#include "zarrcore/base/result.h"
+#include "zarrcore/codec/codec.h"
+#include "zarrcore/store/store.h"
+
+namespace zarrfs {
+
+class ShardReader {
+ public:
+  /// `store` and `layout` outlive this.
+  ShardReader(const Store& store, const ArrayLayout& layout);
+
+  // What is broken in the bytes is the shard's `damage`; an error means they could not be read.
+
+  /// A stored object: in one request, unless its index is longer than kIndexPiece.
+  [[nodiscard]] Result<IndexCache::Loaded> ReadOuter(const std::string& key) const;
+
+  /// The shard at `range` of `parent`, which is of layout.levels[level].
+  [[nodiscard]] Result<IndexCache::Loaded> ReadNested(const OpenShard& parent, uint32_t level,
+                                                      const ChunkRange& range) const;
+
+ private:
+  // An object whose shards have to be decoded as a whole.
+  Result<IndexCache::Loaded> ReadDecoded(const std::string& key) const;
+  // Sets the shard's `index`, or its `damage`. Its `size` is known; `encoded` is the index, if it
+  // was read already, else it is read from the shard's `object`.
+  Result<void> ReadIndex(const ShardIndexSpec& spec, OpenShard& shard,
+                         BytesView encoded = {}) const;
+  [[nodiscard]] uint64_t MaxDecodedSize() const;
+  [[nodiscard]] IndexCache::Loaded Loaded(std::shared_ptr<OpenShard> shard) const;
+
+  const Store& store_;
+  const ArrayLayout& layout_;
+  bool has_frames_ = false;  // zstd is among the codecs of innermost chunks
+};
+
+}  // namespace zarrfs
+
+#endif  // ZARRCORE_ARRAY_SHARD_READER_H_
