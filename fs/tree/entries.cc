@@ -168,10 +168,9 @@ Result<Entry> Entries::Consolidated(const CurrentNode& node, size_t view) const 
 Result<Entry> Entries::SharedDocument(const CurrentNode& node, size_t view) const {
   const auto shared = nodes_.hierarchy().ShareDimensions(node.node, view, nodes_.check_age());
   if (!shared) return Fail(shared);
-  const MadeDocument& document = shared->value;
-  Entry entry = MakeFile(node, view, kSharedDocument, document);
+  Entry entry = MakeFile(node, view, kSharedDocument, shared->value);
   entry.name_timeout = std::min(timeouts_.Node(*node.node),
-                                timeouts_.Name(document.version.ctime_ns, shared->validity));
+                                timeouts_.Name(shared->value.version.ctime_ns, shared->validity));
   return entry;
 }
 
