@@ -10,7 +10,7 @@ std::string ConsolidatedKey(const Node& group, size_t view) {
   return fmt::format("{}/{}", view, group.path);
 }
 
-// Of where a node is and what a view says of it.
+// Where a node is and what a view says of it.
 Digest DigestOf(const Node& node, size_t view) {
   DigestBuilder all;
   all.Add(node.views[view].documents_digest).Add(node.path);

@@ -124,7 +124,7 @@ class Hierarchy {
   // Returns how long it holds.
   [[nodiscard]] Result<Validity> FindRootDimensions(size_t view, Age max_age,
                                                     RootDimensions& made) const;
-  // Of `names`, those that arrays in `groups` or below have. kTooLarge if there are more nodes than
+  // Those of `names` that arrays in `groups` or below have. kTooLarge if there are more nodes than
   // `budget`.
   [[nodiscard]] Result<Valid<std::set<std::string>>> NamesBelow(
       const std::vector<std::string>& groups, const std::set<std::string>& names, size_t view,

@@ -33,7 +33,7 @@ struct MadeDocument {
 
 /// What one view says in one document of a group and all nodes below it, as of now.
 struct Consolidated : MadeDocument {
-  // Of what it is made from: the group, and those nodes below that the view shows. (Digests,
+  // What it is made from: the group, and those nodes below that the view shows. (Digests,
   // because thousands of nodes would be kept in memory.)
   std::vector<Digest> nodes;
   bool is_too_large = false;       // more nodes than HierarchyOptions say: the view does without
@@ -79,7 +79,7 @@ class MadeTexts {
   uint64_t last_number_ = 0;
 };
 
-/// Of two versions, the one that changed last.
+/// Keeps the version that changed last.
 inline void TakeLater(Version& newest, const Version& version) {
   if (version.ctime_ns >= newest.ctime_ns) newest = version;
 }

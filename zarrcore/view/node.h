@@ -29,10 +29,10 @@ inline constexpr std::string_view kZmetadata = ".zmetadata";
 /// What one view shows of one node, or why it does not show it.
 struct NodeView {
   std::vector<Document> documents;
-  /// Of the names and bytes of the documents: they are compared with later ones when the node
+  /// Names and bytes of the documents: they are compared with later ones when the node
   /// itself is no longer in memory.
   Digest documents_digest;
-  /// Of a group: the name of the document that repeats those of all nodes below (Consolidated),
+  /// The name of a group's document that repeats those of all nodes below (Consolidated),
   /// which stands for the document of this name, if there is one; "" if the group has none.
   std::string consolidated;
   std::optional<ArrayView> array;  // documents are moved out of it
@@ -57,7 +57,8 @@ struct Node {
   bool below_ome = false;                 // this group or one above it is an OME one
   bool parent_below_ome = false;
   bool racy = false;  // so young that another version may look the same
-  // Of the document (the version: of the source that changed last); of the folder, if implicit.
+  // The document's (its version is that of the source that changed last); the folder's, if
+  // implicit.
   ObjectInfo info;
   uint32_t attributes_mode = 0777;  // permissions of a .zattrs, for whatever repeats what it says
   ObjectInfo folder_info;           // of the folder, when the node was read
@@ -84,7 +85,7 @@ struct Node {
   [[nodiscard]] const GroupMetadata* group() const {
     return metadata ? std::get_if<GroupMetadata>(&*metadata) : nullptr;
   }
-  /// Of a v2 group: its consolidated document is made however many nodes lie below.
+  /// Its consolidated document is made however many nodes lie below: a v2 group that has one.
   [[nodiscard]] bool has_zmetadata() const {
     return group() != nullptr && group()->is_stored_as_v2() && group()->stored->has_zmetadata;
   }

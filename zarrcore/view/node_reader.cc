@@ -53,7 +53,8 @@ NodeReader::NodeReader(std::shared_ptr<const Store> store, const HierarchyOption
       options_(options),
       report_(report ? std::move(report) : [](const Error&) {}),
       reports_(reports),
-      index_cache_(std::make_shared<IndexCache>(store_, options.index_cache_bytes, kIndexCacheParts)) {}
+      index_cache_(
+          std::make_shared<IndexCache>(store_, options.index_cache_bytes, kIndexCacheParts)) {}
 
 Result<std::shared_ptr<const Node>> NodeReader::Read(const std::string& path, bool parent_below_ome,
                                                      const NodePtr& before) const {

@@ -27,8 +27,8 @@ struct ReaderProfile {
   bool takes_big_endian = true;
   bool takes_fortran_order = true;
 
-  // Compressors whose chunks are handed on, by their v2 ids. Chunks with any other, and with what
-  // v2 cannot say, are decoded.
+  // Compressors whose chunks are passed through, by their v2 ids. Chunks with any other, and with
+  // what v2 cannot say, are decoded.
   std::span<const std::string_view> compressors;
   /// Decoders of zstd fail at frames that do not state their size, and at skippable ones.
   bool needs_plain_zstd = false;

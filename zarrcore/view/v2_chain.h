@@ -20,7 +20,7 @@ struct V2Chain {
   uint64_t cut_back = 0;
 };
 
-/// The chain of the innermost chunks, where their bytes can be handed on to the reader.
+/// The chain of the innermost chunks, where their bytes can be passed through to the reader.
 /// kUnsupported, with the reason, where they cannot.
 [[nodiscard]] Result<V2Chain> ToV2Chain(const ArrayLayout& layout, const ReaderProfile& profile);
 

@@ -40,8 +40,8 @@ bool ChangesBytes(const DataType& type) {
 }
 
 // Whether a fill value that masks would hide data: xarray opens in v3 whatever has dimension_names,
-// also where some or all of them are null, and does not mask it. One that is undefined is none to
-// be told either.
+// also where some or all of them are null, and does not mask it. An undefined one is not written
+// either.
 bool HasNamedDimensions(const ArrayMetadata& metadata) {
   return metadata.undefined_fill || metadata.rank() == 0 || metadata.dimension_names;
 }
@@ -62,8 +62,8 @@ std::vector<uint64_t> FileExtent(const ArrayMetadata& metadata, const ArrayLayou
   return extent;
 }
 
-// How the files of chunks come from what is stored, and how the reader decodes them. `type`: of the
-// elements in the files. `must_decode`: though the stored bytes could be handed on.
+// How the files of chunks come from what is stored, and how the reader decodes them. `type` is that
+// of the elements in the files. `must_decode`: do not pass the stored bytes through.
 Result<V2Chain> ChooseEncoding(const ArrayMetadata& metadata, const ArrayLayout& layout,
                                const DataType& type, const ReaderProfile& profile, bool must_decode,
                                ChunkEncoding& encoding) {

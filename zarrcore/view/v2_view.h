@@ -32,7 +32,7 @@ class V2View final : public View {
   [[nodiscard]] bool AllowsNodeName(std::string_view node) const override;
 
  private:
-  // `must_decode`: though the stored bytes could be handed on.
+  // `must_decode`: does not pass the stored bytes through.
   [[nodiscard]] Result<ArrayView> ShowArray(const ArrayMetadata& metadata,
                                             const ArrayLayout& layout, const ViewContext& context,
                                             bool must_decode) const;

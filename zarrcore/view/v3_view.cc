@@ -78,7 +78,7 @@ class V3ViewImplementation final : public View {
     return {{std::string(kDocumentName), DumpJson(json)}};
   }
 
-  // A reader that was told to use it would not find the nodes without.
+  // A reader that asks for it finds no nodes without it.
   std::string_view ConsolidatedName(const GroupMetadata& metadata) const override {
     return metadata.consolidated_metadata.is_object() ? kDocumentName : "";
   }
