@@ -171,7 +171,7 @@ CurrentNode NodeTable::LastSeen(NodeRecord& record) const {
   record.was_used = true;
   const std::lock_guard record_lock(record.mutex);
   CurrentNode seen{&record, record.node, record.document_epoch, nullptr};
-  if (record.range == nullptr) return seen;
+  if (record.range == nullptr || record.is_group) return seen;
   const std::shared_lock lock(mutex_);
   seen.range = record.range->kept != nullptr ? record.range->kept : record.range->range.lock();
   return seen;
@@ -223,6 +223,7 @@ void NodeTable::Replace(NodeRecord& record, const NodePtr& node) {
     record.was_array = true;
     arrays_.fetch_add(1, std::memory_order_relaxed);
   }
+  if (node->metadata) record.is_group = node->group() != nullptr;
   if (node->chunks != nullptr) {
     node->companion = RefreshRange(*node, &record);
   } else if (record.range != nullptr) {

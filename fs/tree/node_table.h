@@ -136,6 +136,7 @@ struct NodeRecord {
   static constexpr size_t kMaxPastDocuments = 4;
   RangeRecord* range = nullptr;  // of the array as seen last
   bool was_array = false;
+  bool is_group = false;  // as of when it could be read last: `range` is of an array before it
 
   [[nodiscard]] NodeId FolderId(size_t view) const { return MakeId(block + view * kSlots, 0); }
   [[nodiscard]] NodeId DocumentId(size_t view, size_t document, uint32_t epoch) const {

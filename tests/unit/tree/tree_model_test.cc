@@ -205,6 +205,7 @@ class Run {
   struct Cached {
     NodeId id;
     Where folder;
+    bool is_chunk_folder;
   };
   std::map<std::pair<NodeId, std::string>, Cached> cached_names_;
   Changes changes_;  // that were reported
@@ -333,7 +334,7 @@ std::optional<Entry> Run::LookUp(const Where& folder, NodeId id, const std::stri
   }
   if (!problem_.empty()) return std::nullopt;
   if (setting_.is_watched && got && got->name_timeout > 0) {
-    cached_names_[{id, name}] = {got->id, folder};
+    cached_names_[{id, name}] = {got->id, folder, MayBeChunkFolder(folder, name)};
   }
   if (!got || got->id == 0) return std::nullopt;
   return *got;
@@ -740,7 +741,7 @@ void Run::CheckInvalidation() {
     }
   }
   for (const auto& [name, cached] : cached_names_) {
-    if (MayBeChunkFolder(cached.folder, name.second)) continue;
+    if (cached.is_chunk_folder || MayBeChunkFolder(cached.folder, name.second)) continue;
     const auto now = tree_->LookUp(name.first, name.second);
     const NodeId id = now ? now->id : 0;
     if (id != cached.id) {
