@@ -914,12 +914,13 @@ TEST(TreeModelTest, ListingThatIsGoingOnFailsWhenTheStoreIsGone) {
                   });
 }
 
-TEST(TreeModelTest, DocumentsOfAnotherKindAreInvalidated) {
+TEST(TreeModelTest, AttributesThatAV2ArrayDidNotHaveAreInvalidated) {
   ExpectNoFailure({{kAllViews, '\0', false, true}, true, false},
                   {
-                      {Op::kPutNode, 1, 0, 0, 0},  // a group,
-                      {Op::kLookUp, 1, 0, 8, 0},   // without a .zarray,
-                      {Op::kPutNode, 1, 0, 0, 4},  // becomes an array
+                      {Op::kPutNode, 1, 0, 0, 8},
+                      {Op::kSetAttributes, 1, 0, 0, 0},  // removes them
+                      {Op::kLookUp, 1, 0, 24, 0},        // .zattrs
+                      {Op::kSetAttributes, 1, 0, 0, 1},
                   });
 }
 
