@@ -914,16 +914,6 @@ TEST(TreeModelTest, ListingThatIsGoingOnFailsWhenTheStoreIsGone) {
                   });
 }
 
-TEST(TreeModelTest, AttributesThatAV2ArrayDidNotHaveAreInvalidated) {
-  ExpectNoFailure({{kAllViews, '\0', false, true}, true, false},
-                  {
-                      {Op::kPutNode, 1, 0, 0, 8},
-                      {Op::kSetAttributes, 1, 0, 0, 0},  // removes them
-                      {Op::kLookUp, 1, 0, 24, 0},        // .zattrs
-                      {Op::kSetAttributes, 1, 0, 0, 1},
-                  });
-}
-
 TEST(TreeModelTest, NestedChunksOfOneAxisAreInvalidated) {
   ExpectNoFailure({{kAllViews, '/', true, true}, true, false},
                   {
