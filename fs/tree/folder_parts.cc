@@ -69,6 +69,8 @@ Result<bool> ChildFolders::List(uint64_t from, const AddEntry& add) {
         is_readable ? entries_.Folder(*child, view_) : NameOnly(kUnknownInode, S_IFDIR);
     if (!add(names[i], entry, i + 1)) return false;
   }
+  // What is gone with its group was passed over as absent.
+  if (const auto gone = nodes_.WhyGone(*group_.node)) return tl::unexpected(*gone);
   return true;
 }
 

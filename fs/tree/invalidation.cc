@@ -82,7 +82,8 @@ class Finder {
     for (size_t view = 0; view < AllViews().size(); ++view) {
       const auto& part = range.views[view];
       if (!part.shown) continue;
-      if (part.naming.nested() && rank > 0) {
+      // (Chunks of one coordinate and no "c" before it lie in the array's own folder.)
+      if (part.naming.nested() && rank > (part.naming.prefix_c ? 0 : 1)) {
         Add(range.FolderId(view, {at.data(), rank - 1}), std::to_string(at[rank - 1]));
       } else {
         Add(*range.record, view, part.naming.Path({at.data(), rank}));
@@ -94,7 +95,12 @@ class Finder {
   void AddOwner(NodeRecord& owner, const std::string& key) {
     AddNode(owner);
     AddConsolidated(owner.path);
-    if (const CurrentNode node = NodeOf(owner); node.range != nullptr) AddAllChunks(*node.range);
+    const CurrentNode before = NodeOf(owner);
+    if (before.range != nullptr) AddAllChunks(*before.range);
+    // Chunks that it did not have were perhaps looked for.
+    const auto now = nodes_.Refresh(owner.path);
+    const bool is_another = now && now->range != nullptr && now->range != before.range;
+    if (is_another) AddAllChunks(*now->range);
     if (key.size() == owner.path.size()) return;
     // A child that was never found, but perhaps looked for.
     const size_t begin = owner.path.empty() ? 0 : owner.path.size() + 1;

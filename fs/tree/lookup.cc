@@ -99,8 +99,7 @@ Result<Entry> Lookup::InUnreadable(const KnownNode& known, size_t view,
       return entries_.UnreadableDocument(node, view, 0);
     }
   }
-  const bool is_group = node.node != nullptr && node.node->group() != nullptr;
-  if (node.range != nullptr && !is_group) return InArray(node, view, name, known.why());
+  if (node.range != nullptr) return InArray(node, view, name, known.why());
   // Below a group, only what was seen there is known to be a node.
   const CurrentNode child = nodes_.LastSeen(JoinKey(node.record->path, name));
   if (child.node == nullptr) return tl::unexpected(*known.error);

@@ -208,7 +208,7 @@ CurrentNode NodeTable::LastSeen(NodeRecord& record) const {
   record.was_used = true;
   const std::lock_guard record_lock(record.mutex);
   CurrentNode seen{&record, record.node, record.document_epoch, nullptr};
-  if (record.range != nullptr) seen.range = record.range->Get();
+  if (record.range != nullptr && !record.is_group) seen.range = record.range->Get();
   return seen;
 }
 
@@ -258,6 +258,7 @@ void NodeTable::Replace(NodeRecord& record, const NodePtr& node) {
     record.was_array = true;
     arrays_.fetch_add(1, std::memory_order_relaxed);
   }
+  if (node->metadata) record.is_group = node->group() != nullptr;
   if (node->chunks != nullptr) {
     record.current = RefreshRange(*node, record);
     return;

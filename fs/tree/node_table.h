@@ -165,6 +165,7 @@ struct NodeRecord {
   // What its documents were before, for programs that opened them then: the latest last.
   std::vector<std::pair<uint32_t, NodePtr>> past_documents;  // by epoch
   static constexpr size_t kMaxPastDocuments = 4;
+  bool is_group = false;  // as of when it could be read last: `range` is of an array before it
 
   [[nodiscard]] NodeId FolderId(size_t view) const { return MakeId(block + view * kSlots, 0); }
   [[nodiscard]] NodeId DocumentId(size_t view, size_t document, uint32_t epoch) const {

@@ -113,9 +113,9 @@ std::optional<Error> Nodes::CheckStore() {
   return *error;
 }
 
-std::optional<Error> Nodes::WhyGone(const Node& array) const {
-  if (!immutable_ && array.freshness.validity().Holds(*store_)) return std::nullopt;
-  const auto document = store_->Stat(JoinKey(array.path, array.document));
+std::optional<Error> Nodes::WhyGone(const Node& node) const {
+  if (!immutable_ && node.freshness.validity().Holds(*store_)) return std::nullopt;
+  const auto document = store_->Stat(node.implicit ? node.path : JoinKey(node.path, node.document));
   if (document) return std::nullopt;
   return document.error();
 }

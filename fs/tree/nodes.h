@@ -58,9 +58,9 @@ class Nodes {
   /// Why the store is gone, if it is. Logs once that it went, and once that it is back.
   std::optional<Error> CheckStore();
 
-  /// Why an array's document is not there any more; nullopt if it is. With its document, an array's
-  /// chunks are gone and not absent.
-  [[nodiscard]] std::optional<Error> WhyGone(const Node& array) const;
+  /// Why what makes it a node is not there any more; nullopt if it is. With it, the chunks of an
+  /// array and the nodes below a group are gone and not absent.
+  [[nodiscard]] std::optional<Error> WhyGone(const Node& node) const;
 
   /// Owner, permissions and times for what belongs to a node, even one that was never seen.
   [[nodiscard]] ObjectInfo InfoOf(const CurrentNode& node) const;

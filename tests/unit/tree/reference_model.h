@@ -541,7 +541,7 @@ class ReferenceModel {
   }
   void RemoveDocuments() {
     for (const char* name : {"zarr.json", ".zgroup", ".zattrs", ".zmetadata"}) {
-      if (store_.Stat(name)) store_.Remove(name);
+      store_.Remove(name);
     }
   }
   void WriteDocuments(const std::string& path, Node& node) {

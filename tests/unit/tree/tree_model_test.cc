@@ -14,6 +14,7 @@
 #include "fs/tree/tree.h"
 #include "tests/unit/support/fake_store.h"
 #include "tests/unit/tree/reference_model.h"
+#include "zarrcore/base/printable.h"
 
 namespace zarrfs {
 namespace {
@@ -25,6 +26,7 @@ using model::Node;
 using model::ReferenceModel;
 using model::Shown;
 
+constexpr size_t kAllViews = kViews.size();
 constexpr uint64_t kSteps = 100'000;
 constexpr size_t kStepsOfRun = 400;
 
@@ -205,6 +207,7 @@ class Run {
   struct Cached {
     NodeId id;
     Where folder;
+    bool is_chunk_folder;
   };
   std::map<std::pair<NodeId, std::string>, Cached> cached_names_;
   Changes changes_;  // that were reported
@@ -333,7 +336,7 @@ std::optional<Entry> Run::LookUp(const Where& folder, NodeId id, const std::stri
   }
   if (!problem_.empty()) return std::nullopt;
   if (setting_.is_watched && got && got->name_timeout > 0) {
-    cached_names_[{id, name}] = {got->id, folder};
+    cached_names_[{id, name}] = {got->id, folder, MayBeChunkFolder(folder, name)};
   }
   if (!got || got->id == 0) return std::nullopt;
   return *got;
@@ -456,7 +459,8 @@ void Run::CheckFile(const Where& at, const Entry& entry, const File& file) {
   } else if (*read != file.bytes) {
     wrong = "other bytes";
   }
-  if (!wrong.empty()) return Problem("{}: {}: {}", at.ToText(), wrong, *read);
+  if (!wrong.empty())
+    return Problem("{}: {}: {}", at.ToText(), wrong, OneLine(*read).substr(0, 300));
   contents_[entry.id] = {*read, model_.changes()};
   std::deque<NodeId>& before = before_[at];
   if (before.empty() || before.back() != entry.id) before.push_back(entry.id);
@@ -740,7 +744,7 @@ void Run::CheckInvalidation() {
     }
   }
   for (const auto& [name, cached] : cached_names_) {
-    if (MayBeChunkFolder(cached.folder, name.second)) continue;
+    if (cached.is_chunk_folder || MayBeChunkFolder(cached.folder, name.second)) continue;
     const auto now = tree_->LookUp(name.first, name.second);
     const NodeId id = now ? now->id : 0;
     if (id != cached.id) {
@@ -841,11 +845,10 @@ std::vector<Step> Shrunk(const Setting& setting, std::vector<Step> steps) {
 }
 
 std::string ToText(const Setting& setting, const std::vector<Step>& steps) {
-  std::string text = fmt::format(
-      "  const Setting setting = {{{{{}, '\\{:o}', {}, {}}}, {}, {}}};\n  ExpectNoFailure(setting, "
-      "{{\n",
-      setting.model.only_view, setting.model.separator, setting.model.keeps_fill,
-      setting.model.consolidates, setting.is_watched, setting.is_forgetful);
+  const model::ModelOptions& shown = setting.model;
+  std::string text = fmt::format("  ExpectNoFailure({{{{{}, '\\{:o}', {}, {}}}, {}, {}}}, {{\n",
+                                 shown.only_view, shown.separator, shown.keeps_fill,
+                                 shown.consolidates, setting.is_watched, setting.is_forgetful);
   for (const Step& step : steps) {
     text += fmt::format("      {{Op::{}, {}, {}, {}, {}}},  // {}:{}\n",
                         kNamesOfOps[static_cast<size_t>(step.op)], step.path, step.view, step.name,
@@ -888,9 +891,83 @@ TEST(TreeModelTest, TreeShowsWhatTheModelSays) {
   }
 }
 
-TEST(TreeModelTest, RegressionOfNothing) {
-  const Setting setting;
-  ExpectNoFailure(setting, {{Op::kPutNode, 1, 0, 0, 4}, {Op::kOpenFolder, 0, 0, 0, 0}});
+// --- Sequences that failed once ------------------------------------------------------------------
+
+TEST(TreeModelTest, ListingThatIsGoingOnFailsWhenTheStoreIsGone) {
+  ExpectNoFailure({{model::kGdal, '\0', false, true}, true, false},
+                  {
+                      {Op::kPutNode, 4, 0, 0, 0},
+                      {Op::kPutNode, 5, 3, 15653, 13447997},
+                      {Op::kPutObject, 5, 2, 2351, 12921505},
+                      {Op::kOpenFolder, 5, 0, 9810, 13145273},
+                      {Op::kList, 4, 1, 8916, 2436083},
+                      {Op::kGone, 2, 0, 15962, 15662265},
+                      {Op::kList, 5, 2, 1333, 15059351},
+                  });
+  ExpectNoFailure({{model::kGdal, '\0', true, true}, true, true},
+                  {
+                      {Op::kPutNode, 2, 0, 0, 57},
+                      {Op::kPutNode, 3, 0, 0, 34},
+                      {Op::kOpenFolder, 0, 2, 15619, 6741622},
+                      {Op::kGone, 8, 3, 14523, 16031433},
+                      {Op::kList, 7, 0, 13695, 13745648},
+                  });
+}
+
+TEST(TreeModelTest, NestedChunksOfOneAxisAreInvalidated) {
+  ExpectNoFailure({{kAllViews, '/', true, true}, true, false},
+                  {
+                      {Op::kPutNode, 1, 1, 13284, 6316250},
+                      {Op::kRead, 1, 3, 14996, 16349503},
+                      {Op::kPutObject, 1, 0, 5810, 11066866},
+                  });
+}
+
+TEST(TreeModelTest, ChunksThatAnArrayGrowsByAreInvalidated) {
+  ExpectNoFailure({{model::kV2, '/', false, true}, true, false},
+                  {
+                      {Op::kPutNode, 1, 0, 12621, 10873955},
+                      {Op::kLookUp, 1, 1, 14775, 11420010},
+                      {Op::kBreak, 0, 3, 13241, 13636658},
+                      {Op::kHeal, 1, 3, 11615, 12646685},
+                      {Op::kLookUp, 1, 2, 11133, 2008081},
+                      {Op::kResize, 1, 1, 9295, 6992519},
+                  });
+}
+
+TEST(TreeModelTest, FileOfTheFillValueIsNotOpenedOnceItsArrayIsAnotherOne) {
+  ExpectNoFailure({{model::kV2, '\0', false, true}, false, true},
+                  {
+                      {Op::kPutNode, 3, 1, 7824, 3967283},
+                      {Op::kRead, 3, 0, 119, 12132776},
+                      {Op::kPutNode, 3, 0, 8359, 929002},
+                      {Op::kCheckOpen, 3, 0, 2550, 11994197},
+                  });
+}
+
+TEST(TreeModelTest, WhatWasPutIntoAnUnreadableArrayIsNotAbsent) {
+  ExpectNoFailure({{kAllViews, '\0', false, true}, false, false},
+                  {
+                      {Op::kPutNode, 3, 3, 9444, 7723499},
+                      {Op::kLookUp, 3, 3, 13456, 9861130},
+                      {Op::kFail, 0, 2, 372, 6981019},
+                      {Op::kPutNode, 3, 2, 6049, 3163314},
+                      {Op::kPutObject, 3, 1, 6419, 8528771},
+                      {Op::kRead, 3, 2, 2287, 6235628},
+                  });
+}
+
+TEST(TreeModelTest, NodeBelowABrokenGroupThatWasAnArrayOnceIsThere) {
+  ExpectNoFailure({{kAllViews, '\0', false, true}, true, false},
+                  {
+                      {Op::kPutNode, 4, 0, 0, 25},
+                      {Op::kRead, 6, 2, 6546, 9914521},
+                      {Op::kPutNode, 4, 3, 2664, 10060687},
+                      {Op::kPutNode, 6, 2, 14363, 2764119},
+                      {Op::kLookUp, 6, 0, 11884, 16687140},
+                      {Op::kBreak, 4, 2, 9313, 5759358},
+                      {Op::kRead, 6, 3, 2838, 2435370},
+                  });
 }
 
 }  // namespace
