@@ -152,8 +152,7 @@ class Run {
                               const Where& to);
   // Looks a name up and checks the answer. nullopt if there is nothing, or that is a problem.
   std::optional<Entry> LookUp(const Where& folder, NodeId id, const std::string& name);
-  void CheckTroubled(const Where& folder, NodeId id, const std::string& name,
-                     const Result<Entry>& got);
+  void CheckTroubled(const Where& folder, const std::string& name, const Result<Entry>& got);
   void CheckExact(const Where& folder, const std::string& name, const Result<Entry>& got);
   void CheckGhost(const Where& at, const Entry& got);
   std::optional<Entry> LookUpPath(const Step& step, Where& at);
@@ -193,10 +192,6 @@ class Run {
     uint64_t layout_version;
   };
   std::map<Where, KnownFolder> folders_;
-  struct Known {
-    NodeId id;
-    Where at;
-  };
   std::map<Where, std::deque<NodeId>> before_;  // ids that a name had, the newest last
   struct Content {
     std::string bytes;
@@ -330,7 +325,7 @@ std::optional<Entry> Run::LookUp(const Where& folder, NodeId id, const std::stri
   Where at = folder;
   at.below = JoinKey(folder.below, name);
   if (IsTroubled()) {
-    CheckTroubled(folder, id, name, got);
+    CheckTroubled(folder, name, got);
   } else {
     CheckExact(folder, name, got);
   }
@@ -389,9 +384,7 @@ void Run::CheckUnreadable(const Where& at, NodeId id) {
 }
 
 // While something fails: what is there does not look absent, and gives no other bytes.
-void Run::CheckTroubled(const Where& folder, NodeId id, const std::string& name,
-                        const Result<Entry>& got) {
-  (void)id;
+void Run::CheckTroubled(const Where& folder, const std::string& name, const Result<Entry>& got) {
   Where at = folder;
   at.below = JoinKey(folder.below, name);
   const Shown* const shown = model_.Show(folder.path, folder.view);
