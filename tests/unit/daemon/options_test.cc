@@ -1,10 +1,13 @@
-#include "fs/daemon/options.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "fs/daemon/command_line.h"
+#include "fs/daemon/option_table.h"
+#include "fs/daemon/session.h"
+#include "fs/daemon/settings.h"
 
 namespace zarrfs {
 namespace {
@@ -213,7 +216,7 @@ TEST(OptionsTest, CommasCanBeEscapedOrQuoted) {
   EXPECT_EQ(SplitOptions(R"(context="s0:c1,c2",b)"), (Words{R"(context="s0:c1,c2")", "b"}));
 }
 
-TEST(OptionsTest, LinksAreFollowedUnlessOthersMayLook) {
+TEST(OptionsTest, LinksAreFollowedUnlessOthersHaveAccess) {
   const auto links = [](const char* options) { return ToString(LinksInForce(Options(options))); };
   EXPECT_EQ(links("noallow_other"), "follow");
   EXPECT_EQ(links("allow_other"), "inside");
