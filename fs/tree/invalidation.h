@@ -17,8 +17,8 @@ inline constexpr size_t kMaxInvalidatedEntries = size_t{1} << 17;
 /// A name in a folder of the mount.
 using InvalidateEntry = std::function<void(NodeId folder, const std::string& name)>;
 
-/// Calls `invalidate` for each such name; for some of them twice. Changes nothing and may read the
-/// store, to load nodes that were evicted. Thread-safe.
+/// Calls `invalidate` for each such name; for some of them twice. May read the store, to load nodes
+/// that changed or were evicted. Thread-safe.
 void FindInvalidEntries(Nodes& nodes, const Changes& changes, const InvalidateEntry& invalidate);
 
 }  // namespace zarrfs

@@ -48,7 +48,7 @@ class Prefetch {
  private:
   // Files of at most this size, and so many bytes of them at a time.
   static constexpr size_t kMaxFileBytes = size_t{64} << 10;
-  static constexpr size_t kMaxBytes = size_t{256} << 10;
+  static constexpr size_t kMaxBytes = size_t{1} << 20;
 
   void Fill(const Target& chunk, const ChunkLocation& location, size_t count);
 

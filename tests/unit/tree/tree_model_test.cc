@@ -152,8 +152,7 @@ class Run {
                               const Where& to);
   // Looks a name up and checks the answer. nullopt if there is nothing, or that is a problem.
   std::optional<Entry> LookUp(const Where& folder, NodeId id, const std::string& name);
-  void CheckTroubled(const Where& folder, NodeId id, const std::string& name,
-                     const Result<Entry>& got);
+  void CheckTroubled(const Where& folder, const std::string& name, const Result<Entry>& got);
   void CheckExact(const Where& folder, const std::string& name, const Result<Entry>& got);
   void CheckGhost(const Where& at, const Entry& got);
   std::optional<Entry> LookUpPath(const Step& step, Where& at);
@@ -193,10 +192,6 @@ class Run {
     uint64_t layout_version;
   };
   std::map<Where, KnownFolder> folders_;
-  struct Known {
-    NodeId id;
-    Where at;
-  };
   std::map<Where, std::deque<NodeId>> before_;  // ids that a name had, the newest last
   struct Content {
     std::string bytes;
@@ -221,6 +216,7 @@ class Run {
     std::set<std::string> always, ever;  // that the model had since it was opened
     bool is_exact = true;
     uint64_t changes = 0;  // the model's, when it was opened
+    uint64_t layout_version = 0;
   };
   std::optional<OpenListing> open_;
 };
@@ -330,7 +326,7 @@ std::optional<Entry> Run::LookUp(const Where& folder, NodeId id, const std::stri
   Where at = folder;
   at.below = JoinKey(folder.below, name);
   if (IsTroubled()) {
-    CheckTroubled(folder, id, name, got);
+    CheckTroubled(folder, name, got);
   } else {
     CheckExact(folder, name, got);
   }
@@ -389,9 +385,7 @@ void Run::CheckUnreadable(const Where& at, NodeId id) {
 }
 
 // While something fails: what is there does not look absent, and gives no other bytes.
-void Run::CheckTroubled(const Where& folder, NodeId id, const std::string& name,
-                        const Result<Entry>& got) {
-  (void)id;
+void Run::CheckTroubled(const Where& folder, const std::string& name, const Result<Entry>& got) {
   Where at = folder;
   at.below = JoinKey(folder.below, name);
   const Shown* const shown = model_.Show(folder.path, folder.view);
@@ -563,6 +557,9 @@ void Run::OpenFolder(const Step& step) {
   open_->always = open_->ever = NamesIn(folder);
   open_->is_exact = !IsTroubled();
   open_->changes = model_.changes();
+  if (const Node* const node = model_.Find(folder.path)) {
+    open_->layout_version = node->layout_version;
+  }
   List(step);
 }
 
@@ -635,8 +632,9 @@ void Run::FollowListing() {
   std::erase_if(open_->always, [&](const auto& name) { return !names.contains(name); });
   open_->ever.insert(names.begin(), names.end());
   open_->is_exact = open_->is_exact && !IsTroubled();
-  const bool is_there = model_.Show(open_->folder.path, open_->folder.view) != nullptr;
-  if (!is_there) open_.reset();
+  const Node* const node = model_.Find(open_->folder.path);
+  const bool is_same = node != nullptr && node->layout_version == open_->layout_version;
+  if (!is_same || model_.Show(open_->folder.path, open_->folder.view) == nullptr) open_.reset();
 }
 
 // --- Changes -------------------------------------------------------------------------------------
@@ -747,7 +745,9 @@ void Run::CheckInvalidation() {
     if (cached.is_chunk_folder || MayBeChunkFolder(cached.folder, name.second)) continue;
     const auto now = tree_->LookUp(name.first, name.second);
     const NodeId id = now ? now->id : 0;
-    if (id != cached.id) {
+    // (A folder of what was removed may come and go; there is nothing in it.)
+    const bool is_ghost = cached.id == 0 && !NamesIn(cached.folder).contains(name.second);
+    if (id != cached.id && !is_ghost) {
       return Problem("{}: {} means another inode ({:x}, {:x} before) and was not invalidated",
                      cached.folder.ToText(), name.second, id, cached.id);
     }
