@@ -2,6 +2,7 @@
 
 #include <sys/socket.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -41,11 +42,7 @@ bool Channel::Send(const Message& message, int passed) const {
     rights->cmsg_len = CMSG_LEN(sizeof(int));
     std::memcpy(CMSG_DATA(rights), &passed, sizeof passed);
   }
-  ssize_t sent = -1;
-  do {
-    sent = sendmsg(socket_.get(), &header, MSG_NOSIGNAL | MSG_DONTWAIT);
-  } while (sent < 0 && errno == EINTR);
-  return sent > 0;
+  return TEMP_FAILURE_RETRY(sendmsg(socket_.get(), &header, MSG_NOSIGNAL | MSG_DONTWAIT)) > 0;
 }
 
 std::optional<Message> Channel::Receive() const {
@@ -58,10 +55,7 @@ std::optional<Message> Channel::Receive() const {
   header.msg_iovlen = parts.size();
   header.msg_control = control.data();
   header.msg_controllen = control.size();
-  ssize_t length = -1;
-  do {
-    length = recvmsg(socket_.get(), &header, MSG_CMSG_CLOEXEC);
-  } while (length < 0 && errno == EINTR);
+  const ssize_t length = TEMP_FAILURE_RETRY(recvmsg(socket_.get(), &header, MSG_CMSG_CLOEXEC));
   if (length < static_cast<ssize_t>(sizeof head)) return std::nullopt;
   Message message{head.kind, head.numbers,
                   std::string(text.data(), static_cast<size_t>(length) - sizeof head)};

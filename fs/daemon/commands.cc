@@ -18,21 +18,15 @@
 #include "fs/daemon/log.h"
 #include "fs/daemon/mount_control.h"
 #include "fs/daemon/mountpoint.h"
+#include "fs/daemon/settings.h"
 #include "zarrcore/base/printable.h"
 
 namespace zarrfs {
 namespace {
 
 std::string PidColumn(const MountAnswer& answer) {
-  switch (answer.state) {
-    case MountState::kDead:
-      return "dead";
-    case MountState::kSilent:
-      return "silent";
-    case MountState::kAnswers:
-    case MountState::kHidden:
-      break;
-  }
+  if (answer.state == MountState::kDead) return "dead";
+  if (answer.state == MountState::kSilent) return "silent";
   return answer.pid ? std::to_string(*answer.pid) : "-";
 }
 
@@ -41,7 +35,7 @@ int FailWith(std::string_view message) {
   return kExitMountFailed;
 }
 
-// The mount of zarrfs on top at a folder, which may be named through symbolic links.
+// The zarrfs mount on top at a folder; its path may go through symbolic links.
 Result<Mounted> FindOurs(const std::string& mountpoint) {
   std::string path = AbsolutePath(mountpoint);
   auto mounted = FindMount(path);
@@ -55,7 +49,7 @@ Result<Mounted> FindOurs(const std::string& mountpoint) {
     return Fail(ErrorCode::kNotFound, "{} is not mounted (zarrfs --list shows what is)", path);
   }
   if (mounted->type != kMountType) {
-    return Fail(ErrorCode::kInvalidArgument, "{} is no zarrfs mount, but one of {}", path,
+    return Fail(ErrorCode::kInvalidArgument, "{} is a mount of {}, not of zarrfs", path,
                 mounted->type);
   }
   return *std::move(mounted);
@@ -149,7 +143,8 @@ int RemountCommand(const MountOptions& options) {
     case MountState::kSilent:
       return FailWith(fmt::format("{} does not answer", path));
     case MountState::kHidden:
-      return FailWith(fmt::format("{} was mounted by another user, who has to do this", path));
+      return FailWith(
+          fmt::format("{} was mounted by another user: only that user can remount it", path));
     case MountState::kAnswers:
       break;
   }
@@ -163,8 +158,8 @@ int RemountCommand(const MountOptions& options) {
   if (const auto set = SetFlags(*mounted, options); !set) return FailWith(set.error().message);
   if (!answer.Option("config").empty() && answer.pid && IsZarrfs(*answer.pid) &&
       kill(*answer.pid, SIGHUP) != 0) {
-    return FailWith(fmt::format("{} cannot be made to read {} again: {}", path,
-                                answer.Option("config"), ErrnoText(errno)));
+    return FailWith(
+        fmt::format("{} cannot reload {}: {}", path, answer.Option("config"), ErrnoText(errno)));
   }
   return kExitDone;
 }

@@ -5,7 +5,7 @@
 //   cache = 1G
 //   immutable
 //
-// A name and its value as after -o, without escapes; blanks around both do not count.
+// Names and values are those of options after -o, without escapes; blanks around them are ignored.
 #ifndef FS_DAEMON_CONFIG_FILE_H_
 #define FS_DAEMON_CONFIG_FILE_H_
 
@@ -23,21 +23,21 @@ struct Setting {
   std::optional<std::string> value;
   size_t line = 0;  // from 1
 
-  /// As it would stand after -o.
+  /// The setting as an option after -o.
   [[nodiscard]] std::string Word() const { return value ? name + "=" + *value : name; }
 
   bool operator==(const Setting&) const = default;
 };
 
-/// kInvalidArgument for a line that is none of these, and for a name that stands twice; `path` is
-/// for the message, "FILE:LINE: what was expected".
+/// kInvalidArgument for a line of another kind and for a name that occurs twice, with the message
+/// "`path`:LINE: what was expected".
 [[nodiscard]] Result<std::vector<Setting>> ParseConfig(std::string_view text,
                                                        std::string_view path);
 
-/// The same of a file.
+/// Reads and parses a file.
 [[nodiscard]] Result<std::vector<Setting>> ReadConfig(const std::string& path);
 
-/// Names that stand in one of both only, or with other values; sorted.
+/// Names that only one of the two has, or that have different values; sorted.
 [[nodiscard]] std::vector<std::string> ChangedNames(const std::vector<Setting>& before,
                                                     const std::vector<Setting>& after);
 

@@ -27,7 +27,7 @@ int RunDaemon(MountOptions options) {
   if (!mountpoint) {
     const std::string& reason = mountpoint.error().message;
     PrintError(reason);
-    // `systemctl status` shows it while the service waits to be started again.
+    // `systemctl status` shows it until the service is restarted.
     if (options.foreground)
       sd_notify(/*unset_environment=*/0, ("STATUS=" + OneLine(reason)).c_str());
     return kExitMountFailed;

@@ -1,9 +1,9 @@
 // A mount, from the checked command line to the exit status, in three processes:
 //
-//   caller   checks what a mount needs; waits for the report; exits with its code. In the
-//            foreground there is none: it becomes the keeper
-//   keeper   mounts, takes signals, unmounts (fs/keeper.h)
-//   worker   opens the store and answers the kernel (fs/worker.h)
+//   caller   checks what a mount needs, waits for the report and exits with its code. In the
+//            foreground it becomes the keeper
+//   keeper   mounts, handles signals, unmounts (fs/daemon/keeper.h)
+//   worker   opens the store and answers the kernel (fs/daemon/worker.h)
 #ifndef FS_DAEMON_DAEMON_H_
 #define FS_DAEMON_DAEMON_H_
 
@@ -11,9 +11,9 @@
 
 namespace zarrfs {
 
-/// Mounts and serves. Returns in the process that the user waits for: once the mount answers or
-/// cannot be had, after one line on stderr; with `foreground`, at the end of the mount. The process
-/// must not have threads yet.
+/// Mounts and serves. Returns the exit code in the process that the user waits for: when the mount
+/// answers, or when it has failed with one line on stderr; with `foreground`, when the mount is
+/// gone. The process must not have threads yet.
 int RunDaemon(MountOptions options);
 
 }  // namespace zarrfs

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "fs/daemon/mount_control.h"
+#include "fs/daemon/session.h"
 
 // Linux 6.5; the headers may be older.
 #ifndef MOVE_MOUNT_BENEATH
@@ -49,8 +50,7 @@ bool IsDead(const Mounted& mounted) {
   return mounted.type == kMountType && AskMount(mounted).state == MountState::kDead;
 }
 
-// --- A mount that is nowhere yet
-// ----------------------------------------------------------------------------
+// --- A mount that is not attached yet ---
 
 struct Configuration {
   int context;
@@ -63,7 +63,7 @@ struct Configuration {
   void Set(const std::string& name) {
     good = good && fsconfig(context, FSCONFIG_SET_FLAG, name.c_str(), nullptr, 0) == 0;
   }
-  // A word of libfuse's options.
+  // One of libfuse's options.
   void Take(const std::string& word);
 };
 
@@ -81,12 +81,12 @@ void Configuration::Take(const std::string& word) {
       return;
     }
   }
-  // Libfuse's own, and what is set without it.
+  // Libfuse's own options, and what NewMount() sets.
   if (word == "debug" || word == "io_uring" || word.starts_with("fsname=")) return;
   const size_t equals = word.find('=');
   if (equals == std::string::npos) return Set(word);
   std::string value = word.substr(equals + 1);
-  std::erase(value, '"');  // mount(2) takes them away from a context, fsconfig(2) does not
+  std::erase(value, '"');  // mount(2) removes them from a context, fsconfig(2) does not
   Set(word.substr(0, equals), value);
 }
 

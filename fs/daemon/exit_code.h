@@ -3,7 +3,7 @@
 
 namespace zarrfs {
 
-/// As mount(8) has them.
+/// Those of mount(8).
 enum ExitCode : int {
   kExitDone = 0,
   kExitUsage = 1,

@@ -29,6 +29,7 @@
 #include "fs/daemon/privileges.h"
 #include "fs/daemon/report.h"
 #include "fs/daemon/session.h"
+#include "fs/daemon/settings.h"
 #include "fs/daemon/worker.h"
 #include "zarrcore/base/clocks.h"
 #include "zarrcore/base/printable.h"
@@ -41,7 +42,7 @@ constexpr auto kWorkerLimit = std::chrono::seconds(3);
 // How often the keeper checks for a killed worker that cannot end.
 constexpr int kWatchMs = 1000;
 
-// Whether the main thread of a child has ended, and the child has not.
+// Whether the main thread of a child has ended but the child itself has not.
 bool HasDeadMainThread(pid_t pid) {
   std::ifstream file(fmt::format("/proc/{}/stat", pid));
   const std::string text{std::istreambuf_iterator<char>(file), {}};
@@ -93,9 +94,8 @@ class Keeper {
   Result<void> UnmountOurs(bool detach) const;
   // Asks the worker to end, and kills it after kWorkerLimit.
   void EndWorker();
-  // A thread of a killed worker may wait in the kernel for an answer that only the worker could
-  // have given (for a file that it was passing on when somebody opened it). Then the worker never
-  // ends, unless the kernel aborts the mount.
+  // A thread of a killed worker may wait in the kernel for an answer of the worker itself (while it
+  // passes a file through to a reader). Such a worker ends only if the kernel aborts the mount.
   void FreeKilledWorker() const;
   int AwaitWorker();
   // Why the mount is dead; "" after a clean end.
@@ -162,7 +162,7 @@ void Keeper::EndStart(int code, std::string_view line) {
   if (!starting()) return;
   failed_ = true;
   exit_code_ = code;
-  // A mount that replaced a dead one stays, dead, once the worker has ended.
+  // A mount that replaced a dead one stays: it is dead, too, once the worker has ended.
   if (!replaced_dead_) static_cast<void>(UnmountOurs(/*detach=*/true));
   ReportStart(report_.get(), code, line);
   NotifyServiceManager(fmt::format("STATUS={}", OneLine(line)));
@@ -193,7 +193,7 @@ Result<Descriptor> Keeper::MountInPlaceOfDead() {
       spdlog::warn("{}: the dead mount cannot be replaced in one step: {}", mountpoint_,
                    replacement.error().message);
     }
-    // The bare folder is visible from here until the mount: keep that short.
+    // From here until the mount the bare folder is visible: keep that short.
     if (const auto cleared = ClearDeadMounts(mountpoint_); !cleared) return Fail(cleared);
   }
   if (const auto there = FindMount(mountpoint_); there && there->type == kMountType) {
@@ -215,9 +215,9 @@ Result<Descriptor> Keeper::MountByLibfuse() {
   mounted_ = session != nullptr && fuse_session_mount(session, mountpoint_.c_str()) == 0;
   // Only the worker may hold the device: when it ends, the kernel must see the last one closed.
   Descriptor device(mounted_ ? fcntl(fuse_session_fd(session), F_DUPFD_CLOEXEC, 0) : -1);
-  const std::string said = messages.Take();
+  const std::string reason = messages.Take();
   if (mounted_) {
-    // libfuse frees the name of a mount point only when it unmounts: the session stays, without its
+    // libfuse frees the path of a mount point only when it unmounts: the session stays, without its
     // device. (Volatile keeps the compiler from removing the pointer, which would make it a leak.)
     [[maybe_unused]] static fuse_session* volatile kept;
     kept = session;
@@ -227,9 +227,9 @@ Result<Descriptor> Keeper::MountByLibfuse() {
   }
   if (!mounted_) {
     return Fail(ErrorCode::kIo, "{} cannot be mounted: {}", mountpoint_,
-                said.empty() ? "libfuse gives no reason" : said);
+                reason.empty() ? "libfuse gave no reason" : reason);
   }
-  if (!said.empty()) spdlog::warn("mounting: {}", said);
+  if (!reason.empty()) spdlog::warn("mounting: {}", reason);
   if (!device) return Fail(ErrorCode::kTooManyOpenFiles, "no descriptors are left");
   return device;
 }
@@ -305,21 +305,22 @@ void Keeper::SetLevel(std::string_view level) {
 }
 
 void Keeper::ChangeLogLevel(const signalfd_siginfo& signal) {
-  constexpr std::array<std::string_view, 4> kLevels = {"error", "warning", "info", "debug"};
-  size_t chosen = 0;  // in kLevels
+  size_t chosen = 0;  // in kLogLevels
   if (signal.ssi_code == SI_QUEUE) {
-    if (signal.ssi_int < 1 || signal.ssi_int > static_cast<int>(kLevels.size())) {
+    if (signal.ssi_int < 1 || signal.ssi_int > static_cast<int>(kLogLevels.size())) {
       spdlog::warn("signal {}: expected a log level from 1 to {}, found {}", signal.ssi_signo,
-                   kLevels.size(), signal.ssi_int);
+                   kLogLevels.size(), signal.ssi_int);
       return;
     }
     chosen = static_cast<size_t>(signal.ssi_int) - 1;
   } else {
-    const auto now = std::ranges::find(kLevels, LogLevel());
-    chosen = now - kLevels.begin() < 3 ? static_cast<size_t>(now - kLevels.begin()) + 1 : 2;
+    // After debug, back to info.
+    chosen =
+        std::min<size_t>(std::ranges::find(kLogLevels, LogLevel()) - kLogLevels.begin() + 1, 4);
+    if (chosen == 4) chosen = 2;
   }
-  SetLevel(kLevels[chosen]);
-  spdlog::info("{}: the log level is {}", mountpoint_, kLevels[chosen]);
+  SetLevel(kLogLevels[chosen]);
+  spdlog::info("{}: the log level is {}", mountpoint_, kLogLevels[chosen]);
 }
 
 void Keeper::Reload() {
@@ -328,17 +329,17 @@ void Keeper::Reload() {
   if (!again) {
     spdlog::error("{}: not reloaded: {}", mountpoint_, again.error().message);
   } else {
-    std::string waits;
+    std::string ignored;
     for (const std::string& name : ChangedNames(options_.config, again->config)) {
       if (std::ranges::find(kLiveNames, name) != kLiveNames.end()) continue;
-      waits += (waits.empty() ? "" : ", ") + name;
+      ignored += (ignored.empty() ? "" : ", ") + name;
     }
     SetLevel(again->log_level);
     worker_->Send({Message::Kind::kCacheSizes, {again->index_cache, again->cache}});
     spdlog::info("{}: reloaded: log_level {}, index_cache {} and cache {} bytes", mountpoint_,
                  again->log_level, again->index_cache, again->cache);
-    if (!waits.empty()) {
-      spdlog::warn("{}: {} changed, which needs a new mount", mountpoint_, waits);
+    if (!ignored.empty()) {
+      spdlog::warn("{}: {} changed, which needs a new mount", mountpoint_, ignored);
     }
     options_.config = std::move(again->config);
   }
@@ -363,7 +364,7 @@ void Keeper::OnEndingSignal(uint32_t number) {
     kill(worker_pid_, SIGKILL);
     return;
   }
-  // A signal because the worker was killed is not a request to unmount.
+  // A service manager also sends signals because the worker was killed: not a request to unmount.
   if (!asked_before_ && HasDeadMainThread(worker_pid_)) {
     asked_before_ = true;
     return;
@@ -380,7 +381,7 @@ void Keeper::OnEndingSignal(uint32_t number) {
   }
   spdlog::info("signal {}: {} is {}", number, mountpoint_,
                asked_before_ ? "detached" : "unmounted");
-  // FUSE_DESTROY does not come while another namespace or an open file keeps the mount.
+  // The kernel sends no FUSE_DESTROY while another namespace or an open file holds the mount.
   EndWorker();
 }
 
@@ -406,15 +407,14 @@ void Keeper::ClearCoveredMount() const {
   const auto top = covers_dead_ ? FindMount(mountpoint_) : std::nullopt;
   if (!top || top->type != kMountType || top->device == device_) return;
   if (const auto cleared = ClearDeadMounts(mountpoint_); !cleared) {
-    spdlog::warn("{}: the dead mount that lay below cannot be unmounted: {}", mountpoint_,
+    spdlog::warn("{}: the dead mount below cannot be unmounted: {}", mountpoint_,
                  cleared.error().message);
   }
 }
 
 int Keeper::AwaitWorker() {
   int status = 0;
-  while (waitpid(worker_pid_, &status, 0) < 0 && errno == EINTR) {
-  }
+  TEMP_FAILURE_RETRY(waitpid(worker_pid_, &status, 0));
   if (starting()) {
     if (WIFSIGNALED(status)) {
       EndStart(kExitSystem,
@@ -431,7 +431,7 @@ int Keeper::AwaitWorker() {
   if (!unclean.empty()) {
     exit_code_ = kExitSystem;
     const std::string line = fmt::format(
-        "{}: {}; the mount stays, dead, so that nothing in it seems to be absent: start zarrfs "
+        "{}: {}; the mount stays, dead, so that its files do not seem to be absent: mount "
         "there again, or end the mount with zarrfs --unmount {}",
         mountpoint_, unclean, mountpoint_);
     spdlog::error("{}", line);
@@ -458,7 +458,7 @@ int Keeper::Run() {
       const auto left = worker_limit_ - std::chrono::steady_clock::now();
       was_killed = left <= left.zero();
       if (was_killed) {
-        spdlog::warn("{}: ended with requests under way", mountpoint_);
+        spdlog::warn("{}: ended with pending requests", mountpoint_);
         kill(worker_pid_, SIGKILL);
       } else {
         limit_ms = static_cast<int>(left / std::chrono::milliseconds(1)) + 1;

@@ -15,10 +15,11 @@
 #include <syslog.h>
 
 #include "zarrcore/base/printable.h"
-#define SD_JOURNAL_SUPPRESS_LOCATION  // a line of the logging library's
+#define SD_JOURNAL_SUPPRESS_LOCATION  // it would be a line of JournalSink
 #include <systemd/sd-journal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -39,38 +40,25 @@ void TakeFuseMessage(fuse_log_level level, const char* format, va_list arguments
   std::array<char, 1024> text;
   std::vsnprintf(text.data(), text.size(), format, arguments);
   if (keep_messages) {
-    std::fputs(text.data(), stderr);  // which is the kept file
+    std::fputs(text.data(), stderr);  // which is the memory file
     return;
   }
   const std::string line = OneLine(text.data());
   if (line.empty()) return;
-  if (level <= FUSE_LOG_ERR) {
-    spdlog::error("libfuse: {}", line);
-  } else if (level == FUSE_LOG_WARNING) {
-    spdlog::warn("libfuse: {}", line);
-  } else {
-    spdlog::debug("libfuse: {}", line);
-  }
+  spdlog::log(level <= FUSE_LOG_ERR       ? spdlog::level::err
+              : level == FUSE_LOG_WARNING ? spdlog::level::warn
+                                          : spdlog::level::debug,
+              "libfuse: {}", line);
 }
 
 // The numbers of syslog(3).
 int PriorityOf(spdlog::level::level_enum level) {
-  switch (level) {
-    case spdlog::level::trace:
-    case spdlog::level::debug:
-      return LOG_DEBUG;
-    case spdlog::level::warn:
-      return LOG_WARNING;
-    case spdlog::level::err:
-      return LOG_ERR;
-    case spdlog::level::critical:
-      return LOG_CRIT;
-    default:
-      return LOG_INFO;
-  }
+  constexpr int kPriorities[] = {LOG_DEBUG, LOG_DEBUG, LOG_INFO, LOG_WARNING, LOG_ERR, LOG_CRIT};
+  static_assert(spdlog::level::info == 2 && std::size(kPriorities) == spdlog::level::off);
+  return kPriorities[std::min<size_t>(level, std::size(kPriorities) - 1)];
 }
 
-// The systemd journal, which keeps fields of each message apart.
+// Sends each message to the systemd journal, with fields.
 class JournalSink final : public spdlog::sinks::base_sink<std::mutex> {
  public:
   explicit JournalSink(std::string_view mountpoint)
@@ -92,7 +80,7 @@ class JournalSink final : public spdlog::sinks::base_sink<std::mutex> {
   std::string mountpoint_;
 };
 
-// Who reads the lines.
+// Who reads the lines: each expects another beginning.
 enum class Reader { kPeople, kJournal, kSyslog };
 
 class LineFormatter final : public spdlog::formatter {
@@ -161,8 +149,8 @@ void LeaveTerminal(std::string_view mountpoint) {
   if (const Descriptor null(open("/dev/null", O_RDWR | O_CLOEXEC)); null) {
     for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(null.get(), fd);
   }
-  // Not earlier: an automount lets only processes of the service manager's own group look at the
-  // mount point before it is there, and mounting and the first look are such looks.
+  // Not earlier: until an automount point is mounted, only processes of the service manager's
+  // process group may access it, and mounting and checking the mount do.
   setsid();
 }
 

@@ -1,14 +1,13 @@
-// Where the program's words go. Everybody logs through spdlog's default logger; this room decides
-// where that leads: stderr while somebody watches, syslog (ident "zarrfs") afterwards. libfuse's
-// own messages take the same way. Each message is one line, whatever names the store has.
+// The log. All code logs through spdlog's default logger, which writes to stderr while somebody
+// waits for the mount, and to the journal or syslog (as "zarrfs") afterwards. Messages of libfuse
+// go the same way. Each message is one line, whatever characters the names in the store have.
 //
-// A service's stderr leads to the systemd journal, which is told the priority of each line as
-// sd-daemon(3) says, and who speaks it knows by itself.
-//
-// spdlog::set_level() changes the level at any time.
+// If stderr is the systemd journal, as in a service, each line begins with its priority (see
+// sd-daemon(3)).
 #ifndef FS_DAEMON_LOG_H_
 #define FS_DAEMON_LOG_H_
 
+#include <array>
 #include <string>
 #include <string_view>
 
@@ -16,18 +15,21 @@
 
 namespace zarrfs {
 
-/// Logs to stderr as "zarrfs: message", with time and thread while the level is "debug"; as
-/// "<4>message" if that is the journal. From `level` ("error", "warning", "info", "debug") on.
+/// The log levels, from the fewest messages to the most.
+inline constexpr std::array<std::string_view, 4> kLogLevels = {"error", "warning", "info", "debug"};
+
+/// Logs messages of `level` (one of kLogLevels) and above to stderr: as "zarrfs: message", with
+/// time and thread if the level is "debug"; to the journal as "<4>message".
 void LogToStderr(std::string_view level);
 
-/// Lets go of the terminal or pipe and of the session that the process was started from, and logs
-/// to the journal or syslog from now on.
+/// Detaches the process from its terminal or pipe and its session, and logs to the journal or
+/// syslog from now on.
 void LeaveTerminal(std::string_view mountpoint);
 
-/// From now on, wherever the log goes. On any thread.
+/// Changes the level, wherever the log goes. Any thread may call it.
 void SetLogLevel(std::string_view level);
 
-/// The level in force, by the same names.
+/// The level in force, one of kLogLevels.
 [[nodiscard]] std::string LogLevel();
 
 /// Whether stderr leads to the systemd journal (JOURNAL_STREAM of systemd.exec(5)).
@@ -37,9 +39,9 @@ void SetLogLevel(std::string_view level);
 /// level is.
 void PrintError(std::string_view message);
 
-/// While one lives, what libfuse and the programs it starts (fusermount3) say is kept instead of
-/// logged: it is the only place where the reason of a failed mount is found. Takes descriptor 2 of
-/// the whole process, so nobody else may have anything to say meanwhile. One at a time.
+/// While an object exists, messages of libfuse and the programs it starts (fusermount3) are
+/// collected instead of logged: only they say why mounting failed. Redirects descriptor 2 of the
+/// whole process, so no other thread may log meanwhile. At most one object may exist.
 class MountMessages {
  public:
   MountMessages();
@@ -47,13 +49,13 @@ class MountMessages {
   MountMessages(const MountMessages&) = delete;
   MountMessages& operator=(const MountMessages&) = delete;
 
-  /// Gives descriptor 2 back; what was said, as one line, without the speakers' names. libfuse's
-  /// messages are logged again afterwards.
+  /// Restores descriptor 2 and returns the messages as one line, without the names of the programs.
+  /// From then on libfuse's messages are logged again.
   [[nodiscard]] std::string Take();
 
  private:
-  Descriptor kept_;    // a memory file that collects the messages
-  Descriptor stderr_;  // the real one; empty once it is back
+  Descriptor kept_;    // a memory file with the messages
+  Descriptor stderr_;  // the real one; empty once it is restored
 };
 
 }  // namespace zarrfs

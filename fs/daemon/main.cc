@@ -3,11 +3,11 @@
 
 #include <cstdio>
 
+#include "fs/daemon/command_line.h"
 #include "fs/daemon/commands.h"
 #include "fs/daemon/daemon.h"
 #include "fs/daemon/exit_code.h"
 #include "fs/daemon/log.h"
-#include "fs/daemon/options.h"
 #include "zarrcore/base/descriptor.h"
 
 int main(int argc, char** argv) {

@@ -34,8 +34,7 @@ int AwaitChild(pid_t pid, int limit_ms) {
     if (poll(&wait, 1, limit_ms) == 0) kill(pid, SIGKILL);
   }
   int status = 0;
-  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-  }
+  TEMP_FAILURE_RETRY(waitpid(pid, &status, 0));
   return status;
 }
 

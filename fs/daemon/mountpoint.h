@@ -1,5 +1,5 @@
-// Checks STORE and MNT before anything is mounted. Every error message is one line that says what to
-// do.
+// Checks STORE and MNT before anything is mounted. Every error message is one line that says what
+// to do.
 #ifndef FS_DAEMON_MOUNTPOINT_H_
 #define FS_DAEMON_MOUNTPOINT_H_
 

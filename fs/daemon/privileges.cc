@@ -25,7 +25,7 @@ bool Has(const Capabilities& set, cap_value_t capability, cap_flag_t flag) {
   return cap_get_flag(set.get(), capability, flag, &value) == 0 && value == CAP_SET;
 }
 
-// Of those that this process has.
+// Drops all capabilities but `wanted`; does not add any.
 void KeepOnly(std::span<const cap_value_t> wanted) {
   const Capabilities before(cap_get_proc());
   const Capabilities after(cap_init());
@@ -36,7 +36,7 @@ void KeepOnly(std::span<const cap_value_t> wanted) {
     }
   }
   if (cap_set_proc(after.get()) != 0) {
-    spdlog::warn("capabilities cannot be given up: {}", ErrnoText(errno));
+    spdlog::warn("capabilities cannot be dropped: {}", ErrnoText(errno));
   }
 }
 
@@ -49,7 +49,7 @@ void KeepMountPrivileges() {
 
 void KeepReadPrivileges() {
   cap_reset_ambient();
-  // Fails without CAP_SETPCAP, for a user; then no_new_privs has the same effect.
+  // Fails without CAP_SETPCAP, as for a user; no_new_privs then has the same effect.
   for (cap_value_t capability = 0; capability < cap_max_bits(); ++capability) {
     cap_drop_bound(capability);
   }

@@ -1,6 +1,5 @@
-// What the processes of a mount that root made may do besides reading their own files. Started by a
-// user they have no capabilities, and these calls change nothing. Each is for a process with one
-// thread.
+// The capabilities of the processes of a mount by root. Processes that a user started have none,
+// and these calls change nothing. The process must have one thread.
 #ifndef FS_DAEMON_PRIVILEGES_H_
 #define FS_DAEMON_PRIVILEGES_H_
 
@@ -8,14 +7,15 @@
 
 namespace zarrfs {
 
-/// What mounting and unmounting need: CAP_SYS_ADMIN, and CAP_DAC_READ_SEARCH for the way to the
-/// mount point. Programs that are started (fusermount3) are not concerned.
+/// Keeps what mounting and unmounting need: CAP_SYS_ADMIN, and CAP_DAC_READ_SEARCH for the path to
+/// the mount point. Does not restrict programs that the process starts (fusermount3).
 void KeepMountPrivileges();
 
-/// CAP_DAC_READ_SEARCH, to read any store, and nothing else for ever, whatever is started.
+/// Keeps CAP_DAC_READ_SEARCH, to read any store. The process and the programs that it starts can
+/// never gain another capability.
 void KeepReadPrivileges();
 
-/// "cap_dac_read_search", "cap_sys_admin,cap_chown", "none": what is in force for this thread.
+/// "cap_dac_read_search", "cap_sys_admin,cap_chown", "none": those of this thread.
 [[nodiscard]] std::string CapabilitiesInForce();
 
 }  // namespace zarrfs

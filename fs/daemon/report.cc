@@ -26,19 +26,12 @@ bool ReportStart(int report_fd, int code, std::string_view line) {
   }
   std::string message(1, static_cast<char>(code));
   message += OneLine(line).substr(0, kReportLimit - 1);
-  ssize_t written = -1;
-  do {
-    written = write(report_fd, message.data(), message.size());
-  } while (written < 0 && errno == EINTR);
-  return written > 0;
+  return TEMP_FAILURE_RETRY(write(report_fd, message.data(), message.size())) > 0;
 }
 
 int AwaitReport(int report_fd, pid_t keeper) {
   std::array<char, kReportLimit> message;
-  ssize_t length = -1;
-  do {
-    length = read(report_fd, message.data(), message.size());
-  } while (length < 0 && errno == EINTR);
+  const ssize_t length = TEMP_FAILURE_RETRY(read(report_fd, message.data(), message.size()));
   if (length > 0) {
     const int code = static_cast<unsigned char>(message[0]);
     if (code != kExitDone) {
@@ -47,8 +40,7 @@ int AwaitReport(int report_fd, pid_t keeper) {
     return code;
   }
   int status = 0;
-  while (waitpid(keeper, &status, 0) < 0 && errno == EINTR) {
-  }
+  TEMP_FAILURE_RETRY(waitpid(keeper, &status, 0));
   PrintError(WIFSIGNALED(status)
                  ? fmt::format("ended by signal {} before the mount was ready", WTERMSIG(status))
                  : std::string("ended before the mount was ready"));

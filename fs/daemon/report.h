@@ -1,5 +1,5 @@
-// What the process that starts a mount in the background is told about it: one exit code and one
-// line, through a pipe.
+// How the keeper reports the start of a mount in the background to the process that waits for it:
+// one exit code and one line, through a pipe.
 #ifndef FS_DAEMON_REPORT_H_
 #define FS_DAEMON_REPORT_H_
 
@@ -9,11 +9,12 @@
 
 namespace zarrfs {
 
-/// In one write. With `report_fd` -1 prints the line of a failure instead. False if nobody hears
-/// it any more.
+/// Sends the report in one write. If `report_fd` is -1, prints the line of a failure instead.
+/// Returns false if the waiting process is gone.
 bool ReportStart(int report_fd, int code, std::string_view line);
 
-/// Waits for it, prints the line and gives the code; kExitSystem if the keeper ends without a word.
+/// Waits for the report, prints the line of a failure and returns the code; kExitSystem if the
+/// keeper ends without a report.
 int AwaitReport(int report_fd, pid_t keeper);
 
 }  // namespace zarrfs

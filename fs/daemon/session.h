@@ -4,11 +4,20 @@
 
 #include <fuse_lowlevel.h>
 
+#include <string>
+
 #include "fs/daemon/options.h"
 
 namespace zarrfs {
 
-/// A session with the options of the mount, which is not mounted yet. Null if there is no memory.
+/// The argument of libfuse's -o: the options of every mount (read-only, no devices, no set-uid
+/// bits, permissions checked by the kernel) and those that `options` add.
+[[nodiscard]] std::string LibfuseOptions(const MountOptions& options);
+
+/// Why requests do not come by io_uring; "" if they can.
+[[nodiscard]] std::string WhyNoIoUring(const MountOptions& options);
+
+/// A session with LibfuseOptions(), not yet mounted. Null if there is no memory.
 [[nodiscard]] fuse_session* NewSession(const MountOptions& options,
                                        const fuse_lowlevel_ops& operations, void* user_data);
 

@@ -23,6 +23,7 @@
 #include "fs/daemon/log.h"
 #include "fs/daemon/privileges.h"
 #include "fs/daemon/session.h"
+#include "fs/daemon/settings.h"
 #include "fs/fuse/parallel_lookups.h"
 #include "fs/fuse/server.h"
 #include "fs/tree/tree.h"
@@ -34,24 +35,24 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// How long requests under way may take to end once nobody can wait for them any more.
+// How long pending requests may take once the mount is gone.
 constexpr auto kGrace = std::chrono::seconds(2);
-// How often the attendant looks whether the loop is about to end: nothing tells it, because polling
+// How often the attendant checks whether the loop is about to end. It cannot wait for that: polling
 // the FUSE device would wake it up for each request.
 constexpr int kWatchMs = 5000;
-// How often it wakes the main thread while that should end: one wake-up may come too early.
+// How often it wakes the main thread that should end: one wake-up may come before its wait.
 constexpr int kWakeMs = 100;
 
 [[noreturn]] void EndProcess(int code) {
   spdlog::default_logger_raw()->flush();
   std::fflush(nullptr);
-  // No destructors: threads that are stuck in a request still use everything.
+  // No destructors: threads that are stuck in a request still use the objects.
   _exit(code);
 }
 
 Result<std::unique_ptr<Tree>> OpenStore(const MountOptions& options) {
   RaiseOpenFileLimit();
-  // Looked for at its path again, a store below the mount point would be found in the mount.
+  // A store below the mount point must not be opened by its path again: that leads into the mount.
   const auto lies_below = [](const std::string& path, const std::string& folder) {
     return path == folder || path.starts_with(folder == "/" ? folder : folder + "/");
   };
@@ -86,19 +87,19 @@ class Worker {
   [[noreturn]] void Run();
 
  private:
-  // The keeper tells the user, unmounts and ends this process.
+  // The keeper reports to the user, unmounts and ends this process.
   [[noreturn]] void FailStart(std::string_view line) const {
     keeper_.Send({Message::Kind::kFailed, {kExitMountFailed, 0}, std::string(line)});
     EndProcess(kExitMountFailed);
   }
-  // The mounted FUSE device becomes a session.
+  // Makes a session of the mounted FUSE device.
   void MakeSession();
   Result<void> CheckAnswers() const;
   void Describe(MountStatus& status) const;
 
   void Attend();
-  // False once the conversation is over.
-  bool Hear();
+  // Handles a message of the keeper; false once there will be no more.
+  bool HandleMessage();
 
   const MountOptions options_;
   const std::string mountpoint_;
@@ -107,7 +108,7 @@ class Worker {
   Server* server_ = nullptr;  // never destroyed, like the session
   fuse_session* session_ = nullptr;
   dev_t device_before_ = 0;  // at the mount point, before mounting
-  dev_t device_ = 0;         // of our mount; 0 if the kernel does not tell
+  dev_t device_ = 0;         // of our mount; 0 if unknown
   std::atomic<bool> end_requested_ = false;
 };
 
@@ -125,7 +126,7 @@ void Worker::MakeSession() {
       // libfuse owns the device from here on.
       fuse_session_mount(session_, fmt::format("/dev/fd/{}", mounted->passed.release()).c_str()) !=
           0) {
-    FailStart(fmt::format("{}: libfuse does not take the device", mountpoint_));
+    FailStart(fmt::format("{}: libfuse does not accept the device", mountpoint_));
   }
   AllowParallelLookups(session_);
   if (const std::string why = WhyNoIoUring(options_); options_.io_uring == true && !why.empty()) {
@@ -137,7 +138,7 @@ Result<void> Worker::CheckAnswers() const {
   struct stat root = {};
   if (stat(mountpoint_.c_str(), &root) != 0) return Fail(FromErrno(errno), "{}", ErrnoText(errno));
   if (root.st_dev == device_before_ || (device_ != 0 && root.st_dev != device_)) {
-    return Fail(ErrorCode::kIo, "another folder is found there");
+    return Fail(ErrorCode::kIo, "another folder is there");
   }
   struct statvfs space = {};
   if (statvfs(mountpoint_.c_str(), &space) != 0) {
@@ -159,7 +160,7 @@ void Worker::Describe(MountStatus& status) const {
   status.no_io_uring = WhyNoIoUring(options_);
 }
 
-bool Worker::Hear() {
+bool Worker::HandleMessage() {
   const auto message = keeper_.Receive();
   if (!message) return false;
   switch (message->kind) {
@@ -184,7 +185,8 @@ void Worker::Attend() {
                           answers.error().message));
   }
   server_->OnMounted(session_);
-  // Before anybody is told: whoever reads the terminal or pipe to its end must not wait for us.
+  // Before the report: whoever reads the terminal or pipe to its end must not wait for this
+  // process.
   if (!options_.foreground) LeaveTerminal(mountpoint_);
   keeper_.Send({Message::Kind::kReady});
 
@@ -192,15 +194,15 @@ void Worker::Attend() {
   pollfd wait = {keeper_.fd(), POLLIN, 0};
   for (;;) {
     poll(&wait, 1, deadline ? kWakeMs : kWatchMs);
-    // Without a keeper nobody could unmount any more: better dead than without an owner.
-    if (wait.revents != 0 && !Hear()) EndProcess(kExitSystem);
+    // Without a keeper nobody could unmount: better a dead mount than one without an owner.
+    if (wait.revents != 0 && !HandleMessage()) EndProcess(kExitSystem);
     if (!end_requested_ && fuse_session_exited(session_) == 0) continue;
     if (!deadline) {
       deadline = Clock::now() + kGrace;
       server_->tree().StopPrefetch();
     }
     if (Clock::now() > *deadline) {
-      spdlog::warn("{}: ended with requests under way", mountpoint_);
+      spdlog::warn("{}: ended with pending requests", mountpoint_);
       EndProcess(kExitDone);
     }
     fuse_session_exit(session_);
@@ -220,16 +222,16 @@ void Worker::Run() {
   fuse_loop_config* config = fuse_loop_cfg_create();
   fuse_loop_cfg_set_clone_fd(config, 1);
   fuse_loop_cfg_set_max_threads(config, options_.threads);
-  // Idle threads stay, as is libfuse's default: making them anew costs more than keeping them.
+  // Idle threads stay (libfuse's default): starting new ones costs more.
   const int result = fuse_session_loop_mt(session_, config);
   fuse_loop_cfg_destroy(config);
   if (result == 0 || end_requested_) EndProcess(kExitDone);
-  spdlog::error("{}: the conversation with the kernel broke off: {}", mountpoint_,
+  spdlog::error("{}: the connection to the kernel failed: {}", mountpoint_,
                 ErrnoText(result < 0 ? -result : result));
   EndProcess(kExitSystem);
 }
 
-// Signals are the keeper's: those of a terminal or a service manager reach both processes.
+// The keeper handles signals; those of a terminal or a service manager reach both processes.
 void SetSignals() {
   struct sigaction action = {};
   action.sa_handler = SIG_IGN;
@@ -258,7 +260,7 @@ void RunWorker(MountOptions options, std::string mountpoint, Channel keeper, pid
   KeepReadPrivileges();
   SetSignals();
   options.pid = keeper_pid;
-  // A worker outlives this frame in threads that are stuck: it is never destroyed.
+  // Never destroyed: threads that are stuck in a request use it to the end.
   (new Worker(std::move(options), std::move(mountpoint), std::move(keeper)))->Run();
 }
 

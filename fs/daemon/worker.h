@@ -1,12 +1,12 @@
 // The process that answers the kernel.
 //
-//   main thread     opens the store, gets the mounted FUSE device from the keeper, runs libfuse's
-//                   loop and its threads
-//   attendant       asks the new mount for its root, as any reader will, and tells the keeper when
-//                   it answers; then hears what the keeper has to say, and sees to it that the
-//                   process ends when the mount has
+//   main thread     opens the store, receives the mounted FUSE device from the keeper, runs
+//                   libfuse's loop and its threads
+//   attendant       accesses the root of the new mount as a reader would, and reports to the keeper
+//                   when it answers; then handles the keeper's messages, and ends the process when
+//                   the mount is gone
 //
-// A request that is stuck in the store holds up neither the keeper's word nor the end.
+// A request that is stuck in the store delays neither the keeper's messages nor the end.
 #ifndef FS_DAEMON_WORKER_H_
 #define FS_DAEMON_WORKER_H_
 
@@ -17,11 +17,12 @@
 
 namespace zarrfs {
 
-/// In the child that the keeper `keeper_pid` has just forked, which has one thread. Ends with it.
+/// Runs in the child that the keeper `keeper_pid` has just forked, which must have one thread. The
+/// process ends when the keeper does.
 [[noreturn]] void RunWorker(MountOptions options, std::string mountpoint, Channel keeper,
                             pid_t keeper_pid);
 
-/// Fails if there is no store to serve.
+/// Opens the store as a worker would, and closes it. Fails if there is no store to serve.
 [[nodiscard]] Result<void> TryOpening(const MountOptions& options);
 
 }  // namespace zarrfs

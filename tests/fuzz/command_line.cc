@@ -1,8 +1,11 @@
 // Input: the words of a command line after "zarrfs", one a line.
+#include "fs/daemon/command_line.h"
+
 #include <string>
 #include <vector>
 
-#include "fs/daemon/options.h"
+#include "fs/daemon/session.h"
+#include "fs/daemon/settings.h"
 #include "tests/fuzz/fuzzing.h"
 
 namespace zarrfs {

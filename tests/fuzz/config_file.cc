@@ -8,7 +8,9 @@
 #include <array>
 #include <string>
 
-#include "fs/daemon/options.h"
+#include "fs/daemon/command_line.h"
+#include "fs/daemon/session.h"
+#include "fs/daemon/settings.h"
 #include "tests/fuzz/fuzzing.h"
 
 namespace zarrfs {

@@ -90,10 +90,10 @@ const std::vector<Row>& Rows() {
       {{"ZARRFS", "STORE", "STORE"}, 32, "is not empty: choose another"},
       {{"ZARRFS", "--unmount", "MNT"}, 32, "is not mounted (zarrfs --list shows what is)"},
       {{"ZARRFS", "--unmount", "MISSING/below"}, 32, "does not exist"},
-      {{"ZARRFS", "--unmount", "/proc"}, 32, "no zarrfs mount, but one of proc"},
+      {{"ZARRFS", "--unmount", "/proc"}, 32, "is a mount of proc, not of zarrfs"},
       {{"HELPER", "STORE", "MNT", "-o", "rw,remount"}, 32, "mnt is not mounted"},
       {{"HELPER", "STORE", "MISSING", "-o", "remount"}, 32, "missing is not mounted"},
-      {{"HELPER", "STORE", "/proc", "-o", "remount,ro"}, 32, "no zarrfs mount, but one of proc"},
+      {{"HELPER", "STORE", "/proc", "-o", "remount,ro"}, 32, "is a mount of proc, not of zarrfs"},
       // Users.
       {{"USER", "STORE", "MINE", "-o", "allow_other"},
        32,

@@ -11,7 +11,8 @@
 #include <sstream>
 #include <thread>
 
-#include "fs/daemon/options.h"
+#include "fs/daemon/command_line.h"
+#include "fs/daemon/session.h"
 #include "fs/fuse/parallel_lookups.h"
 #include "fs/fuse/server.h"
 #include "tests/mount/mounted.h"

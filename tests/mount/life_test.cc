@@ -448,7 +448,7 @@ TEST_F(LifeTest, UnmountOptionEndsAMountButNoBusyOneAndNoOther) {
   ExpectGone();
   ExpectRefused({"--unmount", mnt_}, 32, "is not mounted");
   ASSERT_EQ(::mount("zarrfs-test", mnt_.c_str(), "tmpfs", 0, ""), 0) << std::strerror(errno);
-  ExpectRefused({"--unmount", mnt_}, 32, "no zarrfs mount, but one of tmpfs");
+  ExpectRefused({"--unmount", mnt_}, 32, "is a mount of tmpfs, not of zarrfs");
   EXPECT_TRUE(IsMounted(mnt_));
 }
 

@@ -1,0 +1,37 @@
+// The command line of `zarrfs`, as people, mount(8), mount.fuse(8) and fstab write it:
+//
+//   zarrfs STORE MNT [-o options] [-f] [-d]
+//   zarrfs --config FILE [STORE] MNT [-o options] [-f] [-d]     also as -o config=FILE
+//   zarrfs STORE MNT -o remount[,options]
+//   zarrfs --list
+//   zarrfs --unmount MNT
+//
+// Parsing reads the words and the configuration file and nothing else: fs/daemon/mountpoint.h
+// checks STORE and MNT.
+#ifndef FS_DAEMON_COMMAND_LINE_H_
+#define FS_DAEMON_COMMAND_LINE_H_
+
+#include <string>
+
+#include "fs/daemon/options.h"
+#include "zarrcore/base/result.h"
+
+namespace zarrfs {
+
+struct CommandLine {
+  enum class Action { kMount, kRemount, kList, kUnmount, kShowHelp, kShowVersion };
+  Action action = Action::kMount;
+  MountOptions options;  // for kMount and kRemount; for kUnmount only the mount point
+};
+
+/// kInvalidArgument with one line that names the offending word. argv[0] counts: under a name that
+/// begins with "mount." (mount(8)'s helper) `-f` means fake, not foreground.
+[[nodiscard]] Result<CommandLine> ParseCommandLine(int argc, const char* const* argv);
+
+/// What --help and --version print, with a newline at the end.
+[[nodiscard]] std::string HelpText();
+[[nodiscard]] std::string VersionText();
+
+}  // namespace zarrfs
+
+#endif  // FS_DAEMON_COMMAND_LINE_H_

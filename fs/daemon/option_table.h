@@ -1,0 +1,37 @@
+// The options after -o, one row each: name, help text, and what a value changes in MountOptions.
+// The command line, configuration files, --help and with it the manual pages follow from the table.
+#ifndef FS_DAEMON_OPTION_TABLE_H_
+#define FS_DAEMON_OPTION_TABLE_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "fs/daemon/options.h"
+#include "zarrcore/base/result.h"
+
+namespace zarrfs {
+
+/// Applies one option, "name" or "name=value". Options of mount(8) and fstab(5) that change nothing
+/// here are accepted. `unknown` becomes the first option that is not in the table.
+/// kInvalidArgument names the option and what was expected instead of its value.
+[[nodiscard]] Result<void> ApplyOption(std::string_view option, MountOptions& options,
+                                       std::optional<std::string>& unknown);
+
+/// Whether a remount can change this option in the kernel ("noexec", "atime").
+[[nodiscard]] bool IsKernelFlag(std::string_view option);
+
+/// One line of --help per option, with continuation lines.
+[[nodiscard]] std::string OptionsHelp();
+
+/// The error for an option that does not exist.
+[[nodiscard]] tl::unexpected<Error> UnknownOption(std::string_view option);
+
+/// "512k", "64M", "1G", "4096": bytes, in powers of 1024. Empty if `text` is not a size or does not
+/// fit.
+[[nodiscard]] std::optional<uint64_t> ParseSize(std::string_view text);
+
+}  // namespace zarrfs
+
+#endif  // FS_DAEMON_OPTION_TABLE_H_

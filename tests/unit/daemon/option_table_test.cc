@@ -1,0 +1,130 @@
+#include "fs/daemon/option_table.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/unit/daemon/parsed_options.h"
+
+namespace zarrfs {
+namespace {
+
+TEST(OptionTableTest, EachOptionArrives) {
+  const MountOptions options = Options(
+      "view=v2,separator=/,ttl=0.5,index_cache=1G,threads=3,uid=1000,gid=100,umask=027,"
+      "log_level=warning,immutable,allow_other,nonempty,noexec");
+  EXPECT_EQ(options.view, "v2");
+  EXPECT_EQ(options.separator, '/');
+  EXPECT_EQ(options.ttl, 0.5);
+  EXPECT_EQ(options.index_cache, 1U << 30);
+  EXPECT_EQ(options.threads, 3U);
+  EXPECT_EQ(options.uid, 1000U);
+  EXPECT_EQ(options.gid, 100U);
+  EXPECT_EQ(options.umask, 027U);
+  EXPECT_EQ(options.log_level, "warning");
+  EXPECT_TRUE(options.immutable);
+  EXPECT_EQ(options.allow_other, true);
+  EXPECT_TRUE(options.nonempty);
+  EXPECT_EQ(options.kernel_options, std::vector<std::string>{"noexec"});
+}
+
+TEST(OptionTableTest, WordsOfMountAndFstabAreAccepted) {
+  for (const char* word : {"rw",
+                           "ro",
+                           "defaults",
+                           "auto",
+                           "noauto",
+                           "nosuid",
+                           "nodev",
+                           "suid",
+                           "dev",
+                           "exec",
+                           "noexec",
+                           "noatime",
+                           "atime",
+                           "relatime",
+                           "norelatime",
+                           "strictatime",
+                           "diratime",
+                           "nodiratime",
+                           "sync",
+                           "async",
+                           "dirsync",
+                           "user",
+                           "user=ann",
+                           "users",
+                           "nouser",
+                           "owner",
+                           "group",
+                           "nofail",
+                           "_netdev",
+                           "x-systemd.automount",
+                           "x-a=b",
+                           "comment=x",
+                           "fsname=y",
+                           "subtype=zarrfs",
+                           "context=\"a:b:c,d\"",
+                           ",,"}) {
+    EXPECT_EQ(ErrorOf(word), "") << word;
+  }
+}
+
+TEST(OptionTableTest, UnknownOptionIsNamed) {
+  EXPECT_EQ(ErrorOf("view=v2,foo,bar"), "unknown option 'foo' (zarrfs --help lists them)");
+  EXPECT_EQ(ErrorOf("foo=1"), "unknown option 'foo=1' (zarrfs --help lists them)");
+  EXPECT_EQ(ErrorOf("ro rw"), "unknown option 'ro rw' (zarrfs --help lists them)");
+  EXPECT_EQ(Parse({"src", "mnt", "-q"}).error().message,
+            "unknown option '-q' (zarrfs --help lists them)");
+  EXPECT_EQ(Parse({"src", "mnt", "--quiet"}).error().message,
+            "unknown option '--quiet' (zarrfs --help lists them)");
+}
+
+TEST(OptionTableTest, WrongValueNamesTheOptionAndWhatWasExpected) {
+  const std::vector<std::pair<const char*, const char*>> cases = {
+      {"view=v4", "v2, v3, gdal, netcdf or all"},
+      {"separator=-", "'.', '/' or auto"},
+      {"fill=zero", "auto, keep or materialize"},
+      {"links=", "inside, follow or folders as /data:/disk2/data"},
+      {"links=outside", "inside, follow or folders as /data:/disk2/data"},
+      {"links=data", "inside, follow or folders as /data:/disk2/data"},
+      {"links=/data:", "inside, follow or folders as /data:/disk2/data"},
+      {"cache=much", "a size such as 512k, 64M or 1G"},
+      {"ttl=-1", "a number of seconds, 0 or more"},
+      {"ttl=nan", "a number of seconds, 0 or more"},
+      {"ttl=1s", "a number of seconds, 0 or more"},
+      {"index_cache=64MB", "a size such as 512k, 64M or 1G"},
+      {"threads=0", "a number from 1 to 1024"},
+      {"uid=ann", "a number"},
+      {"gid=-1", "a number"},
+      {"gid=4294967295", "a number"},
+      {"umask=1000", "an octal number from 0 to 777"},
+      {"umask=8", "an octal number from 0 to 777"},
+      {"log_level=loud", "error, warning, info or debug"},
+      {"ttl", "a value"},
+  };
+  for (const auto& [word, expected] : cases) {
+    EXPECT_EQ(ErrorOf(word),
+              fmt::format("option '{}': expected {} (zarrfs --help lists them)", word, expected));
+  }
+  EXPECT_EQ(ErrorOf("immutable=yes"),
+            "option 'immutable=yes': 'immutable' takes no value (zarrfs --help lists them)");
+}
+
+TEST(OptionTableTest, SizesArePowersOf1024) {
+  EXPECT_EQ(ParseSize("0"), 0U);
+  EXPECT_EQ(ParseSize("4096"), 4096U);
+  EXPECT_EQ(ParseSize("512k"), 512U << 10);
+  EXPECT_EQ(ParseSize("64M"), 64U << 20);
+  EXPECT_EQ(ParseSize("1G"), 1U << 30);
+  EXPECT_EQ(ParseSize("16777215T"), 16777215ULL << 40);
+  for (const char* text : {"", "M", "-1", "1.5G", "64MB", "16777216T", "18446744073709551616"}) {
+    EXPECT_EQ(ParseSize(text), std::nullopt) << text;
+  }
+}
+
+}  // namespace
+}  // namespace zarrfs
