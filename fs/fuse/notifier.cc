@@ -12,8 +12,8 @@
 namespace zarrfs {
 namespace {
 
-constexpr size_t kMaxPendingKeys = 4096;
-constexpr int kNotifyIncEpoch = 8;  // FUSE_NOTIFY_INC_EPOCH, which older headers lack
+constexpr size_t kMaxPendingKeys = 4096;  // beyond these, everything is invalidated
+constexpr int kNotifyIncEpoch = 8;        // FUSE_NOTIFY_INC_EPOCH, which older headers lack
 
 // False, with errno, if the kernel does not know the message.
 bool SendIncEpoch(fuse_session* session) {

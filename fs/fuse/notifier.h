@@ -2,11 +2,12 @@
 //
 // Directory entries cached without a timeout must be invalidated when the store changes. Where the
 // kernel has FUSE_NOTIFY_INC_EPOCH (Linux 6.16), one message makes it look up every name again;
-// before, names have timeouts, and those that a change may concern are invalidated one by one.
+// older kernels give directory entries a timeout, and those that a change may affect are
+// invalidated one by one.
 //
-// All messages come from a thread of the notifier's own, because the kernel may make the sender
-// wait for requests under way. The first change of a burst is reported after kGather, and there is
-// not more than one burst in kBurstPeriod.
+// After Start(), messages are sent from a thread of the notifier's own: the kernel may make the
+// sender wait for requests in progress. Changes are batched: sent kGather after the first, at most
+// once per kBurstPeriod. Thread-safe.
 #ifndef FS_FUSE_NOTIFIER_H_
 #define FS_FUSE_NOTIFIER_H_
 
@@ -34,17 +35,17 @@ class Notifier {
   using Invalidate = std::function<void(uint64_t folder, const std::string& name)>;
   /// Calls its argument for each name that a change may concern.
   using FindNames = std::function<void(const Changes& changes, const Invalidate& invalidate)>;
-  /// Does work that is due now, and returns when there is more.
+  /// Periodic housekeeping, run here to save a thread; returns the time of its next run.
   using Sweep = std::function<Clock::time_point()>;
 
-  /// Once, when the mount answers. The callbacks run on the notifier's thread. The notifier and the
-  /// session live until the process ends.
+  /// Call once, after FUSE_INIT was answered. The callbacks run on the notifier's thread. The
+  /// notifier and the session live until the process ends.
   void Start(fuse_session* session, bool use_epoch, FindNames find_names, Sweep sweep);
 
   /// Whether one message invalidates every name. False until Start() has found out.
   [[nodiscard]] bool can_invalidate_all() const { return can_invalidate_all_.load(); }
 
-  /// The store has changed.
+  /// Queues changes of the store. Does not wait for the kernel.
   void Notify(const Changes& changes);
 
  private:

@@ -1,4 +1,6 @@
-// Reply: the one answer to one request of the kernel, which it counts.
+// Reply: sends the one reply to a request of the kernel, and counts it in the metrics.
+//
+// Once a request was replied to, or its ticket claimed by somebody else, it is gone.
 #ifndef FS_FUSE_REPLY_H_
 #define FS_FUSE_REPLY_H_
 
@@ -26,8 +28,8 @@ namespace zarrfs {
 
 class Reply {
  public:
-  /// `ticket`: of a request that may be interrupted meanwhile, else null. `trial`: an answer that
-  /// would have to wait is not given, and must_wait() says so.
+  /// `ticket`: of a request that can be interrupted while the handler runs, else null. `trial`: on
+  /// kWouldBlock nothing is sent, and must_wait() becomes true.
   Reply(fuse_req_t request, RequestMetrics& metrics, RequestMetrics::Request counted_as,
         std::shared_ptr<Ticket> ticket = nullptr, bool trial = false)
       : request_(request),

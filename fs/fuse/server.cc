@@ -108,7 +108,7 @@ void Server::OpenFolder(Reply& reply, NodeId id, fuse_file_info info) {
   info.fh = reinterpret_cast<uint64_t>(handle.get());
   info.cache_readdir = 1;
   info.keep_cache = opened->is_cached ? 1 : 0;
-  if (reply.Opened(info)) handle.release();
+  if (reply.Opened(info)) (void)handle.release();  // until ReleaseDirectory()
 }
 
 void Server::List(Reply& reply, Folder& folder, size_t size, uint64_t cookie, bool plus) const {
@@ -141,9 +141,8 @@ void Server::StatFs(Reply& reply) const {
 }
 
 void Server::OnMounted(fuse_session* session) {
-  // The kernel makes the sender of a page wait while somebody else has asked for it. So another
-  // thread must be there to answer that, and must not wait for this one. (Over io_uring the
-  // requests of a core have but one thread.)
+  // notify_store waits while a READ holds the page's lock, so a second thread must be free to
+  // answer that READ, without waiting for the store. (Over io_uring each core has only one thread.)
   if (tree_->answers_fast() && options_.threads > 1 && !uses_io_uring_) {
     tree_->StartPrefetch([this, session](NodeId id, std::span<const std::byte> bytes) {
       fuse_bufvec data = FUSE_BUFVEC_INIT(bytes.size());
@@ -161,7 +160,7 @@ void Server::OnMounted(fuse_session* session) {
       [this] { return tree_->Sweep(); });
   tree_->Watch([this](const Changes& changes) { notifier_.Notify(changes); },
                notifier_.can_invalidate_all());
-  // What the kernel was told of the root before holds for a while only: let it ask again.
+  // The root's attributes were cached with a timeout before: let the kernel revalidate them.
   fuse_lowlevel_notify_inval_inode(session, FUSE_ROOT_ID, -1, 0);
 }
 
@@ -176,8 +175,8 @@ void Server::Negotiate(fuse_conn_info& connection) {
   want(FUSE_CAP_READDIRPLUS, true);
   want(FUSE_CAP_READDIRPLUS_AUTO, true);
   want(FUSE_CAP_EXPORT_SUPPORT, false);
-  // An inode's content never changes, so its attributes need not invalidate any of it; plain reads
-  // beat splicing at every size.
+  // The content of an inode never changes, so a changed mtime must not drop its pages. Plain reads
+  // are faster than splicing at every size.
   want(FUSE_CAP_AUTO_INVAL_DATA, false);
   want(FUSE_CAP_SPLICE_READ, false);
   want(FUSE_CAP_SPLICE_WRITE, false);
@@ -206,7 +205,9 @@ struct Server::Handlers {
   static Operation Counted(Operation operation, bool is_status) {
     return is_status ? Operation::kOther : operation;
   }
+  // The handle is the kernel's from the reply to OPENDIR to RELEASEDIR.
   static std::shared_ptr<Folder>* FolderOf(const fuse_file_info& info) {
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): that is how FUSE hands it back
     return reinterpret_cast<std::shared_ptr<Folder>*>(info.fh);
   }
 
@@ -244,7 +245,7 @@ struct Server::Handlers {
 
   static void Open(fuse_req_t request, fuse_ino_t id, fuse_file_info* info) {
     Server& self = Self(request);
-    // Answered once: from then on the kernel opens files without asking, and never releases them.
+    // ENOSYS makes the kernel open files without asking from now on, and never release them.
     if (!self.options_.open_messages) {
       CountAnswered(request, Operation::kOpen);
       fuse_reply_err(request, ENOSYS);

@@ -1,9 +1,9 @@
-// Server: answers the kernel's requests with what a Tree says. All that is FUSE about a mount is in
-// this folder.
+// Server: answers the kernel's requests with what a Tree says, and notifies the kernel of changes.
+// The caller creates, mounts and runs the session, whose user data it is.
 //
-// A handler finds out everything first and answers last, once; no lock is held meanwhile. On a
-// store that answers fast it runs on the thread that took the request. Otherwise it first tries
-// with what is cached, and goes to the WaitingRoom only if that is not enough.
+// A handler gathers its result, then replies exactly once, holding no lock. On a store that answers
+// fast it runs on the thread that took the request. Otherwise it runs first as a trial that may not
+// wait, with what is cached, and only if that is not enough again in the WaitingRoom.
 #ifndef FS_FUSE_SERVER_H_
 #define FS_FUSE_SERVER_H_
 
@@ -21,14 +21,14 @@ namespace zarrfs {
 
 class Reply;
 
-/// Bytes of one READ at most: what the kernel is told at the mount, and again by libfuse.
+/// The largest READ, in bytes. Set in the mount options and in FUSE_INIT, which must agree.
 inline constexpr size_t kMaxRead = size_t{1} << 20;
 
 struct ServerOptions {
   bool no_epoch = false;       // do without FUSE_NOTIFY_INC_EPOCH, as kernels before 6.16 must
-  bool open_messages = false;  // the kernel asks for each open
-  bool io_uring = false;       // ask the kernel for it
-  uint32_t threads = 1;        // that answer the kernel
+  bool open_messages = false;  // the kernel sends OPEN each time a file is opened
+  bool io_uring = false;       // request FUSE over io_uring
+  uint32_t threads = 1;        // that serve requests
 };
 
 class Server {
@@ -39,7 +39,9 @@ class Server {
   /// The user data of the session is the Server.
   [[nodiscard]] static const fuse_lowlevel_ops& Operations();
 
-  /// The mount answers: from now on the kernel is notified of changes. Once.
+  /// Call once, after FUSE_INIT was answered, on a thread that serves no requests: it sends
+  /// notifications. Starts prefetching, notifying, and watching the store. The Server and the
+  /// session must live until the process ends from then on.
   void OnMounted(fuse_session* session);
 
   [[nodiscard]] Tree& tree() { return *tree_; }
@@ -48,12 +50,12 @@ class Server {
  private:
   struct Handlers;  // of Operations()
 
-  // Negotiates what the kernel and this program have.
+  // Negotiates the capabilities in FUSE_INIT.
   void Negotiate(fuse_conn_info& connection);
 
-  // Runs `handler`, a void(Reply&), where it may take as long as it needs. `interrupted`, a
-  // Result<Entry>() that does not wait, gives the answer if the request is interrupted meanwhile;
-  // where it fails, that is EINTR.
+  // Runs `handler`, a void(Reply&): on a slow store perhaps twice, so it must be repeatable.
+  // `interrupted`, a Result<Entry>() that does not wait, gives the answer if the request is
+  // interrupted meanwhile; where it fails, that is EINTR. Either way it counts as an error.
   template <typename Handler, typename Interrupted>
   void Answer(fuse_req_t request, Operation operation, Handler handler, Interrupted interrupted);
   template <typename Handler>
@@ -66,7 +68,7 @@ class Server {
 
   const std::unique_ptr<Tree> tree_;
   const ServerOptions options_;
-  std::atomic<bool> uses_io_uring_ = false;  // set when the kernel says what it has
+  std::atomic<bool> uses_io_uring_ = false;  // set during FUSE_INIT
   Notifier notifier_;
 };
 

@@ -95,6 +95,7 @@ void WaitingRoom::Submit(fuse_req_t request, Handler handler,
   }
   registering = true;
   interrupted_already = false;
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): a number that libfuse hands back
   fuse_req_interrupt_func(request, &OnInterrupt, reinterpret_cast<void*>(number));
   registering = false;
   // From here on another thread may have answered: `request` belongs to who claims the ticket.

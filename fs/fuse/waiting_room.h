@@ -1,4 +1,4 @@
-// WaitingRoom: where requests wait that a slow store answers, off the threads that talk to the
+// WaitingRoom: runs requests that must wait for a slow store, off the threads that serve the
 // kernel.
 //
 // Each request is answered exactly once: by its handler, or as soon as the kernel interrupts it
@@ -24,7 +24,7 @@ namespace zarrfs {
 struct Ticket {
   std::atomic<bool> answered{false};
   std::function<void(fuse_req_t)> on_interrupted;
-  /// True for exactly one caller.
+  /// True for exactly one caller, which must reply; the request is gone for everybody else.
   bool Claim() { return !answered.exchange(true); }
 };
 

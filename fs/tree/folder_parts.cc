@@ -148,11 +148,11 @@ Result<bool> ChunkFiles::List(uint64_t from, const AddEntry& add) {
   const uint64_t first = from / prefix_.node.range->chunks->layout().inner_per_outer_count;
   for (auto at = std::ranges::lower_bound(objects_, OuterIndex{first}); at != objects_.end();
        ++at) {
-    const auto has_room = ListObject(*at, from, add);
+    auto has_room = ListObject(*at, from, add);
     if (!has_room || !*has_room) return has_room;
   }
   for (uint64_t object = std::max(first_, first); object < first_ + count_; ++object) {
-    const auto has_room = ListObject(OuterIndex{object}, from, add);
+    auto has_room = ListObject(OuterIndex{object}, from, add);
     if (!has_room || !*has_room) return has_room;
   }
   // What is gone with its array was passed over as absent.

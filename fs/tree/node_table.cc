@@ -15,7 +15,7 @@ constexpr size_t kAlwaysHeld = 8;
 Digest DocumentsDigest(const Node& node) {
   DigestBuilder all;
   for (const NodeView& view : node.views) all.Add(view.documents_digest);
-  return std::move(all).Finish();
+  return all.Finish();
 }
 
 // See RangeRecord::files. (Of the same chunks in the same encoding, only the fill value makes a
@@ -34,7 +34,7 @@ Digest FilesDigest(const Node& node) {
     all.Add(uint64_t{fill != nullptr});
     if (fill != nullptr) all.Add(std::span(fill->fill()));
   }
-  return std::move(all).Finish();
+  return all.Finish();
 }
 
 }  // namespace

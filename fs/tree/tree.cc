@@ -194,17 +194,16 @@ Result<void> Tree::CheckOpen(NodeId id) {
         node && node->range != nullptr && node->range->views[target->view].files == part.files;
     const auto found = range.chunks->Locate(target->chunk, kNow,
                                             part.encoding.must_be_read_for_size(), part.sizes());
+    const bool is_there = found && (found->location || target->epoch == kFillEpoch);
     if (!node) {
       current = Fail(node);
     } else if (!found) {
       current = Fail(found);
-    } else if (!has_layout) {
-      current->id = 0;  // the chunk, if there still is one, has another inode
+    } else if (!has_layout || !is_there) {
+      current->id = 0;  // the chunk, if there is one now, has another inode
     } else if (const auto& location = found->location) {
       const uint32_t epoch = range.ObserveEpoch(*location);
       current = entries_.Chunk(range, target->view, target->chunk, *location, epoch);
-    } else if (target->epoch != kFillEpoch) {
-      current->id = 0;
     }
   }
   if (!current && current.error().code == ErrorCode::kWouldBlock) return Fail(current);

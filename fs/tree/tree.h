@@ -3,7 +3,7 @@
 //   Lookup, Attributes   names and ids to entries   lookup.h, entries.h, nodes.h
 //   Read                 ids to bytes               contents.h, prefetch.h
 //   OpenFolder           listings                   folders.h, folder.h, folder_parts.h
-//   OnMounted            what changes               invalidation.h, timeouts.h
+//   Watch                what changes               invalidation.h, timeouts.h
 //   .zarrfs              what it says of itself     status.h, status_files.h, failure_log.h
 //
 // Ids are those that the kernel keeps (node_table.h). Every member may be called from any thread,

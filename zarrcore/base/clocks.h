@@ -2,10 +2,9 @@
 #ifndef ZARRCORE_BASE_CLOCKS_H_
 #define ZARRCORE_BASE_CLOCKS_H_
 
-#include <time.h>
-
 #include <chrono>
 #include <cstdint>
+#include <ctime>
 
 namespace zarrfs {
 

@@ -29,7 +29,7 @@ DigestBuilder& DigestBuilder::Add(const Digest& digest) {
   return Add(std::as_bytes(std::span(digest.bytes)));
 }
 
-Digest DigestBuilder::Finish() && {
+Digest DigestBuilder::Finish() {
   Digest digest;
   sha256_digest(&state_, digest.bytes.size(), digest.bytes.data());
   return digest;

@@ -41,7 +41,7 @@ class DigestBuilder {
   DigestBuilder& Add(const Digest& digest);
   /// The bytes alone, without their length.
   void AddRaw(std::string_view bytes);
-  [[nodiscard]] Digest Finish() &&;
+  [[nodiscard]] Digest Finish();
 
  private:
   sha256_ctx state_;

@@ -14,7 +14,7 @@ std::string ConsolidatedKey(const Node& group, size_t view) {
 Digest DigestOf(const Node& node, size_t view) {
   DigestBuilder all;
   all.Add(node.views[view].documents_digest).Add(node.path);
-  return std::move(all).Finish();
+  return all.Finish();
 }
 
 // Whether somebody who may read `more` may not read `less`. Where they have different owners, only

@@ -16,7 +16,7 @@ uint64_t MadeTexts::NumberOf(std::string_view text) {
   const std::lock_guard lock(mutex_);
   // (A text whose number is forgotten gets another one, as if it had changed.)
   if (numbers_.size() >= kMaxNumbers) numbers_.clear();
-  const auto [known, is_new] = numbers_.try_emplace(std::move(digest).Finish(), 0);
+  const auto [known, is_new] = numbers_.try_emplace(digest.Finish(), 0);
   if (is_new) known->second = ++last_number_;
   return known->second;
 }

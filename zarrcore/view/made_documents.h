@@ -55,8 +55,8 @@ struct RootDimensions {
 };
 using RootDimensionsPtr = std::shared_ptr<const RootDimensions>;
 
-/// Their bytes, which may be forgotten at any time; their numbers are not: texts of equal numbers
-/// are equal. Thread-safe.
+/// Their bytes, which may be evicted at any time. A number is never reused; equal texts get the
+/// same number, but for a new one after the table of very many numbers was cleared. Thread-safe.
 class MadeTexts {
  public:
   using Text = std::shared_ptr<const std::string>;

@@ -56,7 +56,7 @@ struct Node {
   bool implicit = false;                  // a group without a document, known by what lies below it
   bool below_ome = false;                 // this group or one above it is an OME one
   bool parent_below_ome = false;
-  bool racy = false;  // so young that another version may look the same
+  bool racy = false;  // a later version may look the same: each revalidation reads it again
   // The document's (its version is that of the source that changed last); the folder's, if
   // implicit.
   ObjectInfo info;
@@ -68,8 +68,8 @@ struct Node {
   mutable Freshness freshness;  // the Hierarchy's
 
   [[nodiscard]] bool is_v2() const { return document != kZarrJson; }
-  /// Why its documents, which are there, cannot be read as what they are; null if they can, and if
-  /// they say something that no view can show.
+  /// Why its documents cannot be read (damaged, too large). Null if they can be read, even if no
+  /// view supports what they say.
   [[nodiscard]] const Error* unreadable() const {
     return !metadata && metadata.error().code != ErrorCode::kUnsupported ? &metadata.error()
                                                                          : nullptr;

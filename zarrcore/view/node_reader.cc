@@ -25,7 +25,7 @@ bool IsOme(const Json& attributes) {
 Digest DigestOf(const std::vector<Document>& documents) {
   DigestBuilder all;
   for (const Document& document : documents) all.Add(document.name).Add(document.bytes);
-  return std::move(all).Finish();
+  return all.Finish();
 }
 
 // Bytes of memory, roughly: what is parsed takes several times what was read.

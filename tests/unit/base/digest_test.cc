@@ -18,7 +18,7 @@ std::string Hex(const Digest& digest) {
 std::string Sha256(const std::string& text) {
   DigestBuilder builder;
   builder.AddRaw(text);
-  return Hex(std::move(builder).Finish());
+  return Hex(builder.Finish());
 }
 
 // FIPS 180-4 and its examples; the others are from Python's hashlib.
@@ -35,7 +35,7 @@ TEST(Digest, AnotherListOfValuesHasAnother) {
   const auto of = [](auto... values) {
     DigestBuilder builder;
     (builder.Add(values), ...);
-    return std::move(builder).Finish();
+    return builder.Finish();
   };
   using Text = std::string_view;
   EXPECT_EQ(of(Text("ab"), Text("c")), of(Text("ab"), Text("c")));
