@@ -78,8 +78,8 @@ constexpr ValueOption kValueOptions[] = {
        return "";
      }},
     {"fill", "auto|keep|materialize",
-     "keep: .zarray names the fill value, which xarray masks; materialize: missing\n"
-     "                        chunks are files of fill values (default: auto)",
+     "keep: .zarray names the fill value, which xarray masks;\n"
+     "                        materialize: missing chunks are files of fill values (default: auto)",
      [](MountOptions& o, std::string_view v) -> std::string {
        if (v != "auto" && v != "keep" && v != "materialize") return "auto, keep or materialize";
        o.fill = v == "auto"   ? FillPolicy::kAuto
@@ -113,8 +113,8 @@ constexpr ValueOption kValueOptions[] = {
        return "";
      }},
     {"ttl", "SECONDS",
-     "how long a change in the store may go unnoticed (default: 0.1 where the store\n"
-     "                        can be watched, else a tenth of the file's age, 1 to 60)",
+     "how long a change in the store may go unnoticed (default: 0.1 where the\n"
+     "                        store can be watched, else a tenth of the file's age, 1 to 60)",
      [](MountOptions& o, std::string_view v) -> std::string {
        const auto seconds = ParseNumber<double>(v);
        if (!seconds || !std::isfinite(*seconds) || *seconds < 0) {
