@@ -64,6 +64,8 @@ std::string ApplyId(std::optional<uint32_t>& id, std::string_view value) {
   return "";
 }
 
+// Each row has the option, what --help says of it (continuation lines are indented to its column)
+// and its effect.
 constexpr ValueOption kValueOptions[] = {
     {"view", "v2|v3|gdal|netcdf", "show only this view, at the root (default: one folder per view)",
      [](MountOptions& o, std::string_view v) -> std::string {
@@ -170,6 +172,7 @@ constexpr ValueOption kValueOptions[] = {
      }},
 };
 
+// Those without help are for mount(8), fstab(5) and tests.
 constexpr FlagOption kFlagOptions[] = {
     {"immutable", "the store never changes: cache everything without a timeout",
      [](MountOptions& o) { o.immutable = true; }},
