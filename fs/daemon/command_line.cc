@@ -90,7 +90,7 @@ Result<void> ParseLetters(std::string_view word, bool called_by_mount, Words& wo
   for (size_t at = 1; at < word.size() && !ShowsText(line); ++at) {
     const char letter = word[at];
     if (letter != 'o' && letter != 't' && letter != 'N') {
-      if (const auto parsed = ParseLetter(letter, called_by_mount, line); !parsed) return parsed;
+      if (auto parsed = ParseLetter(letter, called_by_mount, line); !parsed) return parsed;
       continue;
     }
     const char* const value = at + 1 < word.size() ? word.data() + at + 1 : words.Take();

@@ -55,7 +55,7 @@ void TakeFuseMessage(fuse_log_level level, const char* format, va_list arguments
 int PriorityOf(spdlog::level::level_enum level) {
   constexpr int kPriorities[] = {LOG_DEBUG, LOG_DEBUG, LOG_INFO, LOG_WARNING, LOG_ERR, LOG_CRIT};
   static_assert(spdlog::level::info == 2 && std::size(kPriorities) == spdlog::level::off);
-  return kPriorities[std::min<size_t>(level, std::size(kPriorities) - 1)];
+  return kPriorities[std::min(static_cast<size_t>(level), std::size(kPriorities) - 1)];
 }
 
 // Sends each message to the systemd journal, with fields.

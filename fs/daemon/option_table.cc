@@ -64,6 +64,8 @@ std::string ApplyId(std::optional<uint32_t>& id, std::string_view value) {
   return "";
 }
 
+// Each row has the option, what --help says of it (continuation lines are indented to its column)
+// and its effect.
 constexpr ValueOption kValueOptions[] = {
     {"view", "v2|v3|gdal|netcdf", "show only this view, at the root (default: one folder per view)",
      [](MountOptions& o, std::string_view v) -> std::string {
@@ -78,8 +80,8 @@ constexpr ValueOption kValueOptions[] = {
        return "";
      }},
     {"fill", "auto|keep|materialize",
-     "keep: .zarray names the fill value, which xarray masks; materialize: missing\n"
-     "                        chunks are files of fill values (default: auto)",
+     "keep: .zarray names the fill value, which xarray masks;\n"
+     "                        materialize: missing chunks are files of fill values (default: auto)",
      [](MountOptions& o, std::string_view v) -> std::string {
        if (v != "auto" && v != "keep" && v != "materialize") return "auto, keep or materialize";
        o.fill = v == "auto"   ? FillPolicy::kAuto
@@ -113,8 +115,8 @@ constexpr ValueOption kValueOptions[] = {
        return "";
      }},
     {"ttl", "SECONDS",
-     "how long a change in the store may go unnoticed (default: 0.1 where the store\n"
-     "                        can be watched, else a tenth of the file's age, 1 to 60)",
+     "how long a change in the store may go unnoticed (default: 0.1 where the\n"
+     "                        store can be watched, else a tenth of the file's age, 1 to 60)",
      [](MountOptions& o, std::string_view v) -> std::string {
        const auto seconds = ParseNumber<double>(v);
        if (!seconds || !std::isfinite(*seconds) || *seconds < 0) {
@@ -170,6 +172,7 @@ constexpr ValueOption kValueOptions[] = {
      }},
 };
 
+// Those without help are for mount(8), fstab(5) and tests.
 constexpr FlagOption kFlagOptions[] = {
     {"immutable", "the store never changes: cache everything without a timeout",
      [](MountOptions& o) { o.immutable = true; }},

@@ -26,7 +26,7 @@ Result<void> ApplySetting(const Setting& setting, MountOptions& options) {
   }
   if (setting.name == "config" || setting.name == "remount") return UnknownOption(setting.Word());
   std::optional<std::string> unknown;
-  if (const auto applied = ApplyOption(setting.Word(), options, unknown); !applied) return applied;
+  if (auto applied = ApplyOption(setting.Word(), options, unknown); !applied) return applied;
   if (unknown) return UnknownOption(*unknown);
   return {};
 }
@@ -47,7 +47,7 @@ Result<void> ApplySettings(MountOptions& options) {
   std::optional<std::string> unknown;
   for (const std::string& setting : options.settings) {
     if (NameOfOption(setting) != "config") continue;
-    if (const auto applied = ApplyOption(setting, options, unknown); !applied) return applied;
+    if (auto applied = ApplyOption(setting, options, unknown); !applied) return applied;
   }
   if (!options.config_file.empty()) {
     auto config = ReadConfig(options.config_file);
@@ -66,7 +66,7 @@ Result<void> ApplySettings(MountOptions& options) {
     });
   }
   for (const std::string& setting : options.settings) {
-    if (const auto applied = ApplyOption(setting, options, unknown); !applied) return applied;
+    if (auto applied = ApplyOption(setting, options, unknown); !applied) return applied;
   }
   if (unknown && !options.sloppy) return UnknownOption(*unknown);
   if (options.debug) options.log_level = "debug";
