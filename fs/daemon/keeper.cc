@@ -315,9 +315,9 @@ void Keeper::ChangeLogLevel(const signalfd_siginfo& signal) {
     chosen = static_cast<size_t>(signal.ssi_int) - 1;
   } else {
     // After debug, back to info.
-    chosen =
-        std::min<size_t>(std::ranges::find(kLogLevels, LogLevel()) - kLogLevels.begin() + 1, 4);
-    if (chosen == 4) chosen = 2;
+    const auto level = std::ranges::find(kLogLevels, LogLevel());
+    chosen = static_cast<size_t>(level - kLogLevels.begin()) + 1;
+    if (chosen >= kLogLevels.size()) chosen = 2;
   }
   SetLevel(kLogLevels[chosen]);
   spdlog::info("{}: the log level is {}", mountpoint_, kLogLevels[chosen]);

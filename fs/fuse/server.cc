@@ -114,7 +114,7 @@ void Server::OpenFolder(Reply& reply, NodeId id, fuse_file_info info) {
 void Server::List(Reply& reply, Folder& folder, size_t size, uint64_t cookie, bool plus) const {
   DirentBuffer buffer(reply.request(), size, plus);
   const auto listed =
-      folder.List(cookie, [&](const std::string& name, const Entry& entry, uint64_t next) {
+      tree_->List(folder, cookie, [&](const std::string& name, const Entry& entry, uint64_t next) {
         return buffer.Add(name, entry, next);
       });
   if (!listed) return reply.Failed(listed.error().code);

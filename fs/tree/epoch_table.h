@@ -12,7 +12,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <ranges>
 #include <unordered_map>
 #include <vector>
 
@@ -49,8 +48,9 @@ class EpochTable {
     const std::lock_guard lock(part.mutex);
     const auto known = part.seen.find(object);
     if (known != part.seen.end() && same(known->second.epoch)) return known->second.fingerprint;
-    for (const Past& past : part.past | std::views::reverse) {
-      if (past.object == object && same(past.seen.epoch)) return past.seen.fingerprint;
+    // NOLINTNEXTLINE(modernize-loop-convert): clang 14 cannot compile std::views::reverse
+    for (auto past = part.past.rbegin(); past != part.past.rend(); ++past) {
+      if (past->object == object && same(past->seen.epoch)) return past->seen.fingerprint;
     }
     return std::nullopt;
   }

@@ -26,7 +26,7 @@ class FolderPart {
   /// False once there is no room.
   [[nodiscard]] virtual Result<bool> List(uint64_t from, const AddEntry& add) = 0;
 
-  /// The store's change_count() while which all that was listed is current; 0 if that is not known.
+  /// How long all that was listed holds.
   [[nodiscard]] virtual Validity validity() const { return {}; }
 };
 

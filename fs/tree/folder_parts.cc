@@ -132,16 +132,18 @@ Result<bool> ChunkFiles::ListObject(OuterIndex object, uint64_t from, const AddE
                       .include_missing = part.fill_chunk != nullptr,
                       .sizes = part.sizes()});
   ChunkCoordinates at{};
-  while (const ListedChunk* const chunk = cursor.Next()) {
+  bool has_room = true;
+  for (const ListedChunk* chunk = cursor.Next(); has_room && chunk != nullptr;
+       chunk = has_room ? cursor.Next() : nullptr) {
     layout.inner_grid.Coordinates(ToNumber(chunk->chunk), at);
     const std::string name =
         is_nested ? std::to_string(at[rank - 1]) : part.naming.Path({at.data(), rank});
     const Entry entry = EntryOf(*chunk, cursor.validity());
-    if (!add(name, entry, begin + ToNumber(chunk->slot) + 1)) return false;
+    has_room = add(name, entry, begin + ToNumber(chunk->slot) + 1);
   }
   if (!cursor.status()) return Fail(cursor.status());
-  if (cursor.validity() != validity_) indexes_are_valid_ = false;
-  return true;
+  if (cursor.is_open() && cursor.validity() != validity_) indexes_are_valid_ = false;
+  return has_room;
 }
 
 Result<bool> ChunkFiles::List(uint64_t from, const AddEntry& add) {

@@ -152,7 +152,7 @@ class ChunkFiles final : public FolderPart {
   const uint64_t first_ = 0;
   const uint64_t count_ = 0;
   const Validity validity_;                     // of the list of objects
-  std::atomic<bool> indexes_are_valid_ = true;  // for as long
+  std::atomic<bool> indexes_are_valid_ = true;  // all that were read hold as long as validity_
 };
 
 /// The files of the status folder. Positions are those in `names`.

@@ -1,7 +1,6 @@
 // Folders: opens the folders of a mount.
 //
-// There are five kinds of parts: the views at the root of the mount, the documents of a node, the
-// nodes below a group, folders of chunks, and chunk files; each is a FolderPart (folder_parts.h).
+// What is in them are the FolderParts of folder_parts.h.
 // Thread-safe.
 #ifndef FS_TREE_FOLDERS_H_
 #define FS_TREE_FOLDERS_H_

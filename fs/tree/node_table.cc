@@ -96,15 +96,17 @@ void RangeRecord::Keep() {
   version_.fetch_add(1, std::memory_order_release);
 }
 
-std::optional<uint64_t> NodeTable::Allocate(uint64_t count, NodeRecord* record,
-                                            RangeRecord* range) {
+std::optional<uint64_t> NodeTable::Allocate(uint64_t count) {
   const bool high = count > kHighCount || next_low_ + count > kHighStart;
   uint64_t& next = high ? next_high_ : next_low_;
   if (count > (uint64_t{1} << kPositionBits) - next) return std::nullopt;
   const uint64_t first = next;
   next += count;
-  (high ? high_ : low_).Append(Span{first, count, record, range});
   return first;
+}
+
+void NodeTable::Publish(const Span& span) {
+  (span.first >= kHighStart ? high_ : low_).Append(span);
 }
 
 std::pair<std::shared_ptr<ArrayRange>, uint64_t> NodeTable::MakeRange(const Node& node) const {
@@ -159,7 +161,7 @@ RangePtr NodeTable::RefreshRange(const Node& node, NodeRecord& record) {
   RangeRecord* const before = record.range;
   if (before == nullptr || before->files != files) {
     RangeRecord& positions = ranges_.emplace_back();
-    const auto first = Allocate(std::max<uint64_t>(count, 1), nullptr, &positions);
+    const auto first = Allocate(std::max<uint64_t>(count, 1));
     if (!first) {
       ranges_.pop_back();
       return nullptr;
@@ -167,15 +169,16 @@ RangePtr NodeTable::RefreshRange(const Node& node, NodeRecord& record) {
     positions.record = &record;
     positions.first = *first;
     positions.files = files;
-    positions.source = node.chunks->id();
-    positions.epochs = before != nullptr && before->source == positions.source
+    positions.epochs = before != nullptr && before->source == node.chunks->id()
                            ? before->epochs
                            : std::make_shared<EpochTable>(node.chunks->layout().outer_grid.size());
     if (before != nullptr) before->Keep();
     record.range = &positions;
+    Publish({*first, std::max<uint64_t>(count, 1), nullptr, &positions});
   } else if (auto known = before->Get(); known != nullptr && known->chunks == node.chunks) {
     return known;
   }
+  record.range->source = node.chunks->id();
   made->epochs = record.range->epochs;
   for (auto& part : made->views) {
     part.files += record.range->first;
@@ -193,7 +196,7 @@ Result<NodeRecord*> NodeTable::RecordOf(const std::string& path) {
   const std::unique_lock lock(mutex_);
   if (const auto found = by_path_.find(path); found != by_path_.end()) return found->second;
   NodeRecord& made = records_.emplace_back();
-  const auto block = Allocate(NodeRecord::kBlock, &made, nullptr);
+  const auto block = Allocate(NodeRecord::kBlock);
   if (!block) {
     records_.pop_back();
     return Fail(ErrorCode::kUnsupported, "{}: no node ids are left", path);
@@ -201,6 +204,7 @@ Result<NodeRecord*> NodeTable::RecordOf(const std::string& path) {
   made.path = path;
   made.block = *block;
   by_path_.emplace(made.path, &made);
+  Publish({*block, NodeRecord::kBlock, &made, nullptr});
   return &made;
 }
 

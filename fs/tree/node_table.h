@@ -1,14 +1,13 @@
 // NodeTable: node ids <-> what they stand for.
 //
 // A node id is a 64-bit number that says by itself what it is: 16 bits of epoch over 48 bits of
-// position. Positions are given out in ranges that are never taken back:
+// position. Positions are handed out in ranges that are never reused:
 //
-//   1                  the mount's root
-//   a block a node     of the store: a folder in each view, and the views' metadata files
-//   a range an array   and layout of its chunks: the chunk files, numbered row-major over the grid
-//   of
-//                      innermost chunks (views that serve the same bytes share them: one inode),
-//                      and the chunk folders of each view, numbered row-major, level by level
+//   1                   the root of the mount
+//   a block per node    its folder in each view, and the views' metadata files
+//   a range per array   and layout of its chunks: the chunk files, in row-major order (views that
+//                       serve the same bytes share them: one inode), and the chunk folders of
+//                       each view, row-major, level by level
 //
 // Within a range all is arithmetic; the range is found by binary search. So memory grows with the
 // number of arrays looked at, never with chunks, and FORGET has nothing to do. What is known of an
@@ -103,7 +102,8 @@ struct ArrayRange {
   /// current one.
   uint32_t ObserveEpoch(const ChunkLocation& location) const;
   /// Likewise for reads, which may still hold a version that a look-up has found superseded:
-  /// nullopt if it was never observed. Takes a lock only the first time for an OpenShard.
+  /// nullopt if it was not the last one observed. Takes a lock only the first time for an
+  /// OpenShard.
   [[nodiscard]] std::optional<uint32_t> KnownEpoch(const ChunkLocation& location) const;
   /// The position of a chunk file.
   [[nodiscard]] uint64_t PositionOf(size_t view, InnerIndex chunk) const {
@@ -123,7 +123,8 @@ class RangeRecord {
   /// same, so are the positions. (A digest, because it is kept of every array that was ever looked
   /// at, and what it is made from takes most of a KiB.)
   Digest files;
-  uint64_t source = 0;  // ChunkSource::id(): ranges of one source share their epochs
+  /// ChunkSource::id(). Ranges of one source share their epochs, which OpenShards have a note of.
+  uint64_t source = 0;
   std::shared_ptr<EpochTable> epochs;
 
   /// The array's chunks, while its NodeRecord or somebody else has them; else null.
@@ -241,8 +242,10 @@ class NodeTable {
   static constexpr uint64_t kHighStart = uint64_t{1} << 32;
   static constexpr uint64_t kHighCount = uint64_t{1} << 28;
 
-  // nullopt if no positions are left.
-  std::optional<uint64_t> Allocate(uint64_t count, NodeRecord* record, RangeRecord* range);
+  // The first of so many positions; nullopt if none are left.
+  std::optional<uint64_t> Allocate(uint64_t count);
+  // Resolve(), which takes no lock, finds the span from now on: what it points to is complete.
+  void Publish(const Span& span);
   // Takes note of another snapshot of the record's node, whose mutex is held.
   void Replace(NodeRecord& record, const NodePtr& node);
   // The range of an array that its record knows, or a new one; null if no positions are left.

@@ -47,6 +47,9 @@ class Nodes {
     return Refresh(path, timeouts_.check_age());
   }
 
+  /// The same for a node that was just read.
+  [[nodiscard]] Result<CurrentNode> Refresh(const NodePtr& node) { return table_.Refresh(node); }
+
   /// Fails only if the store never had the node, or the answer has to wait.
   [[nodiscard]] Result<KnownNode> Know(const std::string& path);
   /// The same without the store: the node as it was last seen, which cannot be read now because of

@@ -26,7 +26,7 @@ class Prefetch {
 
   /// Once. Without it nothing is prefetched.
   void Start(Offer offer);
-  /// From its return on nothing is handed over; takes a second at most.
+  /// Nothing more is handed over; waits a second at most for what is being handed over.
   void Stop();
 
   /// A request that reads chunks; lives while the bytes are found.

@@ -49,7 +49,7 @@ class Timeouts {
   /// and the store may have changed since it was made.
   [[nodiscard]] double Listed(double name_timeout) const;
 
-  /// Whether the kernel can invalidate every name at once. Not until this says so.
+  /// Whether the kernel can invalidate every name at once. False until set.
   void set_can_invalidate_all(bool can) { can_invalidate_all_ = can; }
   [[nodiscard]] bool can_invalidate_all() const { return can_invalidate_all_; }
 

@@ -62,7 +62,7 @@ Result<std::unique_ptr<Tree>> Tree::Open(std::shared_ptr<const Store> store,
                 "{} is not a Zarr store: no zarr.json, .zarray or .zgroup in it or below", name);
   }
   if (!root) return Fail(root);
-  (void)tree->nodes_.Refresh("", kAnyAge);  // known from now on
+  if (const auto known = tree->nodes_.Refresh(*root); !known) return Fail(known);
   if (const auto& metadata = (*root)->metadata; !metadata) {
     return Fail(ErrorCode::kDamaged, "{}/{}", name, metadata.error().message);
   }
@@ -229,7 +229,8 @@ Result<Tree::Piece> Tree::Read(NodeId id, uint64_t offset, std::span<std::byte> 
     failures_.OnFailure("read", target.error());
     return tl::unexpected(Contents::ErrorOfRead(target.error()));
   }
-  const Prefetch::Reading reading(prefetch_);
+  std::optional<Prefetch::Reading> reading;
+  if (target->kind == Target::Kind::kChunk) reading.emplace(prefetch_);
   auto bytes = contents_.Read(*target, offset, buffer);
   if (!bytes) {
     failures_.OnFailure("read", bytes.error());
@@ -254,6 +255,12 @@ Result<Tree::OpenedFolder> Tree::OpenFolder(NodeId id) {
   OpenedFolder opened{std::move(*folder), options_.immutable};
   if (!options_.immutable) opened.is_cached = opened.folder->Open(listings_);
   return opened;
+}
+
+Result<void> Tree::List(Folder& folder, uint64_t cookie, const AddEntry& add) {
+  auto listed = folder.List(cookie, add);
+  if (!listed) failures_.OnFailure("readdir", listed.error());
+  return listed;
 }
 
 void Tree::OnChange(const Changes& changes) {

@@ -75,6 +75,8 @@ class Tree {
     bool is_cached = false;  // the listing that the kernel holds is current
   };
   [[nodiscard]] Result<OpenedFolder> OpenFolder(NodeId id);
+  /// Adds its entries from `cookie` on (0: from the beginning) until there is no room.
+  [[nodiscard]] Result<void> List(Folder& folder, uint64_t cookie, const AddEntry& add);
 
   [[nodiscard]] Result<StoreCapacity> Capacity() const { return store_->Capacity(); }
 

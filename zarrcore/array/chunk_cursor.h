@@ -47,7 +47,9 @@ class ChunkCursor {
   /// Fails only if the store cannot be asked now (it would block, timed out, no descriptors left).
   [[nodiscard]] const Result<void>& status() const { return status_; }
 
-  /// How long all of it holds, as far as it was read.
+  /// Whether the stored object was asked for: not if no slot was left to look at.
+  [[nodiscard]] bool is_open() const { return shard_.has_value(); }
+  /// How long all of it holds, as far as it was read; unknown until is_open().
   [[nodiscard]] Validity validity() const { return validity_; }
 
  private:

@@ -3,8 +3,10 @@
 // Finds the byte range of a chunk through the shard indexes (all levels of nesting), and lists the
 // chunks that are present by walking the objects that exist, never the grid:
 //
-//   StoredObjects   which objects there are     ShardCache    the objects, opened, and their
-//   indexes ChunkCursor     the chunks in one object    ChunkNaming   how objects are called
+//   StoredObjects   which objects there are
+//   ShardCache      the objects, opened, and their indexes
+//   ChunkCursor     the chunks in one object
+//   ChunkNaming     what objects are called
 //
 // Every member may be called from any thread; no lock is held while the store is asked.
 #ifndef ZARRCORE_ARRAY_CHUNK_SOURCE_H_

@@ -32,9 +32,9 @@ struct OpenShard {
 
   mutable Freshness freshness;
   mutable std::atomic<bool> reported{false};  // damage in it was reported
-  /// A note of the user's: the epoch number it gave to this version, so that reading needs no look
-  /// into a table; 0 for none. Only ever set from 0 to the one number of this version, by any
-  /// thread; relaxed order is enough. Nested shards have their own, which nobody sets.
+  /// A note of the user's: the epoch number it gave to this version last, so that reading needs no
+  /// look into a table; 0 for none. All numbers come from one table per ChunkSource. Set by any
+  /// thread; relaxed order is enough.
   mutable std::atomic<uint32_t> epoch_note{0};
   /// What ChunkReader knows about each entry's zstd frame, 0 for nothing yet; null without zstd.
   std::unique_ptr<std::atomic<uint8_t>[]> frame_notes;

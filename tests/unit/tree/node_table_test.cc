@@ -274,5 +274,27 @@ TEST(EpochTable, ReadOfASupersededVersionLeavesTheEpochAlone) {
   EXPECT_EQ(table.Known(6, 101), std::nullopt);
 }
 
+// An OpenShard, which its ChunkSource keeps, has a note of its epoch: that must mean the same in
+// all ranges of the source.
+TEST_F(NodeTableTest, RangesOfOneSourceShareTheirEpochs) {
+  const Hierarchy keeping{store, HierarchyOptions{}, {}};
+  NodeTable nodes(0b11);
+  const auto refresh = [&] { return nodes.Refresh(keeping.Get("a", Age{0}).value()).value(); };
+  std::string json = ArrayJson("[20, 12]", kPlain, "", R"("dimension_names": ["x", "y"])");
+  store->Put("a/zarr.json", json);
+  const RangePtr first = refresh().range;
+  store->Remove("a/zarr.json");
+  ASSERT_FALSE(keeping.Get("a", Age{0}));
+  store->Put("a/zarr.json", json);
+  const RangePtr again = refresh().range;
+  ASSERT_NE(again->chunks, first->chunks) << "another source";
+  EXPECT_EQ(again->views[v2].files, first->views[v2].files) << "of the same files";
+  store->Put("a/zarr.json", json.replace(json.find("\"fill_value\": 0"), 15, "\"fill_value\": 7"));
+  const RangePtr other = refresh().range;
+  ASSERT_EQ(other->chunks, again->chunks) << "the same source";
+  ASSERT_NE(other->views[v2].files, again->views[v2].files) << "of other files";
+  EXPECT_EQ(other->epochs, again->epochs);
+}
+
 }  // namespace
 }  // namespace zarrfs
