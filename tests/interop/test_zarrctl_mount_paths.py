@@ -1,7 +1,5 @@
 """`zarrctl where` and `zarrctl cat` of a path below a mount speak of that file: compared with what stat and read give."""
 
-import json
-import subprocess
 
 import numpy as np
 import pytest
