@@ -3,10 +3,14 @@
 // A folder with a zarr.json is a node, else one with a .zarray (a Zarr v2 array) or a .zgroup (a v2
 // group), whose attributes are in .zattrs; both formats may be mixed in one tree.
 //
-// Nodes are read when they are asked for; some thousands, those used last, are kept. Each answer
-// says how old it may be. If a document of a node changes, the next sufficiently fresh answer is
-// another snapshot. Snapshots of one array share a ChunkSource as long as where its chunks lie has
-// not changed. Every member may be called from any thread.
+// Nodes are read when they are asked for, and kept as long as they fit node_cache_bytes. Each
+// caller says how old an answer may be. If a document of a node changes, the next sufficiently
+// fresh answer is another snapshot. Snapshots of one array share a ChunkSource while the one before
+// is still cached and its chunks lie where they lay.
+//
+// Every member may be called from any thread. A call may wait for the store; where the thread may
+// not wait (base/waiting.h), it fails with kWouldBlock. Known…(), IsFresh() and Shows() never ask
+// the store. No lock is held while it is asked.
 #ifndef ZARRCORE_VIEW_HIERARCHY_H_
 #define ZARRCORE_VIEW_HIERARCHY_H_
 
@@ -30,7 +34,8 @@ namespace zarrfs {
 
 class Hierarchy {
  public:
-  /// `report`: called once for each problem found in the store.
+  /// `report`: called once per problem and version of a node, on the thread that finds it, without
+  /// a lock.
   Hierarchy(std::shared_ptr<const Store> store, HierarchyOptions options, Report report);
 
   /// kNotFound unless `path` is a group or array (or has documents that cannot be used: such a node
@@ -67,7 +72,7 @@ class Hierarchy {
 
   // --- shared_documents.cc ---
 
-  /// Whether that document, in view number `view`, is one that depends on the node's siblings.
+  /// Whether document number `document` of the node at `path` depends on the node's siblings.
   [[nodiscard]] static bool DependsOnSiblings(std::string_view path, size_t view, size_t document);
   /// Such a document, as it is now. Where a sibling cannot be read, names carry their lengths.
   [[nodiscard]] Result<Valid<MadeDocument>> ShareDimensions(const NodePtr& node, size_t view,
@@ -97,7 +102,7 @@ class Hierarchy {
 
   // Reports a folder below `group` that holds a node but has a name that no node may have.
   [[nodiscard]] Result<void> ReportRefusedName(const Node& group, const ListEntry& folder) const;
-  // How long it holds that there is no node at `path`, or one that cannot be read.
+  // How long it holds that there is no node at `path` (kNotFound); unknown for other errors.
   [[nodiscard]] Validity ValidityOfAbsence(const std::string& path, const Error& error) const;
 
   // Whether to leave out a node, with all that lies below it. `node` is an error if it cannot be
@@ -113,12 +118,12 @@ class Hierarchy {
   [[nodiscard]] Result<Validity> Walk(const NodePtr& top, size_t view, Age max_age,
                                       const LeaveOut& leave_out, const Visit& visit) const;
 
-  // Made anew, but `known` (or null) if that is the same.
+  // Makes it; returns `known` (which may be null) itself if nothing has changed.
   [[nodiscard]] Result<Valid<ConsolidatedCache::Loaded>> MakeConsolidated(
       const NodePtr& group, size_t view, Age max_age, const ConsolidatedPtr& known) const;
 
   [[nodiscard]] Result<RootDimensionsPtr> DimensionsOfRoot(size_t view, Age max_age) const;
-  // Made anew, but `known` (or null) if that is the same.
+  // Makes it; returns `known` (which may be null) itself if nothing has changed.
   [[nodiscard]] Result<Valid<DimensionsCache::Loaded>> MakeDimensions(
       size_t view, Age max_age, const RootDimensionsPtr& known) const;
   // Returns how long it holds.

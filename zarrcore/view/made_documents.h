@@ -36,7 +36,7 @@ struct Consolidated : MadeDocument {
   // What it is made from: the group, and those nodes below that the view shows. (Digests,
   // because thousands of nodes would be kept in memory.)
   std::vector<Digest> nodes;
-  bool is_too_large = false;       // more nodes than HierarchyOptions say: the view does without
+  bool is_too_large = false;       // too many nodes, or bytes: the view has no such document
   std::vector<std::string> paths;  // of the nodes in it
 
   mutable Freshness freshness;
@@ -46,11 +46,11 @@ using ConsolidatedPtr = std::shared_ptr<const Consolidated>;
 /// What the dimensions of the arrays in the root group are called in one view, as of now.
 struct RootDimensions {
   std::vector<ArrayDimensions> arrays;  // by name
-  /// Absent where that cannot be known, or takes too long: each name carries its length.
+  /// Absent if they are not known, or of too many nodes: every name then carries its length.
   std::optional<SharedDimensions> names;
   Version newest;  // of what it is made from, the version that changed last
 
-  mutable std::atomic<int64_t> take_ns = 0;  // that it took to make, or to look again
+  mutable std::atomic<int64_t> take_ns = 0;  // how long making or revalidating it took last
   mutable Freshness freshness;
 };
 using RootDimensionsPtr = std::shared_ptr<const RootDimensions>;

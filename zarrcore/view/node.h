@@ -60,12 +60,12 @@ struct Node {
   // The document's (its version is that of the source that changed last); the folder's, if
   // implicit.
   ObjectInfo info;
-  uint32_t attributes_mode = 0777;  // permissions of a .zattrs, for whatever repeats what it says
-  ObjectInfo folder_info;           // of the folder, when the node was read
+  uint32_t attributes_mode = 0777;        // of .zattrs; documents that repeat it are no more open
+  ObjectInfo folder_info;                 // of the folder, when the node was read
   std::array<NodeView, kMaxViews> views;  // by view number
   std::shared_ptr<ChunkSource> chunks;    // of an array whose layout can be used
 
-  mutable Freshness freshness;  // the Hierarchy's
+  mutable Freshness freshness;  // set by the cache that keeps the node, and nobody else
 
   [[nodiscard]] bool is_v2() const { return document != kZarrJson; }
   /// Why its documents cannot be read (damaged, too large). Null if they can be read, even if no

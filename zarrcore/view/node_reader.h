@@ -17,7 +17,7 @@ namespace zarrfs {
 /// What users choose about a Hierarchy.
 struct HierarchyOptions {
   size_t index_cache_bytes = 64u << 20;
-  size_t node_cache_bytes = 32u << 20;  // about; of nodes that nobody holds
+  size_t node_cache_bytes = 32u << 20;  // of the cached nodes, about
   size_t consolidated_max = 4096;       // nodes in a consolidated document; 0: make none
   char forced_separator = '\0';
   FillPolicy fill = FillPolicy::kAuto;
@@ -33,7 +33,7 @@ struct HierarchyOptions {
 /// Every member may be called from any thread.
 class NodeReader {
  public:
-  /// `report`: for what the chunks of arrays have wrong.
+  /// `report`: for what is wrong with the chunks of arrays. `options` and `reports` outlive this.
   NodeReader(std::shared_ptr<const Store> store, const HierarchyOptions& options, Report report,
              NodeReports& reports);
 

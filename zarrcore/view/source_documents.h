@@ -36,8 +36,8 @@ namespace zarrfs {
 [[nodiscard]] bool IsNodeNameBelow(const Node& group, std::string_view name);
 
 /// Whether a folder without a document of its own is a group, because some folder below it has one.
-/// Looks at some thousands of folders at most. An error if none was found and not all could be
-/// read. `or_in`: the folder may also have a document itself.
+/// Looks at some thousands of folders at most: false if none was found among them. An error if none
+/// was found and one could not be read. `or_in`: the folder may also have a document itself.
 [[nodiscard]] Result<bool> HasNodeBelow(const Store& store, const std::string& folder,
                                         bool or_in = false);
 

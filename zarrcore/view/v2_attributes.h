@@ -21,7 +21,7 @@ inline constexpr const char* kDimensionsAttribute = "_ARRAY_DIMENSIONS";
 /// The names that are given, as PlainName makes them; "" where there is none.
 [[nodiscard]] std::vector<std::string> PlainDimensionNames(const ArrayMetadata& metadata);
 
-/// A name that netCDF-C 4.9 can take, which ends for others or dies of them: no slash, no control
+/// A name that netCDF-C 4.9 can take, which truncates others or crashes: no slash, no control
 /// character, no space at the beginning, at most kMaxPlainName bytes.
 [[nodiscard]] std::string PlainName(std::string name);
 inline constexpr size_t kMaxPlainName = 200;
@@ -32,10 +32,9 @@ inline constexpr size_t kMaxPlainName = 200;
 /// fits, or are floats. Names are plain ones; an attribute without a name is left out.
 [[nodiscard]] Json PlainAttributes(const Json& attributes);
 
-/// To the attributes of an array of the type `dtype`: netCDF-C 4.9.0 takes the type of _FillValue
-/// from how the number is written, and cannot copy a variable whose _FillValue has another type
-/// than itself. Where it would, the attribute _NCZARR_ATTR gives the type, which later versions
-/// know without (4.9.3 and later show the attribute, as a text).
+/// Adds the attribute _NCZARR_ATTR, which states the type of _FillValue, where netCDF-C 4.9.0 would
+/// infer another type than the array's (`dtype`) from how the number is written: it could not copy
+/// the variable then. (Later versions need no such help; 4.9.3 and later show it, as a text.)
 void TypeFillAttribute(Json& attributes, const std::string& dtype);
 
 }  // namespace zarrfs

@@ -2,9 +2,10 @@
 //
 // In v3 the fill value is what a missing chunk holds, and only the attribute says which values are
 // to be masked (CF conventions). Readers of v2 such as xarray mask what .zarray calls the fill
-// value. So that they mask nothing else than a v3 reader, its fill_value is the attribute's value
-// where there is one; null, where that is not known to be harmless; and chunks that are not stored
-// become files wherever the reader would make up something else than the v3 fill value.
+// value. They are to mask what a v3 reader masks, and nothing else. So .zarray has the attribute's
+// value, if there is one; else the v3 fill value if masking it is harmless; else null. Chunks that
+// are not stored become files wherever a reader would make up something else than the v3 fill
+// value.
 #ifndef ZARRCORE_VIEW_V2_FILL_H_
 #define ZARRCORE_VIEW_V2_FILL_H_
 
@@ -26,8 +27,7 @@ struct V2Fill {
 
 /// `type`: of the elements in the chunk files, of which `fill` is one, little-endian; `byte_order`
 /// is theirs. `has_named_dimensions`: there are dimension_names, of which some may be null, or no
-/// dimensions. Changes
-/// _FillValue in `attributes` to what the reader is to see of it, or removes it.
+/// dimensions. Changes _FillValue in `attributes` to what the reader is to see, or removes it.
 [[nodiscard]] V2Fill ChooseV2Fill(const FillBytes& fill, const DataType& type, char byte_order,
                                   bool has_named_dimensions, const ViewContext& context,
                                   const ReaderProfile& profile, Json& attributes);

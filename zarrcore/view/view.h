@@ -40,8 +40,8 @@ struct ArrayView {
   /// The files of chunks that are not stored; null: they have no files.
   std::shared_ptr<const FillChunk> fill_chunk;
   std::vector<std::string> notes;  // what of the metadata is left out, and why
-  /// In views that share dimensions: the dimensions as they are called and as long as they are for
-  /// the view's readers, and of an array in the root group what .zattrs says beside their names.
+  /// Only in views that share dimensions: names and lengths of the dimensions as the view's readers
+  /// see them, and of an array in the root group .zattrs without the names.
   ArrayDimensions dimensions;
   Json attributes;
 };
@@ -84,10 +84,9 @@ class View {
   [[nodiscard]] virtual std::string_view ConsolidatedName(const GroupMetadata& metadata) const = 0;
   /// Its bytes. `nodes`: the group itself first.
   [[nodiscard]] virtual std::string Consolidate(std::span<const NodeBelow> nodes) const = 0;
-  /// Whether readers know a dimension by its name alone (shared_dimensions.h). Then the document
-  /// kSharedDocument of a node in the root group depends on its siblings: of an array that has
-  /// ArrayView::attributes, it is what ShareDimensions() gives. The one that ShowArray() gives has
-  /// names that are right whatever the siblings are.
+  /// Whether readers know a dimension by its name alone (shared_dimensions.h). Then the .zattrs of
+  /// an array in the root group depends on its siblings, and is what ShareDimensions() makes. The
+  /// one of ShowArray() is right whatever the siblings are.
   [[nodiscard]] virtual bool shares_dimensions() const { return false; }
   [[nodiscard]] virtual std::string ShareDimensions(
       const ArrayView& /*array*/, const std::vector<std::string>& /*names*/) const {
@@ -98,7 +97,7 @@ class View {
   [[nodiscard]] virtual bool AllowsNodeName(std::string_view node) const = 0;
 };
 
-/// All views, in the order of their numbers. At most kMaxViews.
+/// All views, in the order of their numbers: v2, v3, gdal, netcdf.
 [[nodiscard]] std::span<const View* const> AllViews();
 inline constexpr size_t kMaxViews = 4;
 inline constexpr size_t kMaxDocuments =
