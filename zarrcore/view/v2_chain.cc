@@ -86,6 +86,19 @@ std::optional<char> MemoryOrder(const std::vector<size_t>& axes,
   return std::nullopt;
 }
 
+Result<void> SetCompressor(Json compressor, const ReaderProfile& profile, V2Chain& chain) {
+  if (!chain.compressor.is_null()) {
+    return Fail(ErrorCode::kUnsupported, "two compressors are not translated to v2");
+  }
+  const std::string& id = compressor["id"].get_ref<const std::string&>();
+  if (std::ranges::find(profile.compressors, id) == profile.compressors.end()) {
+    return Fail(ErrorCode::kUnsupported, "compressor '{}' is not known there", id);
+  }
+  chain.has_zstd = id == "zstd";
+  chain.compressor = std::move(compressor);
+  return {};
+}
+
 }  // namespace
 
 Result<V2Chain> ToV2Chain(const ArrayLayout& layout, const ReaderProfile& profile) {
@@ -127,15 +140,8 @@ Result<V2Chain> ToV2Chain(const ArrayLayout& layout, const ReaderProfile& profil
         return Fail(ErrorCode::kUnsupported,
                     "a checksum before the compressor '{}' is not translated to v2", codec.name);
       }
-      if (!chain.compressor.is_null()) {
-        return Fail(ErrorCode::kUnsupported, "two compressors are not translated to v2");
-      }
-      const std::string& id = (*compressor)["id"].get_ref<const std::string&>();
-      if (std::ranges::find(profile.compressors, id) == profile.compressors.end()) {
-        return Fail(ErrorCode::kUnsupported, "compressor '{}' is not known there", id);
-      }
-      chain.has_zstd = id == "zstd";
-      chain.compressor = std::move(*compressor);
+      const auto set = SetCompressor(std::move(*compressor), profile, chain);
+      if (!set) return Fail(set);
     } else {
       return Fail(ErrorCode::kUnsupported, "codec '{}' is not translated to v2", codec.name);
     }
