@@ -1,8 +1,8 @@
 // ListingTable: which listings that the kernel holds are current.
 //
-// The kernel keeps what it was told of a folder, and drops it when the folder is opened again,
-// unless the answer to that says that it is current still. That is known if all that was told came
-// from handles that were opened, and read, while the store's change_count() was what it is now.
+// The kernel caches a listing, and drops it when the folder is opened again, unless the reply says
+// that it is still current. That is known if all of it came from handles that were opened, and
+// read, while the store's change_count() was what it is now.
 // Thread-safe.
 #ifndef FS_TREE_LISTING_TABLE_H_
 #define FS_TREE_LISTING_TABLE_H_
@@ -16,7 +16,7 @@ namespace zarrfs {
 
 class ListingTable {
  public:
-  /// The folder is opened while change_count() is `count` (0: changes are not told). True if the
+  /// The folder is opened while change_count() is `count` (0: unknown). True if the
   /// listing that the kernel holds is current. Each Open() is followed by a Close().
   [[nodiscard]] bool Open(uint64_t folder, uint64_t count) {
     const std::lock_guard lock(mutex_);
@@ -34,7 +34,7 @@ class ListingTable {
     return state.current != 0;
   }
 
-  /// `is_current`: all that was told through the handle is so while change_count() is `count`, the
+  /// `is_current`: all that the handle listed holds while change_count() is `count`, the
   /// one it was opened with.
   void Close(uint64_t folder, uint64_t count, bool is_current) {
     const std::lock_guard lock(mutex_);
@@ -54,7 +54,7 @@ class ListingTable {
   static constexpr size_t kMaxFolders = 4096;  // that no handle is open of
   struct Folder {
     uint32_t handles = 0;
-    bool is_mixed = false;  // something was told that another count, or none, stands for
+    bool is_mixed = false;  // something was listed that holds for another count, or for none
     uint64_t opened = 0;    // count of the first of the handles
     uint64_t current = 0;   // while change_count() is this, what the kernel holds is current
   };

@@ -33,7 +33,7 @@ class LogThrottle {
   void Report(std::string_view object, std::string_view line, Clock::time_point now,
               bool told_elsewhere = false);
 
-  /// Something that is told by somebody else happened (again) with `object`.
+  /// Something that somebody else reports happened (again) with `object`.
   void Count(std::string_view object, std::string_view line, Clock::time_point now);
 
   /// Says what was counted of objects about which nothing was said for kPeriod. When to call it

@@ -69,7 +69,7 @@ class RequestMetrics {
     int64_t started_ns = 0;  // monotonic clock; 0: not timed
   };
 
-  /// Of the timed operations, one in so many is timed on each thread: reading the clock twice takes
+  /// One in so many of the timed operations is timed on each thread: reading the clock twice takes
   /// up to a fiftieth of the time of a short request.
   static constexpr uint32_t kTimedShare = 16;
 

@@ -119,9 +119,9 @@ class RangeRecord {
  public:
   NodeRecord* record = nullptr;
   uint64_t first = 0;
-  /// Of what the files hold: where the chunks lie, and what the views make of them. While it is the
-  /// same, so are the positions. (A digest, because it is kept of every array that was ever looked
-  /// at, and what it is made from takes most of a KiB.)
+  /// Stands for what the files hold: where the chunks lie, and what the views make of them. While
+  /// it is the same, so are the positions. (A digest, because it is kept of every array that was
+  /// ever looked at, and what it is made from takes most of a KiB.)
   Digest files;
   /// ChunkSource::id(). Ranges of one source share their epochs, which OpenShards have a note of.
   uint64_t source = 0;
@@ -161,7 +161,7 @@ struct NodeRecord {
   RangeRecord* range = nullptr;  // of the array as seen last
   bool was_array = false;
   uint32_t document_epoch = 0;
-  // Of all documents in this epoch, once a node was seen. (A digest: they are evicted with it.)
+  // Stands for all documents in this epoch, once a node was seen; they are evicted with it.
   std::optional<Digest> documents;
   // What its documents were before, for programs that opened them then: the latest last.
   std::vector<std::pair<uint32_t, NodePtr>> past_documents;  // by epoch

@@ -1,4 +1,4 @@
-// Timeouts: for how long the kernel may cache what it is told. Every rule and every constant about
+// Timeouts: for how long the kernel may cache an answer. Every rule and every constant about
 // that is here.
 //
 // An inode never changes its content, so attributes of files and their pages hold for ever; only
@@ -35,7 +35,7 @@ class Timeouts {
 
   Timeouts(const TreeOptions& options, const Store& store);
 
-  /// How old an answer of the store may be when the kernel is told: a small share of a name's life,
+  /// How old an answer of the store may be when the kernel gets it: a small share of a name's life,
   /// which ends that much earlier.
   [[nodiscard]] Age check_age() const { return check_age_; }
 

@@ -68,7 +68,7 @@ CHANGES = {
     "shard renamed into place": Store.rename,
     "shard rewritten in place": Store.rewrite,
     "array added": Store.add,
-    "SRC, a link, set to another store": Store.flip,  # last: the other store has had none of the changes
+    "STORE, a link, set to another store": Store.flip,  # last: the other store has had none of the changes
 }
 
 
