@@ -35,6 +35,7 @@ bool ChunkCursor::Open(bool may_read) {
   validity_ = validity;
   shard_ = std::move(shard);
   if (*shard_) return true;
+  next_.location = Fail(*shard_);  // of each chunk
   const ErrorCode code = shard_->error().code;
   if (IsTemporary(code)) status_ = Fail(*shard_);
   return code == ErrorCode::kNotFound ? options_.include_missing : status_.has_value();
@@ -81,10 +82,7 @@ bool ChunkCursor::Find() {
   next_.slot = Slot{slot_};
   next_.chunk = InnerIndex{grid.Linear({global_.data(), grid.rank()})};
   for (;;) {
-    if (!*shard_) {
-      next_.location = Fail(*shard_);
-      return true;
-    }
+    if (!*shard_) return true;
     auto found = source_.Find(outer_, **shard_, {local_.data(), grid.rank()}, options_.sizes);
     if (found && found->location) {
       next_.location = std::move(*found->location);
