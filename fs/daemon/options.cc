@@ -23,7 +23,8 @@ std::vector<std::string> SplitOptions(std::string_view list) {
   bool quoted = false;
   for (size_t i = 0; i < list.size(); ++i) {
     const char c = list[i];
-    if (c == '\\' && i + 1 < list.size() && (list[i + 1] == ',' || list[i + 1] == '\\')) {
+    if (c == '\\' && i + 1 < list.size() &&
+        std::string_view(",\\\"").find(list[i + 1]) != std::string_view::npos) {
       words.back() += list[++i];
     } else if (c == ',' && !quoted) {
       words.emplace_back();
@@ -38,8 +39,10 @@ std::vector<std::string> SplitOptions(std::string_view list) {
 
 std::string EscapeOption(std::string_view option) {
   std::string escaped;
+  // A quote that has no second one would take in the options that follow.
+  const bool is_open = std::ranges::count(option, '"') % 2 != 0;
   for (const char c : option) {
-    if (c == ',' || c == '\\') escaped += '\\';
+    if (c == ',' || c == '\\' || (c == '"' && is_open)) escaped += '\\';
     escaped += c;
   }
   return escaped;

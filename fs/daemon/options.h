@@ -64,7 +64,7 @@ struct MountOptions : TreeOptions {
 
 /// Splits a list as after -o at its commas, without empty words. Commas after a backslash or
 /// between double quotes (as in security contexts) do not split. The quotes stay; the backslash
-/// before a comma or a backslash does not.
+/// before a comma, a backslash or a double quote does not.
 [[nodiscard]] std::vector<std::string> SplitOptions(std::string_view list);
 
 /// `option` as one word of such a list.

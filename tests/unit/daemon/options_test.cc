@@ -18,6 +18,9 @@ TEST(OptionsTest, CommasCanBeEscapedOrQuoted) {
   EXPECT_EQ(SplitOptions(R"(a=x\\,b)"), (Words{R"(a=x\)", "b"}));
   EXPECT_EQ(SplitOptions(R"(a=\x\)"), (Words{R"(a=\x\)"}));
   EXPECT_EQ(SplitOptions(R"(context="s0:c1,c2",b)"), (Words{R"(context="s0:c1,c2")", "b"}));
+  for (const std::string word : {"a=\"x", "a=\"x,y\"", "a=x\\,\"", "a=\"\"\",b"}) {
+    EXPECT_EQ(SplitOptions(EscapeOption(word) + ",b"), (Words{word, "b"})) << EscapeOption(word);
+  }
 }
 
 TEST(OptionsTest, LinksAreFollowedUnlessOthersHaveAccess) {
