@@ -133,8 +133,9 @@ Result<bool> ChunkFiles::ListObject(OuterIndex object, uint64_t from, const AddE
                       .sizes = part.sizes()});
   ChunkCoordinates at{};
   bool has_room = true;
-  for (const ListedChunk* chunk = cursor.Next(); has_room && chunk != nullptr;
-       chunk = has_room ? cursor.Next() : nullptr) {
+  while (has_room) {
+    const ListedChunk* const chunk = cursor.Next();
+    if (chunk == nullptr) break;
     layout.inner_grid.Coordinates(ToNumber(chunk->chunk), at);
     const std::string name =
         is_nested ? std::to_string(at[rank - 1]) : part.naming.Path({at.data(), rank});
