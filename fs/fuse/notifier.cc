@@ -2,9 +2,11 @@
 
 #include <linux/fuse.h>
 #include <spdlog/spdlog.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <thread>
@@ -12,8 +14,10 @@
 namespace zarrfs {
 namespace {
 
-constexpr size_t kMaxPendingKeys = 4096;  // beyond these, everything is invalidated
-constexpr int kNotifyIncEpoch = 8;        // FUSE_NOTIFY_INC_EPOCH, which older headers lack
+constexpr size_t kMaxPending = 65536;  // changes; beyond these, everything is invalidated
+// What older headers lack: FUSE_NOTIFY_INC_EPOCH and FUSE_EXPIRE_ONLY.
+constexpr int kNotifyIncEpoch = 8;
+constexpr uint32_t kExpireOnly = 1;
 
 // False, with errno, if the kernel does not know the message.
 bool SendIncEpoch(fuse_session* session) {
@@ -23,7 +27,52 @@ bool SendIncEpoch(fuse_session* session) {
   return write(fuse_session_fd(session), &message, sizeof message) == sizeof message;
 }
 
+// Removes duplicates.
+void MakeUnique(std::vector<std::string>& values) {
+  std::ranges::sort(values);
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+}
+
 }  // namespace
+
+// Sends a notice for each name, but for those in folders that the kernel does not know: of most
+// arrays it knows none.
+class Notifier::Sender final : public EntryInvalidator {
+ public:
+  // `can_expire`: the kernel can check a name instead of dropping it.
+  Sender(fuse_session* session, bool can_expire) : session_(session), can_expire_(can_expire) {}
+
+  bool InvalidateFolder(NodeId folder) override {
+    // (Its attributes alone. The root is always known, but the kernel may not say so.)
+    return fuse_lowlevel_notify_inval_inode(session_, folder, -1, 0) != -ENOENT ||
+           folder == kRootId;
+  }
+  void DropEntry(NodeId folder, const std::string& name) override { Send(folder, name, 0); }
+  void CheckEntry(NodeId folder, const std::string& name) override {
+    Send(folder, name, can_expire_ ? kExpireOnly : 0);
+  }
+
+ private:
+  void Send(NodeId folder, const std::string& name, uint32_t flags) {
+    fuse_notify_inval_entry_out entry{};
+    entry.parent = folder;
+    entry.namelen = static_cast<uint32_t>(name.size());
+    // (Its last member: once `padding`, later `flags`.)
+    std::memcpy(reinterpret_cast<char*>(&entry) + sizeof entry - sizeof flags, &flags,
+                sizeof flags);
+    fuse_out_header header{};
+    header.error = FUSE_NOTIFY_INVAL_ENTRY;
+    header.len = static_cast<uint32_t>(sizeof header + sizeof entry + name.size() + 1);
+    const std::array<iovec, 3> pieces = {iovec{&header, sizeof header}, iovec{&entry, sizeof entry},
+                                         iovec{const_cast<char*>(name.c_str()), name.size() + 1}};
+    // (Fails for a name that the kernel has not cached.)
+    [[maybe_unused]] const ssize_t sent =
+        writev(fuse_session_fd(session_), pieces.data(), pieces.size());
+  }
+
+  fuse_session* const session_;
+  const bool can_expire_;
+};
 
 void Notifier::Start(fuse_session* session, bool use_epoch, FindNames find_names, Sweep sweep) {
   session_ = session;
@@ -43,12 +92,25 @@ void Notifier::Notify(const Changes& changes) {
     pending_.emplace();
     pending_since_ = Clock::now();
   }
-  pending_->all =
-      pending_->all || changes.all || pending_->keys.size() + changes.keys.size() > kMaxPendingKeys;
+  pending_->all = pending_->all || changes.all || pending_->size() + changes.size() > kMaxPending;
   if (!pending_->all) {
     pending_->keys.insert(pending_->keys.end(), changes.keys.begin(), changes.keys.end());
+    pending_->folders.insert(pending_->folders.end(), changes.folders.begin(),
+                             changes.folders.end());
   }
   woken_.notify_one();
+}
+
+void Notifier::Send(Changes& changes) {
+  // The root has no name that could be invalidated; of its inode only the attributes.
+  fuse_lowlevel_notify_inval_inode(session_, FUSE_ROOT_ID, -1, 0);
+  MakeUnique(changes.keys);
+  MakeUnique(changes.folders);
+  Sender sender(session_, can_invalidate_all_);
+  if (find_names_(changes, sender) || !can_invalidate_all_) return;
+  if (!SendIncEpoch(session_)) {
+    spdlog::debug("the kernel takes no notice of changes: {}", std::strerror(errno));
+  }
 }
 
 void Notifier::Run() {
@@ -71,17 +133,7 @@ void Notifier::Run() {
     lock.unlock();
     if (burst) {
       last_burst = Clock::now();
-      // The root has no name that could be invalidated; of its inode only the attributes.
-      fuse_lowlevel_notify_inval_inode(session_, FUSE_ROOT_ID, -1, 0);
-      if (!can_invalidate_all_) {
-        std::ranges::sort(burst->keys);
-        burst->keys.erase(std::unique(burst->keys.begin(), burst->keys.end()), burst->keys.end());
-        find_names_(*burst, [this](uint64_t folder, const std::string& name) {
-          fuse_lowlevel_notify_inval_entry(session_, folder, name.c_str(), name.size());
-        });
-      } else if (!SendIncEpoch(session_)) {
-        spdlog::debug("the kernel takes no notice of changes: {}", std::strerror(errno));
-      }
+      Send(*burst);
     }
     if (Clock::now() >= sweep_at) sweep_at = sweep_();
     lock.lock();

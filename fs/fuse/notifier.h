@@ -1,9 +1,12 @@
 // Notifier: tells the kernel that the store has changed.
 //
-// Directory entries cached without a timeout must be invalidated when the store changes. Where the
-// kernel has FUSE_NOTIFY_INC_EPOCH (Linux 6.16), one message makes it look up every name again;
-// older kernels give directory entries a timeout, and those that a change may affect are
-// invalidated one by one.
+// Directory entries cached without a timeout must be invalidated when the store changes: those that
+// the change may affect, one by one. Where these cannot be named, or are too many, one
+// FUSE_NOTIFY_INC_EPOCH (Linux 6.16) makes the kernel look up every name again, which also costs it
+// the pages of files that nobody has open. Older kernels give directory entries a timeout.
+//
+// A notice about one name cannot come too early: it waits for look-ups and listings of the folder
+// in progress, whose answers may be from before the change.
 //
 // After Start(), messages are sent from a thread of the notifier's own: the kernel may make the
 // sender wait for requests in progress. Changes are batched: sent kGather after the first, at most
@@ -21,6 +24,7 @@
 #include <optional>
 #include <string>
 
+#include "fs/tree/invalidation.h"
 #include "zarrcore/store/store.h"
 
 namespace zarrfs {
@@ -31,10 +35,8 @@ class Notifier {
   static constexpr std::chrono::milliseconds kGather{10};
   static constexpr std::chrono::seconds kBurstPeriod{1};
 
-  /// Invalidates one name in a folder.
-  using Invalidate = std::function<void(uint64_t folder, const std::string& name)>;
-  /// Calls its argument for each name that a change may concern.
-  using FindNames = std::function<void(const Changes& changes, const Invalidate& invalidate)>;
+  /// See FindInvalidEntries().
+  using FindNames = std::function<bool(const Changes& changes, EntryInvalidator& invalidator)>;
   /// Periodic housekeeping, run here to save a thread; returns the time of its next run.
   using Sweep = std::function<Clock::time_point()>;
 
@@ -49,7 +51,10 @@ class Notifier {
   void Notify(const Changes& changes);
 
  private:
+  class Sender;
+
   void Run();
+  void Send(Changes& changes);
 
   fuse_session* session_ = nullptr;
   FindNames find_names_;

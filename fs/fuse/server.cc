@@ -154,8 +154,8 @@ void Server::OnMounted(fuse_session* session) {
   }
   notifier_.Start(
       session, !options_.no_epoch,
-      [this](const Changes& changes, const Notifier::Invalidate& invalidate) {
-        tree_->FindInvalidEntries(changes, invalidate);
+      [this](const Changes& changes, EntryInvalidator& invalidator) {
+        return tree_->FindInvalidEntries(changes, invalidator);
       },
       [this] { return tree_->Sweep(); });
   tree_->Watch([this](const Changes& changes) { notifier_.Notify(changes); },

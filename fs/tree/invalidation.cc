@@ -1,134 +1,197 @@
 #include "fs/tree/invalidation.h"
 
-#include <mutex>
-#include <optional>
+#include <algorithm>
+#include <map>
+#include <set>
+#include <vector>
 
 namespace zarrfs {
 namespace {
 
+// What has changed of one node.
+struct NodeChanges {
+  std::vector<std::string> objects;  // keys of stored objects, most likely
+  std::set<std::string> children;    // names of whatever else is directly below it
+  bool is_itself = false;            // its documents
+  bool is_everything = false;        // its folder, or so much below it that nothing is named
+};
+
 class Finder {
  public:
-  Finder(Nodes& nodes, const InvalidateEntry& invalidate)
-      : nodes_(nodes), invalidate_(invalidate) {}
+  Finder(Nodes& nodes, EntryInvalidator& invalidator) : nodes_(nodes), invalidator_(invalidator) {}
 
-  void Run(const Changes& changes) {
+  bool Run(const Changes& changes) {
+    if (changes.all) return false;
+    for (const std::string& key : changes.keys) Collect(key);
+    for (const std::string& folder : changes.folders) {
+      NodeRecord* const owner = nodes_.OwnerOf(folder);
+      if (owner == nullptr) continue;
+      NodeChanges& changed = changed_[owner];
+      changed.is_itself = true;
+      // (Nodes below a group have folders of their own.)
+      changed.is_everything = changed.is_everything || RangeOf(*owner) != nullptr;
+    }
     bool has_changed_nodes = false;
-    for (const std::string& key : changes.keys) {
-      NodeRecord* const owner = nodes_.OwnerOf(key);
-      if (owner != nullptr && !AddObject(*owner, key)) {
-        AddOwner(*owner, key);
-        has_changed_nodes = true;
-      }
+    for (auto& [record, changed] : changed_) {
+      // (An object that its layout before did not have may be one of the layout now.)
+      if (changed.is_itself) AddNode(*record, changed);
+      AddObjects(*record, changed);
+      has_changed_nodes = has_changed_nodes || changed.is_itself;
     }
     if (has_changed_nodes) AddSharedDocuments();
+    return left_ > 0;
   }
 
  private:
-  void Add(const NodeRecord& folder, size_t view, const std::string& name) {
-    Add(nodes_.FolderId(folder, view), name);
+  // Chunks from `first` up to `end`, along each axis.
+  struct Box {
+    ChunkCoordinates first{};
+    ChunkCoordinates end{};
+  };
+
+  void Collect(const std::string& key) {
+    NodeRecord* const owner = nodes_.OwnerOf(key);
+    if (owner == nullptr) return;  // nothing was looked at
+    NodeChanges& changed = changed_[owner];
+    if (key.size() == owner->path.size()) {
+      changed.is_itself = changed.is_everything = true;
+      return;
+    }
+    const RangePtr range = RangeOf(*owner);
+    const bool is_object = range != nullptr && range->chunks->ObjectOfKey(key);
+    changed.objects.push_back(key);
+    if (is_object) return;
+    changed.is_itself = true;
+    const size_t begin = owner->path.empty() ? 0 : owner->path.size() + 1;
+    changed.children.insert(key.substr(begin, key.find('/', begin) - begin));
   }
-  void Add(NodeId folder, const std::string& name) {
+
+  void Drop(const NodeRecord& folder, size_t view, const std::string& name) {
+    Drop(nodes_.FolderId(folder, view), name);
+  }
+  void Drop(NodeId folder, const std::string& name) {
     if (left_ == 0) return;
     --left_;
-    invalidate_(folder, name);
+    invalidator_.DropEntry(folder, name);
+  }
+  void Check(NodeId folder, const std::string& name) {
+    if (left_ == 0) return;
+    --left_;
+    invalidator_.CheckEntry(folder, name);
   }
 
-  // As it was before the change, if it is still kept.
-  CurrentNode NodeOf(NodeRecord& record) {
-    CurrentNode last = nodes_.table().LastSeen(record);
-    if (last.node != nullptr) {
-      if (last.node->chunks == nullptr) last.range = nullptr;  // those that it had before
-      return last;
-    }
+  // The chunks as last seen, also where they were evicted.
+  RangePtr RangeOf(NodeRecord& record) {
+    const CurrentNode last = nodes_.table().LastSeen(record);
+    if (last.node != nullptr || last.range != nullptr) return last.range;
     const auto current = nodes_.Refresh(record.path, kAnyAge);
-    return current ? *current : CurrentNode{};
+    return current ? current->range : nullptr;
   }
 
-  // The chunks in a stored object. False if the key is not that of one.
-  bool AddObject(NodeRecord& owner, const std::string& key) {
-    const CurrentNode node = NodeOf(owner);
-    if (node.range == nullptr) return false;
-    const auto object = node.range->chunks->ObjectOfKey(key);
-    if (!object) return false;
-    const auto& layout = node.range->chunks->layout();
-    const auto& grid = layout.inner_grid;
-    ChunkCoordinates first{};
-    layout.outer_grid.Coordinates(ToNumber(*object), first);
-    ChunkCoordinates at{};
-    for (uint64_t slot = 0; slot < layout.inner_per_outer_count && left_ > 0; ++slot) {
-      bool is_inside = true;
-      uint64_t rest = slot;
-      for (size_t d = grid.rank(); d-- > 0; rest /= layout.inner_per_outer[d]) {
-        at[d] = first[d] * layout.inner_per_outer[d] + rest % layout.inner_per_outer[d];
-        is_inside = is_inside && at[d] < grid.counts()[d];
+  // Its documents, and what depends on them.
+  void AddNode(NodeRecord& record, const NodeChanges& changed) {
+    const auto now = nodes_.Refresh(record.path);
+    const auto [is_another, ranges] = nodes_.TakeChange(record, now.has_value());
+    const bool is_everything = is_another || changed.is_everything;
+    // A group decides about what lies below it.
+    if (is_everything && nodes_.table().HasBelow(record.path)) left_ = 0;
+    const NodeRecord* const parent =
+        record.path.empty() ? nullptr : nodes_.table().Find(FolderOf(record.path));
+    for (size_t view = 0; view < AllViews().size(); ++view) {
+      if (parent != nullptr && is_everything) {
+        Drop(*parent, view, record.path.substr(record.path.rfind('/') + 1));
       }
-      if (is_inside) AddChunk(*node.range, at);
+      if (!invalidator_.InvalidateFolder(nodes_.FolderId(record, view))) continue;
+      for (const std::string_view document : {kZarrJson, kZarray, kZgroup, kZattrs, kZmetadata}) {
+        Drop(record, view, std::string(document));
+      }
+      // A child that was never found, but perhaps looked for.
+      for (const std::string& child : changed.children) Drop(record, view, child);
     }
-    return true;
+    AddConsolidated(record.path);
+    if (!is_everything) return;
+    for (const RangePtr& range : ranges) AddAllChunks(*range);
+  }
+
+  void AddObjects(NodeRecord& record, const NodeChanges& changed) {
+    const RangePtr range = changed.objects.empty() ? nullptr : RangeOf(record);
+    if (range == nullptr) return;
+    const auto& layout = range->chunks->layout();
+    const auto& counts = layout.inner_grid.counts();
+    for (const std::string& key : changed.objects) {
+      const auto object = range->chunks->ObjectOfKey(key);
+      if (!object) continue;
+      Box box;
+      layout.outer_grid.Coordinates(ToNumber(*object), box.first);
+      for (size_t d = 0; d < range->rank(); ++d) {
+        box.first[d] *= layout.inner_per_outer[d];
+        box.end[d] = std::min(box.first[d] + layout.inner_per_outer[d], counts[d]);
+      }
+      AddChunks(*range, box);
+    }
   }
 
   void AddAllChunks(const ArrayRange& range) {
     const auto& grid = range.chunks->layout().inner_grid;
-    if (grid.size() > left_) return;
-    ChunkCoordinates at{};
-    for (uint64_t chunk = 0; chunk < grid.size(); ++chunk) {
-      grid.Coordinates(chunk, at);
-      AddChunk(range, at);
-    }
+    if (grid.size() == 0) return;
+    Box box;
+    std::ranges::copy(grid.counts(), box.end.begin());
+    AddChunks(range, box);
   }
 
-  void AddChunk(const ArrayRange& range, const ChunkCoordinates& at) {
-    const size_t rank = range.rank();
+  void AddChunks(const ArrayRange& range, const Box& box) {
     for (size_t view = 0; view < AllViews().size(); ++view) {
-      const auto& part = range.views[view];
-      if (!part.shown) continue;
-      // (Chunks of one coordinate and no "c" before it lie in the array's own folder.)
-      if (part.naming.nested() && rank > (part.naming.prefix_c ? 0 : 1)) {
-        Add(range.FolderId(view, {at.data(), rank - 1}), std::to_string(at[rank - 1]));
+      const ChunkNaming& naming = range.views[view].naming;
+      const NodeId folder = nodes_.FolderId(*range.record, view);
+      if (!range.views[view].shown || !invalidator_.InvalidateFolder(folder)) continue;
+      ChunkCoordinates at = box.first;
+      if (!naming.nested() || range.rank() == 0) {
+        AddFlat(range, view, box, at, 0);
+      } else if (!naming.prefix_c) {
+        AddLevel(range, view, box, at, 0, folder);
       } else {
-        Add(*range.record, view, part.naming.Path({at.data(), rank}));
+        Check(folder, "c");
+        AddLevel(range, view, box, at, 0, range.FolderId(view, {}));
       }
     }
   }
 
-  // Something of the node itself, or below it, that is not a stored object of an array.
-  void AddOwner(NodeRecord& owner, const std::string& key) {
-    AddNode(owner);
-    AddConsolidated(owner.path);
-    const CurrentNode before = NodeOf(owner);
-    if (before.range != nullptr) AddAllChunks(*before.range);
-    // Chunks that it did not have were perhaps looked for.
-    const auto now = nodes_.Refresh(owner.path);
-    const bool is_another = now && now->range != nullptr && now->range != before.range;
-    if (is_another) AddAllChunks(*now->range);
-    if (key.size() == owner.path.size()) return;
-    // A child that was never found, but perhaps looked for.
-    const size_t begin = owner.path.empty() ? 0 : owner.path.size() + 1;
-    const std::string child = key.substr(begin, key.find('/', begin) - begin);
-    for (size_t view = 0; view < AllViews().size(); ++view) Add(owner, view, child);
+  // Names in the array's own folder: `at` is fixed up to `level`.
+  void AddFlat(const ArrayRange& range, size_t view, const Box& box, ChunkCoordinates& at,
+               size_t level) {
+    if (level == range.rank()) {
+      Drop(*range.record, view, range.views[view].naming.Path({at.data(), level}));
+      return;
+    }
+    for (at[level] = box.first[level]; at[level] < box.end[level] && left_ > 0; ++at[level]) {
+      AddFlat(range, view, box, at, level + 1);
+    }
   }
 
-  // The name of a node, and those of whatever documents it has now or had before.
-  void AddNode(const NodeRecord& record) {
-    const NodeRecord* const parent =
-        record.path.empty() ? nullptr : nodes_.table().Find(FolderOf(record.path));
-    for (size_t view = 0; view < AllViews().size(); ++view) {
-      for (const std::string_view document : {kZarrJson, kZarray, kZgroup, kZattrs, kZmetadata}) {
-        Add(record, view, std::string(document));
+  // Names in a folder of chunks, and in those below it.
+  void AddLevel(const ArrayRange& range, size_t view, const Box& box, ChunkCoordinates& at,
+                size_t level, NodeId folder) {
+    if (!invalidator_.InvalidateFolder(folder)) return;
+    const bool is_last = level + 1 == range.rank();
+    for (at[level] = box.first[level]; at[level] < box.end[level] && left_ > 0; ++at[level]) {
+      const std::string name = std::to_string(at[level]);
+      if (is_last) {
+        Drop(folder, name);
+        continue;
       }
-      if (parent == nullptr) continue;
-      Add(*parent, view, record.path.substr(record.path.rfind('/') + 1));
+      Check(folder, name);
+      AddLevel(range, view, box, at, level + 1, range.FolderId(view, {at.data(), level + 1}));
     }
   }
 
   // Consolidated documents of a node and of all groups above it.
   void AddConsolidated(std::string_view path) {
     for (;; path = FolderOf(path)) {
-      NodeRecord* const record = nodes_.table().Find(path);
-      const CurrentNode node = record != nullptr ? NodeOf(*record) : CurrentNode{};
-      for (size_t view = 0; node.node != nullptr && view < AllViews().size(); ++view) {
-        const std::string& name = node.node->views[view].consolidated;
-        if (!name.empty()) Add(*record, view, name);
+      const NodeRecord* const record = nodes_.table().Find(path);
+      for (size_t view = 0; record != nullptr && view < AllViews().size(); ++view) {
+        for (const std::string_view name : {kZarrJson, kZmetadata}) {
+          Drop(*record, view, std::string(name));
+        }
       }
       if (path.empty()) return;
     }
@@ -141,20 +204,21 @@ class Finder {
       if (known == nullptr) continue;
       for (const ArrayDimensions& array : known->arrays) {
         const NodeRecord* const record = nodes_.table().Find(array.array);
-        if (record != nullptr) Add(*record, view, std::string(kZattrs));
+        if (record != nullptr) Drop(*record, view, std::string(kZattrs));
       }
     }
   }
 
   Nodes& nodes_;
-  const InvalidateEntry& invalidate_;
+  EntryInvalidator& invalidator_;
+  std::map<NodeRecord*, NodeChanges> changed_;
   size_t left_ = kMaxInvalidatedEntries;
 };
 
 }  // namespace
 
-void FindInvalidEntries(Nodes& nodes, const Changes& changes, const InvalidateEntry& invalidate) {
-  Finder(nodes, invalidate).Run(changes);
+bool FindInvalidEntries(Nodes& nodes, const Changes& changes, EntryInvalidator& invalidator) {
+  return Finder(nodes, invalidator).Run(changes);
 }
 
 }  // namespace zarrfs

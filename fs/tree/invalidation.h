@@ -1,9 +1,13 @@
 // Invalidation: which names that the kernel may have cached a change of the store concerns.
+//
+// Names cached without a timeout are invalidated one by one, so that whatever else is cached stays,
+// and with it the pages of files: an inode whose last name goes loses its pages. Dropping a
+// folder's name would not do for what is below it: names in use (open files, working folders)
+// survive that, and come back with the folder.
 #ifndef FS_TREE_INVALIDATION_H_
 #define FS_TREE_INVALIDATION_H_
 
 #include <cstddef>
-#include <functional>
 #include <string>
 
 #include "fs/tree/nodes.h"
@@ -11,15 +15,28 @@
 
 namespace zarrfs {
 
-/// Not more names than these are invalidated for one batch of changes; the others expire.
-inline constexpr size_t kMaxInvalidatedEntries = size_t{1} << 17;
+/// No more names than these are invalidated for one batch of changes: about a second's worth.
+inline constexpr size_t kMaxInvalidatedEntries = size_t{1} << 20;
 
-/// A name in a folder of the mount.
-using InvalidateEntry = std::function<void(NodeId folder, const std::string& name)>;
+/// Takes the names that may mean something else now.
+class EntryInvalidator {
+ public:
+  virtual ~EntryInvalidator() = default;
 
-/// Calls `invalidate` for each such name; for some of them twice. May read the store, to load nodes
-/// that changed or were evicted. Thread-safe.
-void FindInvalidEntries(Nodes& nodes, const Changes& changes, const InvalidateEntry& invalidate);
+  /// The attributes of a folder may have changed. False if the kernel knows neither it nor any name
+  /// in it.
+  virtual bool InvalidateFolder(NodeId folder) = 0;
+  /// A name in it means something else, or nothing, or something at last.
+  virtual void DropEntry(NodeId folder, const std::string& name) = 0;
+  /// The name of a folder of chunks, which keeps its id, but may be gone or be there at last.
+  virtual void CheckEntry(NodeId folder, const std::string& name) = 0;
+};
+
+/// Gives each such name to `invalidator`, some of them twice. False if they are too many, or cannot
+/// be named: then every name is invalid. May read the store, to load nodes that changed or were
+/// evicted. For one thread at a time.
+[[nodiscard]] bool FindInvalidEntries(Nodes& nodes, const Changes& changes,
+                                      EntryInvalidator& invalidator);
 
 }  // namespace zarrfs
 

@@ -136,7 +136,12 @@ Result<Entry> Lookup::ChunkPath(const CurrentNode& node, size_t view, ChunkCoord
   }
   if (grid.size() == 0 ||
       !range.views[view].naming.Parse(grid.counts(), name, in_array, prefix, level)) {
-    return tl::unexpected(absent);
+    const bool may_be_chunk =
+        name.starts_with('c') || name.find_first_not_of("0123456789.") == name.npos;
+    if (error != nullptr || !may_be_chunk) return tl::unexpected(absent);
+    Entry beyond;
+    beyond.name_timeout = timeouts_.BeyondGrid();
+    return beyond;
   }
   const std::span<const uint64_t> coordinates{prefix.data(), level};
   if (level == grid.rank()) {

@@ -18,6 +18,23 @@ Digest DocumentsDigest(const Node& node) {
   return all.Finish();
 }
 
+// See NodeRecord::shape.
+uint64_t ShapeOf(const Node& node) {
+  DigestBuilder all;
+  all.Add(node.document);
+  all.Add(uint64_t{node.metadata.has_value()});
+  all.Add(uint64_t{node.group() != nullptr});
+  all.Add(uint64_t{node.below_ome});
+  for (const ObjectInfo* info : {&node.info, &node.folder_info}) {
+    for (const uint64_t each : {info->mode, info->uid, info->gid}) all.Add(each);
+  }
+  for (const NodeView& view : node.views) {
+    all.Add(uint64_t{view.hidden.has_value()});
+    all.Add(view.consolidated);
+  }
+  return DigestHash{}(all.Finish());
+}
+
 // See RangeRecord::files. (Of the same chunks in the same encoding, only the fill value makes a
 // difference, and whether there are files of it.)
 Digest FilesDigest(const Node& node) {
@@ -263,8 +280,14 @@ void NodeTable::Replace(NodeRecord& record, const NodePtr& node) {
     arrays_.fetch_add(1, std::memory_order_relaxed);
   }
   if (node->metadata) record.is_group = node->group() != nullptr;
+  const uint64_t shape = ShapeOf(*node);
+  record.is_another = record.is_another || std::exchange(record.shape, shape) != shape;
   if (node->chunks != nullptr) {
     record.current = RefreshRange(*node, record);
+    if (record.ranges.empty() || record.ranges.back() != record.range) {
+      record.ranges.push_back(record.range);
+      record.is_another = true;
+    }
     return;
   }
   if (record.range != nullptr) {
@@ -300,6 +323,26 @@ void NodeTable::Evict() {
 RangePtr NodeTable::RangeOf(NodeRecord& record) const {
   const std::lock_guard record_lock(record.mutex);
   return record.range == nullptr ? nullptr : record.range->Get();
+}
+
+bool NodeTable::HasBelow(std::string_view path) const {
+  const std::shared_lock lock(mutex_);
+  return std::ranges::any_of(by_path_, [path](const auto& entry) {
+    const std::string_view other = entry.first;
+    return other.size() > path.size() && other.starts_with(path) &&
+           (path.empty() || other[path.size()] == '/');
+  });
+}
+
+TakenChange NodeTable::TakeChange(NodeRecord& record, bool is_there) {
+  const std::lock_guard lock(record.mutex);
+  TakenChange change;
+  change.is_another = std::exchange(record.is_another, !is_there) || !is_there;
+  for (const RangeRecord* const range : record.ranges) {
+    if (RangePtr chunks = range->Get()) change.ranges.push_back(std::move(chunks));
+  }
+  if (!record.ranges.empty()) record.ranges = {record.range};
+  return change;
 }
 
 NodeRecord* NodeTable::Find(std::string_view path) const {

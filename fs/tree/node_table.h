@@ -167,6 +167,11 @@ struct NodeRecord {
   std::vector<std::pair<uint32_t, NodePtr>> past_documents;  // by epoch
   static constexpr size_t kMaxPastDocuments = 4;
   bool is_group = false;  // as of when it could be read last: `range` is of an array before it
+  // For TakeChange(): what decides which names there are and who may use them, and whether it is
+  // another than when the change was taken last.
+  uint64_t shape = 0;
+  bool is_another = true;
+  std::vector<RangeRecord*> ranges;  // of the arrays since then, the latest last
 
   [[nodiscard]] NodeId FolderId(size_t view) const { return MakeId(block + view * kSlots, 0); }
   [[nodiscard]] NodeId DocumentId(size_t view, size_t document, uint32_t epoch) const {
@@ -182,6 +187,12 @@ struct CurrentNode {
   NodePtr node;
   uint32_t document_epoch = 0;
   RangePtr range;
+};
+
+/// How a node changed since that was asked last.
+struct TakenChange {
+  bool is_another = false;  // other names, ids of chunks, or permissions: not just other documents
+  std::vector<RangePtr> ranges;  // chunks that it had since then
 };
 
 /// What a node id stands for.
@@ -227,6 +238,13 @@ class NodeTable {
 
   /// The record of a path that was looked up once, or null.
   [[nodiscard]] NodeRecord* Find(std::string_view path) const;
+
+  /// Whether a node below the path was looked up once.
+  [[nodiscard]] bool HasBelow(std::string_view path) const;
+
+  /// How the record's node differs from when this was asked last. `is_there`: false if it is not
+  /// in the store now, which is a difference to what comes next.
+  [[nodiscard]] TakenChange TakeChange(NodeRecord& record, bool is_there);
 
   /// How many arrays were looked at since the table was made.
   [[nodiscard]] uint64_t arrays() const { return arrays_.load(std::memory_order_relaxed); }

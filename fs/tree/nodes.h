@@ -77,6 +77,11 @@ class Nodes {
   /// looked at.
   [[nodiscard]] NodeRecord* OwnerOf(std::string_view key) const;
 
+  /// See NodeTable::TakeChange().
+  [[nodiscard]] TakenChange TakeChange(NodeRecord& record, bool is_there) {
+    return table_.TakeChange(record, is_there);
+  }
+
   [[nodiscard]] const Hierarchy& hierarchy() const { return hierarchy_; }
   [[nodiscard]] Hierarchy& hierarchy() { return hierarchy_; }
   [[nodiscard]] const NodeTable& table() const { return table_; }

@@ -43,6 +43,8 @@ class Timeouts {
   [[nodiscard]] double Name(int64_t ctime_ns, Validity validity) const;
   /// A name of nothing.
   [[nodiscard]] double Absence(Validity validity) const;
+  /// A name that a chunk could have if its array were larger: it may grow any moment.
+  [[nodiscard]] double BeyondGrid() const { return immutable_ || ttl_ ? Absence({}) : 0; }
   /// The folder and the documents of a node.
   [[nodiscard]] double Node(const zarrfs::Node& node) const;
   /// A name that is part of a listing: the kernel counts its life from when the listing is read,

@@ -95,8 +95,9 @@ class Tree {
   /// on a thread of the store's. `can_invalidate_all`: a change can invalidate every name that the
   /// kernel has.
   void Watch(std::function<void(const Changes&)> on_change, bool can_invalidate_all);
-  void FindInvalidEntries(const Changes& changes, const InvalidateEntry& invalidate) {
-    zarrfs::FindInvalidEntries(nodes_, changes, invalidate);
+  /// See invalidation.h.
+  [[nodiscard]] bool FindInvalidEntries(const Changes& changes, EntryInvalidator& invalidator) {
+    return zarrfs::FindInvalidEntries(nodes_, changes, invalidator);
   }
 
   void StartPrefetch(Prefetch::Offer offer) { prefetch_.Start(std::move(offer)); }

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -27,8 +28,9 @@ constexpr uint32_t kFolderEvents = IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MO
                                    IN_ONLYDIR | IN_EXCL_UNLINK;
 constexpr uint32_t kPathEvents = IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO |
                                  IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR;
-// Beyond this many, changes are not named one by one.
-constexpr size_t kMaxNamedChanges = 256;
+// Beyond these, only the folders of changes are named, and beyond that many folders, nothing.
+constexpr size_t kMaxNamedChanges = 4096;
+constexpr size_t kMaxNamedFolders = 4096;
 constexpr std::chrono::seconds kTryAgainAfter{10};
 // How often to check the directory's identity if its path cannot be watched.
 constexpr int kLookForPathMs = 1000;
@@ -67,13 +69,15 @@ Descriptor NewInotify() { return Descriptor(inotify_init1(IN_NONBLOCK | IN_CLOEX
 }  // namespace
 
 Result<std::unique_ptr<FolderWatch>> FolderWatch::Start(std::string path, OpenFolder open_folder,
-                                                        ChangeListener listener, Report report) {
+                                                        ChangeListener listener, Report report,
+                                                        size_t max_folders) {
   std::unique_ptr<FolderWatch> watch(new FolderWatch(std::move(path), std::move(open_folder),
-                                                     std::move(listener), std::move(report)));
+                                                     std::move(listener), std::move(report),
+                                                     max_folders));
   watch->folders_fd_ = NewInotify();
   watch->path_fd_ = NewInotify();
-  watch->end_fd_.reset(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (!watch->folders_fd_ || !watch->path_fd_ || !watch->end_fd_) {
+  watch->wake_fd_.reset(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!watch->folders_fd_ || !watch->path_fd_ || !watch->wake_fd_) {
     return Fail(ErrorCode::kUnsupported, "inotify: {} (see fs.inotify.max_user_instances)",
                 std::generic_category().message(errno));
   }
@@ -88,26 +92,38 @@ Result<std::unique_ptr<FolderWatch>> FolderWatch::Start(std::string path, OpenFo
 }
 
 FolderWatch::FolderWatch(std::string path, OpenFolder open_folder, ChangeListener listener,
-                         Report report)
+                         Report report, size_t max_folders)
     : path_(std::move(path)),
       open_folder_(std::move(open_folder)),
       listener_(std::move(listener)),
-      report_(std::move(report)) {}
+      report_(std::move(report)),
+      max_folders_(max_folders) {}
 
 FolderWatch::~FolderWatch() {
   if (thread_.joinable()) {
-    const uint64_t one = 1;
-    [[maybe_unused]] const ssize_t written = write(end_fd_.get(), &one, sizeof one);
+    is_ending_ = true;
+    Wake();
     thread_.join();
   }
 }
 
+void FolderWatch::Wake() const {
+  const uint64_t one = 1;
+  [[maybe_unused]] const ssize_t written = write(wake_fd_.get(), &one, sizeof one);
+}
+
 uint64_t FolderWatch::Watch(std::string_view folder) {
-  // Taken before any watch is added, so that a change from here on invalidates the answer.
-  const uint64_t count = change_count();
   const std::lock_guard lock(mutex_);
   const std::string key(folder);
-  if (by_folder_.contains(key)) return count;
+  ++asks_;
+  const auto known = by_folder_.find(key);
+  if (known == by_folder_.end() && by_folder_.size() >= max_folders_) EvictLocked();
+  // Taken before any watch is added, so that a change from here on invalidates the answer.
+  const uint64_t count = change_count();
+  if (known != by_folder_.end()) {
+    known->second.asked = asks_;
+    return count;
+  }
   if (Clock::now() < try_again_) return 0;
   // From the root down, so that no change further up goes unnoticed.
   for (size_t end = 0;; ++end) {
@@ -127,10 +143,6 @@ bool FolderWatch::AddLocked(const std::string& folder, bool& absent) {
       report_(fmt::format("changes in some folders are noticed late: {}", limit_));
     }
   };
-  if (by_folder_.size() >= kMaxWatchedFolders) {
-    report_limit("the maximum");
-    return false;
-  }
   const Descriptor fd = open_folder_(folder);
   if (!fd) {
     absent = !folder.empty() && (errno == ENOENT || errno == ENOTDIR);
@@ -148,8 +160,36 @@ bool FolderWatch::AddLocked(const std::string& folder, bool& absent) {
   }
   // A folder with two paths (a bind mount) gets the same watch twice.
   if (!by_watch_.try_emplace(watch, folder).second) return false;
-  by_folder_.emplace(folder, watch);
+  by_folder_.emplace(folder, Watched{watch, asks_});
   return true;
+}
+
+void FolderWatch::EvictLocked() {
+  // A watch relies on those further up: whoever asks for a folder asks for these too.
+  std::vector<std::string> oldest;
+  for (const auto& [folder, watched] : by_folder_) {
+    for (std::string_view at = folder; !at.empty();) {
+      at = FolderOf(at);
+      const auto above = by_folder_.find(std::string(at));
+      if (above == by_folder_.end()) break;
+      above->second.asked = std::max(above->second.asked, watched.asked);
+    }
+    if (!folder.empty()) oldest.push_back(folder);
+  }
+  std::ranges::sort(oldest, {}, [&](const std::string& folder) {
+    return std::pair(by_folder_.at(folder).asked, -static_cast<ptrdiff_t>(folder.size()));
+  });
+  oldest.resize(std::min(oldest.size(), max_folders_ / 8 + 1));
+  // Counted before the watches are dropped: no answer may outlive the watches it relies on.
+  count_.fetch_add(1, std::memory_order_acq_rel);
+  for (std::string& folder : oldest) {
+    const auto found = by_folder_.find(folder);
+    inotify_rm_watch(folders_fd_.get(), found->second.watch);
+    by_watch_.erase(found->second.watch);
+    by_folder_.erase(found);
+    evicted_.push_back(std::move(folder));
+  }
+  Wake();
 }
 
 void FolderWatch::StartOverLocked() {
@@ -173,9 +213,13 @@ bool FolderWatch::ReadEvents(Changes& changes, bool& start_over) {
   const auto add = [&](const std::string& folder, std::string_view name) {
     changed = true;
     std::string key = name.empty() ? folder : JoinKey(folder, name);
-    if (!changes.keys.empty() && changes.keys.back() == key) return;
-    if (changes.keys.size() >= kMaxNamedChanges) changes.all = true;
-    if (!changes.all) changes.keys.push_back(std::move(key));
+    if (changes.all || (!changes.keys.empty() && changes.keys.back() == key)) return;
+    if (changes.keys.size() < kMaxNamedChanges) {
+      changes.keys.push_back(std::move(key));
+    } else if (changes.folders.empty() || changes.folders.back() != folder) {
+      changes.folders.push_back(folder);
+      changes.all = changes.folders.size() > kMaxNamedFolders;
+    }
   };
   const std::lock_guard lock(mutex_);
   VisitEvents(folders_fd_.get(), [&](const inotify_event& event, std::string_view name) {
@@ -260,28 +304,27 @@ void FolderWatch::WatchPath() {
 }
 
 void FolderWatch::Run() {
-  auto drop_watches_at = Clock::now() + kWatchPeriod;
   for (;;) {
     std::array<pollfd, 3> wait = {pollfd{folders_fd_.get(), POLLIN, 0},
                                   pollfd{path_fd_.get(), POLLIN, 0},
-                                  pollfd{end_fd_.get(), POLLIN, 0}};
-    const auto left =
-        std::chrono::duration_cast<std::chrono::milliseconds>(drop_watches_at - Clock::now());
-    const int period = static_cast<int>(std::max<int64_t>(left.count() + 1, 0));
-    poll(wait.data(), wait.size(), path_is_watched_ ? period : std::min(period, kLookForPathMs));
-    if (wait[2].revents != 0) return;
+                                  pollfd{wake_fd_.get(), POLLIN, 0}};
+    poll(wait.data(), wait.size(), path_is_watched_ ? -1 : kLookForPathMs);
+    if (is_ending_) return;
 
     Changes changes;
     bool start_over = false;
     bool changed = wait[0].revents != 0 && ReadEvents(changes, start_over);
+    if (wait[2].revents != 0) {
+      uint64_t wakes = 0;
+      [[maybe_unused]] const ssize_t got = read(wake_fd_.get(), &wakes, sizeof wakes);
+      const std::lock_guard lock(mutex_);
+      changed = changed || !evicted_.empty();
+      changes.folders.insert(changes.folders.end(), evicted_.begin(), evicted_.end());
+      evicted_.clear();
+    }
     const bool path_changed = (wait[1].revents != 0 && ReadPathEvents()) ||
                               (!path_is_watched_ && IdentityOfPath() != identity_);
     if (path_changed) WatchPath();
-    if (Clock::now() >= drop_watches_at) {
-      drop_watches_at = Clock::now() + kWatchPeriod;
-      const std::lock_guard lock(mutex_);
-      start_over = start_over || !by_folder_.empty();
-    }
     if (start_over || path_changed) {
       const std::lock_guard lock(mutex_);
       // Counted before the watches are dropped: no answer may outlive the watches it relies on.

@@ -1,8 +1,9 @@
 // FolderWatch: notices changes below a local directory, with inotify(7).
 //
-// Folders are watched one by one, on demand, at most kMaxWatchedFolders of them. Every kWatchPeriod
-// all watches are dropped, so that only folders in use come back. The folders on the path of the
-// directory itself are watched too: somebody may put another directory in its place.
+// Folders are watched one by one, on demand, at most kMaxWatchedFolders of them: then the
+// watches of those that were asked for longest ago are dropped, and the folders reported as
+// changed. The folders on the path of the directory itself are watched too: somebody may put
+// another directory in its place.
 //
 // Folders behind a symbolic link or on another file system are not watched, nor those for which the
 // kernel has no watches left (reported once): Watch() returns 0 for them.
@@ -29,7 +30,6 @@
 namespace zarrfs {
 
 inline constexpr size_t kMaxWatchedFolders = 16384;
-inline constexpr std::chrono::seconds kWatchPeriod{600};
 
 class FolderWatch {
  public:
@@ -42,8 +42,10 @@ class FolderWatch {
   /// `path`: of the directory, absolute; empty to not watch the path. A thread of the watch calls
   /// the listener until the watch is destroyed. kUnsupported if the kernel gives no inotify
   /// instance.
+  /// `max_folders`: how many are watched at most.
   static Result<std::unique_ptr<FolderWatch>> Start(std::string path, OpenFolder open_folder,
-                                                    ChangeListener listener, Report report);
+                                                    ChangeListener listener, Report report,
+                                                    size_t max_folders = kMaxWatchedFolders);
   ~FolderWatch();
   FolderWatch(const FolderWatch&) = delete;
   FolderWatch& operator=(const FolderWatch&) = delete;
@@ -55,11 +57,15 @@ class FolderWatch {
   [[nodiscard]] WatchState state() const;
 
  private:
-  FolderWatch(std::string path, OpenFolder open_folder, ChangeListener listener, Report report);
+  FolderWatch(std::string path, OpenFolder open_folder, ChangeListener listener, Report report,
+              size_t max_folders);
   bool AddLocked(const std::string& folder, bool& absent);
+  // Makes room: drops the watches of an eighth of the folders.
+  void EvictLocked();
   void StartOverLocked();
   void WatchPath();
   void Run();
+  void Wake() const;
   // True if something changed, with what in `changes`. Sets `start_over` if the watched paths may
   // be other folders by now.
   bool ReadEvents(Changes& changes, bool& start_over);
@@ -70,13 +76,20 @@ class FolderWatch {
   const OpenFolder open_folder_;
   const ChangeListener listener_;
   const Report report_;
+  const size_t max_folders_;
   std::atomic<uint64_t> count_{1};
 
-  mutable std::mutex mutex_;  // guards the next six
+  struct Watched {
+    int watch;
+    uint64_t asked;  // asks_ when Watch() was called for it last
+  };
+  mutable std::mutex mutex_;  // guards the next eight
   Descriptor folders_fd_;
-  std::unordered_map<std::string, int> by_folder_;
+  std::unordered_map<std::string, Watched> by_folder_;
   std::unordered_map<int, std::string> by_watch_;
-  std::string limit_;  // as in WatchState
+  uint64_t asks_ = 0;
+  std::vector<std::string> evicted_;  // to be reported by the thread
+  std::string limit_;                 // as in WatchState
   bool limit_reported_ = false;
   std::chrono::steady_clock::time_point try_again_;  // after the kernel had no watches left
 
@@ -86,7 +99,8 @@ class FolderWatch {
       path_names_;  // by watch: the next components, "/a/b/" if several
   bool path_is_watched_ = false;
   std::pair<uint64_t, uint64_t> identity_;  // device and inode found at `path_`
-  Descriptor end_fd_;
+  Descriptor wake_fd_;
+  std::atomic<bool> is_ending_ = false;
   std::thread thread_;
 };
 

@@ -104,8 +104,11 @@ struct StoreCapacity {
 
 /// A notification about changes in a store.
 struct Changes {
-  std::vector<std::string> keys;  // changed objects and folders
-  bool all = false;               // too many to name: anything may have changed
+  std::vector<std::string> keys;     // changed objects and folders
+  std::vector<std::string> folders;  // anything directly in these may have changed
+  bool all = false;                  // anything may have changed
+
+  [[nodiscard]] size_t size() const { return keys.size() + folders.size(); }
 };
 using ChangeListener = std::function<void(const Changes&)>;
 
