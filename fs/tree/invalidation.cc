@@ -39,7 +39,7 @@ class Finder {
       has_changed_nodes = has_changed_nodes || changed.is_itself;
     }
     if (has_changed_nodes) AddSharedDocuments();
-    return left_ > 0;
+    return are_all_named_ && left_ > 0;
   }
 
  private:
@@ -94,7 +94,7 @@ class Finder {
     const auto [is_another, ranges] = nodes_.TakeChange(record, now.has_value());
     const bool is_everything = is_another || changed.is_everything;
     // A group decides about what lies below it.
-    if (is_everything && nodes_.table().HasBelow(record.path)) left_ = 0;
+    if (is_everything && nodes_.table().HasBelow(record.path)) are_all_named_ = false;
     const NodeRecord* const parent =
         record.path.empty() ? nullptr : nodes_.table().Find(FolderOf(record.path));
     for (size_t view = 0; view < AllViews().size(); ++view) {
@@ -213,6 +213,7 @@ class Finder {
   EntryInvalidator& invalidator_;
   std::map<NodeRecord*, NodeChanges> changed_;
   size_t left_ = kMaxInvalidatedEntries;
+  bool are_all_named_ = true;
 };
 
 }  // namespace

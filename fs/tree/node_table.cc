@@ -39,7 +39,7 @@ uint64_t ShapeOf(const Node& node) {
 // difference, and whether there are files of it.)
 Digest FilesDigest(const Node& node) {
   DigestBuilder all;
-  all.Add(ChunksText(*node.array()));
+  all.Add(ChunksText(*node.array(), /*without_rows=*/true));
   for (const NodeView& view : node.views) {
     all.Add(uint64_t{view.array.has_value()});
     if (!view.array) continue;
@@ -56,63 +56,6 @@ Digest FilesDigest(const Node& node) {
 
 }  // namespace
 
-NodeId ArrayRange::FolderId(size_t view, std::span<const uint64_t> prefix) const {
-  const auto& counts = chunks->layout().inner_grid.counts();
-  uint64_t linear = 0;
-  for (size_t d = 0; d < prefix.size(); ++d) linear = linear * counts[d] + prefix[d];
-  return MakeId(views[view].folders + folder_offsets[prefix.size()] + linear, 0);
-}
-
-uint32_t ArrayRange::ObserveEpoch(const ChunkLocation& location) const {
-  const OpenShard& shard = *location.shard;
-  const uint32_t epoch = epochs->Observe(ToNumber(location.outer), shard.fingerprint);
-  shard.epoch_note.store(epoch + 1, std::memory_order_relaxed);
-  return epoch;
-}
-
-std::optional<uint32_t> ArrayRange::KnownEpoch(const ChunkLocation& location) const {
-  const OpenShard& shard = *location.shard;
-  const uint32_t note = shard.epoch_note.load(std::memory_order_relaxed);
-  if (note != 0) return note - 1;
-  // Opened anew since, or a plain chunk of which a look-up only asked the size.
-  const auto epoch = epochs->Known(ToNumber(location.outer), shard.fingerprint);
-  if (epoch) shard.epoch_note.store(*epoch + 1, std::memory_order_relaxed);
-  return epoch;
-}
-
-std::atomic<uint64_t> RangeRecord::last_id_ = 0;
-
-RangePtr RangeRecord::Get() const {
-  const std::lock_guard lock(mutex_);
-  return kept_ != nullptr ? kept_ : range_.lock();
-}
-
-RangePtr RangeRecord::GetAgain() const {
-  thread_local uint64_t last_id = 0;
-  thread_local uint64_t last_version = 0;
-  thread_local RangePtr last;
-  const uint64_t version = version_.load(std::memory_order_acquire);
-  if (last_id == id_ && last_version == version && last != nullptr) return last;
-  last = nullptr;  // else it would be what keeps them
-  last = Get();
-  last_id = id_;
-  last_version = version;
-  return last;
-}
-
-void RangeRecord::Set(const RangePtr& range) {
-  const std::lock_guard lock(mutex_);
-  range_ = range;
-  kept_ = nullptr;
-  version_.fetch_add(1, std::memory_order_release);
-}
-
-void RangeRecord::Keep() {
-  const std::lock_guard lock(mutex_);
-  if (auto range = range_.lock()) kept_ = std::move(range);
-  version_.fetch_add(1, std::memory_order_release);
-}
-
 std::optional<uint64_t> NodeTable::Allocate(uint64_t count) {
   const bool high = count > kHighCount || next_low_ + count > kHighStart;
   uint64_t& next = high ? next_high_ : next_low_;
@@ -126,83 +69,68 @@ void NodeTable::Publish(const Span& span) {
   (span.first >= kHighStart ? high_ : low_).Append(span);
 }
 
-std::pair<std::shared_ptr<ArrayRange>, uint64_t> NodeTable::MakeRange(const Node& node) const {
-  // (Not in one piece with its counts, which weak pointers would keep it by.)
-  const std::shared_ptr<ArrayRange> made(new ArrayRange);
-  ArrayRange& range = *made;
-  range.chunks = node.chunks;
-  const auto& grid = node.chunks->layout().inner_grid;
-  uint64_t level_size = 1;
-  uint64_t folder_count = 0;
-  // (An empty array has no folders, and its other dimensions may be of any size.)
-  for (size_t d = 0; d < grid.rank() && grid.size() > 0; ++d) {
-    range.folder_offsets.push_back(folder_count);
-    folder_count += level_size;
-    level_size *= grid.counts()[d];
-  }
-  // Every view's folders come after the files; views with the same bytes share the files.
-  uint64_t count = 0;
-  for (size_t v = 0; v < AllViews().size(); ++v) {
-    const auto& view = node.views[v].array;
-    auto& part = range.views[v];
-    if (!view) continue;
-    part.shown = true;
-    part.naming = view->naming;
-    part.encoding = view->encoding;
-    part.fill_chunk = view->fill_chunk;
-    const auto same = std::ranges::find_if(range.views, [&](const ArrayRange::ViewPart& other) {
-      return other.shown && other.encoding == part.encoding;
-    });
-    part.encoding_number = static_cast<uint32_t>(same - range.views.begin());
-    part.files = same == range.views.begin() + v ? count : same->files;
-    if (part.encoding_number == v) count += grid.size();
-  }
-  for (auto& part : range.views) {
-    part.folders = count;
-    if (part.shown && part.naming.nested()) part.folder_count = folder_count;
-    count += part.folder_count;
-    part.links = 0;
-    for (size_t other = 0; part.shown && other < AllViews().size(); ++other) {
-      const bool is_link = range.views[other].shown && (shown_views_ >> other & 1) != 0;
-      if (is_link && range.views[other].files == part.files) ++part.links;
-    }
-  }
-  return {made, count};
+bool NodeTable::Cover(RangeRecord& positions, const ArrayRange& range, uint64_t rows) {
+  const uint64_t covered = positions.covered_rows();
+  if (!positions.segments.empty() && rows <= covered) return true;
+  uint64_t more = rows - covered;
+  // What has grown may grow on; not at the price of numbers that 32-bit programs cannot stat.
+  const uint64_t doubled = std::max(more, covered);
+  if (next_low_ + range.PositionsOf(doubled) <= kHighStart) more = doubled;
+  const uint64_t count = range.PositionsOf(more);
+  const auto position = Allocate(count);
+  if (!position) return false;
+  const size_t segment = positions.segments.size();
+  positions.segments.push_back({covered, more, *position});
+  Publish({*position, count, nullptr, &positions, segment});
+  return true;
 }
 
 RangePtr NodeTable::RefreshRange(const Node& node, NodeRecord& record) {
   const Digest files = FilesDigest(node);
-  const auto [made, count] = MakeRange(node);
-  made->record = &record;
+  // (Not in one piece with its counts, which weak pointers would keep it by.)
+  const std::shared_ptr<ArrayRange> made(new ArrayRange(node, &record, shown_views_));
+  const uint64_t rows = made->rows();
   const std::unique_lock lock(mutex_);
   RangeRecord* const before = record.range;
-  if (before == nullptr || before->files != files) {
+  if (before == nullptr || before->files != files || rows < before->rows) {
     RangeRecord& positions = ranges_.emplace_back();
-    const auto first = Allocate(std::max<uint64_t>(count, 1));
-    if (!first) {
-      ranges_.pop_back();
-      return nullptr;
-    }
     positions.record = &record;
-    positions.first = *first;
     positions.files = files;
     positions.epochs = before != nullptr && before->source == node.chunks->id()
                            ? before->epochs
                            : std::make_shared<EpochTable>(node.chunks->layout().outer_grid.size());
-    if (before != nullptr) before->Keep();
     record.range = &positions;
-    Publish({*first, std::max<uint64_t>(count, 1), nullptr, &positions});
   } else if (auto known = before->Get(); known != nullptr && known->chunks == node.chunks) {
     return known;
   }
-  record.range->source = node.chunks->id();
-  made->epochs = record.range->epochs;
-  for (auto& part : made->views) {
-    part.files += record.range->first;
-    part.folders += record.range->first;
+  RangeRecord& positions = *record.range;
+  if (!Cover(positions, *made, rows)) {
+    if (&positions != before) ranges_.pop_back();
+    record.range = before;
+    return nullptr;
   }
-  record.range->Set(made);
+  if (before != nullptr && &positions != before) {
+    before->Keep();
+    replaced_.emplace_back(Clock::now(), before);
+  }
+  positions.rows = rows;
+  positions.source = node.chunks->id();
+  made->epochs = positions.epochs;
+  made->SetSegments(positions.segments);
+  positions.Set(made);
   return made;
+}
+
+NodeTable::Clock::time_point NodeTable::Sweep(Clock::time_point now) {
+  const std::unique_lock lock(mutex_);
+  while (!replaced_.empty() && now - replaced_.front().first >= kReplacedRangeGrace) {
+    RangeRecord& range = *replaced_.front().second;
+    range.Drop();
+    range.epochs = nullptr;
+    replaced_.pop_front();
+  }
+  return replaced_.empty() ? Clock::time_point::max()
+                           : replaced_.front().first + kReplacedRangeGrace;
 }
 
 Result<NodeRecord*> NodeTable::RecordOf(const std::string& path) {
@@ -221,7 +149,7 @@ Result<NodeRecord*> NodeTable::RecordOf(const std::string& path) {
   made.path = path;
   made.block = *block;
   by_path_.emplace(made.path, &made);
-  Publish({*block, NodeRecord::kBlock, &made, nullptr});
+  Publish({*block, NodeRecord::kBlock, &made, nullptr, 0});
   return &made;
 }
 
@@ -281,12 +209,13 @@ void NodeTable::Replace(NodeRecord& record, const NodePtr& node) {
   }
   if (node->metadata) record.is_group = node->group() != nullptr;
   const uint64_t shape = ShapeOf(*node);
-  record.is_another = record.is_another || std::exchange(record.shape, shape) != shape;
+  record.is_another = record.is_another || record.shape.value_or(shape) != shape;
+  record.shape = shape;
   if (node->chunks != nullptr) {
     record.current = RefreshRange(*node, record);
     if (record.ranges.empty() || record.ranges.back() != record.range) {
+      record.is_another = record.is_another || !record.ranges.empty();
       record.ranges.push_back(record.range);
-      record.is_another = true;
     }
     return;
   }
@@ -341,7 +270,7 @@ TakenChange NodeTable::TakeChange(NodeRecord& record, bool is_there) {
   for (const RangeRecord* const range : record.ranges) {
     if (RangePtr chunks = range->Get()) change.ranges.push_back(std::move(chunks));
   }
-  if (!record.ranges.empty()) record.ranges = {record.range};
+  if (!record.ranges.empty()) record.ranges = {record.ranges.back()};
   return change;
 }
 
@@ -351,35 +280,20 @@ NodeRecord* NodeTable::Find(std::string_view path) const {
   return found == by_path_.end() ? nullptr : found->second;
 }
 
-void NodeTable::FillTarget(const RangePtr& given, uint64_t position, Target& target) {
-  const ArrayRange& range = *given;
-  target.range = given;
-  const auto& grid = range.chunks->layout().inner_grid;
-  for (size_t v = 0; v < AllViews().size(); ++v) {
-    const auto& part = range.views[v];
-    const bool is_of_another_view = target.epoch == kFillEpoch && part.fill_chunk == nullptr;
-    if (part.shown && !is_of_another_view && position >= part.files &&
-        position - part.files < grid.size()) {
-      target.kind = Target::Kind::kChunk;
-      target.view = v;
-      target.chunk = InnerIndex{position - part.files};
-      return;
-    }
-    if (position >= part.folders && position - part.folders < part.folder_count) {
-      target.kind = Target::Kind::kChunkFolder;
-      target.view = v;
-      uint64_t linear = position - part.folders;
-      size_t level = range.folder_offsets.size() - 1;
-      while (range.folder_offsets[level] > linear) --level;
-      linear -= range.folder_offsets[level];
-      target.level = level;
-      for (size_t d = level; d-- > 0;) {
-        target.prefix[d] = linear % grid.counts()[d];
-        linear /= grid.counts()[d];
-      }
-      return;
-    }
+bool NodeTable::FillTarget(const Span& span, const RangePtr& range, uint64_t position,
+                           Target& target) {
+  const ArrayRange::Place place = range->PlaceOf(span.segment, position, target.epoch);
+  target.range = range;
+  target.view = place.view;
+  if (place.chunk) {
+    target.kind = Target::Kind::kChunk;
+    target.chunk = *place.chunk;
+  } else if (place.level) {
+    target.kind = Target::Kind::kChunkFolder;
+    target.prefix = place.prefix;
+    target.level = *place.level;
   }
+  return place.chunk || place.level;
 }
 
 std::optional<Target> NodeTable::Resolve(NodeId id) const {
@@ -398,8 +312,7 @@ std::optional<Target> NodeTable::Resolve(NodeId id) const {
       target.kind = Target::Kind::kUnloaded;
       return target;
     }
-    FillTarget(range, position, target);
-    if (target.kind == Target::Kind::kRoot) return std::nullopt;
+    if (!FillTarget(span, range, position, target)) return std::nullopt;
     return target;
   }
   const uint64_t slot = position - span.first;

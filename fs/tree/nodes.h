@@ -82,6 +82,9 @@ class Nodes {
     return table_.TakeChange(record, is_there);
   }
 
+  /// See NodeTable::Sweep().
+  NodeTable::Clock::time_point Sweep(NodeTable::Clock::time_point now) { return table_.Sweep(now); }
+
   [[nodiscard]] const Hierarchy& hierarchy() const { return hierarchy_; }
   [[nodiscard]] Hierarchy& hierarchy() { return hierarchy_; }
   [[nodiscard]] const NodeTable& table() const { return table_; }

@@ -289,7 +289,8 @@ void Tree::Watch(std::function<void(const Changes&)> on_change, bool can_invalid
 SupersededShards::Clock::time_point Tree::Sweep() {
   store_->CloseIdle();
   const auto now = SupersededShards::Clock::now();
-  return std::min({superseded_.Sweep(now), failures_.Sweep(now), now + kSweepPeriod});
+  return std::min(
+      {superseded_.Sweep(now), nodes_.Sweep(now), failures_.Sweep(now), now + kSweepPeriod});
 }
 
 void Tree::SetCacheSizes(uint64_t index_cache, uint64_t cache) {

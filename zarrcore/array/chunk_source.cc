@@ -12,7 +12,8 @@ Result<std::shared_ptr<ChunkSource>> ChunkSource::Make(std::shared_ptr<const Sto
                                                        std::string folder,
                                                        const ArrayMetadata& metadata,
                                                        std::shared_ptr<IndexCache> cache,
-                                                       Report report, OnSuperseded on_superseded) {
+                                                       Report report, OnSuperseded on_superseded,
+                                                       const ChunkSource* before) {
   auto layout = MakeArrayLayout(metadata);
   if (!layout) return Fail(layout);
   std::shared_ptr<ChunkSource> source(new ChunkSource);
@@ -31,9 +32,9 @@ Result<std::shared_ptr<ChunkSource>> ChunkSource::Make(std::shared_ptr<const Sto
       on_superseded(*self, outer, old);
     };
   }
-  source->shards_ =
-      std::make_unique<const ShardCache>(source->store_, source->folder_, source->layout_,
-                                         source->naming_, std::move(cache), std::move(superseded));
+  source->shards_ = std::make_unique<const ShardCache>(
+      source->store_, source->folder_, source->layout_, source->naming_, std::move(cache),
+      std::move(superseded), before != nullptr ? before->shards_.get() : nullptr);
   return source;
 }
 

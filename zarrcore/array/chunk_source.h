@@ -65,16 +65,19 @@ using OnSuperseded =
 
 class ChunkSource {
  public:
-  /// `folder`: key of the array in the store.
+  /// `folder`: key of the array in the store. `before`: of the same array with another extent along
+  /// axis 0, or null; the new one has its id, and what is cached of its chunks, which keep their
+  /// numbers.
   static Result<std::shared_ptr<ChunkSource>> Make(std::shared_ptr<const Store> store,
                                                    std::string folder,
                                                    const ArrayMetadata& metadata,
                                                    std::shared_ptr<IndexCache> cache, Report report,
-                                                   OnSuperseded on_superseded = {});
+                                                   OnSuperseded on_superseded = {},
+                                                   const ChunkSource* before = nullptr);
 
   [[nodiscard]] const ArrayLayout& layout() const { return layout_; }
   [[nodiscard]] const std::string& folder() const { return folder_; }
-  /// Different for every ChunkSource of the process.
+  /// Different for every ChunkSource of the process, but for those made from one before.
   [[nodiscard]] uint64_t id() const { return shards_->id(); }
 
   /// The stored object that holds an innermost chunk, and where in it.

@@ -57,7 +57,8 @@ class ShardCache::OuterLoader final : public IndexCache::Loader {
 
 ShardCache::ShardCache(std::shared_ptr<const Store> store, std::string folder,
                        const ArrayLayout& layout, const ChunkNaming& naming,
-                       std::shared_ptr<IndexCache> cache, OnSuperseded on_superseded)
+                       std::shared_ptr<IndexCache> cache, OnSuperseded on_superseded,
+                       const ShardCache* before)
     : store_(std::move(store)),
       folder_(std::move(folder)),
       layout_(layout),
@@ -65,7 +66,8 @@ ShardCache::ShardCache(std::shared_ptr<const Store> store, std::string folder,
       reader_(*store_, layout_),
       cache_(std::move(cache)),
       on_superseded_(std::move(on_superseded)),
-      id_(next_id++) {}
+      id_(before != nullptr ? before->id_ : next_id++),
+      changed_ns_(before != nullptr ? before->changed_ns() : 0) {}
 
 ShardCache::Answer ShardCache::Open(OuterIndex outer, Age max_age) const {
   OuterLoader loader(*this, outer);

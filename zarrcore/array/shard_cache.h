@@ -24,10 +24,11 @@ class ShardCache {
   using Answer = IndexCache::Answer;
   using OnSuperseded = std::function<void(OuterIndex outer, const OpenShardPtr& old)>;
 
-  /// `folder`: key of the array. `layout` outlives this. `on_superseded`: see chunk_source.h.
+  /// `folder`: key of the array. `layout` outlives this. `on_superseded`, `before`: see
+  /// ChunkSource::Make().
   ShardCache(std::shared_ptr<const Store> store, std::string folder, const ArrayLayout& layout,
              const ChunkNaming& naming, std::shared_ptr<IndexCache> cache,
-             OnSuperseded on_superseded);
+             OnSuperseded on_superseded, const ShardCache* before);
 
   /// A stored object, opened, and its index read.
   [[nodiscard]] Answer Open(OuterIndex outer, Age max_age) const;
@@ -44,7 +45,7 @@ class ShardCache {
 
   [[nodiscard]] std::string ObjectKey(OuterIndex outer) const;
 
-  /// Different for every ShardCache of the process.
+  /// Different for every ShardCache of the process, but for those made from one before.
   [[nodiscard]] uint64_t id() const { return id_; }
 
   /// Wall-clock nanoseconds: when an object was last seen to have changed; 0 for never.

@@ -93,8 +93,9 @@ struct Node {
 using NodePtr = std::shared_ptr<const Node>;
 
 /// What of an array's metadata says where its chunks lie and how to decode them, as text: arrays at
-/// one path with equal texts have the same chunks.
-[[nodiscard]] std::string ChunksText(const ArrayMetadata& array);
+/// one path with equal texts have the same chunks. `without_rows`: but for the extent along axis 0,
+/// so that it stays the same when the array is appended to there, as do the numbers of chunks.
+[[nodiscard]] std::string ChunksText(const ArrayMetadata& array, bool without_rows = false);
 
 }  // namespace zarrfs
 

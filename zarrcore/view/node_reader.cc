@@ -41,8 +41,9 @@ size_t SizeInMemory(const Node& node) {
 
 }  // namespace
 
-std::string ChunksText(const ArrayMetadata& array) {
-  return fmt::format("{} {} {} {}{} {}", array.shape, array.chunk_shape,
+std::string ChunksText(const ArrayMetadata& array, bool without_rows) {
+  const auto shape = std::span(array.shape).subspan(without_rows && !array.shape.empty() ? 1 : 0);
+  return fmt::format("{} {} {} {}{} {}", shape, array.chunk_shape,
                      DumpJson(array.data_type.document), static_cast<int>(array.key_encoding.kind),
                      array.key_encoding.separator, DumpJson(ToJson(array.codecs)));
 }
@@ -124,13 +125,16 @@ void NodeReader::ShowArray(Node& node, const NodePtr& before) const {
 }
 
 Result<void> NodeReader::FindChunks(Node& node, const NodePtr& before) const {
-  if (before != nullptr && before->chunks != nullptr &&
-      ChunksText(*before->array()) == ChunksText(*node.array())) {
+  const bool has_before = before != nullptr && before->chunks != nullptr;
+  if (has_before && ChunksText(*before->array()) == ChunksText(*node.array())) {
     node.chunks = before->chunks;
     return {};
   }
-  auto chunks = ChunkSource::Make(store_, node.path, *node.array(), index_cache_, report_,
-                                  options_.on_superseded);
+  const bool has_other_rows =
+      has_before && ChunksText(*before->array(), true) == ChunksText(*node.array(), true);
+  auto chunks =
+      ChunkSource::Make(store_, node.path, *node.array(), index_cache_, report_,
+                        options_.on_superseded, has_other_rows ? before->chunks.get() : nullptr);
   if (!chunks) return Fail(chunks);
   node.chunks = std::move(*chunks);
   return {};
