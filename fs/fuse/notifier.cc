@@ -102,12 +102,13 @@ void Notifier::Notify(const Changes& changes) {
 }
 
 void Notifier::Send(Changes& changes) {
-  // The root has no name that could be invalidated; of its inode only the attributes.
-  fuse_lowlevel_notify_inval_inode(session_, FUSE_ROOT_ID, -1, 0);
   MakeUnique(changes.keys);
   MakeUnique(changes.folders);
   Sender sender(session_, can_invalidate_all_);
-  if (find_names_(changes, sender) || !can_invalidate_all_) return;
+  if (find_names_(changes, sender)) return;
+  // The root has no name that could be invalidated; of its inode only the attributes.
+  (void)sender.InvalidateFolder(kRootId);
+  if (!can_invalidate_all_) return;
   if (!SendIncEpoch(session_)) {
     spdlog::debug("the kernel takes no notice of changes: {}", std::strerror(errno));
   }

@@ -95,6 +95,7 @@ class Finder {
     const bool is_everything = is_another || changed.is_everything;
     // A group decides about what lies below it.
     if (is_everything && nodes_.table().HasBelow(record.path)) are_all_named_ = false;
+    if (record.path.empty()) (void)invalidator_.InvalidateFolder(kRootId);
     const NodeRecord* const parent =
         record.path.empty() ? nullptr : nodes_.table().Find(FolderOf(record.path));
     for (size_t view = 0; view < AllViews().size(); ++view) {
