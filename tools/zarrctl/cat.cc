@@ -3,16 +3,18 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <cstdio>
-#include <cstring>
+#include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "tools/zarrctl/commands.h"
+#include "tools/zarrctl/describe.h"
 #include "tools/zarrctl/output.h"
 #include "tools/zarrctl/progress.h"
 #include "tools/zarrctl/target.h"
-#include "tools/zarrctl/view_file.h"
 #include "zarrcore/array/chunk_encoding.h"
 #include "zarrcore/base/descriptor.h"
 
@@ -30,93 +32,88 @@ int ComplainOfFile(const TargetChunk& target, int error) {
   const auto located = target.source().Locate(target.inner(), kAnyAge);
   if (!located) return Complain(located.error());
   if (error != ENOENT && error != ENOTDIR) {
-    Complain(fmt::format("{}: {}", target.file, std::strerror(error)));
-    return kExitSystem;
+    return Complain(fmt::format("{}: {}", target.file, ErrnoText(error)), kExitSystem);
   }
   if (!located->location) return Complain(target.NotStored());
-  std::string reason = std::strerror(error);
+  std::string reason = ErrnoText(error);
   if (target.view) {
     if (const auto file = DescribeViewFile(target, located->location)) reason = file->text;
   }
-  Complain(fmt::format("{}: {}", target.file, reason));
-  return kExitWrong;
+  return Complain(fmt::format("{}: {}", target.file, reason));
+}
+
+constexpr uint64_t kUnknownSize = UINT64_MAX;
+
+// Writes `size` bytes, a block at a time. `read`: fills a part of the block from a position on, and
+// gives its size: 0 at the end.
+Result<void> WriteBlocks(
+    uint64_t size, const std::function<Result<size_t>(uint64_t, std::span<std::byte>)>& read) {
+  Progress progress("", Progress::IsSeenBesideOutput());
+  progress.Begin(size == kUnknownSize ? 0 : size);
+  Bytes block(std::min(kBlockBytes, size));
+  for (uint64_t done = 0; done < size && std::ferror(stdout) == 0;) {
+    const auto got = read(done, std::span(block).first(std::min(kBlockBytes, size - done)));
+    if (!got) return Fail(got);
+    if (*got == 0) break;
+    WriteBytes(BytesView(block).first(*got));
+    done += *got;
+    progress.AddDone(*got);
+  }
+  return {};
 }
 
 // The bytes of a file of a mount, as the mount gives them.
 int CopyFile(const TargetChunk& target) {
   const Descriptor fd(open(target.file.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd) return ComplainOfFile(target, errno);
-  Progress progress("", Progress::IsSeenBesideOutput());
-  progress.Begin();
-  Bytes buffer(kBlockBytes);
-  ssize_t got = 0;
-  while ((got = read(fd.get(), buffer.data(), buffer.size())) > 0 && std::ferror(stdout) == 0) {
-    progress.AddDone(static_cast<uint64_t>(got));
-    WriteBytes(BytesView(buffer).first(static_cast<size_t>(got)));
-  }
-  const int error = errno;
-  progress.End();
-  return got < 0 ? ComplainOfFile(target, error) : kExitOk;
+  int error = 0;
+  const auto written =
+      WriteBlocks(kUnknownSize, [&](uint64_t, std::span<std::byte> to) -> Result<size_t> {
+        const ssize_t got = read(fd.get(), to.data(), to.size());
+        if (got >= 0) return static_cast<size_t>(got);
+        error = errno;
+        return Fail(FromErrno(error), "{}", target.file);
+      });
+  return written ? kExitOk : ComplainOfFile(target, error);
 }
 
 // The elements of a chunk that is not stored.
-int WriteFill(const TargetChunk& target) {
-  const Node& node = *target.array.node;
-  const ArrayLayout& layout = node.chunks->layout();
+Result<void> WriteFill(const TargetChunk& target) {
+  const ArrayLayout& layout = target.source().layout();
   const uint64_t size = layout.inner_pipeline->decoded_size();
   const ChunkEncoding encoding{.kind = ChunkEncoding::Kind::kDecoded, .size = size};
-  const FillChunk chunk(*node.array(), layout, encoding);
-  Bytes buffer(kBlockBytes);
-  for (uint64_t done = 0; done < size && std::ferror(stdout) == 0;) {
-    const auto got = chunk.Read(done, buffer);
-    if (!got) return Complain(got.error());
-    WriteBytes(BytesView(buffer).first(*got));
-    done += *got;
-  }
-  return kExitOk;
+  const FillChunk chunk(*target.array.node->array(), layout, encoding);
+  return WriteBlocks(size,
+                     [&](uint64_t at, std::span<std::byte> to) { return chunk.Read(at, to); });
 }
 
-// Writes the chunk as it is stored, a block at a time.
-int WriteStored(const ChunkLocation& location) {
-  Progress progress("", Progress::IsSeenBesideOutput());
-  progress.AddFound(location.length);
-  progress.Begin();
-  Bytes block;
-  for (uint64_t done = 0; done < location.length && std::ferror(stdout) == 0;) {
-    block.resize(std::min(kBlockBytes, location.length - done));
-    if (auto read = location.shard->object->Read(location.offset + done, block); !read) {
-      progress.Hide();
-      return Complain(read.error());
-    }
-    done += block.size();
-    progress.AddDone(block.size());
-    WriteBytes(block);
-  }
-  return kExitOk;
+Result<void> WriteStored(const ChunkLocation& location) {
+  return WriteBlocks(location.length, [&](uint64_t at, std::span<std::byte> to) -> Result<size_t> {
+    const auto read = location.shard->object->Read(location.offset + at, to);
+    if (!read) return Fail(read);
+    return to.size();
+  });
 }
 
-int WriteDecoded(const TargetChunk& target, const ChunkLocation& location) {
-  const auto complain = [&](ErrorCode code, std::string_view what) {
-    return Complain(
-        Error{code, fmt::format("{}: chunk {}: {}", target.ObjectFile(), target.name(), what)});
+Result<void> WriteDecoded(const TargetChunk& target, const ChunkLocation& location) {
+  const auto failure = [&](ErrorCode code, std::string_view what) {
+    return Fail(code, "{}: chunk {}: {}", target.ObjectFile(), target.name(), what);
   };
   if (location.length > kMaxChunkBytes) {
-    return complain(ErrorCode::kTooLarge,
-                    fmt::format("{} bytes are too many to decode", location.length));
+    return failure(ErrorCode::kTooLarge,
+                   fmt::format("{} bytes are too many to decode", location.length));
   }
   Bytes encoded(location.length);
-  if (auto read = location.shard->object->Read(location.offset, encoded); !read) {
-    return Complain(read.error());
-  }
+  if (auto read = location.shard->object->Read(location.offset, encoded); !read) return read;
   const auto decoded = target.source().layout().inner_pipeline->Decode(encoded);
-  if (!decoded) return complain(decoded.error().code, decoded.error().message);
+  if (!decoded) return failure(decoded.error().code, decoded.error().message);
   WriteBytes(*decoded);
-  return kExitOk;
+  return {};
 }
 
 }  // namespace
 
-int RunCat(const CatOptions& options) {
+int Cat(const CatOptions& options) {
   const auto target = FindChunk(options.words);
   if (!target) return Complain(target.error());
   if (!target->file.empty() && !options.decode) return CopyFile(*target);
@@ -129,12 +126,13 @@ int RunCat(const CatOptions& options) {
   }
   const auto located = target->source().Locate(target->inner(), kAnyAge);
   if (!located) return Complain(located.error());
-  if (!located->location) {
-    const bool has_file = !target->file.empty() && access(target->file.c_str(), F_OK) == 0;
-    return has_file ? WriteFill(*target) : Complain(target->NotStored());
-  }
-  return options.decode ? WriteDecoded(*target, *located->location)
-                        : WriteStored(*located->location);
+  const auto& location = located->location;
+  const bool has_file = !target->file.empty() && access(target->file.c_str(), F_OK) == 0;
+  if (!location && !has_file) return Complain(target->NotStored());
+  const auto written = !location        ? WriteFill(*target)
+                       : options.decode ? WriteDecoded(*target, *location)
+                                        : WriteStored(*location);
+  return written ? kExitOk : Complain(written.error());
 }
 
 }  // namespace zarrfs::ctl

@@ -1,16 +1,100 @@
 #include "tools/zarrctl/chunk_map.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <span>
 #include <utility>
 
 #include "tools/zarrctl/interrupt.h"
-#include "tools/zarrctl/map_grid.h"
 #include "tools/zarrctl/output.h"
 #include "zarrcore/array/chunk_cursor.h"
 
 namespace zarrfs::ctl {
 namespace {
+
+uint64_t CeilDivide(uint64_t a, uint64_t b) { return a / b + (a % b != 0 ? 1 : 0); }
+
+// Chunks a cell, so that `count` chunks are at most `most` cells. Cells do not straddle shards of
+// `shard` chunks if that does not make them more than twice as coarse.
+uint64_t CellLength(uint64_t count, uint64_t most, uint64_t shard) {
+  const uint64_t needed = std::max<uint64_t>(CeilDivide(count, most), 1);
+  if (needed >= shard) {
+    const uint64_t whole = CeilDivide(needed, shard) * shard;
+    return whole <= 2 * needed ? whole : needed;
+  }
+  for (uint64_t length = needed; length <= std::min(2 * needed, shard); ++length) {
+    if (shard % length == 0) return length;
+  }
+  return needed;
+}
+
+// The axes of the slice, in chunks.
+void SetAxes(const ArrayLayout& layout, ChunkMap& map) {
+  const auto& counts = layout.inner_grid.counts();
+  const size_t rank = counts.size();
+  if (rank >= 1) {
+    map.columns = counts[rank - 1];
+    map.shard_columns = layout.inner_per_outer[rank - 1];
+  }
+  if (rank >= 2) {
+    map.rows = counts[rank - 2];
+    map.shard_rows = layout.inner_per_outer[rank - 2];
+  }
+  map.places = map.rows * map.columns;
+  if (rank > 2 && layout.inner_grid.size() > 0) {
+    ChunkCoordinates first{};
+    std::ranges::copy(map.slice, first.begin());
+    map.slice_start = layout.inner_grid.Linear({first.data(), rank});
+  }
+}
+
+// Rows of whole cells, and of whole shards where there is room for it.
+void Fold(const MapRequest& request, ChunkMap& map) {
+  const uint64_t count = map.columns;
+  map.is_folded = true;
+  map.cell_columns = CellLength(count, request.max_rows * request.max_columns, 1);
+  map.columns = request.max_columns * map.cell_columns;
+  const uint64_t whole = map.columns / map.shard_columns * map.shard_columns;
+  if (whole > 0 && whole % map.cell_columns == 0 && CeilDivide(count, whole) <= request.max_rows) {
+    map.columns = whole;
+  }
+  map.rows = CeilDivide(count, map.columns);
+}
+
+// Chunks that lie in a cell.
+uint64_t PlacesIn(const ChunkMap& map, uint64_t row, uint64_t column) {
+  const uint64_t first_row = row * map.cell_rows;
+  const uint64_t first_column = column * map.cell_columns;
+  const uint64_t columns = std::min(map.cell_columns, map.columns - first_column);
+  if (!map.is_folded) return std::min(map.cell_rows, map.rows - first_row) * columns;
+  const uint64_t before = first_row * map.columns + first_column;
+  return before < map.places ? std::min(columns, map.places - before) : 0;
+}
+
+// A map of the slice within the limits of the request: no cell holds anything yet.
+ChunkMap MakeMapGrid(const ArrayLayout& layout, const std::vector<uint64_t>& slice,
+                     const MapRequest& request) {
+  ChunkMap map;
+  map.by = request.by;
+  map.slice = slice;
+  SetAxes(layout, map);
+  if (map.places == 0) return map;
+  if (layout.inner_grid.rank() == 1 && map.columns > request.max_columns) {
+    Fold(request, map);
+  } else {
+    map.cell_rows = CellLength(map.rows, request.max_rows, map.shard_rows);
+    map.cell_columns = CellLength(map.columns, request.max_columns, map.shard_columns);
+  }
+  map.grid_rows = CeilDivide(map.rows, map.cell_rows);
+  map.grid_columns = CeilDivide(map.columns, map.cell_columns);
+  map.cells.resize(map.grid_rows * map.grid_columns);
+  for (uint64_t r = 0; r < map.grid_rows; ++r) {
+    for (uint64_t c = 0; c < map.grid_columns; ++c) {
+      map.cells[r * map.grid_columns + c].places = PlacesIn(map, r, c);
+    }
+  }
+  return map;
+}
 
 struct StoredChunk {
   uint64_t chunk = 0;
@@ -64,51 +148,38 @@ class MapMaker {
     ChunkCoordinates at;
     layout_.outer_grid.Coordinates(ToNumber(outer), at);
     const uint64_t first_column = rank >= 1 ? at[rank - 1] * map_.shard_columns : 0;
-    const uint64_t end_column =
-        std::min(first_column + map_.shard_columns, map_.is_folded ? map_.places : map_.columns);
-    if (map_.is_folded) {
-      for (uint64_t c = first_column; c < end_column;) {
-        const uint64_t next = std::min((c / map_.cell_columns + 1) * map_.cell_columns, end_column);
-        visit(*CellOf(c), next - c);
-        c = next;
-      }
-      return;
-    }
     const uint64_t first_row = rank >= 2 ? at[rank - 2] * map_.shard_rows : 0;
+    // Of a folded map all places are one row here.
+    const uint64_t columns = map_.is_folded ? map_.places : map_.columns;
+    const uint64_t end_column = std::min(first_column + map_.shard_columns, columns);
     const uint64_t end_row = std::min(first_row + map_.shard_rows, map_.rows);
-    for (uint64_t r = first_row; r < end_row;) {
-      const uint64_t next_r = std::min((r / map_.cell_rows + 1) * map_.cell_rows, end_row);
-      for (uint64_t c = first_column; c < end_column;) {
-        const uint64_t next_c =
-            std::min((c / map_.cell_columns + 1) * map_.cell_columns, end_column);
-        visit(map_.cells[r / map_.cell_rows * map_.grid_columns + c / map_.cell_columns],
-              (next_r - r) * (next_c - c));
-        c = next_c;
+    for (uint64_t r = first_row, next_r = 0; r < end_row; r = next_r) {
+      next_r = std::min((r / map_.cell_rows + 1) * map_.cell_rows, end_row);
+      for (uint64_t c = first_column, next_c = 0; c < end_column; c = next_c) {
+        next_c = std::min((c / map_.cell_columns + 1) * map_.cell_columns, end_column);
+        visit(*CellOf(map_.slice_start + r * columns + c), (next_r - r) * (next_c - c));
       }
-      r = next_r;
     }
   }
 
   void TakeObject(OuterIndex outer) {
     std::vector<StoredChunk> chunks;
     std::optional<Error> damage;
-    const auto take = [&](uint64_t chunk, const Result<ChunkLocation>& location) {
-      if (location) {
-        chunks.push_back({chunk, location->offset, location->length});
-        return;
-      }
-      if (!damage) damage = location.error();
-      if (MapCell* cell = CellOf(chunk)) {
-        ++cell->damaged;
-        ++map_.damaged;
-      }
-    };
     const std::span<const uint64_t> prefix =
         request_.want_order ? std::span<const uint64_t>() : std::span(map_.slice);
     ChunkCursor cursor(source_, outer, {.prefix = prefix});
     const ListedChunk* next = nullptr;
     while (!StopRequested() && (next = cursor.Next()) != nullptr) {
-      take(ToNumber(next->chunk), next->location);
+      const uint64_t chunk = ToNumber(next->chunk);
+      if (next->location) {
+        chunks.push_back({chunk, next->location->offset, next->location->length});
+        continue;
+      }
+      if (!damage) damage = next->location.error();
+      if (MapCell* cell = CellOf(chunk)) {
+        ++cell->damaged;
+        ++map_.damaged;
+      }
     }
     if (!cursor.status()) {
       damage = cursor.status().error();
@@ -144,7 +215,6 @@ class MapMaker {
       ++cell->stored;
       cell->bytes += length;
       cell->order += static_cast<double>(i) / last;
-      cell->chunk = chunks[i].chunk;
       cell->offset = chunks[i].offset;
       cell->position = i;
       map_.smallest = map_.stored == 0 ? length : std::min(map_.smallest, length);
@@ -162,10 +232,6 @@ class MapMaker {
 };
 
 }  // namespace
-
-uint64_t ChunkMap::FirstChunk(uint64_t row, uint64_t column) const {
-  return slice_start + row * cell_rows * columns + column * cell_columns;
-}
 
 Result<ChunkMap> MakeChunkMap(const ChunkSource& source, const std::vector<uint64_t>& slice,
                               const MapRequest& request, Progress& progress,

@@ -3,6 +3,7 @@
 #ifndef TOOLS_ZARRCTL_COMMANDS_H_
 #define TOOLS_ZARRCTL_COMMANDS_H_
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -10,76 +11,69 @@ namespace zarrfs::ctl {
 
 struct TargetNode;
 
-struct InfoOptions {
+/// For the commands that look at one node of a store (`target`, found by these options).
+struct NodeOptions {
   std::string store;  // the folder of a store, or of a group or array in one
   std::string path;   // a node below it
   bool json = false;
 };
+
+using InfoOptions = NodeOptions;
 /// The groups and arrays from a node down, and what each view does with them.
-int RunInfo(const InfoOptions& options);
 int Info(const TargetNode& target, const InfoOptions& options);
 
-struct LsOptions {
-  std::string store;
-  std::string path;
-  bool json = false;
+struct LsOptions : NodeOptions {
   bool details = false;
 };
 /// The nodes directly below a group, or the stored objects of an array.
-int RunLs(const LsOptions& options);
+int Ls(const TargetNode& target, const LsOptions& options);
 
 struct WhereOptions {
   std::vector<std::string> words;  // ARRAY CHUNK, STORE PATH CHUNK, or a path below a mount
   bool json = false;
 };
 /// The file and the range of it that hold one chunk.
-int RunWhere(const WhereOptions& options);
+int Where(const WhereOptions& options);
 
 struct CatOptions {
   std::vector<std::string> words;  // as for `where`
   bool decode = false;
 };
 /// One chunk, as stored or decoded (C order, little-endian), on stdout.
-int RunCat(const CatOptions& options);
+int Cat(const CatOptions& options);
 
-struct VerifyOptions {
-  std::string store;
-  std::string path;
-  bool json = false;
+struct VerifyOptions : NodeOptions {
   unsigned jobs = 0;  // threads; 0: one per core
 };
 /// Reads and decodes every chunk from a node down. kExitOk only if everything could be checked and
 /// is sound.
-int RunVerify(const VerifyOptions& options);
 int Verify(const TargetNode& target, const VerifyOptions& options);
 
 /// What a map shows of each chunk that is stored.
 enum class MapBy { kSize, kOrder, kPresent };
+inline constexpr std::array kMapByNames = {"size", "order", "present"};
 
-struct MapOptions {
-  std::string store;
-  std::string path;
+struct MapOptions : NodeOptions {
   std::string slice;  // "3" or "3,0": chunk numbers along the axes before the last two
   std::string out;    // FILE.svg; empty: only on stdout
   MapBy by = MapBy::kSize;
-  bool json = false;
 };
 /// Draws which chunks of an array are stored.
-int RunMap(const MapOptions& options);
+int Map(const TargetNode& target, const MapOptions& options);
 
 struct StatusOptions {
   std::string mount;
   bool json = false;
 };
 /// What a zarrfs mount reports about itself.
-int RunStatus(const StatusOptions& options);
+int Status(const StatusOptions& options);
 
 struct LogLevelOptions {
   std::string mount;
   std::string level;  // empty: print the one in force
 };
 /// Prints or changes how much the daemon of a mount logs.
-int RunLogLevel(const LogLevelOptions& options);
+int LogLevel(const LogLevelOptions& options);
 
 }  // namespace zarrfs::ctl
 

@@ -1,10 +1,14 @@
 #include "tools/zarrctl/describe.h"
 
 #include <fmt/ranges.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <array>
-#include <string_view>
+#include <cerrno>
+
+#include "tools/zarrctl/output.h"
+#include "zarrcore/codec/zstd_frame.h"
 
 namespace zarrfs::ctl {
 namespace {
@@ -48,6 +52,44 @@ std::string LeftOut(uint64_t front, uint64_t back) {
   return fmt::format("chunks without their first {} and last {} bytes (checksums)", front, back);
 }
 
+// Empty if the view shows the array.
+std::string WhyNotShown(const Node& array, size_t view) {
+  const NodeView& shown = array.views[view];
+  if (shown.hidden) return shown.hidden->message;
+  const std::string name = array.path.substr(array.path.rfind('/') + 1);
+  if (!array.path.empty() && !Hierarchy::Shows(array, name, view)) {
+    return fmt::format("the name '{}' means something else to its readers", name);
+  }
+  return shown.array ? "" : "no array";
+}
+
+struct Serving {
+  std::string_view word;
+  std::string_view text;
+};
+
+Result<Serving> ServingOf(const ChunkEncoding& encoding, const ChunkLocation& location) {
+  const uint64_t cut = encoding.cut_front + encoding.cut_back;
+  if (encoding.kind == ChunkEncoding::Kind::kDecoded)
+    return Serving{"transcoded", "the stored chunk, decoded"};
+  if (encoding.kind == ChunkEncoding::Kind::kPatchedZstd && location.length >= cut) {
+    const auto serving = ServeZstd(
+        location.length - cut, encoding.size == 0 ? std::nullopt : std::optional(encoding.size),
+        [&](uint64_t at, std::span<std::byte> to) {
+          return location.shard->object->Read(location.offset + encoding.cut_front + at, to);
+        });
+    if (!serving) return Fail(serving);
+    if (serving->kind == ZstdServing::Kind::kPatch) {
+      return Serving{"patched", "the stored chunk, its zstd frame patched to state its size"};
+    }
+    if (serving->kind == ZstdServing::Kind::kRecode) {
+      return Serving{"recompressed", "the stored chunk, compressed anew as one zstd frame"};
+    }
+  }
+  if (cut > 0) return Serving{"cut", "the stored chunk without its checksum"};
+  return Serving{"exact", "the stored chunk as it is"};
+}
+
 }  // namespace
 
 std::string DescribeCodecs(const std::vector<CodecSpec>& codecs) {
@@ -60,10 +102,14 @@ std::string DescribeShape(std::span<const uint64_t> shape) {
   return fmt::format("[{}]", fmt::join(shape, ", "));
 }
 
-std::string ChunkName(uint64_t chunk, const ChunkGrid& grid) {
+std::vector<uint64_t> CoordinatesOf(uint64_t chunk, const ChunkGrid& grid) {
   ChunkCoordinates at;
   grid.Coordinates(chunk, at);
-  return ChunkNaming{}.Path({at.data(), grid.rank()});
+  return {at.data(), at.data() + grid.rank()};
+}
+
+std::string ChunkName(uint64_t chunk, const ChunkGrid& grid) {
+  return ChunkNaming{}.Path(CoordinatesOf(chunk, grid));
 }
 
 Json FillValueJson(const ArrayMetadata& metadata) {
@@ -78,38 +124,60 @@ std::string NodeType(const Node& node) {
 }
 
 ViewSummary DescribeView(const Node& array, size_t view) {
-  const NodeView& shown = array.views[view];
-  const std::string name = array.path.substr(array.path.rfind('/') + 1);
   ViewSummary summary;
-  if (shown.hidden) {
-    summary.reason = shown.hidden->message;
-  } else if (!array.path.empty() && !Hierarchy::Shows(array, name, view)) {
-    summary.reason = fmt::format("the name '{}' means something else to its readers", name);
-  } else if (!shown.array) {
-    summary.reason = "no array";
-  } else {
-    const ArrayView& how = *shown.array;
-    const std::vector<uint64_t> first(array.array()->rank(), 0);
-    summary.shown = true;
-    const ChunkEncoding& encoding = how.encoding;
-    const bool is_decoded = encoding.kind == ChunkEncoding::Kind::kDecoded;
-    const bool is_cut = encoding.cut_front + encoding.cut_back > 0;
-    summary.serving = is_decoded ? "transcoded" : is_cut ? "cut" : "exact";
-    summary.cut_front = encoding.cut_front;
-    summary.cut_back = encoding.cut_back;
-    summary.has_fill_chunks = how.fill_chunk != nullptr;
-    summary.example = how.naming.Path(first);
-    const std::string order = MemoryOrder(shown);
-    summary.text =
-        fmt::format("{}: {}{}{}, named {}{}", summary.serving,
-                    is_decoded ? "chunks decoded" : LeftOut(encoding.cut_front, encoding.cut_back),
-                    order.empty() ? "" : ", order ", order, summary.example,
-                    summary.has_fill_chunks ? ", those not stored made of the fill value" : "");
-    for (const std::string& note : how.notes) summary.text += "; " + note;
+  summary.reason = WhyNotShown(array, view);
+  if (!summary.reason.empty()) {
+    summary.text = "not shown: " + summary.reason;
     return summary;
   }
-  summary.text = "not shown: " + summary.reason;
+  const NodeView& shown = array.views[view];
+  summary.shown = &*shown.array;
+  const ChunkEncoding& encoding = shown.array->encoding;
+  const bool is_decoded = encoding.kind == ChunkEncoding::Kind::kDecoded;
+  const bool is_cut = encoding.cut_front + encoding.cut_back > 0;
+  summary.serving = is_decoded ? "transcoded" : is_cut ? "cut" : "exact";
+  summary.example = shown.array->naming.Path(std::vector<uint64_t>(array.array()->rank(), 0));
+  const std::string order = MemoryOrder(shown);
+  summary.text =
+      fmt::format("{}: {}{}{}, named {}{}", summary.serving,
+                  is_decoded ? "chunks decoded" : LeftOut(encoding.cut_front, encoding.cut_back),
+                  order.empty() ? "" : ", order ", order, summary.example,
+                  summary.has_fill_chunks() ? ", those not stored made of the fill value" : "");
+  for (const std::string& note : shown.array->notes) summary.text += "; " + note;
   return summary;
+}
+
+Result<ViewFile> DescribeViewFile(const TargetChunk& chunk,
+                                  const std::optional<ChunkLocation>& location) {
+  ViewFile file;
+  file.view = AllViews()[*chunk.view]->name();
+  struct stat status {};
+  if (stat(chunk.file.c_str(), &status) == 0) {
+    file.size = static_cast<uint64_t>(status.st_size);
+  } else if (errno != ENOENT && errno != ENOTDIR) {
+    file.failure = ErrnoText(errno);
+    file.text = fmt::format("cannot be read through the mount: {}", *file.failure);
+    return file;
+  }
+  const auto& array = chunk.array.node->views[*chunk.view].array;
+  if (!file.size) {
+    file.text = "no file of this name";
+    if (array && location) {
+      file.text += fmt::format("; the chunk is called {}", array->naming.Path(chunk.at));
+    }
+    return file;
+  }
+  Serving serving{"fill", "made of the fill value: not stored"};
+  if (!location && array && array->fill_chunk == nullptr) {
+    serving = {"", "though the store has no such chunk: perhaps it was removed a moment ago"};
+  } else if (location && array) {
+    const auto served = ServingOf(array->encoding, *location);
+    if (!served) return Fail(served);
+    serving = *served;
+  }
+  file.serving = serving.word;
+  file.text = fmt::format("{}, {}", CountText(*file.size, "byte"), serving.text);
+  return file;
 }
 
 }  // namespace zarrfs::ctl

@@ -1,12 +1,17 @@
-// Arrays, codecs and views in a few words.
+// Arrays, codecs, views and their files in a few words.
 #ifndef TOOLS_ZARRCTL_DESCRIBE_H_
 #define TOOLS_ZARRCTL_DESCRIBE_H_
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "tools/zarrctl/target.h"
+#include "zarrcore/array/chunk_source.h"
+#include "zarrcore/base/result.h"
 #include "zarrcore/metadata/metadata.h"
 #include "zarrcore/view/hierarchy.h"
 
@@ -17,6 +22,9 @@ std::string DescribeCodecs(const std::vector<CodecSpec>& codecs);
 
 /// "[4, 6, 8]".
 std::string DescribeShape(std::span<const uint64_t> shape);
+
+/// Of a chunk by its number in the grid.
+std::vector<uint64_t> CoordinatesOf(uint64_t chunk, const ChunkGrid& grid);
 
 /// "0.3.1", of a chunk by its number in the grid.
 std::string ChunkName(uint64_t chunk, const ChunkGrid& grid);
@@ -29,16 +37,32 @@ std::string NodeType(const Node& node);
 
 /// What a view does with an array.
 struct ViewSummary {
-  bool shown = false;
+  const ArrayView* shown = nullptr;  // null: it does not show it
   std::string text;          // "chunks as they are, order C, named 0.0", "not shown: codec 'x' …"
   std::string reason;        // why not shown
   std::string example;       // path of the first chunk below the array
   std::string_view serving;  // "exact", "cut" or "transcoded"
-  uint64_t cut_front = 0;
-  uint64_t cut_back = 0;
-  bool has_fill_chunks = false;  // chunks that are not stored have files
+
+  /// Chunks that are not stored have files.
+  [[nodiscard]] bool has_fill_chunks() const { return shown != nullptr && shown->fill_chunk; }
 };
+/// `array` outlives the summary.
 ViewSummary DescribeView(const Node& array, size_t view);
+
+/// A chunk file of a mount: its size, and how the view makes it from the stored chunk.
+struct ViewFile {
+  std::string_view view;               // its name
+  std::optional<uint64_t> size;        // in bytes; nullopt: there is no such file
+  std::optional<std::string> failure;  // why the mount cannot be asked
+  /// "exact", "cut", "patched", "recompressed", "transcoded" or "fill"; "" where there is no file.
+  std::string_view serving;
+  std::string text;  // all that in words
+};
+
+/// `chunk` was named by a path below a mount, and its view is known. `location`: nullopt if the
+/// store does not hold it.
+[[nodiscard]] Result<ViewFile> DescribeViewFile(const TargetChunk& chunk,
+                                                const std::optional<ChunkLocation>& location);
 
 }  // namespace zarrfs::ctl
 

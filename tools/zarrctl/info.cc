@@ -8,12 +8,10 @@
 
 #include "tools/zarrctl/commands.h"
 #include "tools/zarrctl/describe.h"
-#include "tools/zarrctl/object_walk.h"
 #include "tools/zarrctl/output.h"
 #include "tools/zarrctl/progress.h"
 #include "tools/zarrctl/stored_chunks.h"
 #include "tools/zarrctl/target.h"
-#include "tools/zarrctl/terminal.h"
 #include "zarrcore/base/printable.h"
 
 namespace zarrfs::ctl {
@@ -27,15 +25,15 @@ struct ArrayFindings {
   std::vector<ViewSummary> views;
   std::optional<StoredChunks> stored;  // of an array whose chunks can be found
 
-  ArrayFindings(const Store& store, const Node& node, bool json) {
+  ArrayFindings(const Node& node, bool json) {
     if (node.chunks == nullptr) return;
     bool has_fill_chunks = false;
     for (size_t v = 0; v < AllViews().size(); ++v) {
       views.push_back(DescribeView(node, v));
-      has_fill_chunks = has_fill_chunks || views.back().has_fill_chunks;
+      has_fill_chunks = has_fill_chunks || views.back().has_fill_chunks();
     }
     const bool is_counted = json || node.chunks->layout().inner_grid.size() > kManyFiles;
-    stored = FindStoredChunks(store, node, has_fill_chunks && is_counted);
+    stored = FindStoredChunks(node, has_fill_chunks && is_counted);
   }
 };
 
@@ -64,7 +62,7 @@ void PrintFillFiles(const Node& node, const ArrayFindings& findings) {
   if (files - std::min(files, stored.count) <= kManyFiles) return;
   std::map<bool, std::vector<std::string_view>> views;  // by whether fill=keep changes nothing
   for (size_t v = 0; v < AllViews().size(); ++v) {
-    if (!findings.views[v].has_fill_chunks) continue;
+    if (!findings.views[v].has_fill_chunks()) continue;
     views[MakesFillChunksAnyway(node, v)].push_back(AllViews()[v]->name());
   }
   for (const auto& [anyway, names] : views) {
@@ -112,11 +110,7 @@ void PrintArray(const Node& node, const ArrayFindings& findings) {
   PrintLine("fill", fill.is_string() ? fill.get<std::string>() : Excerpt(fill));
   for (size_t v = 0; v < AllViews().size(); ++v) {
     const ViewSummary& summary = findings.views[v];
-    if (summary.shown) {
-      PrintLine(AllViews()[v]->name(), summary.text);
-    } else {
-      PrintNotShown(AllViews()[v]->name(), summary.text);
-    }
+    (summary.shown != nullptr ? PrintLine : PrintNotShown)(AllViews()[v]->name(), summary.text);
   }
   PrintFillFiles(node, findings);
   PrintProblems(*findings.stored);
@@ -138,19 +132,9 @@ void PrintNode(const Node& node, const ArrayFindings& findings) {
   }
 }
 
-Json ProblemsJson(const StoredChunks& stored) {
-  Json problems = Json::array();
-  for (const auto& [key, error] : stored.problems) {
-    problems.push_back({{"key", key}, {"reason", WithoutKey(error.message, key)}});
-  }
-  return problems;
-}
-
 Json NodeJson(const Node& node, const ArrayFindings& findings) {
-  Json json;
-  json["path"] = node.path;
-  json["node_type"] = NodeType(node);
-  json["zarr_format"] = node.is_v2() ? 2 : 3;
+  Json json = {
+      {"path", node.path}, {"node_type", NodeType(node)}, {"zarr_format", node.is_v2() ? 2 : 3}};
   if (const Error* error = node.unusable()) json["reason"] = error->message;
   if (node.group() != nullptr) json["implicit"] = node.implicit;
   const ArrayMetadata* metadata = node.array();
@@ -159,10 +143,10 @@ Json NodeJson(const Node& node, const ArrayFindings& findings) {
   json["data_type"] = metadata->data_type.document;
   json["fill_value"] = FillValueJson(*metadata);
   if (metadata->dimension_names) {
-    Json names = Json::array();
-    for (const auto& name : *metadata->dimension_names)
+    Json& names = json["dimension_names"] = Json::array();
+    for (const auto& name : *metadata->dimension_names) {
       names.push_back(name ? Json(*name) : Json());
-    json["dimension_names"] = std::move(names);
+    }
   }
   if (node.chunks == nullptr) return json;
   const ArrayLayout& layout = node.chunks->layout();
@@ -174,31 +158,26 @@ Json NodeJson(const Node& node, const ArrayFindings& findings) {
   for (size_t v = 0; v < AllViews().size(); ++v) {
     const ViewSummary& summary = findings.views[v];
     Json& view = json["views"][std::string(AllViews()[v]->name())];
-    view["shown"] = summary.shown;
-    if (summary.shown) {
-      view["first_chunk"] = summary.example;
-      view["serving"] = summary.serving;
-      view["cut_front"] = summary.cut_front;
-      view["cut_back"] = summary.cut_back;
-      view["fill_chunks"] = summary.has_fill_chunks;
-      if (summary.has_fill_chunks) {
-        view["files"] = layout.inner_grid.size();
-        view["stored_files"] = findings.stored->count;
-        view["stored_files_at_least"] = !findings.stored->is_complete;
-        view["fill_keep_avoids"] = !MakesFillChunksAnyway(node, v);
-      }
-    } else {
+    view["shown"] = summary.shown != nullptr;
+    if (summary.shown == nullptr) {
       view["reason"] = summary.reason;
+      continue;
     }
+    view["first_chunk"] = summary.example;
+    view["serving"] = summary.serving;
+    view["cut_front"] = summary.shown->encoding.cut_front;
+    view["cut_back"] = summary.shown->encoding.cut_back;
+    view["fill_chunks"] = summary.has_fill_chunks();
+    if (!summary.has_fill_chunks()) continue;
+    view["files"] = layout.inner_grid.size();
+    view["stored_files"] = findings.stored->count;
+    view["stored_files_at_least"] = !findings.stored->is_complete;
+    view["fill_keep_avoids"] = !MakesFillChunksAnyway(node, v);
   }
-  if (findings.stored->problem_count > 0) json["not_read"] = ProblemsJson(*findings.stored);
+  for (const auto& [key, error] : findings.stored->problems) {
+    json["not_read"].push_back({{"key", key}, {"reason", WithoutKey(error.message, key)}});
+  }
   return json;
-}
-
-// A child that cannot be read or is not part of the store.
-void PrintUnreadable(const std::string& path, std::string_view what, const std::string& reason) {
-  Print("{}  {} {}\n", Paint(Visible(path), Style::kBold), Paint(what, Style::kYellow),
-        Visible(reason));
 }
 
 class Information {
@@ -222,9 +201,8 @@ class Information {
 
  private:
   void Visit(const Node& node) {
-    const Store& store = target_.hierarchy->store();
     progress_.AddDone();
-    const ArrayFindings findings(store, node, json_);
+    const ArrayFindings findings(node, json_);
     if (findings.stored) {
       for (const auto& [key, error] : findings.stored->problems) Count(error);
     }
@@ -270,6 +248,7 @@ class Information {
     }
   }
 
+  // A child that cannot be read or is not part of the store.
   void VisitUnreadable(const std::string& path, std::string_view type, std::string_view words,
                        const Error& error) {
     const std::string reason = WithoutKey(error.message, path);
@@ -277,7 +256,8 @@ class Information {
     if (json_) {
       nodes_.push_back({{"path", path}, {"node_type", type}, {"reason", reason}});
     } else {
-      PrintUnreadable(path, words, reason);
+      Print("{}  {} {}\n", Paint(Visible(path), Style::kBold), Paint(words, Style::kYellow),
+            Visible(reason));
     }
   }
 
@@ -294,12 +274,6 @@ class Information {
 };
 
 }  // namespace
-
-int RunInfo(const InfoOptions& options) {
-  const auto target = FindNode(options.store, options.path);
-  if (!target) return Complain(target.error());
-  return Info(*target, options);
-}
 
 int Info(const TargetNode& target, const InfoOptions& options) {
   return Information(target, options.json).Run();

@@ -9,7 +9,6 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
-#include <cstring>
 #include <fstream>
 #include <string>
 #include <thread>
@@ -46,12 +45,11 @@ std::string WhyNot(pid_t pid) {
 
 }  // namespace
 
-int RunLogLevel(const LogLevelOptions& options) {
+int LogLevel(const LogLevelOptions& options) {
   const auto status = ReadMountStatus(options.mount);
   if (!status) return Complain(status.error());
   const auto complain = [&](std::string_view what) {
-    Complain(fmt::format("{}: {}", options.mount, what));
-    return kExitSystem;
+    return Complain(fmt::format("{}: {}", options.mount, what), kExitSystem);
   };
   std::string level = TextIn(*status, "log_level");
   if (options.level.empty()) {
@@ -67,7 +65,7 @@ int RunLogLevel(const LogLevelOptions& options) {
       static_cast<int>(std::ranges::find(kLevels, options.level) - kLevels.begin()) + 1;
   if (sigqueue(pid, SIGUSR2, value) != 0) {
     const int error = errno;
-    if (error != EPERM) return complain(std::strerror(error));
+    if (error != EPERM) return complain(ErrnoText(error));
     struct stat owner = {};
     const bool known = stat(fmt::format("/proc/{}", pid).c_str(), &owner) == 0;
     return complain(

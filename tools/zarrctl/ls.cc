@@ -7,7 +7,6 @@
 #include "tools/zarrctl/output.h"
 #include "tools/zarrctl/progress.h"
 #include "tools/zarrctl/target.h"
-#include "tools/zarrctl/terminal.h"
 #include "zarrcore/array/chunk_cursor.h"
 #include "zarrcore/base/printable.h"
 
@@ -33,8 +32,7 @@ int ListGroup(const TargetNode& target, const LsOptions& options) {
   Table table;
   Json nodes = Json::array();
   Progress progress("node");
-  progress.AddFound(children->value.size());
-  progress.Begin();
+  progress.Begin(children->value.size());
   for (const std::string& name : children->value) {
     progress.AddDone();
     const auto child = target.hierarchy->Get(JoinKey(target.node->path, name), kAnyAge);
@@ -46,7 +44,6 @@ int ListGroup(const TargetNode& target, const LsOptions& options) {
     }
     const Node& node = **child;
     const ArrayMetadata* metadata = node.array();
-    const Error* unusable = node.unusable();
     Json json = {{"name", name}, {"node_type", NodeType(node)}};
     std::vector<std::string> row = {Paint(Visible(name), Style::kBold), NodeType(node)};
     if (metadata != nullptr) {
@@ -55,11 +52,10 @@ int ListGroup(const TargetNode& target, const LsOptions& options) {
       row.push_back(Visible(metadata->data_type.name));
       row.push_back(DescribeShape(metadata->shape));
       if (options.details) {
-        const bool sharded = node.chunks != nullptr && node.chunks->layout().is_sharded();
-        const auto& chunk_shape = node.chunks != nullptr ? node.chunks->layout().inner_chunk_shape
-                                                         : metadata->chunk_shape;
-        const auto& codecs =
-            node.chunks != nullptr ? node.chunks->layout().inner_codecs : metadata->codecs;
+        const ArrayLayout* layout = node.chunks != nullptr ? &node.chunks->layout() : nullptr;
+        const bool sharded = layout != nullptr && layout->is_sharded();
+        const auto& chunk_shape = layout ? layout->inner_chunk_shape : metadata->chunk_shape;
+        const auto& codecs = layout ? layout->inner_codecs : metadata->codecs;
         json["chunk_shape"] = chunk_shape;
         json["shard_shape"] = sharded ? Json(metadata->chunk_shape) : Json();
         json["codecs"] = ToJson(codecs);
@@ -68,7 +64,7 @@ int ListGroup(const TargetNode& target, const LsOptions& options) {
         row.push_back(Visible(DescribeCodecs(codecs)));
       }
     }
-    if (unusable != nullptr) {
+    if (const Error* unusable = node.unusable()) {
       json["reason"] = unusable->message;
       row.push_back(Paint("not shown:", Style::kYellow) + " " + Visible(unusable->message));
     }
@@ -92,31 +88,26 @@ struct ObjectChunks {
   std::string text;           // with details
 };
 
-void AddDetails(const std::string& name, const Result<ChunkLocation>& location,
-                ObjectChunks& chunks) {
-  Json json = {{"chunk", name}};
-  if (location) {
-    json["offset"] = location->offset;
-    json["length"] = location->length;
-    chunks.text +=
-        fmt::format("{:>14} {:>12}  chunk {}\n", location->offset, location->length, name);
-  } else {
-    json["damage"] = location.error().message;
-    chunks.text +=
-        fmt::format("{}  chunk {}: {}\n", Paint(fmt::format("{:>27}", "damaged"), Style::kRed),
-                    name, Visible(location.error().message));
-  }
-  chunks.json.push_back(std::move(json));
-}
-
 Result<ObjectChunks> ChunksOf(const ChunkSource& source, OuterIndex outer, bool details) {
   ObjectChunks chunks;
   ChunkCursor cursor(source, outer);
   while (const ListedChunk* next = cursor.Next()) {
-    ++(next->location ? chunks.present : chunks.damaged);
+    const auto& location = next->location;
+    ++(location ? chunks.present : chunks.damaged);
     if (!details) continue;
-    AddDetails(ChunkName(ToNumber(next->chunk), source.layout().inner_grid), next->location,
-               chunks);
+    const std::string name = ChunkName(ToNumber(next->chunk), source.layout().inner_grid);
+    if (location) {
+      chunks.json.push_back(
+          {{"chunk", name}, {"offset", location->offset}, {"length", location->length}});
+      chunks.text +=
+          fmt::format("{:>14} {:>12}  chunk {}\n", location->offset, location->length, name);
+    } else {
+      const std::string& reason = location.error().message;
+      chunks.json.push_back({{"chunk", name}, {"damage", reason}});
+      chunks.text +=
+          fmt::format("{}  chunk {}: {}\n", Paint(fmt::format("{:>27}", "damaged"), Style::kRed),
+                      name, Visible(reason));
+    }
   }
   if (!cursor.status()) return Fail(cursor.status());
   return chunks;
@@ -130,8 +121,7 @@ int ListArray(const TargetNode& target, const LsOptions& options) {
   int code = kExitOk;
   Json objects = Json::array();
   Progress progress("object", options.json ? Progress::IsSeen() : Progress::IsSeenBesideOutput());
-  progress.AddFound(outers->value.size());
-  progress.Begin();
+  progress.Begin(outers->value.size());
   const auto complain = [&](const Error& error) {
     progress.Hide();
     Complain(error);
@@ -177,15 +167,9 @@ int ListArray(const TargetNode& target, const LsOptions& options) {
 
 }  // namespace
 
-int RunLs(const LsOptions& options) {
-  const auto target = FindNode(options.store, options.path);
-  if (!target) return Complain(target.error());
-  if (!target->node->metadata) {
-    const Error* error = target->node->unusable();
-    if (error != nullptr) return Complain(*error);
-  }
-  return target->node->array() != nullptr ? ListArray(*target, options)
-                                          : ListGroup(*target, options);
+int Ls(const TargetNode& target, const LsOptions& options) {
+  if (!target.node->metadata) return Complain(target.node->metadata.error());
+  return target.node->array() != nullptr ? ListArray(target, options) : ListGroup(target, options);
 }
 
 }  // namespace zarrfs::ctl

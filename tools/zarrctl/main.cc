@@ -1,16 +1,15 @@
 // zarrctl: looks into Zarr stores the way zarrfs sees them.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <csignal>
 #include <functional>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "tools/zarrctl/commands.h"
 #include "tools/zarrctl/interrupt.h"
-#include "tools/zarrctl/links.h"
 #include "tools/zarrctl/output.h"
-#include "tools/zarrctl/terminal.h"
+#include "tools/zarrctl/target.h"
 #include "zarrcore/store/local_store.h"
 
 namespace zarrfs::ctl {
@@ -34,6 +33,12 @@ constexpr const char* kExitCodesOfVerify =
     "3 no damage was found, but not everything could be checked (for example chunks of a codec\n"
     "that is not built in); 130 ended by Ctrl-C.\n\n";
 
+template <typename Options>
+int OnNode(int (*command)(const TargetNode&, const Options&), const Options& options) {
+  const auto target = FindNode(options.store, options.path);
+  return target ? command(*target, options) : Complain(target.error());
+}
+
 class CommandLine {
  public:
   CommandLine() : app_("Looks into Zarr stores the way zarrfs sees them.", "zarrctl") {
@@ -54,30 +59,19 @@ class CommandLine {
       return app_.exit(success) == 0 ? kExitOk : kExitWrong;
     } catch (const CLI::ParseError& error) {
       std::string command;
-      for (const auto& [known, run] : commands_) {
-        if (known->parsed()) command = " " + known->get_name();
-      }
-      Complain(fmt::format("{} (see zarrctl{} --help)", error.what(), command));
-      return kExitWrong;
+      for (const CLI::App* known : app_.get_subcommands()) command = " " + known->get_name();
+      return Complain(fmt::format("{} (see zarrctl{} --help)", error.what(), command));
     }
-    SetColorMode(color_ == "always"  ? ColorMode::kAlways
-                 : color_ == "never" ? ColorMode::kNever
-                                     : ColorMode::kAuto);
+    if (color_ != "auto") SetColored(color_ == "always");
     if (!links_.empty()) {
       auto policy = ParseLinkPolicy(links_);
       if (!policy) {
-        Complain(fmt::format("--links={}: not inside, follow or absolute folders", links_));
-        return kExitWrong;
+        return Complain(fmt::format("--links={}: not inside, follow or absolute folders", links_));
       }
       SetLinksToFollow(std::move(*policy));
     }
-    map_.by = map_by_ == "order"     ? MapBy::kOrder
-              : map_by_ == "present" ? MapBy::kPresent
-                                     : MapBy::kSize;
-    for (const auto& [command, run] : commands_) {
-      if (command->parsed()) return run();
-    }
-    return kExitWrong;
+    map_.by = static_cast<MapBy>(std::ranges::find(kMapByNames, map_by_) - kMapByNames.begin());
+    return run_();
   }
 
  private:
@@ -88,8 +82,8 @@ class CommandLine {
             "  zarrctl info /data/ocean.zarr             the whole tree\n"
             "  zarrctl info /data/ocean.zarr forecast    from one group or array down\n"
             "  zarrctl info --json /data/ocean.zarr | jq '.nodes[].path'",
-            [this] { return RunInfo(info_); });
-    AddNode(command, info_.store, info_.path);
+            [this] { return OnNode(Info, info_); });
+    AddNode(command, info_);
     AddJson(command, info_.json);
 
     command = Add(
@@ -98,8 +92,8 @@ class CommandLine {
         "  zarrctl ls /data/ocean.zarr               groups and arrays directly below\n"
         "  zarrctl ls /data/ocean.zarr forecast/t    shards of an array\n"
         "  zarrctl ls -l /data/ocean.zarr forecast/t each chunk with offset and length",
-        [this] { return RunLs(ls_); });
-    AddNode(command, ls_.store, ls_.path);
+        [this] { return OnNode(Ls, ls_); });
+    AddNode(command, ls_);
     command->add_flag(
         "-l,--long", ls_.details,
         "Arrays in a group with chunks, shards and codecs; an array with each chunk's "
@@ -111,7 +105,7 @@ class CommandLine {
                   "  zarrctl where /data/ocean.zarr/forecast/t 0.3.1\n"
                   "  zarrctl where /data/ocean.zarr forecast/t c/0/3/1\n"
                   "  zarrctl where /mnt/ocean/v2/forecast/t/0.3.1",
-                  [this] { return RunWhere(where_); });
+                  [this] { return Where(where_); });
     command->add_option("CHUNK", where_.words, kChunkWords)->required()->expected(1, 3);
     AddLinks(command);
     AddJson(command, where_.json);
@@ -120,7 +114,7 @@ class CommandLine {
                   "Examples:\n"
                   "  zarrctl cat /data/ocean.zarr/forecast/t 0.3.1 > chunk\n"
                   "  zarrctl cat --decode /data/ocean.zarr forecast/t 0.3.1 | od -t f4 | head",
-                  [this] { return RunCat(cat_); });
+                  [this] { return Cat(cat_); });
     command->add_option("CHUNK", cat_.words, kChunkWords)->required()->expected(1, 3);
     AddLinks(command);
     command->add_flag("--decode", cat_.decode, "Its elements instead: C order, little-endian");
@@ -134,8 +128,8 @@ class CommandLine {
                 "  zarrctl verify /data/ocean.zarr             everything\n"
                 "  zarrctl verify -j 2 /data/ocean.zarr forecast\n"
                 "  zarrctl verify --json /data/ocean.zarr | jq '.damage[].key'",
-            [this] { return RunVerify(verify_); });
-    AddNode(command, verify_.store, verify_.path);
+            [this] { return OnNode(Verify, verify_); });
+    AddNode(command, verify_);
     command->add_option("-j,--jobs", verify_.jobs, "Threads (default: one per core)")
         ->check(CLI::Range(1, 256));
     AddJson(command, verify_.json);
@@ -147,14 +141,14 @@ class CommandLine {
                   "  zarrctl map /data/ocean.zarr forecast/t\n"
                   "  zarrctl map --by order --slice 12,0 /data/ocean.zarr forecast/t\n"
                   "  zarrctl map --by size --out t.svg /data/ocean.zarr/forecast/t",
-                  [this] { return RunMap(map_); });
-    AddNode(command, map_.store, map_.path);
+                  [this] { return OnNode(Map, map_); });
+    AddNode(command, map_);
     command
         ->add_option("--by", map_by_,
                      "What colours and shades show: size (default), order (of the chunks inside "
                      "their shard) or present")
         ->type_name("WHAT")
-        ->check(CLI::IsMember({"size", "order", "present"}));
+        ->check(CLI::IsMember(kMapByNames));
     command
         ->add_option(
             "--slice", map_.slice,
@@ -171,7 +165,7 @@ class CommandLine {
             "Examples:\n"
             "  zarrctl status /mnt/ocean\n"
             "  zarrctl status --json /mnt/ocean | jq .caches",
-            [this] { return RunStatus(status_); });
+            [this] { return Status(status_); });
     command->add_option("MNT", status_.mount, "Where it is mounted")->required();
     AddJson(command, status_.json);
 
@@ -179,7 +173,7 @@ class CommandLine {
                   "Examples:\n"
                   "  zarrctl log-level /mnt/ocean          the level in force\n"
                   "  zarrctl log-level /mnt/ocean debug    until it is set again or unmounted",
-                  [this] { return RunLogLevel(log_level_); });
+                  [this] { return LogLevel(log_level_); });
     command->add_option("MNT", log_level_.mount, "Where it is mounted")->required();
     command->add_option("LEVEL", log_level_.level, "error, warning, info or debug")
         ->check(CLI::IsMember({"error", "warning", "info", "debug"}));
@@ -190,7 +184,7 @@ class CommandLine {
     CLI::App* command = app_.add_subcommand(name, what);
     command->footer(footer);
     AddColor(*command);
-    commands_.emplace_back(command, std::move(run));
+    command->callback([this, run = std::move(run)] { run_ = run; });
     return command;
   }
   void AddColor(CLI::App& app) {
@@ -200,9 +194,9 @@ class CommandLine {
         ->type_name("WHEN")
         ->check(CLI::IsMember({"auto", "always", "never"}));
   }
-  void AddNode(CLI::App* command, std::string& store, std::string& path) {
-    command->add_option("STORE", store, "Folder of the store")->required();
-    command->add_option("PATH", path, "A group or array in it");
+  void AddNode(CLI::App* command, NodeOptions& options) {
+    command->add_option("STORE", options.store, "Folder of the store")->required();
+    command->add_option("PATH", options.path, "A group or array in it");
     AddLinks(command);
   }
   void AddLinks(CLI::App* command) {
@@ -218,8 +212,8 @@ class CommandLine {
   }
 
   CLI::App app_;
-  std::vector<std::pair<CLI::App*, std::function<int()>>> commands_;
-  std::string color_;
+  std::function<int()> run_;  // what was asked for
+  std::string color_ = "auto";
   std::string links_;
   InfoOptions info_;
   LsOptions ls_;
@@ -227,7 +221,7 @@ class CommandLine {
   CatOptions cat_;
   VerifyOptions verify_;
   MapOptions map_;
-  std::string map_by_;
+  std::string map_by_ = "size";
   StatusOptions status_;
   LogLevelOptions log_level_;
 };

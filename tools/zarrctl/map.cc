@@ -1,20 +1,16 @@
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
-#include <cstring>
-#include <optional>
+#include <fstream>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "tools/zarrctl/commands.h"
+#include "tools/zarrctl/describe.h"
 #include "tools/zarrctl/interrupt.h"
-#include "tools/zarrctl/map_slice.h"
 #include "tools/zarrctl/map_view.h"
 #include "tools/zarrctl/output.h"
 #include "tools/zarrctl/progress.h"
 #include "tools/zarrctl/target.h"
-#include "tools/zarrctl/terminal.h"
 
 namespace zarrfs::ctl {
 namespace {
@@ -27,15 +23,11 @@ constexpr uint64_t kMinLines = 16;
 constexpr uint64_t kOtherLines = 12;  // around the map
 constexpr uint64_t kMaxNamed = 100;   // damaged objects
 
-std::string_view ByName(MapBy by) {
-  return by == MapBy::kSize ? "size" : by == MapBy::kOrder ? "order" : "present";
-}
-
-Json MapJson(const TargetNode& target, const ChunkMap& map, MapBy by) {
+Json MapJson(const TargetNode& target, const ChunkMap& map) {
   const ChunkSource& source = *target.node->chunks;
   const ArrayLayout& layout = source.layout();
   Json json = {{"array", target.FileOf(target.node->path)},
-               {"by", ByName(by)},
+               {"by", kMapByNames[static_cast<size_t>(map.by)]},
                {"slice", map.slice},
                {"grid", layout.inner_grid.counts()},
                {"chunks_per_shard", layout.inner_per_outer},
@@ -53,16 +45,12 @@ Json MapJson(const TargetNode& target, const ChunkMap& map, MapBy by) {
     for (uint64_t c = 0; c < map.grid_columns; ++c) {
       const MapCell& cell = map.at(r, c);
       if (cell.stored == 0 && cell.damaged == 0) continue;
-      ChunkCoordinates at;
       const uint64_t first = map.FirstChunk(r, c);
-      layout.inner_grid.Coordinates(first, at);
-      Json entry = {
-          {"chunk", std::vector<uint64_t>(
-                        at.begin(), at.begin() + static_cast<ptrdiff_t>(layout.inner_grid.rank()))},
-          {"places", cell.places},
-          {"stored", cell.stored},
-          {"damaged", cell.damaged},
-          {"bytes", cell.bytes}};
+      Json entry = {{"chunk", CoordinatesOf(first, layout.inner_grid)},
+                    {"places", cell.places},
+                    {"stored", cell.stored},
+                    {"damaged", cell.damaged},
+                    {"bytes", cell.bytes}};
       if (map.is_exact()) {
         entry["object"] = source.ObjectKey(source.OuterOf(InnerIndex{first}));
         if (cell.stored > 0) {
@@ -79,40 +67,34 @@ Json MapJson(const TargetNode& target, const ChunkMap& map, MapBy by) {
 
 bool WriteFile(const std::string& path, const std::string& bytes) {
   errno = 0;
-  std::FILE* file = std::fopen(path.c_str(), "wb");
-  bool is_written = false;
-  if (file != nullptr) {
-    is_written = std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size();
-    is_written = std::fclose(file) == 0 && is_written;
-  }
-  if (!is_written) {
-    Complain(fmt::format("{}: {}; use another --out", path,
-                         errno != 0 ? std::strerror(errno) : "not written"));
-  }
-  return is_written;
+  std::ofstream file(path, std::ios::binary);
+  file << bytes;
+  file.close();
+  if (file) return true;
+  Complain(fmt::format("{}: {}; use another --out", path,
+                       errno != 0 ? ErrnoText(errno) : "not written"));
+  return false;
 }
 
-// Why the options cannot be served; nullopt if they can.
-std::optional<Error> Unfit(const TargetNode& target, const MapOptions& options) {
+// Fails if the options cannot be served.
+Result<void> CheckOptions(const TargetNode& target, const MapOptions& options) {
   const Node& node = *target.node;
   if (!options.out.empty() && !options.out.ends_with(".svg")) {
-    return Error{ErrorCode::kInvalidArgument,
-                 fmt::format("--out {}: pictures are SVG files; name a FILE.svg", options.out)};
+    return Fail(ErrorCode::kInvalidArgument, "--out {}: pictures are SVG files; name a FILE.svg",
+                options.out);
   }
-  if (node.chunks == nullptr) return target.WhyNoChunks();
+  if (node.chunks == nullptr) return tl::unexpected(target.WhyNoChunks());
   if (options.by == MapBy::kOrder && !node.chunks->layout().is_sharded()) {
-    return Error{
-        ErrorCode::kInvalidArgument,
-        fmt::format("{}: not sharded, each chunk is a file of its own; use --by size or --by "
-                    "present",
-                    target.FileOf(node.path))};
+    return Fail(ErrorCode::kInvalidArgument,
+                "{}: not sharded, each chunk is a file of its own; use --by size or --by present",
+                target.FileOf(node.path));
   }
-  return std::nullopt;
+  return {};
 }
 
 MapRequest RequestFor(const ArrayLayout& layout, const MapOptions& options) {
   const auto& counts = layout.inner_grid.counts();
-  MapRequest request;
+  MapRequest request{.by = options.by};
   request.want_order =
       layout.is_sharded() && (options.by == MapBy::kOrder || options.json || !options.out.empty());
   if (options.json || !options.out.empty()) {
@@ -129,62 +111,50 @@ MapRequest RequestFor(const ArrayLayout& layout, const MapOptions& options) {
   return request;
 }
 
-struct DrawnMap {
-  ChunkMap map;
-  uint64_t damaged_objects = 0;
-};
-
-// Complains of each damaged object.
-Result<DrawnMap> MakeMap(const ChunkSource& source, const MapOptions& options) {
+// Complains of each damaged object, and counts them.
+Result<ChunkMap> MakeMap(const ChunkSource& source, const MapOptions& options, uint64_t& damaged) {
   Progress progress("object");
   const Result<std::vector<uint64_t>> slice =
       options.slice.empty() ? FirstSliceWithChunks(source)
                             : ParseSlice(options.slice, source.layout().inner_grid);
   if (!slice) return Fail(slice);
-  DrawnMap drawn;
   auto map = MakeChunkMap(source, *slice, RequestFor(source.layout(), options), progress,
                           [&](const Error& error) {
-                            if (++drawn.damaged_objects > kMaxNamed) return;
+                            if (++damaged > kMaxNamed) return;
                             progress.Hide();
                             Complain(error);
                           });
-  if (!map) return Fail(map);
-  drawn.map = std::move(*map);
   progress.End();
-  if (drawn.damaged_objects > kMaxNamed) {
-    Complain(fmt::format("and {} more; zarrctl verify names them all",
-                         drawn.damaged_objects - kMaxNamed));
+  if (map && damaged > kMaxNamed) {
+    Complain(fmt::format("and {} more; zarrctl verify names them all", damaged - kMaxNamed));
   }
-  return drawn;
+  return map;
 }
 
 }  // namespace
 
-int RunMap(const MapOptions& options) {
-  const auto target = FindNode(options.store, options.path);
-  if (!target) return Complain(target.error());
-  if (const auto error = Unfit(*target, options)) return Complain(*error);
-  const ChunkSource& source = *target->node->chunks;
+int Map(const TargetNode& target, const MapOptions& options) {
+  if (const auto fit = CheckOptions(target, options); !fit) return Complain(fit.error());
+  const ChunkSource& source = *target.node->chunks;
   const StopOnInterrupt on_interrupt;
-  const auto drawn = MakeMap(source, options);
+  uint64_t damaged = 0;
+  const auto made = MakeMap(source, options, damaged);
   if (StopRequested()) return kExitCtrlC;
-  if (!drawn) return Complain(drawn.error());
+  if (!made) return Complain(made.error());
 
-  const ChunkMap& map = drawn->map;
-  const MapWords words = DescribeMap(*target, map, options.by);
+  const ChunkMap& map = *made;
+  const MapWords words = DescribeMap(target, map);
   const bool has_picture = !options.out.empty();
-  if (has_picture && !WriteFile(options.out, DrawPicture(source, map, words, options.by))) {
-    return kExitSystem;
-  }
+  if (has_picture && !WriteFile(options.out, DrawPicture(source, map, words))) return kExitSystem;
   if (options.json) {
-    Write(DumpJson(MapJson(*target, map, options.by)));
+    Write(DumpJson(MapJson(target, map)));
   } else if (has_picture) {
     for (const std::string& line : words.summary) Print("{}\n", line);
   } else {
-    Write(DrawText(map, words, options.by,
+    Write(DrawText(map, words,
                    {SizeOfTerminal(STDOUT_FILENO).columns, TakesUtf8(), IsColored(STDOUT_FILENO)}));
   }
-  return drawn->damaged_objects > 0 ? kExitWrong : kExitOk;
+  return damaged > 0 ? kExitWrong : kExitOk;
 }
 
 }  // namespace zarrfs::ctl

@@ -1,10 +1,9 @@
 // A map as a picture: title, the cells with chunk numbers along two sides, a legend, the summary.
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <optional>
 #include <string>
 
-#include "tools/zarrctl/map_color.h"
 #include "tools/zarrctl/map_view.h"
 #include "tools/zarrctl/output.h"
 #include "tools/zarrctl/svg.h"
@@ -31,6 +30,34 @@ constexpr Color kNotStored = {0xf4, 0xf1, 0xea};
 constexpr Color kDamaged = {0xd6, 0x1f, 0x26};
 constexpr Color kLineColor = {0x55, 0x55, 0x55};
 
+// matplotlib's viridis, in nine steps: also for readers who are colour-blind.
+constexpr std::array<Color, 9> kViridis = {{{0x44, 0x01, 0x54},
+                                            {0x47, 0x2d, 0x7b},
+                                            {0x3b, 0x52, 0x8b},
+                                            {0x2c, 0x72, 0x8e},
+                                            {0x21, 0x91, 0x8c},
+                                            {0x28, 0xae, 0x80},
+                                            {0x5e, 0xc9, 0x62},
+                                            {0xad, 0xdc, 0x30},
+                                            {0xfd, 0xe7, 0x25}}};
+
+Color Mix(Color a, Color b, double share) {
+  const auto mix = [share](uint8_t x, uint8_t y) {
+    return static_cast<uint8_t>(std::lround(x + (y - x) * share));
+  };
+  return {mix(a.red, b.red), mix(a.green, b.green), mix(a.blue, b.blue)};
+}
+
+// `value`: from 0 to 1, as MapScale gives it.
+Color ColorOf(double value, MapBy by) {
+  if (by == MapBy::kPresent) return Mix({0xbf, 0xd3, 0xe6}, {0x1f, 0x5f, 0x9e}, value);
+  const double at = value * static_cast<double>(kViridis.size() - 1);
+  const auto step = std::min(static_cast<size_t>(at), kViridis.size() - 2);
+  return Mix(kViridis[step], kViridis[step + 1], at - static_cast<double>(step));
+}
+
+double TextWidth(std::string_view text) { return kTextAdvance * static_cast<double>(text.size()); }
+
 // 1, 2 or 5 times a power of ten, at least `least`.
 uint64_t RoundStep(double least) {
   uint64_t step = 1;
@@ -43,8 +70,8 @@ uint64_t RoundStep(double least) {
 
 class Picture {
  public:
-  Picture(const ChunkSource& source, const ChunkMap& map, const MapWords& words, MapBy by)
-      : source_(source), map_(map), words_(words), by_(by), scale_(map, by) {
+  Picture(const ChunkSource& source, const ChunkMap& map, const MapWords& words)
+      : source_(source), map_(map), words_(words), scale_(map) {
     const auto columns = static_cast<double>(std::max<uint64_t>(map.grid_columns, 1));
     const auto rows = static_cast<double>(std::max<uint64_t>(map.grid_rows, 1));
     const double cell = std::min({kMapWidth / columns, kMapHeight / rows, kLargestCell});
@@ -55,21 +82,12 @@ class Picture {
     width_ = columns * cell_width_;
     height_ = rows * cell_height_;
     const uint64_t last = map.is_folded ? map.places : map.rows;
-    left_ = kMargin + kLine + kTextAdvance * static_cast<double>(std::to_string(last).size()) +
-            kTickLength + 4;
+    left_ = kMargin + kLine + TextWidth(std::to_string(last)) + kTickLength + 4;
     // Title, subtitle, axis, numbers.
     top_ = kMargin + 4 * kLine + kTickLength + 8;
-    const double legend_lines = 3;
-    const double most_text =
-        kTextAdvance * static_cast<double>(std::max(words.title.size(), words.subtitle.size()));
-    const double width = std::max({left_ + std::max(width_, kMinMapWidth) + kMargin,
-                                   std::min(most_text, kMapWidth) + 2 * kMargin});
-    const double height = top_ + height_ + kMargin + legend_lines * kLine + kLine +
-                          static_cast<double>(words.summary.size()) * kLine + kMargin;
-    page_width_ = width;
-    const auto w = static_cast<uint32_t>(std::ceil(width));
-    const auto h = static_cast<uint32_t>(std::ceil(height));
-    svg_.emplace(w, h);
+    const double most_text = std::max(TextWidth(words.title), TextWidth(words.subtitle));
+    page_width_ = std::max(left_ + std::max(width_, kMinMapWidth) + kMargin,
+                           std::min(most_text, kMapWidth) + 2 * kMargin);
   }
 
   std::string Draw() {
@@ -80,7 +98,8 @@ class Picture {
       Axes();
     }
     Legend();
-    return svg_->File();
+    const double legend_lines = 4 + static_cast<double>(words_.summary.size());
+    return svg_.File(page_width_, top_ + height_ + kMargin + legend_lines * kLine + kMargin);
   }
 
  private:
@@ -97,36 +116,32 @@ class Picture {
   [[nodiscard]] double ChunkHeight() const {
     return cell_height_ / static_cast<double>(map_.cell_rows);
   }
-  [[nodiscard]] bool IsSharded() const { return map_.shard_rows * map_.shard_columns > 1; }
 
   // The end of what is too long for the page: a path's end says more than its beginning.
-  [[nodiscard]] std::string Fitting(const std::string& text, double advance) const {
-    const auto most = static_cast<size_t>((page_width_ - 2 * kMargin) / advance);
+  [[nodiscard]] std::string Fitting(const std::string& text) const {
+    const auto most = static_cast<size_t>((page_width_ - 2 * kMargin) / kTextAdvance);
     if (text.size() <= most) return text;
     return "..." + text.substr(text.size() - (most - 3));
   }
 
   void Title() {
-    const bool is_short =
-        1.4 * kTextAdvance * static_cast<double>(words_.title.size()) < page_width_ - 2 * kMargin;
-    svg_->Text(kMargin, kMargin + 10, Fitting(words_.title, kTextAdvance), Anchor::kStart,
-               is_short);
-    svg_->Text(kMargin, kMargin + 10 + kLine, Fitting(words_.subtitle, kTextAdvance),
-               Anchor::kStart);
+    const bool is_short = 1.4 * TextWidth(words_.title) < page_width_ - 2 * kMargin;
+    svg_.Text(kMargin, kMargin + 10, Fitting(words_.title), Anchor::kStart, is_short);
+    svg_.Text(kMargin, kMargin + 10 + kLine, Fitting(words_.subtitle), Anchor::kStart);
   }
 
   void Cells() {
     const double gap = std::min(cell_width_, cell_height_) >= kMinGapped ? 1 : 0;
-    svg_->Rectangle(left_, top_, width_, height_, IsSharded() ? kNoShard : kNotStored,
-                    "background");
+    svg_.Rectangle(left_, top_, width_, height_, map_.has_shards() ? kNoShard : kNotStored,
+                   "background");
     for (uint64_t r = 0; r < map_.grid_rows; ++r) {
       // What a stored shard leaves out: neighbours in one rectangle.
       for (uint64_t c = 0; c < map_.grid_columns;) {
         const uint64_t first = c;
         while (c < map_.grid_columns && map_.at(r, c).in_object) ++c;
-        if (IsSharded() && c > first) {
-          svg_->Rectangle(X(first), Y(r), static_cast<double>(c - first) * cell_width_,
-                          cell_height_, kNotStored, "shard");
+        if (map_.has_shards() && c > first) {
+          svg_.Rectangle(X(first), Y(r), static_cast<double>(c - first) * cell_width_, cell_height_,
+                         kNotStored, "shard");
         }
         if (c == first) ++c;
       }
@@ -134,9 +149,9 @@ class Picture {
         const MapCell& cell = map_.at(r, c);
         if (cell.stored == 0 && cell.damaged == 0) continue;
         const bool is_damaged = cell.damaged > 0;
-        svg_->Rectangle(X(c), Y(r), cell_width_ - gap, cell_height_ - gap,
-                        is_damaged ? kDamaged : ColorOf(scale_(cell), by_),
-                        is_damaged ? "damaged" : "chunk", DescribeCell(source_, map_, r, c));
+        svg_.Rectangle(X(c), Y(r), cell_width_ - gap, cell_height_ - gap,
+                       is_damaged ? kDamaged : ColorOf(scale_(cell), map_.by),
+                       is_damaged ? "damaged" : "chunk", DescribeCell(source_, map_, r, c));
       }
     }
     // The rest of a folded array's last row is no part of it.
@@ -144,16 +159,16 @@ class Picture {
       uint64_t c = map_.grid_columns;
       while (c > 0 && map_.at(map_.grid_rows - 1, c - 1).places == 0) --c;
       if (c < map_.grid_columns) {
-        svg_->Rectangle(X(c), Y(map_.grid_rows - 1),
-                        static_cast<double>(map_.grid_columns - c) * cell_width_, cell_height_,
-                        {0xff, 0xff, 0xff}, "outside");
+        svg_.Rectangle(X(c), Y(map_.grid_rows - 1),
+                       static_cast<double>(map_.grid_columns - c) * cell_width_, cell_height_,
+                       {0xff, 0xff, 0xff}, "outside");
       }
     }
   }
 
   // Between shards, where they are wide enough to be seen.
   void Boundaries() {
-    if (!IsSharded() || (map_.is_folded && map_.columns % map_.shard_columns != 0)) return;
+    if (!map_.has_shards() || (map_.is_folded && map_.columns % map_.shard_columns != 0)) return;
     const auto lines = [&](uint64_t count, uint64_t shard, double chunk, auto draw) {
       const double step = static_cast<double>(shard) * chunk;
       if (step < kMinGapped) return;
@@ -162,47 +177,42 @@ class Picture {
       }
     };
     lines(map_.columns, map_.shard_columns, ChunkWidth(), [&](double x) {
-      svg_->Rectangle(left_ + x - 1, top_, 1, height_, kLineColor, "boundary");
+      svg_.Rectangle(left_ + x - 1, top_, 1, height_, kLineColor, "boundary");
     });
     if (map_.is_folded) return;
     lines(map_.rows, map_.shard_rows, ChunkHeight(), [&](double y) {
-      svg_->Rectangle(left_, top_ + y - 1, width_, 1, kLineColor, "boundary");
+      svg_.Rectangle(left_, top_ + y - 1, width_, 1, kLineColor, "boundary");
     });
   }
 
   // Chunk numbers at the middle of their cells.
   void Axes() {
     if (!words_.column_axis.empty()) {
-      svg_->Text(
-          left_ + width_ / 2, top_ - kTickLength - kLine,
-          (map_.is_folded ? "chunk of the row, along " : "chunk along ") + words_.column_axis,
-          width_ < kMinMapWidth / 2 ? Anchor::kStart : Anchor::kMiddle);
+      svg_.Text(left_ + width_ / 2, top_ - kTickLength - kLine,
+                (map_.is_folded ? "chunk of the row, along " : "chunk along ") + words_.column_axis,
+                width_ < kMinMapWidth / 2 ? Anchor::kStart : Anchor::kMiddle);
     }
-    const double number =
-        kTextAdvance * (static_cast<double>(std::to_string(map_.columns).size()) + 2);
+    const double number = TextWidth(std::to_string(map_.columns) + "  ");
     const uint64_t step = RoundStep(std::max(number / ChunkWidth(), 1.0));
     for (uint64_t at = 0; at < map_.columns; at += step) {
       const double x = left_ + (static_cast<double>(at / map_.cell_columns) + 0.5) * cell_width_;
-      svg_->Rectangle(x, top_ - kTickLength, 1, kTickLength - 1, kLineColor, "tick");
-      svg_->Text(x, top_ - kTickLength - 3, std::to_string(at), Anchor::kMiddle);
+      svg_.Rectangle(x, top_ - kTickLength, 1, kTickLength - 1, kLineColor, "tick");
+      svg_.Text(x, top_ - kTickLength - 3, std::to_string(at), Anchor::kMiddle);
     }
     if (map_.rows == 1 && words_.row_axis.empty()) return;
     const std::string title =
         map_.is_folded ? "first chunk of the row" : "chunk along " + words_.row_axis;
     // What is longer than the side it stands at would leave the page.
-    if (kTextAdvance * static_cast<double>(title.size()) < height_ + top_) {
-      svg_->TextUpwards(
-          kMargin + 6,
-          std::max(top_ + height_ / 2,
-                   kMargin + 2 * kLine + kTextAdvance * static_cast<double>(title.size()) / 2),
-          title);
+    if (TextWidth(title) < height_ + top_) {
+      const double middle = kMargin + 2 * kLine + TextWidth(title) / 2;
+      svg_.TextUpwards(kMargin + 6, std::max(top_ + height_ / 2, middle), title);
     }
     const uint64_t row_step = RoundStep(std::max(1.6 * kTextHeight / ChunkHeight(), 1.0));
     for (uint64_t at = 0; at < map_.rows; at += row_step) {
       const double y = top_ + (static_cast<double>(at / map_.cell_rows) + 0.5) * cell_height_;
-      svg_->Rectangle(left_ - kTickLength, y, kTickLength - 1, 1, kLineColor, "tick");
-      svg_->Text(left_ - kTickLength - 3, y + 4,
-                 std::to_string(map_.is_folded ? at * map_.columns : at), Anchor::kEnd);
+      svg_.Rectangle(left_ - kTickLength, y, kTickLength - 1, 1, kLineColor, "tick");
+      svg_.Text(left_ - kTickLength - 3, y + 4,
+                std::to_string(map_.is_folded ? at * map_.columns : at), Anchor::kEnd);
     }
   }
 
@@ -210,58 +220,52 @@ class Picture {
     double y = top_ + height_ + kMargin;
     if (map_.stored > 0) {
       double x = left_;
-      if (scale_.low() == scale_.high()) {
-        x = Swatch(x, y, ColorOf(1, by_),
-                   by_ == MapBy::kSize ? scale_.high() + " each" : scale_.high());
+      if (scale_.low == scale_.high) {
+        x = Swatch(x, y, ColorOf(1, map_.by),
+                   scale_.high + (map_.by == MapBy::kSize ? " each" : ""));
       } else {
         const double step = kLegendWidth / kLegendSteps;
         for (int i = 0; i < kLegendSteps; ++i) {
-          svg_->Rectangle(x + i * step, y, step, kSwatch, ColorOf(i / (kLegendSteps - 1.0), by_),
-                          "legend");
+          svg_.Rectangle(x + i * step, y, step, kSwatch, ColorOf(i / (kLegendSteps - 1.0), map_.by),
+                         "legend");
         }
-        svg_->Text(x + kLegendWidth + 8, y + kSwatch - 2, scale_.what(), Anchor::kStart);
-        svg_->Text(x, y + kSwatch + 12, scale_.low(), Anchor::kStart);
-        svg_->Text(x + kLegendWidth, y + kSwatch + 12, scale_.high(), Anchor::kEnd);
+        svg_.Text(x + kLegendWidth + 8, y + kSwatch - 2, scale_.what, Anchor::kStart);
+        svg_.Text(x, y + kSwatch + 12, scale_.low, Anchor::kStart);
+        svg_.Text(x + kLegendWidth, y + kSwatch + 12, scale_.high, Anchor::kEnd);
       }
     }
     y += 2 * kLine;
     double x = Swatch(left_, y, kNotStored, "not stored");
-    if (IsSharded()) x = Swatch(x, y, kNoShard, "no shard");
+    if (map_.has_shards()) x = Swatch(x, y, kNoShard, "no shard");
     if (map_.damaged > 0) Swatch(x, y, kDamaged, "damaged or unreadable");
     y += kLine + kSwatch;
     for (const std::string& line : words_.summary) {
-      svg_->Text(left_, y + kLine / 2, line, Anchor::kStart);
+      svg_.Text(left_, y + kLine / 2, line, Anchor::kStart);
       y += kLine;
     }
   }
 
   double Swatch(double x, double y, Color color, std::string_view text) {
-    svg_->Rectangle(x - 1, y - 1, kSwatch + 2, kSwatch + 2, kLineColor, "legend");
-    svg_->Rectangle(x, y, kSwatch, kSwatch, color, "legend");
-    svg_->Text(x + kSwatch + 6, y + kSwatch - 2, text, Anchor::kStart);
-    return x + kSwatch + 6 + kTextAdvance * static_cast<double>(text.size()) + 24;
+    svg_.Rectangle(x - 1, y - 1, kSwatch + 2, kSwatch + 2, kLineColor, "legend");
+    svg_.Rectangle(x, y, kSwatch, kSwatch, color, "legend");
+    svg_.Text(x + kSwatch + 6, y + kSwatch - 2, text, Anchor::kStart);
+    return x + kSwatch + 6 + TextWidth(text) + 24;
   }
 
   const ChunkSource& source_;
   const ChunkMap& map_;
   const MapWords& words_;
-  const MapBy by_;
   const MapScale scale_;
-  double cell_width_ = 0;
-  double cell_height_ = 0;
-  double left_ = 0;  // of the map
-  double top_ = 0;
-  double width_ = 0;
-  double height_ = 0;
+  double cell_width_ = 0, cell_height_ = 0;
+  double left_ = 0, top_ = 0, width_ = 0, height_ = 0;  // of the map
   double page_width_ = 0;
-  std::optional<Svg> svg_;
+  Svg svg_;
 };
 
 }  // namespace
 
-std::string DrawPicture(const ChunkSource& source, const ChunkMap& map, const MapWords& words,
-                        MapBy by) {
-  return Picture(source, map, words, by).Draw();
+std::string DrawPicture(const ChunkSource& source, const ChunkMap& map, const MapWords& words) {
+  return Picture(source, map, words).Draw();
 }
 
 }  // namespace zarrfs::ctl

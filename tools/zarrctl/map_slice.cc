@@ -1,13 +1,13 @@
-#include "tools/zarrctl/map_slice.h"
-
+// Which slice of an array with more than two axes a map shows: chunk numbers along all axes but the
+// last two.
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cstddef>
 #include <optional>
-#include <span>
 #include <utility>
 
+#include "tools/zarrctl/chunk_map.h"
+#include "tools/zarrctl/describe.h"
 #include "tools/zarrctl/interrupt.h"
 #include "zarrcore/array/chunk_cursor.h"
 
@@ -21,9 +21,9 @@ constexpr int kTries = 16;  // shards without a chunk are rare
 size_t LeadingAxes(const ChunkGrid& grid) { return grid.rank() > 2 ? grid.rank() - 2 : 0; }
 
 Coordinates LeadingCoordinates(const ChunkGrid& grid, uint64_t linear) {
-  ChunkCoordinates at;
-  grid.Coordinates(linear, at);
-  return {at.begin(), at.begin() + static_cast<ptrdiff_t>(LeadingAxes(grid))};
+  Coordinates at = CoordinatesOf(linear, grid);
+  at.resize(LeadingAxes(grid));
+  return at;
 }
 
 // The least coordinates of a stored object, beyond `after` if that is given.

@@ -16,17 +16,31 @@ size_t Digits(uint64_t number) { return std::to_string(number).size(); }
 // Label of a row and the blank after it.
 uint64_t LabelWidth(uint64_t rows) { return Digits(rows > 0 ? rows - 1 : 0) + 1; }
 
-constexpr std::array<std::string_view, 8> kBars = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
-constexpr std::array<std::string_view, 8> kShades = {"░", "░", "▒", "▒", "▓", "▓", "█", "█"};
-constexpr std::array<std::string_view, 8> kAsciiBars = {"1", "2", "3", "4", "5", "6", "7", "8"};
-constexpr std::array<std::string_view, 8> kAsciiShades = {"-", "-", "+", "+", "*", "*", "#", "#"};
+using Levels = std::array<std::string_view, 8>;
+constexpr Levels kBars = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+constexpr Levels kShades = {"░", "░", "▒", "▒", "▓", "▓", "█", "█"};
+constexpr Levels kAsciiBars = {"1", "2", "3", "4", "5", "6", "7", "8"};
+constexpr Levels kAsciiShades = {"-", "-", "+", "+", "*", "*", "#", "#"};
+
+// The characters of a map.
+struct Marks {
+  const Levels &bars, &shades;
+  std::string_view missing, damaged, column, row, crossing, dots;
+};
+constexpr Marks kUtf8 = {kBars, kShades, "·", "×", "│", "─", "┼", "…"};
+constexpr Marks kAscii = {kAsciiBars, kAsciiShades, ".", "X", "|", "-", "+", ".."};
 constexpr std::array kColors = {54, 61, 67, 31, 37, 42, 112, 220};  // dark blue to yellow
 constexpr int kRedColor = 196;
 
+std::string Repeated(std::string_view text, uint64_t times) {
+  std::string repeated;
+  for (uint64_t i = 0; i < times; ++i) repeated += text;
+  return repeated;
+}
+
 class TextMap {
  public:
-  TextMap(const ChunkMap& map, MapBy by, const TextStyle& style)
-      : map_(map), scale_(map, by), by_(by), style_(style) {
+  TextMap(const ChunkMap& map, const TextStyle& style) : map_(map), scale_(map), style_(style) {
     label_ = LabelWidth(map.is_folded ? map.places : map.rows);
     const uint64_t room = style.columns > label_ ? style.columns - label_ : 1;
     // A boundary where a new shard begins, if cells do not straddle it.
@@ -38,7 +52,7 @@ class TextMap {
     if (map.is_folded && column_step_ > 0 && map.columns % map.shard_columns != 0) {
       column_step_ = 0;
     }
-    if (by == MapBy::kOrder && map.is_exact() && map.longest > 0) {
+    if (map.by == MapBy::kOrder && map.is_exact() && map.longest > 0) {
       const uint64_t digits = Digits(map.longest - 1);
       // With a blank between two numbers; those of one digit can do without.
       for (const uint64_t wide : {digits + 1, digits}) {
@@ -58,39 +72,39 @@ class TextMap {
   std::string Draw() const {
     std::string text = Ruler();
     for (uint64_t r = 0; r < map_.grid_rows; ++r) {
-      if (row_step_ > 0 && r > 0 && r % row_step_ == 0) text += Boundary();
-      const uint64_t first = r * map_.cell_rows * (map_.is_folded ? map_.columns : 1);
-      text += fmt::format("{:>{}} ", first, label_ - 1);
-      for (uint64_t c = 0; c < map_.grid_columns; ++c) {
-        if (column_step_ > 0 && c > 0 && c % column_step_ == 0) text += style_.utf8 ? "│" : "|";
-        text += Cell(map_.at(r, c));
+      if (row_step_ > 0 && r > 0 && r % row_step_ == 0) {
+        text += Line(std::string(label_, ' '), marks_.crossing,
+                     [&](uint64_t) { return Repeated(marks_.row, width_); });
       }
-      text += "\n";
+      const uint64_t first = r * map_.cell_rows * (map_.is_folded ? map_.columns : 1);
+      text += Line(fmt::format("{:>{}} ", first, label_ - 1), marks_.column,
+                   [&](uint64_t c) { return Cell(map_.at(r, c)); });
     }
     return text;
   }
 
   std::string Legend() const {
     std::string text;
-    const auto& levels = Levels();
     if (map_.stored > 0) {
       if (has_numbers_) {
-        text +=
-            fmt::format("0 {} {}: place in the shard", style_.utf8 ? "…" : "..", map_.longest - 1);
-      } else if (scale_.low() == scale_.high()) {
-        text += fmt::format("{} {}", Colored(levels.back(), 7),
-                            by_ == MapBy::kSize ? scale_.high() + " each" : scale_.high());
+        text += fmt::format("0 {} {}: place in the shard", marks_.dots, map_.longest - 1);
+      } else if (scale_.low == scale_.high) {
+        text += fmt::format("{} {}{}", Colored(levels_.back(), 7), scale_.high,
+                            map_.by == MapBy::kSize ? " each" : "");
       } else {
-        text += scale_.low() + " ";
-        for (size_t i = 0; i < levels.size(); ++i) {
-          if (i == 0 || levels[i] != levels[i - 1]) text += Colored(levels[i], i);
+        text += scale_.low + " ";
+        for (size_t i = 0; i < levels_.size(); ++i) {
+          if (i == 0 || levels_[i] != levels_[i - 1]) text += Colored(levels_[i], i);
         }
-        text += fmt::format(" {}: {}", scale_.high(), scale_.what());
+        text += fmt::format(" {}: {}", scale_.high, scale_.what);
       }
       text += "   ";
     }
-    text += fmt::format("{} not stored", Missing());
-    if (map_.shard_rows * map_.shard_columns > 1 && HasUncovered()) text += "   blank: no shard";
+    text += fmt::format("{} not stored", marks_.missing);
+    const auto uncovered = [&](const MapCell& cell) { return cell.places > 0 && !cell.in_object; };
+    if (map_.has_shards() && std::ranges::any_of(map_.cells, uncovered)) {
+      text += "   blank: no shard";
+    }
     if (map_.damaged > 0) text += fmt::format("   {} damaged or unreadable", Damaged());
     return text;
   }
@@ -99,19 +113,9 @@ class TextMap {
   [[nodiscard]] uint64_t Boundaries() const {
     return column_step_ == 0 ? 0 : (map_.grid_columns - 1) / column_step_;
   }
-  [[nodiscard]] const std::array<std::string_view, 8>& Levels() const {
-    if (by_ == MapBy::kPresent) return style_.utf8 ? kShades : kAsciiShades;
-    return style_.utf8 ? kBars : kAsciiBars;
-  }
-  [[nodiscard]] std::string_view Missing() const { return style_.utf8 ? "·" : "."; }
   [[nodiscard]] std::string Damaged() const {
-    const std::string_view mark = style_.utf8 ? "×" : "X";
-    return style_.colored ? fmt::format("\033[1;38;5;{}m{}\033[0m", kRedColor, mark)
-                          : std::string(mark);
-  }
-  [[nodiscard]] bool HasUncovered() const {
-    return std::ranges::any_of(
-        map_.cells, [](const MapCell& cell) { return cell.places > 0 && !cell.in_object; });
+    return style_.colored ? fmt::format("\033[1;38;5;{}m{}\033[0m", kRedColor, marks_.damaged)
+                          : std::string(marks_.damaged);
   }
   [[nodiscard]] std::string Colored(std::string_view text, size_t level) const {
     return style_.colored ? fmt::format("\033[38;5;{}m{}\033[0m", kColors[level], text)
@@ -119,19 +123,16 @@ class TextMap {
   }
 
   [[nodiscard]] std::string Cell(const MapCell& cell) const {
-    const std::string blank(width_ - 1, ' ');
+    std::string blank(width_ - 1, ' ');
     if (cell.places == 0) return blank + " ";
     if (cell.damaged > 0) return blank + Damaged();
     if (cell.stored == 0) {
-      const bool is_uncovered = map_.shard_rows * map_.shard_columns > 1 && !cell.in_object;
-      return blank + (is_uncovered ? " " : std::string(Missing()));
+      return blank.append(map_.has_shards() && !cell.in_object ? " " : marks_.missing);
     }
     const auto level = std::min<size_t>(static_cast<size_t>(scale_(cell) * 8), 7);
     if (has_numbers_) return Colored(fmt::format("{:>{}}", cell.position, width_), level);
     // Two characters wide are two blocks, so that what is full looks full.
-    std::string text;
-    for (uint64_t i = 0; i < width_; ++i) text += Levels()[level];
-    return Colored(text, level);
+    return Colored(Repeated(levels_[level], width_), level);
   }
 
   // Chunk numbers above the columns where there is room for them.
@@ -149,19 +150,22 @@ class TextMap {
     return line + "\n";
   }
 
-  [[nodiscard]] std::string Boundary() const {
-    std::string line(label_, ' ');
+  // `separator`: where a new shard begins. `cell`: gives what stands in a column.
+  template <typename CellText>
+  [[nodiscard]] std::string Line(std::string line, std::string_view separator,
+                                 CellText cell) const {
     for (uint64_t c = 0; c < map_.grid_columns; ++c) {
-      if (column_step_ > 0 && c > 0 && c % column_step_ == 0) line += style_.utf8 ? "┼" : "+";
-      for (uint64_t i = 0; i < width_; ++i) line += style_.utf8 ? "─" : "-";
+      if (column_step_ > 0 && c > 0 && c % column_step_ == 0) line += separator;
+      line += cell(c);
     }
     return line + "\n";
   }
 
   const ChunkMap& map_;
   const MapScale scale_;
-  const MapBy by_;
   const TextStyle& style_;
+  const Marks& marks_ = style_.utf8 ? kUtf8 : kAscii;
+  const Levels& levels_ = map_.by == MapBy::kPresent ? marks_.shades : marks_.bars;
   uint64_t label_ = 0;
   uint64_t width_ = 1;        // characters a cell
   bool has_numbers_ = false;  // instead of bars
@@ -199,11 +203,11 @@ uint64_t TextCells(uint64_t columns, uint64_t rows) {
   return columns > label ? columns - label : 1;
 }
 
-std::string DrawText(const ChunkMap& map, const MapWords& words, MapBy by, const TextStyle& style) {
+std::string DrawText(const ChunkMap& map, const MapWords& words, const TextStyle& style) {
   const uint64_t columns = std::max<uint64_t>(style.columns, 1);
   std::string text = Wrapped(words.title, columns) + Wrapped(words.subtitle, columns);
   if (map.places > 0) {
-    const TextMap drawing(map, by, style);
+    const TextMap drawing(map, style);
     if (map.is_folded) {
       text += Wrapped("chunks of " + words.column_axis + " in reading order", columns);
     } else if (!words.row_axis.empty()) {

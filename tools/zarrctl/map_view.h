@@ -4,11 +4,10 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "tools/zarrctl/chunk_map.h"
-#include "tools/zarrctl/commands.h"
+#include "tools/zarrctl/target.h"
 
 namespace zarrfs::ctl {
 
@@ -20,27 +19,21 @@ struct MapWords {
   std::string column_axis;
   std::vector<std::string> summary;  // lines
 };
-[[nodiscard]] MapWords DescribeMap(const TargetNode& array, const ChunkMap& map, MapBy by);
+[[nodiscard]] MapWords DescribeMap(const TargetNode& array, const ChunkMap& map);
 
 /// From 0 to 1: how a cell with stored chunks stands among all by what is shown.
-class MapScale {
- public:
-  MapScale(const ChunkMap& map, MapBy by);
+struct MapScale {
+  explicit MapScale(const ChunkMap& map);
   [[nodiscard]] double operator()(const MapCell& cell) const;
-  /// What 0 and 1 stand for: "1.2 KiB", "first in its shard". Equal if there is but one value.
-  [[nodiscard]] const std::string& low() const { return low_; }
-  [[nodiscard]] const std::string& high() const { return high_; }
-  /// What it measures: "mean size of the stored chunks (logarithmic)".
-  [[nodiscard]] const std::string& what() const { return what_; }
 
- private:
-  MapBy by_;
-  bool is_logarithmic_ = false;
-  double least_ = 0;
-  double most_ = 0;
-  std::string low_;
-  std::string high_;
-  std::string what_;
+  /// What 0 and 1 stand for: "1.2 KiB", "first in its shard". Equal if there is but one value.
+  std::string low, high;
+  /// What it measures: "mean size of the stored chunks (logarithmic)".
+  std::string what;
+
+  MapBy by;
+  double least = 0, most = 0;
+  bool is_logarithmic = false;
 };
 
 /// A cell in words: "chunk 0.3.1: 1234 bytes, number 5 of c/0/1 at offset 345".
@@ -53,14 +46,14 @@ struct TextStyle {
   bool utf8 = false;
   bool colored = false;
 };
-[[nodiscard]] std::string DrawText(const ChunkMap& map, const MapWords& words, MapBy by,
+[[nodiscard]] std::string DrawText(const ChunkMap& map, const MapWords& words,
                                    const TextStyle& style);
 /// Columns of cells that DrawText has room for, of a map with so many rows of chunks.
 [[nodiscard]] uint64_t TextCells(uint64_t columns, uint64_t rows);
 
 /// The bytes of an SVG file.
 [[nodiscard]] std::string DrawPicture(const ChunkSource& source, const ChunkMap& map,
-                                      const MapWords& words, MapBy by);
+                                      const MapWords& words);
 
 }  // namespace zarrfs::ctl
 

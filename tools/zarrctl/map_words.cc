@@ -1,7 +1,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <limits>
 
 #include "tools/zarrctl/describe.h"
 #include "tools/zarrctl/map_view.h"
@@ -23,13 +25,16 @@ std::string AxisName(const ArrayMetadata& metadata, size_t axis) {
   return name;
 }
 
-double MeanSize(const MapCell& cell) {
-  return static_cast<double>(cell.bytes) / static_cast<double>(cell.stored);
+// What is shown of a cell with stored chunks.
+double ValueOf(const MapCell& cell, MapBy by) {
+  const auto stored = static_cast<double>(cell.stored);
+  if (by == MapBy::kPresent) return stored / static_cast<double>(cell.places);
+  return (by == MapBy::kOrder ? cell.order : static_cast<double>(cell.bytes)) / stored;
 }
 
 }  // namespace
 
-MapWords DescribeMap(const TargetNode& array, const ChunkMap& map, MapBy by) {
+MapWords DescribeMap(const TargetNode& array, const ChunkMap& map) {
   const ArrayMetadata& metadata = *array.node->array();
   const ArrayLayout& layout = array.node->chunks->layout();
   const size_t rank = metadata.rank();
@@ -38,9 +43,8 @@ MapWords DescribeMap(const TargetNode& array, const ChunkMap& map, MapBy by) {
                             DescribeShape(metadata.shape), Visible(metadata.data_type.name));
   std::vector<std::string> parts;
   if (rank > 2) parts.push_back(fmt::format("slice {}, *, *", fmt::join(map.slice, ", ")));
-  parts.push_back(by == MapBy::kSize    ? "by size"
-                  : by == MapBy::kOrder ? "by order in the shard"
-                                        : "by presence");
+  constexpr std::array kBy = {"by size", "by order in the shard", "by presence"};
+  parts.push_back(kBy[static_cast<size_t>(map.by)]);
   parts.push_back("chunks " + DescribeShape(layout.inner_chunk_shape));
   if (layout.is_sharded()) parts.push_back("shards " + DescribeShape(metadata.chunk_shape));
   if (!map.is_exact()) {
@@ -64,86 +68,73 @@ MapWords DescribeMap(const TargetNode& array, const ChunkMap& map, MapBy by) {
                           SizeText(map.bytes / map.stored));
     words.summary.push_back(fmt::format("{}, {} in all", sizes, SizeText(map.bytes)));
   }
-  if (by == MapBy::kOrder) {
+  if (map.by == MapBy::kOrder) {
     words.summary.push_back(fmt::format("{} of {} hold their chunks in C order", map.in_order,
                                         CountText(map.objects, "shard")));
   }
   return words;
 }
 
-MapScale::MapScale(const ChunkMap& map, MapBy by) : by_(by) {
+MapScale::MapScale(const ChunkMap& map) : by(map.by) {
   switch (by) {
     case MapBy::kSize: {
-      bool any = false;
+      least = std::numeric_limits<double>::max();
       for (const MapCell& cell : map.cells) {
         if (cell.stored == 0) continue;
-        least_ = any ? std::min(least_, MeanSize(cell)) : MeanSize(cell);
-        most_ = any ? std::max(most_, MeanSize(cell)) : MeanSize(cell);
-        any = true;
+        least = std::min(least, ValueOf(cell, by));
+        most = std::max(most, ValueOf(cell, by));
       }
-      is_logarithmic_ = least_ > 0 && most_ / least_ > kWideRange;
-      low_ = SizeText(static_cast<uint64_t>(least_));
-      high_ = SizeText(static_cast<uint64_t>(most_));
-      what_ = map.is_exact() ? "size of the chunk" : "mean size of the stored chunks";
-      if (is_logarithmic_) what_ += " (logarithmic)";
+      least = std::min(least, most);
+      is_logarithmic = least > 0 && most / least > kWideRange;
+      low = SizeText(static_cast<uint64_t>(least));
+      high = SizeText(static_cast<uint64_t>(most));
+      what = map.is_exact() ? "size of the chunk" : "mean size of the stored chunks";
+      if (is_logarithmic) what += " (logarithmic)";
       return;
     }
     case MapBy::kOrder:
-      most_ = map.longest > 1 ? 1 : 0;
-      low_ = "first";
-      high_ = map.longest > 1 ? "last" : low_;
-      what_ = map.is_exact() ? "place in the shard" : "mean place in the shard";
+      most = map.longest > 1 ? 1 : 0;
+      low = "first";
+      high = most > 0 ? "last" : low;
+      what = map.is_exact() ? "place in the shard" : "mean place in the shard";
       return;
     case MapBy::kPresent:
-      most_ = map.is_exact() ? 0 : 1;
-      low_ = map.is_exact() ? "stored" : "few";
-      high_ = map.is_exact() ? low_ : "all";
-      what_ = map.is_exact() ? "" : "share of the chunks that are stored";
+      most = map.is_exact() ? 0 : 1;
+      low = map.is_exact() ? "stored" : "few";
+      high = map.is_exact() ? low : "all";
+      what = map.is_exact() ? "" : "share of the chunks that are stored";
       return;
   }
 }
 
 double MapScale::operator()(const MapCell& cell) const {
-  if (most_ <= least_ || cell.stored == 0) return 1;
-  const auto stored = static_cast<double>(cell.stored);
-  double value = 0;
-  switch (by_) {
-    case MapBy::kSize:
-      value = MeanSize(cell);
-      break;
-    case MapBy::kOrder:
-      value = cell.order / stored;
-      break;
-    case MapBy::kPresent:
-      value = stored / static_cast<double>(cell.places);
-      break;
-  }
-  const double share = is_logarithmic_ ? std::log(value / least_) / std::log(most_ / least_)
-                                       : (value - least_) / (most_ - least_);
+  if (most <= least || cell.stored == 0) return 1;
+  const double value = ValueOf(cell, by);
+  const double share = is_logarithmic ? std::log(value / least) / std::log(most / least)
+                                      : (value - least) / (most - least);
   return std::clamp(share, 0.0, 1.0);
 }
 
 std::string DescribeCell(const ChunkSource& source, const ChunkMap& map, uint64_t row,
                          uint64_t column) {
   const MapCell& cell = map.at(row, column);
-  const ChunkGrid& grid = source.layout().inner_grid;
-  std::string text;
-  if (map.is_exact()) {
-    text = fmt::format("chunk {}", ChunkName(map.FirstChunk(row, column), grid));
-    if (cell.damaged > 0) return text + ": damaged or unreadable";
-    if (cell.stored == 0) return text + ": not stored";
-    text += ": " + SizeText(cell.bytes);
-    if (source.layout().is_sharded()) {
-      text += fmt::format(", number {} of {}, at offset {}", cell.position + 1,
-                          Visible(source.ObjectKey(source.OuterOf(InnerIndex{cell.chunk}))),
-                          cell.offset);
-    }
+  const InnerIndex first{map.FirstChunk(row, column)};
+  const std::string name = ChunkName(ToNumber(first), source.layout().inner_grid);
+  if (!map.is_exact()) {
+    std::string text = fmt::format("from chunk {}: {} of {} stored", name, cell.stored,
+                                   CountText(cell.places, "chunk"));
+    if (cell.stored > 0) text += ", mean " + SizeText(cell.bytes / cell.stored);
+    if (cell.damaged > 0) text += fmt::format(", {} damaged or unreadable", cell.damaged);
     return text;
   }
-  text = fmt::format("from chunk {}: {} of {} stored", ChunkName(map.FirstChunk(row, column), grid),
-                     cell.stored, CountText(cell.places, "chunk"));
-  if (cell.stored > 0) text += ", mean " + SizeText(cell.bytes / cell.stored);
-  if (cell.damaged > 0) text += fmt::format(", {} damaged or unreadable", cell.damaged);
+  std::string text = fmt::format("chunk {}: ", name);
+  if (cell.damaged > 0) return text + "damaged or unreadable";
+  if (cell.stored == 0) return text + "not stored";
+  text += SizeText(cell.bytes);
+  if (source.layout().is_sharded()) {
+    text += fmt::format(", number {} of {}, at offset {}", cell.position + 1,
+                        Visible(source.ObjectKey(source.OuterOf(first))), cell.offset);
+  }
   return text;
 }
 

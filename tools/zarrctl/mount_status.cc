@@ -6,11 +6,12 @@
 
 #include <array>
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
+#include <utility>
+#include <vector>
 
-#include "tools/zarrctl/mounted_path.h"
 #include "zarrcore/base/descriptor.h"
+#include "zarrcore/base/mount_table.h"
 
 namespace zarrfs::ctl {
 namespace {
@@ -25,36 +26,31 @@ tl::unexpected<Error> Explained(const std::string& mount, int error) {
   std::error_code ignored;
   const std::string path = fs::absolute(mount, ignored).lexically_normal().string();
   const auto mounted = FindMountedPath(path);
-  switch (error) {
-    case ENOTCONN:
-    case ECONNABORTED:
-      return Fail(
-          ErrorCode::kIo,
-          "{}: the mount is dead, its zarrfs was killed ({}); mount it again, or end it with: "
-          "zarrfs --unmount {}",
-          mount, std::strerror(error), mount);
-    case EACCES:
-    case EPERM:
-      return Fail(ErrorCode::kIo,
-                  "{}: {}; ask as the user who mounted it, or mount with -o allow_other", mount,
-                  std::strerror(error));
-    case ENOENT:
-    case ENOTDIR:
-      if (mounted && !mounted->relative.empty()) {
-        return Fail(ErrorCode::kInvalidArgument,
-                    "{}: lies inside a zarrfs mount; name the folder that it is mounted on "
-                    "(findmnt -t fuse.zarrfs lists them)",
-                    mount);
-      }
-      if (!mounted && fs::exists(mount, ignored)) {
-        return Fail(ErrorCode::kInvalidArgument,
-                    "{}: not a zarrfs mount (findmnt -t fuse.zarrfs lists those there are)", mount);
-      }
-      [[fallthrough]];
-    default:
-      return Fail(error == ENOENT ? ErrorCode::kInvalidArgument : ErrorCode::kIo, "{}: {}", mount,
-                  std::strerror(error));
+  if (error == ENOTCONN || error == ECONNABORTED) {
+    return Fail(
+        ErrorCode::kIo,
+        "{}: the mount is dead, its zarrfs was killed ({}); mount it again, or end it with: "
+        "zarrfs --unmount {}",
+        mount, ErrnoText(error), mount);
   }
+  if (error == EACCES || error == EPERM) {
+    return Fail(ErrorCode::kIo,
+                "{}: {}; ask as the user who mounted it, or mount with -o allow_other", mount,
+                ErrnoText(error));
+  }
+  const bool is_absent = error == ENOENT || error == ENOTDIR;
+  if (is_absent && mounted && !mounted->relative.empty()) {
+    return Fail(ErrorCode::kInvalidArgument,
+                "{}: lies inside a zarrfs mount; name the folder that it is mounted on "
+                "(findmnt -t fuse.zarrfs lists them)",
+                mount);
+  }
+  if (is_absent && !mounted && fs::exists(mount, ignored)) {
+    return Fail(ErrorCode::kInvalidArgument,
+                "{}: not a zarrfs mount (findmnt -t fuse.zarrfs lists those there are)", mount);
+  }
+  return Fail(error == ENOENT ? ErrorCode::kInvalidArgument : ErrorCode::kIo, "{}: {}", mount,
+              ErrnoText(error));
 }
 
 Result<std::string> ReadStatusFile(const std::string& mount) {
@@ -79,6 +75,17 @@ Result<std::string> ReadStatusFile(const std::string& mount) {
 }
 
 }  // namespace
+
+std::optional<MountedPath> FindMountedPath(const std::string& path) {
+  std::vector<Mounted> mounts = MountsAlong(path, MountTable());
+  if (mounts.empty() || mounts.back().type != kMountType) return std::nullopt;
+  Mounted& mounted = mounts.back();
+  // A bind mount may show a part of it.
+  std::string relative = mounted.root + path.substr(mounted.path == "/" ? 0 : mounted.path.size());
+  relative.erase(0, relative.find_first_not_of('/'));
+  return MountedPath{std::move(mounted.source), std::move(relative),
+                     mounted.root == "/" ? std::move(mounted.path) : ""};
+}
 
 Result<Json> ReadMountStatus(const std::string& mount) {
   const auto text = ReadStatusFile(mount);

@@ -1,8 +1,9 @@
-// What a zarrfs mount reports about itself: the file .zarrfs/status.json (docs/METRICS.md lists its
-// keys).
+// zarrfs mounts: which one a path lies in, and what it reports about itself in the file
+// .zarrfs/status.json (docs/METRICS.md lists its keys).
 #ifndef TOOLS_ZARRCTL_MOUNT_STATUS_H_
 #define TOOLS_ZARRCTL_MOUNT_STATUS_H_
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -10,6 +11,15 @@
 #include "zarrcore/metadata/json.h"
 
 namespace zarrfs::ctl {
+
+struct MountedPath {
+  std::string store;     // what is mounted
+  std::string relative;  // from the root of the file system, without a leading slash
+  std::string point;  // the folder where the root of the file system is; "" if only a part is seen
+};
+
+/// nullopt unless `path` (absolute, without symbolic links) lies in a zarrfs mount.
+[[nodiscard]] std::optional<MountedPath> FindMountedPath(const std::string& path);
 
 /// The object in MNT/.zarrfs/status.json. The error says what is wrong with the mount and what to
 /// do.

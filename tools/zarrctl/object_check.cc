@@ -1,29 +1,51 @@
 #include "tools/zarrctl/object_check.h"
 
 #include <new>
-#include <string>
 #include <utility>
 
 #include "tools/zarrctl/describe.h"
 #include "tools/zarrctl/interrupt.h"
+#include "tools/zarrctl/output.h"
 #include "zarrcore/array/chunk_cursor.h"
+#include "zarrcore/base/byte_order.h"
+#include "zarrcore/codec/crc32c.h"
 
 namespace zarrfs::ctl {
 namespace {
 
-constexpr int kAttempts = 3;          // at an object that changes while it is read
-constexpr size_t kMaxReasons = 1000;  // kept before they are printed
+constexpr int kAttempts = 3;                 // at an object that changes while it is read
+constexpr size_t kMaxReasons = 1000;         // kept before they are printed
+constexpr uint64_t kMaxOverhead = 1u << 20;  // no codec makes a chunk longer than twice and this
+constexpr uint64_t kChecksumBytes = 4;
+constexpr uint64_t kMaxChecksummed = 1u << 30;  // a shard is read whole for its own checksum
+
+// The crc32c in the `tail` bytes after the first `size` ones from `offset` on.
+Result<void> CheckChecksum(const Object& object, uint64_t offset, uint64_t size, uint64_t tail) {
+  if (tail == 0) return {};
+  if (size + tail > kMaxChecksummed) {
+    return Fail(ErrorCode::kTooLarge, "{} bytes are too many to check the shard's own checksum",
+                size);
+  }
+  Bytes bytes(size + tail);
+  if (auto read = object.Read(offset, bytes); !read) return read;
+  for (uint64_t end = size; end < size + tail; end += kChecksumBytes) {
+    const auto stored = LoadLittle<uint32_t>(bytes.data() + end);
+    const uint32_t computed = Crc32c(BytesView(bytes).first(end));
+    if (stored != computed) {
+      return Fail(ErrorCode::kDamaged, "checksum of the shard {:#010x}, computed {:#010x}", stored,
+                  computed);
+    }
+  }
+  return {};
+}
+
+}  // namespace
 
 // One attempt at one object.
-class ObjectCheck {
+class ObjectCheck::Attempt {
  public:
-  ObjectCheck(const ChunkCheck& check, OuterIndex outer, VerifyReport& report, Progress& progress)
-      : check_(check),
-        source_(*check.array().chunks),
-        outer_(outer),
-        key_(source_.ObjectKey(outer)),
-        report_(report),
-        progress_(progress) {}
+  Attempt(const ObjectCheck& check, OuterIndex outer, VerifyReport& report)
+      : check_(check), outer_(outer), key_(check.source().ObjectKey(outer)), report_(report) {}
 
   // False if the object changed meanwhile.
   bool Run() {
@@ -37,28 +59,29 @@ class ObjectCheck {
 
   // `error` concerns the object itself unless `chunk` names one.
   void Add(const Error& error, const std::string& chunk = "") {
-    findings_.Add(error, key_, chunk);
-    if (findings_.size() > kMaxReasons) report_.Report(key_, findings_);
+    const auto [entry, added] = findings_.emplace(Reason::Of(error, key_), AffectedChunks{chunk});
+    if (!added) ++entry->second.others;
+    if (findings_.size() > kMaxReasons) report_.Add(key_, findings_);
   }
 
-  ObjectCounts Report() {
-    report_.Report(key_, findings_);
-    return counts_;
+  void Report() {
+    report_.Add(key_, findings_);
+    ++report_.counts.objects;
+    report_.counts.chunks += chunks_;
+    report_.counts.bytes += bytes_;
   }
 
  private:
   void CheckChunks() {
-    if (!source_.layout().is_sharded()) {
+    if (!check_.layout().is_sharded()) {
       const InnerIndex chunk{ToNumber(outer_)};  // each is an object of its own
-      const auto located = source_.Locate(chunk, kAnyAge);
-      if (!located) {
-        Visit(chunk, Fail(located));
-      } else if (located->location) {
-        Visit(chunk, *located->location);
+      const auto located = check_.source().Locate(chunk, kAnyAge);
+      if (!located || located->location) {
+        Visit(chunk, located.map([](const Located& found) { return *found.location; }));
       }
       return;
     }
-    ChunkCursor cursor(source_, outer_);
+    ChunkCursor cursor(check_.source(), outer_);
     const ListedChunk* next = nullptr;
     while ((next = cursor.Next()) != nullptr && Visit(next->chunk, next->location)) {
     }
@@ -70,50 +93,95 @@ class ObjectCheck {
   // False if the rest need not be looked at.
   bool Visit(InnerIndex chunk, const Result<ChunkLocation>& location) {
     const Result<void> checked = CheckChunk(location);
-    if (!checked) {
-      is_stale_ = checked.error().code == ErrorCode::kStale;
-      if (!is_stale_) {
-        Add(checked.error(), ChunkName(ToNumber(chunk), source_.layout().inner_grid));
-      }
+    is_stale_ = !checked && checked.error().code == ErrorCode::kStale;
+    if (!checked && !is_stale_) {
+      Add(checked.error(), ChunkName(ToNumber(chunk), check_.layout().inner_grid));
     }
     return !is_stale_ && !StopRequested();
   }
 
   Result<void> CheckChunk(const Result<ChunkLocation>& location) {
     if (!location) return Fail(location);
-    if (source_.layout().is_sharded() && location->shard != shard_) {
+    if (check_.layout().is_sharded() && location->shard != shard_) {
       const auto sums = check_.CheckShardChecksums(*location->shard, shard_ == nullptr);
       if (!sums) Add(sums.error());
       shard_ = location->shard;
     }
-    ++counts_.chunks;
-    const auto bytes = check_.Check(*location);
+    ++chunks_;
+    const auto bytes = check_.CheckChunk(*location);
     if (!bytes) return Fail(bytes);
-    counts_.bytes += *bytes;
-    progress_.AddBytes(*bytes);
+    bytes_ += *bytes;
+    report_.progress.AddBytes(*bytes);
     return {};
   }
 
-  const ChunkCheck& check_;
-  const ChunkSource& source_;
+  const ObjectCheck& check_;
   const OuterIndex outer_;
   const std::string key_;
   VerifyReport& report_;
-  Progress& progress_;
-  ObjectCounts counts_;
+  uint64_t chunks_ = 0;
+  uint64_t bytes_ = 0;
   Findings findings_;
   OpenShardPtr shard_;  // whose own checksum was checked last
   bool is_stale_ = false;
 };
 
-}  // namespace
+ObjectCheck::ObjectCheck(NodePtr array) : array_(std::move(array)) {
+  if (VlenChain::IsOne(layout().inner_codecs)) {
+    auto chain = VlenChain::Make(layout().inner_codecs,
+                                 {array_->array()->data_type, layout().inner_chunk_shape});
+    if (chain) {
+      vlen_ = std::move(*chain);
+    } else {
+      why_not_ = chain.error().message;
+    }
+  } else if (const auto& pipeline = layout().inner_pipeline; !pipeline) {
+    why_not_ = pipeline.error().message;
+  } else if (pipeline->decoded_size() > kMaxChunkBytes) {
+    why_not_ = fmt::format("a chunk has {}", SizeText(pipeline->decoded_size()));
+  }
+}
 
-ObjectCounts CheckObject(const ChunkCheck& check, OuterIndex outer, VerifyReport& report,
-                         Progress& progress) {
+Result<uint64_t> ObjectCheck::CheckChunk(const ChunkLocation& location) const {
+  if (why_not_) return 0;
+  if (vlen_) {
+    if (location.length > kMaxChunkBytes) {
+      return Fail(ErrorCode::kTooLarge, "the chunk has {} bytes, at most {} are decoded",
+                  location.length, kMaxChunkBytes);
+    }
+  } else if (const uint64_t size = layout().inner_pipeline->decoded_size();
+             location.length > 2 * size + kMaxOverhead) {
+    return Fail(ErrorCode::kDamaged, "the chunk has {} bytes, though only {} decoded ones",
+                location.length, size);
+  }
+  Bytes encoded(location.length);
+  if (auto read = location.shard->object->Read(location.offset, encoded); !read) return Fail(read);
+  if (vlen_) {
+    if (auto checked = vlen_->Check(std::move(encoded)); !checked) return Fail(checked);
+  } else if (auto decoded = layout().inner_pipeline->Decode(encoded); !decoded) {
+    return Fail(decoded);
+  }
+  return location.length;
+}
+
+Result<void> ObjectCheck::CheckShardChecksums(const OpenShard& innermost,
+                                              bool first_of_object) const {
+  const auto& levels = layout().levels;
+  const uint64_t tail = levels.front().trailing_checksum;
+  if (first_of_object && tail > 0) {
+    auto whole = CheckChecksum(*innermost.object, 0, innermost.info.size() - tail, tail);
+    if (!whole) return whole;
+  }
+  if (levels.size() == 1) return {};
+  return CheckChecksum(*innermost.object, innermost.offset, innermost.size,
+                       levels.back().trailing_checksum);
+}
+
+void ObjectCheck::Check(OuterIndex outer, VerifyReport& report) const {
   for (int attempt = 1;; ++attempt) {
-    ObjectCheck object(check, outer, report, progress);
+    Attempt object(*this, outer, report);
     if (!object.Run()) {
-      check.array().chunks->Forget(outer);
+      source().Forget(outer);
       if (attempt < kAttempts) continue;
       object.Add({ErrorCode::kStale,
                   "keeps changing while it is read; verify again when nothing writes to it"});

@@ -1,15 +1,34 @@
 #include "tools/zarrctl/output.h"
 
+#include <sys/ioctl.h>
+
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cerrno>
-#include <cstring>
+#include <charconv>
+#include <cstdlib>
+#include <optional>
 
-#include "tools/zarrctl/terminal.h"
 #include "zarrcore/base/printable.h"
 
 namespace zarrfs::ctl {
 namespace {
+
+std::optional<bool> is_colored;  // as asked for
+
+std::string_view Variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+// 0 unless the variable is a number.
+uint64_t NumberIn(const char* name) {
+  const std::string_view text = Variable(name);
+  uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size() ? number : 0;
+}
 
 // Characters of UTF-8 text: every byte but those that continue one, and colours.
 size_t Width(std::string_view text) {
@@ -25,32 +44,74 @@ size_t Width(std::string_view text) {
 
 }  // namespace
 
+void SetColored(bool colored) { is_colored = colored; }
+
+bool IsTerminal(int fd) { return isatty(fd) == 1; }
+
+bool IsColored(int fd) {
+  if (is_colored) return *is_colored;
+  if (!Variable("NO_COLOR").empty()) return false;
+  const std::string_view force = Variable("CLICOLOR_FORCE");
+  if (!force.empty() && force != "0") return true;
+  return IsTerminal(fd) && Variable("CLICOLOR") != "0" && Variable("TERM") != "dumb";
+}
+
+std::string Paint(std::string_view text, Style style, int fd) {
+  if (text.empty() || !IsColored(fd)) return std::string(text);
+  constexpr std::array kCodes = {1, 2, 31, 32, 33};
+  return fmt::format("\033[{}m{}\033[0m", kCodes[static_cast<size_t>(style)], text);
+}
+
+TerminalSize SizeOfTerminal(int fd) {
+  constexpr uint64_t kMax = 1000;
+  TerminalSize size;
+  winsize window = {};
+  if (ioctl(fd, TIOCGWINSZ, &window) == 0) {
+    if (window.ws_col > 0) size.columns = window.ws_col;
+    if (window.ws_row > 0) size.lines = window.ws_row;
+  }
+  if (const uint64_t columns = NumberIn("COLUMNS")) size.columns = columns;
+  if (const uint64_t lines = NumberIn("LINES")) size.lines = lines;
+  return {std::min(size.columns, kMax), std::min(size.lines, kMax)};
+}
+
+bool TakesUtf8() {
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    std::string locale(Variable(name));
+    if (locale.empty()) continue;
+    std::ranges::transform(locale, locale.begin(),
+                           [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return locale.find("utf-8") != std::string::npos || locale.find("utf8") != std::string::npos;
+  }
+  return false;
+}
+
 void Write(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 
 int FinishOutput(int code) {
   errno = 0;
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
-  Complain(fmt::format("standard output: {}", errno != 0 ? std::strerror(errno) : "not written"));
-  return kExitSystem;
+  return Complain(fmt::format("standard output: {}", errno != 0 ? ErrnoText(errno) : "not written"),
+                  kExitSystem);
 }
 
-void Complain(std::string_view message) {
+int Complain(std::string_view message, int code) {
   const std::string line =
       fmt::format("{} {}\n", Paint("zarrctl:", Style::kRed, STDERR_FILENO), Visible(message));
   std::fwrite(line.data(), 1, line.size(), stderr);
+  return code;
 }
 
 int Complain(const Error& error) {
-  Complain(error.message);
-  switch (error.code) {
-    case ErrorCode::kInvalidArgument:
-    case ErrorCode::kDamaged:
-    case ErrorCode::kUnsupported:
-    case ErrorCode::kTooLarge:
-      return kExitWrong;
-    default:
-      return kExitSystem;
-  }
+  constexpr std::array kWrong = {ErrorCode::kInvalidArgument, ErrorCode::kDamaged,
+                                 ErrorCode::kUnsupported, ErrorCode::kTooLarge};
+  const bool is_wrong = std::ranges::find(kWrong, error.code) != kWrong.end();
+  return Complain(error.message, is_wrong ? kExitWrong : kExitSystem);
+}
+
+bool IsDamage(const Error& error) {
+  return error.code == ErrorCode::kDamaged || error.code == ErrorCode::kLinkRefused ||
+         error.code == ErrorCode::kZarrfsMount;
 }
 
 std::string WithoutKey(std::string_view message, std::string_view key) {
@@ -72,10 +133,7 @@ std::string SizeText(uint64_t bytes) {
   constexpr std::array kUnits = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
   double value = static_cast<double>(bytes) / 1024;
   size_t unit = 0;
-  while (value >= 1024 && unit + 1 < kUnits.size()) {
-    value /= 1024;
-    ++unit;
-  }
+  for (; value >= 1024 && unit + 1 < kUnits.size(); ++unit) value /= 1024;
   return fmt::format("{:.1f} {}", value, kUnits[unit]);
 }
 

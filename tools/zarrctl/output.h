@@ -1,8 +1,10 @@
-// What zarrctl prints, and the exit codes.
+// How zarrctl prints: exit codes, what the terminal can do and the user asked for (colours, width,
+// characters), numbers, tables.
 #ifndef TOOLS_ZARRCTL_OUTPUT_H_
 #define TOOLS_ZARRCTL_OUTPUT_H_
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cstdint>
 #include <cstdio>
@@ -22,6 +24,32 @@ inline constexpr int kExitSystem = 2;     // the store, or stdout, cannot be use
 inline constexpr int kExitUnchecked = 3;  // no damage found, but not everything could be checked
 inline constexpr int kExitCtrlC = 130;    // as a shell says it
 
+/// Whether to use colours, whatever the environment says. Before anything is printed.
+void SetColored(bool colored);
+
+/// Whether what goes to `fd` has colours. Unless SetColored() was called, NO_COLOR (not empty)
+/// forbids them, else CLICOLOR_FORCE (not empty, not 0) asks for them, else a terminal has them
+/// unless CLICOLOR is 0 or TERM is "dumb".
+[[nodiscard]] bool IsColored(int fd);
+
+enum class Style { kBold, kDim, kRed, kGreen, kYellow };
+
+/// `text` in that style if `fd` has colours.
+[[nodiscard]] std::string Paint(std::string_view text, Style style, int fd = STDOUT_FILENO);
+
+[[nodiscard]] bool IsTerminal(int fd);
+
+/// COLUMNS and LINES if they are set, else what the terminal at `fd` reports, else 80 x 40.
+struct TerminalSize {
+  uint64_t columns = 80;
+  uint64_t lines = 40;
+};
+[[nodiscard]] TerminalSize SizeOfTerminal(int fd);
+
+/// Whether the locale's characters are UTF-8, by its name: it need not be installed here to be the
+/// terminal's.
+[[nodiscard]] bool TakesUtf8();
+
 /// Writes to stdout. Failures show in FinishOutput.
 void Write(std::string_view text);
 
@@ -33,11 +61,15 @@ void Print(fmt::format_string<Args...> format, Args&&... args) {
 /// Flushes stdout; `code`, or kExitSystem with a line on stderr if not all of it could be written.
 int FinishOutput(int code);
 
-/// "zarrctl: message" on stderr.
-void Complain(std::string_view message);
+/// "zarrctl: message" on stderr; `code`.
+int Complain(std::string_view message, int code = kExitWrong);
 
 /// Complains; the exit code for the error.
 int Complain(const Error& error);
+
+/// Whether `error` says that what is there breaks the store, not that it cannot be read now:
+/// damage, a link that is not followed, a zarrfs mount where there should be data.
+[[nodiscard]] bool IsDamage(const Error& error);
 
 /// `message` without the key in front, for where the key already stands.
 std::string WithoutKey(std::string_view message, std::string_view key);

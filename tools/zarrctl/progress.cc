@@ -8,7 +8,6 @@
 
 #include "tools/zarrctl/interrupt.h"
 #include "tools/zarrctl/output.h"
-#include "tools/zarrctl/terminal.h"
 
 namespace zarrfs::ctl {
 namespace {
@@ -56,8 +55,9 @@ void Progress::End() {
   Hide();
 }
 
-void Progress::Begin() {
+void Progress::Begin(uint64_t found) {
   const std::lock_guard lock(mutex_);
+  AddFound(found);
   begun_ = true;
   start_ = std::chrono::steady_clock::now();
 }
@@ -83,12 +83,9 @@ std::string Progress::Line() const {
   const auto per_second = [&](uint64_t count) {
     return static_cast<uint64_t>(static_cast<double>(count) / elapsed);
   };
-  std::string rate;
-  if (bytes > 0) {
-    rate = fmt::format("{} read, {}/s", SizeText(bytes), SizeText(per_second(bytes)));
-  } else {
-    rate = Amount(per_second(done)) + "/s";
-  }
+  const std::string rate =
+      bytes > 0 ? fmt::format("{} read, {}/s", SizeText(bytes), SizeText(per_second(bytes)))
+                : Amount(per_second(done)) + "/s";
   if (found == 0) return fmt::format("{}, {}", Amount(done), rate);
 
   const uint64_t total = std::max(found, done);

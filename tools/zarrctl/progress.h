@@ -28,10 +28,10 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // From any thread. First what there is to do is found, then Begin(), then it is done; nothing
-  // found: it is not known how much there is.
+  // From any thread. First what there is to do is found, then Begin() (which adds what is known
+  // then), then it is done; nothing found: it is not known how much there is.
   void AddFound(uint64_t count = 1) { found_.fetch_add(count, std::memory_order_relaxed); }
-  void Begin();
+  void Begin(uint64_t found = 0);
   void AddDone(uint64_t count = 1) { done_.fetch_add(count, std::memory_order_relaxed); }
   void AddBytes(uint64_t bytes) { bytes_.fetch_add(bytes, std::memory_order_relaxed); }
   /// Removes the line until it is drawn next, so that another line can be printed.

@@ -1,3 +1,5 @@
+#include <fmt/chrono.h>
+
 #include <algorithm>
 #include <cmath>
 #include <ctime>
@@ -7,7 +9,6 @@
 #include "tools/zarrctl/commands.h"
 #include "tools/zarrctl/mount_status.h"
 #include "tools/zarrctl/output.h"
-#include "tools/zarrctl/terminal.h"
 #include "zarrcore/base/clocks.h"
 #include "zarrcore/base/printable.h"
 
@@ -38,12 +39,7 @@ std::string AgeText(double seconds) {
 
 std::string TimeText(double seconds) {
   const auto time = static_cast<std::time_t>(std::clamp(seconds, 0.0, 1e11));
-  std::tm local = {};
-  char text[64] = "";
-  if (localtime_r(&time, &local) != nullptr) {
-    std::strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &local);
-  }
-  return text;
+  return fmt::format("{:%F %T}", fmt::localtime(time));
 }
 
 std::string ChangesText(const Json& changes) {
@@ -148,7 +144,7 @@ void PrintErrors(const Json& errors) {
 
 }  // namespace
 
-int RunStatus(const StatusOptions& options) {
+int Status(const StatusOptions& options) {
   const auto status = ReadMountStatus(options.mount);
   if (!status) return Complain(status.error());
   if (options.json) {

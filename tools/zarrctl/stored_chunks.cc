@@ -1,6 +1,5 @@
 #include "tools/zarrctl/stored_chunks.h"
 
-#include "tools/zarrctl/object_walk.h"
 #include "zarrcore/array/chunk_cursor.h"
 
 namespace zarrfs::ctl {
@@ -12,21 +11,24 @@ constexpr size_t kMaxProblems = 100;
 
 }  // namespace
 
-StoredChunks FindStoredChunks(const Store& store, const Node& array, bool read_indexes) {
+StoredChunks FindStoredChunks(const Node& array, bool read_indexes) {
   StoredChunks stored;
   const ChunkSource& source = *array.chunks;
   const auto add_problem = [&](const std::string& key, const Error& error) {
     ++stored.problem_count;
-    if (stored.problems.size() < kMaxProblems) stored.problems.push_back({key, error});
+    if (stored.problems.size() < kMaxProblems) stored.problems.emplace_back(key, error);
   };
+  size_t names = 0;
+  const auto goes_on = [&] { return stored.is_complete = names++ < kMaxNames; };
   size_t indexes = 0;
   const auto add_object = [&](OuterIndex outer) {
+    if (!goes_on()) return false;
     if (!source.layout().is_sharded()) {
       ++stored.count;
       return true;
     }
     if (!read_indexes) return true;
-    if (indexes++ == kMaxIndexes) return false;
+    if (indexes++ == kMaxIndexes) return stored.is_complete = false;
     std::optional<Error> error;
     ChunkCursor cursor(source, outer);
     while (const ListedChunk* next = cursor.Next()) {
@@ -37,13 +39,13 @@ StoredChunks FindStoredChunks(const Store& store, const Node& array, bool read_i
     if (error) add_problem(source.ObjectKey(outer), *error);
     return true;
   };
-  stored.is_complete = WalkObjects(store, array,
-                                   {add_object,
-                                    [&](const std::string& key, const Error& error) {
-                                      add_problem(key, error);
-                                      return true;
-                                    }},
-                                   kMaxNames);
+  (void)source.VisitOuter({}, add_object,
+                          {.on_folder = [&](const std::string&) { return goes_on(); },
+                           .on_unreadable =
+                               [&](const std::string& key, const Error& error) {
+                                 add_problem(key, error);
+                                 return goes_on();
+                               }});
   return stored;
 }
 

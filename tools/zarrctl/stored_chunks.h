@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "zarrcore/base/result.h"
@@ -13,20 +14,16 @@
 namespace zarrfs::ctl {
 
 struct StoredChunks {
-  struct Problem {
-    std::string key;
-    Error error;
-  };
   uint64_t count = 0;       // of innermost chunks
   bool is_complete = true;  // else there may be more of everything
   uint64_t problem_count = 0;
-  std::vector<Problem> problems;  // what is there and cannot be used: the first ones
+  /// What is there and cannot be used, by key: the first ones.
+  std::vector<std::pair<std::string, Error>> problems;
 };
 
 /// Lists the stored objects of an array whose `chunks` are not null. `read_indexes`: counts the
 /// chunks of shards too, which reads their indexes; else they are not counted.
-[[nodiscard]] StoredChunks FindStoredChunks(const Store& store, const Node& array,
-                                            bool read_indexes);
+[[nodiscard]] StoredChunks FindStoredChunks(const Node& array, bool read_indexes);
 
 /// Whether view number `view` makes up files for chunks that are not stored also where it is
 /// mounted with fill=keep. `array`: as above, and shown in the view.

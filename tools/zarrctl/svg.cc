@@ -4,6 +4,7 @@
 #include <utf8.h>
 
 #include <array>
+#include <cmath>
 #include <cstddef>
 
 namespace zarrfs::ctl {
@@ -17,36 +18,18 @@ std::string Hex(Color color) {
 std::string Escape(std::string_view text) {
   std::string escaped;
   for (const char c : utf8::replace_invalid(text)) {
-    switch (c) {
-      case '&':
-        escaped += "&amp;";
-        break;
-      case '<':
-        escaped += "&lt;";
-        break;
-      case '>':
-        escaped += "&gt;";
-        break;
-      case '"':
-        escaped += "&quot;";
-        break;
-      default:
-        escaped += static_cast<unsigned char>(c) < 0x20 ? '?' : c;
+    constexpr std::string_view kSpecial = "&<>\"";
+    constexpr std::array kEscapes = {"&amp;", "&lt;", "&gt;", "&quot;"};
+    if (const size_t special = kSpecial.find(c); special != std::string_view::npos) {
+      escaped += kEscapes[special];
+    } else {
+      escaped += static_cast<unsigned char>(c) < 0x20 ? '?' : c;
     }
   }
   return escaped;
 }
 
 }  // namespace
-
-Svg::Svg(uint32_t width, uint32_t height)
-    : text_(fmt::format(
-          R"(<?xml version="1.0" encoding="UTF-8"?>
-<svg xmlns="http://www.w3.org/2000/svg" width="{0}" height="{1}" viewBox="0 0 {0} {1}">
-<style>text {{ font: 12px sans-serif; fill: #222 }} text.title {{ font-size: 15px; font-weight: bold }}</style>
-<rect class="paper" width="{0}" height="{1}" fill="#ffffff"/>
-)",
-          width, height)) {}
 
 void Svg::Rectangle(double x, double y, double width, double height, Color color,
                     std::string_view kind, std::string_view tooltip) {
@@ -68,6 +51,17 @@ void Svg::TextUpwards(double x, double y, std::string_view text) {
       "<text transform=\"translate({:.6g} {:.6g}) rotate(-90)\" "
       "text-anchor=\"middle\">{}</text>\n",
       x, y, Escape(text));
+}
+
+std::string Svg::File(double width, double height) const {
+  return fmt::format(
+      R"(<?xml version="1.0" encoding="UTF-8"?>
+<svg xmlns="http://www.w3.org/2000/svg" width="{0:.0f}" height="{1:.0f}" viewBox="0 0 {0:.0f} {1:.0f}">
+<style>text {{ font: 12px sans-serif; fill: #222 }} text.title {{ font-size: 15px; font-weight: bold }}</style>
+<rect class="paper" width="{0:.0f}" height="{1:.0f}" fill="#ffffff"/>
+{2}</svg>
+)",
+      std::ceil(width), std::ceil(height), text_);
 }
 
 }  // namespace zarrfs::ctl

@@ -19,8 +19,6 @@ enum class Anchor { kStart, kMiddle, kEnd };
 /// Coordinates in pixels from the upper left corner.
 class Svg {
  public:
-  Svg(uint32_t width, uint32_t height);
-
   /// `kind`: its CSS class. `tooltip`: shown for what lies under the pointer.
   void Rectangle(double x, double y, double width, double height, Color color,
                  std::string_view kind, std::string_view tooltip = {});
@@ -30,7 +28,7 @@ class Svg {
   void TextUpwards(double x, double y, std::string_view text);
 
   /// The bytes of the file.
-  [[nodiscard]] std::string File() const { return text_ + "</svg>\n"; }
+  [[nodiscard]] std::string File(double width, double height) const;
 
  private:
   std::string text_;

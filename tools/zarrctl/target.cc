@@ -1,6 +1,7 @@
 #include "tools/zarrctl/target.h"
 
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -8,9 +9,7 @@
 #include <system_error>
 #include <utility>
 
-#include "tools/zarrctl/links.h"
 #include "tools/zarrctl/mount_status.h"
-#include "tools/zarrctl/mounted_path.h"
 #include "zarrcore/store/local_store.h"
 
 namespace zarrfs::ctl {
@@ -18,14 +17,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-LocalStoreOptions Following(LinkPolicy links) {
-  LocalStoreOptions options;
-  options.links = std::move(links);
-  return options;
+// Root's mounts are open to others, who must not be led out of the store.
+LinkPolicy& LinksToFollow() {
+  static LinkPolicy links{geteuid() == 0 ? LinkPolicy::Kind::kInside : LinkPolicy::Kind::kFollow,
+                          {}};
+  return links;
 }
 
 bool IsGroup(const fs::path& folder) {
-  const auto store = OpenLocalStore(folder.string(), Following(LinksToFollow()));
+  const auto store = OpenLocalStore(folder.string(), {.links = LinksToFollow()});
   if (!store) return false;
   const auto whole = ReadWhole(**store, kZarrJson, kMaxMetadataBytes);
   if (!whole) return (*store)->Stat(kZgroup) && !(*store)->Stat(kZarray);
@@ -43,7 +43,7 @@ std::string ToKey(const fs::path& path) {
 }
 
 Result<TargetNode> Open(const fs::path& folder, LinkPolicy links, HierarchyOptions options = {}) {
-  auto store = OpenLocalStore(folder.string(), Following(std::move(links)));
+  auto store = OpenLocalStore(folder.string(), {.links = std::move(links)});
   if (!store) return Fail(store);
   return TargetNode{folder.string(),
                     std::make_unique<Hierarchy>(std::move(*store), std::move(options), nullptr),
@@ -74,28 +74,31 @@ MountSettings SettingsOf(const MountedPath& mounted) {
   return settings;
 }
 
-// The error without the key where that is all of the path that anyone typed.
-Error Named(Error error, const fs::path& path) {
-  if (error.code == ErrorCode::kNotFound) {
-    error.message = fmt::format(
-        "{}: no Zarr group or array (zarrctl info STORE lists those of a store)", path.string());
+std::optional<std::vector<uint64_t>> ParseChunkName(std::string_view name, const ChunkGrid& grid) {
+  if (name.starts_with("c/") || name.starts_with("c.")) {
+    name.remove_prefix(2);
+  } else if (name == "c") {
+    name = "";
   }
-  return error;
+  if (name.empty() && grid.rank() == 0) name = "0";
+  ChunkCoordinates at;
+  for (const char separator : {'.', '/'}) {
+    if (ChunkNaming{false, separator}.ParsePath(grid.counts(), name, at)) {
+      return std::vector(at.data(), at.data() + grid.rank());
+    }
+  }
+  return std::nullopt;
 }
 
 Result<TargetChunk> ChunkOf(TargetNode target, std::string_view name) {
   const Node& node = *target.node;
   if (node.chunks == nullptr) return tl::unexpected(target.WhyNoChunks());
   const ChunkGrid& grid = node.chunks->layout().inner_grid;
-  const auto coordinates = ParseChunkName(name, grid);
-  if (!coordinates)
-    return Fail(ErrorCode::kInvalidArgument, "{}: {}", target.FileOf(node.path),
-                coordinates.error().message);
-  TargetChunk chunk;
-  chunk.coordinates = *coordinates;
-  chunk.chunk = grid.Linear({coordinates->data(), grid.rank()});
-  chunk.array = std::move(target);
-  return chunk;
+  auto at = ParseChunkName(name, grid);
+  if (at) return TargetChunk{std::move(target), std::move(*at)};
+  return Fail(ErrorCode::kInvalidArgument, "{}: {}: not a chunk of a grid of {}",
+              target.FileOf(node.path), name,
+              grid.rank() == 0 ? "1" : fmt::format("{}", fmt::join(grid.counts(), " x ")));
 }
 
 Result<TargetChunk> FindInMount(const fs::path& path, const MountedPath& mounted) {
@@ -133,6 +136,8 @@ Result<TargetChunk> FindInMount(const fs::path& path, const MountedPath& mounted
 }
 
 }  // namespace
+
+void SetLinksToFollow(LinkPolicy policy) { LinksToFollow() = std::move(policy); }
 
 std::string TargetNode::FileOf(std::string_view key) const {
   return (fs::path(folder) / key).string();
@@ -175,7 +180,12 @@ Result<TargetNode> FindNode(const std::string& store, const std::string& path) {
   auto target = Open(folder, LinksToFollow());
   if (!target) return Fail(target);
   auto node = target->hierarchy->Get(key, kAnyAge);
-  if (!node) return tl::unexpected(Named(node.error(), wanted));
+  if (!node && node.error().code == ErrorCode::kNotFound) {  // its key is not what anyone typed
+    return Fail(ErrorCode::kNotFound,
+                "{}: no Zarr group or array (zarrctl info STORE lists those of a store)",
+                wanted.string());
+  }
+  if (!node) return Fail(node);
   target->node = std::move(*node);
   return target;
 }
@@ -212,37 +222,6 @@ Result<TargetChunk> FindChunk(const std::vector<std::string>& words) {
                 fmt::join(first, "."));
   }
   return ChunkOf(std::move(*target), name);
-}
-
-Result<ChunkCoordinates> ParseChunkName(std::string_view name, const ChunkGrid& grid) {
-  std::string_view rest = name;
-  if (rest == "c") {
-    rest = "";
-  } else if (rest.starts_with("c/") || rest.starts_with("c.")) {
-    rest.remove_prefix(2);
-  }
-  const auto outside = [&] {
-    return Fail(ErrorCode::kInvalidArgument, "{}: not a chunk of a grid of {}", name,
-                grid.rank() == 0 ? "1" : fmt::format("{}", fmt::join(grid.counts(), " x ")));
-  };
-  ChunkCoordinates coordinates{};
-  if (grid.rank() == 0) {
-    if (!rest.empty() && rest != "0") return outside();
-    return coordinates;
-  }
-  if (grid.size() == 0) return outside();
-  const size_t mark = rest.find_first_of("./");
-  const char separator = mark == std::string_view::npos ? '.' : rest[mark];
-  for (size_t d = 0; d < grid.rank(); ++d) {
-    const bool last = d + 1 == grid.rank();
-    const size_t end = last ? rest.size() : rest.find(separator);
-    if (end == std::string_view::npos) return outside();
-    const auto value = ParseCoordinate(rest.substr(0, end), grid.counts()[d]);
-    if (!value) return outside();
-    coordinates[d] = *value;
-    rest.remove_prefix(last ? end : end + 1);
-  }
-  return coordinates;
 }
 
 }  // namespace zarrfs::ctl

@@ -5,15 +5,19 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "zarrcore/base/result.h"
+#include "zarrcore/store/link_policy.h"
 #include "zarrcore/view/hierarchy.h"
 
 namespace zarrfs::ctl {
+
+/// Which symbolic links of stores to follow. To be called before any store is opened; else those
+/// are followed that a mount by the same user follows without options.
+void SetLinksToFollow(LinkPolicy policy);
 
 /// A store that was opened, and one node of it.
 struct TargetNode {
@@ -33,19 +37,17 @@ struct TargetNode {
 
 /// A chunk of an array, whether or not the store holds it.
 struct TargetChunk {
-  TargetNode array;    // node->chunks is never null
-  uint64_t chunk = 0;  // in layout().inner_grid
-  ChunkCoordinates coordinates{};
-  std::string file;            // the path below a mount that names it, absolute; else ""
-  std::optional<size_t> view;  // the view that this path goes through, if that is known
+  TargetNode array;                 // node->chunks is never null
+  std::vector<uint64_t> at;         // coordinates in layout().inner_grid
+  std::string file = {};            // the path below a mount that names it, absolute; else ""
+  std::optional<size_t> view = {};  // the view that this path goes through, if that is known
 
-  [[nodiscard]] std::span<const uint64_t> at() const {
-    return {coordinates.data(), source().layout().inner_grid.rank()};
-  }
   [[nodiscard]] const ChunkSource& source() const { return *array.node->chunks; }
-  [[nodiscard]] InnerIndex inner() const { return InnerIndex{chunk}; }
+  [[nodiscard]] InnerIndex inner() const {
+    return InnerIndex{source().layout().inner_grid.Linear(at)};
+  }
   /// "0.3.1".
-  [[nodiscard]] std::string name() const { return ChunkNaming{}.Path(at()); }
+  [[nodiscard]] std::string name() const { return ChunkNaming{}.Path(at); }
   /// Absolute path of the stored object that holds the chunk, or would hold it.
   [[nodiscard]] std::string ObjectFile() const {
     return array.FileOf(source().ObjectKey(source().OuterOf(inner())));
@@ -55,12 +57,9 @@ struct TargetChunk {
 };
 
 /// `words`: ARRAY CHUNK; STORE PATH CHUNK; or, in one or more parts, the path of a chunk file below
-/// a mount, whether or not there is such a file.
+/// a mount, whether or not there is such a file. A CHUNK is "0.3.1", "0/3/1", "c.0.3.1" or
+/// "c/0/3/1"; of an array without dimensions "0", "c" or "".
 [[nodiscard]] Result<TargetChunk> FindChunk(const std::vector<std::string>& words);
-
-/// "0.3.1", "0/3/1", "c.0.3.1" or "c/0/3/1"; of an array without dimensions "0", "c" or "".
-/// kInvalidArgument unless it is a chunk of the grid.
-[[nodiscard]] Result<ChunkCoordinates> ParseChunkName(std::string_view name, const ChunkGrid& grid);
 
 }  // namespace zarrfs::ctl
 

@@ -2,21 +2,21 @@
 // others take one object each, follow every entry of its indexes and decode every chunk. Memory is
 // what the queue, the index cache and one chunk a thread need, however large the store.
 #include <algorithm>
-#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
 #include <functional>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
-#include "tools/zarrctl/bounded_queue.h"
-#include "tools/zarrctl/chunk_check.h"
 #include "tools/zarrctl/commands.h"
-#include "tools/zarrctl/describe.h"
 #include "tools/zarrctl/interrupt.h"
 #include "tools/zarrctl/object_check.h"
-#include "tools/zarrctl/object_walk.h"
 #include "tools/zarrctl/output.h"
 #include "tools/zarrctl/progress.h"
 #include "tools/zarrctl/target.h"
@@ -27,48 +27,82 @@ namespace {
 
 constexpr size_t kQueuedPerThread = 8;
 
+// A queue between threads that holds a limited number of elements. Any number of producers and
+// consumers.
+template <typename T>
+class BoundedQueue {
+ public:
+  explicit BoundedQueue(size_t limit) : limit_(limit) {}
+
+  // Waits for room.
+  void Push(T element) {
+    std::unique_lock lock(mutex_);
+    has_room_.wait(lock, [this] { return elements_.size() < limit_; });
+    elements_.push_back(std::move(element));
+    has_elements_.notify_one();
+  }
+
+  // After the last Push().
+  void Close() {
+    const std::lock_guard lock(mutex_);
+    is_closed_ = true;
+    has_elements_.notify_all();
+  }
+
+  // Waits for an element; nullopt once the queue is closed and empty.
+  std::optional<T> Pop() {
+    std::unique_lock lock(mutex_);
+    has_elements_.wait(lock, [this] { return is_closed_ || !elements_.empty(); });
+    if (elements_.empty()) return std::nullopt;
+    T element = std::move(elements_.front());
+    elements_.pop_front();
+    has_room_.notify_one();
+    return element;
+  }
+
+ private:
+  const size_t limit_;
+  std::mutex mutex_;
+  std::condition_variable has_room_;
+  std::condition_variable has_elements_;
+  std::deque<T> elements_;
+  bool is_closed_ = false;
+};
+
 struct Task {
-  std::shared_ptr<const ChunkCheck> check;  // of the array
+  std::shared_ptr<const ObjectCheck> check;  // of the array
   OuterIndex outer{};
 };
 
 class Verification {
  public:
   Verification(const TargetNode& target, const VerifyOptions& options)
-      : target_(target), report_(options.json) {
-    const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
-    jobs_ = options.jobs != 0 ? options.jobs : cores;
+      : target_(target), report_(options.json, progress_), jobs_(options.jobs) {
+    if (jobs_ == 0) jobs_ = std::max(1u, std::thread::hardware_concurrency());
   }
 
   int Run() {
     const StopOnInterrupt on_interrupt;
-    {
-      Progress progress("object");
-      if (Progress::IsSeen()) {
-        Walk(target_.node, [&](const NodePtr& node) {
-          WalkObjects(store(), *node,
-                      {[&](OuterIndex) {
-                         progress.AddFound();
-                         return !StopRequested();
-                       },
-                       [](const std::string&, const Error&) { return !StopRequested(); }});
-        });
-      }
-      progress.Begin();
-      report_.SetProgress(&progress);
-      is_checking_ = true;
-      CheckAll(progress);
-      report_.SetProgress(nullptr);
+    if (Progress::IsSeen()) {
+      Walk(target_.node, [&](const NodePtr& node) {
+        const auto count = [&](OuterIndex) {
+          progress_.AddFound();
+          return !StopRequested();
+        };
+        const auto skip = [](const std::string&, const Error&) { return !StopRequested(); };
+        (void)node->chunks->VisitOuter({}, count, {.on_unreadable = skip});
+      });
     }
-    report_.Summarise(target_.FileOf(target_.node->path),
-                      {arrays_, objects_.load(), chunks_.load(), bytes_.load()}, StopRequested());
+    progress_.Begin();
+    is_checking_ = true;
+    CheckAll();
+    progress_.End();
+    report_.Summarise(target_.FileOf(target_.node->path), StopRequested());
     return StopRequested() ? kExitCtrlC : report_.ExitCode();
   }
 
  private:
-  [[nodiscard]] const Store& store() const { return target_.hierarchy->store(); }
-
-  void CheckAll(Progress& progress) {
+  void CheckAll() {
     BoundedQueue<Task> queue(jobs_ * kQueuedPerThread);
     std::vector<std::thread> threads;
     for (unsigned i = 0; i < jobs_; ++i) {
@@ -76,30 +110,27 @@ class Verification {
         while (auto task = queue.Pop()) {
           // Drain the queue after a stop too: the walk may be waiting for room.
           if (StopRequested()) continue;
-          const ObjectCounts counts = CheckObject(*task->check, task->outer, report_, progress);
-          ++objects_;
-          chunks_ += counts.chunks;
-          bytes_ += counts.bytes;
-          progress.AddDone();
+          task->check->Check(task->outer, report_);
+          progress_.AddDone();
         }
       });
     }
     Walk(target_.node, [&](const NodePtr& node) {
-      ++arrays_;
-      const auto check = std::make_shared<const ChunkCheck>(node);
+      ++report_.counts.arrays;
+      const auto check = std::make_shared<const ObjectCheck>(node);
       if (const auto& reason = check->why_not()) {
         report_.AddUnchecked(node->path, "only ranges were checked", *reason);
       }
-      WalkObjects(store(), *node,
-                  {[&](OuterIndex outer) {
-                     if (StopRequested()) return false;
-                     queue.Push({check, outer});
-                     return true;
-                   },
-                   [&](const std::string& key, const Error& error) {
-                     report_.AddProblem(key, error);
-                     return !StopRequested();
-                   }});
+      const auto queue_object = [&](OuterIndex outer) {
+        if (StopRequested()) return false;
+        queue.Push({check, outer});
+        return true;
+      };
+      const auto report = [&](const std::string& key, const Error& error) {
+        report_.AddProblem(key, error);
+        return !StopRequested();
+      };
+      (void)node->chunks->VisitOuter({}, queue_object, {.on_unreadable = report});
     });
     queue.Close();
     for (std::thread& thread : threads) thread.join();
@@ -145,23 +176,13 @@ class Verification {
   }
 
   const TargetNode& target_;
+  Progress progress_{"object"};
   VerifyReport report_;
-  unsigned jobs_ = 1;
+  unsigned jobs_;
   bool is_checking_ = false;  // else only counting what there is to check
-
-  std::atomic<uint64_t> objects_{0};
-  std::atomic<uint64_t> chunks_{0};
-  std::atomic<uint64_t> bytes_{0};  // encoded, of chunks that were decoded
-  uint64_t arrays_ = 0;             // of the walking thread
 };
 
 }  // namespace
-
-int RunVerify(const VerifyOptions& options) {
-  const auto target = FindNode(options.store, options.path);
-  if (!target) return Complain(target.error());
-  return Verify(*target, options);
-}
 
 int Verify(const TargetNode& target, const VerifyOptions& options) {
   return Verification(target, options).Run();

@@ -3,9 +3,7 @@
 #include <cstdio>
 #include <utility>
 
-#include "tools/zarrctl/object_walk.h"
 #include "tools/zarrctl/output.h"
-#include "tools/zarrctl/terminal.h"
 #include "zarrcore/base/printable.h"
 
 namespace zarrfs::ctl {
@@ -15,50 +13,46 @@ constexpr size_t kMaxListed = 100'000;  // of each kind in a JSON document
 
 }  // namespace
 
-void Findings::Add(const Error& error, const std::string& key, const std::string& chunk) {
-  auto& reasons = IsDamage(error) ? damage : unread;
-  const auto [entry, added] = reasons.emplace(WithoutKey(error.message, key), Where{chunk, 0});
-  if (!added) ++entry->second.others;
+Reason Reason::Of(const Error& error, const std::string& key) {
+  return {!IsDamage(error), WithoutKey(error.message, key)};
 }
 
-void VerifyReport::Report(const std::string& key, Findings& findings) {
-  for (const auto& [reason, where] : findings.damage) Add(true, key, where, reason);
-  for (const auto& [reason, where] : findings.unread) Add(false, key, where, reason);
-  findings.damage.clear();
-  findings.unread.clear();
+void VerifyReport::Add(const std::string& key, Findings& findings) {
+  for (const auto& [reason, chunks] : findings) Add(key, reason, chunks);
+  findings.clear();
 }
 
 void VerifyReport::AddProblem(const std::string& key, const Error& error) {
-  Add(IsDamage(error), key, {}, WithoutKey(error.message, key));
+  Add(key, Reason::Of(error, key), AffectedChunks{});
 }
 
-void VerifyReport::Add(bool is_damage, const std::string& key, const Findings::Where& where,
-                       const std::string& reason) {
+void VerifyReport::Add(const std::string& key, const Reason& reason, const AffectedChunks& chunks) {
   const std::lock_guard lock(mutex_);
-  (is_damage ? damaged_ : unread_) += 1 + where.others;
+  Tally& tally = reason.is_unread ? unread_ : damage_;
+  tally.count += 1 + chunks.others;
   if (json_) {
-    Json& list = is_damage ? damage_ : unread_list_;
-    if (list.size() >= kMaxListed) {
-      ++(is_damage ? damage_not_listed_ : unread_not_listed_);
+    if (tally.list.size() >= kMaxListed) {
+      ++tally.not_listed;
       return;
     }
     Json json = {{"key", key}};
-    if (!where.chunk.empty()) {
-      json["chunk"] = where.chunk;
-      json["others"] = where.others;
+    if (!chunks.first.empty()) {
+      json["chunk"] = chunks.first;
+      json["others"] = chunks.others;
     }
-    json["reason"] = reason;
-    list.push_back(std::move(json));
+    json["reason"] = reason.text;
+    tally.list.push_back(std::move(json));
     return;
   }
   std::string place;
-  if (!where.chunk.empty()) {
+  if (!chunks.first.empty()) {
     place = fmt::format(
-        "chunk {}{}: ", where.chunk,
-        where.others == 0 ? "" : fmt::format(" and {}", CountText(where.others, "other")));
+        "chunk {}{}: ", chunks.first,
+        chunks.others == 0 ? "" : fmt::format(" and {}", CountText(chunks.others, "other")));
   }
-  if (progress_ != nullptr) progress_->Hide();
-  Print("{}: {}{}\n", Paint(key.empty() ? "/" : Visible(key), Style::kRed), place, Visible(reason));
+  progress.Hide();
+  Print("{}: {}{}\n", Paint(key.empty() ? "/" : Visible(key), Style::kRed), place,
+        Visible(reason.text));
   std::fflush(stdout);
 }
 
@@ -70,57 +64,56 @@ void VerifyReport::AddUnchecked(const std::string& path, std::string_view what,
     unchecked_.push_back({{"path", path}, {"what", what}, {"reason", reason}});
     return;
   }
-  if (progress_ != nullptr) progress_->Hide();
+  progress.Hide();
   Print("{}: {}: {}\n", Paint(path.empty() ? "/" : Visible(path), Style::kYellow), what,
         Visible(reason));
 }
 
-void VerifyReport::Summarise(const std::string& store, const VerifyCounts& counts, bool stopped) {
+void VerifyReport::Summarise(const std::string& store, bool stopped) {
   const std::lock_guard lock(mutex_);
-  if (json_) return SummariseJson(store, counts, !stopped && unread_ == 0);
-  std::string line =
-      fmt::format("{}{}, {}, {}, {} decoded: {}", stopped ? "stopped early: " : "",
-                  CountText(counts.arrays, "array"), CountText(counts.objects, "stored object"),
-                  CountText(counts.chunks, "chunk"), SizeText(counts.bytes),
-                  damaged_ == 0 ? Paint("no damage", stopped ? Style::kBold : Style::kGreen)
-                                : Paint(fmt::format("{} damaged", damaged_), Style::kRed));
+  if (json_) return SummariseJson(store, !stopped && unread_.count == 0);
+  std::string line = fmt::format(
+      "{}{}, {}, {}, {} decoded: {}", stopped ? "stopped early: " : "",
+      CountText(counts.arrays, "array"), CountText(counts.objects, "stored object"),
+      CountText(counts.chunks, "chunk"), SizeText(counts.bytes),
+      damage_.count == 0 ? Paint("no damage", stopped ? Style::kBold : Style::kGreen)
+                         : Paint(fmt::format("{} damaged", damage_.count), Style::kRed));
   if (unchecked_count_ > 0) {
     line += "; " +
             Paint(fmt::format("{} not or not fully checked", CountText(unchecked_count_, "array")),
                   Style::kYellow);
   }
-  if (unread_ > 0) {
-    line += "; " + Paint(fmt::format("{} could not be read or checked", unread_), Style::kRed);
+  if (unread_.count > 0) {
+    line +=
+        "; " + Paint(fmt::format("{} could not be read or checked", unread_.count), Style::kRed);
   }
-  if (!stopped && damaged_ == 0 && unread_ + unchecked_count_ > 0) {
+  if (!stopped && damage_.count == 0 && unread_.count + unchecked_count_ > 0) {
     line += "; the lines above say why; those parts may be damaged too";
   }
   Print("{}\n", line);
 }
 
-void VerifyReport::SummariseJson(const std::string& store, const VerifyCounts& counts,
-                                 bool complete) const {
-  Json json;
-  json["store"] = store;
-  json["complete"] = complete;
-  json["arrays"] = counts.arrays;
-  json["objects"] = counts.objects;
-  json["chunks"] = counts.chunks;
-  json["bytes_decoded_from"] = counts.bytes;
-  json["damaged"] = damaged_;
-  json["damage"] = damage_;
-  if (damage_not_listed_ > 0) json["damage_not_listed"] = damage_not_listed_;
+void VerifyReport::SummariseJson(const std::string& store, bool complete) const {
+  Json json = {{"store", store},
+               {"complete", complete},
+               {"arrays", counts.arrays.load()},
+               {"objects", counts.objects.load()},
+               {"chunks", counts.chunks.load()},
+               {"bytes_decoded_from", counts.bytes.load()},
+               {"damaged", damage_.count},
+               {"damage", damage_.list}};
+  if (damage_.not_listed > 0) json["damage_not_listed"] = damage_.not_listed;
   json["unchecked"] = unchecked_;
-  json["unread"] = unread_;
-  json["not_read"] = unread_list_;
-  if (unread_not_listed_ > 0) json["not_read_not_listed"] = unread_not_listed_;
+  json["unread"] = unread_.count;
+  json["not_read"] = unread_.list;
+  if (unread_.not_listed > 0) json["not_read_not_listed"] = unread_.not_listed;
   Write(DumpJson(json));
 }
 
 int VerifyReport::ExitCode() const {
   const std::lock_guard lock(mutex_);
-  if (damaged_ > 0) return kExitWrong;
-  if (unread_ > 0) return kExitSystem;
+  if (damage_.count > 0) return kExitWrong;
+  if (unread_.count > 0) return kExitSystem;
   return unchecked_count_ > 0 ? kExitUnchecked : kExitOk;
 }
 

@@ -2,6 +2,8 @@
 #ifndef TOOLS_ZARRCTL_VERIFY_REPORT_H_
 #define TOOLS_ZARRCTL_VERIFY_REPORT_H_
 
+#include <atomic>
+#include <compare>
 #include <cstdint>
 #include <map>
 #include <mutex>
@@ -14,63 +16,65 @@
 
 namespace zarrfs::ctl {
 
-// What is wrong with one object; equal reasons are one entry (a damaged index affects every chunk).
-struct Findings {
-  struct Where {
-    std::string chunk;  // the first; empty: the object itself
-    uint64_t others = 0;
-  };
-  std::map<std::string, Where> damage;
-  std::map<std::string, Where> unread;
+/// Why something is not sound.
+struct Reason {
+  bool is_unread = false;  // it could not be read; else it is damaged
+  std::string text;
 
-  void Add(const Error& error, const std::string& key, const std::string& chunk);
-  [[nodiscard]] size_t size() const { return damage.size() + unread.size(); }
+  /// Of an error, without the key in its message.
+  [[nodiscard]] static Reason Of(const Error& error, const std::string& key);
+  auto operator<=>(const Reason&) const = default;
 };
 
-/// What was looked at.
-struct VerifyCounts {
-  uint64_t arrays = 0;
-  uint64_t objects = 0;
-  uint64_t chunks = 0;
-  uint64_t bytes = 0;  // encoded, of chunks that were decoded
+struct AffectedChunks {
+  std::string first;  // empty: the object itself
+  uint64_t others = 0;
 };
+
+/// What is wrong with one object; equal reasons are one entry (a damaged index affects every
+/// chunk).
+using Findings = std::map<Reason, AffectedChunks>;
 
 /// Thread-safe.
 class VerifyReport {
  public:
-  explicit VerifyReport(bool json) : json_(json) {}
-
-  /// The line to hide before another is printed; null for none.
-  void SetProgress(Progress* progress) { progress_ = progress; }
+  /// `line`: hidden before another one is printed.
+  VerifyReport(bool json, Progress& line) : progress(line), json_(json) {}
 
   /// Prints the findings and clears them.
-  void Report(const std::string& key, Findings& findings);
+  void Add(const std::string& key, Findings& findings);
   /// Something that is damaged, or cannot be read. `key` is left out of the message.
   void AddProblem(const std::string& key, const Error& error);
   /// An array that could not be checked, or not fully.
   void AddUnchecked(const std::string& path, std::string_view what, const std::string& reason);
 
   /// The last line, or the document. `store`: what was checked.
-  void Summarise(const std::string& store, const VerifyCounts& counts, bool stopped);
+  void Summarise(const std::string& store, bool stopped);
   /// kExitOk only if everything was checked and is sound.
   [[nodiscard]] int ExitCode() const;
 
+  Progress& progress;
+  /// What was looked at.
+  struct {
+    std::atomic<uint64_t> arrays{0}, objects{0}, chunks{0};
+    std::atomic<uint64_t> bytes{0};  // encoded, of chunks that were decoded
+  } counts;
+
  private:
-  void Add(bool is_damage, const std::string& key, const Findings::Where& where,
-           const std::string& reason);
-  void SummariseJson(const std::string& store, const VerifyCounts& counts, bool complete) const;
+  // Damage, or what could not be read.
+  struct Tally {
+    uint64_t count = 0;
+    uint64_t not_listed = 0;  // of it, in the document
+    Json list = Json::array();
+  };
+  void Add(const std::string& key, const Reason& reason, const AffectedChunks& chunks);
+  void SummariseJson(const std::string& store, bool complete) const;
 
   const bool json_;
-  Progress* progress_ = nullptr;
-
   mutable std::mutex mutex_;  // the lines, and:
-  uint64_t damaged_ = 0;
-  uint64_t unread_ = 0;
+  Tally damage_;
+  Tally unread_;
   uint64_t unchecked_count_ = 0;
-  uint64_t damage_not_listed_ = 0;
-  uint64_t unread_not_listed_ = 0;
-  Json damage_ = Json::array();
-  Json unread_list_ = Json::array();
   Json unchecked_ = Json::array();
 };
 

@@ -4,52 +4,33 @@
 #include <vector>
 
 #include "tools/zarrctl/commands.h"
+#include "tools/zarrctl/describe.h"
 #include "tools/zarrctl/output.h"
 #include "tools/zarrctl/target.h"
-#include "tools/zarrctl/view_file.h"
 #include "zarrcore/base/printable.h"
 
 namespace zarrfs::ctl {
 namespace {
 
 // Where the store has a chunk, as a file of a view has it: that may leave out a checksum.
-struct Range {
-  uint64_t offset = 0;
-  uint64_t length = 0;
-};
-
-Result<Range> RangeOf(const TargetChunk& target, const ChunkLocation& location) {
-  Range range{location.offset, location.length};
-  if (!target.view) return range;
-  const NodeView& view = target.array.node->views[*target.view];
-  if (!view.array) return range;
-  const ChunkEncoding& encoding = view.array->encoding;
-  if (location.length < encoding.cut_front + encoding.cut_back) {
-    return Fail(ErrorCode::kDamaged, "{}: chunk {}: shorter than its checksum", target.ObjectFile(),
-                target.name());
+Result<ByteRange> RangeOf(const TargetChunk& target, const ChunkLocation& location) {
+  const auto whole = ByteRange::At(location.offset, location.length);
+  if (!target.view || !target.array.node->views[*target.view].array) return whole;
+  const ChunkEncoding& encoding = target.array.node->views[*target.view].array->encoding;
+  const uint64_t cut = encoding.cut_front + encoding.cut_back;
+  if (location.length >= cut) {
+    return ByteRange::At(location.offset + encoding.cut_front, location.length - cut);
   }
-  range.offset += encoding.cut_front;
-  range.length -= encoding.cut_front + encoding.cut_back;
-  return range;
-}
-
-Json ViewJson(const ViewFile& file) {
-  Json json = {{"name", file.view},
-               {"exists", file.failure ? Json() : Json(file.size.has_value())}};
-  if (file.size) {
-    json["size"] = *file.size;
-    json["serving"] = file.serving;
-  }
-  if (file.failure) json["failure"] = *file.failure;
-  return json;
+  return Fail(ErrorCode::kDamaged, "{}: chunk {}: shorter than its checksum", target.ObjectFile(),
+              target.name());
 }
 
 // `range`: nullopt if the chunk is not stored. `is_decoded`: it counts from the start of the
 // decoded shard.
-void PrintJson(const TargetChunk& target, const std::optional<Range>& range, bool is_decoded,
+void PrintJson(const TargetChunk& target, const std::optional<ByteRange>& range, bool is_decoded,
                const std::optional<ViewFile>& in_view) {
   Json json = {{"array", target.array.FileOf(target.array.node->path)},
-               {"chunk", std::vector<uint64_t>(target.at().begin(), target.at().end())},
+               {"chunk", target.at},
                {"present", range.has_value()},
                {"file", target.ObjectFile()}};
   if (range) {
@@ -57,13 +38,18 @@ void PrintJson(const TargetChunk& target, const std::optional<Range>& range, boo
     json["length"] = range->length;
     if (is_decoded) json["decoded"] = true;
   }
-  if (in_view) json["view"] = ViewJson(*in_view);
+  if (in_view) {
+    Json& view = json["view"] = {{"name", in_view->view}};
+    view["exists"] = in_view->failure ? Json() : Json(in_view->size.has_value());
+    if (in_view->size) view.update({{"size", *in_view->size}, {"serving", in_view->serving}});
+    if (in_view->failure) view["failure"] = *in_view->failure;
+  }
   Write(DumpJson(json));
 }
 
 }  // namespace
 
-int RunWhere(const WhereOptions& options) {
+int Where(const WhereOptions& options) {
   const auto target = FindChunk(options.words);
   if (!target) return Complain(target.error());
   if (target->view) {
@@ -73,7 +59,7 @@ int RunWhere(const WhereOptions& options) {
   }
   const auto located = target->source().Locate(target->inner(), kAnyAge);
   if (!located) return Complain(located.error());
-  std::optional<Range> range;
+  std::optional<ByteRange> range;
   if (located->location) {
     const auto found = RangeOf(*target, *located->location);
     if (!found) return Complain(found.error());

@@ -192,9 +192,10 @@ ChunkCoordinates ChunkSource::OuterPrefix(std::span<const uint64_t> prefix) cons
 }
 
 Result<void> ChunkSource::VisitOuter(std::span<const uint64_t> prefix,
-                                     const StoredObjects::Visit& visit) const {
+                                     const StoredObjects::Visit& visit,
+                                     const WalkOptions& options) const {
   const ChunkCoordinates fixed = OuterPrefix(prefix);
-  return Objects().Walk({fixed.data(), prefix.size()}, visit);
+  return Objects().Walk({fixed.data(), prefix.size()}, visit, options);
 }
 
 Result<Valid<std::vector<OuterIndex>>> ChunkSource::ListOuter(
@@ -202,15 +203,16 @@ Result<Valid<std::vector<OuterIndex>>> ChunkSource::ListOuter(
   const ChunkCoordinates fixed = OuterPrefix(prefix);
   std::vector<OuterIndex> outers;
   Validity validity = Moment::Now(*store_).validity();
-  auto walked = Objects().Walk(
-      {fixed.data(), prefix.size()},
-      [&](OuterIndex outer) {
-        outers.push_back(outer);
-        return true;
-      },
-      [&](const std::string& folder) {
-        if (validity.is_known()) validity &= Validity::Watch(*store_, folder);
-      });
+  auto walked = Objects().Walk({fixed.data(), prefix.size()},
+                               [&](OuterIndex outer) {
+                                 outers.push_back(outer);
+                                 return true;
+                               },
+                               {.on_folder = [&](const std::string& folder) {
+                                 if (validity.is_known())
+                                   validity &= Validity::Watch(*store_, folder);
+                                 return true;
+                               }});
   if (!walked) return Fail(walked);
   std::ranges::sort(outers);
   return Valid{std::move(outers), validity};

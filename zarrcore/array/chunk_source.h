@@ -122,7 +122,8 @@ class ChunkSource {
   /// Calls `visit` with each stored object that exists and may hold chunks whose coordinates begin
   /// with `prefix`, in no order, until it returns false.
   [[nodiscard]] Result<void> VisitOuter(std::span<const uint64_t> prefix,
-                                        const StoredObjects::Visit& visit) const;
+                                        const StoredObjects::Visit& visit,
+                                        const WalkOptions& options = {}) const;
 
   /// The same as a sorted list.
   [[nodiscard]] Result<Valid<std::vector<OuterIndex>>> ListOuter(

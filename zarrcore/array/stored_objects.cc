@@ -12,11 +12,11 @@ bool IsTemporary(ErrorCode code) {
 struct StoredObjects::Walking {
   std::span<const uint64_t> fixed;
   const Visit& visit;
-  const OnFolder& on_folder;
+  const WalkOptions& options;
   ChunkCoordinates at{};
 
-  void Enter(const std::string& folder) const {
-    if (on_folder) on_folder(folder);
+  [[nodiscard]] bool Enter(const std::string& folder) const {
+    return !options.on_folder || options.on_folder(folder);
   }
 };
 
@@ -26,18 +26,11 @@ std::string StoredObjects::Top() const {
 }
 
 Result<void> StoredObjects::Walk(std::span<const uint64_t> fixed, const Visit& visit,
-                                 const OnFolder& on_folder) const {
-  Walking walking{fixed, visit, on_folder};
+                                 const WalkOptions& options) const {
   if (grid_.size() == 0) return {};
-  if (grid_.rank() == 0) {
-    walking.Enter(folder_);
-    const auto found = MayExist(JoinKey(folder_, naming_.Path({})));
-    if (!found) return Fail(found);
-    if (*found) visit(OuterIndex{0});
-    return {};
-  }
-  if (!naming_.nested()) return WalkFlat(walking);
-  const auto walked = WalkFolder(walking, Top(), 0);
+  Walking walking{fixed, visit, options};
+  const auto walked = grid_.rank() == 0 ? VisitNamed(walking, folder_, naming_.Path({}))
+                                        : WalkFolder(walking, Top(), 0);
   if (!walked) return Fail(walked);
   return {};
 }
@@ -46,81 +39,73 @@ Result<std::vector<uint64_t>> StoredObjects::NextCoordinates(
     std::span<const uint64_t> fixed) const {
   std::string folder = Top();
   for (const uint64_t value : fixed) folder = JoinKey(folder, std::to_string(value));
-  return List(folder, fixed.size());
-}
-
-// True also of an object that cannot be read: opening it gives the reason.
-Result<bool> StoredObjects::MayExist(const std::string& key) const {
-  const auto info = store_.Stat(key);
-  if (info) return !info->is_folder;
-  if (info.error().code == ErrorCode::kNotFound) return false;
-  if (IsTemporary(info.error().code)) return Fail(info);
-  return true;
-}
-
-Result<std::vector<uint64_t>> StoredObjects::List(const std::string& folder,
-                                                  size_t dimension) const {
   const auto entries = store_.List(folder);
   std::vector<uint64_t> values;
   if (!entries) {
     if (entries.error().code == ErrorCode::kNotFound) return values;
     return Fail(entries);
   }
-  const bool wants_objects = dimension + 1 == grid_.rank();
+  const bool wants_objects = fixed.size() + 1 == grid_.rank();
   for (const ListEntry& entry : *entries) {
-    const auto value = ParseCoordinate(entry.name, grid_.counts()[dimension]);
+    const auto value = ParseCoordinate(entry.name, grid_.counts()[fixed.size()]);
     if (value && (entry.is_refused || entry.is_folder != wants_objects)) values.push_back(*value);
   }
   return values;
 }
 
-// False once `visit` has ended the walk.
-Result<bool> StoredObjects::WalkFolder(Walking& walking, const std::string& folder,
-                                       size_t dimension) const {
-  const bool is_fixed = dimension < walking.fixed.size();
-  const bool is_last = dimension + 1 == grid_.rank();
-  std::vector<uint64_t> values;
-  if (is_fixed) {
-    values.push_back(walking.fixed[dimension]);
-    if (is_last) walking.Enter(folder);
-  } else {
-    walking.Enter(folder);
-    auto listed = List(folder, dimension);
-    if (!listed) return Fail(listed);
-    values = std::move(*listed);
+Result<bool> StoredObjects::VisitNamed(Walking& walking, const std::string& folder,
+                                       const std::string& name) const {
+  if (!walking.Enter(folder)) return false;
+  const std::string key = JoinKey(folder, name);
+  const auto info = store_.Stat(key);
+  if (info ? info->is_folder : info.error().code == ErrorCode::kNotFound) return true;
+  if (!info && walking.options.on_unreadable) {
+    return walking.options.on_unreadable(key, info.error());
   }
-  for (const uint64_t value : values) {
-    walking.at[dimension] = value;
-    if (!is_last) {
-      const auto below = WalkFolder(walking, JoinKey(folder, std::to_string(value)), dimension + 1);
-      if (!below || !*below) return below;
-      continue;
-    }
-    const Result<bool> exists = is_fixed ? MayExist(JoinKey(folder, std::to_string(value))) : true;
-    if (!exists) return exists;
-    const OuterIndex outer{grid_.Linear({walking.at.data(), grid_.rank()})};
-    if (*exists && !walking.visit(outer)) return false;
-  }
-  return true;
+  // One that cannot be read is visited too: opening it gives the reason.
+  if (!info && IsTemporary(info.error().code)) return Fail(info);
+  return walking.visit(OuterIndex{grid_.Linear({walking.at.data(), grid_.rank()})});
 }
 
-Result<void> StoredObjects::WalkFlat(Walking& walking) const {
-  walking.Enter(folder_);
-  const auto entries = store_.List(folder_);
+Result<bool> StoredObjects::WalkFolder(Walking& walking, const std::string& folder,
+                                       size_t level) const {
+  const auto& on_unreadable = walking.options.on_unreadable;
+  const bool is_last = !naming_.nested() || level + 1 == grid_.rank();
+  if (naming_.nested() && level < walking.fixed.size()) {
+    walking.at[level] = walking.fixed[level];
+    const std::string name = std::to_string(walking.fixed[level]);
+    return is_last ? VisitNamed(walking, folder, name)
+                   : WalkFolder(walking, JoinKey(folder, name), level + 1);
+  }
+  if (!walking.Enter(folder)) return false;
+  const auto entries = store_.List(folder);
   if (!entries) {
-    if (entries.error().code == ErrorCode::kNotFound) return {};
+    if (entries.error().code == ErrorCode::kNotFound) return true;
+    if (on_unreadable) return on_unreadable(folder, entries.error());
     return Fail(entries);
   }
+  const bool in_array = level == 0 && naming_.Folder(grid_.rank()).empty();
+  const size_t fixed = naming_.nested() ? 0 : walking.fixed.size();
   for (const ListEntry& entry : *entries) {
-    if (entry.is_folder && !entry.is_refused) continue;
-    size_t level = 0;
-    if (!naming_.Parse(grid_.counts(), entry.name, /*in_array=*/true, walking.at, level)) continue;
-    if (!std::ranges::equal(walking.fixed, std::span(walking.at).first(walking.fixed.size()))) {
+    size_t end = level;
+    if ((entry.is_folder == is_last && !entry.is_refused) ||
+        !naming_.Parse(grid_.counts(), entry.name, in_array, walking.at, end) ||
+        !std::ranges::equal(walking.fixed.first(fixed), std::span(walking.at).first(fixed))) {
       continue;
     }
-    if (!walking.visit(OuterIndex{grid_.Linear({walking.at.data(), grid_.rank()})})) break;
+    if (entry.is_refused && on_unreadable) {
+      const std::string key = JoinKey(folder, entry.name);
+      if (const auto info = store_.Stat(key); !info) {
+        if (!on_unreadable(key, info.error())) return false;
+        continue;
+      }  // else: replaced since it was listed
+    }
+    const Result<bool> goes_on =
+        is_last ? walking.visit(OuterIndex{grid_.Linear({walking.at.data(), grid_.rank()})})
+                : WalkFolder(walking, JoinKey(folder, entry.name), level + 1);
+    if (!goes_on || !*goes_on) return goes_on;
   }
-  return {};
+  return true;
 }
 
 }  // namespace zarrfs

@@ -22,10 +22,19 @@ namespace zarrfs {
 /// asking again may succeed. Any other error is a property of one object.
 [[nodiscard]] bool IsTemporary(ErrorCode code);
 
+struct WalkOptions {
+  /// Called with each folder's key before it is listed; false ends the walk.
+  std::function<bool(const std::string& folder)> on_folder = {};
+  /// Called with the key of what cannot be read, and why: a folder that cannot be listed, or
+  /// something refused that has the name of an object or of a folder of them. False ends the
+  /// walk, else it goes on with the rest. Without this, the first failure is the walk's, and
+  /// objects that are refused are visited as the others are.
+  std::function<bool(const std::string& key, const Error& error)> on_unreadable = {};
+};
+
 class StoredObjects {
  public:
   using Visit = std::function<bool(OuterIndex outer)>;
-  using OnFolder = std::function<void(const std::string& folder)>;
 
   /// `folder`: key of the array. `grid`: of its stored objects. All outlive this.
   StoredObjects(const Store& store, const std::string& folder, const ChunkNaming& naming,
@@ -33,9 +42,9 @@ class StoredObjects {
       : store_(store), folder_(folder), naming_(naming), grid_(grid) {}
 
   /// Calls `visit` with each stored object whose leading coordinates are `fixed`, in no order,
-  /// until it returns false. `on_folder`: called with each folder's key before it is listed.
+  /// until it returns false.
   [[nodiscard]] Result<void> Walk(std::span<const uint64_t> fixed, const Visit& visit,
-                                  const OnFolder& on_folder = {}) const;
+                                  const WalkOptions& options = {}) const;
 
   /// The values of the coordinate after `fixed` that have a folder or an object. Only where chunks
   /// lie in folders of their own, and fixed.size() is below the rank.
@@ -44,10 +53,11 @@ class StoredObjects {
 
  private:
   struct Walking;
-  Result<bool> MayExist(const std::string& key) const;
-  Result<std::vector<uint64_t>> List(const std::string& folder, size_t dimension) const;
-  Result<bool> WalkFolder(Walking& walking, const std::string& folder, size_t dimension) const;
-  Result<void> WalkFlat(Walking& walking) const;
+  // Both false once the walk is to end. VisitNamed() visits an object, if it exists, without a
+  // listing.
+  Result<bool> VisitNamed(Walking& walking, const std::string& folder,
+                          const std::string& name) const;
+  Result<bool> WalkFolder(Walking& walking, const std::string& folder, size_t level) const;
   [[nodiscard]] std::string Top() const;
 
   const Store& store_;

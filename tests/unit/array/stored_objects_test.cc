@@ -20,13 +20,15 @@ struct Fixture {
   /// The objects found, sorted; stops after `limit`.
   Numbers Walk(const Numbers& fixed = {}, size_t limit = 100) {
     Numbers found;
-    const auto walked = objects.Walk(
-        fixed,
-        [&](OuterIndex outer) {
-          found.push_back(ToNumber(outer));
-          return found.size() < limit;
-        },
-        [&](const std::string& entered) { folders.push_back(entered); });
+    const auto walked = objects.Walk(fixed,
+                                     [&](OuterIndex outer) {
+                                       found.push_back(ToNumber(outer));
+                                       return found.size() < limit;
+                                     },
+                                     {.on_folder = [&](const std::string& entered) {
+                                       folders.push_back(entered);
+                                       return true;
+                                     }});
     error = walked ? "" : ToString(walked.error().code);
     std::ranges::sort(found);
     return found;
