@@ -28,7 +28,7 @@ class ShardCache {
   /// ChunkSource::Make().
   ShardCache(std::shared_ptr<const Store> store, std::string folder, const ArrayLayout& layout,
              const ChunkNaming& naming, std::shared_ptr<IndexCache> cache,
-             OnSuperseded on_superseded, const ShardCache* before);
+             OnSuperseded on_superseded, const ShardCache* before = nullptr);
 
   /// A stored object, opened, and its index read.
   [[nodiscard]] Answer Open(OuterIndex outer, Age max_age) const;
