@@ -1,7 +1,5 @@
 #include "zarrcore/codec/configuration.h"
 
-#include "zarrcore/metadata/integer.h"
-
 namespace zarrfs {
 
 const Json* FindMember(const CodecSpec& codec, std::string_view member) {
