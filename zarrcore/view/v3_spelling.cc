@@ -6,7 +6,6 @@
 
 #include "zarrcore/codec/blosc.h"
 #include "zarrcore/codec/configuration.h"
-#include "zarrcore/codec/transpose.h"
 #include "zarrcore/metadata/base64.h"
 
 namespace zarrfs {
