@@ -4,7 +4,7 @@
 #include <new>
 #include <utility>
 
-#include "zarrcore/codec/zstd.h"
+#include "zarrcore/codec/registry.h"
 #include "zarrcore/codec/zstd_frame.h"
 
 namespace zarrfs {

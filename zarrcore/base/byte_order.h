@@ -42,6 +42,16 @@ inline void StoreLittle(std::byte* to, T value) {
   std::memcpy(to, &value, sizeof value);
 }
 
+/// The same for any number of bytes up to 8.
+[[nodiscard]] inline uint64_t LoadLittle(std::span<const std::byte> from) {
+  uint64_t value = 0;
+  for (size_t i = from.size(); i-- > 0;) value = value << 8 | static_cast<uint64_t>(from[i]);
+  return value;
+}
+inline void StoreLittle(std::span<std::byte> to, uint64_t value) {
+  for (size_t i = 0; i < to.size(); ++i) to[i] = static_cast<std::byte>(value >> (8 * i));
+}
+
 /// Reverses the bytes of each element of `item_size` bytes in place.
 void ReverseEachItem(std::span<std::byte> items, size_t item_size);
 

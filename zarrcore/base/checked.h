@@ -20,13 +20,14 @@ namespace zarrfs {
   return product;
 }
 
-/// The product of all factors; 1 for none.
-[[nodiscard]] inline std::optional<uint64_t> CheckedProduct(std::span<const uint64_t> factors) {
+/// The product of all factors, and then `last`; 1 for none.
+[[nodiscard]] inline std::optional<uint64_t> CheckedProduct(std::span<const uint64_t> factors,
+                                                            uint64_t last = 1) {
   uint64_t product = 1;
   for (const uint64_t factor : factors) {
     if (__builtin_mul_overflow(product, factor, &product)) return std::nullopt;
   }
-  return product;
+  return CheckedMul(product, last);
 }
 
 /// ceil(a / b); b must not be 0.

@@ -101,94 +101,78 @@ class LruCache {
     ValuePtr value;
     size_t charge;
   };
+  using Entries = std::list<Entry>;
   // Invariant, under `mutex`: `map` holds exactly the entries of `order`, newest first; `bytes` is
   // the sum of their charges; a key is in `flights` and in `map` at once only while an outdated
   // value is loaded again, or through Put.
   struct Split {
     mutable std::mutex mutex;
-    std::list<Entry> order;
-    std::unordered_map<Key, typename std::list<Entry>::iterator, Hash> map;
+    Entries order;
+    std::unordered_map<Key, typename Entries::iterator, Hash> map;
     std::unordered_map<Key, std::shared_ptr<Flight>, Hash> flights;
     size_t bytes = 0;
     uint64_t hits = 0, misses = 0, evictions = 0;
+
+    // All under `mutex`. Entries that leave are moved to `dropped`, to be destroyed after it is
+    // released.
+    ValuePtr Find(const Key& key, const ValuePtr& outdated = nullptr) {
+      const auto found = map.find(key);
+      if (found == map.end()) return nullptr;
+      if (outdated != nullptr && found->second->value == outdated) return nullptr;
+      order.splice(order.begin(), order, found->second);
+      ++hits;
+      return found->second->value;
+    }
+    void Remove(typename Entries::iterator entry, Entries& dropped) {
+      bytes -= entry->charge;
+      map.erase(entry->key);
+      dropped.splice(dropped.begin(), order, entry);
+    }
+    void Insert(const Key& key, ValuePtr value, size_t charge, size_t capacity, Entries& dropped) {
+      if (const auto found = map.find(key); found != map.end()) Remove(found->second, dropped);
+      order.push_front(Entry{key, std::move(value), charge});
+      map.emplace(key, order.begin());
+      bytes += charge;
+      Evict(capacity, dropped);
+    }
+    void Evict(size_t capacity, Entries& dropped) {
+      for (; bytes > capacity && order.size() > 1; ++evictions) {
+        Remove(std::prev(order.end()), dropped);
+      }
+    }
   };
 
-  Split& SplitOf(const Key& key);
-  ValuePtr FindLocked(Split& split, const Key& key, const ValuePtr& outdated = nullptr);
+  Split& SplitOf(const Key& key) {
+    // std::hash of an integer is the integer: mix before taking the remainder.
+    const uint64_t hash = static_cast<uint64_t>(Hash{}(key)) * 0x9e3779b97f4a7c15ULL;
+    return splits_[(hash >> 32) % split_count_];
+  }
   Result<ValuePtr> Load(Split& split, const Key& key, const std::shared_ptr<Flight>& flight,
                         const std::function<Result<Loaded>()>& load);
   // Ends a flight: keeps what was loaded and answers those who wait.
   Result<ValuePtr> Land(Split& split, const Key& key, const std::shared_ptr<Flight>& flight,
                         const Result<Loaded>& loaded);
-  // Entries that leave are moved to `dropped`, to be destroyed after the lock is released.
-  void InsertLocked(Split& split, const Key& key, ValuePtr value, size_t charge,
-                    std::list<Entry>& dropped);
-  void EvictLocked(Split& split, std::list<Entry>& dropped);
 
+  const size_t split_count_;
   std::atomic<size_t> capacity_;
   std::atomic<size_t> split_capacity_;
   std::unique_ptr<Split[]> splits_;
-  const size_t split_count_;
 };
 
 // ---------------------------------------------------------------------------------------------
 
 template <typename K, typename V, typename H>
 LruCache<K, V, H>::LruCache(size_t capacity_bytes, size_t splits)
-    : capacity_(capacity_bytes),
-      split_capacity_(capacity_bytes / (splits == 0 ? 1 : splits)),
-      splits_(std::make_unique<Split[]>(splits == 0 ? 1 : splits)),
-      split_count_(splits == 0 ? 1 : splits) {}
-
-template <typename K, typename V, typename H>
-typename LruCache<K, V, H>::Split& LruCache<K, V, H>::SplitOf(const K& key) {
-  // std::hash of an integer is the integer: mix before taking the remainder.
-  const uint64_t hash = static_cast<uint64_t>(H{}(key)) * 0x9e3779b97f4a7c15ULL;
-  return splits_[(hash >> 32) % split_count_];
-}
-
-template <typename K, typename V, typename H>
-typename LruCache<K, V, H>::ValuePtr LruCache<K, V, H>::FindLocked(Split& split, const K& key,
-                                                                   const ValuePtr& outdated) {
-  const auto found = split.map.find(key);
-  if (found == split.map.end()) return nullptr;
-  if (outdated != nullptr && found->second->value == outdated) return nullptr;
-  split.order.splice(split.order.begin(), split.order, found->second);
-  ++split.hits;
-  return found->second->value;
-}
-
-template <typename K, typename V, typename H>
-void LruCache<K, V, H>::InsertLocked(Split& split, const K& key, ValuePtr value, size_t charge,
-                                     std::list<Entry>& dropped) {
-  if (const auto found = split.map.find(key); found != split.map.end()) {
-    split.bytes -= found->second->charge;
-    dropped.splice(dropped.begin(), split.order, found->second);
-    split.map.erase(found);
-  }
-  split.order.push_front(Entry{key, std::move(value), charge});
-  split.map.emplace(key, split.order.begin());
-  split.bytes += charge;
-  EvictLocked(split, dropped);
-}
-
-template <typename K, typename V, typename H>
-void LruCache<K, V, H>::EvictLocked(Split& split, std::list<Entry>& dropped) {
-  const size_t capacity = split_capacity_.load(std::memory_order_relaxed);
-  while (split.bytes > capacity && split.order.size() > 1) {
-    const auto oldest = std::prev(split.order.end());
-    split.bytes -= oldest->charge;
-    split.map.erase(oldest->key);
-    dropped.splice(dropped.begin(), split.order, oldest);
-    ++split.evictions;
-  }
-}
+    : split_count_(splits == 0 ? 1 : splits),
+      capacity_(capacity_bytes),
+      split_capacity_(capacity_bytes / split_count_),
+      splits_(std::make_unique<Split[]>(split_count_)) {}
 
 template <typename K, typename V, typename H>
 typename LruCache<K, V, H>::ValuePtr LruCache<K, V, H>::Get(const K& key) {
   Split& split = SplitOf(key);
   const std::lock_guard lock(split.mutex);
-  return FindLocked(split, key);
+  return split.Find(key);
 }
 
 template <typename K, typename V, typename H>
@@ -197,7 +181,7 @@ Result<typename LruCache<K, V, H>::ValuePtr> LruCache<K, V, H>::GetOrLoad(
   Split& split = SplitOf(key);
   for (bool is_first = true;; is_first = false) {
     std::unique_lock lock(split.mutex);
-    if (ValuePtr value = FindLocked(split, key, outdated)) return value;
+    if (ValuePtr value = split.Find(key, outdated)) return value;
     if (is_first) ++split.misses;
     const auto found = split.flights.find(key);
     if (found == split.flights.end()) {
@@ -235,13 +219,13 @@ template <typename K, typename V, typename H>
 Result<typename LruCache<K, V, H>::ValuePtr> LruCache<K, V, H>::Land(
     Split& split, const K& key, const std::shared_ptr<Flight>& flight,
     const Result<Loaded>& loaded) {
-  std::list<Entry> dropped;
+  Entries dropped;
   Result<ValuePtr> answer =
       loaded ? Result<ValuePtr>(loaded->value) : Result<ValuePtr>(Fail(loaded));
   {
     const std::lock_guard lock(split.mutex);
     if (loaded && !flight->discard) {
-      InsertLocked(split, key, loaded->value, loaded->charge, dropped);
+      split.Insert(key, loaded->value, loaded->charge, split_capacity_, dropped);
     }
     flight->answer = answer;
     if (const auto found = split.flights.find(key);
@@ -256,18 +240,18 @@ Result<typename LruCache<K, V, H>::ValuePtr> LruCache<K, V, H>::Land(
 template <typename K, typename V, typename H>
 void LruCache<K, V, H>::Put(const K& key, ValuePtr value, size_t charge) {
   Split& split = SplitOf(key);
-  std::list<Entry> dropped;
+  Entries dropped;
   const std::lock_guard lock(split.mutex);
   if (const auto found = split.flights.find(key); found != split.flights.end()) {
     found->second->discard = true;
   }
-  InsertLocked(split, key, std::move(value), charge, dropped);
+  split.Insert(key, std::move(value), charge, split_capacity_, dropped);
 }
 
 template <typename K, typename V, typename H>
 void LruCache<K, V, H>::Erase(const K& key, const ValuePtr& expected) {
   Split& split = SplitOf(key);
-  std::list<Entry> dropped;
+  Entries dropped;
   const std::lock_guard lock(split.mutex);
   if (const auto found = split.flights.find(key);
       expected == nullptr && found != split.flights.end()) {
@@ -277,9 +261,7 @@ void LruCache<K, V, H>::Erase(const K& key, const ValuePtr& expected) {
   }
   const auto found = split.map.find(key);
   if (found == split.map.end() || (expected != nullptr && found->second->value != expected)) return;
-  split.bytes -= found->second->charge;
-  dropped.splice(dropped.begin(), split.order, found->second);
-  split.map.erase(found);
+  split.Remove(found->second, dropped);
 }
 
 template <typename K, typename V, typename H>
@@ -287,14 +269,11 @@ template <typename Goes>
 void LruCache<K, V, H>::EraseIf(Goes goes) {
   for (size_t i = 0; i < split_count_; ++i) {
     Split& split = splits_[i];
-    std::list<Entry> dropped;
+    Entries dropped;
     const std::lock_guard lock(split.mutex);
     for (auto at = split.order.begin(); at != split.order.end();) {
       const auto entry = at++;
-      if (!goes(entry->key, *entry->value)) continue;
-      split.map.erase(entry->key);
-      split.bytes -= entry->charge;
-      dropped.splice(dropped.end(), split.order, entry);
+      if (goes(entry->key, *entry->value)) split.Remove(entry, dropped);
     }
   }
 }
@@ -302,7 +281,7 @@ void LruCache<K, V, H>::EraseIf(Goes goes) {
 template <typename K, typename V, typename H>
 void LruCache<K, V, H>::Clear() {
   for (size_t i = 0; i < split_count_; ++i) {
-    std::list<Entry> dropped;
+    Entries dropped;
     const std::lock_guard lock(splits_[i].mutex);
     splits_[i].map.clear();
     dropped.swap(splits_[i].order);
@@ -313,11 +292,11 @@ void LruCache<K, V, H>::Clear() {
 template <typename K, typename V, typename H>
 void LruCache<K, V, H>::SetCapacity(size_t capacity_bytes) {
   capacity_ = capacity_bytes;
-  split_capacity_.store(capacity_bytes / split_count_, std::memory_order_relaxed);
+  split_capacity_ = capacity_bytes / split_count_;
   for (size_t i = 0; i < split_count_; ++i) {
-    std::list<Entry> dropped;
+    Entries dropped;
     const std::lock_guard lock(splits_[i].mutex);
-    EvictLocked(splits_[i], dropped);
+    splits_[i].Evict(split_capacity_, dropped);
   }
 }
 

@@ -27,14 +27,14 @@ std::string Unescape(std::string_view text) {
   return plain;
 }
 
-std::vector<std::string_view> SplitAtBlanks(std::string_view line) {
-  std::vector<std::string_view> fields;
-  while (!line.empty()) {
-    const size_t end = line.find(' ');
-    fields.push_back(line.substr(0, end));
-    line.remove_prefix(end == std::string_view::npos ? line.size() : end + 1);
+std::vector<std::string_view> Split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  while (!text.empty()) {
+    const size_t end = text.find(separator);
+    parts.push_back(text.substr(0, end));
+    text.remove_prefix(end == text.npos ? text.size() : end + 1);
   }
-  return fields;
+  return parts;
 }
 
 // The number at the beginning of `text`; 0 if there is none.
@@ -60,10 +60,8 @@ bool LiesIn(std::string_view path, std::string_view folder) {
 
 std::vector<Mounted> ParseMountTable(std::string_view mountinfo) {
   std::vector<Mounted> table;
-  while (!mountinfo.empty()) {
-    const size_t end = mountinfo.find('\n');
-    const auto fields = SplitAtBlanks(mountinfo.substr(0, end));
-    mountinfo.remove_prefix(end == std::string_view::npos ? mountinfo.size() : end + 1);
+  for (const std::string_view line : Split(mountinfo, '\n')) {
+    const auto fields = Split(line, ' ');
     // id, parent, major:minor, root, mount point, options, tags…, "-", type, source, options
     if (fields.size() < 9) continue;
     size_t dash = 6;

@@ -14,24 +14,14 @@ bool IsControl(char c) { return static_cast<unsigned char>(c) < ' ' || c == 0x7f
 std::string OneLine(std::string_view text) {
   while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.remove_suffix(1);
   std::string line;
-  for (const char c : text) {
-    if (c == '\n') {
-      line += "; ";
-    } else {
-      line += IsControl(c) ? '?' : c;
-    }
-  }
+  for (const char c : text) line += c == '\n' ? "; " : std::string(1, IsControl(c) ? '?' : c);
   return line;
 }
 
 std::string Visible(std::string_view text) {
   std::string visible;
   for (const char c : text) {
-    if (IsControl(c)) {
-      visible += fmt::format("\\x{:02x}", c);
-    } else {
-      visible += c;
-    }
+    visible += IsControl(c) ? fmt::format("\\x{:02x}", c) : std::string(1, c);
   }
   return visible;
 }

@@ -9,6 +9,7 @@
 #include "zarrcore/base/byte_order.h"
 #include "zarrcore/base/checked.h"
 #include "zarrcore/codec/configuration.h"
+#include "zarrcore/codec/registry.h"
 
 namespace zarrfs {
 namespace {
@@ -32,7 +33,8 @@ struct FrameSizes {
   uint64_t encoded;
 };
 
-// Checks everything that the library reads from a header against the input's size and `limit`.
+// Checks everything that the library reads from a header against the input's size and `limit`:
+// c-blosc trusts parts of it.
 Result<FrameSizes> CheckHeader(BytesView frame, uint64_t limit) {
   if (frame.size() < BLOSC_MIN_HEADER_LENGTH) {
     return Fail(ErrorCode::kDamaged, "blosc: expected at least {} bytes, found {}",
@@ -91,8 +93,6 @@ Result<FrameSizes> CheckHeader(BytesView frame, uint64_t limit) {
 class BloscCodec : public BytesToBytesCodec {
  public:
   explicit BloscCodec(const BloscParameters& parameters) : parameters_(parameters) {}
-
-  std::optional<uint64_t> EncodedSize(uint64_t) const override { return std::nullopt; }
 
   Result<Bytes> Decode(BytesView encoded, uint64_t limit) const override {
     const Result<FrameSizes> sizes = CheckHeader(encoded, limit);
@@ -178,7 +178,7 @@ BloscParameters BloscParametersOf(const CodecSpec& codec, size_t item_size) {
   return parameters;
 }
 
-Result<std::shared_ptr<const BytesToBytesCodec>> MakeBloscCodec(const CodecSpec& codec) {
+Result<BytesToBytesPtr> MakeBloscCodec(const CodecSpec& codec) {
   return std::make_shared<const BloscCodec>(BloscParametersOf(codec, 1));
 }
 

@@ -1,9 +1,8 @@
-#include "zarrcore/codec/bytes.h"
-
+#include <array>
 #include <utility>
 
-#include "zarrcore/base/checked.h"
 #include "zarrcore/codec/configuration.h"
+#include "zarrcore/codec/registry.h"
 
 namespace zarrfs {
 namespace {
@@ -12,11 +11,7 @@ class BytesCodec : public ArrayToBytesCodec {
  public:
   explicit BytesCodec(bool big_endian) : big_endian_(big_endian) {}
 
-  std::optional<uint64_t> EncodedSize(const ChunkSpec& spec) const override {
-    const std::optional<uint64_t> elements = CheckedProduct(spec.shape);
-    if (!elements) return std::nullopt;
-    return CheckedMul(*elements, spec.data_type.item_size);
-  }
+  std::optional<uint64_t> EncodedSize(const ChunkSpec& spec) const override { return spec.size(); }
 
   Result<Bytes> Decode(BytesView encoded, const ChunkSpec& spec) const override {
     return DecodeInPlace(Bytes(encoded.begin(), encoded.end()), spec);
@@ -33,11 +28,8 @@ class BytesCodec : public ArrayToBytesCodec {
  private:
   // Its own inverse.
   Result<Bytes> Reorder(Bytes bytes, const ChunkSpec& spec, ErrorCode wrong_size) const {
-    const std::optional<uint64_t> size = EncodedSize(spec);
-    if (!size) return Fail(ErrorCode::kTooLarge, "codec 'bytes': size of a chunk overflows");
-    if (bytes.size() != *size) {
-      return Fail(wrong_size, "codec 'bytes': expected {} bytes, found {}", *size, bytes.size());
-    }
+    const auto checked = CheckSize("bytes", bytes, spec.data_type, spec.shape, wrong_size);
+    if (!checked) return Fail(checked);
     if (big_endian_) ReverseByteOrder(bytes, spec.data_type);
     return bytes;
   }
@@ -47,18 +39,15 @@ class BytesCodec : public ArrayToBytesCodec {
 
 }  // namespace
 
-Result<std::shared_ptr<const ArrayToBytesCodec>> MakeBytesCodec(const CodecSpec& codec,
-                                                                const ChunkSpec& chunk) {
+Result<ArrayToBytesPtr> MakeBytesCodec(const CodecSpec& codec, const ChunkSpec& chunk) {
   if (chunk.data_type.item_size == 0) {
     return Fail(ErrorCode::kUnsupported, "codec 'bytes': data type '{}' has no known size",
                 chunk.data_type.name);
   }
-  const Result<std::string> endian = StringMember(codec, "endian", "little");
+  constexpr std::array<std::string_view, 2> kEndians = {"little", "big"};
+  const Result<size_t> endian = ChoiceMember(codec, "endian", kEndians, R"("little" or "big")");
   if (!endian) return Fail(endian);
-  if (*endian != "little" && *endian != "big") {
-    return WrongMember(codec, "endian", R"("little" or "big")");
-  }
-  return std::make_shared<const BytesCodec>(*endian == "big");
+  return std::make_shared<const BytesCodec>(*endian == 1);
 }
 
 }  // namespace zarrfs

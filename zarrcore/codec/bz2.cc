@@ -1,5 +1,3 @@
-#include "zarrcore/codec/bz2.h"
-
 #include <bzlib.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 
 #include "zarrcore/codec/configuration.h"
 #include "zarrcore/codec/growing_output.h"
+#include "zarrcore/codec/registry.h"
 
 namespace zarrfs {
 namespace {
@@ -32,8 +31,6 @@ bool StartsStream(BytesView bytes) {
 class Bz2Codec : public BytesToBytesCodec {
  public:
   explicit Bz2Codec(int level) : level_(level) {}
-
-  std::optional<uint64_t> EncodedSize(uint64_t) const override { return std::nullopt; }
 
   Result<Bytes> Decode(BytesView encoded, uint64_t limit) const override {
     GrowingOutput output(limit);
@@ -92,7 +89,7 @@ class Bz2Codec : public BytesToBytesCodec {
 
 }  // namespace
 
-Result<std::shared_ptr<const BytesToBytesCodec>> MakeBz2Codec(const CodecSpec& codec) {
+Result<BytesToBytesPtr> MakeBz2Codec(const CodecSpec& codec) {
   const int64_t level = EncoderMember(codec, "level", 1, 9, 1);
   return std::make_shared<const Bz2Codec>(static_cast<int>(level));
 }

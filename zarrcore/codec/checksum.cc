@@ -1,15 +1,16 @@
-#include "zarrcore/codec/checksum.h"
-
 #include <zlib.h>
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <limits>
+#include <string>
 
 #include "zarrcore/base/byte_order.h"
 #include "zarrcore/base/checked.h"
 #include "zarrcore/codec/configuration.h"
 #include "zarrcore/codec/crc32c.h"
+#include "zarrcore/codec/registry.h"
 
 namespace zarrfs {
 namespace {
@@ -18,9 +19,9 @@ constexpr size_t kChecksumSize = 4;
 
 class ChecksumCodec : public BytesToBytesCodec {
  public:
-  ChecksumCodec(std::string name, ChecksumLocation location,
-                std::function<uint32_t(BytesView)> compute)
-      : name_(std::move(name)), location_(location), compute_(std::move(compute)) {}
+  // `name` is for messages.
+  ChecksumCodec(std::string name, bool at_start, std::function<uint32_t(BytesView)> compute)
+      : name_(std::move(name)), at_start_(at_start), compute_(std::move(compute)) {}
 
   std::optional<uint64_t> EncodedSize(uint64_t decoded_size) const override {
     return CheckedAdd(decoded_size, kChecksumSize);
@@ -32,13 +33,12 @@ class ChecksumCodec : public BytesToBytesCodec {
                   kChecksumSize, encoded.size());
     }
     const size_t size = encoded.size() - kChecksumSize;
-    const bool at_start = location_ == ChecksumLocation::kStart;
-    const BytesView content = encoded.subspan(at_start ? kChecksumSize : 0, size);
+    const BytesView content = encoded.subspan(at_start_ ? kChecksumSize : 0, size);
     if (content.size() > limit) {
       return Fail(ErrorCode::kDamaged, "{}: expected at most {} bytes, found {}", name_, limit,
                   content.size());
     }
-    const uint32_t stored = LoadLittle<uint32_t>(encoded.data() + (at_start ? 0 : size));
+    const uint32_t stored = LoadLittle<uint32_t>(encoded.data() + (at_start_ ? 0 : size));
     const uint32_t computed = compute_(content);
     if (stored != computed) {
       return Fail(ErrorCode::kDamaged, "{} checksum 0x{:08x}, computed 0x{:08x}", name_, stored,
@@ -48,16 +48,15 @@ class ChecksumCodec : public BytesToBytesCodec {
   }
 
   Result<Bytes> Encode(BytesView decoded) const override {
-    const bool at_start = location_ == ChecksumLocation::kStart;
     Bytes encoded(decoded.size() + kChecksumSize);
-    std::ranges::copy(decoded, encoded.begin() + (at_start ? kChecksumSize : 0));
-    StoreLittle(encoded.data() + (at_start ? 0 : decoded.size()), compute_(decoded));
+    std::ranges::copy(decoded, encoded.begin() + (at_start_ ? kChecksumSize : 0));
+    StoreLittle(encoded.data() + (at_start_ ? 0 : decoded.size()), compute_(decoded));
     return encoded;
   }
 
  private:
   const std::string name_;
-  const ChecksumLocation location_;
+  const bool at_start_;
   const std::function<uint32_t(BytesView)> compute_;
 };
 
@@ -174,13 +173,14 @@ Result<std::function<uint32_t(BytesView)>> Computation(const CodecSpec& codec) {
 
 }  // namespace
 
-std::shared_ptr<const BytesToBytesCodec> MakeChecksumCodec(
-    std::string name, ChecksumLocation location, std::function<uint32_t(BytesView)> compute) {
-  return std::make_shared<const ChecksumCodec>(std::move(name), location, std::move(compute));
+Result<BytesToBytesPtr> MakeCrc32cCodec(const CodecSpec& codec) {
+  constexpr std::array<std::string_view, 1> kLocations = {"end"};
+  const Result<size_t> location = ChoiceMember(codec, "location", kLocations, R"("end")");
+  if (!location) return Fail(location);
+  return std::make_shared<const ChecksumCodec>(codec.name, /*at_start=*/false, &Crc32c);
 }
 
-Result<std::shared_ptr<const BytesToBytesCodec>> MakeNumcodecsChecksumCodec(
-    const CodecSpec& codec) {
+Result<BytesToBytesPtr> MakeNumcodecsChecksumCodec(const CodecSpec& codec) {
   auto compute = Computation(codec);
   if (!compute) return Fail(compute);
   const bool starts = codec.name == "numcodecs.crc32" || codec.name == "numcodecs.adler32";
@@ -195,9 +195,8 @@ Result<std::shared_ptr<const BytesToBytesCodec>> MakeNumcodecsChecksumCodec(
   if (*location != "end" && (fixed || *location != "start")) {
     return WrongMember(codec, "location", fixed ? R"("end")" : R"("start" or "end")");
   }
-  return MakeChecksumCodec(codec.name,
-                           *location == "start" ? ChecksumLocation::kStart : ChecksumLocation::kEnd,
-                           std::move(*compute));
+  return std::make_shared<const ChecksumCodec>(codec.name, *location == "start",
+                                               std::move(*compute));
 }
 
 }  // namespace zarrfs

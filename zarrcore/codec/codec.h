@@ -19,6 +19,7 @@
 #include <string_view>
 #include <vector>
 
+#include "zarrcore/base/checked.h"
 #include "zarrcore/base/result.h"
 #include "zarrcore/metadata/metadata.h"
 
@@ -31,6 +32,11 @@ using BytesView = std::span<const std::byte>;
 struct ChunkSpec {
   DataType data_type;
   std::vector<uint64_t> shape;
+
+  /// Bytes of all elements; nullopt if they overflow.
+  [[nodiscard]] std::optional<uint64_t> size() const {
+    return CheckedProduct(shape, data_type.item_size);
+  }
 };
 
 /// Larger chunks, in decoded bytes, are never decoded.
@@ -49,7 +55,9 @@ class ArrayToBytesCodec {
  public:
   virtual ~ArrayToBytesCodec() = default;
   /// Size of an encoded chunk, if it is the same for every chunk.
-  [[nodiscard]] virtual std::optional<uint64_t> EncodedSize(const ChunkSpec& spec) const = 0;
+  [[nodiscard]] virtual std::optional<uint64_t> EncodedSize(const ChunkSpec& /*spec*/) const {
+    return std::nullopt;
+  }
   [[nodiscard]] virtual Result<Bytes> Decode(BytesView encoded, const ChunkSpec& spec) const = 0;
   /// Like Decode(), but may reuse the memory of `encoded`.
   [[nodiscard]] virtual Result<Bytes> DecodeInPlace(Bytes encoded, const ChunkSpec& spec) const {
@@ -62,11 +70,18 @@ class BytesToBytesCodec {
  public:
   virtual ~BytesToBytesCodec() = default;
   /// Size of the encoded bytes, if that of the decoded bytes determines it.
-  [[nodiscard]] virtual std::optional<uint64_t> EncodedSize(uint64_t decoded_size) const = 0;
+  [[nodiscard]] virtual std::optional<uint64_t> EncodedSize(uint64_t /*decoded_size*/) const {
+    return std::nullopt;
+  }
   /// kDamaged if there are more than `limit` decoded bytes.
   [[nodiscard]] virtual Result<Bytes> Decode(BytesView encoded, uint64_t limit) const = 0;
   [[nodiscard]] virtual Result<Bytes> Encode(BytesView decoded) const = 0;
 };
+
+/// For codecs: whether `bytes` are the elements of a chunk of `shape`. kTooLarge if its size
+/// overflows; else `wrong_size`.
+[[nodiscard]] Result<void> CheckSize(std::string_view codec, BytesView bytes, const DataType& type,
+                                     const std::vector<uint64_t>& shape, ErrorCode wrong_size);
 
 /// A checked chain for chunks of one spec.
 class Pipeline {

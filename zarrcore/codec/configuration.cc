@@ -1,12 +1,11 @@
 #include "zarrcore/codec/configuration.h"
 
-#include "zarrcore/metadata/integer.h"
+#include <algorithm>
 
 namespace zarrfs {
 
 const Json* FindMember(const CodecSpec& codec, std::string_view member) {
-  if (!codec.configuration.is_object()) return nullptr;
-  const auto found = codec.configuration.find(std::string(member));
+  const auto found = codec.configuration.find(member);
   return found == codec.configuration.end() ? nullptr : &*found;
 }
 
@@ -37,6 +36,13 @@ Result<int64_t> IntegerMember(const CodecSpec& codec, std::string_view member, i
   return value->get<int64_t>();
 }
 
+Result<int64_t> IntegerOrNullMember(const CodecSpec& codec, std::string_view member,
+                                    int64_t minimum, int64_t maximum, int64_t otherwise) {
+  const Json* value = FindMember(codec, member);
+  if (value != nullptr && value->is_null()) return otherwise;
+  return IntegerMember(codec, member, minimum, maximum, otherwise);
+}
+
 int64_t EncoderMember(const CodecSpec& codec, std::string_view member, int64_t minimum,
                       int64_t maximum, int64_t otherwise) {
   const Json* value = FindMember(codec, member);
@@ -46,19 +52,21 @@ int64_t EncoderMember(const CodecSpec& codec, std::string_view member, int64_t m
   return number < minimum || number > maximum ? otherwise : number;
 }
 
-Result<bool> BoolMember(const CodecSpec& codec, std::string_view member, bool otherwise) {
-  const Json* value = FindMember(codec, member);
-  if (value == nullptr) return otherwise;
-  if (!value->is_boolean()) return WrongMember(codec, member, "true or false");
-  return value->get<bool>();
-}
-
 Result<std::string> StringMember(const CodecSpec& codec, std::string_view member,
                                  std::string_view otherwise) {
   const Json* value = FindMember(codec, member);
   if (value == nullptr) return std::string(otherwise);
   if (!value->is_string()) return WrongMember(codec, member, "a string");
   return value->get<std::string>();
+}
+
+Result<size_t> ChoiceMember(const CodecSpec& codec, std::string_view member,
+                            std::span<const std::string_view> choices, std::string_view expected) {
+  const Result<std::string> text = StringMember(codec, member, choices.front());
+  if (!text) return Fail(text);
+  const auto found = std::ranges::find(choices, *text);
+  if (found == choices.end()) return WrongMember(codec, member, expected);
+  return static_cast<size_t>(found - choices.begin());
 }
 
 }  // namespace zarrfs

@@ -3,6 +3,7 @@
 #define ZARRCORE_CODEC_CONFIGURATION_H_
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -22,16 +23,24 @@ namespace zarrfs {
 [[nodiscard]] Result<int64_t> IntegerMember(const CodecSpec& codec, std::string_view member,
                                             int64_t minimum, int64_t maximum, int64_t otherwise);
 
+/// Like IntegerMember(), but null counts as absent.
+[[nodiscard]] Result<int64_t> IntegerOrNullMember(const CodecSpec& codec, std::string_view member,
+                                                  int64_t minimum, int64_t maximum,
+                                                  int64_t otherwise);
+
 /// Like IntegerMember(), for members that only encoders use, such as a level: no reason to refuse
 /// chunks, so `otherwise` also replaces wrong values.
 [[nodiscard]] int64_t EncoderMember(const CodecSpec& codec, std::string_view member,
                                     int64_t minimum, int64_t maximum, int64_t otherwise);
 
-[[nodiscard]] Result<bool> BoolMember(const CodecSpec& codec, std::string_view member,
-                                      bool otherwise);
-
 [[nodiscard]] Result<std::string> StringMember(const CodecSpec& codec, std::string_view member,
                                                std::string_view otherwise);
+
+/// The index of the text `member` in `choices`, the first of which it is if it is absent.
+/// `expected`: how the choices are called in messages.
+[[nodiscard]] Result<size_t> ChoiceMember(const CodecSpec& codec, std::string_view member,
+                                          std::span<const std::string_view> choices,
+                                          std::string_view expected);
 
 }  // namespace zarrfs
 

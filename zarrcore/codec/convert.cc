@@ -162,26 +162,19 @@ Half Half::From(double value) {
 }
 
 DataType PromotedType(const DataType& a, const DataType& b) {
-  const auto make = [](std::string_view prefix, DataKind kind, size_t size) {
-    DataType type;
-    type.name = fmt::format("{}{}", prefix, size * 8);
-    type.kind = kind;
-    type.item_size = size;
-    return type;
-  };
   if (a.kind == DataKind::kFloat || b.kind == DataKind::kFloat) {
     // One that holds the integers too, or the largest.
     const auto float_size = [](const DataType& type) {
       return type.kind == DataKind::kFloat ? type.item_size
                                            : std::min<size_t>(2 * type.item_size, 8);
     };
-    return make("float", DataKind::kFloat, std::max(float_size(a), float_size(b)));
+    return CoreType(fmt::format("float{}", 8 * std::max(float_size(a), float_size(b))));
   }
   if (a.kind == b.kind) return a.item_size < b.item_size ? b : a;
   const DataType& with_sign = a.kind == DataKind::kInt ? a : b;
   const DataType& without = a.kind == DataKind::kInt ? b : a;
   const size_t size = std::max(with_sign.item_size, 2 * without.item_size);
-  return size <= 8 ? make("int", DataKind::kInt, size) : make("float", DataKind::kFloat, 8);
+  return CoreType(size <= 8 ? fmt::format("int{}", 8 * size) : "float64");
 }
 
 Result<Bytes> ConvertElements(BytesView elements, const DataType& from, const DataType& to,

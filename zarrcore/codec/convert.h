@@ -19,12 +19,20 @@ struct Half {
 
   [[nodiscard]] static Half From(double value);  // to the nearest, ties to even
   [[nodiscard]] double ToDouble() const;
+
+  friend Half operator+(Half a, Half b) { return From(a.ToDouble() + b.ToDouble()); }
+  friend Half operator-(Half a, Half b) { return From(a.ToDouble() - b.ToDouble()); }
+  friend Half operator/(Half a, Half b) { return From(a.ToDouble() / b.ToDouble()); }
 };
 
 /// Whether `type` is bool, an integer or a float of the core specification.
 [[nodiscard]] inline bool IsNumber(const DataType& type) {
   return type.kind == DataKind::kBool || type.kind == DataKind::kInt ||
          type.kind == DataKind::kUint || type.kind == DataKind::kFloat;
+}
+
+[[nodiscard]] inline bool IsIntegerOrFloat(const DataType& type) {
+  return IsNumber(type) && type.kind != DataKind::kBool;
 }
 
 /// Calls `visit(std::type_identity<T>())`, T being the type of one element. `type` must be a

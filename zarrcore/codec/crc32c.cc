@@ -4,9 +4,6 @@
 
 #include <algorithm>
 
-#include "zarrcore/codec/checksum.h"
-#include "zarrcore/codec/configuration.h"
-
 namespace zarrfs {
 
 void Crc32cSum::Add(BytesView piece) {
@@ -25,13 +22,6 @@ uint32_t Crc32c(BytesView bytes) {
   Crc32cSum sum;
   sum.Add(bytes);
   return sum.value();
-}
-
-Result<std::shared_ptr<const BytesToBytesCodec>> MakeCrc32cCodec(const CodecSpec& codec) {
-  const Result<std::string> location = StringMember(codec, "location", "end");
-  if (!location) return Fail(location);
-  if (*location != "end") return WrongMember(codec, "location", R"("end")");
-  return MakeChecksumCodec(codec.name, ChecksumLocation::kEnd, &Crc32c);
 }
 
 }  // namespace zarrfs

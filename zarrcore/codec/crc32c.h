@@ -1,18 +1,12 @@
-// "crc32c": the bytes followed by their CRC-32C (Castagnoli, as iSCSI has it), four bytes,
-// little-endian.
+// CRC-32C (Castagnoli, as iSCSI has it).
 #ifndef ZARRCORE_CODEC_CRC32C_H_
 #define ZARRCORE_CODEC_CRC32C_H_
 
 #include <cstdint>
-#include <memory>
 
-#include "zarrcore/base/result.h"
 #include "zarrcore/codec/codec.h"
 
 namespace zarrfs {
-
-[[nodiscard]] Result<std::shared_ptr<const BytesToBytesCodec>> MakeCrc32cCodec(
-    const CodecSpec& codec);
 
 /// The checksum of bytes that come in pieces.
 class Crc32cSum {

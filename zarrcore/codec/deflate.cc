@@ -1,16 +1,20 @@
-#include "zarrcore/codec/deflate.h"
-
+// Deflate (RFC 1951) in the wrappers of "gzip" (RFC 1952) and "zlib" (RFC 1950).
 #include <zlib.h>
 
 #include <algorithm>
 #include <limits>
 #include <string_view>
 
+#include "zarrcore/codec/configuration.h"
+#include "zarrcore/codec/registry.h"
+
 namespace zarrfs {
 namespace {
 
+enum class Wrapper { kGzip, kZlib };
+
 // The largest window, in the given wrapper.
-int WindowBits(DeflateWrapper wrapper) { return wrapper == DeflateWrapper::kGzip ? 15 + 16 : 15; }
+int WindowBits(Wrapper wrapper) { return wrapper == Wrapper::kGzip ? 15 + 16 : 15; }
 
 // Deflate cannot do better than 1032 to 1: what a short input cannot fill is never allocated.
 constexpr uint64_t kBestDeflateRatio = 1032;
@@ -26,9 +30,7 @@ void Feed(z_stream& stream, BytesView input, const std::byte* end) {
 
 class DeflateCodec : public BytesToBytesCodec {
  public:
-  DeflateCodec(DeflateWrapper wrapper, int level) : wrapper_(wrapper), level_(level) {}
-
-  std::optional<uint64_t> EncodedSize(uint64_t) const override { return std::nullopt; }
+  DeflateCodec(Wrapper wrapper, int level) : wrapper_(wrapper), level_(level) {}
 
   Result<Bytes> Decode(BytesView encoded, uint64_t limit) const override {
     // One byte more than allowed, to detect output that is too long.
@@ -55,13 +57,13 @@ class DeflateCodec : public BytesToBytesCodec {
       const int status = inflate(&stream, Z_NO_FLUSH);
       rest = rest.subspan(fed - stream.avail_in);
       if (status == Z_STREAM_END) {
-        if (rest.empty() || wrapper_ == DeflateWrapper::kZlib) break;
+        if (rest.empty() || wrapper_ == Wrapper::kZlib) break;
         if (inflateReset(&stream) != Z_OK) return Fail(ErrorCode::kIo, "{}: cannot go on", name());
         continue;
       }
       if (status == Z_BUF_ERROR || (status == Z_OK && rest.empty() && stream.avail_out != 0)) {
         return Fail(ErrorCode::kDamaged, "{}: {} bytes end inside a {}", name(), encoded.size(),
-                    wrapper_ == DeflateWrapper::kGzip ? "member" : "stream");
+                    wrapper_ == Wrapper::kGzip ? "member" : "stream");
       }
       if (status != Z_OK) {
         return Fail(ErrorCode::kDamaged, "{}: {} at byte {} of {}", name(),
@@ -105,16 +107,22 @@ class DeflateCodec : public BytesToBytesCodec {
   }
 
  private:
-  std::string_view name() const { return wrapper_ == DeflateWrapper::kGzip ? "gzip" : "zlib"; }
+  std::string_view name() const { return wrapper_ == Wrapper::kGzip ? "gzip" : "zlib"; }
 
-  const DeflateWrapper wrapper_;
+  const Wrapper wrapper_;
   const int level_;
 };
 
 }  // namespace
 
-std::shared_ptr<const BytesToBytesCodec> MakeDeflateCodec(DeflateWrapper wrapper, int level) {
-  return std::make_shared<const DeflateCodec>(wrapper, level);
+Result<BytesToBytesPtr> MakeGzipCodec(const CodecSpec& codec) {
+  const int64_t level = EncoderMember(codec, "level", 0, 9, 5);
+  return std::make_shared<const DeflateCodec>(Wrapper::kGzip, static_cast<int>(level));
+}
+
+Result<BytesToBytesPtr> MakeZlibCodec(const CodecSpec& codec) {
+  const int64_t level = EncoderMember(codec, "level", -1, 9, 1);  // -1: the library's default
+  return std::make_shared<const DeflateCodec>(Wrapper::kZlib, static_cast<int>(level));
 }
 
 }  // namespace zarrfs

@@ -1,31 +1,20 @@
-#include "zarrcore/codec/delta.h"
+#include <functional>
 
 #include "zarrcore/codec/configuration.h"
 #include "zarrcore/codec/convert.h"
+#include "zarrcore/codec/registry.h"
 #include "zarrcore/codec/stored_as.h"
 
 namespace zarrfs {
 namespace {
 
-template <typename T>
-T Add(T a, T b) {
-  if constexpr (std::is_same_v<T, Half>) {
-    return Half::From(a.ToDouble() + b.ToDouble());
-  } else if constexpr (std::is_floating_point_v<T>) {
-    return a + b;
+// (Integers wrap.)
+template <typename T, typename Operation>
+T Calculate(T a, T b, Operation operation) {
+  if constexpr (std::is_integral_v<T>) {
+    return static_cast<T>(operation(static_cast<uint64_t>(a), static_cast<uint64_t>(b)));
   } else {
-    return static_cast<T>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
-  }
-}
-
-template <typename T>
-T Subtract(T a, T b) {
-  if constexpr (std::is_same_v<T, Half>) {
-    return Half::From(a.ToDouble() - b.ToDouble());
-  } else if constexpr (std::is_floating_point_v<T>) {
-    return a - b;
-  } else {
-    return static_cast<T>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
+    return operation(a, b);
   }
 }
 
@@ -42,7 +31,7 @@ class DeltaCodec : public StoredAsCodec {
       T sum = {};
       for (size_t at = 0; at < elements->size(); at += sizeof(T)) {
         const T step = LoadElement<T>(elements->data() + at);
-        sum = at == 0 ? step : Add(sum, step);
+        sum = at == 0 ? step : Calculate(sum, step, std::plus());
         StoreElement(elements->data() + at, sum);
       }
     });
@@ -54,21 +43,17 @@ class DeltaCodec : public StoredAsCodec {
     WithElementType(type, [&]<typename T>(std::type_identity<T>) {
       for (size_t at = sizeof(T); at < steps.size(); at += sizeof(T)) {
         const T before = LoadElement<T>(elements.data() + at - sizeof(T));
-        StoreElement(steps.data() + at, Subtract(LoadElement<T>(elements.data() + at), before));
+        StoreElement(steps.data() + at,
+                     Calculate(LoadElement<T>(elements.data() + at), before, std::minus()));
       }
     });
     return ConvertElements(steps, type, stored(), Conversion());
   }
 };
 
-bool IsIntegerOrFloat(const DataType& type) {
-  return IsNumber(type) && type.kind != DataKind::kBool;
-}
-
 }  // namespace
 
-Result<std::shared_ptr<const ArrayToArrayCodec>> MakeDeltaCodec(const CodecSpec& codec,
-                                                                const ChunkSpec& chunk) {
+Result<ArrayToArrayPtr> MakeDeltaCodec(const CodecSpec& codec, const ChunkSpec& chunk) {
   const Result<DataType> stored = StoredType(codec, chunk.data_type);
   if (!stored) return Fail(stored);
   if (!IsIntegerOrFloat(chunk.data_type) || !IsIntegerOrFloat(*stored)) {

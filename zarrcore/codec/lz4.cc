@@ -1,5 +1,3 @@
-#include "zarrcore/codec/lz4.h"
-
 #include <lz4.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 
 #include "zarrcore/base/byte_order.h"
 #include "zarrcore/codec/configuration.h"
+#include "zarrcore/codec/registry.h"
 
 namespace zarrfs {
 namespace {
@@ -20,8 +19,6 @@ constexpr uint64_t kBestLz4Ratio = 255;
 class Lz4Codec : public BytesToBytesCodec {
  public:
   explicit Lz4Codec(int acceleration) : acceleration_(acceleration) {}
-
-  std::optional<uint64_t> EncodedSize(uint64_t) const override { return std::nullopt; }
 
   Result<Bytes> Decode(BytesView encoded, uint64_t limit) const override {
     if (encoded.size() < kSizeBytes || encoded.size() > std::numeric_limits<int>::max()) {
@@ -70,7 +67,7 @@ class Lz4Codec : public BytesToBytesCodec {
 
 }  // namespace
 
-Result<std::shared_ptr<const BytesToBytesCodec>> MakeLz4Codec(const CodecSpec& codec) {
+Result<BytesToBytesPtr> MakeLz4Codec(const CodecSpec& codec) {
   // The library clamps to 1 and 65537.
   constexpr int64_t kLargest = std::numeric_limits<int>::max();
   const int64_t acceleration = EncoderMember(codec, "acceleration", -kLargest, kLargest, 1);

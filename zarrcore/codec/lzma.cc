@@ -1,5 +1,3 @@
-#include "zarrcore/codec/lzma.h"
-
 #include <lzma.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 
 #include "zarrcore/codec/configuration.h"
 #include "zarrcore/codec/growing_output.h"
+#include "zarrcore/codec/registry.h"
 
 namespace zarrfs {
 namespace {
@@ -47,8 +46,6 @@ class LzmaCodec : public BytesToBytesCodec {
  public:
   LzmaCodec(Format format, lzma_check check, uint32_t preset, std::vector<Filter> filters)
       : format_(format), check_(check), preset_(preset), filters_(std::move(filters)) {}
-
-  std::optional<uint64_t> EncodedSize(uint64_t) const override { return std::nullopt; }
 
   Result<Bytes> Decode(BytesView encoded, uint64_t limit) const override {
     lzma_stream stream = LZMA_STREAM_INIT;
@@ -124,18 +121,11 @@ class LzmaCodec : public BytesToBytesCodec {
   const std::vector<Filter> filters_;  // empty for any format but kRaw
 };
 
-// Like IntegerMember(), but null means `otherwise`, too.
-Result<int64_t> NumberOrNull(const CodecSpec& codec, std::string_view member, int64_t minimum,
-                             int64_t maximum, int64_t otherwise) {
-  const Json* value = FindMember(codec, member);
-  if (value != nullptr && value->is_null()) return otherwise;
-  return IntegerMember(codec, member, minimum, maximum, otherwise);
-}
-
 // A level, perhaps with the flag "extreme"; other numbers are invalid.
 Result<uint32_t> PresetMember(const CodecSpec& codec, lzma_options_lzma& options) {
   constexpr int64_t kLargest = int64_t{9} | LZMA_PRESET_EXTREME;
-  const Result<int64_t> preset = NumberOrNull(codec, "preset", 0, kLargest, LZMA_PRESET_DEFAULT);
+  const Result<int64_t> preset =
+      IntegerOrNullMember(codec, "preset", 0, kLargest, LZMA_PRESET_DEFAULT);
   if (!preset) return Fail(preset);
   if (lzma_lzma_preset(&options, static_cast<uint32_t>(*preset)) != 0) {
     return WrongMember(codec, "preset", "an integer from 0 to 9");
@@ -201,8 +191,8 @@ Result<std::vector<Filter>> ParseFilters(const CodecSpec& codec) {
 
 }  // namespace
 
-Result<std::shared_ptr<const BytesToBytesCodec>> MakeLzmaCodec(const CodecSpec& codec) {
-  const Result<int64_t> format = NumberOrNull(codec, "format", 0, 3, 1);
+Result<BytesToBytesPtr> MakeLzmaCodec(const CodecSpec& codec) {
+  const Result<int64_t> format = IntegerOrNullMember(codec, "format", 0, 3, 1);
   if (!format) return Fail(format);
   // (Only for encoders: decoders find these in the filters.)
   const int64_t check = EncoderMember(codec, "check", -1, LZMA_CHECK_ID_MAX, -1);

@@ -1,10 +1,10 @@
-#include "zarrcore/codec/packbits.h"
-
 #include <algorithm>
+#include <array>
 
+#include "zarrcore/base/byte_order.h"
 #include "zarrcore/base/checked.h"
 #include "zarrcore/codec/configuration.h"
-#include "zarrcore/metadata/float_format.h"
+#include "zarrcore/codec/registry.h"
 
 namespace zarrfs {
 namespace {
@@ -33,52 +33,16 @@ void WriteBits(Bytes& packed, uint64_t at, unsigned count, uint64_t value) {
   }
 }
 
-uint64_t LoadComponent(const std::byte* from, size_t size) {
-  uint64_t value = 0;
-  for (size_t i = size; i-- > 0;) value = value << 8 | std::to_integer<uint64_t>(from[i]);
-  return value;
-}
-
-void StoreComponent(std::byte* to, size_t size, uint64_t value) {
-  for (size_t i = 0; i < size; ++i) to[i] = static_cast<std::byte>(value >> (8 * i));
-}
-
-bool IsSigned(const DataType& type) {
-  return type.kind == DataKind::kInt || type.kind == DataKind::kNarrowInt ||
-         type.kind == DataKind::kDatetime || type.kind == DataKind::kTimedelta;
-}
-
-// The number of significant bits of a component; nullopt for a type that is not packed.
-std::optional<unsigned> ComponentBits(const DataType& type) {
-  switch (type.kind) {
-    case DataKind::kBool:
-      return 1;
-    case DataKind::kInt:
-    case DataKind::kUint:
-    case DataKind::kFloat:
-    case DataKind::kComplex:
-    case DataKind::kDatetime:
-    case DataKind::kTimedelta:
-      return static_cast<unsigned>(type.byte_order_unit() * 8);
-    case DataKind::kNarrowInt:
-    case DataKind::kNarrowUint:
-      return type.name.ends_with('2') ? 2 : 4;
-    case DataKind::kNarrowFloat:
-    case DataKind::kNarrowComplex: {
-      constexpr std::string_view kTwo = "complex_";
-      std::string_view name = type.name;
-      if (name.starts_with(kTwo)) name.remove_prefix(kTwo.size());
-      const FloatFormat* format = FindFloatFormat(name);
-      if (format == nullptr) return std::nullopt;
-      const int sign = format->codes == FloatFormat::Codes::kPowersOfTwoOnly ? 0 : 1;
-      return static_cast<unsigned>(sign + format->exponent_bits + format->fraction_bits);
-    }
-    default:
-      return std::nullopt;
-  }
+// The number of significant bits of a component; 0 for a type that is not packed.
+unsigned ComponentBits(const DataType& type) {
+  const FloatFormat* format = type.float_format();
+  if (format == nullptr) return static_cast<unsigned>(type.integer_bits());
+  const int sign = format->codes == FloatFormat::Codes::kPowersOfTwoOnly ? 0 : 1;
+  return static_cast<unsigned>(sign + format->exponent_bits + format->fraction_bits);
 }
 
 enum class Padding { kNone, kFirstByte, kLastByte };
+constexpr std::array<std::string_view, 3> kPaddings = {"none", "first_byte", "last_byte"};
 
 class PackbitsCodec : public ArrayToBytesCodec {
  public:
@@ -86,8 +50,8 @@ class PackbitsCodec : public ArrayToBytesCodec {
       : padding_(padding), first_bit_(first_bit), bits_(last_bit - first_bit + 1) {}
 
   std::optional<uint64_t> EncodedSize(const ChunkSpec& spec) const override {
-    const std::optional<uint64_t> components = Components(spec);
-    const std::optional<uint64_t> bits = components ? CheckedMul(*components, bits_) : std::nullopt;
+    const auto components = Components(spec);
+    const auto bits = components ? CheckedMul(*components, bits_) : std::nullopt;
     if (!bits) return std::nullopt;
     return CeilDiv(*bits, 8) + (padding_ == Padding::kNone ? 0 : 1);
   }
@@ -112,12 +76,13 @@ class PackbitsCodec : public ArrayToBytesCodec {
       }
     }
     const size_t unit = spec.data_type.item_size / EachOf(spec.data_type);
-    const bool is_signed = IsSigned(spec.data_type);
+    const bool is_signed = spec.data_type.is_signed_integer();
     Bytes decoded(components * unit);
+    const std::span<std::byte> elements(decoded);
     for (uint64_t i = 0; i < components; ++i) {
       uint64_t value = ReadBits(packed, i * bits_, bits_);
       if (is_signed && (value >> (bits_ - 1)) != 0 && bits_ < 64) value |= ~uint64_t{0} << bits_;
-      StoreComponent(decoded.data() + i * unit, unit, value << first_bit_);
+      StoreLittle(elements.subspan(i * unit, unit), value << first_bit_);
     }
     return decoded;
   }
@@ -134,7 +99,7 @@ class PackbitsCodec : public ArrayToBytesCodec {
     Bytes encoded(*size);
     const unsigned skipped = padding_ == Padding::kFirstByte ? 8 : 0;
     for (uint64_t i = 0; i < components; ++i) {
-      const uint64_t value = LoadComponent(decoded.data() + i * unit, unit) >> first_bit_;
+      const uint64_t value = LoadLittle(decoded.subspan(i * unit, unit)) >> first_bit_;
       WriteBits(encoded, skipped + i * bits_, bits_, value);
     }
     if (padding_ != Padding::kNone) {
@@ -146,13 +111,10 @@ class PackbitsCodec : public ArrayToBytesCodec {
 
  private:
   static std::optional<uint64_t> Components(const ChunkSpec& spec) {
-    const std::optional<uint64_t> elements = CheckedProduct(spec.shape);
-    return elements ? CheckedMul(*elements, EachOf(spec.data_type)) : std::nullopt;
+    return CheckedProduct(spec.shape, EachOf(spec.data_type));
   }
 
-  static uint64_t EachOf(const DataType& type) {
-    return type.kind == DataKind::kComplex || type.kind == DataKind::kNarrowComplex ? 2 : 1;
-  }
+  static uint64_t EachOf(const DataType& type) { return type.is_complex() ? 2 : 1; }
 
   const Padding padding_;
   const unsigned first_bit_;
@@ -160,17 +122,18 @@ class PackbitsCodec : public ArrayToBytesCodec {
 };
 
 class NumcodecsPackbitsCodec : public ArrayToArrayCodec {
- public:
-  explicit NumcodecsPackbitsCodec(DataType bytes) : bytes_(std::move(bytes)) {}
+  // The factory has checked that it does not overflow.
+  static uint64_t ElementsOf(const ChunkSpec& spec) { return *CheckedProduct(spec.shape); }
+  static uint64_t EncodedSize(uint64_t elements) { return 1 + CeilDiv(elements, 8); }
 
+ public:
   ChunkSpec EncodedSpec(const ChunkSpec& decoded) const override {
-    // The factory has checked that it does not overflow.
-    return {bytes_, {1 + CeilDiv(CheckedProduct(decoded.shape).value_or(0), 8)}};
+    return {CoreType("uint8"), {EncodedSize(ElementsOf(decoded))}};
   }
 
   Result<Bytes> Decode(BytesView encoded, const ChunkSpec& decoded) const override {
-    const uint64_t elements = CheckedProduct(decoded.shape).value_or(0);
-    const uint64_t size = EncodedSpec(decoded).shape[0];
+    const uint64_t elements = ElementsOf(decoded);
+    const uint64_t size = EncodedSize(elements);
     if (encoded.size() != size) {
       return Fail(ErrorCode::kDamaged, "codec 'numcodecs.packbits': expected {} bytes, found {}",
                   size, encoded.size());
@@ -189,62 +152,41 @@ class NumcodecsPackbitsCodec : public ArrayToArrayCodec {
   }
 
   Result<Bytes> Encode(BytesView decoded, const ChunkSpec& spec) const override {
-    if (decoded.size() != CheckedProduct(spec.shape).value_or(0)) {
+    if (decoded.size() != ElementsOf(spec)) {
       return Fail(ErrorCode::kInvalidArgument,
                   "codec 'numcodecs.packbits': {} bytes are not the chunk", decoded.size());
     }
-    Bytes encoded(EncodedSpec(spec).shape[0]);
+    Bytes encoded(EncodedSize(decoded.size()));
     encoded[0] = static_cast<std::byte>((encoded.size() - 1) * 8 - decoded.size());
     for (size_t i = 0; i < decoded.size(); ++i) {
       if (decoded[i] != std::byte{0}) encoded[1 + i / 8] |= std::byte{0x80} >> (i % 8);
     }
     return encoded;
   }
-
- private:
-  const DataType bytes_;
 };
-
-Result<Padding> PaddingMember(const CodecSpec& codec) {
-  const Result<std::string> text = StringMember(codec, "padding_encoding", "none");
-  if (!text) return Fail(text);
-  if (*text == "none") return Padding::kNone;
-  if (*text == "first_byte") return Padding::kFirstByte;
-  if (*text == "last_byte") return Padding::kLastByte;
-  return WrongMember(codec, "padding_encoding", "none, first_byte or last_byte");
-}
-
-// Like IntegerMember(), but null means `otherwise`, too.
-Result<int64_t> BitMember(const CodecSpec& codec, std::string_view member, int64_t minimum,
-                          int64_t maximum, int64_t otherwise) {
-  const Json* value = FindMember(codec, member);
-  if (value != nullptr && value->is_null()) return otherwise;
-  return IntegerMember(codec, member, minimum, maximum, otherwise);
-}
 
 }  // namespace
 
-Result<std::shared_ptr<const ArrayToBytesCodec>> MakePackbitsCodec(const CodecSpec& codec,
-                                                                   const ChunkSpec& chunk) {
+Result<ArrayToBytesPtr> MakePackbitsCodec(const CodecSpec& codec, const ChunkSpec& chunk) {
   const DataType& type = chunk.data_type;
-  const std::optional<unsigned> bits = ComponentBits(type);
-  if (!bits) {
+  const unsigned bits = ComponentBits(type);
+  if (bits == 0) {
     return Fail(ErrorCode::kUnsupported, "codec 'packbits': data type '{}' is not known",
                 type.name);
   }
-  const Result<Padding> padding = PaddingMember(codec);
+  const auto padding =
+      ChoiceMember(codec, "padding_encoding", kPaddings, "none, first_byte or last_byte");
   if (!padding) return Fail(padding);
-  const int64_t top = int64_t{*bits} - 1;
-  const Result<int64_t> first = BitMember(codec, "first_bit", 0, top, 0);
+  const int64_t top = int64_t{bits} - 1;
+  const Result<int64_t> first = IntegerOrNullMember(codec, "first_bit", 0, top, 0);
   if (!first) return Fail(first);
-  const Result<int64_t> last = BitMember(codec, "last_bit", *first, top, top);
+  const Result<int64_t> last = IntegerOrNullMember(codec, "last_bit", *first, top, top);
   if (!last) return Fail(last);
-  return std::make_shared<const PackbitsCodec>(*padding, static_cast<unsigned>(*first),
-                                               static_cast<unsigned>(*last));
+  return std::make_shared<const PackbitsCodec>(
+      static_cast<Padding>(*padding), static_cast<unsigned>(*first), static_cast<unsigned>(*last));
 }
 
-Result<std::shared_ptr<const ArrayToArrayCodec>> MakeNumcodecsPackbitsCodec(
-    const CodecSpec& codec, const ChunkSpec& chunk) {
+Result<ArrayToArrayPtr> MakeNumcodecsPackbitsCodec(const CodecSpec& codec, const ChunkSpec& chunk) {
   if (chunk.data_type.kind != DataKind::kBool) {
     return Fail(ErrorCode::kUnsupported, "codec '{}': data type '{}' is not known", codec.name,
                 chunk.data_type.name);
@@ -252,9 +194,7 @@ Result<std::shared_ptr<const ArrayToArrayCodec>> MakeNumcodecsPackbitsCodec(
   if (!CheckedProduct(chunk.shape)) {
     return Fail(ErrorCode::kTooLarge, "codec '{}': size of a chunk overflows", codec.name);
   }
-  Result<DataType> bytes = ParseDataType("uint8", codec.name);
-  if (!bytes) return Fail(bytes);
-  return std::make_shared<const NumcodecsPackbitsCodec>(std::move(*bytes));
+  return std::make_shared<const NumcodecsPackbitsCodec>();
 }
 
 }  // namespace zarrfs

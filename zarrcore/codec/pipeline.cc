@@ -4,7 +4,6 @@
 #include <string>
 #include <utility>
 
-#include "zarrcore/base/checked.h"
 #include "zarrcore/codec/codec.h"
 #include "zarrcore/codec/registry.h"
 
@@ -36,6 +35,16 @@ Result<void> CheckByteOrderOfDelta(std::span<const CodecSpec> codecs) {
 }
 
 }  // namespace
+
+Result<void> CheckSize(std::string_view codec, BytesView bytes, const DataType& type,
+                       const std::vector<uint64_t>& shape, ErrorCode wrong_size) {
+  const std::optional<uint64_t> size = CheckedProduct(shape, type.item_size);
+  if (!size) return Fail(ErrorCode::kTooLarge, "codec '{}': size of a chunk overflows", codec);
+  if (bytes.size() != *size) {
+    return Fail(wrong_size, "codec '{}': expected {} bytes, found {}", codec, *size, bytes.size());
+  }
+  return {};
+}
 
 Result<Pipeline> Pipeline::Make(std::span<const CodecSpec> codecs, const ChunkSpec& chunk) {
   if (const auto checked = CheckByteOrderOfDelta(codecs); !checked) return Fail(checked);
@@ -76,9 +85,7 @@ Result<Pipeline> Pipeline::Make(std::span<const CodecSpec> codecs, const ChunkSp
   // File sizes are signed; far below the top no codec's constant overhead can overflow either.
   constexpr uint64_t kLargest = std::numeric_limits<int64_t>::max();
   for (const ChunkSpec& step : pipeline.specs_) {
-    const std::optional<uint64_t> elements = CheckedProduct(step.shape);
-    const std::optional<uint64_t> size =
-        elements ? CheckedMul(*elements, step.data_type.item_size) : std::nullopt;
+    const std::optional<uint64_t> size = step.size();
     if (!size || *size > kLargest) {
       return Fail(ErrorCode::kTooLarge, "size of a chunk of {} axes overflows", chunk.shape.size());
     }

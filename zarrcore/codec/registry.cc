@@ -1,53 +1,37 @@
 #include "zarrcore/codec/registry.h"
 
-#include "zarrcore/codec/bitround.h"
-#include "zarrcore/codec/blosc.h"
-#include "zarrcore/codec/bytes.h"
-#include "zarrcore/codec/bz2.h"
-#include "zarrcore/codec/cast.h"
-#include "zarrcore/codec/checksum.h"
-#include "zarrcore/codec/crc32c.h"
-#include "zarrcore/codec/delta.h"
-#include "zarrcore/codec/gzip.h"
-#include "zarrcore/codec/lz4.h"
-#include "zarrcore/codec/lzma.h"
-#include "zarrcore/codec/not_built.h"
-#include "zarrcore/codec/packbits.h"
-#include "zarrcore/codec/scale_offset.h"
-#include "zarrcore/codec/shuffle.h"
-#include "zarrcore/codec/transpose.h"
-#include "zarrcore/codec/zfp.h"
-#include "zarrcore/codec/zlib.h"
-#include "zarrcore/codec/zstd.h"
+#include <algorithm>
 
 namespace zarrfs {
 namespace {
 
+constexpr bool kAlsoInNumcodecs = true;
+
 struct Row {
   std::string_view name;
   CodecFactory factory;
+  bool also_in_numcodecs = false;  // as "numcodecs." and the name
 };
+
+// Known, but not decoded.
+Result<ArrayToBytesPtr> RefusePcodec(const CodecSpec& codec, const ChunkSpec&) {
+  return Fail(ErrorCode::kUnsupported,
+              "codec '{}' needs the library pcodec, which zarrfs does not use", codec.name);
+}
 
 const Row kCodecs[] = {
     // The core specification.
     {"transpose", &MakeTransposeCodec},
     {"bytes", &MakeBytesCodec},
-    {"blosc", &MakeBloscCodec},
+    {"blosc", &MakeBloscCodec, kAlsoInNumcodecs},
     {"crc32c", &MakeCrc32cCodec},
-    {"gzip", &MakeGzipCodec},
-    {"zstd", &MakeZstdCodec},
+    {"gzip", &MakeGzipCodec, kAlsoInNumcodecs},
+    {"zstd", &MakeZstdCodec, kAlsoInNumcodecs},
     // Compressors.
-    {"numcodecs.blosc", &MakeBloscCodec},
-    {"numcodecs.gzip", &MakeGzipCodec},
-    {"numcodecs.zstd", &MakeZstdCodec},
-    {"zlib", &MakeZlibCodec},
-    {"numcodecs.zlib", &MakeZlibCodec},
-    {"bz2", &MakeBz2Codec},
-    {"numcodecs.bz2", &MakeBz2Codec},
-    {"lzma", &MakeLzmaCodec},
-    {"numcodecs.lzma", &MakeLzmaCodec},
-    {"lz4", &MakeLz4Codec},
-    {"numcodecs.lz4", &MakeLz4Codec},
+    {"zlib", &MakeZlibCodec, kAlsoInNumcodecs},
+    {"bz2", &MakeBz2Codec, kAlsoInNumcodecs},
+    {"lzma", &MakeLzmaCodec, kAlsoInNumcodecs},
+    {"lz4", &MakeLz4Codec, kAlsoInNumcodecs},
     // Checksums.
     {"numcodecs.crc32c", &MakeNumcodecsChecksumCodec},
     {"numcodecs.crc32", &MakeNumcodecsChecksumCodec},
@@ -55,33 +39,31 @@ const Row kCodecs[] = {
     {"numcodecs.fletcher32", &MakeNumcodecsChecksumCodec},
     {"numcodecs.jenkins_lookup3", &MakeNumcodecsChecksumCodec},
     // Transformations of numbers before compression.
-    {"shuffle", &MakeShuffleCodec},
-    {"numcodecs.shuffle", &MakeShuffleCodec},
+    {"shuffle", &MakeShuffleCodec, kAlsoInNumcodecs},
     {"packbits", &MakePackbitsCodec},
     {"numcodecs.packbits", &MakeNumcodecsPackbitsCodec},
-    {"bitround", &MakeBitroundCodec},
-    {"numcodecs.bitround", &MakeBitroundCodec},
+    {"bitround", &MakeBitroundCodec, kAlsoInNumcodecs},
     {"numcodecs.delta", &MakeDeltaCodec},
     {"numcodecs.quantize", &MakeQuantizeCodec},
     {"numcodecs.astype", &MakeAstypeCodec},
     {"cast_value", &MakeCastValueCodec},
     {"scale_offset", &MakeScaleOffsetCodec},
     {"numcodecs.fixedscaleoffset", &MakeFixedScaleOffsetCodec},
-    {"zfpy", &MakeZfpyCodec},
-    {"numcodecs.zfpy", &MakeZfpyCodec},
+    {"zfpy", &MakeZfpyCodec, kAlsoInNumcodecs},
     {"zfp", &MakeZfpCodec},
-    // Known, but not supported.
-    {"pcodec", &RefusePcodec},
-    {"numcodecs.pcodec", &RefusePcodec},
+    {"pcodec", &RefusePcodec, kAlsoInNumcodecs},
 };
 
 }  // namespace
 
 const CodecFactory* FindCodec(std::string_view name) {
-  for (const Row& row : kCodecs) {
-    if (row.name == name) return &row.factory;
-  }
-  return nullptr;
+  constexpr std::string_view kPrefix = "numcodecs.";
+  const auto has_name = [&](const Row& row) {
+    return row.name == name || (row.also_in_numcodecs && name.starts_with(kPrefix) &&
+                                row.name == name.substr(kPrefix.size()));
+  };
+  const Row* const row = std::ranges::find_if(kCodecs, has_name);
+  return row == std::end(kCodecs) ? nullptr : &row->factory;
 }
 
 }  // namespace zarrfs

@@ -1,8 +1,7 @@
-#include "zarrcore/codec/shuffle.h"
-
 #include <limits>
 
 #include "zarrcore/codec/configuration.h"
+#include "zarrcore/codec/registry.h"
 
 namespace zarrfs {
 namespace {
@@ -46,7 +45,7 @@ class ShuffleCodec : public BytesToBytesCodec {
 
 }  // namespace
 
-Result<std::shared_ptr<const BytesToBytesCodec>> MakeShuffleCodec(const CodecSpec& codec) {
+Result<BytesToBytesPtr> MakeShuffleCodec(const CodecSpec& codec) {
   constexpr int64_t kLargest = std::numeric_limits<int32_t>::max();
   const Result<int64_t> size = IntegerMember(codec, "elementsize", 0, kLargest, -1);
   if (!size) return Fail(size);

@@ -1,24 +1,10 @@
 #include "zarrcore/codec/stored_as.h"
 
-#include "zarrcore/base/checked.h"
 #include "zarrcore/codec/configuration.h"
 #include "zarrcore/metadata/v2_dtype.h"
 
 namespace zarrfs {
 namespace {
-
-// Whether `bytes` are the elements of a chunk of `shape`.
-Result<void> CheckSize(std::string_view name, BytesView bytes, const DataType& type,
-                       const std::vector<uint64_t>& shape, ErrorCode wrong_size) {
-  const std::optional<uint64_t> elements = CheckedProduct(shape);
-  const std::optional<uint64_t> size =
-      elements ? CheckedMul(*elements, type.item_size) : std::nullopt;
-  if (!size) return Fail(ErrorCode::kTooLarge, "codec '{}': size of a chunk overflows", name);
-  if (bytes.size() != *size) {
-    return Fail(wrong_size, "codec '{}': expected {} bytes, found {}", name, *size, bytes.size());
-  }
-  return {};
-}
 
 // The type that a member names; `otherwise` if it is absent or null.
 Result<DataType> TypeMember(const CodecSpec& codec, std::string_view member,
@@ -45,6 +31,12 @@ Result<DataType> StoredType(const CodecSpec& codec, const DataType& type, std::s
   if (!given) return given;
   if (given->name != type.name) return WrongMember(codec, decoded, type.name);
   return TypeMember(codec, stored, type);
+}
+
+tl::unexpected<Error> RefuseTypes(const CodecSpec& codec, const DataType& type,
+                                  const DataType& stored) {
+  return Fail(ErrorCode::kUnsupported, "codec '{}': {} stored as {} is not known", codec.name,
+              type.name, stored.name);
 }
 
 Result<Bytes> StoredAsCodec::Decode(BytesView encoded, const ChunkSpec& decoded) const {

@@ -19,6 +19,10 @@ namespace zarrfs {
                                           std::string_view decoded = "dtype",
                                           std::string_view stored = "astype");
 
+/// kUnsupported: "codec 'numcodecs.astype': complex64 stored as int8 is not known".
+[[nodiscard]] tl::unexpected<Error> RefuseTypes(const CodecSpec& codec, const DataType& type,
+                                                const DataType& stored);
+
 class StoredAsCodec : public ArrayToArrayCodec {
  public:
   /// `name` is for messages.

@@ -2,14 +2,12 @@
 // strides. Before the copy, axes of one element are dropped and axes that are adjacent in both
 // input and output are merged, so that an order that moves nothing is one memcpy, and one that
 // keeps the last axis copies whole rows.
-#include "zarrcore/codec/transpose.h"
-
 #include <algorithm>
 #include <cstring>
 #include <numeric>
 
-#include "zarrcore/base/checked.h"
 #include "zarrcore/codec/configuration.h"
+#include "zarrcore/codec/registry.h"
 
 namespace zarrfs {
 namespace {
@@ -134,13 +132,8 @@ class TransposeCodec : public ArrayToArrayCodec {
  private:
   static Result<Bytes> Copy(BytesView from, const std::vector<Axis>& axes, const ChunkSpec& spec,
                             ErrorCode wrong_size) {
-    const std::optional<uint64_t> elements = CheckedProduct(spec.shape);
-    const std::optional<uint64_t> size =
-        elements ? CheckedMul(*elements, spec.data_type.item_size) : std::nullopt;
-    if (!size) return Fail(ErrorCode::kTooLarge, "codec 'transpose': size of a chunk overflows");
-    if (from.size() != *size) {
-      return Fail(wrong_size, "codec 'transpose': expected {} bytes, found {}", *size, from.size());
-    }
+    const auto checked = CheckSize("transpose", from, spec.data_type, spec.shape, wrong_size);
+    if (!checked) return Fail(checked);
     Bytes to(from.size());
     if (!to.empty()) StridedCopy(from.data(), axes, spec.data_type.item_size, to);
     return to;
@@ -154,30 +147,18 @@ class TransposeCodec : public ArrayToArrayCodec {
 Result<std::vector<size_t>> TransposeOrder(const CodecSpec& codec, size_t rank) {
   std::vector<size_t> order(rank);
   std::iota(order.begin(), order.end(), size_t{0});
-  const Json* member = FindMember(codec, "order");
-  const std::string expected = fmt::format("a permutation of {} axes", rank);
-  if (member == nullptr) return WrongMember(codec, "order", expected);
-  if (member->is_string()) {  // drafts of the specification
-    const auto& name = member->get_ref<const std::string&>();
-    if (name != "C" && name != "F") return WrongMember(codec, "order", expected);
-    if (name == "F") std::ranges::reverse(order);
-    return order;
+  const Json& member = MemberOrNull(codec.configuration, "order");
+  if (member == "C") return order;  // drafts of the specification
+  if (member == "F") return std::vector(order.rbegin(), order.rend());
+  const auto is_axis = [](const Json& axis) { return axis.is_number_unsigned(); };
+  if (!member.is_array() || !std::ranges::all_of(member, is_axis) ||
+      !std::ranges::is_permutation(member.get<std::vector<size_t>>(), order)) {
+    return WrongMember(codec, "order", fmt::format("a permutation of {} axes", rank));
   }
-  if (!member->is_array() || member->size() != rank) return WrongMember(codec, "order", expected);
-  std::vector<bool> seen(rank, false);
-  for (size_t j = 0; j < rank; ++j) {
-    const Json& axis = (*member)[j];
-    if (!axis.is_number_unsigned() || axis.get<uint64_t>() >= rank || seen[axis.get<size_t>()]) {
-      return WrongMember(codec, "order", expected);
-    }
-    order[j] = axis.get<size_t>();
-    seen[order[j]] = true;
-  }
-  return order;
+  return member.get<std::vector<size_t>>();
 }
 
-Result<std::shared_ptr<const ArrayToArrayCodec>> MakeTransposeCodec(const CodecSpec& codec,
-                                                                    const ChunkSpec& chunk) {
+Result<ArrayToArrayPtr> MakeTransposeCodec(const CodecSpec& codec, const ChunkSpec& chunk) {
   Result<std::vector<size_t>> order = TransposeOrder(codec, chunk.shape.size());
   if (!order) return Fail(order);
   return std::make_shared<const TransposeCodec>(std::move(*order));

@@ -13,14 +13,8 @@ namespace {
 
 constexpr uint64_t kNumberBytes = sizeof(uint32_t);
 
-std::string_view PlainName(std::string_view name) {
-  constexpr std::string_view kPrefix = "numcodecs.";
-  return name.starts_with(kPrefix) ? name.substr(kPrefix.size()) : name;
-}
-
 bool IsVlen(const CodecSpec& codec) {
-  const std::string_view name = PlainName(codec.name);
-  return name == "vlen-utf8" || name == "vlen-bytes";
+  return codec.plain_name() == "vlen-utf8" || codec.plain_name() == "vlen-bytes";
 }
 
 bool IsUtf8(BytesView bytes) {
@@ -82,7 +76,7 @@ Result<VlenChain> VlenChain::Make(std::span<const CodecSpec> codecs, const Chunk
     if (const auto order = TransposeOrder(*codec, chunk.shape.size()); !order) return Fail(order);
   }
   VlenChain chain;
-  chain.items_ = PlainName(to_bytes->name) == "vlen-utf8" ? VlenItems::kText : VlenItems::kBytes;
+  chain.items_ = to_bytes->plain_name() == "vlen-utf8" ? VlenItems::kText : VlenItems::kBytes;
   const DataKind kind = chain.items_ == VlenItems::kText ? DataKind::kString : DataKind::kBytes;
   if (chunk.data_type.kind != kind) {
     return Fail(ErrorCode::kUnsupported, "codec '{}' of elements of type '{}' is not known",

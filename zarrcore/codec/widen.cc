@@ -1,24 +1,13 @@
 #include "zarrcore/codec/widen.h"
 
 #include <bit>
-#include <string_view>
 
 #include "zarrcore/base/byte_order.h"
-#include "zarrcore/metadata/float_format.h"
 
 namespace zarrfs {
 namespace {
 
 constexpr int kFloat32Fraction = 23;
-constexpr std::string_view kComplex = "complex_";
-
-DataType Core(std::string_view name) { return *ParseDataType(Json(name), name); }
-
-const FloatFormat* FormatOf(const DataType& type) {
-  std::string_view name = type.name;
-  if (name.starts_with(kComplex)) name.remove_prefix(kComplex.size());
-  return FindFloatFormat(name);
-}
 
 uint32_t WidenFloat(uint64_t bits, const FloatFormat& format) {
   const uint64_t fraction = bits & ((uint64_t{1} << format.fraction_bits) - 1);
@@ -49,19 +38,19 @@ std::optional<DataType> WideTypeOf(const DataType& type) {
   switch (type.kind) {
     case DataKind::kBool:
     case DataKind::kNarrowUint:
-      return Core("uint8");
+      return CoreType("uint8");
     case DataKind::kNarrowInt:
-      return Core("int8");
+      return CoreType("int8");
     case DataKind::kDatetime:
     case DataKind::kTimedelta:
-      return Core("int64");
+      return CoreType("int64");
     case DataKind::kFloat:
       if (type.item_size != 2) return std::nullopt;
-      return Core("float32");
+      [[fallthrough]];
     case DataKind::kNarrowFloat:
-      return Core("float32");
+      return CoreType("float32");
     case DataKind::kNarrowComplex:
-      return Core("complex64");
+      return CoreType("complex64");
     default:
       return std::nullopt;
   }
@@ -70,7 +59,7 @@ std::optional<DataType> WideTypeOf(const DataType& type) {
 Bytes Widen(BytesView elements, const DataType& type) {
   Bytes wide(elements.begin(), elements.end());
   if (type.kind == DataKind::kNarrowInt || type.kind == DataKind::kNarrowUint) {
-    const int unused = type.name.ends_with('2') ? 6 : 4;
+    const size_t unused = 8 - type.integer_bits();
     for (std::byte& element : wide) {
       const auto bits = static_cast<uint8_t>(std::to_integer<unsigned>(element) << unused);
       element = type.kind == DataKind::kNarrowUint
@@ -79,7 +68,7 @@ Bytes Widen(BytesView elements, const DataType& type) {
     }
     return wide;
   }
-  if (const FloatFormat* format = FormatOf(type)) return WidenFloats(elements, *format);
+  if (const FloatFormat* format = type.float_format()) return WidenFloats(elements, *format);
   return wide;
 }
 

@@ -1,17 +1,15 @@
-#include "zarrcore/codec/zfp.h"
-
 #include <zfp.h>
 
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "zarrcore/base/checked.h"
 #include "zarrcore/codec/configuration.h"
+#include "zarrcore/codec/registry.h"
 
 namespace zarrfs {
 namespace {
@@ -71,11 +69,8 @@ class ZfpStreamCodec : public ArrayToBytesCodec {
  public:
   ZfpStreamCodec(std::string name, zfp_type type) : name_(std::move(name)), type_(type) {}
 
-  std::optional<uint64_t> EncodedSize(const ChunkSpec&) const override { return std::nullopt; }
-
   Result<Bytes> Decode(BytesView encoded, const ChunkSpec& spec) const override {
-    const std::optional<uint64_t> count = CheckedProduct(spec.shape);
-    const auto size = count ? CheckedMul(*count, zfp_type_size(type_)) : std::nullopt;
+    const auto size = CheckedProduct(spec.shape, zfp_type_size(type_));
     if (!size || *size > kMaxChunkBytes) {
       return Fail(ErrorCode::kTooLarge, "codec '{}': size of a chunk overflows", name_);
     }
@@ -148,13 +143,28 @@ class ZfpyCodec final : public ZfpStreamCodec {
   }
 };
 
-// False if the library takes the mode's numbers for impossible.
-using SetMode = std::function<bool(zfp_stream*)>;
+// What the library makes of any mode.
+struct Mode {
+  unsigned minbits = 0;
+  unsigned maxbits = 0;
+  unsigned maxprec = 0;
+  int minexp = 0;
+
+  static Mode Of(zfp_stream* zfp) {
+    Mode mode;
+    zfp_stream_params(zfp, &mode.minbits, &mode.maxbits, &mode.maxprec, &mode.minexp);
+    return mode;
+  }
+  // False if it takes them for impossible.
+  bool Set(zfp_stream* zfp) const {
+    return zfp_stream_set_params(zfp, minbits, maxbits, maxprec, minexp) == zfp_true;
+  }
+};
 
 class ZfpCodec final : public ZfpStreamCodec {
  public:
-  ZfpCodec(std::string name, zfp_type type, SetMode set_mode)
-      : ZfpStreamCodec(std::move(name), type), set_mode_(std::move(set_mode)) {}
+  ZfpCodec(std::string name, zfp_type type, const Mode& mode)
+      : ZfpStreamCodec(std::move(name), type), mode_(mode) {}
 
   Result<Bytes> Decode(BytesView encoded, const ChunkSpec& spec) const override {
     auto decoded = ZfpStreamCodec::Decode(encoded, spec);
@@ -169,7 +179,7 @@ class ZfpCodec final : public ZfpStreamCodec {
     axes.resize(4);
     zfp_field_set_type(stream.field.get(), type_);
     zfp_field_set_size_4d(stream.field.get(), axes[0], axes[1], axes[2], axes[3]);
-    return set_mode_(stream.zfp.get());
+    return mode_.Set(stream.zfp.get());
   }
 
   // From the upper bits of 32 to a number of 8 or 16 (zfp's demotion; "Decompression", step 2).
@@ -187,7 +197,7 @@ class ZfpCodec final : public ZfpStreamCodec {
     return narrow;
   }
 
-  const SetMode set_mode_;
+  const Mode mode_;
 };
 
 Result<double> NumberMember(const CodecSpec& codec, std::string_view member) {
@@ -204,88 +214,70 @@ Result<int64_t> NeededInteger(const CodecSpec& codec, std::string_view member, i
   return IntegerMember(codec, member, minimum, maximum, 0);
 }
 
-Result<SetMode> ModeOf(const CodecSpec& codec, zfp_type type, unsigned rank) {
+// The parameters of the mode, of which `zfp` is to make something.
+Result<Mode> ModeOf(const CodecSpec& codec, zfp_type type, unsigned rank, zfp_stream* zfp) {
   const auto mode = StringMember(codec, "mode", "");
   if (!mode) return Fail(mode);
   if (*mode == "reversible") {
-    return [](zfp_stream* zfp) {
-      zfp_stream_set_reversible(zfp);
-      return true;
-    };
-  }
-  if (*mode == "fixed_accuracy") {
+    zfp_stream_set_reversible(zfp);
+  } else if (*mode == "fixed_accuracy") {
     const auto tolerance = NumberMember(codec, "tolerance");
     if (!tolerance) return Fail(tolerance);
-    return [value = *tolerance](zfp_stream* zfp) {
-      zfp_stream_set_accuracy(zfp, value);
-      return true;
-    };
-  }
-  if (*mode == "fixed_rate") {
+    zfp_stream_set_accuracy(zfp, *tolerance);
+  } else if (*mode == "fixed_rate") {
     const auto rate = NumberMember(codec, "rate");
     if (!rate) return Fail(rate);
     if (*rate > 2 * ZFP_MAX_PREC) return WrongMember(codec, "rate", "bits of a number");
-    return [value = *rate, type, rank](zfp_stream* zfp) {
-      zfp_stream_set_rate(zfp, value, type, rank, zfp_false);
-      return true;
-    };
-  }
-  if (*mode == "fixed_precision") {
+    zfp_stream_set_rate(zfp, *rate, type, rank, zfp_false);
+  } else if (*mode == "fixed_precision") {
     const auto precision = NeededInteger(codec, "precision", 1, ZFP_MAX_PREC);
     if (!precision) return Fail(precision);
-    return [value = static_cast<unsigned>(*precision)](zfp_stream* zfp) {
-      zfp_stream_set_precision(zfp, value);
-      return true;
-    };
-  }
-  if (*mode != "expert") {
+    zfp_stream_set_precision(zfp, static_cast<unsigned>(*precision));
+  } else if (*mode == "expert") {
+    const auto minbits = NeededInteger(codec, "minbits", 0, UINT32_MAX);
+    const auto maxbits = NeededInteger(codec, "maxbits", 1, UINT32_MAX);
+    const auto maxprec = NeededInteger(codec, "maxprec", 1, UINT32_MAX);
+    const auto minexp = NeededInteger(codec, "minexp", INT32_MIN, INT32_MAX);
+    for (const auto* number : {&minbits, &maxbits, &maxprec, &minexp}) {
+      if (!*number) return Fail(*number);
+    }
+    return Mode{static_cast<unsigned>(*minbits), static_cast<unsigned>(*maxbits),
+                static_cast<unsigned>(*maxprec), static_cast<int>(*minexp)};
+  } else {
     return WrongMember(codec, "mode",
                        "reversible, fixed_accuracy, fixed_rate, fixed_precision or expert");
   }
-  const auto minbits = NeededInteger(codec, "minbits", 0, UINT32_MAX);
-  const auto maxbits = NeededInteger(codec, "maxbits", 1, UINT32_MAX);
-  const auto maxprec = NeededInteger(codec, "maxprec", 1, UINT32_MAX);
-  const auto minexp = NeededInteger(codec, "minexp", INT32_MIN, INT32_MAX);
-  for (const auto* number : {&minbits, &maxbits, &maxprec, &minexp}) {
-    if (!*number) return Fail(*number);
-  }
-  return [least = static_cast<unsigned>(*minbits), most = static_cast<unsigned>(*maxbits),
-          precision = static_cast<unsigned>(*maxprec),
-          exponent = static_cast<int>(*minexp)](zfp_stream* zfp) {
-    return zfp_stream_set_params(zfp, least, most, precision, exponent) == zfp_true;
-  };
+  return Mode::Of(zfp);
 }
 
 }  // namespace
 
-Result<std::shared_ptr<const ArrayToBytesCodec>> MakeZfpyCodec(const CodecSpec& codec,
-                                                               const ChunkSpec& chunk) {
+Result<ArrayToBytesPtr> MakeZfpyCodec(const CodecSpec& codec, const ChunkSpec& chunk) {
   const auto type = TypeOf(chunk.data_type);
   if (!type) return RefuseType(codec, chunk.data_type);
   return std::make_shared<const ZfpyCodec>(codec.name, *type);
 }
 
-Result<std::shared_ptr<const ArrayToBytesCodec>> MakeZfpCodec(const CodecSpec& codec,
-                                                              const ChunkSpec& chunk) {
+Result<ArrayToBytesPtr> MakeZfpCodec(const CodecSpec& codec, const ChunkSpec& chunk) {
   const DataType& stored = chunk.data_type;
   auto type = TypeOf(stored);
   const bool is_integer = stored.kind == DataKind::kInt || stored.kind == DataKind::kUint;
-  const bool is_time = stored.kind == DataKind::kDatetime || stored.kind == DataKind::kTimedelta;
   if (is_integer && stored.item_size < sizeof(int32_t)) type = zfp_type_int32;
-  if (is_time) type = zfp_type_int64;
+  if (stored.is_date()) type = zfp_type_int64;
   if (!type) return RefuseType(codec, stored);
   if (chunk.shape.size() > 4) {
     return Fail(ErrorCode::kUnsupported, "codec '{}': zfp has at most 4 axes, the chunk has {}",
                 codec.name, chunk.shape.size());
   }
   const auto rank = static_cast<unsigned>(std::max<size_t>(1, chunk.shape.size()));
-  auto set_mode = ModeOf(codec, *type, rank);
-  if (!set_mode) return Fail(set_mode);
   const std::unique_ptr<zfp_stream, Free> trial(zfp_stream_open(nullptr));
-  if (trial == nullptr || !(*set_mode)(trial.get())) {
+  if (trial == nullptr) return Fail(ErrorCode::kIo, "codec '{}': out of memory", codec.name);
+  const auto mode = ModeOf(codec, *type, rank, trial.get());
+  if (!mode) return Fail(mode);
+  if (!mode->Set(trial.get())) {
     return Fail(ErrorCode::kDamaged, "codec '{}': its bits of a block cannot be", codec.name);
   }
-  return std::make_shared<const ZfpCodec>(codec.name, *type, std::move(*set_mode));
+  return std::make_shared<const ZfpCodec>(codec.name, *type, *mode);
 }
 
 }  // namespace zarrfs

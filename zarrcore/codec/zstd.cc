@@ -1,11 +1,10 @@
-#include "zarrcore/codec/zstd.h"
-
 #include <zstd.h>
 
 #include <algorithm>
 
 #include "zarrcore/base/byte_order.h"
 #include "zarrcore/codec/configuration.h"
+#include "zarrcore/codec/registry.h"
 
 namespace zarrfs {
 namespace {
@@ -60,8 +59,6 @@ class ZstdCodec : public BytesToBytesCodec {
  public:
   ZstdCodec(int level, bool checksum) : level_(level), checksum_(checksum) {}
 
-  std::optional<uint64_t> EncodedSize(uint64_t) const override { return std::nullopt; }
-
   Result<Bytes> Decode(BytesView encoded, uint64_t limit) const override {
     // For an input without any frame, the library returns empty content.
     if (encoded.empty()) return Fail(ErrorCode::kDamaged, "zstd: 0 bytes hold no frame");
@@ -105,7 +102,7 @@ class ZstdCodec : public BytesToBytesCodec {
 
 }  // namespace
 
-Result<std::shared_ptr<const BytesToBytesCodec>> MakeZstdCodec(const CodecSpec& codec) {
+Result<BytesToBytesPtr> MakeZstdCodec(const CodecSpec& codec) {
   const int64_t level = EncoderMember(codec, "level", ZSTD_minCLevel(), ZSTD_maxCLevel(), 0);
   const Json* checksum = FindMember(codec, "checksum");  // a frame has its own flag
   return std::make_shared<const ZstdCodec>(static_cast<int>(level),

@@ -9,46 +9,34 @@
 #include <utility>
 
 #include "zarrcore/base/byte_order.h"
-#include "zarrcore/metadata/float_format.h"
-#include "zarrcore/metadata/integer.h"
 
 namespace zarrfs {
 namespace {
 
+using enum DataKind;
+
 // Types that are fully defined by their name.
 struct NamedType {
-  std::string_view spelling;
   std::string_view name;
   DataKind kind;
   size_t item_size;
 };
 
 constexpr std::array kNamedTypes = {
-    NamedType{"bool", "bool", DataKind::kBool, 1},
-    NamedType{"int8", "int8", DataKind::kInt, 1},
-    NamedType{"int16", "int16", DataKind::kInt, 2},
-    NamedType{"int32", "int32", DataKind::kInt, 4},
-    NamedType{"int64", "int64", DataKind::kInt, 8},
-    NamedType{"uint8", "uint8", DataKind::kUint, 1},
-    NamedType{"uint16", "uint16", DataKind::kUint, 2},
-    NamedType{"uint32", "uint32", DataKind::kUint, 4},
-    NamedType{"uint64", "uint64", DataKind::kUint, 8},
-    NamedType{"float16", "float16", DataKind::kFloat, 2},
-    NamedType{"float32", "float32", DataKind::kFloat, 4},
-    NamedType{"float64", "float64", DataKind::kFloat, 8},
-    NamedType{"complex64", "complex64", DataKind::kComplex, 8},
-    NamedType{"complex128", "complex128", DataKind::kComplex, 16},
-    NamedType{"complex_float32", "complex64", DataKind::kComplex, 8},
-    NamedType{"complex_float64", "complex128", DataKind::kComplex, 16},
-    NamedType{"int2", "int2", DataKind::kNarrowInt, 1},
-    NamedType{"int4", "int4", DataKind::kNarrowInt, 1},
-    NamedType{"uint2", "uint2", DataKind::kNarrowUint, 1},
-    NamedType{"uint4", "uint4", DataKind::kNarrowUint, 1},
-    NamedType{"string", "string", DataKind::kString, 0},
-    NamedType{"bytes", "bytes", DataKind::kBytes, 0},
-    NamedType{"variable_length_bytes", "variable_length_bytes", DataKind::kBytes, 0},
-    NamedType{"binary", "binary", DataKind::kBytes, 0},
+    NamedType{"bool", kBool, 1},         NamedType{"int8", kInt, 1},
+    NamedType{"int16", kInt, 2},         NamedType{"int32", kInt, 4},
+    NamedType{"int64", kInt, 8},         NamedType{"uint8", kUint, 1},
+    NamedType{"uint16", kUint, 2},       NamedType{"uint32", kUint, 4},
+    NamedType{"uint64", kUint, 8},       NamedType{"float16", kFloat, 2},
+    NamedType{"float32", kFloat, 4},     NamedType{"float64", kFloat, 8},
+    NamedType{"complex64", kComplex, 8}, NamedType{"complex128", kComplex, 16},
+    NamedType{"int2", kNarrowInt, 1},    NamedType{"int4", kNarrowInt, 1},
+    NamedType{"uint2", kNarrowUint, 1},  NamedType{"uint4", kNarrowUint, 1},
+    NamedType{"string", kString, 0},
 };
+constexpr std::array<std::string_view, 3> kBytesTypes = {"bytes", "variable_length_bytes",
+                                                         "binary"};
+constexpr std::string_view kComplexPrefix = "complex_";
 
 constexpr std::array<std::string_view, 14> kTimeUnits = {
     "Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns", "ps", "fs", "as", "generic"};
@@ -62,44 +50,28 @@ DataType MakeType(std::string_view name, DataKind kind, size_t item_size) {
   return type;
 }
 
-DataType OtherType(std::string_view name) { return MakeType(name, DataKind::kOther, 0); }
+DataType OtherType(std::string_view name) { return MakeType(name, kOther, 0); }
 
-DataType RawType(uint64_t bytes) {
-  return MakeType(fmt::format("r{}", 8 * bytes), DataKind::kRaw, bytes);
-}
+DataType RawType(uint64_t bytes) { return MakeType(fmt::format("r{}", 8 * bytes), kRaw, bytes); }
 
 std::optional<DataType> FindNamedType(std::string_view name) {
-  const auto* found = std::find_if(kNamedTypes.begin(), kNamedTypes.end(),
-                                   [&](const NamedType& type) { return type.spelling == name; });
+  if (std::ranges::find(kBytesTypes, name) != kBytesTypes.end()) return MakeType(name, kBytes, 0);
+  if (name == "complex_float32") name = "complex64";
+  if (name == "complex_float64") name = "complex128";
+  const auto* found = std::ranges::find(kNamedTypes, name, &NamedType::name);
   if (found != kNamedTypes.end()) return MakeType(found->name, found->kind, found->item_size);
   if (const FloatFormat* format = FindFloatFormat(name)) {
-    return MakeType(name, DataKind::kNarrowFloat, format->size);
+    return MakeType(name, kNarrowFloat, format->size);
   }
-  constexpr std::string_view kComplex = "complex_";
-  if (!name.starts_with(kComplex)) return std::nullopt;
-  const FloatFormat* format = FindFloatFormat(name.substr(kComplex.size()));
+  if (!name.starts_with(kComplexPrefix)) return std::nullopt;
+  const FloatFormat* format = FindFloatFormat(name.substr(kComplexPrefix.size()));
   if (format == nullptr) return std::nullopt;
-  return MakeType(name, DataKind::kNarrowComplex, 2 * format->size);
-}
-
-// Null for an absent member.
-const Json& Member(const Json& object, std::string_view name) {
-  static const Json kNull;
-  if (!object.is_object()) return kNull;
-  const auto found = object.find(name);
-  return found == object.end() ? kNull : *found;
-}
-
-std::optional<std::string> UnknownMember(const Json& object,
-                                         std::initializer_list<std::string_view> known) {
-  for (const auto& [member, value] : object.items()) {
-    if (std::find(known.begin(), known.end(), member) == known.end()) return member;
-  }
-  return std::nullopt;
+  return MakeType(name, kNarrowComplex, 2 * format->size);
 }
 
 bool IsName(const Json& json) {
-  return json.is_string() && !NonFinite(json) && !json.get_ref<const std::string&>().empty();
+  const std::string* const text = TextOf(json);
+  return text != nullptr && !text->empty();
 }
 
 // The parts of a data type document.
@@ -125,28 +97,28 @@ Result<DataType> ParseBits(std::string_view name, std::string_view key) {
 }
 
 Result<DataType> ParseFixedLength(const Named& named, DataKind kind, std::string_view key) {
-  const Json& found = Member(named.configuration, "length_bytes");
+  const Json& found = MemberOrNull(named.configuration, "length_bytes");
   const auto length = ParseInteger(found, 64, /*is_signed=*/false);
-  const size_t unit = kind == DataKind::kFixedLengthUtf32 ? 4 : 1;
-  if (!length || *length % unit != 0 || (*length == 0 && kind == DataKind::kRaw)) {
+  const size_t unit = kind == kFixedLengthUtf32 ? 4 : 1;
+  if (!length || *length % unit != 0 || (*length == 0 && kind == kRaw)) {
     return Fail(ErrorCode::kDamaged, "{}: data_type: expected {} with {} as length_bytes, found {}",
                 key, named.name, unit == 1 ? "at least 1" : "a multiple of 4",
                 Excerpt(named.configuration));
   }
-  if (*length > kMaxItemBytes && kind == DataKind::kRaw) {
+  if (*length > kMaxItemBytes && kind == kRaw) {
     return Fail(ErrorCode::kUnsupported,
                 "{}: data_type: expected raw_bytes with length_bytes up to {}, found {}", key,
                 kMaxItemBytes, *length);
   }
   // (Readers disagree on strings of no length.)
   if (*length == 0 || *length > kMaxItemBytes) return OtherType(named.name);
-  if (kind == DataKind::kRaw) return RawType(*length);
+  if (kind == kRaw) return RawType(*length);
   return MakeType(named.name, kind, *length);
 }
 
 Result<DataType> ParseDate(const Named& named, DataKind kind, std::string_view key) {
-  const Json& unit = Member(named.configuration, "unit");
-  const Json& given_scale = Member(named.configuration, "scale_factor");
+  const Json& unit = MemberOrNull(named.configuration, "unit");
+  const Json& given_scale = MemberOrNull(named.configuration, "scale_factor");
   const auto scale = given_scale.is_null() ? std::optional<uint64_t>(1)
                                            : ParseInteger(given_scale, 64, /*is_signed=*/false);
   if (!IsName(unit) || !scale) {
@@ -171,18 +143,18 @@ Result<DataType> ParseDate(const Named& named, DataKind kind, std::string_view k
 Result<DataType> ParseType(const Json& document, std::string_view key, int depth);
 
 Result<DataType> ParseStruct(const Named& named, std::string_view key, int depth) {
-  const Json& fields = Member(named.configuration, "fields");
+  const Json& fields = MemberOrNull(named.configuration, "fields");
   if (!fields.is_array() || fields.empty()) {
     return Fail(ErrorCode::kDamaged, "{}: data_type: expected {} with a list of fields, found {}",
                 key, named.name, Excerpt(named.configuration));
   }
   if (depth >= kMaxStructDepth) return OtherType(named.name);
-  DataType type = MakeType(named.name, DataKind::kStruct, 0);
+  DataType type = MakeType(named.name, kStruct, 0);
   std::unordered_set<std::string> names;
   for (const Json& field : fields) {
     const bool is_pair = field.is_array() && field.size() == 2;
-    const Json& name = is_pair ? field[0] : Member(field, "name");
-    const Json& field_type = is_pair ? field[1] : Member(field, "data_type");
+    const Json& name = is_pair ? field[0] : MemberOrNull(field, "name");
+    const Json& field_type = is_pair ? field[1] : MemberOrNull(field, "data_type");
     if (!IsName(name) || field_type.is_null()) {
       return Fail(ErrorCode::kDamaged,
                   "{}: data_type: expected fields with a name and a data_type, found {}", key,
@@ -191,7 +163,7 @@ Result<DataType> ParseStruct(const Named& named, std::string_view key, int depth
     if (!names.insert(name.get<std::string>()).second) {
       return Fail(ErrorCode::kDamaged, "{}: data_type: two fields named {}", key, Excerpt(name));
     }
-    if (!is_pair && UnknownMember(field, {"name", "data_type"})) return OtherType(named.name);
+    if (UnknownMember(field, {"name", "data_type"})) return OtherType(named.name);
     auto parsed = ParseType(field_type, key, depth + 1);
     if (!parsed) return Fail(parsed);
     if (parsed->item_size == 0) return OtherType(named.name);
@@ -204,8 +176,8 @@ Result<DataType> ParseStruct(const Named& named, std::string_view key, int depth
 
 // Without the document.
 Result<DataType> ParseType(const Json& document, std::string_view key, int depth) {
-  const Json& name = document.is_object() ? Member(document, "name") : document;
-  const Json& configuration = Member(document, "configuration");
+  const Json& name = document.is_object() ? MemberOrNull(document, "name") : document;
+  const Json& configuration = MemberOrNull(document, "configuration");
   if (!IsName(name) || (!configuration.is_null() && !configuration.is_object())) {
     return Fail(ErrorCode::kDamaged,
                 "{}: data_type: expected a name or an object with name and configuration, found {}",
@@ -219,10 +191,7 @@ Result<DataType> ParseType(const Json& document, std::string_view key, int depth
   const std::optional<DataType> simple = FindNamedType(named.name);
 
   // Unknown members must not be skipped: they might change the meaning.
-  std::optional<std::string> unknown;
-  if (document.is_object()) {
-    unknown = UnknownMember(document, {"name", "configuration", "must_understand"});
-  }
+  auto unknown = UnknownMember(document, {"name", "configuration", "must_understand"});
   const auto allow = [&](std::initializer_list<std::string_view> known) {
     if (!unknown) unknown = UnknownMember(named.configuration, known);
     return !unknown;
@@ -234,20 +203,20 @@ Result<DataType> ParseType(const Json& document, std::string_view key, int depth
                   named.name, Excerpt(*unknown));
     }
     if (is_bits) return ParseBits(named.name, key);
-    return is_raw_bytes ? ParseFixedLength(named, DataKind::kRaw, key) : Result<DataType>(*simple);
+    return is_raw_bytes ? ParseFixedLength(named, kRaw, key) : Result<DataType>(*simple);
   }
   if (simple) return allow({}) ? *simple : OtherType(named.name);
   if (named.name == "fixed_length_utf32" && allow({"length_bytes"})) {
-    return ParseFixedLength(named, DataKind::kFixedLengthUtf32, key);
+    return ParseFixedLength(named, kFixedLengthUtf32, key);
   }
   if (named.name == "null_terminated_bytes" && allow({"length_bytes"})) {
-    return ParseFixedLength(named, DataKind::kNullTerminatedBytes, key);
+    return ParseFixedLength(named, kNullTerminatedBytes, key);
   }
   if (named.name == "numpy.datetime64" && allow({"unit", "scale_factor"})) {
-    return ParseDate(named, DataKind::kDatetime, key);
+    return ParseDate(named, kDatetime, key);
   }
   if (named.name == "numpy.timedelta64" && allow({"unit", "scale_factor"})) {
-    return ParseDate(named, DataKind::kTimedelta, key);
+    return ParseDate(named, kTimedelta, key);
   }
   if ((named.name == "struct" || named.name == "structured") && allow({"fields"})) {
     return ParseStruct(named, key, depth);
@@ -263,7 +232,7 @@ struct OrderedPart {
 };
 
 void AppendOrderedParts(const DataType& type, size_t offset, std::vector<OrderedPart>& parts) {
-  if (type.kind == DataKind::kStruct) {
+  if (type.kind == kStruct) {
     for (const StructField& field : type.fields) {
       AppendOrderedParts(field.type, offset, parts);
       offset += field.type.item_size;
@@ -277,27 +246,39 @@ void AppendOrderedParts(const DataType& type, size_t offset, std::vector<Ordered
 
 size_t DataType::byte_order_unit() const {
   switch (kind) {
-    case DataKind::kComplex:
-    case DataKind::kNarrowComplex:
+    case kComplex:
+    case kNarrowComplex:
       return item_size / 2;
-    case DataKind::kFixedLengthUtf32:
+    case kFixedLengthUtf32:
       return 4;
-    case DataKind::kStruct: {
+    case kStruct: {
       size_t largest = 1;
       for (const StructField& field : fields) {
         largest = std::max(largest, field.type.byte_order_unit());
       }
       return largest;
     }
-    case DataKind::kRaw:
-    case DataKind::kNullTerminatedBytes:
-    case DataKind::kString:
-    case DataKind::kBytes:
-    case DataKind::kOther:
+    case kRaw:
+    case kNullTerminatedBytes:
+    case kString:
+    case kBytes:
+    case kOther:
       return 1;
     default:
       return item_size;
   }
+}
+
+size_t DataType::integer_bits() const {
+  if (kind == kBool) return 1;
+  if (kind == kNarrowInt || kind == kNarrowUint) return name.ends_with('2') ? 2 : 4;
+  return kind == kInt || kind == kUint || is_date() ? 8 * item_size : 0;
+}
+
+const FloatFormat* DataType::float_format() const {
+  if (kind == kComplex) return FindFloatFormat(item_size == 8 ? "float32" : "float64");
+  if (kind == kNarrowComplex) return FindFloatFormat(name.substr(kComplexPrefix.size()));
+  return kind == kFloat || kind == kNarrowFloat ? FindFloatFormat(name) : nullptr;
 }
 
 Result<DataType> ParseDataType(const Json& document, std::string_view key) {
@@ -306,8 +287,10 @@ Result<DataType> ParseDataType(const Json& document, std::string_view key) {
   return type;
 }
 
+DataType CoreType(std::string_view name) { return *ParseDataType(Json(name), name); }
+
 void ReverseByteOrder(std::span<std::byte> elements, const DataType& type) {
-  if (type.kind != DataKind::kStruct) return ReverseEachItem(elements, type.byte_order_unit());
+  if (type.kind != kStruct) return ReverseEachItem(elements, type.byte_order_unit());
   std::vector<OrderedPart> parts;
   AppendOrderedParts(type, 0, parts);
   if (parts.empty()) return;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "zarrcore/base/result.h"
+#include "zarrcore/metadata/float_format.h"
 #include "zarrcore/metadata/json.h"
 
 namespace zarrfs {
@@ -56,6 +57,19 @@ struct DataType {
   /// there is nothing to reverse; for a struct, the maximum of its fields (see ReverseByteOrder).
   [[nodiscard]] size_t byte_order_unit() const;
   [[nodiscard]] bool is_core() const { return kind <= DataKind::kRaw; }
+  [[nodiscard]] bool is_date() const {
+    return kind == DataKind::kDatetime || kind == DataKind::kTimedelta;
+  }
+  [[nodiscard]] bool is_complex() const {
+    return kind == DataKind::kComplex || kind == DataKind::kNarrowComplex;
+  }
+  [[nodiscard]] bool is_signed_integer() const {
+    return kind == DataKind::kInt || kind == DataKind::kNarrowInt || is_date();
+  }
+  /// How many bits of a bool, an integer or a date mean something; 0 for any other type.
+  [[nodiscard]] size_t integer_bits() const;
+  /// The format of a float, or of the parts of a complex number; null for any other type.
+  [[nodiscard]] const FloatFormat* float_format() const;
 };
 
 struct StructField {
@@ -75,6 +89,9 @@ inline constexpr int kMaxStructDepth = 16;
 /// An unknown name gives kOther; so does an extension type with unknown members, beyond the caps,
 /// or with a field of unknown size.
 [[nodiscard]] Result<DataType> ParseDataType(const Json& document, std::string_view key);
+
+/// The type of the core specification that is called `name`.
+[[nodiscard]] DataType CoreType(std::string_view name);
 
 /// Converts between little-endian and big-endian: reverses the bytes of each part of each element
 /// that has a byte order. `elements` must be whole elements of a fixed size.

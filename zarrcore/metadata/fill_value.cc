@@ -17,46 +17,22 @@
 
 #include "zarrcore/base/byte_order.h"
 #include "zarrcore/metadata/base64.h"
-#include "zarrcore/metadata/float_format.h"
-#include "zarrcore/metadata/integer.h"
 
 namespace zarrfs {
 namespace {
+
+using enum DataKind;
 
 constexpr uint64_t kNotATime = uint64_t{1} << 63;
 constexpr uint32_t kReplacementCharacter = 0xfffd;
 constexpr uint32_t kMaxCodePoint = 0x10ffff;
 
-uint64_t LoadItem(std::span<const std::byte> item) {
-  uint64_t bits = 0;
-  for (size_t i = item.size(); i-- > 0;) bits = bits << 8 | static_cast<uint64_t>(item[i]);
-  return bits;
-}
-
 void AppendItem(FillBytes& bytes, uint64_t bits, size_t size) {
-  for (size_t i = 0; i < size; ++i) bytes.push_back(static_cast<std::byte>(bits >> (8 * i)));
+  bytes.resize(bytes.size() + size);
+  StoreLittle(std::span(bytes).last(size), bits);
 }
-
-// The format of a float, or of the parts of a complex type.
-const FloatFormat& FormatOf(const DataType& type) {
-  std::string_view name = type.name;
-  if (type.kind == DataKind::kComplex) {
-    name = type.item_size == 8 ? "float32" : "float64";
-  } else if (type.kind == DataKind::kNarrowComplex) {
-    name.remove_prefix(std::string_view("complex_").size());
-  }
-  return *FindFloatFormat(name);
-}
-
-size_t NarrowBits(const DataType& type) { return type.name.ends_with('2') ? 2 : 4; }
-
-uint64_t LowBits(uint64_t value, size_t bits) { return value & ~uint64_t{0} >> (64 - bits); }
 
 // --- Text ---
-
-const std::string* TextOf(const Json& json) {
-  return NonFinite(json) ? nullptr : json.get_ptr<const std::string*>();
-}
 
 FillBytes BytesOf(std::string_view text) {
   const auto bytes = std::as_bytes(std::span(text));
@@ -124,9 +100,14 @@ std::optional<uint64_t> ParseFloat(const Json& json, const FloatFormat& format) 
   return text == nullptr ? std::nullopt : ParseBits(*text, format);
 }
 
-std::optional<uint64_t> ParseDate(const Json& json) {
-  if (json == "NaT") return kNotATime;
-  return ParseInteger(json, 64, /*is_signed=*/true);
+// All bits but the lowest ones are 0.
+std::optional<uint64_t> ParseWhole(const Json& json, const DataType& type) {
+  if (type.kind == kBool && json.is_boolean()) return json.get<bool>() ? 1 : 0;
+  if (type.is_date() && json == "NaT") return kNotATime;
+  const size_t bits = type.integer_bits();
+  auto value = ParseInteger(json, bits, type.is_signed_integer());
+  if (value) *value &= ~uint64_t{0} >> (64 - bits);
+  return value;
 }
 
 // Base64 or a list of byte values.
@@ -188,92 +169,66 @@ std::optional<FillBytes> ParseStruct(const Json& json, const DataType& type) {
 std::optional<FillBytes> ParseElement(const Json& json, const DataType& type) {
   if (json.is_null()) return FillBytes(type.item_size);
   switch (type.kind) {
-    case DataKind::kBool:
-      if (json.is_boolean()) return Item(uint64_t{json.get<bool>()}, 1);
-      return Item(ParseInteger(json, 1, /*is_signed=*/false), 1);
-    case DataKind::kInt:
-    case DataKind::kUint:
-      return Item(ParseInteger(json, 8 * type.item_size, type.kind == DataKind::kInt),
-                  type.item_size);
-    case DataKind::kNarrowInt:
-    case DataKind::kNarrowUint:
-      if (const auto value =
-              ParseInteger(json, NarrowBits(type), type.kind == DataKind::kNarrowInt)) {
-        return Item(LowBits(*value, NarrowBits(type)), 1);
-      }
-      return std::nullopt;
-    case DataKind::kFloat:
-    case DataKind::kNarrowFloat:
-      return Item(ParseFloat(json, FormatOf(type)), type.item_size);
-    case DataKind::kComplex:
-    case DataKind::kNarrowComplex: {
-      const FloatFormat& format = FormatOf(type);
+    case kBool:
+    case kInt:
+    case kUint:
+    case kNarrowInt:
+    case kNarrowUint:
+    case kDatetime:
+    case kTimedelta:
+      return Item(ParseWhole(json, type), type.item_size);
+    case kFloat:
+    case kNarrowFloat:
+      return Item(ParseFloat(json, *type.float_format()), type.item_size);
+    case kComplex:
+    case kNarrowComplex: {
+      const FloatFormat& format = *type.float_format();
       if (json.is_number() || NonFinite(json)) {
         return ComplexItem(ParseFloat(json, format), EncodeFloat(0, format), type.item_size);
       }
       if (!json.is_array() || json.size() != 2) return std::nullopt;
       return ComplexItem(ParseFloat(json[0], format), ParseFloat(json[1], format), type.item_size);
     }
-    case DataKind::kDatetime:
-    case DataKind::kTimedelta:
-      return Item(ParseDate(json), 8);
-    case DataKind::kRaw:
+    case kRaw:
       return IfSize(ParseBytes(json), type.item_size);
-    case DataKind::kNullTerminatedBytes: {
+    case kNullTerminatedBytes: {
       auto bytes = ParseBytes(json);
       if (bytes) bytes->resize(type.item_size);
       return bytes;
     }
-    case DataKind::kBytes:
+    case kBytes:
       return ParseBytes(json);
-    case DataKind::kFixedLengthUtf32:
-    case DataKind::kString: {
+    case kFixedLengthUtf32:
+    case kString: {
       const std::string* text = TextOf(json);
       if (text == nullptr) return std::nullopt;
-      if (type.kind == DataKind::kString) return BytesOf(*text);
+      if (type.kind == kString) return BytesOf(*text);
       return EncodeUtf32(*text, type.item_size / 4);
     }
-    case DataKind::kStruct:
+    case kStruct:
       return ParseStruct(json, type);
-    case DataKind::kOther:
+    case kOther:
       break;
   }
   return FillBytes();
 }
 
-std::string_view ExpectedFill(DataKind kind) {
-  switch (kind) {
-    case DataKind::kBool:
-      return "true or false";
-    case DataKind::kInt:
-    case DataKind::kUint:
-    case DataKind::kNarrowInt:
-    case DataKind::kNarrowUint:
-      return "an integer in range";
-    case DataKind::kFloat:
-    case DataKind::kNarrowFloat:
-      return "a number in range, \"NaN\", \"Infinity\", \"-Infinity\" or \"0x...\"";
-    case DataKind::kComplex:
-    case DataKind::kNarrowComplex:
-      return "a list of two numbers in range, \"NaN\", \"Infinity\", \"-Infinity\" or \"0x...\"";
-    case DataKind::kDatetime:
-    case DataKind::kTimedelta:
-      return "an integer in range or \"NaT\"";
-    case DataKind::kRaw:
-      return "a list of byte values or base64 text, of the item's length";
-    case DataKind::kNullTerminatedBytes:
-    case DataKind::kBytes:
-      return "a list of byte values or base64 text";
-    case DataKind::kFixedLengthUtf32:
-    case DataKind::kString:
-      return "text";
-    case DataKind::kStruct:
-      return "an object with a value for each field, or base64 text of the item's length,";
-    case DataKind::kOther:
-      break;
-  }
-  return "anything";
-}
+constexpr std::string_view kInteger = "an integer in range";
+constexpr std::string_view kNumber =
+    "a number in range, \"NaN\", \"Infinity\", \"-Infinity\" or \"0x...\"";
+constexpr std::string_view kTwoNumbers =
+    "a list of two numbers in range, \"NaN\", \"Infinity\", \"-Infinity\" or \"0x...\"";
+constexpr std::string_view kDate = "an integer in range or \"NaT\"";
+constexpr std::string_view kByteValues = "a list of byte values or base64 text";
+constexpr std::string_view kRawBytes = "a list of byte values or base64 text, of the item's length";
+constexpr std::string_view kFields =
+    "an object with a value for each field, or base64 text of the item's length,";
+
+// What messages say was expected, by DataKind.
+constexpr std::array<std::string_view, kDataKinds> kExpected = {
+    "true or false", kInteger,    kInteger, kNumber,     kTwoNumbers, kRawBytes,
+    kInteger,        kInteger,    kNumber,  kTwoNumbers, kDate,       kDate,
+    "text",          kByteValues, kFields,  "text",      kByteValues, "anything"};
 
 // --- Elements as JSON ---
 
@@ -299,50 +254,47 @@ Json FloatToV3(uint64_t bits, const FloatFormat& format) {
   return format.size == 4 ? ShortestDouble(static_cast<float>(value)) : value;
 }
 
-int64_t SignExtended(uint64_t value, size_t bits) {
-  return static_cast<int64_t>(value << (64 - bits)) >> (64 - bits);
-}
-
 Json ElementToV3(std::span<const std::byte> item, const DataType& type) {
   switch (type.kind) {
-    case DataKind::kBool:
+    case kBool:
       return item[0] != std::byte{0};
-    case DataKind::kInt:
-    case DataKind::kDatetime:
-    case DataKind::kTimedelta:
-      return SignExtended(LoadItem(item), 8 * item.size());
-    case DataKind::kUint:
-      return LoadItem(item);
-    case DataKind::kNarrowInt:
-      return SignExtended(LoadItem(item), NarrowBits(type));
-    case DataKind::kNarrowUint:
-      return LowBits(LoadItem(item), NarrowBits(type));
-    case DataKind::kFloat:
-    case DataKind::kNarrowFloat:
-      return FloatToV3(LoadItem(item), FormatOf(type));
-    case DataKind::kComplex:
-    case DataKind::kNarrowComplex: {
+    case kInt:
+    case kUint:
+    case kNarrowInt:
+    case kNarrowUint:
+    case kDatetime:
+    case kTimedelta: {
+      const size_t unused = 64 - type.integer_bits();
+      const uint64_t bits = LoadLittle(item) << unused;
+      if (type.is_signed_integer()) return static_cast<int64_t>(bits) >> unused;
+      return bits >> unused;
+    }
+    case kFloat:
+    case kNarrowFloat:
+      return FloatToV3(LoadLittle(item), *type.float_format());
+    case kComplex:
+    case kNarrowComplex: {
       const size_t half = item.size() / 2;
       Json parts = Json::array();
-      parts.push_back(FloatToV3(LoadItem(item.first(half)), FormatOf(type)));
-      parts.push_back(FloatToV3(LoadItem(item.last(half)), FormatOf(type)));
+      parts.push_back(FloatToV3(LoadLittle(item.first(half)), *type.float_format()));
+      parts.push_back(FloatToV3(LoadLittle(item.last(half)), *type.float_format()));
       return parts;
     }
-    case DataKind::kRaw: {
+    case kRaw: {
       Json values = Json::array();
       for (const std::byte byte : item) values.push_back(static_cast<unsigned>(byte));
       return values;
     }
-    case DataKind::kNullTerminatedBytes:
+    case kNullTerminatedBytes:
       while (!item.empty() && item.back() == std::byte{0}) item = item.first(item.size() - 1);
       return EncodeBase64(item);
-    case DataKind::kBytes:
+    case kBytes:
       return EncodeBase64(item);
-    case DataKind::kFixedLengthUtf32:
+    case kFixedLengthUtf32:
       return DecodeUtf32(item);
-    case DataKind::kString:
+    case kString:
       return std::string(reinterpret_cast<const char*>(item.data()), item.size());
-    case DataKind::kStruct: {
+    case kStruct: {
       Json::object_t values;
       for (const StructField& field : type.fields) {
         values.emplace_back(field.name, ElementToV3(item.first(field.type.item_size), field.type));
@@ -350,7 +302,7 @@ Json ElementToV3(std::span<const std::byte> item, const DataType& type) {
       }
       return values;
     }
-    case DataKind::kOther:
+    case kOther:
       break;
   }
   return nullptr;
@@ -368,7 +320,7 @@ std::optional<double> ParseFloatAttribute(const Json& json) {
   if (error == std::errc() && end == text_end && std::isfinite(decimal)) return decimal;
   const auto bytes = IfSize(DecodeBase64(*text), sizeof(double));
   if (!bytes) return std::nullopt;
-  return std::bit_cast<double>(LoadItem(*bytes));
+  return std::bit_cast<double>(LoadLittle(*bytes));
 }
 
 std::optional<uint64_t> DecodeFloatAttribute(const Json& json, const FloatFormat& format) {
@@ -379,11 +331,11 @@ std::optional<uint64_t> DecodeFloatAttribute(const Json& json, const FloatFormat
 }  // namespace
 
 Result<FillBytes> ParseFillValue(const Json& document, const DataType& type, std::string_view key) {
-  if (type.kind == DataKind::kOther) return FillBytes();
+  if (type.kind == kOther) return FillBytes();
   auto bytes = ParseElement(document, type);
   if (!bytes) {
     return Fail(ErrorCode::kDamaged, "{}: fill_value: expected {} for {}, found {}", key,
-                ExpectedFill(type.kind), type.name, Excerpt(document));
+                kExpected[static_cast<size_t>(type.kind)], type.name, Excerpt(document));
   }
   return *std::move(bytes);
 }
@@ -397,22 +349,22 @@ std::optional<FillBytes> DecodeFillAttribute(const Json& attribute, const DataTy
   const Json& json = attribute.is_array() && attribute.size() == 1 ? attribute[0] : attribute;
   if (json.is_null()) return std::nullopt;
   switch (type.kind) {
-    case DataKind::kFloat:
-    case DataKind::kNarrowFloat:
-      return Item(DecodeFloatAttribute(json, FormatOf(type)), type.item_size);
-    case DataKind::kComplex:
-    case DataKind::kNarrowComplex: {
+    case kFloat:
+    case kNarrowFloat:
+      return Item(DecodeFloatAttribute(json, *type.float_format()), type.item_size);
+    case kComplex:
+    case kNarrowComplex: {
       if (!json.is_array() || json.size() != 2) return std::nullopt;
-      const FloatFormat& format = FormatOf(type);
+      const FloatFormat& format = *type.float_format();
       return ComplexItem(DecodeFloatAttribute(json[0], format),
                          DecodeFloatAttribute(json[1], format), type.item_size);
     }
-    case DataKind::kNullTerminatedBytes:
-    case DataKind::kBytes:
+    case kNullTerminatedBytes:
+    case kBytes:
       return json.is_string() ? ParseElement(json, type) : std::nullopt;
-    case DataKind::kRaw:
-    case DataKind::kStruct:
-    case DataKind::kOther:
+    case kRaw:
+    case kStruct:
+    case kOther:
       return std::nullopt;
     default:
       return ParseElement(json, type);

@@ -94,8 +94,7 @@ uint64_t EncodeMagnitude(double magnitude, const FloatFormat& format) {
 }  // namespace
 
 const FloatFormat* FindFloatFormat(std::string_view name) {
-  const auto* found = std::find_if(kFormats.begin(), kFormats.end(),
-                                   [&](const FloatFormat& format) { return format.name == name; });
+  const auto* found = std::ranges::find(kFormats, name, &FloatFormat::name);
   return found == kFormats.end() ? nullptr : found;
 }
 

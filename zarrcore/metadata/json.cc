@@ -33,6 +33,9 @@ constexpr size_t kMarkedGrowth = kMarkInText.size() + 2;
 constexpr size_t kMaxExcerptEntries = 100;
 constexpr size_t kMaxNotes = 16;  // per text
 
+// Above this, a double may be the neighbour of the integer that was written.
+constexpr double kMaxExactInteger = 9007199254740992.0;  // 2^53
+
 struct MarkedText {
   std::string text;
   std::vector<size_t> ends;  // of each marked literal, as offsets in `text`
@@ -362,10 +365,47 @@ std::optional<double> NonFinite(const Json& json) {
   return std::nullopt;
 }
 
-const Json& MemberOrNull(const Json& object, const char* name) {
+const std::string* TextOf(const Json& json) {
+  return NonFinite(json) ? nullptr : json.get_ptr<const std::string*>();
+}
+
+std::optional<uint64_t> ParseInteger(const Json& json, size_t bits, bool is_signed) {
+  bool negative = false;
+  uint64_t magnitude = 0;
+  if (json.is_number_unsigned()) {
+    magnitude = json.get<uint64_t>();
+  } else if (json.is_number_integer()) {
+    const auto value = json.get<int64_t>();
+    negative = value < 0;
+    magnitude = negative ? 0 - static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
+  } else if (json.is_number_float()) {
+    const auto value = json.get<double>();
+    if (!(std::fabs(value) <= kMaxExactInteger) || value != std::trunc(value)) return std::nullopt;
+    negative = value < 0;
+    magnitude = static_cast<uint64_t>(std::fabs(value));
+  } else {
+    return std::nullopt;
+  }
+  const uint64_t all_ones = ~uint64_t{0} >> (64 - bits);
+  const uint64_t largest = is_signed ? all_ones / 2 : all_ones;
+  if (negative && (!is_signed || magnitude > largest + 1)) return std::nullopt;
+  if (!negative && magnitude > largest) return std::nullopt;
+  return negative ? 0 - magnitude : magnitude;
+}
+
+const Json& MemberOrNull(const Json& object, std::string_view name) {
   static const Json kNull;
   const auto found = object.find(name);
   return found == object.end() ? kNull : *found;
+}
+
+std::optional<std::string> UnknownMember(const Json& object,
+                                         std::initializer_list<std::string_view> known) {
+  if (!object.is_object()) return std::nullopt;
+  for (const auto& [member, value] : object.items()) {
+    if (std::ranges::find(known, member) == known.end()) return member;
+  }
+  return std::nullopt;
 }
 
 std::string DumpJson(const Json& json, JsonEncoding encoding) {

@@ -2,6 +2,9 @@
 #ifndef ZARRCORE_METADATA_JSON_H_
 #define ZARRCORE_METADATA_JSON_H_
 
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -37,8 +40,20 @@ inline constexpr int kMaxJsonDepth = 256;
 /// string "NaN".
 [[nodiscard]] std::optional<double> NonFinite(const Json& json);
 
-/// The member of an object, or null if it is absent: for members where both mean the same.
-[[nodiscard]] const Json& MemberOrNull(const Json& object, const char* name);
+/// The text of a string that is no such number; null for any other value.
+[[nodiscard]] const std::string* TextOf(const Json& json);
+
+/// A JSON integer, or an integral float up to 2^53, of 1 to 64 `bits`; negative ones are
+/// sign-extended. nullopt for anything else and for integers that do not fit.
+[[nodiscard]] std::optional<uint64_t> ParseInteger(const Json& json, size_t bits, bool is_signed);
+
+/// The member of an object, or null if it is absent (for members where both mean the same) or if
+/// `object` is none.
+[[nodiscard]] const Json& MemberOrNull(const Json& object, std::string_view name);
+
+/// The name of the first member of `object` that is not in `known`; nullopt if it is no object.
+[[nodiscard]] std::optional<std::string> UnknownMember(
+    const Json& object, std::initializer_list<std::string_view> known);
 
 enum class JsonEncoding { kAscii, kUtf8 };  // kAscii: everything else is \uXXXX
 

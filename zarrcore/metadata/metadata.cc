@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "zarrcore/base/checked.h"
-#include "zarrcore/metadata/integer.h"
 
 namespace zarrfs {
 namespace {
@@ -38,28 +37,21 @@ std::optional<uint64_t> ToUnsigned(const Json& json) {
 }
 
 // Core specification, "Extension definition": a name or an object with name and configuration.
-struct Extension {
-  std::string name;
-  Json configuration = Json::object();
-};
-
-// `also`: one more member that old writers put beside the name; "" for none.
-Result<Extension> ParseExtension(const Json& document, std::string_view key,
-                                 std::string_view member, std::string_view also = "") {
+// `also`: one more member, which old writers put beside the name.
+Result<CodecSpec> ParseExtension(const Json& document, std::string_view key,
+                                 std::string_view member, std::string_view also = "name") {
   const Json& name = document.is_object() ? MemberOrNull(document, "name") : document;
-  if (!name.is_string() || NonFinite(name) || name.get_ref<const std::string&>().empty()) {
+  const std::string* const text = TextOf(name);
+  if (text == nullptr || text->empty()) {
     return Fail(ErrorCode::kDamaged, "{}: {}: expected a name or an object with a name, found {}",
                 key, member, Excerpt(document));
   }
-  Extension extension{name.get<std::string>()};
-  if (document.is_string()) return extension;
-  for (const auto& [other, value] : document.items()) {
-    if (other != "name" && other != "configuration" && other != "must_understand" &&
-        (also.empty() || other != also)) {
-      // Skipping it could mean reading wrongly: {"name": "bytes", "endian": "big"}.
-      return Fail(ErrorCode::kUnsupported, "{}: {}: {} with an unknown member {}", key, member,
-                  Excerpt(name), Excerpt(other));
-    }
+  CodecSpec extension{*text};
+  // Skipping it could mean reading wrongly: {"name": "bytes", "endian": "big"}.
+  if (const auto unknown =
+          UnknownMember(document, {"name", "configuration", "must_understand", also})) {
+    return Fail(ErrorCode::kUnsupported, "{}: {}: {} with an unknown member {}", key, member,
+                Excerpt(name), Excerpt(*unknown));
   }
   const Json& configuration = MemberOrNull(document, "configuration");
   if (configuration.is_null()) return extension;
@@ -134,9 +126,7 @@ Result<ChunkKeyEncoding> ParseChunkKeyEncoding(const Json& document, std::string
                 InQuotes(named->name));
   }
   const Json* separator = &MemberOrNull(named->configuration, "separator");
-  if (separator->is_null() && document.is_object()) {
-    separator = &MemberOrNull(document, "separator");
-  }
+  if (separator->is_null()) separator = &MemberOrNull(document, "separator");
   if (separator->is_null()) return encoding;
   if (*separator != "/" && *separator != ".") {
     return Fail(ErrorCode::kDamaged, "{}: {}: expected separator \"/\" or \".\", found {}", key,
@@ -149,11 +139,8 @@ Result<ChunkKeyEncoding> ParseChunkKeyEncoding(const Json& document, std::string
 Result<std::optional<std::vector<std::optional<std::string>>>> ParseDimensionNames(
     const Json& document, size_t rank, std::string_view key) {
   if (document.is_null()) return std::nullopt;
-  const auto is_name = [](const Json& element) {
-    return element.is_null() || (element.is_string() && !NonFinite(element));
-  };
-  if (!document.is_array() || document.size() != rank ||
-      !std::all_of(document.begin(), document.end(), is_name)) {
+  const auto is_name = [](const Json& element) { return element.is_null() || TextOf(element); };
+  if (!document.is_array() || document.size() != rank || !std::ranges::all_of(document, is_name)) {
     return Fail(ErrorCode::kDamaged,
                 "{}: dimension_names: expected a list of {} strings or nulls, found {}", key, rank,
                 Excerpt(document));
@@ -211,15 +198,21 @@ Result<void> CheckSizes(const ArrayMetadata& array, std::string_view key) {
     return Fail(ErrorCode::kUnsupported, "{}: shape: expected at most 2^64-1 elements, found {}",
                 key, fmt::join(array.shape, " x "));
   }
-  const auto elements = CheckedProduct(array.chunk_shape);
   const auto bytes =
-      elements ? CheckedMul(*elements, std::max<size_t>(array.data_type.item_size, 1)) : elements;
-  if (!bytes || *bytes > kMaxExtent) {
+      CheckedProduct(array.chunk_shape, std::max<size_t>(array.data_type.item_size, 1));
+  if (bytes.value_or(UINT64_MAX) > kMaxExtent) {
     return Fail(ErrorCode::kUnsupported,
                 "{}: chunk_shape: expected chunks of less than 2^63 bytes, found {} elements of {}",
                 key, fmt::join(array.chunk_shape, " x "), Excerpt(array.data_type.name));
   }
   return {};
+}
+
+// Moves what was parsed to its place.
+template <typename T>
+Result<void> Take(Result<T> parsed, T& place) {
+  if (parsed) place = *std::move(parsed);
+  return parsed ? Result<void>() : Fail(parsed);
 }
 
 Result<NodeMetadata> ParseGroup(Json document, std::string_view key) {
@@ -243,39 +236,29 @@ Result<NodeMetadata> ParseArray(Json document, std::string_view key) {
     }
   }
   ArrayMetadata array;
-  auto shape = ParseExtents(document["shape"], key, "shape");
-  if (!shape) return Fail(shape);
-  array.shape = *std::move(shape);
-
-  auto data_type = ParseDataType(document["data_type"], key);
-  if (!data_type) return Fail(data_type);
-  array.data_type = *std::move(data_type);
-
-  auto chunk_shape = ParseChunkShape(document["chunk_grid"], array.shape, key);
-  if (!chunk_shape) return Fail(chunk_shape);
-  array.chunk_shape = *std::move(chunk_shape);
-  if (const auto checked = CheckSizes(array, key); !checked) return Fail(checked);
-
-  const auto key_encoding = ParseChunkKeyEncoding(document["chunk_key_encoding"], key);
-  if (!key_encoding) return Fail(key_encoding);
-  array.key_encoding = *key_encoding;
-
-  auto fill_value = ParseFillValue(MemberOrNull(document, "fill_value"), array.data_type, key);
-  if (!fill_value) return Fail(fill_value);
-  array.fill_value = *std::move(fill_value);
-
-  if (document.contains("codecs")) {
-    auto codecs = ParseCodecs(document["codecs"], key);
-    if (!codecs) return Fail(codecs);
-    array.codecs = *std::move(codecs);
+  auto taken = Take(ParseExtents(document["shape"], key, "shape"), array.shape);
+  if (taken) taken = Take(ParseDataType(document["data_type"], key), array.data_type);
+  if (taken) {
+    taken = Take(ParseChunkShape(document["chunk_grid"], array.shape, key), array.chunk_shape);
   }
+  if (taken) taken = CheckSizes(array, key);
+  if (taken) {
+    taken = Take(ParseChunkKeyEncoding(document["chunk_key_encoding"], key), array.key_encoding);
+  }
+  const auto member = [&](const char* name) -> const Json& { return MemberOrNull(document, name); };
+  if (taken) {
+    taken = Take(ParseFillValue(member("fill_value"), array.data_type, key), array.fill_value);
+  }
+  if (taken && document.contains("codecs")) {
+    taken = Take(ParseCodecs(document["codecs"], key), array.codecs);
+  }
+  if (taken) {
+    taken = Take(ParseDimensionNames(member("dimension_names"), array.rank(), key),
+                 array.dimension_names);
+  }
+  if (!taken) return Fail(taken);
   if (array.codecs.empty()) array.codecs.push_back(CodecSpec{"bytes", {{"endian", "little"}}});
-
   array.attributes = TakeAttributes(document, key, array.notes);
-
-  auto names = ParseDimensionNames(MemberOrNull(document, "dimension_names"), array.rank(), key);
-  if (!names) return Fail(names);
-  array.dimension_names = *std::move(names);
   array.document = std::move(document);
   return array;
 }
@@ -308,7 +291,7 @@ Result<std::vector<CodecSpec>> ParseCodecs(const Json& document, std::string_vie
     if (codec->name == "bytes" && MemberOrNull(codec->configuration, "endian").is_null()) {
       codec->configuration.erase("endian");
     }
-    codecs.push_back(CodecSpec{std::move(codec->name), std::move(codec->configuration)});
+    codecs.push_back(*std::move(codec));
   }
   return codecs;
 }

@@ -36,6 +36,12 @@ struct CodecSpec {
   std::string name;
   Json configuration = Json::object();
   bool operator==(const CodecSpec&) const = default;
+
+  /// The name without "numcodecs.".
+  [[nodiscard]] std::string_view plain_name() const {
+    constexpr std::string_view kPrefix = "numcodecs.";
+    return std::string_view(name).substr(name.starts_with(kPrefix) ? kPrefix.size() : 0);
+  }
 };
 
 /// {"name": …, "configuration": {…}} (configuration left out when empty, but for numcodecs.*).

@@ -65,12 +65,12 @@ class ChainMaker {
 
   // `codec` is an entry of "filters", or the "compressor".
   Result<void> Add(const Json& codec) {
-    const Json& id_member = codec.is_object() ? MemberOrNull(codec, "id") : codec;
-    if (!codec.is_object() || !id_member.is_string() || NonFinite(id_member)) {
+    const std::string* const id_member = TextOf(MemberOrNull(codec, "id"));
+    if (id_member == nullptr) {
       return Fail(ErrorCode::kDamaged, "{}: expected a codec with an id, found {}", key_,
                   Excerpt(codec));
     }
-    const auto& id = id_member.get_ref<const std::string&>();
+    const std::string& id = *id_member;
     Json configuration = codec;
     configuration.erase("id");
     if (!in_bytes_ && elements_.is_object()) return AddObjectFilter(id);

@@ -7,27 +7,18 @@
 #include <optional>
 #include <utility>
 
-#include "zarrcore/metadata/integer.h"
-
 namespace zarrfs {
 namespace {
 
-constexpr std::array<NumpyNumber, 14> kNumbers = {{
-    {"b1", "bool", 1},
-    {"i1", "int8", 1},
-    {"i2", "int16", 2},
-    {"i4", "int32", 4},
-    {"i8", "int64", 8},
-    {"u1", "uint8", 1},
-    {"u2", "uint16", 2},
-    {"u4", "uint32", 4},
-    {"u8", "uint64", 8},
-    {"f2", "float16", 2},
-    {"f4", "float32", 4},
-    {"f8", "float64", 8},
-    {"c8", "complex64", 8},
-    {"c16", "complex128", 16},
-}};
+constexpr std::array kNumbers = {
+    NumpyNumber{"b1", "bool", 1},      NumpyNumber{"i1", "int8", 1},
+    NumpyNumber{"i2", "int16", 2},     NumpyNumber{"i4", "int32", 4},
+    NumpyNumber{"i8", "int64", 8},     NumpyNumber{"u1", "uint8", 1},
+    NumpyNumber{"u2", "uint16", 2},    NumpyNumber{"u4", "uint32", 4},
+    NumpyNumber{"u8", "uint64", 8},    NumpyNumber{"f2", "float16", 2},
+    NumpyNumber{"f4", "float32", 4},   NumpyNumber{"f8", "float64", 8},
+    NumpyNumber{"c8", "complex64", 8}, NumpyNumber{"c16", "complex128", 16},
+};
 
 Json Configured(std::string_view name, Json configuration) {
   return Json{{"name", name}, {"configuration", std::move(configuration)}};
@@ -146,8 +137,7 @@ Result<V2Dtype> ParseFields(const Json& dtype, std::string_view key) {
   type.parts = 0;
   Json fields = Json::array();
   for (const Json& field : dtype) {
-    if (!field.is_array() || field.size() < 2 || field.size() > 3 || !field[0].is_string() ||
-        NonFinite(field[0])) {
+    if (!field.is_array() || field.size() < 2 || field.size() > 3 || TextOf(field[0]) == nullptr) {
       return NoDtype(field, key);
     }
     auto part = ParseV2Dtype(field[1], key);
@@ -191,8 +181,7 @@ std::string_view WithoutByteOrder(std::string_view text) {
 
 Result<V2Dtype> ParseV2Dtype(const Json& dtype, std::string_view key) {
   if (dtype.is_array()) return ParseFields(dtype, key);
-  if (dtype.is_string() && !NonFinite(dtype)) return ParseText(dtype, key);
-  return NoDtype(dtype, key);
+  return TextOf(dtype) != nullptr ? ParseText(dtype, key) : NoDtype(dtype, key);
 }
 
 }  // namespace zarrfs

@@ -11,7 +11,6 @@
 
 #include "zarrcore/base/byte_order.h"
 #include "zarrcore/metadata/base64.h"
-#include "zarrcore/metadata/float_format.h"
 #include "zarrcore/metadata/v2_codecs.h"
 #include "zarrcore/metadata/v2_dtype.h"
 
@@ -68,8 +67,8 @@ Result<Json> KeyEncoding(const Json& zarray, std::string_view key) {
 
 // Base64 of the item in the byte order of the array; padded if too short, as in numpy.
 std::optional<FillBytes> ParseOpaqueFill(const Json& given, const DataType& type, char byte_order) {
-  if (!given.is_string() || NonFinite(given)) return std::nullopt;
-  auto bytes = DecodeBase64(given.get_ref<const std::string&>());
+  const std::string* const text = TextOf(given);
+  auto bytes = text == nullptr ? std::nullopt : DecodeBase64(*text);
   if (!bytes || bytes->size() > type.item_size) return std::nullopt;
   bytes->resize(type.item_size);
   if (byte_order == '>') ReverseByteOrder(*bytes, type);
@@ -78,8 +77,8 @@ std::optional<FillBytes> ParseOpaqueFill(const Json& given, const DataType& type
 
 // n5-zarr and others write numbers as text, which numpy reads: "0", "0.0", "nan".
 std::optional<Json> NumberOfText(const Json& given) {
-  if (!given.is_string() || NonFinite(given)) return std::nullopt;
-  std::string text = given.get<std::string>();
+  if (TextOf(given) == nullptr) return std::nullopt;
+  std::string text = *TextOf(given);
   std::ranges::transform(text, text.begin(), [](char c) {
     return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
   });
@@ -101,9 +100,10 @@ std::optional<Json> NumberOfText(const Json& given) {
 Result<FillBytes> ParseFill(const Json& given, const DataType& type, char byte_order,
                             std::string_view key) {
   const bool is_number = type.is_core() && type.kind != DataKind::kRaw;
-  const bool is_date = type.kind == DataKind::kDatetime || type.kind == DataKind::kTimedelta;
   // Old writers use the number 0 for an empty text and for an item of zero bytes.
-  if (given.is_null() || (!is_number && !is_date && given == 0)) return FillBytes(type.item_size);
+  if (given.is_null() || (!is_number && !type.is_date() && given == 0)) {
+    return FillBytes(type.item_size);
+  }
   if (type.kind == DataKind::kRaw || type.kind == DataKind::kStruct) {
     auto bytes = ParseOpaqueFill(given, type, byte_order);
     if (bytes) return *std::move(bytes);
@@ -127,14 +127,10 @@ Json FillToV3(const FillBytes& fill, const DataType& type) {
 }
 
 // xarray's FillValueCoder: base64 of the number as a little-endian float64.
-Json EncodeFloatAttribute(std::span<const std::byte> item) {
-  constexpr std::array<std::string_view, 4> kNames = {"", "float16", "float32", "float64"};
-  const FloatFormat& format =
-      *FindFloatFormat(kNames[static_cast<size_t>(std::countr_zero(item.size()))]);
-  uint64_t bits = 0;
-  for (size_t i = item.size(); i-- > 0;) bits = bits << 8 | static_cast<uint64_t>(item[i]);
-  std::array<std::byte, sizeof(double)> encoded;
-  StoreLittle(encoded.data(), std::bit_cast<uint64_t>(DecodeFloat(bits, format)));
+Json EncodeFloatAttribute(std::span<const std::byte> item, const DataType& type) {
+  const double number = DecodeFloat(LoadLittle(item), *type.float_format());
+  std::array<std::byte, sizeof number> encoded;
+  StoreLittle(encoded, std::bit_cast<uint64_t>(number));
   return EncodeBase64(encoded);
 }
 
@@ -147,10 +143,10 @@ Json FillAttribute(const FillBytes& fill, const DataType& type) {
     case DataKind::kUint:
       return FillValueToV3(fill, type);
     case DataKind::kFloat:
-      return EncodeFloatAttribute(item);
+      return EncodeFloatAttribute(item, type);
     case DataKind::kComplex:
-      return Json::array({EncodeFloatAttribute(item.first(item.size() / 2)),
-                          EncodeFloatAttribute(item.last(item.size() / 2))});
+      return Json::array({EncodeFloatAttribute(item.first(item.size() / 2), type),
+                          EncodeFloatAttribute(item.last(item.size() / 2), type)});
     default:
       return nullptr;
   }
@@ -160,9 +156,8 @@ Json FillAttribute(const FillBytes& fill, const DataType& type) {
 std::vector<CodecSpec> NamesOfCodecs(const Json& zarray) {
   std::vector<CodecSpec> names;
   const auto add = [&](const Json& codec) {
-    const Json& id = codec.is_object() ? MemberOrNull(codec, "id") : codec;
-    if (!id.is_string() || NonFinite(id)) return;
-    names.push_back(CodecSpec{"numcodecs." + id.get<std::string>()});
+    const std::string* id = TextOf(codec.is_object() ? MemberOrNull(codec, "id") : codec);
+    if (id != nullptr) names.push_back(CodecSpec{"numcodecs." + *id});
   };
   const Json& filters = MemberOrNull(zarray, "filters");
   if (filters.is_array()) std::ranges::for_each(filters, add);
@@ -174,14 +169,37 @@ std::vector<CodecSpec> NamesOfCodecs(const Json& zarray) {
 // Null unless the attribute names every dimension.
 Json TakeDimensionNames(Json& attributes, size_t rank) {
   const auto found = attributes.find(kDimensions);
-  const auto is_name = [](const Json& name) { return name.is_string() && !NonFinite(name); };
   if (found == attributes.end() || !found->is_array() || found->size() != rank ||
-      !std::ranges::all_of(*found, is_name)) {
+      !std::ranges::all_of(*found, TextOf)) {
     return nullptr;
   }
   Json names = std::move(*found);
   attributes.erase(kDimensions);
   return names;
+}
+
+// The rules for shape and chunks are those of zarr.json.
+Json ArrayDocument(const Json& zarray, Json data_type, Json key_encoding, Json fill_value,
+                   Json codecs) {
+  Json grid = {{"name", "regular"},
+               {"configuration", {{"chunk_shape", MemberOrNull(zarray, "chunks")}}}};
+  return {{"zarr_format", 3},
+          {"node_type", "array"},
+          {"shape", MemberOrNull(zarray, "shape")},
+          {"data_type", std::move(data_type)},
+          {"chunk_grid", std::move(grid)},
+          {"chunk_key_encoding", std::move(key_encoding)},
+          {"fill_value", std::move(fill_value)},
+          {"codecs", std::move(codecs)}};
+}
+
+template <typename Metadata>
+Result<Metadata> ParseAs(Json document, std::string_view key, std::vector<std::string> notes) {
+  auto node = ParseZarrDocument(std::move(document), key);
+  if (!node) return Fail(node);
+  auto metadata = std::get<Metadata>(*std::move(node));
+  metadata.notes = std::move(notes);
+  return metadata;
 }
 
 }  // namespace
@@ -218,9 +236,9 @@ Result<ArrayMetadata> ParseZarray(const NamedText& zarray, const std::optional<N
     return Fail(ErrorCode::kUnsupported, "{}: dtype {} is not known", key,
                 Excerpt((*given)["dtype"]));
   }
-  const auto given_fill = given->find("fill_value");
-  const bool has_fill = given_fill != given->end() && !given_fill->is_null();
-  const auto fill = ParseFill(has_fill ? *given_fill : Json(), *type, dtype->byte_order, key);
+  const Json& given_fill = MemberOrNull(*given, "fill_value");
+  const bool has_fill = !given_fill.is_null();
+  const auto fill = ParseFill(given_fill, *type, dtype->byte_order, key);
   if (!fill) return Fail(fill);
   if (has_fill && !attributes.contains(kFillAttribute)) {
     Json attribute = FillAttribute(*fill, *type);
@@ -228,22 +246,12 @@ Result<ArrayMetadata> ParseZarray(const NamedText& zarray, const std::optional<N
   }
   Json names = TakeDimensionNames(attributes, shape.size());
 
-  Json document;
-  document["zarr_format"] = 3;
-  document["node_type"] = "array";
-  document["shape"] = shape;
-  document["data_type"] = std::move(chain->data_type);
-  document["chunk_grid"] = Json{{"name", "regular"}, {"configuration", {{"chunk_shape", chunks}}}};
-  document["chunk_key_encoding"] = *std::move(key_encoding);
-  document["fill_value"] = FillToV3(*fill, *type);
-  document["codecs"] = std::move(chain->codecs);
+  Json document = ArrayDocument(*given, std::move(chain->data_type), *std::move(key_encoding),
+                                FillToV3(*fill, *type), std::move(chain->codecs));
   document["attributes"] = std::move(attributes);
   if (!names.is_null()) document["dimension_names"] = std::move(names);
-  auto node = ParseZarrDocument(std::move(document), key);
-  if (!node) return Fail(node);
-  auto array = std::get<ArrayMetadata>(*std::move(node));
-  array.undefined_fill = !has_fill;
-  array.notes = std::move(notes);
+  auto array = ParseAs<ArrayMetadata>(std::move(document), key, std::move(notes));
+  if (array) array->undefined_fill = !has_fill;
   return array;
 }
 
@@ -255,32 +263,19 @@ Result<ArrayMetadata> ParseZarrayGrid(const NamedText& zarray, const Error& reas
   auto key_encoding = KeyEncoding(*given, key);
   if (!key_encoding) return Fail(key_encoding);
 
-  // The rules for shape and chunks are those of zarr.json.
-  Json document;
-  document["zarr_format"] = 3;
-  document["node_type"] = "array";
-  document["shape"] = MemberOrNull(*given, "shape");
-  document["data_type"] = "uint8";
-  document["chunk_grid"] = Json{
-      {"name", "regular"}, {"configuration", {{"chunk_shape", MemberOrNull(*given, "chunks")}}}};
-  document["chunk_key_encoding"] = *std::move(key_encoding);
-  document["fill_value"] = 0;
-  document["codecs"] = Json::array({"bytes"});
-  auto node = ParseZarrDocument(std::move(document), key);
-  if (!node) return Fail(node);
-  auto array = std::get<ArrayMetadata>(*std::move(node));
-
+  auto array = ParseAs<ArrayMetadata>(
+      ArrayDocument(*given, "uint8", *std::move(key_encoding), 0, Json::array({"bytes"})), key,
+      std::move(notes));
+  if (!array) return array;
   const Json& dtype = MemberOrNull(*given, "dtype");
-  array.data_type = DataType{
-      .name = dtype.is_string() && !NonFinite(dtype) ? dtype.get<std::string>() : Excerpt(dtype),
-      .document = dtype,
-      .fields = {}};
-  array.fill_value = {};
-  array.undefined_fill = MemberOrNull(*given, "fill_value").is_null();
-  array.document["fill_value"] = MemberOrNull(*given, "fill_value");
-  array.codecs = NamesOfCodecs(*given);
-  array.grid_only = reason;
-  array.notes = std::move(notes);
+  array->data_type = DataType{.name = TextOf(dtype) != nullptr ? *TextOf(dtype) : Excerpt(dtype),
+                              .document = dtype,
+                              .fields = {}};
+  array->fill_value = {};
+  array->undefined_fill = MemberOrNull(*given, "fill_value").is_null();
+  array->document["fill_value"] = MemberOrNull(*given, "fill_value");
+  array->codecs = NamesOfCodecs(*given);
+  array->grid_only = reason;
   return array;
 }
 
@@ -290,11 +285,7 @@ Result<GroupMetadata> ParseZgroup(const NamedText& zgroup, const std::optional<N
   if (!given) return Fail(given);
   Json document = {{"zarr_format", 3}, {"node_type", "group"}};
   document["attributes"] = ParseAttributes(zattrs, notes);
-  auto node = ParseZarrDocument(std::move(document), zgroup.key);
-  if (!node) return Fail(node);
-  auto group = std::get<GroupMetadata>(*std::move(node));
-  group.notes = std::move(notes);
-  return group;
+  return ParseAs<GroupMetadata>(std::move(document), zgroup.key, std::move(notes));
 }
 
 }  // namespace zarrfs

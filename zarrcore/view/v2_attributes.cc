@@ -1,10 +1,14 @@
 #include "zarrcore/view/v2_attributes.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -21,7 +25,7 @@ std::vector<std::string> GivenNames(const ArrayMetadata& metadata) {
   for (size_t d = 0; d < names.size(); ++d) {
     if (metadata.dimension_names && (*metadata.dimension_names)[d]) {
       names[d] = *(*metadata.dimension_names)[d];
-    } else if (has_attribute && (*given)[d].is_string() && !NonFinite((*given)[d])) {
+    } else if (has_attribute && TextOf((*given)[d]) != nullptr) {
       names[d] = (*given)[d].get<std::string>();
     }
   }
@@ -30,23 +34,24 @@ std::vector<std::string> GivenNames(const ArrayMetadata& metadata) {
 
 bool IsNumber(const Json& value) { return value.is_number() || NonFinite(value); }
 
-// Integers are kept as 65 bits: a sign and a magnitude.
-struct Integer {
-  bool is_negative;
-  uint64_t magnitude;
-};
-Integer IntegerOf(const Json& number) {
-  if (number.is_number_unsigned()) return {false, number.get<uint64_t>()};
-  const auto value = number.get<int64_t>();
-  if (value >= 0) return {false, static_cast<uint64_t>(value)};
-  return {true, 0 - static_cast<uint64_t>(value)};
-}
+struct IntegerType {
+  int bits;
+  bool is_signed;
 
-bool Fits(const Json& number, int bits, bool is_signed) {
-  const Integer integer = IntegerOf(number);
-  const uint64_t half = uint64_t{1} << (bits - 1);
-  if (integer.is_negative) return is_signed && integer.magnitude <= half;
-  return is_signed ? integer.magnitude < half : integer.magnitude <= half - 1 + half;
+  [[nodiscard]] bool Fits(const Json& integer) const {
+    return ParseInteger(integer, static_cast<size_t>(bits), is_signed).has_value();
+  }
+};
+
+// The smallest type that an integer fits.
+std::optional<IntegerType> SmallestType(const Json& integer) {
+  for (const int bits : {8, 16, 32, 64}) {
+    for (const bool is_signed : {true, false}) {
+      const IntegerType type = {bits, is_signed};
+      if (type.Fits(integer)) return type;
+    }
+  }
+  return std::nullopt;
 }
 
 // An integer beyond 64 bits, which no type of netCDF-C holds.
@@ -63,31 +68,24 @@ bool FitTheTypeOfTheFirst(const Json& list) {
   if (std::ranges::any_of(list, IsLarge)) return false;
   if (std::ranges::all_of(list, is_float)) return true;
   if (std::ranges::any_of(list, is_float)) return false;
-  for (const int bits : {8, 16, 32, 64}) {
-    for (const bool is_signed : {true, false}) {
-      if (!Fits(list[0], bits, is_signed)) continue;
-      return std::ranges::all_of(list,
-                                 [&](const Json& number) { return Fits(number, bits, is_signed); });
-    }
-  }
-  return false;
+  const auto type = SmallestType(list[0]);
+  return type && std::ranges::all_of(list, [&](const Json& each) { return type->Fits(each); });
 }
 
 // What netCDF-C 4.9.0 takes a number for: the smallest integer type that it fits, or a double.
 std::string TypeAsWritten(const Json& number) {
   if (!number.is_number_integer()) return "<f8";
-  for (const int bits : {8, 16, 32, 64}) {
-    for (const bool is_signed : {true, false}) {
-      if (!Fits(number, bits, is_signed)) continue;
-      return fmt::format("{}{}{}", bits == 8 ? '|' : '<', is_signed ? 'i' : 'u', bits / 8);
-    }
-  }
-  return "";
+  const auto type = SmallestType(number);
+  if (!type) return "";
+  return fmt::format("{}{}{}", type->bits == 8 ? '|' : '<', type->is_signed ? 'i' : 'u',
+                     type->bits / 8);
 }
 
 bool IsBeyondDouble(const Json& number) {
-  return IsLarge(number) ||
-         (number.is_number_integer() && IntegerOf(number).magnitude > uint64_t{1} << 53);
+  if (!number.is_number_integer()) return IsLarge(number);
+  constexpr int64_t kLargest = int64_t{1} << 53;
+  const auto bits = ParseInteger(number, 64, /*is_signed=*/true);
+  return !bits || static_cast<int64_t>(*bits) > kLargest || static_cast<int64_t>(*bits) < -kLargest;
 }
 
 Json Plain(Json value) {
@@ -108,6 +106,23 @@ Json Plain(Json value) {
   std::string text = DumpJson(value, JsonEncoding::kUtf8);
   std::erase(text, '\n');
   return text;
+}
+
+struct CfUnit {
+  std::string_view numpy;
+  std::string_view cf;
+};
+
+// CF has no month or year of a fixed length, and readers know nothing below nanoseconds.
+constexpr std::array kCfUnits = {
+    CfUnit{"D", "days"},         CfUnit{"h", "hours"},         CfUnit{"m", "minutes"},
+    CfUnit{"s", "seconds"},      CfUnit{"ms", "milliseconds"}, CfUnit{"us", "microseconds"},
+    CfUnit{"ns", "nanoseconds"},
+};
+
+std::string_view CfUnitOf(const DataType& type) {
+  const auto* found = std::ranges::find(kCfUnits, type.time_unit, &CfUnit::numpy);
+  return type.time_scale == 1 && found != kCfUnits.end() ? found->cf : "";
 }
 
 }  // namespace
@@ -170,6 +185,27 @@ Json PlainAttributes(const Json& attributes) {
     if (!name.empty()) plain.emplace(PlainName(name), Plain(value));
   }
   return plain;
+}
+
+Json WithCfTime(Json attributes, const DataType& type) {
+  const bool is_datetime = type.kind == DataKind::kDatetime;
+  if (!is_datetime && type.kind != DataKind::kTimedelta) return attributes;
+  const auto add = [&](const char* name, Json value) {
+    if (!attributes.contains(name)) attributes[name] = std::move(value);
+  };
+  add("_FillValue", std::numeric_limits<int64_t>::min());
+  if (attributes.contains("units")) return attributes;
+  if (const std::string_view unit = CfUnitOf(type); unit.empty()) {
+    add("zarr_dtype",
+        fmt::format("{}64[{}{}]", is_datetime ? "datetime" : "timedelta",
+                    type.time_scale == 1 ? "" : std::to_string(type.time_scale), type.time_unit));
+  } else if (is_datetime) {
+    add("units", fmt::format("{} since 1970-01-01", unit));
+    add("calendar", "proleptic_gregorian");
+  } else {
+    add("units", unit);
+  }
+  return attributes;
 }
 
 }  // namespace zarrfs

@@ -37,6 +37,14 @@ inline constexpr size_t kMaxPlainName = 200;
 /// the variable then. (Later versions need no such help; 4.9.3 and later show it, as a text.)
 void TypeFillAttribute(Json& attributes, const std::string& dtype);
 
+/// For readers that know dates only as numbers: `attributes` and what of those of the CF
+/// conventions ("Time Coordinate") they lack to say what the integers of numpy.datetime64 and
+/// numpy.timedelta64 mean: "_FillValue", the integer that is "not a time"; "units" and, of a point
+/// in time, "calendar"; or, where CF has no such unit (years, picoseconds, steps of 10 us),
+/// "zarr_dtype", numpy's name of the type. An attribute that is there stays as it is, and with
+/// "units" of its own no "calendar" is added. Of any other data type: `attributes`.
+[[nodiscard]] Json WithCfTime(Json attributes, const DataType& type);
+
 }  // namespace zarrfs
 
 #endif  // ZARRCORE_VIEW_V2_ATTRIBUTES_H_

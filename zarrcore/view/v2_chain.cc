@@ -1,6 +1,7 @@
 #include "zarrcore/view/v2_chain.h"
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <limits>
 #include <numeric>
@@ -17,44 +18,43 @@ namespace {
 constexpr uint64_t kChecksumBytes = 4;
 constexpr int64_t kMaxInt = std::numeric_limits<int32_t>::max();
 
-// Bytes of checksum that stand before and after the encoded chunk.
-struct ChecksumPlace {
-  uint64_t front = 0;
-  uint64_t back = 0;
+// Compressors that have one parameter, for encoders: its name, the range and the default.
+struct OneParameter {
+  std::string_view id;
+  const char* parameter;
+  int64_t minimum;
+  int64_t maximum;
+  int64_t otherwise;
+};
+constexpr std::array kOneParameter = {
+    OneParameter{"gzip", "level", 0, 9, 5},
+    OneParameter{"zlib", "level", -1, 9, 1},
+    OneParameter{"zstd", "level", -131072, 22, 0},
+    OneParameter{"bz2", "level", 1, 9, 1},
+    OneParameter{"lz4", "acceleration", -kMaxInt, kMaxInt, 1},
 };
 
-std::optional<ChecksumPlace> Checksum(const CodecSpec& codec) {
-  const auto location = codec.configuration.find("location");
-  const bool said_end = location != codec.configuration.end() && *location == "end";
-  const bool said_start = location != codec.configuration.end() && *location == "start";
-  if (codec.name == "numcodecs.fletcher32" || codec.name == "numcodecs.jenkins_lookup3") {
-    return ChecksumPlace{0, kChecksumBytes};
-  }
-  if (codec.name == "crc32c" || codec.name == "numcodecs.crc32c") {
-    if (said_start) return ChecksumPlace{kChecksumBytes, 0};
-    return ChecksumPlace{0, kChecksumBytes};
-  }
-  if (codec.name == "numcodecs.crc32" || codec.name == "numcodecs.adler32") {
-    if (said_end) return ChecksumPlace{0, kChecksumBytes};
-    return ChecksumPlace{kChecksumBytes, 0};
-  }
-  return std::nullopt;
+// Adds the bytes of a checksum to what is cut; false if the codec is none.
+bool CutChecksum(const CodecSpec& codec, V2Chain& chain) {
+  const bool is_crc32c = codec.name == "crc32c" || codec.name == "numcodecs.crc32c";
+  const bool begins = codec.name == "numcodecs.crc32" || codec.name == "numcodecs.adler32";
+  const bool ends =
+      codec.name == "numcodecs.fletcher32" || codec.name == "numcodecs.jenkins_lookup3";
+  if (!is_crc32c && !begins && !ends) return false;
+  const Json& location = MemberOrNull(codec.configuration, "location");
+  const bool is_front = (begins && location != "end") || (is_crc32c && location == "start");
+  (is_front ? chain.cut_front : chain.cut_back) += kChecksumBytes;
+  return true;
 }
 
 // The v2 "compressor" of a bytes -> bytes codec; extra members would break zarr-python 2.
 std::optional<Json> Compressor(const CodecSpec& codec) {
-  std::string_view name = codec.name;
-  if (name.starts_with("numcodecs.")) name.remove_prefix(10);
-  if (name == "gzip")
-    return Json{{"id", "gzip"}, {"level", EncoderMember(codec, "level", 0, 9, 5)}};
-  if (name == "zlib")
-    return Json{{"id", "zlib"}, {"level", EncoderMember(codec, "level", -1, 9, 1)}};
-  if (name == "zstd")
-    return Json{{"id", "zstd"}, {"level", EncoderMember(codec, "level", -131072, 22, 0)}};
-  if (name == "bz2") return Json{{"id", "bz2"}, {"level", EncoderMember(codec, "level", 1, 9, 1)}};
-  if (name == "lz4")
-    return Json{{"id", "lz4"},
-                {"acceleration", EncoderMember(codec, "acceleration", -kMaxInt, kMaxInt, 1)}};
+  const std::string_view name = codec.plain_name();
+  for (const auto& [id, parameter, minimum, maximum, otherwise] : kOneParameter) {
+    if (name != id) continue;
+    return Json{{"id", id},
+                {parameter, EncoderMember(codec, parameter, minimum, maximum, otherwise)}};
+  }
   if (name == "lzma") {
     Json json = {{"id", "lzma"}};
     for (const auto& [key, value] : codec.configuration.items()) {
@@ -131,9 +131,7 @@ Result<V2Chain> ToV2Chain(const ArrayLayout& layout, const ReaderProfile& profil
         // (bitround changes what is written, not how it is read.)
         return Fail(ErrorCode::kUnsupported, "codec '{}' is not translated to v2", codec.name);
       }
-    } else if (const auto checksum = Checksum(codec)) {
-      chain.cut_front += checksum->front;
-      chain.cut_back += checksum->back;
+    } else if (CutChecksum(codec, chain)) {
       checksums = true;
     } else if (auto compressor = Compressor(codec)) {
       if (checksums) {

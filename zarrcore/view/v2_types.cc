@@ -27,24 +27,17 @@ std::string TimeUnit(const DataType& type) {
 
 Result<Json> V2TypeOf(const DataType& type, char byte_order) {
   const char order = type.byte_order_unit() > 1 ? byte_order : '|';
-  const auto sized = [&](char letter, size_t size) {
-    return Json(fmt::format("{}{}{}", order, letter, size));
-  };
   switch (type.kind) {
     case DataKind::kBool:
-      return Json("|b1");
     case DataKind::kInt:
-      return sized('i', type.item_size);
     case DataKind::kUint:
-      return sized('u', type.item_size);
     case DataKind::kFloat:
-      return sized('f', type.item_size);
-    case DataKind::kComplex:
-      return sized('c', type.item_size);
+    case DataKind::kComplex:  // their names begin with numpy's letters
+      return Json(fmt::format("{}{}{}", order, type.name[0], type.item_size));
     case DataKind::kFixedLengthUtf32:
-      return sized('U', type.item_size / 4);
+      return Json(fmt::format("{}U{}", order, type.item_size / 4));
     case DataKind::kNullTerminatedBytes:
-      return sized('S', type.item_size);
+      return Json(fmt::format("|S{}", type.item_size));
     case DataKind::kRaw:
     case DataKind::kNarrowInt:
     case DataKind::kNarrowUint:

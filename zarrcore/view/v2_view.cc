@@ -6,7 +6,6 @@
 #include "zarrcore/base/checked.h"
 #include "zarrcore/codec/widen.h"
 #include "zarrcore/store/store.h"
-#include "zarrcore/view/cf_time.h"
 #include "zarrcore/view/pass_through.h"
 #include "zarrcore/view/v2_attributes.h"
 #include "zarrcore/view/v2_chain.h"

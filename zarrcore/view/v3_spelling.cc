@@ -6,7 +6,6 @@
 
 #include "zarrcore/codec/blosc.h"
 #include "zarrcore/codec/configuration.h"
-#include "zarrcore/codec/transpose.h"
 #include "zarrcore/metadata/base64.h"
 
 namespace zarrfs {
@@ -88,14 +87,11 @@ Json DataTypeInTodaysSpelling(const DataType& type) {
   const Json& configuration = MemberOrNull(document, "configuration");
   if (configuration.is_null() || configuration.empty()) {
     // What else it says is not known here, and stays.
-    const bool is_name = std::ranges::all_of(document.items(), [](const auto& member) {
-      return member.key() == "name" || member.key() == "configuration" ||
-             member.key() == "must_understand";
-    });
-    if (is_name) return document["name"];
+    const bool says_more =
+        UnknownMember(document, {"name", "configuration", "must_understand"}).has_value();
+    if (!says_more) return document["name"];
   }
-  if ((type.kind == DataKind::kDatetime || type.kind == DataKind::kTimedelta) &&
-      MemberOrNull(configuration, "scale_factor") != type.time_scale) {
+  if (type.is_date() && MemberOrNull(configuration, "scale_factor") != type.time_scale) {
     document["configuration"]["scale_factor"] = type.time_scale;
   }
   return document;

@@ -1,5 +1,3 @@
-#include "zarrcore/codec/bytes.h"
-
 #include "tests/unit/codec/codec_testing.h"
 
 namespace zarrfs {

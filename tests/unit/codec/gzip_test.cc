@@ -1,5 +1,3 @@
-#include "zarrcore/codec/gzip.h"
-
 #include "tests/unit/codec/compressor_samples.h"
 
 namespace zarrfs {

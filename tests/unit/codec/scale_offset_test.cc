@@ -1,5 +1,3 @@
-#include "zarrcore/codec/scale_offset.h"
-
 #include "tests/unit/codec/array_codec_testing.h"
 
 namespace zarrfs {

@@ -1,5 +1,3 @@
-#include "zarrcore/codec/transpose.h"
-
 #include <fmt/ranges.h>
 
 #include <algorithm>

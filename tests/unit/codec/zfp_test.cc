@@ -1,5 +1,3 @@
-#include "zarrcore/codec/zfp.h"
-
 #include <gtest/gtest.h>
 
 #include "tests/unit/codec/codec_testing.h"

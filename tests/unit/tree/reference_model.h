@@ -23,7 +23,7 @@
 
 #include "tests/unit/support/fake_store.h"
 #include "zarrcore/codec/crc32c.h"
-#include "zarrcore/codec/zstd.h"
+#include "zarrcore/codec/registry.h"
 #include "zarrcore/metadata/json.h"
 
 namespace zarrfs::model {

@@ -1,8 +1,8 @@
-#include "zarrcore/view/cf_time.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
+
+#include "zarrcore/view/v2_attributes.h"
 
 namespace zarrfs {
 namespace {
