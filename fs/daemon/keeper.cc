@@ -1,6 +1,7 @@
 #include "fs/daemon/keeper.h"
 
 #include <fcntl.h>
+#include <fmt/ranges.h>
 #include <fuse_lowlevel.h>
 #include <poll.h>
 #include <signal.h>
@@ -329,17 +330,15 @@ void Keeper::Reload() {
   if (!again) {
     spdlog::error("{}: not reloaded: {}", mountpoint_, again.error().message);
   } else {
-    std::string ignored;
-    for (const std::string& name : ChangedNames(options_.config, again->config)) {
-      if (std::ranges::find(kLiveNames, name) != kLiveNames.end()) continue;
-      ignored += (ignored.empty() ? "" : ", ") + name;
-    }
+    auto ignored = ChangedNames(options_.config, again->config);
+    std::erase_if(ignored, IsLive);
     SetLevel(again->log_level);
     worker_->Send({Message::Kind::kCacheSizes, {again->index_cache, again->cache}});
     spdlog::info("{}: reloaded: log_level {}, index_cache {} and cache {} bytes", mountpoint_,
                  again->log_level, again->index_cache, again->cache);
     if (!ignored.empty()) {
-      spdlog::warn("{}: {} changed, which needs a new mount", mountpoint_, ignored);
+      spdlog::warn("{}: {} changed, which needs a new mount", mountpoint_,
+                   fmt::join(ignored, ", "));
     }
     options_.config = std::move(again->config);
   }
