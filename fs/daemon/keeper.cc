@@ -22,13 +22,11 @@
 #include <string>
 #include <utility>
 
-#include "fs/daemon/channel.h"
 #include "fs/daemon/dead_mount.h"
 #include "fs/daemon/exit_code.h"
 #include "fs/daemon/log.h"
 #include "fs/daemon/mount_control.h"
 #include "fs/daemon/privileges.h"
-#include "fs/daemon/report.h"
 #include "fs/daemon/session.h"
 #include "fs/daemon/settings.h"
 #include "fs/daemon/worker.h"
@@ -54,7 +52,7 @@ bool HasDeadMainThread(pid_t pid) {
 
 class Keeper {
  public:
-  Keeper(const MountOptions& options, const MountPoint& mountpoint, Descriptor report)
+  Keeper(const MountOptions& options, const MountPoint& mountpoint, Channel report)
       : options_(options),
         mountpoint_(mountpoint.path),
         dead_(mountpoint.dead),
@@ -67,6 +65,8 @@ class Keeper {
   Result<void> Start();
   // Reports a failed start, once. No effect after a successful one.
   void EndStart(int code, std::string_view line);
+  // False if the process that waits for the report is gone.
+  bool Report(int code, std::string_view line) const;
   bool starting() const { return !ready_ && !failed_; }
 
   // No effect in the background, where no service manager waits.
@@ -107,7 +107,7 @@ class Keeper {
   MountOptions options_;  // `config` as last read
   const std::string& mountpoint_;
   const std::optional<Mounted> dead_;  // the mount to replace
-  Descriptor report_;
+  Channel report_;
   Descriptor signals_;
   std::optional<Channel> worker_;
   pid_t worker_pid_ = -1;
@@ -150,8 +150,8 @@ Result<void> Keeper::Start() {
   if (worker_pid_ < 0) return Fail(ErrorCode::kIo, "no process: {}", ErrnoText(errno));
   if (worker_pid_ == 0) {
     signals_.reset();
-    report_.reset();
-    static_cast<void>(Channel(std::move(channel->first)));
+    report_.Close();
+    channel->first.Close();
     RunWorker(options_, mountpoint_, std::move(channel->second), keeper);
   }
   worker_.emplace(std::move(channel->first));
@@ -165,8 +165,15 @@ void Keeper::EndStart(int code, std::string_view line) {
   exit_code_ = code;
   // A mount that replaced a dead one stays: it is dead, too, once the worker has ended.
   if (!replaced_dead_) static_cast<void>(UnmountOurs(/*detach=*/true));
-  ReportStart(report_.get(), code, line);
+  Report(code, line);
   NotifyServiceManager(fmt::format("STATUS={}", OneLine(line)));
+}
+
+bool Keeper::Report(int code, std::string_view line) const {
+  const auto kind = code == kExitDone ? Message::Kind::kReady : Message::Kind::kFailed;
+  if (report_.fd() >= 0) return report_.Send({kind, {static_cast<uint64_t>(code)}, OneLine(line)});
+  if (code != kExitDone) PrintError(line);
+  return true;
 }
 
 Result<Descriptor> Keeper::Mount() {
@@ -272,7 +279,7 @@ void Keeper::OnReady() {
   if (!options_.foreground) LeaveTerminal(mountpoint_);
   spdlog::info("{} is mounted at {}", options_.source, mountpoint_);
   NotifyServiceManager("READY=1\n" + StatusLine());
-  if (ReportStart(report_.get(), kExitDone, "")) return;
+  if (Report(kExitDone, "")) return;
   // The caller has reported a failure, or was killed: nobody would unmount this mount.
   exit_code_ = kExitSystem;
   if (!replaced_dead_) static_cast<void>(UnmountOurs(/*detach=*/true));
@@ -449,7 +456,7 @@ int Keeper::Run() {
     return exit_code_;
   }
   std::array<pollfd, 3> wait = {pollfd{signals_.get(), POLLIN, 0}, pollfd{worker_->fd(), POLLIN, 0},
-                                pollfd{report_.get(), 0, 0}};
+                                pollfd{report_.fd(), 0, 0}};
   bool was_killed = false;
   for (;;) {
     int limit_ms = kWatchMs;
@@ -487,7 +494,7 @@ int Keeper::Run() {
 
 }  // namespace
 
-int RunKeeper(const MountOptions& options, const MountPoint& mountpoint, Descriptor report) {
+int RunKeeper(const MountOptions& options, const MountPoint& mountpoint, Channel report) {
   return Keeper(options, mountpoint, std::move(report)).Run();
 }
 
