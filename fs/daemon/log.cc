@@ -19,7 +19,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdarg>
@@ -48,6 +47,14 @@ void TakeFuseMessage(fuse_log_level level, const char* format, va_list arguments
               : level == FUSE_LOG_WARNING ? spdlog::level::warn
                                           : spdlog::level::debug,
               "libfuse: {}", line);
+}
+
+// (JOURNAL_STREAM of systemd.exec(5).)
+bool StderrIsJournal() {
+  const char* const stream = std::getenv("JOURNAL_STREAM");  // "device:inode"
+  struct stat status {};
+  return stream != nullptr && fstat(STDERR_FILENO, &status) == 0 &&
+         stream == fmt::format("{}:{}", status.st_dev, status.st_ino);
 }
 
 // The numbers of syslog(3).
@@ -155,13 +162,6 @@ void SetLogLevel(std::string_view level) {
 std::string LogLevel() {
   const auto name = spdlog::level::to_string_view(spdlog::get_level());
   return {name.data(), name.size()};
-}
-
-bool StderrIsJournal() {
-  const char* const stream = std::getenv("JOURNAL_STREAM");  // "device:inode"
-  struct stat status {};
-  return stream != nullptr && fstat(STDERR_FILENO, &status) == 0 &&
-         stream == fmt::format("{}:{}", status.st_dev, status.st_ino);
 }
 
 void PrintError(std::string_view message) {
