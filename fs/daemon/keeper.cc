@@ -65,6 +65,11 @@ class Keeper {
   Result<void> Start();
   // Reports a failed start, once. No effect after a successful one.
   void EndStart(int code, std::string_view line);
+  // The same, and ends the worker.
+  void FailStart(int code, std::string_view line) {
+    EndStart(code, line);
+    EndWorker();
+  }
   // False if the process that waits for the report is gone.
   bool Report(int code, std::string_view line) const;
   bool starting() const { return !ready_ && !failed_; }
@@ -224,19 +229,16 @@ Result<Descriptor> Keeper::MountByLibfuse() {
   // Only the worker may hold the device: when it ends, the kernel must see the last one closed.
   Descriptor device(mounted_ ? fcntl(fuse_session_fd(session), F_DUPFD_CLOEXEC, 0) : -1);
   const std::string reason = messages.Take();
-  if (mounted_) {
-    // libfuse frees the path of a mount point only when it unmounts: the session stays, without its
-    // device. (Volatile keeps the compiler from removing the pointer, which would make it a leak.)
-    [[maybe_unused]] static fuse_session* volatile kept;
-    kept = session;
-    close(fuse_session_fd(session));
-  } else if (session != nullptr) {
-    fuse_session_destroy(session);
-  }
   if (!mounted_) {
+    if (session != nullptr) fuse_session_destroy(session);
     return Fail(ErrorCode::kIo, "{} cannot be mounted: {}", mountpoint_,
                 reason.empty() ? "libfuse gave no reason" : reason);
   }
+  // libfuse frees the path of a mount point only when it unmounts: the session stays, without its
+  // device. (Volatile keeps the compiler from removing the pointer, which would make it a leak.)
+  [[maybe_unused]] static fuse_session* volatile kept;
+  kept = session;
+  close(fuse_session_fd(session));
   if (!reason.empty()) spdlog::warn("mounting: {}", reason);
   if (!device) return Fail(ErrorCode::kTooManyOpenFiles, "no descriptors are left");
   return device;
@@ -265,11 +267,7 @@ void Keeper::EndWorker() {
 
 void Keeper::OnOpened() {
   const auto device = Mount();
-  if (!device) {
-    EndStart(kExitMountFailed, device.error().message);
-    EndWorker();
-    return;
-  }
+  if (!device) return FailStart(kExitMountFailed, device.error().message);
   worker_->Send({Message::Kind::kMounted, {device_before_, device_}}, device->get());
 }
 
@@ -295,8 +293,7 @@ void Keeper::OnMessage(const Message& message) {
       OnReady();
       break;
     case Message::Kind::kFailed:
-      EndStart(static_cast<int>(message.numbers[0]), message.text);
-      EndWorker();
+      FailStart(static_cast<int>(message.numbers[0]), message.text);
       break;
     default:
       break;
@@ -361,11 +358,7 @@ void Keeper::OnSignal(const signalfd_siginfo& signal) {
 }
 
 void Keeper::OnEndingSignal(uint32_t number) {
-  if (starting()) {
-    EndStart(kExitSystem, "interrupted before the mount was ready");
-    EndWorker();
-    return;
-  }
+  if (starting()) return FailStart(kExitSystem, "interrupted before the mount was ready");
   if (ending_) {
     kill(worker_pid_, SIGKILL);
     return;
@@ -478,10 +471,7 @@ int Keeper::Run() {
       if (read(signals_.get(), &signal, sizeof signal) == sizeof signal) OnSignal(signal);
     }
     if (wait[2].revents != 0) {  // the waiting process is gone
-      if (starting()) {
-        EndStart(kExitSystem, "the process that waited for the mount is gone");
-        EndWorker();
-      }
+      if (starting()) FailStart(kExitSystem, "the process that waited for the mount is gone");
       wait[2].fd = -1;
     }
     if (wait[1].revents != 0) {

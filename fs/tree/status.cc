@@ -125,7 +125,7 @@ std::string OptionsText(const MountStatus& status) {
   add("cache", fmt::format("{} of {} bytes", figures.chunk_cache.bytes, status.cache));
   add("node_cache", fmt::format("{} bytes", status.node_cache));
   add("threads", status.threads);
-  const std::string_view why_not =
+  const std::string why_not =
       status.no_io_uring.empty() ? "the kernel does not offer io_uring" : status.no_io_uring;
   add("requests",
       status.uses_io_uring ? "by io_uring" : fmt::format("through /dev/fuse ({})", why_not));
