@@ -10,12 +10,19 @@
 namespace zarrfs {
 namespace {
 
-struct Head {
-  Message::Kind kind;
-  std::array<uint64_t, 2> numbers;
-};
-
 constexpr size_t kMaxMessageText = 4096;
+
+// A message as it is sent. sendmsg(2) and recvmsg(2) need pointers to all of its parts.
+struct Packet {
+  struct {
+    Message::Kind kind = {};
+    std::array<uint64_t, 2> numbers = {};
+  } head;
+  std::array<char, kMaxMessageText> text;
+  std::array<iovec, 2> parts = {iovec{&head, sizeof head}, iovec{text.data(), text.size()}};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control = {};
+  msghdr header = {nullptr, 0, parts.data(), parts.size(), control.data(), control.size(), 0};
+};
 
 }  // namespace
 
@@ -26,40 +33,29 @@ std::optional<std::pair<Channel, Channel>> Channel::MakePair() {
 }
 
 bool Channel::Send(const Message& message, int passed) const {
-  Head head = {message.kind, message.numbers};
-  std::string text = message.text.substr(0, kMaxMessageText);
-  std::array<iovec, 2> parts = {iovec{&head, sizeof head}, iovec{text.data(), text.size()}};
-  msghdr header = {};
-  header.msg_iov = parts.data();
-  header.msg_iovlen = parts.size();
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control = {};
+  Packet packet;
+  packet.head = {message.kind, message.numbers};
+  packet.parts[1].iov_len = message.text.copy(packet.text.data(), kMaxMessageText);
   if (passed >= 0) {
-    header.msg_control = control.data();
-    header.msg_controllen = control.size();
-    cmsghdr* const rights = CMSG_FIRSTHDR(&header);
+    cmsghdr* const rights = CMSG_FIRSTHDR(&packet.header);
     rights->cmsg_level = SOL_SOCKET;
     rights->cmsg_type = SCM_RIGHTS;
     rights->cmsg_len = CMSG_LEN(sizeof(int));
     std::memcpy(CMSG_DATA(rights), &passed, sizeof passed);
+  } else {
+    packet.header.msg_controllen = 0;
   }
-  return TEMP_FAILURE_RETRY(sendmsg(socket_.get(), &header, MSG_NOSIGNAL | MSG_DONTWAIT)) > 0;
+  return TEMP_FAILURE_RETRY(sendmsg(fd(), &packet.header, MSG_NOSIGNAL | MSG_DONTWAIT)) > 0;
 }
 
 std::optional<Message> Channel::Receive() const {
-  Head head = {};
-  std::array<char, kMaxMessageText> text;
-  std::array<iovec, 2> parts = {iovec{&head, sizeof head}, iovec{text.data(), text.size()}};
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control = {};
-  msghdr header = {};
-  header.msg_iov = parts.data();
-  header.msg_iovlen = parts.size();
-  header.msg_control = control.data();
-  header.msg_controllen = control.size();
-  const ssize_t length = TEMP_FAILURE_RETRY(recvmsg(socket_.get(), &header, MSG_CMSG_CLOEXEC));
-  if (length < static_cast<ssize_t>(sizeof head)) return std::nullopt;
-  Message message{head.kind, head.numbers,
-                  std::string(text.data(), static_cast<size_t>(length) - sizeof head)};
-  if (const cmsghdr* const rights = CMSG_FIRSTHDR(&header);
+  Packet packet;
+  const auto length = TEMP_FAILURE_RETRY(recvmsg(fd(), &packet.header, MSG_CMSG_CLOEXEC));
+  if (length < static_cast<ssize_t>(sizeof packet.head)) return std::nullopt;
+  Message message{
+      packet.head.kind, packet.head.numbers,
+      std::string(packet.text.data(), static_cast<size_t>(length) - sizeof packet.head)};
+  if (const cmsghdr* const rights = CMSG_FIRSTHDR(&packet.header);
       rights != nullptr && rights->cmsg_type == SCM_RIGHTS) {
     int fd = -1;
     std::memcpy(&fd, CMSG_DATA(rights), sizeof fd);

@@ -1,5 +1,5 @@
-// Messages between the keeper of a mount and its worker, on a pair of sockets. When one process
-// ends, the other one sees the end of the channel.
+// Messages between the processes of a mount, on a pair of sockets. When one process ends, the other
+// one sees the end of the channel.
 #ifndef FS_DAEMON_CHANNEL_H_
 #define FS_DAEMON_CHANNEL_H_
 
@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include "zarrcore/base/descriptor.h"
@@ -16,11 +15,11 @@ namespace zarrfs {
 
 struct Message {
   enum class Kind : uint32_t {
-    // From the worker.
+    // From the worker, the last two also from the keeper to the process that waits for the start.
     kOpened,  // the store is open: mount now
     kReady,   // the mount answers
     kFailed,  // the start failed: exit code, error line
-    // From the keeper.
+    // From the keeper to the worker.
     kMounted,     // passes the FUSE device; device numbers at the mount point before and after
     kEnd,         // the mount is gone, or will be soon: end
     kLogLevel,    // the name of the level
@@ -34,12 +33,15 @@ struct Message {
 
 class Channel {
  public:
+  Channel() = default;
   explicit Channel(Descriptor socket) : socket_(std::move(socket)) {}
 
   /// Both ends; nullopt if there are no descriptors left.
   [[nodiscard]] static std::optional<std::pair<Channel, Channel>> MakePair();
 
-  /// For poll().
+  void Close() { socket_.reset(); }
+
+  /// For poll(); -1 if it is closed.
   [[nodiscard]] int fd() const { return socket_.get(); }
 
   /// Thread-safe; never waits. False if the other end is closed or does not read. `passed`: a

@@ -7,8 +7,7 @@
 #include <filesystem>
 #include <iterator>
 #include <span>
-#include <string_view>
-#include <vector>
+#include <utility>
 
 #include "fs/daemon/option_table.h"
 #include "fs/daemon/settings.h"
@@ -41,46 +40,38 @@ bool ShowsText(const CommandLine& line) {
   return line.action == Action::kShowHelp || line.action == Action::kShowVersion;
 }
 
-// "--list"; takes the next word if that is the value.
-Result<void> ParseLongOption(std::string_view word, Words& words, CommandLine& line) {
-  if (word == "--help") {
-    line.action = Action::kShowHelp;
-  } else if (word == "--version") {
-    line.action = Action::kShowVersion;
-  } else if (word == "--list") {
-    line.action = Action::kList;
-  } else if (word == "--unmount") {
-    line.action = Action::kUnmount;
-  } else if (word == "--config") {
-    const char* const file = words.Take();
-    if (file == nullptr || *file == '\0') {
-      return Fail(ErrorCode::kInvalidArgument, "option '--config' needs a file");
-    }
-    std::error_code ignored;
-    line.options.config_file = std::filesystem::absolute(file, ignored);
-  } else {
+// "--list", "-f": what takes no value.
+Result<void> ApplySwitch(std::string_view word, bool called_by_mount, CommandLine& line) {
+  constexpr std::pair<std::string_view, Action> kActions[] = {
+      {"--help", Action::kShowHelp}, {"-h", Action::kShowHelp}, {"--version", Action::kShowVersion},
+      {"-V", Action::kShowVersion},  {"--list", Action::kList}, {"--unmount", Action::kUnmount}};
+  MountOptions& options = line.options;
+  if (const auto* const found =
+          std::ranges::find(kActions, word, &std::pair<std::string_view, Action>::first);
+      found != std::end(kActions)) {
+    line.action = found->second;
+  } else if (word == "-d") {
+    options.debug = options.foreground = true;
+  } else if (word == "-f") {
+    (called_by_mount ? options.fake : options.foreground) = true;
+  } else if (word == "-s") {
+    options.sloppy = true;
+  } else if (word == "-v") {
+    options.verbose = true;
+  } else if (word != "-n") {  // mount(8): do not write /etc/mtab, which no longer exists
     return UnknownOption(word);
   }
   return {};
 }
 
-Result<void> ParseLetter(char letter, bool called_by_mount, CommandLine& line) {
-  MountOptions& options = line.options;
-  if (letter == 'h') {
-    line.action = Action::kShowHelp;
-  } else if (letter == 'V') {
-    line.action = Action::kShowVersion;
-  } else if (letter == 'd') {
-    options.debug = options.foreground = true;
-  } else if (letter == 'f') {
-    (called_by_mount ? options.fake : options.foreground) = true;
-  } else if (letter == 's') {
-    options.sloppy = true;
-  } else if (letter == 'v') {
-    options.verbose = true;
-  } else if (letter != 'n') {  // mount(8): do not write /etc/mtab, which no longer exists
-    return UnknownOption(fmt::format("-{}", letter));
+// The value of "--config".
+Result<void> TakeConfig(Words& words, CommandLine& line) {
+  const char* const file = words.Take();
+  if (file == nullptr || *file == '\0') {
+    return Fail(ErrorCode::kInvalidArgument, "option '--config' needs a file");
   }
+  std::error_code ignored;
+  line.options.config_file = std::filesystem::absolute(file, ignored);
   return {};
 }
 
@@ -90,7 +81,8 @@ Result<void> ParseLetters(std::string_view word, bool called_by_mount, Words& wo
   for (size_t at = 1; at < word.size() && !ShowsText(line); ++at) {
     const char letter = word[at];
     if (letter != 'o' && letter != 't' && letter != 'N') {
-      if (auto parsed = ParseLetter(letter, called_by_mount, line); !parsed) return parsed;
+      const std::string option = {'-', letter};
+      if (auto applied = ApplySwitch(option, called_by_mount, line); !applied) return applied;
       continue;
     }
     const char* const value = at + 1 < word.size() ? word.data() + at + 1 : words.Take();
@@ -151,8 +143,9 @@ Result<CommandLine> ParseCommandLine(int argc, const char* const* argv) {
       paths.push_back(word);
     } else if (word == "--") {
       only_paths = true;
-    } else if (const auto parsed = word[1] == '-'
-                                       ? ParseLongOption(word, words, line)
+    } else if (const auto parsed = word == "--config" ? TakeConfig(words, line)
+                                   : word[1] == '-'
+                                       ? ApplySwitch(word, called_by_mount, line)
                                        : ParseLetters(word, called_by_mount, words, line);
                !parsed) {
       return Fail(parsed);
@@ -166,30 +159,29 @@ Result<CommandLine> ParseCommandLine(int argc, const char* const* argv) {
 }
 
 std::string HelpText() {
-  return "zarrfs STORE MNT [-o options] [-f] [-d]\n"
-         "Shows each inner chunk of the sharded Zarr store STORE as a plain file below MNT, "
-         "read-only.\n"
-         "Unmount with `zarrfs --unmount MNT`, `umount MNT` or `fusermount3 -u MNT`.\n"
-         "\n"
-         "  -f                    stay in the foreground and log to stderr\n"
-         "  -d                    the same, and log every request\n"
-         "  --config FILE         read options from FILE, one `name = value` per line, also "
-         "`source = STORE`;\n"
-         "                        those after -o override them. SIGHUP makes zarrfs read "
-         "log_level, cache\n"
-         "                        and index_cache again\n"
-         "  --list                list the zarrfs mounts: process, mount point, store\n"
-         "  --unmount MNT         unmount MNT, also a dead mount\n"
-         "  -h, --help            print this help\n"
-         "  -V, --version         print the versions of zarrfs and libfuse\n"
-         "  -s, -v                ignore unknown options; say what was mounted\n"
-         "\n"
-         "Options after -o, separated by commas (write \\, for a comma in a value):\n" +
-         OptionsHelp() +
-         "Options of mount(8) and fstab(5) such as noauto, user, _netdev or x-systemd.* are "
-         "accepted.\n"
-         "\n"
-         "Exit status: 0 mounted, 1 wrong usage, 2 system error, 32 mount failure.\n";
+  constexpr std::string_view kHead = R"(zarrfs STORE MNT [-o options] [-f] [-d]
+Shows each inner chunk of the sharded Zarr store STORE as a plain file below MNT, read-only.
+Unmount with `zarrfs --unmount MNT`, `umount MNT` or `fusermount3 -u MNT`.
+
+  -f                    stay in the foreground and log to stderr
+  -d                    the same, and log every request
+  --config FILE         read options from FILE, one `name = value` per line, also `source = STORE`;
+                        those after -o override them. SIGHUP makes zarrfs read log_level, cache
+                        and index_cache again
+  --list                list the zarrfs mounts: process, mount point, store
+  --unmount MNT         unmount MNT, also a dead mount
+  -h, --help            print this help
+  -V, --version         print the versions of zarrfs and libfuse
+  -s, -v                ignore unknown options; say what was mounted
+
+Options after -o, separated by commas (write \, for a comma in a value):
+)";
+  constexpr std::string_view kTail =
+      R"(Options of mount(8) and fstab(5) such as noauto, user, _netdev or x-systemd.* are accepted.
+
+Exit status: 0 mounted, 1 wrong usage, 2 system error, 32 mount failure.
+)";
+  return fmt::format("{}{}{}", kHead, OptionsHelp(), kTail);
 }
 
 std::string VersionText() {

@@ -137,16 +137,12 @@ int RemountCommand(const MountOptions& options) {
                                 path, mounted->source));
   }
   const MountAnswer answer = AskMount(*mounted);
-  switch (answer.state) {
-    case MountState::kDead:
-      return FailWith(fmt::format("{} is dead: mount it again, without remount", path));
-    case MountState::kSilent:
-      return FailWith(fmt::format("{} does not answer", path));
-    case MountState::kHidden:
-      return FailWith(
-          fmt::format("{} was mounted by another user: only that user can remount it", path));
-    case MountState::kAnswers:
-      break;
+  if (answer.state == MountState::kDead) {
+    return FailWith(fmt::format("{} is dead: mount it again, without remount", path));
+  }
+  if (answer.state == MountState::kSilent) return FailWith(path + " does not answer");
+  if (answer.state == MountState::kHidden) {
+    return FailWith(path + " was mounted by another user: only that user can remount it");
   }
   if (const auto changed =
           ChangedWords(options, answer.Option("options"), /*by_root=*/mounted->user == 0);

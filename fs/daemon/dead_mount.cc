@@ -10,10 +10,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
-#include <charconv>
 #include <fstream>
+#include <iterator>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -50,64 +49,47 @@ bool IsDead(const Mounted& mounted) {
   return mounted.type == kMountType && AskMount(mounted).state == MountState::kDead;
 }
 
-// --- A mount that is not attached yet ---
-
-struct Configuration {
-  int context;
-  unsigned attributes = 0;
-  bool good = true;
-
-  void Set(const std::string& name, const std::string& value) {
-    good = good && fsconfig(context, FSCONFIG_SET_STRING, name.c_str(), value.c_str(), 0) == 0;
-  }
-  void Set(const std::string& name) {
-    good = good && fsconfig(context, FSCONFIG_SET_FLAG, name.c_str(), nullptr, 0) == 0;
-  }
-  // One of libfuse's options.
-  void Take(const std::string& word);
-};
-
-void Configuration::Take(const std::string& word) {
-  constexpr std::array<std::pair<std::string_view, unsigned>, 5> kAttributes = {{
-      {"ro", MOUNT_ATTR_RDONLY},
-      {"nosuid", MOUNT_ATTR_NOSUID},
-      {"nodev", MOUNT_ATTR_NODEV},
-      {"noexec", MOUNT_ATTR_NOEXEC},
-      {"noatime", MOUNT_ATTR_NOATIME},
-  }};
-  for (const auto& [name, attribute] : kAttributes) {
-    if (word == name) {
-      attributes |= attribute;
-      return;
-    }
-  }
-  // Libfuse's own options, and what NewMount() sets.
-  if (word == "debug" || word == "io_uring" || word.starts_with("fsname=")) return;
-  const size_t equals = word.find('=');
-  if (equals == std::string::npos) return Set(word);
-  std::string value = word.substr(equals + 1);
-  std::erase(value, '"');  // mount(2) removes them from a context, fsconfig(2) does not
-  Set(word.substr(0, equals), value);
-}
+constexpr std::pair<std::string_view, unsigned> kAttributes[] = {{"ro", MOUNT_ATTR_RDONLY},
+                                                                 {"nosuid", MOUNT_ATTR_NOSUID},
+                                                                 {"nodev", MOUNT_ATTR_NODEV},
+                                                                 {"noexec", MOUNT_ATTR_NOEXEC},
+                                                                 {"noatime", MOUNT_ATTR_NOATIME}};
 
 // A mount as libfuse makes it, but not attached anywhere yet. Empty, with errno set, on failure.
 Descriptor NewMount(const MountOptions& options, const Descriptor& device) {
   const Descriptor context(fsopen("fuse", FSOPEN_CLOEXEC));
   if (!context) return {};
-  Configuration configuration{.context = context.get()};
+  bool good = true;
+  const auto set = [&](const std::string& name, const std::string& value) {
+    good =
+        good && fsconfig(context.get(), FSCONFIG_SET_STRING, name.c_str(), value.c_str(), 0) == 0;
+  };
+  set("source", options.source);
+  set("fd", std::to_string(device.get()));
+  set("rootmode", fmt::format("{:o}", unsigned{S_IFDIR}));
+  set("user_id", std::to_string(getuid()));
+  set("group_id", std::to_string(getgid()));
+  unsigned attributes = 0;
   MountOptions nameless = options;
   nameless.source.clear();  // which may have quotes and commas
-  configuration.Set("source", options.source);
-  configuration.Set("fd", std::to_string(device.get()));
-  configuration.Set("rootmode", fmt::format("{:o}", unsigned{S_IFDIR}));
-  configuration.Set("user_id", std::to_string(getuid()));
-  configuration.Set("group_id", std::to_string(getgid()));
-  for (const std::string& word : SplitOptions(LibfuseOptions(nameless))) configuration.Take(word);
-  if (!configuration.good ||
-      fsconfig(context.get(), FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) != 0) {
-    return {};
+  for (const std::string& word : SplitOptions(LibfuseOptions(nameless))) {
+    const auto* const attribute =
+        std::ranges::find(kAttributes, word, &std::pair<std::string_view, unsigned>::first);
+    const std::string name(NameOfOption(word));
+    if (attribute != std::end(kAttributes)) {
+      attributes |= attribute->second;
+    } else if (word == "debug" || word == "io_uring" || name == "fsname") {
+      continue;  // libfuse's own options, and what is set above
+    } else if (name == word) {
+      good = good && fsconfig(context.get(), FSCONFIG_SET_FLAG, word.c_str(), nullptr, 0) == 0;
+    } else {
+      std::string value = word.substr(name.size() + 1);
+      std::erase(value, '"');  // mount(2) removes them from a context, fsconfig(2) does not
+      set(name, value);
+    }
   }
-  return Descriptor(fsmount(context.get(), FSMOUNT_CLOEXEC, configuration.attributes));
+  if (!good || fsconfig(context.get(), FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) != 0) return {};
+  return Descriptor(fsmount(context.get(), FSMOUNT_CLOEXEC, attributes));
 }
 
 tl::unexpected<Error> CannotReplace(std::string_view what) {

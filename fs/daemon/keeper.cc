@@ -1,6 +1,7 @@
 #include "fs/daemon/keeper.h"
 
 #include <fcntl.h>
+#include <fmt/ranges.h>
 #include <fuse_lowlevel.h>
 #include <poll.h>
 #include <signal.h>
@@ -21,13 +22,11 @@
 #include <string>
 #include <utility>
 
-#include "fs/daemon/channel.h"
 #include "fs/daemon/dead_mount.h"
 #include "fs/daemon/exit_code.h"
 #include "fs/daemon/log.h"
 #include "fs/daemon/mount_control.h"
 #include "fs/daemon/privileges.h"
-#include "fs/daemon/report.h"
 #include "fs/daemon/session.h"
 #include "fs/daemon/settings.h"
 #include "fs/daemon/worker.h"
@@ -53,7 +52,7 @@ bool HasDeadMainThread(pid_t pid) {
 
 class Keeper {
  public:
-  Keeper(const MountOptions& options, const MountPoint& mountpoint, Descriptor report)
+  Keeper(const MountOptions& options, const MountPoint& mountpoint, Channel report)
       : options_(options),
         mountpoint_(mountpoint.path),
         dead_(mountpoint.dead),
@@ -66,6 +65,13 @@ class Keeper {
   Result<void> Start();
   // Reports a failed start, once. No effect after a successful one.
   void EndStart(int code, std::string_view line);
+  // The same, and ends the worker.
+  void FailStart(int code, std::string_view line) {
+    EndStart(code, line);
+    EndWorker();
+  }
+  // False if the process that waits for the report is gone.
+  bool Report(int code, std::string_view line) const;
   bool starting() const { return !ready_ && !failed_; }
 
   // No effect in the background, where no service manager waits.
@@ -106,7 +112,7 @@ class Keeper {
   MountOptions options_;  // `config` as last read
   const std::string& mountpoint_;
   const std::optional<Mounted> dead_;  // the mount to replace
-  Descriptor report_;
+  Channel report_;
   Descriptor signals_;
   std::optional<Channel> worker_;
   pid_t worker_pid_ = -1;
@@ -149,8 +155,8 @@ Result<void> Keeper::Start() {
   if (worker_pid_ < 0) return Fail(ErrorCode::kIo, "no process: {}", ErrnoText(errno));
   if (worker_pid_ == 0) {
     signals_.reset();
-    report_.reset();
-    static_cast<void>(Channel(std::move(channel->first)));
+    report_.Close();
+    channel->first.Close();
     RunWorker(options_, mountpoint_, std::move(channel->second), keeper);
   }
   worker_.emplace(std::move(channel->first));
@@ -164,8 +170,15 @@ void Keeper::EndStart(int code, std::string_view line) {
   exit_code_ = code;
   // A mount that replaced a dead one stays: it is dead, too, once the worker has ended.
   if (!replaced_dead_) static_cast<void>(UnmountOurs(/*detach=*/true));
-  ReportStart(report_.get(), code, line);
+  Report(code, line);
   NotifyServiceManager(fmt::format("STATUS={}", OneLine(line)));
+}
+
+bool Keeper::Report(int code, std::string_view line) const {
+  const auto kind = code == kExitDone ? Message::Kind::kReady : Message::Kind::kFailed;
+  if (report_.fd() >= 0) return report_.Send({kind, {static_cast<uint64_t>(code)}, OneLine(line)});
+  if (code != kExitDone) PrintError(line);
+  return true;
 }
 
 Result<Descriptor> Keeper::Mount() {
@@ -216,19 +229,16 @@ Result<Descriptor> Keeper::MountByLibfuse() {
   // Only the worker may hold the device: when it ends, the kernel must see the last one closed.
   Descriptor device(mounted_ ? fcntl(fuse_session_fd(session), F_DUPFD_CLOEXEC, 0) : -1);
   const std::string reason = messages.Take();
-  if (mounted_) {
-    // libfuse frees the path of a mount point only when it unmounts: the session stays, without its
-    // device. (Volatile keeps the compiler from removing the pointer, which would make it a leak.)
-    [[maybe_unused]] static fuse_session* volatile kept;
-    kept = session;
-    close(fuse_session_fd(session));
-  } else if (session != nullptr) {
-    fuse_session_destroy(session);
-  }
   if (!mounted_) {
+    if (session != nullptr) fuse_session_destroy(session);
     return Fail(ErrorCode::kIo, "{} cannot be mounted: {}", mountpoint_,
                 reason.empty() ? "libfuse gave no reason" : reason);
   }
+  // libfuse frees the path of a mount point only when it unmounts: the session stays, without its
+  // device. (Volatile keeps the compiler from removing the pointer, which would make it a leak.)
+  [[maybe_unused]] static fuse_session* volatile kept;
+  kept = session;
+  close(fuse_session_fd(session));
   if (!reason.empty()) spdlog::warn("mounting: {}", reason);
   if (!device) return Fail(ErrorCode::kTooManyOpenFiles, "no descriptors are left");
   return device;
@@ -257,11 +267,7 @@ void Keeper::EndWorker() {
 
 void Keeper::OnOpened() {
   const auto device = Mount();
-  if (!device) {
-    EndStart(kExitMountFailed, device.error().message);
-    EndWorker();
-    return;
-  }
+  if (!device) return FailStart(kExitMountFailed, device.error().message);
   worker_->Send({Message::Kind::kMounted, {device_before_, device_}}, device->get());
 }
 
@@ -271,7 +277,7 @@ void Keeper::OnReady() {
   if (!options_.foreground) LeaveTerminal(mountpoint_);
   spdlog::info("{} is mounted at {}", options_.source, mountpoint_);
   NotifyServiceManager("READY=1\n" + StatusLine());
-  if (ReportStart(report_.get(), kExitDone, "")) return;
+  if (Report(kExitDone, "")) return;
   // The caller has reported a failure, or was killed: nobody would unmount this mount.
   exit_code_ = kExitSystem;
   if (!replaced_dead_) static_cast<void>(UnmountOurs(/*detach=*/true));
@@ -287,8 +293,7 @@ void Keeper::OnMessage(const Message& message) {
       OnReady();
       break;
     case Message::Kind::kFailed:
-      EndStart(static_cast<int>(message.numbers[0]), message.text);
-      EndWorker();
+      FailStart(static_cast<int>(message.numbers[0]), message.text);
       break;
     default:
       break;
@@ -329,17 +334,15 @@ void Keeper::Reload() {
   if (!again) {
     spdlog::error("{}: not reloaded: {}", mountpoint_, again.error().message);
   } else {
-    std::string ignored;
-    for (const std::string& name : ChangedNames(options_.config, again->config)) {
-      if (std::ranges::find(kLiveNames, name) != kLiveNames.end()) continue;
-      ignored += (ignored.empty() ? "" : ", ") + name;
-    }
+    auto ignored = ChangedNames(options_.config, again->config);
+    std::erase_if(ignored, IsLive);
     SetLevel(again->log_level);
     worker_->Send({Message::Kind::kCacheSizes, {again->index_cache, again->cache}});
     spdlog::info("{}: reloaded: log_level {}, index_cache {} and cache {} bytes", mountpoint_,
                  again->log_level, again->index_cache, again->cache);
     if (!ignored.empty()) {
-      spdlog::warn("{}: {} changed, which needs a new mount", mountpoint_, ignored);
+      spdlog::warn("{}: {} changed, which needs a new mount", mountpoint_,
+                   fmt::join(ignored, ", "));
     }
     options_.config = std::move(again->config);
   }
@@ -355,11 +358,7 @@ void Keeper::OnSignal(const signalfd_siginfo& signal) {
 }
 
 void Keeper::OnEndingSignal(uint32_t number) {
-  if (starting()) {
-    EndStart(kExitSystem, "interrupted before the mount was ready");
-    EndWorker();
-    return;
-  }
+  if (starting()) return FailStart(kExitSystem, "interrupted before the mount was ready");
   if (ending_) {
     kill(worker_pid_, SIGKILL);
     return;
@@ -450,7 +449,7 @@ int Keeper::Run() {
     return exit_code_;
   }
   std::array<pollfd, 3> wait = {pollfd{signals_.get(), POLLIN, 0}, pollfd{worker_->fd(), POLLIN, 0},
-                                pollfd{report_.get(), 0, 0}};
+                                pollfd{report_.fd(), 0, 0}};
   bool was_killed = false;
   for (;;) {
     int limit_ms = kWatchMs;
@@ -472,10 +471,7 @@ int Keeper::Run() {
       if (read(signals_.get(), &signal, sizeof signal) == sizeof signal) OnSignal(signal);
     }
     if (wait[2].revents != 0) {  // the waiting process is gone
-      if (starting()) {
-        EndStart(kExitSystem, "the process that waited for the mount is gone");
-        EndWorker();
-      }
+      if (starting()) FailStart(kExitSystem, "the process that waited for the mount is gone");
       wait[2].fd = -1;
     }
     if (wait[1].revents != 0) {
@@ -488,7 +484,7 @@ int Keeper::Run() {
 
 }  // namespace
 
-int RunKeeper(const MountOptions& options, const MountPoint& mountpoint, Descriptor report) {
+int RunKeeper(const MountOptions& options, const MountPoint& mountpoint, Channel report) {
   return Keeper(options, mountpoint, std::move(report)).Run();
 }
 

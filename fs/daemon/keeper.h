@@ -18,16 +18,16 @@
 #ifndef FS_DAEMON_KEEPER_H_
 #define FS_DAEMON_KEEPER_H_
 
+#include "fs/daemon/channel.h"
 #include "fs/daemon/mountpoint.h"
 #include "fs/daemon/options.h"
-#include "zarrcore/base/descriptor.h"
 
 namespace zarrfs {
 
-/// Runs until the mount is gone; returns the exit code. `report` is the pipe to the process that
-/// waits for the start (fs/daemon/report.h); empty in the foreground, where failures go to stderr.
-/// The process must not have threads.
-int RunKeeper(const MountOptions& options, const MountPoint& mountpoint, Descriptor report);
+/// Runs until the mount is gone; returns the exit code. `report` leads to the process that waits
+/// for the start: one message, kReady or kFailed; closed in the foreground, where failures go to
+/// stderr. The process must not have threads.
+int RunKeeper(const MountOptions& options, const MountPoint& mountpoint, Channel report);
 
 }  // namespace zarrfs
 

@@ -11,7 +11,6 @@
 #include <spdlog/spdlog.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
 #include <syslog.h>
 
 #include "zarrcore/base/printable.h"
@@ -20,7 +19,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdarg>
@@ -29,7 +27,7 @@
 #include <iterator>
 #include <memory>
 #include <mutex>
-#include <string>
+#include <sstream>
 
 namespace zarrfs {
 namespace {
@@ -51,6 +49,14 @@ void TakeFuseMessage(fuse_log_level level, const char* format, va_list arguments
               "libfuse: {}", line);
 }
 
+// (JOURNAL_STREAM of systemd.exec(5).)
+bool StderrIsJournal() {
+  const char* const stream = std::getenv("JOURNAL_STREAM");  // "device:inode"
+  struct stat status {};
+  return stream != nullptr && fstat(STDERR_FILENO, &status) == 0 &&
+         stream == fmt::format("{}:{}", status.st_dev, status.st_ino);
+}
+
 // The numbers of syslog(3).
 int PriorityOf(spdlog::level::level_enum level) {
   constexpr int kPriorities[] = {LOG_DEBUG, LOG_DEBUG, LOG_INFO, LOG_WARNING, LOG_ERR, LOG_CRIT};
@@ -58,26 +64,23 @@ int PriorityOf(spdlog::level::level_enum level) {
   return kPriorities[std::min(static_cast<size_t>(level), std::size(kPriorities) - 1)];
 }
 
+std::string TextOf(const spdlog::details::log_msg& message) {
+  return OneLine({message.payload.data(), message.payload.size()});
+}
+
 // Sends each message to the systemd journal, with fields.
 class JournalSink final : public spdlog::sinks::base_sink<std::mutex> {
  public:
-  explicit JournalSink(std::string_view mountpoint)
-      : mountpoint_(fmt::format("ZARRFS_MOUNT={}", mountpoint)) {}
-
-  static bool IsThere() { return access("/run/systemd/journal/socket", W_OK) == 0; }
+  explicit JournalSink(std::string_view mountpoint) : mountpoint_(mountpoint) {}
 
  private:
   void sink_it_(const spdlog::details::log_msg& message) override {
-    std::string text = "MESSAGE=" + OneLine({message.payload.data(), message.payload.size()});
-    std::string priority = fmt::format("PRIORITY={}", PriorityOf(message.level));
-    std::string name = "SYSLOG_IDENTIFIER=zarrfs";
-    const auto field = [](std::string& from) { return iovec{from.data(), from.size()}; };
-    const std::array fields = {field(text), field(priority), field(name), field(mountpoint_)};
-    sd_journal_sendv(fields.data(), static_cast<int>(fields.size()));
+    sd_journal_send("MESSAGE=%s", TextOf(message).c_str(), "PRIORITY=%d", PriorityOf(message.level),
+                    "SYSLOG_IDENTIFIER=zarrfs", "ZARRFS_MOUNT=%s", mountpoint_.c_str(), nullptr);
   }
   void flush_() override {}
 
-  std::string mountpoint_;
+  const std::string mountpoint_;
 };
 
 // Who reads the lines: each expects another beginning.
@@ -89,7 +92,7 @@ class LineFormatter final : public spdlog::formatter {
 
   void format(const spdlog::details::log_msg& message, spdlog::memory_buf_t& out) override {
     const auto to = std::back_inserter(out);
-    const std::string text = OneLine({message.payload.data(), message.payload.size()});
+    const std::string text = TextOf(message);
     if (reader_ == Reader::kSyslog) {
       fmt::format_to(to, "{}", text);
     } else if (reader_ == Reader::kJournal) {
@@ -138,10 +141,8 @@ void LogToStderr(std::string_view level) {
 }
 
 void LeaveTerminal(std::string_view mountpoint) {
-  spdlog::sink_ptr sink;
-  if (JournalSink::IsThere()) {
-    sink = std::make_shared<JournalSink>(mountpoint);
-  } else {
+  spdlog::sink_ptr sink = std::make_shared<JournalSink>(mountpoint);
+  if (access("/run/systemd/journal/socket", W_OK) != 0) {
     sink = std::make_shared<spdlog::sinks::syslog_sink_mt>("zarrfs", LOG_PID, LOG_DAEMON,
                                                            /*format=*/true);
   }
@@ -161,13 +162,6 @@ void SetLogLevel(std::string_view level) {
 std::string LogLevel() {
   const auto name = spdlog::level::to_string_view(spdlog::get_level());
   return {name.data(), name.size()};
-}
-
-bool StderrIsJournal() {
-  const char* const stream = std::getenv("JOURNAL_STREAM");  // "device:inode"
-  struct stat status {};
-  return stream != nullptr && fstat(STDERR_FILENO, &status) == 0 &&
-         stream == fmt::format("{}:{}", status.st_dev, status.st_ino);
 }
 
 void PrintError(std::string_view message) {
@@ -196,18 +190,14 @@ std::string MountMessages::Take() {
   stderr_.reset();
   std::array<char, 4096> text;
   const ssize_t length = pread(kept_.get(), text.data(), text.size(), 0);
-  std::string_view said(text.data(), length > 0 ? static_cast<size_t>(length) : 0);
+  std::istringstream lines(
+      std::string(text.data(), static_cast<size_t>(std::max<ssize_t>(length, 0))));
   std::string reason;
-  while (!said.empty()) {
-    const size_t end = said.find('\n');
-    std::string_view line = said.substr(0, end);
-    said.remove_prefix(end == std::string_view::npos ? said.size() : end + 1);
+  for (std::string line; std::getline(lines, line);) {
     for (const std::string_view speaker : {"fuse: ", "fusermount3: ", "fusermount: "}) {
-      if (line.starts_with(speaker)) line.remove_prefix(speaker.size());
+      if (line.starts_with(speaker)) line.erase(0, speaker.size());
     }
-    if (line.empty()) continue;
-    if (!reason.empty()) reason += "; ";
-    reason += OneLine(line);
+    if (!line.empty()) reason += (reason.empty() ? "" : "; ") + OneLine(line);
   }
   return reason;
 }

@@ -32,9 +32,6 @@ void SetLogLevel(std::string_view level);
 /// The level in force, one of kLogLevels.
 [[nodiscard]] std::string LogLevel();
 
-/// Whether stderr leads to the systemd journal (JOURNAL_STREAM of systemd.exec(5)).
-[[nodiscard]] bool StderrIsJournal();
-
 /// Prints "zarrfs: message" ("<3>message" to the journal) on stderr, on one line, whatever the log
 /// level is.
 void PrintError(std::string_view message);

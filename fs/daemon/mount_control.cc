@@ -3,20 +3,20 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
+#include <sys/sendfile.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <charconv>
-#include <string_view>
+#include <cstdio>
+#include <cstdlib>
+#include <utility>
 
-#include "fs/daemon/log.h"
 #include "zarrcore/base/descriptor.h"
 #include "zarrcore/base/printable.h"
 
@@ -25,21 +25,34 @@ namespace {
 
 constexpr int kAnswerLimitMs = 1000;
 constexpr int kFusermountLimitMs = 10000;
-constexpr size_t kMaxOptionsText = size_t{1} << 14;  // of .zarrfs/options; fits into a pipe
+constexpr size_t kMaxOutput = size_t{1} << 14;
 
-// The wait status; a child that has not ended after `limit_ms` is killed.
-int AwaitChild(pid_t pid, int limit_ms) {
+struct ChildEnd {
+  int status = -1;  // of wait(2)
+  std::string output;
+};
+
+// Runs `run(output descriptor)` in a child, which is killed after `limit_ms`; the result becomes
+// its exit code.
+template <typename Run>
+ChildEnd RunChild(int limit_ms, Run run) {
+  ChildEnd end;
+  const Descriptor output(memfd_create("zarrfs-child", MFD_CLOEXEC));
+  const pid_t pid = fork();
+  if (pid == 0) _exit(run(output.get()));
+  if (pid < 0) return end;
   if (const Descriptor process(static_cast<int>(syscall(SYS_pidfd_open, pid, 0))); process) {
     pollfd wait = {process.get(), POLLIN, 0};
     if (poll(&wait, 1, limit_ms) == 0) kill(pid, SIGKILL);
   }
-  int status = 0;
-  TEMP_FAILURE_RETRY(waitpid(pid, &status, 0));
-  return status;
+  TEMP_FAILURE_RETRY(waitpid(pid, &end.status, 0));
+  end.output.resize(kMaxOutput);
+  const ssize_t length = pread(output.get(), end.output.data(), kMaxOutput, 0);
+  end.output.resize(length > 0 ? static_cast<size_t>(length) : 0);
+  return end;
 }
 
-// Runs in the child of AskMount(). Copies .zarrfs/options to `output`; the result becomes the exit
-// code.
+// In the child of AskMount(). Copies .zarrfs/options to `output`.
 MountState Ask(const Mounted& mounted, int output) {
   const std::string& path = mounted.path;
   // To other users, even root, the kernel may answer in place of the mount.
@@ -55,44 +68,25 @@ MountState Ask(const Mounted& mounted, int output) {
     return errno == EACCES || errno == EPERM ? MountState::kHidden : MountState::kAnswers;
   }
   const int options = open((path + "/.zarrfs/options").c_str(), O_RDONLY | O_CLOEXEC);
-  std::array<char, kMaxOptionsText> text;
-  const ssize_t length = options >= 0 ? read(options, text.data(), text.size()) : -1;
-  if (length > 0) {
-    [[maybe_unused]] const ssize_t written =
-        write(output, text.data(), static_cast<size_t>(length));
-  }
+  sendfile(output, options, nullptr, kMaxOutput);
   return MountState::kAnswers;
 }
 
 Result<void> Fusermount(const std::string& path, bool detach) {
-  const Descriptor said(memfd_create("zarrfs-fusermount", MFD_CLOEXEC));
-  posix_spawn_file_actions_t files;
-  posix_spawn_file_actions_init(&files);
-  posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDWR, 0);
-  posix_spawn_file_actions_adddup2(&files, STDIN_FILENO, STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&files, said ? said.get() : STDIN_FILENO, STDERR_FILENO);
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  sigset_t none;
-  sigemptyset(&none);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-  std::array<std::string, 3> words = {"fusermount3", detach ? "-uz" : "-u", path};
-  std::array<char*, 4> argv = {words[0].data(), words[1].data(), words[2].data(), nullptr};
-  pid_t pid = -1;
-  const int failed = posix_spawnp(&pid, "fusermount3", &files, &attributes, argv.data(), environ);
-  posix_spawn_file_actions_destroy(&files);
-  posix_spawnattr_destroy(&attributes);
-  std::string reason;
-  int status = -1;
-  if (failed == 0) {
-    status = AwaitChild(pid, kFusermountLimitMs);
-    std::array<char, 1024> text;
-    const ssize_t length = said ? pread(said.get(), text.data(), text.size(), 0) : 0;
-    reason = OneLine(std::string_view(text.data(), length > 0 ? static_cast<size_t>(length) : 0));
-  }
-  if (failed != 0) return Fail(ErrorCode::kIo, "fusermount3: {}", ErrnoText(failed));
+  const auto [status, output] = RunChild(kFusermountLimitMs, [&](int errors) {
+    const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    dup2(null, STDIN_FILENO);
+    dup2(null, STDOUT_FILENO);
+    dup2(errors >= 0 ? errors : null, STDERR_FILENO);
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, nullptr);
+    execlp("fusermount3", "fusermount3", detach ? "-uz" : "-u", path.c_str(), nullptr);
+    perror("fusermount3");
+    return EXIT_FAILURE;
+  });
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
+  const std::string reason = OneLine(output);
   if (reason.find("resource busy") != std::string::npos) {
     return Fail(ErrorCode::kWouldBlock, "busy");
   }
@@ -110,26 +104,15 @@ std::string MountAnswer::Option(std::string_view name) const {
 }
 
 MountAnswer AskMount(const Mounted& mounted) {
+  auto [status, output] =
+      RunChild(kAnswerLimitMs, [&](int to) { return static_cast<int>(Ask(mounted, to)); });
   MountAnswer answer;
-  std::array<int, 2> pipe = {-1, -1};
-  if (pipe2(pipe.data(), O_CLOEXEC | O_NONBLOCK) != 0) return answer;
-  const Descriptor output(pipe[0]);
-  Descriptor input(pipe[1]);
-  const pid_t child = fork();
-  if (child == 0) _exit(static_cast<int>(Ask(mounted, input.get())));
-  input.reset();
-  if (child > 0) {
-    const int status = AwaitChild(child, kAnswerLimitMs);
-    answer.state =
-        WIFEXITED(status) ? static_cast<MountState>(WEXITSTATUS(status)) : MountState::kSilent;
-    std::array<char, kMaxOptionsText> buffer;
-    const ssize_t length = read(output.get(), buffer.data(), buffer.size());
-    answer.options.assign(buffer.data(), length > 0 ? static_cast<size_t>(length) : 0);
-    const std::string number = answer.Option("pid");
-    pid_t pid = 0;
-    if (std::from_chars(number.data(), number.data() + number.size(), pid).ec == std::errc()) {
-      answer.pid = pid;
-    }
+  answer.options = std::move(output);
+  if (WIFEXITED(status)) answer.state = static_cast<MountState>(WEXITSTATUS(status));
+  const std::string number = answer.Option("pid");
+  pid_t pid = 0;
+  if (std::from_chars(number.data(), number.data() + number.size(), pid).ec == std::errc()) {
+    answer.pid = pid;
   }
   return answer;
 }

@@ -21,7 +21,7 @@ enum class MountState {
 };
 
 struct MountAnswer {
-  MountState state = MountState::kHidden;
+  MountState state = MountState::kSilent;
   std::optional<pid_t> pid;  // of the process that handles its signals
   std::string options;       // the text of .zarrfs/options
 
@@ -34,7 +34,7 @@ struct MountAnswer {
 [[nodiscard]] MountAnswer AskMount(const Mounted& mounted);
 
 /// Unmounts the mount on top at `path`, through fusermount3 unless this process may do it itself;
-/// `detach`: lazily. kWouldBlock if it is busy.
+/// `detach`: lazily. kWouldBlock if it is busy. The process must not have threads.
 [[nodiscard]] Result<void> Unmount(const std::string& path, bool detach);
 
 }  // namespace zarrfs

@@ -1,19 +1,16 @@
 #include "fs/daemon/mountpoint.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <spdlog/spdlog.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
-#include <climits>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
-#include <memory>
 #include <sstream>
-#include <string_view>
+#include <utility>
 
 #include "fs/daemon/dead_mount.h"
 #include "fs/daemon/mount_control.h"
@@ -38,84 +35,67 @@ Result<void> CheckSource(const MountOptions& options) {
   return {};
 }
 
-// The dead zarrfs mount at `path`, if any. Fails if there is a live one.
-Result<std::optional<Mounted>> FindDeadMount(const std::string& path) {
+tl::unexpected<Error> CannotUse(const std::string& mountpoint, int error) {
+  return Fail(FromErrno(error), "mount point {} cannot be used: {}", mountpoint, ErrnoText(error));
+}
+
+// With the dead zarrfs mount at `path`, if any. Fails if there is a live one.
+Result<MountPoint> FindDeadMount(const std::string& path) {
   auto mounted = FindMount(path);
-  if (!mounted || mounted->type != kMountType) return std::nullopt;
-  if (AskMount(*mounted).state == MountState::kDead) return mounted;
+  if (!mounted || mounted->type != kMountType) return MountPoint{path, std::nullopt};
+  if (AskMount(*mounted).state == MountState::kDead) return MountPoint{path, std::move(mounted)};
   return Fail(ErrorCode::kInvalidArgument,
               "{} is already mounted (a zarrfs mount of {}): unmount it first with {} {}", path,
               mounted->source, geteuid() == 0 ? "umount" : "fusermount3 -u", path);
 }
 
 Result<std::string> RealPath(const std::string& path, const std::string& mountpoint) {
-  const std::unique_ptr<char, decltype(&std::free)> real(realpath(path.c_str(), nullptr),
-                                                         &std::free);
-  if (real != nullptr) return std::string(real.get());
-  if (errno == ENOENT) {
+  std::error_code error;
+  const auto real = std::filesystem::canonical(path, error);
+  if (!error) return real.string();
+  if (error.value() == ENOENT) {
     return Fail(ErrorCode::kNotFound, "mount point {} does not exist: create it with mkdir",
                 mountpoint);
   }
-  if (errno == ENOTCONN) {
+  if (error.value() == ENOTCONN) {
     return Fail(ErrorCode::kIo, "mount point {} lies on a dead mount: unmount that first",
                 mountpoint);
   }
-  return Fail(FromErrno(errno), "mount point {} cannot be used: {}", mountpoint, ErrnoText(errno));
+  return CannotUse(mountpoint, error.value());
 }
 
 // Before resolving each form of the path, checks whether it is a mount: its file system may never
-// answer.
+// answer. The mount table has resolved names: if the path is in it, there is nothing to resolve.
 Result<MountPoint> ResolveMountPoint(const std::string& mountpoint) {
-  // The mount table has resolved names: if the path is in it, there is nothing to resolve.
-  std::string path = AbsolutePath(mountpoint);
-  auto dead = FindDeadMount(path);
-  if (!dead) return Fail(dead);
-  if (*dead) return MountPoint{path, *std::move(dead)};
-  auto next = ResolveParent(mountpoint);
-  if (!next) return Fail(next);
-  path = *std::move(next);
-  dead = FindDeadMount(path);
-  if (!dead) return Fail(dead);
-  if (*dead) return MountPoint{path, *std::move(dead)};
-  next = RealPath(path, mountpoint);
-  if (!next) return Fail(next);
-  dead = FindDeadMount(*next);
-  if (!dead) return Fail(dead);
-  return MountPoint{*std::move(next), *std::move(dead)};
-}
-
-bool LiesBelow(const std::string& path, const std::string& folder) {
-  return path == folder || path.starts_with(folder + "/");
+  auto found = FindDeadMount(AbsolutePath(mountpoint));
+  if (!found || found->dead) return found;
+  found = ResolveParent(mountpoint).and_then(FindDeadMount);
+  if (!found || found->dead) return found;
+  return RealPath(found->path, mountpoint).and_then(FindDeadMount);
 }
 
 // Whether the dead mount hides the source, so that the source cannot be opened while it is there.
 bool IsHidden(const std::string& source, const std::string& mountpoint) {
-  if (LiesBelow(AbsolutePath(source), mountpoint)) return true;
+  if (LiesIn(AbsolutePath(source), mountpoint)) return true;
   const auto resolved = ResolveParent(source);
-  return resolved && LiesBelow(*resolved, mountpoint);
+  return resolved && LiesIn(*resolved, mountpoint);
 }
 
 Result<void> CheckFolder(const std::string& path, bool nonempty) {
   struct stat info = {};
-  if (stat(path.c_str(), &info) != 0) {
-    return Fail(FromErrno(errno), "mount point {} cannot be used: {}", path, ErrnoText(errno));
-  }
+  if (stat(path.c_str(), &info) != 0) return CannotUse(path, errno);
   if (!S_ISDIR(info.st_mode)) {
     return Fail(ErrorCode::kNotADirectory, "mount point {} is not a directory", path);
   }
   if (nonempty) return {};
   // Opening an automount point would trigger the very mount that is being made.
   if (const auto top = FindMount(path); top && top->type == "autofs") return {};
-  const std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir(path.c_str()), &closedir);
   // A folder that may not be listed may still be mounted on.
-  if (folder == nullptr) return {};
-  while (const dirent* entry = readdir(folder.get())) {
-    const std::string_view name = entry->d_name;
-    if (name != "." && name != "..") {
-      return Fail(ErrorCode::kInvalidArgument,
-                  "mount point {} is not empty: choose another, or mount over it with -o nonempty",
-                  path);
-    }
+  std::error_code error;
+  if (!std::filesystem::is_empty(path, error) && !error) {
+    return Fail(ErrorCode::kInvalidArgument,
+                "mount point {} is not empty: choose another, or mount over it with -o nonempty",
+                path);
   }
   return {};
 }
@@ -149,11 +129,9 @@ bool IsOnPath(const std::string& program) {
 bool UsersMayAllowOthers() {
   std::ifstream file("/etc/fuse.conf");
   for (std::string line; std::getline(file, line);) {
-    const size_t begin = line.find_first_not_of(" \t");
-    const size_t end = line.find_last_not_of(" \t\r");
-    if (begin != std::string::npos && line.substr(begin, end - begin + 1) == "user_allow_other") {
-      return true;
-    }
+    std::istringstream words(line);
+    std::string word;
+    if (words >> word && word == "user_allow_other" && !(words >> word)) return true;
   }
   return false;
 }
@@ -161,15 +139,10 @@ bool UsersMayAllowOthers() {
 }  // namespace
 
 std::string AbsolutePath(const std::string& path) {
-  std::string full = path;
-  if (!path.starts_with('/')) {
-    std::array<char, PATH_MAX> folder;
-    if (getcwd(folder.data(), folder.size()) != nullptr) full = folder.data() + ("/" + path);
-  }
+  std::error_code ignored;
   std::string absolute;
-  std::istringstream parts(full);
-  for (std::string part; std::getline(parts, part, '/');) {
-    if (!part.empty() && part != ".") absolute += "/" + part;
+  for (const auto& part : std::filesystem::absolute(path, ignored)) {
+    if (!part.empty() && part != "/" && part != ".") absolute += "/" + part.string();
   }
   return absolute.empty() ? "/" : absolute;
 }
@@ -178,9 +151,10 @@ Result<std::string> ResolveParent(const std::string& mountpoint) {
   const std::string absolute = AbsolutePath(mountpoint);
   const size_t slash = absolute.rfind('/');
   const std::string name = absolute.substr(slash + 1);
-  auto parent = RealPath(slash == 0 ? "/" : absolute.substr(0, slash), mountpoint);
-  if (!parent) return parent;
-  return *parent == "/" ? "/" + name : *parent + "/" + name;
+  return RealPath(slash == 0 ? "/" : absolute.substr(0, slash), mountpoint)
+      .map([&](const std::string& parent) {
+        return parent == "/" ? "/" + name : parent + "/" + name;
+      });
 }
 
 Result<MountPoint> CheckMount(const MountOptions& options) {

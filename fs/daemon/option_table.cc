@@ -4,35 +4,27 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
+#include <cfloat>
 #include <charconv>
-#include <cmath>
 #include <filesystem>
-#include <iterator>
 #include <span>
+#include <type_traits>
+#include <utility>
 
 #include "fs/daemon/log.h"
 
 namespace zarrfs {
 namespace {
 
-constexpr uint32_t kMaxThreads = 1024;
-constexpr uint64_t kMaxConsolidated = 1'000'000;
+// Applies a value, or a flag by its name; false if it is not what the option expects.
+using Apply = bool (*)(MountOptions&, std::string_view value);
 
-// Applies a value. Returns "", or what was expected instead.
-using Apply = std::string (*)(MountOptions&, std::string_view value);
-
-struct ValueOption {
+struct Option {
   std::string_view name;
-  std::string_view value_name;
-  std::string_view help;
+  std::string_view value_name;  // "" for a flag
+  std::string_view help;        // "" for those of mount(8), fstab(5) and tests
+  std::string_view expected;    // which values
   Apply apply;
-};
-
-struct FlagOption {
-  std::string_view name;
-  std::string_view help;
-  void (*apply)(MountOptions&);
 };
 
 bool IsIn(std::span<const std::string_view> names, std::string_view name) {
@@ -49,154 +41,156 @@ std::optional<T> ParseNumber(std::string_view text, Base... base) {
   return number;
 }
 
-std::string ApplySize(uint64_t& bytes, std::string_view value) {
-  const auto size = ParseSize(value);
-  if (!size) return "a size such as 512k, 64M or 1G";
-  bytes = *size;
-  return "";
+template <typename Member, typename T>
+bool Set(Member& member, std::optional<T> value) {
+  if (value) member = *std::move(value);
+  return value.has_value();
+}
+
+// What Set() takes: `value` if it `is_valid`, a number up to `max`, what a word stands for.
+template <typename T>
+std::optional<T> If(bool is_valid, T value) {
+  return is_valid ? std::optional(value) : std::nullopt;
+}
+template <typename T>
+std::optional<T> UpTo(std::type_identity_t<T> max, std::optional<T> number) {
+  return number >= T{0} && number <= max ? number : std::nullopt;  // not: not a number
+}
+template <typename T, size_t kCount>
+std::optional<T> Choice(std::string_view word,
+                        const std::pair<std::string_view, T> (&choices)[kCount]) {
+  const auto* const chosen =
+      std::ranges::find(choices, word, &std::pair<std::string_view, T>::first);
+  return chosen == std::end(choices) ? std::nullopt : std::optional(chosen->second);
+}
+
+template <auto kMember>
+bool SetSize(MountOptions& options, std::string_view value) {
+  return Set(options.*kMember, ParseSize(value));
 }
 
 // The largest id means "no change" to the kernel, so nobody can have it.
-std::string ApplyId(std::optional<uint32_t>& id, std::string_view value) {
-  const auto number = ParseNumber<uint32_t>(value);
-  if (!number || *number == UINT32_MAX) return "a number";
-  id = number;
-  return "";
+template <auto kMember>
+bool SetId(MountOptions& options, std::string_view value) {
+  return Set(options.*kMember, UpTo(UINT32_MAX - 1, ParseNumber<uint32_t>(value)));
 }
 
-// Each row has the option, what --help says of it (continuation lines are indented to its column)
-// and its effect.
-constexpr ValueOption kValueOptions[] = {
+template <auto kMember, bool kValue = true>
+bool SetFlag(MountOptions& options, std::string_view) {
+  options.*kMember = kValue;
+  return true;
+}
+
+// "noexec" is passed to the kernel; "exec" undoes that.
+bool SetKernelFlag(MountOptions& options, std::string_view name) {
+  if (name.starts_with("no")) {
+    options.kernel_options.emplace_back(name);
+  } else {
+    std::erase(options.kernel_options, fmt::format("no{}", name));
+  }
+  return true;
+}
+
+constexpr std::string_view kSize = "a size such as 512k, 64M or 1G";
+
+// Each row has the option, what --help says of it (continuation lines are indented to its column),
+// which values it takes and its effect.
+constexpr Option kOptions[] = {
     {"view", "v2|v3|gdal|netcdf", "show only this view, at the root (default: one folder per view)",
-     [](MountOptions& o, std::string_view v) -> std::string {
-       if (!ViewNumber(v) && v != "all") return "v2, v3, gdal, netcdf or all";
-       o.view = v == "all" ? "" : v;
-       return "";
+     "v2, v3, gdal, netcdf or all",
+     [](auto& o, auto v) {
+       return Set(o.view, v == "all" ? "" : If(ViewNumber(v).has_value(), v));
      }},
-    {"separator", ".|/", "between the numbers in chunk names (default: auto)",
-     [](MountOptions& o, std::string_view v) -> std::string {
-       if (v != "." && v != "/" && v != "auto") return "'.', '/' or auto";
-       o.separator = v == "auto" ? '\0' : v[0];
-       return "";
+    {"separator", ".|/", "between the numbers in chunk names (default: auto)", "'.', '/' or auto",
+     [](auto& o, auto v) {
+       return Set(o.separator, Choice<char>(v, {{"auto", '\0'}, {".", '.'}, {"/", '/'}}));
      }},
     {"fill", "auto|keep|materialize",
      "keep: .zarray names the fill value, which xarray masks;\n"
      "                        materialize: missing chunks are files of fill values (default: auto)",
-     [](MountOptions& o, std::string_view v) -> std::string {
-       if (v != "auto" && v != "keep" && v != "materialize") return "auto, keep or materialize";
-       o.fill = v == "auto"   ? FillPolicy::kAuto
-                : v == "keep" ? FillPolicy::kKeep
-                              : FillPolicy::kMaterialize;
-       return "";
-     }},
+     "auto, keep or materialize",
+     [](auto& o, auto v) { return Set(o.fill, Choice(v, kFillNames)); }},
     {"links", "inside|follow",
      "whether symbolic links may leave the store; links=DIR:DIR: only to these\n"
      "                        folders (default: follow; inside with allow_other)",
-     [](MountOptions& o, std::string_view v) -> std::string {
-       auto policy = ParseLinkPolicy(v);
-       if (!policy) return "inside, follow or folders as /data:/disk2/data";
-       o.links = std::move(policy);
-       return "";
-     }},
+     "inside, follow or folders as /data:/disk2/data",
+     [](auto& o, auto v) { return Set(o.links, ParseLinkPolicy(v)); }},
     {"consolidated", "no", "no .zmetadata and no consolidated metadata in zarr.json (default: yes)",
-     [](MountOptions& o, std::string_view v) -> std::string {
-       if (v != "no" && v != "yes") return "yes or no";
-       if (v == "no") o.consolidated_max = 0;
-       return "";
+     "yes or no",
+     [](auto& o, auto v) {
+       uint64_t& max = o.consolidated_max;
+       return Set(max, Choice<uint64_t>(v, {{"yes", max}, {"no", 0}}));
      }},
     {"consolidated_max", "N",
      "no consolidated metadata for groups with more than N nodes (default: 4096)",
-     [](MountOptions& o, std::string_view v) -> std::string {
-       const auto number = ParseNumber<uint64_t>(v);
-       if (!number || *number > kMaxConsolidated) {
-         return fmt::format("a number up to {}", kMaxConsolidated);
-       }
-       o.consolidated_max = *number;
-       return "";
+     "a number up to 1000000",
+     [](auto& o, auto v) {
+       return Set(o.consolidated_max, UpTo(1'000'000, ParseNumber<uint64_t>(v)));
      }},
     {"ttl", "SECONDS",
      "how long a change in the store may go unnoticed (default: 0.1 where the\n"
      "                        store can be watched, else a tenth of the file's age, 1 to 60)",
-     [](MountOptions& o, std::string_view v) -> std::string {
-       const auto seconds = ParseNumber<double>(v);
-       if (!seconds || !std::isfinite(*seconds) || *seconds < 0) {
-         return "a number of seconds, 0 or more";
-       }
-       o.ttl = *seconds;
-       return "";
-     }},
+     "a number of seconds, 0 or more",
+     [](auto& o, auto v) { return Set(o.ttl, UpTo(DBL_MAX, ParseNumber<double>(v))); }},
     {"open", "message", "revalidate files at each open, for a store that is constantly rewritten",
-     [](MountOptions& o, std::string_view v) -> std::string {
-       if (v != "message" && v != "auto") return "message or auto";
-       o.open_messages = v == "message";
-       return "";
+     "message or auto",
+     [](auto& o, auto v) {
+       return Set(o.open_messages, Choice<bool>(v, {{"message", true}, {"auto", false}}));
      }},
-    {"index_cache", "SIZE", "memory for shard indexes: 512k, 64M, 1G (default: 64M)",
-     [](MountOptions& o, std::string_view v) { return ApplySize(o.index_cache, v); }},
-    {"cache", "SIZE", "memory for decoded chunks (default: 256M)",
-     [](MountOptions& o, std::string_view v) { return ApplySize(o.cache, v); }},
-    {"node_cache", "SIZE", "memory for metadata of groups and arrays (default: 32M)",
-     [](MountOptions& o, std::string_view v) { return ApplySize(o.node_cache, v); }},
+    {"index_cache", "SIZE", "memory for shard indexes: 512k, 64M, 1G (default: 64M)", kSize,
+     SetSize<&MountOptions::index_cache>},
+    {"cache", "SIZE", "memory for decoded chunks (default: 256M)", kSize,
+     SetSize<&MountOptions::cache>},
+    {"node_cache", "SIZE", "memory for metadata of groups and arrays (default: 32M)", kSize,
+     SetSize<&MountOptions::node_cache>},
     {"threads", "N", "threads that answer the kernel (default: two per core, at least 4)",
-     [](MountOptions& o, std::string_view v) -> std::string {
-       const auto number = ParseNumber<uint32_t>(v);
-       if (!number || *number < 1 || *number > kMaxThreads) {
-         return fmt::format("a number from 1 to {}", kMaxThreads);
-       }
-       o.threads = *number;
-       return "";
+     "a number from 1 to 1024",
+     [](auto& o, auto v) {
+       const auto number = UpTo(1024, ParseNumber<uint32_t>(v));
+       return number != 0U && Set(o.threads, number);
      }},
-    {"uid", "N", "owner of every file (default: as in the store)",
-     [](MountOptions& o, std::string_view v) { return ApplyId(o.uid, v); }},
-    {"gid", "N", "group of every file (default: as in the store)",
-     [](MountOptions& o, std::string_view v) { return ApplyId(o.gid, v); }},
+    {"uid", "N", "owner of every file (default: as in the store)", "a number",
+     SetId<&MountOptions::uid>},
+    {"gid", "N", "group of every file (default: as in the store)", "a number",
+     SetId<&MountOptions::gid>},
     {"umask", "OCTAL", "permissions are 555 and 444 less these bits (default: as in the store)",
-     [](MountOptions& o, std::string_view v) -> std::string {
-       const auto bits = ParseNumber<uint32_t>(v, 8);
-       if (!bits || *bits > 0777) return "an octal number from 0 to 777";
-       o.umask = *bits;
-       return "";
-     }},
+     "an octal number from 0 to 777",
+     [](auto& o, auto v) { return Set(o.umask, UpTo(0777, ParseNumber<uint32_t>(v, 8))); }},
     {"log_level", "LEVEL", "error, warning, info or debug (default: info)",
-     [](MountOptions& o, std::string_view v) -> std::string {
-       if (!IsIn(kLogLevels, v)) return "error, warning, info or debug";
-       o.log_level = v;
-       return "";
-     }},
-    {"config", "FILE", "read the store and options from FILE, as with --config",
-     [](MountOptions& o, std::string_view v) -> std::string {
-       if (v.empty()) return "a file";
+     "error, warning, info or debug",
+     [](auto& o, auto v) { return Set(o.log_level, If(IsIn(kLogLevels, v), v)); }},
+    {"config", "FILE", "read the store and options from FILE, as with --config", "a file",
+     [](auto& o, auto v) {
        std::error_code ignored;
-       o.config_file = std::filesystem::absolute(v, ignored);
-       return "";
+       return Set(o.config_file, If(!v.empty(), std::filesystem::absolute(v, ignored)));
      }},
+    {"immutable", "", "the store never changes: cache everything without a timeout", "",
+     SetFlag<&MountOptions::immutable>},
+    {"io_uring", "", "receive requests by io_uring where libfuse and the kernel can (default)", "",
+     SetFlag<&MountOptions::io_uring>},
+    {"noio_uring", "", "always receive requests through /dev/fuse", "",
+     SetFlag<&MountOptions::io_uring, false>},
+    {"allow_other", "", "other users may access the mount (default for root)", "",
+     SetFlag<&MountOptions::allow_other>},
+    {"noallow_other", "", "only the mounting user may access the mount (default for others)", "",
+     SetFlag<&MountOptions::allow_other, false>},
+    {"nonempty", "", "mount over a folder that is not empty", "", SetFlag<&MountOptions::nonempty>},
+    {"noexec", "", "no file can be executed", "", SetKernelFlag},
+    {"exec", "", "", "", SetKernelFlag},
+    // fusermount3 accepts no other options of access times.
+    {"noatime", "", "", "", SetKernelFlag},
+    {"atime", "", "", "", SetKernelFlag},
+    {"remount", "", "", "", SetFlag<&MountOptions::remount>},
+    // For tests: behave as on the oldest supported kernel.
+    {"no_epoch", "", "", "", SetFlag<&MountOptions::no_epoch>},
+    {"debug", "", "", "", [](auto& o, auto) { return o.debug = o.foreground = true; }},
 };
 
-// Those without help are for mount(8), fstab(5) and tests.
-constexpr FlagOption kFlagOptions[] = {
-    {"immutable", "the store never changes: cache everything without a timeout",
-     [](MountOptions& o) { o.immutable = true; }},
-    {"io_uring", "receive requests by io_uring where libfuse and the kernel can (default)",
-     [](MountOptions& o) { o.io_uring = true; }},
-    {"noio_uring", "always receive requests through /dev/fuse",
-     [](MountOptions& o) { o.io_uring = false; }},
-    {"allow_other", "other users may access the mount (default for root)",
-     [](MountOptions& o) { o.allow_other = true; }},
-    {"noallow_other", "only the mounting user may access the mount (default for others)",
-     [](MountOptions& o) { o.allow_other = false; }},
-    {"nonempty", "mount over a folder that is not empty",
-     [](MountOptions& o) { o.nonempty = true; }},
-    {"noexec", "no file can be executed",
-     [](MountOptions& o) { o.kernel_options.emplace_back("noexec"); }},
-    {"exec", "", [](MountOptions& o) { std::erase(o.kernel_options, "noexec"); }},
-    // fusermount3 accepts no other options of access times.
-    {"noatime", "", [](MountOptions& o) { o.kernel_options.emplace_back("noatime"); }},
-    {"atime", "", [](MountOptions& o) { std::erase(o.kernel_options, "noatime"); }},
-    {"remount", "", [](MountOptions& o) { o.remount = true; }},
-    // For tests: behave as on the oldest supported kernel.
-    {"no_epoch", "", [](MountOptions& o) { o.no_epoch = true; }},
-    {"debug", "", [](MountOptions& o) { o.debug = o.foreground = true; }},
-};
+// Null if there is none.
+const Option* FindOption(std::string_view name) {
+  const auto* const found = std::ranges::find(kOptions, name, &Option::name);
+  return found == std::end(kOptions) ? nullptr : found;
+}
 
 // Options of fstab, mount(8) and mount.fuse(8) that have no effect: every mount is read-only,
 // without set-uid bits and devices, and no file has an access time.
@@ -207,13 +201,6 @@ constexpr std::string_view kIgnoredWords =
 constexpr std::string_view kIgnoredNames[] = {"user", "comment", "fsname", "subtype"};
 // SELinux contexts, which go to the kernel.
 constexpr std::string_view kContextNames[] = {"context", "fscontext", "defcontext", "rootcontext"};
-constexpr std::string_view kKernelFlags[] = {"noexec", "exec", "noatime", "atime"};
-
-template <typename Table>
-auto FindNamed(const Table& table, std::string_view name) {
-  const auto found = std::ranges::find(table, name, [](const auto& row) { return row.name; });
-  return found == std::end(table) ? nullptr : &*found;
-}
 
 }  // namespace
 
@@ -223,19 +210,15 @@ Result<void> ApplyOption(std::string_view word, MountOptions& options,
   const bool has_value = name.size() < word.size();
   const std::string_view value = word.substr(has_value ? name.size() + 1 : name.size());
 
-  if (const ValueOption* option = FindNamed(kValueOptions, name)) {
-    const std::string expected = has_value ? option->apply(options, value) : "a value";
-    if (expected.empty()) return {};
-    return Fail(ErrorCode::kInvalidArgument, "option '{}': expected {} (zarrfs --help lists them)",
-                word, expected);
-  }
-  if (const FlagOption* option = FindNamed(kFlagOptions, name)) {
-    if (has_value) {
+  if (const Option* option = FindOption(name)) {
+    const bool is_flag = option->value_name.empty();
+    if (is_flag && has_value) {
       return Fail(ErrorCode::kInvalidArgument,
                   "option '{}': '{}' takes no value (zarrfs --help lists them)", word, name);
     }
-    option->apply(options);
-    return {};
+    if ((is_flag || has_value) && option->apply(options, is_flag ? name : value)) return {};
+    return Fail(ErrorCode::kInvalidArgument, "option '{}': expected {} (zarrfs --help lists them)",
+                word, has_value ? option->expected : "a value");
   }
   if (has_value && IsIn(kContextNames, name)) {
     // The kernel refuses contexts where SELinux is off; fstab lines are written for both.
@@ -251,16 +234,18 @@ Result<void> ApplyOption(std::string_view word, MountOptions& options,
   return {};
 }
 
-bool IsKernelFlag(std::string_view option) { return IsIn(kKernelFlags, option); }
+bool IsKernelFlag(std::string_view name) {
+  const Option* const option = FindOption(name);
+  return option != nullptr && option->apply == SetKernelFlag;
+}
 
 std::string OptionsHelp() {
   std::string text;
-  for (const ValueOption& option : kValueOptions) {
-    text += fmt::format("  {:<21} {}\n", fmt::format("{}={}", option.name, option.value_name),
-                        option.help);
-  }
-  for (const FlagOption& option : kFlagOptions) {
-    if (!option.help.empty()) text += fmt::format("  {:<21} {}\n", option.name, option.help);
+  for (const Option& option : kOptions) {
+    if (option.help.empty()) continue;
+    const std::string_view equals = option.value_name.empty() ? "" : "=";
+    text += fmt::format("  {:<21} {}\n",
+                        fmt::format("{}{}{}", option.name, equals, option.value_name), option.help);
   }
   return text;
 }

@@ -10,7 +10,6 @@
 #include <string_view>
 #include <vector>
 
-#include "fs/daemon/config_file.h"
 #include "fs/tree/tree_options.h"
 #include "zarrcore/store/link_policy.h"
 
@@ -48,7 +47,7 @@ struct MountOptions : TreeOptions {
 
   // Where the settings come from.
   std::string config_file;            // "" if there is none
-  std::vector<Setting> config;        // its contents
+  std::vector<std::string> config;    // its settings, as after -o
   std::vector<std::string> settings;  // after -o; these override the file
 
   bool operator==(const MountOptions&) const = default;

@@ -8,7 +8,6 @@
 #include <memory>
 #include <span>
 #include <type_traits>
-#include <vector>
 
 #include "zarrcore/base/result.h"
 

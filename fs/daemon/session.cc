@@ -36,12 +36,10 @@ std::string WhyNoIoUring(const MountOptions& options) {
 
 fuse_session* NewSession(const MountOptions& options, const fuse_lowlevel_ops& operations,
                          void* user_data) {
-  fuse_args arguments = FUSE_ARGS_INIT(0, nullptr);
-  fuse_session* session = nullptr;
-  if (fuse_opt_add_arg(&arguments, "zarrfs") == 0 && fuse_opt_add_arg(&arguments, "-o") == 0 &&
-      fuse_opt_add_arg(&arguments, LibfuseOptions(options).c_str()) == 0) {
-    session = fuse_session_new(&arguments, &operations, sizeof operations, user_data);
-  }
+  std::string words[] = {"zarrfs", "-o", LibfuseOptions(options)};
+  char* argv[] = {words[0].data(), words[1].data(), words[2].data(), nullptr};
+  fuse_args arguments = FUSE_ARGS_INIT(3, argv);
+  fuse_session* session = fuse_session_new(&arguments, &operations, sizeof operations, user_data);
   fuse_opt_free_args(&arguments);
   return session;
 }

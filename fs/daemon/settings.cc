@@ -1,47 +1,132 @@
 #include "fs/daemon/settings.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
-#include <iterator>
+#include <array>
+#include <cerrno>
+#include <initializer_list>
 #include <optional>
+#include <sstream>
+#include <tuple>
 
 #include "fs/daemon/option_table.h"
+#include "zarrcore/base/descriptor.h"
 
 namespace zarrfs {
 namespace {
 
-// What the kernel's table shows of a mount; mount(8) passes it back on a remount.
-constexpr std::array<std::string_view, 4> kTableNames = {"user_id", "group_id", "max_read",
-                                                         "blksize"};
+constexpr size_t kMaxConfigFile = size_t{1} << 20;
+
+bool IsOneOf(std::initializer_list<std::string_view> names, std::string_view name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+std::string_view Trim(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t\r";
+  const size_t begin = text.find_first_not_of(kBlanks);
+  if (begin == std::string_view::npos) return "";
+  return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
+}
+
+Result<std::string> ReadFile(const std::string& path) {
+  const Descriptor fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+  std::string text;
+  ssize_t have = -1;
+  if (fd) {
+    std::array<char, 4096> part;
+    while ((have = read(fd.get(), part.data(), part.size())) > 0 && text.size() <= kMaxConfigFile) {
+      text.append(part.data(), static_cast<size_t>(have));
+    }
+  }
+  if (have < 0) {
+    return Fail(FromErrno(errno), "configuration file {} cannot be read: {}", path,
+                ErrnoText(errno));
+  }
+  if (text.size() <= kMaxConfigFile) return text;
+  return Fail(ErrorCode::kTooLarge, "configuration file {} is larger than {} bytes", path,
+              kMaxConfigFile);
+}
 
 // A line of the configuration file. Unlike mount(8), which passes options of other systems, a file
 // may not have unknown ones.
-Result<void> ApplySetting(const Setting& setting, MountOptions& options) {
-  if (setting.name == "source") {
-    options.source = setting.value.value_or("");
+Result<void> ApplySetting(const std::string& setting, MountOptions& options) {
+  const std::string_view name = NameOfOption(setting);
+  if (name == "source") {
+    options.source = setting.substr(std::min(name.size() + 1, setting.size()));
     if (options.source.starts_with('/')) return {};
     return Fail(ErrorCode::kInvalidArgument, "option '{}': expected a path that begins with /",
-                setting.Word());
+                setting);
   }
-  if (setting.name == "config" || setting.name == "remount") return UnknownOption(setting.Word());
+  if (name == "config" || name == "remount") return UnknownOption(setting);
   std::optional<std::string> unknown;
-  if (auto applied = ApplyOption(setting.Word(), options, unknown); !applied) return applied;
+  if (auto applied = ApplyOption(setting, options, unknown); !applied) return applied;
   if (unknown) return UnknownOption(*unknown);
+  return {};
+}
+
+Result<void> ApplyConfig(MountOptions& options) {
+  const auto text = ReadFile(options.config_file);
+  if (!text) return Fail(text);
+  auto config = ParseConfig(*text, options.config_file);
+  if (!config) return Fail(config);
+  for (size_t line = 1; line <= config->size(); ++line) {
+    const std::string& setting = (*config)[line - 1];
+    if (setting.empty()) continue;
+    if (const auto applied = ApplySetting(setting, options); !applied) {
+      return Fail(ErrorCode::kInvalidArgument, "{}:{}: {}", options.config_file, line,
+                  applied.error().message);
+    }
+  }
+  std::erase(*config, "");
+  options.config = *std::move(config);
   return {};
 }
 
 // The settings of both, in the order in which they apply.
 std::vector<std::string> AllWords(const MountOptions& options) {
-  std::vector<std::string> words;
-  for (const Setting& setting : options.config) {
-    if (setting.name != "source") words.push_back(setting.Word());
-  }
-  std::ranges::copy(options.settings, std::back_inserter(words));
+  std::vector<std::string> words = options.config;
+  std::erase_if(words, [](const auto& word) { return NameOfOption(word) == "source"; });
+  words.insert(words.end(), options.settings.begin(), options.settings.end());
   return words;
 }
 
 }  // namespace
+
+Result<std::vector<std::string>> ParseConfig(std::string_view text, std::string_view path) {
+  std::vector<std::string> words;
+  std::istringstream lines{std::string(text)};
+  for (std::string each; std::getline(lines, each);) {
+    const std::string_view line = Trim(each);
+    std::string& word = words.emplace_back();
+    if (line.empty() || line.starts_with('#')) continue;
+    const auto fail = [&](std::string_view expected) {
+      return Fail(ErrorCode::kInvalidArgument, "{}:{}: '{}': expected {}", path, words.size(), line,
+                  expected);
+    };
+    if (line.find('\0') != std::string_view::npos) return fail("text");
+    const std::string_view name = Trim(NameOfOption(line));
+    if (name.empty() || name.find_first_of(" \t,\"") != std::string_view::npos) {
+      return fail("'name = value' or a name alone, one a line");
+    }
+    const size_t earlier =
+        static_cast<size_t>(std::ranges::find(words, name, NameOfOption) - words.begin());
+    if (earlier < words.size()) {
+      return fail(fmt::format("each name once, and line {} has it", earlier + 1));
+    }
+    word = name;
+    if (const size_t equals = line.find('='); equals != std::string_view::npos) {
+      const std::string_view value = Trim(line.substr(equals + 1));
+      if (value.empty()) return fail("a value after '='");
+      word += fmt::format("={}", value);
+    }
+  }
+  return words;
+}
+
+bool IsLive(std::string_view name) { return IsOneOf({"log_level", "index_cache", "cache"}, name); }
 
 Result<void> ApplySettings(MountOptions& options) {
   std::optional<std::string> unknown;
@@ -50,19 +135,12 @@ Result<void> ApplySettings(MountOptions& options) {
     if (auto applied = ApplyOption(setting, options, unknown); !applied) return applied;
   }
   if (!options.config_file.empty()) {
-    auto config = ReadConfig(options.config_file);
-    if (!config) return Fail(config);
-    for (const Setting& setting : *config) {
-      if (const auto applied = ApplySetting(setting, options); !applied) {
-        return Fail(ErrorCode::kInvalidArgument, "{}:{}: {}", options.config_file, setting.line,
-                    applied.error().message);
-      }
-    }
-    options.config = *std::move(config);
+    if (auto applied = ApplyConfig(options); !applied) return applied;
   }
   if (std::ranges::find(options.settings, "remount") != options.settings.end()) {
+    // What the kernel's table shows of a mount; mount(8) passes it back.
     std::erase_if(options.settings, [](std::string_view word) {
-      return std::ranges::find(kTableNames, NameOfOption(word)) != kTableNames.end();
+      return IsOneOf({"user_id", "group_id", "max_read", "blksize"}, NameOfOption(word));
     });
   }
   for (const std::string& setting : options.settings) {
@@ -81,6 +159,17 @@ Result<MountOptions> ReadAgain(const MountOptions& options) {
   again.debug = options.debug;
   if (const auto applied = ApplySettings(again); !applied) return Fail(applied);
   return again;
+}
+
+std::set<std::string> ChangedNames(const std::vector<std::string>& before,
+                                   const std::vector<std::string>& after) {
+  std::set<std::string> changed;
+  for (const auto& [these, those] : {std::tie(before, after), std::tie(after, before)}) {
+    for (const std::string& word : these) {
+      if (std::ranges::find(those, word) == those.end()) changed.emplace(NameOfOption(word));
+    }
+  }
+  return changed;
 }
 
 std::string SettingsList(const MountOptions& options) {
@@ -109,11 +198,8 @@ std::vector<std::string> ChangedWords(const MountOptions& options, std::string_v
   std::vector<std::string> changed;
   MountOptions wanted = mounted;
   for (const std::string& word : AllWords(options)) {
-    const auto in_file = std::ranges::find(options.config, word, &Setting::Word);
-    if (in_file != options.config.end() &&
-        std::ranges::find(kLiveNames, in_file->name) != kLiveNames.end()) {
-      continue;
-    }
+    const bool is_in_file = std::ranges::find(options.config, word) != options.config.end();
+    if (is_in_file && IsLive(NameOfOption(word))) continue;
     wanted = with(wanted, word);
     if (with(mounted, word) != mounted) changed.push_back(word);
   }

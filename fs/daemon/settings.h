@@ -1,8 +1,15 @@
-// The settings of a mount: those of its configuration file, overridden by those after -o.
+// The settings of a mount: those of its configuration file, overridden by those after -o. The file:
+//
+//   # A line that begins with # is a comment.
+//   source = /data/ocean.zarr
+//   cache = 1G
+//   immutable
+//
+// Names and values are those of options after -o, without escapes; blanks around them are ignored.
 #ifndef FS_DAEMON_SETTINGS_H_
 #define FS_DAEMON_SETTINGS_H_
 
-#include <array>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,8 +19,14 @@
 
 namespace zarrfs {
 
-/// The settings that can change while the store is mounted, if the configuration file has them.
-inline constexpr std::array<std::string_view, 3> kLiveNames = {"log_level", "index_cache", "cache"};
+/// Whether a setting of the configuration file can change while the store is mounted.
+[[nodiscard]] bool IsLive(std::string_view name);
+
+/// The settings in the text of a configuration file, as options after -o, one for each line: ""
+/// where there is none. kInvalidArgument for a line of another kind and for a name that occurs
+/// twice, with the message "`path`:LINE: what was expected".
+[[nodiscard]] Result<std::vector<std::string>> ParseConfig(std::string_view text,
+                                                           std::string_view path);
 
 /// Reads `options.config_file`, also one that `options.settings` name, into `options.config`, and
 /// applies both. kInvalidArgument names the file, the line and what was expected.
@@ -23,12 +36,16 @@ inline constexpr std::array<std::string_view, 3> kLiveNames = {"log_level", "ind
 /// `config`, has a meaning in the result.
 [[nodiscard]] Result<MountOptions> ReadAgain(const MountOptions& options);
 
+/// Names that only one of two configuration files has, or that have different values; sorted.
+[[nodiscard]] std::set<std::string> ChangedNames(const std::vector<std::string>& before,
+                                                 const std::vector<std::string>& after);
+
 /// The settings of both as one list, as after -o.
 [[nodiscard]] std::string SettingsList(const MountOptions& options);
 
 /// For a remount: the settings of `options` that need a new mount, because they differ from those
 /// of the existing mount. That was made with the list `in_force`, by root or not. Kernel flags and
-/// kLiveNames of the configuration file can change and are not among them.
+/// live settings of the configuration file can change and are not among them.
 [[nodiscard]] std::vector<std::string> ChangedWords(const MountOptions& options,
                                                     std::string_view in_force, bool by_root);
 

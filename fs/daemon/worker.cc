@@ -27,6 +27,7 @@
 #include "fs/fuse/parallel_lookups.h"
 #include "fs/fuse/server.h"
 #include "fs/tree/tree.h"
+#include "zarrcore/base/mount_table.h"
 #include "zarrcore/base/printable.h"
 #include "zarrcore/store/local_store.h"
 
@@ -53,13 +54,10 @@ constexpr int kWakeMs = 100;
 Result<std::unique_ptr<Tree>> OpenStore(const MountOptions& options) {
   RaiseOpenFileLimit();
   // A store below the mount point must not be opened by its path again: that leads into the mount.
-  const auto lies_below = [](const std::string& path, const std::string& folder) {
-    return path == folder || path.starts_with(folder == "/" ? folder : folder + "/");
-  };
   std::error_code ignored;
   const std::string real_source = std::filesystem::canonical(options.source, ignored).string();
-  const bool follow_path = !lies_below(options.source, options.mountpoint) &&
-                           !lies_below(real_source, options.mountpoint);
+  const bool follow_path =
+      !LiesIn(options.source, options.mountpoint) && !LiesIn(real_source, options.mountpoint);
   auto store = OpenLocalStore(options.source, {.max_open_files = 0,
                                                .follow_path = follow_path,
                                                .links = LinksInForce(options),
@@ -68,13 +66,6 @@ Result<std::unique_ptr<Tree>> OpenStore(const MountOptions& options) {
   TreeOptions tree_options = options;
   tree_options.is_for_others = AllowsOthers(options);
   return Tree::Open(*std::move(store), tree_options);
-}
-
-ServerOptions OptionsOfServer(const MountOptions& options) {
-  return {.no_epoch = options.no_epoch,
-          .open_messages = options.open_messages,
-          .io_uring = WhyNoIoUring(options).empty(),
-          .threads = options.threads};
 }
 
 class Worker {
@@ -214,7 +205,10 @@ void Worker::Run() {
   auto tree = OpenStore(options_);
   if (!tree) FailStart(tree.error().message);
   (*tree)->DescribeDaemonWith([this](MountStatus& status) { Describe(status); });
-  server_ = new Server(*std::move(tree), OptionsOfServer(options_));
+  server_ = new Server(*std::move(tree), {.no_epoch = options_.no_epoch,
+                                          .open_messages = options_.open_messages,
+                                          .io_uring = WhyNoIoUring(options_).empty(),
+                                          .threads = options_.threads});
   keeper_.Send({Message::Kind::kOpened});
   MakeSession();
 

@@ -6,7 +6,6 @@
 
 #include <fuse_lowlevel.h>
 
-#include <cerrno>
 #include <memory>
 #include <span>
 #include <utility>

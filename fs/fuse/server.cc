@@ -22,37 +22,6 @@ std::span<std::byte> ReadBuffer(size_t size) {
   return {buffer.get(), std::min(size, kMaxRead)};
 }
 
-// Fills one READDIR or READDIRPLUS answer.
-class DirentBuffer {
- public:
-  DirentBuffer(fuse_req_t request, size_t size, bool plus)
-      : request_(request), bytes_(size), plus_(plus) {}
-
-  // False once the answer is full. An entry without an id is a name alone: the kernel looks it up.
-  bool Add(const std::string& name, const Entry& entry, uint64_t next) {
-    const auto cookie = static_cast<off_t>(next);
-    const size_t room = bytes_.size() - used_;
-    const fuse_entry_param param = ToParam(entry);
-    const size_t need = plus_ ? fuse_add_direntry_plus(request_, bytes_.data() + used_, room,
-                                                       name.c_str(), &param, cookie)
-                              : fuse_add_direntry(request_, bytes_.data() + used_, room,
-                                                  name.c_str(), &param.attr, cookie);
-    if (need > room) return false;
-    used_ += need;
-    return true;
-  }
-
-  [[nodiscard]] std::span<const std::byte> bytes() const {
-    return std::as_bytes(std::span(bytes_)).first(used_);
-  }
-
- private:
-  fuse_req_t request_;
-  std::vector<char> bytes_;
-  size_t used_ = 0;
-  const bool plus_;
-};
-
 }  // namespace
 
 template <typename Handler, typename Interrupted>
@@ -70,7 +39,7 @@ void Server::Answer(fuse_req_t request, Operation operation, Handler handler,
     handler(reply);
     if (!reply.must_wait()) return;
   }
-  WaitingRoom::Submit(
+  AnswerFromWaitingRoom(
       request,
       [request, &metrics, counted, handler = std::move(handler)](const auto& ticket) {
         Reply reply(request, metrics, counted, ticket);
@@ -86,12 +55,6 @@ void Server::Answer(fuse_req_t request, Operation operation, Handler handler,
           fuse_reply_err(waiting, EINTR);
         }
       });
-}
-
-template <typename Handler>
-void Server::Answer(fuse_req_t request, Operation operation, Handler handler) {
-  Answer(request, operation, std::move(handler),
-         []() -> Result<Entry> { return Fail(ErrorCode::kInterrupted, "interrupted"); });
 }
 
 void Server::Read(Reply& reply, NodeId id, size_t size, uint64_t offset) {
@@ -112,13 +75,24 @@ void Server::OpenFolder(Reply& reply, NodeId id, fuse_file_info info) {
 }
 
 void Server::List(Reply& reply, Folder& folder, size_t size, uint64_t cookie, bool plus) const {
-  DirentBuffer buffer(reply.request(), size, plus);
-  const auto listed =
-      tree_->List(folder, cookie, [&](const std::string& name, const Entry& entry, uint64_t next) {
-        return buffer.Add(name, entry, next);
-      });
+  std::vector<char> bytes(size);
+  size_t used = 0;
+  // An entry without an id is a name alone: the kernel looks it up.
+  const auto add = [&](const std::string& name, const Entry& entry, uint64_t next) {
+    char* const to = bytes.data() + used;
+    const size_t room = size - used;
+    const auto next_cookie = static_cast<off_t>(next);
+    const fuse_entry_param param = ToParam(entry);
+    const size_t need =
+        plus ? fuse_add_direntry_plus(reply.request(), to, room, name.c_str(), &param, next_cookie)
+             : fuse_add_direntry(reply.request(), to, room, name.c_str(), &param.attr, next_cookie);
+    if (need > room) return false;  // the answer is full
+    used += need;
+    return true;
+  };
+  const auto listed = tree_->List(folder, cookie, add);
   if (!listed) return reply.Failed(listed.error().code);
-  reply.Bytes(buffer.bytes());
+  reply.Bytes(std::as_bytes(std::span(bytes)).first(used));
 }
 
 void Server::StatFs(Reply& reply) const {

@@ -3,7 +3,7 @@
 //
 // A handler gathers its result, then replies exactly once, holding no lock. On a store that answers
 // fast it runs on the thread that took the request. Otherwise it runs first as a trial that may not
-// wait, with what is cached, and only if that is not enough again in the WaitingRoom.
+// wait, with what is cached, and only if that is not enough again in the waiting room.
 #ifndef FS_FUSE_SERVER_H_
 #define FS_FUSE_SERVER_H_
 
@@ -12,7 +12,6 @@
 #include <atomic>
 #include <cstddef>
 #include <memory>
-#include <string>
 
 #include "fs/fuse/notifier.h"
 #include "fs/tree/tree.h"
@@ -54,12 +53,12 @@ class Server {
   void Negotiate(fuse_conn_info& connection);
 
   // Runs `handler`, a void(Reply&): on a slow store perhaps twice, so it must be repeatable.
-  // `interrupted`, a Result<Entry>() that does not wait, gives the answer if the request is
-  // interrupted meanwhile; where it fails, that is EINTR. Either way it counts as an error.
-  template <typename Handler, typename Interrupted>
-  void Answer(fuse_req_t request, Operation operation, Handler handler, Interrupted interrupted);
-  template <typename Handler>
-  void Answer(fuse_req_t request, Operation operation, Handler handler);
+  // `interrupted`, which does not wait, gives the answer if the request is interrupted meanwhile;
+  // where it fails, that is EINTR. Either way it counts as an error.
+  static Result<Entry> NoEntry() { return Fail(ErrorCode::kInterrupted, "interrupted"); }
+  template <typename Handler, typename Interrupted = decltype(&NoEntry)>
+  void Answer(fuse_req_t request, Operation operation, Handler handler,
+              Interrupted interrupted = NoEntry);
 
   void Read(Reply& reply, NodeId id, size_t size, uint64_t offset);
   void OpenFolder(Reply& reply, NodeId id, fuse_file_info info);

@@ -1,8 +1,13 @@
 #include "fs/fuse/waiting_room.h"
 
 #include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <mutex>
 #include <system_error>
 #include <thread>
+#include <unordered_map>
 #include <utility>
 
 namespace zarrfs {
@@ -14,7 +19,7 @@ constexpr std::chrono::seconds kIdle{10};
 struct Waiting {
   uintptr_t number;
   std::shared_ptr<Ticket> ticket;
-  WaitingRoom::Handler handler;
+  WaitingHandler handler;
 };
 
 // Lives as long as the process: threads that wait for a dead server cannot be joined.
@@ -52,7 +57,8 @@ void OnInterrupt(fuse_req_t request, void* data) {
     if (found == room.tickets.end()) return;
     ticket = found->second;
   }
-  // While fuse_req_interrupt_func itself calls, the request must not be freed: Submit answers then.
+  // While fuse_req_interrupt_func itself calls, the request must not be freed:
+  // AnswerFromWaitingRoom answers then.
   if (registering) {
     interrupted_already = true;
     return;
@@ -82,8 +88,8 @@ void Work() {
 
 }  // namespace
 
-void WaitingRoom::Submit(fuse_req_t request, Handler handler,
-                         std::function<void(fuse_req_t)> on_interrupted) {
+void AnswerFromWaitingRoom(fuse_req_t request, WaitingHandler handler,
+                           std::function<void(fuse_req_t)> on_interrupted) {
   Room& room = TheRoom();
   auto ticket = std::make_shared<Ticket>();
   ticket->on_interrupted = std::move(on_interrupted);

@@ -1,4 +1,4 @@
-// WaitingRoom: runs requests that must wait for a slow store, off the threads that serve the
+// The waiting room runs requests that must wait for a slow store, off the threads that serve the
 // kernel.
 //
 // Each request is answered exactly once: by its handler, or as soon as the kernel interrupts it
@@ -10,13 +10,8 @@
 #include <fuse_lowlevel.h>
 
 #include <atomic>
-#include <condition_variable>
-#include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
-#include <unordered_map>
 
 namespace zarrfs {
 
@@ -28,15 +23,12 @@ struct Ticket {
   bool Claim() { return !answered.exchange(true); }
 };
 
-class WaitingRoom {
- public:
-  using Handler = std::function<void(const std::shared_ptr<Ticket>&)>;
+using WaitingHandler = std::function<void(const std::shared_ptr<Ticket>&)>;
 
-  /// Runs `handler` some time on a thread that may wait. `on_interrupted` answers instead, at once
-  /// and on any thread, if the request is interrupted before.
-  static void Submit(fuse_req_t request, Handler handler,
-                     std::function<void(fuse_req_t)> on_interrupted);
-};
+/// Runs `handler` some time on a thread that may wait. `on_interrupted` answers instead, at once
+/// and on any thread, if the request is interrupted before.
+void AnswerFromWaitingRoom(fuse_req_t request, WaitingHandler handler,
+                           std::function<void(fuse_req_t)> on_interrupted);
 
 }  // namespace zarrfs
 

@@ -6,12 +6,13 @@
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "fs/tree/log_throttle.h"
-#include "fs/tree/status_files.h"
 #include "zarrcore/base/result.h"
 
 namespace zarrfs {
@@ -26,14 +27,14 @@ class FailureLog {
   /// stale inodes are the normal end of a changed file.
   void OnFailure(std::string_view what, const Error& error);
   /// A line for .zarrfs/errors that was logged already.
-  void Add(std::string_view line) { errors_.Add(line); }
+  void Add(std::string_view line);
 
   /// From now on reports are logged. Before, the error that opening the store fails with says it.
   void StartLogging() { is_logging_ = true; }
 
-  /// Lines, oldest first.
-  [[nodiscard]] std::string Text() const { return errors_.Text(); }
-  [[nodiscard]] std::vector<std::string> Messages() const { return errors_.Messages(); }
+  /// The last lines, oldest first; as one text, each with a newline.
+  [[nodiscard]] std::vector<std::string> Messages() const;
+  [[nodiscard]] std::string Text() const;
   /// Damaged objects found.
   [[nodiscard]] uint64_t damage() const { return damage_.load(std::memory_order_relaxed); }
 
@@ -45,7 +46,9 @@ class FailureLog {
  private:
   std::atomic<bool> is_logging_ = false;
   std::atomic<uint64_t> damage_ = 0;
-  MessageRing errors_;
+  static constexpr size_t kMaxMessages = 256;
+  mutable std::mutex mutex_;
+  std::deque<std::string> messages_;  // guarded by it
   LogThrottle throttle_;
 };
 

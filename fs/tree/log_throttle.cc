@@ -6,8 +6,19 @@
 
 namespace zarrfs {
 
+template <typename Add>
+void LogThrottle::Say(Add add) {
+  std::vector<std::string> lines;
+  {
+    const std::lock_guard lock(mutex_);
+    add(lines);
+  }
+  for (const std::string& line : lines) say_(line);
+}
+
 void LogThrottle::AddSummary(Object& object, Clock::time_point now,
                              std::vector<std::string>& lines) {
+  if (object.again == 0 || now - object.said < kPeriod) return;
   lines.push_back(fmt::format("{}: {} times more", object.line, object.again));
   object.again = 0;
   object.said = now;
@@ -28,7 +39,7 @@ LogThrottle::Object* LogThrottle::Make(std::string_view object, Clock::time_poin
       if (others_++ == 0) others_since_ = now;
       return nullptr;
     }
-    if (oldest->second.again > 0) AddSummary(oldest->second, now, lines);
+    AddSummary(oldest->second, now, lines);
     objects_.erase(oldest);
   }
   Object& made = objects_[std::string(object)];
@@ -38,29 +49,22 @@ LogThrottle::Object* LogThrottle::Make(std::string_view object, Clock::time_poin
 
 void LogThrottle::Report(std::string_view object, std::string_view line, Clock::time_point now,
                          bool told_elsewhere) {
-  std::vector<std::string> lines;
-  {
-    const std::lock_guard lock(mutex_);
+  Say([&](std::vector<std::string>& lines) {
     const auto found = objects_.find(object);
     if (found != objects_.end()) {
       if (!told_elsewhere) ++found->second.again;
       found->second.line = line;
-      if (found->second.again > 0 && now - found->second.said >= kPeriod) {
-        AddSummary(found->second, now, lines);
-      }
+      AddSummary(found->second, now, lines);
     } else if (Object* const made = Make(object, now, lines)) {
       made->line = line;
       made->is_counted_elsewhere = told_elsewhere;
       lines.emplace_back(line);
     }
-  }
-  Say(lines);
+  });
 }
 
 void LogThrottle::Count(std::string_view object, std::string_view line, Clock::time_point now) {
-  std::vector<std::string> lines;
-  {
-    const std::lock_guard lock(mutex_);
+  Say([&](std::vector<std::string>& lines) {
     const auto found = objects_.find(object);
     if (found == objects_.end()) {
       if (Object* const made = Make(object, now, lines)) made->line = line;
@@ -68,34 +72,22 @@ void LogThrottle::Count(std::string_view object, std::string_view line, Clock::t
       found->second.is_counted_elsewhere = false;
     } else {
       ++found->second.again;
-      if (now - found->second.said >= kPeriod) AddSummary(found->second, now, lines);
+      AddSummary(found->second, now, lines);
     }
-  }
-  Say(lines);
+  });
 }
 
 LogThrottle::Clock::time_point LogThrottle::Sweep(Clock::time_point now) {
-  std::vector<std::string> lines;
   Clock::time_point next = Clock::time_point::max();
-  {
-    const std::lock_guard lock(mutex_);
+  Say([&](std::vector<std::string>& lines) {
     for (auto& [name, object] : objects_) {
-      if (object.again == 0) continue;
-      if (now - object.said >= kPeriod) {
-        AddSummary(object, now, lines);
-      } else {
-        next = std::min(next, object.said + kPeriod);
-      }
+      AddSummary(object, now, lines);
+      if (object.again > 0) next = std::min(next, object.said + kPeriod);
     }
     AddOthers(now, lines);
     if (others_ > 0) next = std::min(next, others_since_ + kPeriod);
-  }
-  Say(lines);
+  });
   return next;
-}
-
-void LogThrottle::Say(const std::vector<std::string>& lines) const {
-  for (const std::string& line : lines) say_(line);
 }
 
 std::string_view ObjectOf(std::string_view message) {

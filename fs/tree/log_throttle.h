@@ -49,9 +49,12 @@ class LogThrottle {
   };
   // Null if there is no room. Called with the lock held, as are the next two.
   Object* Make(std::string_view object, Clock::time_point now, std::vector<std::string>& lines);
+  // If something was counted and kPeriod is over.
   static void AddSummary(Object& object, Clock::time_point now, std::vector<std::string>& lines);
   void AddOthers(Clock::time_point now, std::vector<std::string>& lines);
-  void Say(const std::vector<std::string>& lines) const;
+  // Calls `add` with the lock held, then says the lines that it has added.
+  template <typename Add>
+  void Say(Add add);
 
   const std::function<void(std::string_view)> say_;
   std::mutex mutex_;  // guards the rest

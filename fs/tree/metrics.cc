@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <string_view>
 #include <utility>
 
 #include "zarrcore/base/clocks.h"
@@ -121,17 +120,13 @@ void RequestMetrics::End(const Request& request, RequestResult result, uint64_t 
 
 void RequestMetrics::EndAfter(Operation operation, int64_t duration_ns, RequestResult result,
                               uint64_t bytes) {
-  CountDuration(operation, duration_ns);
-  End({operation, 0}, result, bytes);
-}
-
-void RequestMetrics::CountDuration(Operation operation, int64_t duration_ns) {
   size_t bucket = 0;  // most are short
   while (bucket < kDurationBuckets.size() && duration_ns > kDurationBuckets[bucket]) ++bucket;
   const size_t first = kDurations + static_cast<size_t>(operation) * kDurationCounters;
   counters_.Add(first + bucket);
   counters_.Add(first + kDurationBuckets.size() + 1,
                 static_cast<uint64_t>(std::max<int64_t>(duration_ns, 0)));
+  End({operation, 0}, result, bytes);
 }
 
 void RequestMetrics::CountPrefetch(uint64_t bytes) {

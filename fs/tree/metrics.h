@@ -92,8 +92,6 @@ class RequestMetrics {
   static constexpr size_t kReadBytes = kDurations + kTimedOperations * kDurationCounters;
   static constexpr size_t kFilesPrefetched = kReadBytes + 1;
 
-  void CountDuration(Operation operation, int64_t duration_ns);
-
   Counters<kFilesPrefetched + 1> counters_;
 };
 

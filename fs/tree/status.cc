@@ -6,75 +6,44 @@
 #include <numeric>
 #include <string_view>
 
+#include "fs/tree/superseded_shards.h"
+#include "fs/tree/timeouts.h"
 #include "zarrcore/metadata/json.h"
 
 namespace zarrfs {
 namespace {
 
 constexpr double kSecondsPerNs = 1e-9;
+constexpr int64_t kGraceSeconds = SupersededShards::kGracePeriod.count();
 
-// "name: value" lines.
-class Lines {
- public:
-  template <typename Value>
-  void Add(std::string_view name, const Value& value) {
-    fmt::format_to(std::back_inserter(text_), "{}: {}\n", name, value);
-  }
-  [[nodiscard]] const std::string& text() const { return text_; }
-
- private:
-  std::string text_;
-};
-
-void AddChanges(const ChangeDetection& changes, Lines& lines) {
+// How changes are noticed, in "name: value" lines.
+std::string ChangesText(const MountStatus& status) {
   const std::string by_age =
-      fmt::format("a tenth of their age, {} to {} s", changes.min_ttl, changes.max_ttl);
-  if (changes.immutable) {
-    lines.Add("changes", "not looked for (immutable)");
-  } else if (changes.ttl) {
-    lines.Add("changes", fmt::format("looked for every {} s (ttl)", *changes.ttl));
-  } else if (!changes.not_watched.empty()) {
-    lines.Add("changes", "looked for after " + by_age);
-    lines.Add("not watched", changes.not_watched);
-  } else {
-    lines.Add("changes", "told by the store");
-    lines.Add("watched folders", changes.watched_folders);
-    if (!changes.watch_limit.empty()) {
-      lines.Add("elsewhere", fmt::format("looked for after {}: {}", by_age, changes.watch_limit));
-    }
-    lines.Add("names", changes.keeps_names
-                           ? "kept until something changes"
-                           : fmt::format("kept for {}, taken back one by one", by_age));
+      fmt::format("a tenth of their age, {} to {} s", Timeouts::kMinTtl, Timeouts::kMaxTtl);
+  if (status.immutable) return "changes: not looked for (immutable)\n";
+  if (status.ttl) return fmt::format("changes: looked for every {} s (ttl)\n", *status.ttl);
+  if (!status.not_watched.empty()) {
+    return fmt::format("changes: looked for after {}\nnot watched: {}\n", by_age,
+                       status.not_watched);
   }
+  const std::string& limit = status.watch.limit;
+  return fmt::format(
+      "changes: reported by the store\nwatched folders: {}\n{}names: {}\n", status.watch.folders,
+      limit.empty() ? "" : fmt::format("elsewhere: looked for after {}: {}\n", by_age, limit),
+      status.keeps_names ? "kept until something changes"
+                         : fmt::format("kept for {}, invalidated one by one", by_age));
 }
 
 Json OrNull(const std::string& text) { return text.empty() ? Json() : Json(text); }
 
-std::string_view FillName(FillPolicy fill) {
-  switch (fill) {
-    case FillPolicy::kKeep:
-      return "keep";
-    case FillPolicy::kMaterialize:
-      return "materialize";
-    case FillPolicy::kAuto:
-      break;
-  }
-  return "auto";
+std::string_view DetectionName(const MountStatus& status) {
+  if (status.immutable) return "immutable";
+  if (status.ttl) return "ttl";
+  return status.not_watched.empty() ? "watch" : "age";
 }
 
-std::string_view DetectionName(const ChangeDetection& changes) {
-  if (changes.immutable) return "immutable";
-  if (changes.ttl) return "ttl";
-  return changes.not_watched.empty() ? "watch" : "age";
-}
-
-Json ChangesJson(const ChangeDetection& changes) {
-  return {{"detected_by", DetectionName(changes)},
-          {"ttl_seconds", changes.ttl ? Json(*changes.ttl) : Json()},
-          {"not_watched", OrNull(changes.not_watched)},
-          {"watched_folders", changes.watched_folders},
-          {"watch_limit", OrNull(changes.watch_limit)},
-          {"keeps_names", changes.keeps_names}};
+std::string Separator(const MountStatus& status) {
+  return status.separator == 0 ? "auto" : std::string(1, status.separator);
 }
 
 // What a share (0.99) of the durations does not exceed, in seconds, as if they lay evenly inside
@@ -126,40 +95,41 @@ Json CacheJson(const CacheStatistics& cache) {
 }  // namespace
 
 std::string OptionsText(const MountStatus& status) {
-  Lines lines;
-  lines.Add("version", ZARRFS_VERSION);
-  lines.Add("pid", status.pid);
-  lines.Add("log_level", status.log_level);
-  lines.Add("capabilities", status.capabilities);
-  lines.Add("source", status.store);
-  lines.Add("store",
-            status.store_problem ? "gone or cannot be read: " + *status.store_problem : "there");
-  lines.Add("options", status.options);
-  if (!status.config_file.empty()) lines.Add("config", status.config_file);
-  lines.Add("view", status.view.empty() ? "all" : status.view);
-  lines.Add("links", status.links);
-  lines.Add("separator", status.separator == 0 ? "auto" : std::string(1, status.separator));
+  std::string text;
+  const auto add = [&](std::string_view name, const auto& value) {
+    fmt::format_to(std::back_inserter(text), "{}: {}\n", name, value);
+  };
+  add("version", ZARRFS_VERSION);
+  add("pid", status.pid);
+  add("log_level", status.log_level);
+  add("capabilities", status.capabilities);
+  add("source", status.store);
+  add("store", status.store_problem ? "gone or cannot be read: " + *status.store_problem : "there");
+  add("options", status.options);
+  if (!status.config_file.empty()) add("config", status.config_file);
+  add("view", status.view.empty() ? "all" : status.view);
+  add("links", status.links);
+  add("separator", Separator(status));
   if (status.consolidated_max == 0) {
-    lines.Add("consolidated", "no");
+    add("consolidated", "no");
   } else {
-    lines.Add("consolidated_max", status.consolidated_max);
+    add("consolidated_max", status.consolidated_max);
   }
-  AddChanges(status.changes, lines);
-  lines.Add("open", status.open_messages ? "message" : "auto");
-  lines.Add("old versions",
-            fmt::format("{} kept, for {} s after the last read, {} at most", status.old_versions,
-                        status.old_version_grace, status.max_old_versions));
-  lines.Add("index_cache", fmt::format("{} of {} bytes", status.figures.index_cache.bytes,
-                                       status.index_cache_size));
-  lines.Add("cache", fmt::format("{} of {} bytes", status.figures.chunk_cache.bytes,
-                                 status.chunk_cache_size));
-  lines.Add("node_cache", fmt::format("{} bytes", status.node_cache_size));
-  lines.Add("threads", status.threads);
-  lines.Add("requests", status.uses_io_uring ? "by io_uring"
-                        : status.no_io_uring.empty()
-                            ? "through /dev/fuse (the kernel does not offer io_uring)"
-                            : fmt::format("through /dev/fuse ({})", status.no_io_uring));
-  return lines.text();
+  text += ChangesText(status);
+  add("open", status.open_messages ? "message" : "auto");
+  add("old versions",
+      fmt::format("{} kept, for {} s after the last read, {} at most", status.old_versions,
+                  kGraceSeconds, SupersededShards::kMaxSuperseded));
+  const MountFigures& figures = status.figures;
+  add("index_cache", fmt::format("{} of {} bytes", figures.index_cache.bytes, status.index_cache));
+  add("cache", fmt::format("{} of {} bytes", figures.chunk_cache.bytes, status.cache));
+  add("node_cache", fmt::format("{} bytes", status.node_cache));
+  add("threads", status.threads);
+  const std::string why_not =
+      status.no_io_uring.empty() ? "the kernel does not offer io_uring" : status.no_io_uring;
+  add("requests",
+      status.uses_io_uring ? "by io_uring" : fmt::format("through /dev/fuse ({})", why_not));
+  return text;
 }
 
 std::string StatusJson(const MountStatus& status) {
@@ -181,18 +151,24 @@ std::string StatusJson(const MountStatus& status) {
       {"config_file", OrNull(status.config_file)},
       {"view", status.view.empty() ? "all" : status.view},
       {"links", status.links},
-      {"separator", status.separator == 0 ? "auto" : std::string(1, status.separator)},
-      {"fill", FillName(status.fill)},
+      {"separator", Separator(status)},
+      {"fill", kFillNames[static_cast<size_t>(status.fill)].first},
       {"consolidated_max", status.consolidated_max},
-      {"changes", ChangesJson(status.changes)},
+      {"changes",
+       {{"detected_by", DetectionName(status)},
+        {"ttl_seconds", status.ttl ? Json(*status.ttl) : Json()},
+        {"not_watched", OrNull(status.not_watched)},
+        {"watched_folders", status.watch.folders},
+        {"watch_limit", OrNull(status.watch.limit)},
+        {"keeps_names", status.keeps_names}}},
       {"open", status.open_messages ? "message" : "auto"},
       {"old_versions",
        {{"kept", status.old_versions},
-        {"limit", status.max_old_versions},
-        {"grace_seconds", status.old_version_grace}}},
+        {"limit", SupersededShards::kMaxSuperseded},
+        {"grace_seconds", kGraceSeconds}}},
       {"caches",
        {{"index", CacheJson(figures.index_cache)}, {"chunk", CacheJson(figures.chunk_cache)}}},
-      {"node_cache_bytes", status.node_cache_size},
+      {"node_cache_bytes", status.node_cache},
       {"threads", status.threads},
       {"io_uring", status.uses_io_uring},
       {"no_io_uring", OrNull(status.no_io_uring)},

@@ -1,8 +1,6 @@
 #include "fs/tree/status_files.h"
 
 #include <algorithm>
-#include <chrono>
-#include <iterator>
 #include <utility>
 
 #include "zarrcore/base/clocks.h"
@@ -74,31 +72,6 @@ std::optional<StatusFiles::Snapshot> StatusFiles::Find(NodeId id) const {
   const std::lock_guard lock(mutex_);
   const auto found = std::ranges::find(snapshots_, id, IdOf);
   return found == snapshots_.end() ? std::nullopt : std::optional(found->snapshot);
-}
-
-void MessageRing::Add(std::string_view message) {
-  const std::lock_guard lock(mutex_);
-  messages_.emplace_back(message);
-  if (messages_.size() > kMaxMessages) messages_.pop_front();
-}
-
-void MessageRing::AddOnce(std::string_view message) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (std::ranges::find(messages_, message) != messages_.end()) return;
-  }
-  Add(message);
-}
-
-std::vector<std::string> MessageRing::Messages() const {
-  const std::lock_guard lock(mutex_);
-  return {messages_.begin(), messages_.end()};
-}
-
-std::string MessageRing::Text() const {
-  std::string text;
-  for (const std::string& message : Messages()) text += message + "\n";
-  return text;
 }
 
 }  // namespace zarrfs

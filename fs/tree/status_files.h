@@ -81,22 +81,6 @@ class StatusFiles {
   std::deque<Kept> snapshots_;
 };
 
-/// The last messages, oldest first. Thread-safe.
-class MessageRing {
- public:
-  void Add(std::string_view message);
-  /// Nothing if it is among them.
-  void AddOnce(std::string_view message);
-  [[nodiscard]] std::vector<std::string> Messages() const;
-  /// One message per line.
-  [[nodiscard]] std::string Text() const;
-
- private:
-  static constexpr size_t kMaxMessages = 256;
-  mutable std::mutex mutex_;
-  std::deque<std::string> messages_;
-};
-
 }  // namespace zarrfs
 
 #endif  // FS_TREE_STATUS_FILES_H_

@@ -301,31 +301,19 @@ void Tree::SetCacheSizes(uint64_t index_cache, uint64_t cache) {
 }
 
 MountStatus Tree::Status() {
-  const WatchState watch = store_->watch_state();
   MountStatus status;
+  static_cast<TreeOptions&>(status) = options_;
+  status.index_cache = index_cache_size_;
+  status.cache = cache_size_;
   status.store = store_->name();
   if (const auto gone = nodes_.CheckStore()) status.store_problem = OneLine(gone->message);
-  status.view = options_.view;
-  status.separator = options_.separator;
-  status.fill = options_.fill;
-  status.consolidated_max = options_.consolidated_max;
   {
     const std::lock_guard lock(not_watched_mutex_);
-    status.changes = {.immutable = options_.immutable,
-                      .ttl = options_.ttl,
-                      .not_watched = not_watched_,
-                      .watched_folders = watch.folders,
-                      .watch_limit = watch.limit,
-                      .keeps_names = timeouts_.can_invalidate_all(),
-                      .min_ttl = Timeouts::kMinTtl,
-                      .max_ttl = Timeouts::kMaxTtl};
+    status.not_watched = not_watched_;
   }
+  status.watch = store_->watch_state();
+  status.keeps_names = timeouts_.can_invalidate_all();
   status.old_versions = superseded_.size();
-  status.max_old_versions = SupersededShards::kMaxSuperseded;
-  status.old_version_grace = SupersededShards::kGracePeriod.count();
-  status.index_cache_size = index_cache_size_;
-  status.chunk_cache_size = cache_size_;
-  status.node_cache_size = options_.node_cache;
   status.figures = Figures();
   status.errors = failures_.Messages();
   if (describe_daemon_) describe_daemon_(status);

@@ -6,10 +6,18 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "zarrcore/view/view.h"
 
 namespace zarrfs {
+
+/// The names of fill policies as options, in the order of the values.
+inline constexpr std::pair<std::string_view, FillPolicy> kFillNames[] = {
+    {"auto", FillPolicy::kAuto},
+    {"keep", FillPolicy::kKeep},
+    {"materialize", FillPolicy::kMaterialize}};
 
 struct TreeOptions {
   // What the mount shows.

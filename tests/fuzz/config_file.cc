@@ -1,6 +1,4 @@
 // Input: the text of a configuration file.
-#include "fs/daemon/config_file.h"
-
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <unistd.h>

@@ -58,7 +58,7 @@ TEST_F(StatusTest, OptionsSayWhatIsInForce) {
   };
   const std::string plain = options_of("");
   EXPECT_TRUE(has(plain, "source: " + store_.string())) << plain;
-  EXPECT_TRUE(has(plain, "changes: told by the store")) << plain;
+  EXPECT_TRUE(has(plain, "changes: reported by the store")) << plain;
   const std::string ttl = options_of("ttl=5,consolidated=no,separator=/");
   EXPECT_TRUE(has(ttl, "changes: looked for every 5 s (ttl)")) << ttl;
   EXPECT_TRUE(has(ttl, "consolidated: no")) << ttl;

@@ -51,12 +51,12 @@ uint32_t NumberAfter(std::string_view options, std::string_view name) {
   return at == options.npos ? 0 : NumberAt<uint32_t>(options.substr(at + name.size()));
 }
 
+}  // namespace
+
 bool LiesIn(std::string_view path, std::string_view folder) {
   return folder == "/" ||
          (path.starts_with(folder) && (path.size() == folder.size() || path[folder.size()] == '/'));
 }
-
-}  // namespace
 
 std::vector<Mounted> ParseMountTable(std::string_view mountinfo) {
   std::vector<Mounted> table;

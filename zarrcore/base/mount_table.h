@@ -40,6 +40,9 @@ struct Mounted {
 /// All mounts that this process can see.
 [[nodiscard]] std::vector<Mounted> MountTable();
 
+/// Whether `path` is `folder` or lies below it.
+[[nodiscard]] bool LiesIn(std::string_view path, std::string_view folder);
+
 // Paths are absolute and without symbolic links. Mounts that others cover are not found.
 
 /// The mounts that lookups of `path` go through, from the root down; `path` lies in the last one.

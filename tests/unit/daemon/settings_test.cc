@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -11,6 +11,40 @@
 namespace zarrfs {
 namespace {
 
+std::vector<std::string> WordsOf(std::string_view text) {
+  const auto settings = ParseConfig(text, "f");
+  EXPECT_TRUE(settings) << settings.error().message;
+  return settings.value_or(std::vector<std::string>());
+}
+
+std::string ConfigError(std::string_view text) {
+  const auto settings = ParseConfig(text, "f");
+  return settings ? "" : settings.error().message;
+}
+
+TEST(SettingsTest, LineOfAFileIsANameWithOrWithoutAValue) {
+  EXPECT_EQ(WordsOf("# comment\n\n  cache =  1G\r\nimmutable\n\t# too\nsource=/a b,c=#d"),
+            (std::vector<std::string>{"", "", "cache=1G", "immutable", "", "source=/a b,c=#d"}));
+  EXPECT_TRUE(WordsOf("").empty());
+}
+
+TEST(SettingsTest, OtherLinesOfAFileAreNamedWithItsLine) {
+  EXPECT_EQ(ConfigError("ro\n\nmuch ado\n"),
+            "f:3: 'much ado': expected 'name = value' or a name alone, one a line");
+  EXPECT_EQ(ConfigError("= 1"), "f:1: '= 1': expected 'name = value' or a name alone, one a line");
+  EXPECT_EQ(ConfigError("ro,cache=1"),
+            "f:1: 'ro,cache=1': expected 'name = value' or a name alone, one a line");
+  EXPECT_EQ(ConfigError("cache ="), "f:1: 'cache =': expected a value after '='");
+  EXPECT_EQ(ConfigError("cache=1\ncache=2"),
+            "f:2: 'cache=2': expected each name once, and line 1 has it");
+}
+
+TEST(SettingsTest, ChangedNamesAreThoseThatCameWentOrHaveAnotherValue) {
+  const auto before = ParseConfig("a=1\nb\nc=1\nd", "f");
+  const auto after = ParseConfig("d\nc=2\nb=1\ne", "f");
+  EXPECT_EQ(ChangedNames(*before, *after), (std::set<std::string>{"a", "b", "c", "e"}));
+}
+
 TEST(SettingsTest, SloppyForgivesUnknownOptionsButNotWrongValues) {
   EXPECT_TRUE(Parse({"src", "mnt", "-o", "foo", "-s"}));
   EXPECT_FALSE(Parse({"src", "mnt", "-s", "-o", "ttl=soon"}));
@@ -18,7 +52,7 @@ TEST(SettingsTest, SloppyForgivesUnknownOptionsButNotWrongValues) {
 
 TEST(SettingsTest, SettingsOfAMountCanBeReadAgain) {
   MountOptions options = Options(R"(view=v2,comment=a\,b)");
-  options.config = {{"source", "/data", 1}, {"cache", "1G", 2}, {"immutable", std::nullopt, 3}};
+  options.config = {"source=/data", "cache=1G", "immutable"};
   EXPECT_EQ(SettingsList(options), R"(cache=1G,immutable,view=v2,comment=a\,b)");
 }
 
@@ -46,7 +80,7 @@ TEST(SettingsTest, RemountNamesWhatWouldBeAnotherMount) {
   EXPECT_EQ(ChangedWords(Options("remount,allow_other"), "", /*by_root=*/false),
             Words{"allow_other"});
   MountOptions with_file = Options("remount");
-  with_file.config = {{"cache", "1G", 1}, {"log_level", "debug", 2}, {"view", "v3", 3}};
+  with_file.config = {"cache=1G", "log_level=debug", "view=v3"};
   EXPECT_EQ(ChangedWords(with_file, "cache=1M", /*by_root=*/true), Words{"view=v3"});
   EXPECT_NE(ErrorOf("max_read=4096"), "") << "not what anybody else can ask for";
 }

@@ -19,16 +19,12 @@ MountStatus Example() {
   status.view = "v2";
   status.links = "follow";
   status.consolidated_max = 4096;
-  status.changes.watched_folders = 3;
-  status.changes.keeps_names = true;
-  status.changes.min_ttl = 1;
-  status.changes.max_ttl = 60;
+  status.watch.folders = 3;
+  status.keeps_names = true;
   status.old_versions = 1;
-  status.max_old_versions = 64;
-  status.old_version_grace = 30;
-  status.index_cache_size = 1000;
-  status.chunk_cache_size = 2000;
-  status.node_cache_size = 3000;
+  status.index_cache = 1000;
+  status.cache = 2000;
+  status.node_cache = 3000;
   status.threads = 4;
   status.no_io_uring = "noio_uring";
   status.figures.index_cache = {
@@ -56,11 +52,11 @@ TEST(StatusTest, OptionsTextHasALineForEachOption) {
             "links: follow\n"
             "separator: auto\n"
             "consolidated_max: 4096\n"
-            "changes: told by the store\n"
+            "changes: reported by the store\n"
             "watched folders: 3\n"
             "names: kept until something changes\n"
             "open: auto\n"
-            "old versions: 1 kept, for 30 s after the last read, 64 at most\n"
+            "old versions: 1 kept, for 60 s after the last read, 1024 at most\n"
             "index_cache: 100 of 1000 bytes\n"
             "cache: 0 of 2000 bytes\n"
             "node_cache: 3000 bytes\n"
@@ -73,21 +69,21 @@ TEST(StatusTest, OptionsTextSaysHowChangesAreDetected) {
   const auto has = [&](const std::string& lines) {
     return OptionsText(status).find("\n" + lines + "\n") != std::string::npos;
   };
-  status.changes.keeps_names = false;
-  status.changes.watch_limit = "too many folders";
+  status.keeps_names = false;
+  status.watch.limit = "too many folders";
   EXPECT_TRUE(
       has("elsewhere: looked for after a tenth of their age, 1 to 60 s: too many folders\n"
-          "names: kept for a tenth of their age, 1 to 60 s, taken back one by one"));
-  status.changes.not_watched = "not local";
+          "names: kept for a tenth of their age, 1 to 60 s, invalidated one by one"));
+  status.not_watched = "not local";
   EXPECT_TRUE(
       has("changes: looked for after a tenth of their age, 1 to 60 s\n"
           "not watched: not local\n"
           "open: auto"));
   EXPECT_EQ(Parsed(status)["changes"]["detected_by"], "age");
-  status.changes.ttl = 2.5;
+  status.ttl = 2.5;
   EXPECT_TRUE(has("changes: looked for every 2.5 s (ttl)\nopen: auto"));
   EXPECT_EQ(Parsed(status)["changes"]["detected_by"], "ttl");
-  status.changes.immutable = true;
+  status.immutable = true;
   EXPECT_TRUE(has("changes: not looked for (immutable)\nopen: auto"));
   EXPECT_EQ(Parsed(status)["changes"]["detected_by"], "immutable");
 }
