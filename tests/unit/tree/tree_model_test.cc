@@ -90,6 +90,18 @@ struct Where {
 
 // --- One run -------------------------------------------------------------------------------------
 
+struct OpenListing {
+  Where folder;
+  std::unique_ptr<Folder> listing;
+  NodeId id = 0;
+  uint64_t cookie = 0;
+  std::multiset<std::string> listed;
+  std::set<std::string> always, ever;  // that the model had since it was opened
+  bool is_exact = true;
+  uint64_t changes = 0;  // the model's, when it was opened
+  uint64_t layout_version = 0;
+};
+
 class Run {
  public:
   explicit Run(const Setting& setting)
@@ -207,17 +219,6 @@ class Run {
   std::map<std::pair<NodeId, std::string>, Cached> cached_names_;
   Changes changes_;  // that were reported
 
-  struct OpenListing {
-    Where folder;
-    std::unique_ptr<Folder> listing;
-    NodeId id = 0;
-    uint64_t cookie = 0;
-    std::multiset<std::string> listed;
-    std::set<std::string> always, ever;  // that the model had since it was opened
-    bool is_exact = true;
-    uint64_t changes = 0;  // the model's, when it was opened
-    uint64_t layout_version = 0;
-  };
   std::optional<OpenListing> open_;
 };
 
