@@ -58,7 +58,7 @@ constexpr uint32_t kColumns = kShardColumns * kPerShard;
 constexpr uint32_t kChunkEdge = 10;  // elements
 
 // No operation may take longer, and no change may stay unseen longer.
-constexpr Time kLongest = static_cast<Time>(10e9 * kPatience);
+const Time kLongest = static_cast<Time>(10e9 * Patience());
 
 constexpr size_t kHeld = 6;  // descriptors that a reader keeps open
 constexpr size_t kMaxPart = 1 << 20;
@@ -829,7 +829,7 @@ int Run(double seconds, const std::string& options) {
       trial.Wrong("the daemon's descriptors grow");
     }
     // (Sanitizers keep freed memory.)
-    if (kPatience == 1 && late.kib > warm.kib + kMoreKiB) trial.Wrong("the daemon's memory grows");
+    if (Patience() == 1 && late.kib > warm.kib + kMoreKiB) trial.Wrong("the daemon's memory grows");
   } else {
     fmt::print("too short to tell whether the daemon grows: that takes {:.0f} s\n", kWarmUp / 0.75);
   }

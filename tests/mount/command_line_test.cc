@@ -110,7 +110,7 @@ class CommandLineTest : public testing::Test {
     (void)WriteSampleStore(folder_ / "sample.zarr");
     Replace(folder_ / "file", "text");
     // The program may lie where users cannot get.
-    fs::copy_file(ZARRFS_PROGRAM, folder_ / "zarrfs");
+    fs::copy_file(ProgramUnderTest("zarrfs"), folder_ / "zarrfs");
     fs::create_symlink(folder_ / "zarrfs", folder_ / "mount.zarrfs");
     // In our own mount namespace: a FUSE device that users may open and a configuration of FUSE
     // without user_allow_other, whatever this machine has.

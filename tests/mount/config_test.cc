@@ -29,7 +29,7 @@ class ConfigTest : public testing::Test {
 
   void Write(const std::string& text) { Replace(config_, text); }
   std::vector<std::string> Line(std::vector<std::string> more = {}) const {
-    std::vector<std::string> words = {ZARRFS_PROGRAM, "--config", config_, mnt_, "-f"};
+    std::vector<std::string> words = {ProgramUnderTest("zarrfs"), "--config", config_, mnt_, "-f"};
     words.insert(words.end(), more.begin(), more.end());
     return words;
   }
@@ -110,13 +110,14 @@ TEST_F(ConfigTest, HangupReadsItAgain) {
 TEST_F(ConfigTest, AnOptionNamesItTooAndARemountReadsItAgain) {
   Write("cache = 1M\nview = v2\n");
   const std::string named = "config=" + config_.string();
-  Program program({ZARRFS_PROGRAM, store_, mnt_, "-f", "-o", named + ",index_cache=2M"}, log_,
-                  log_);
+  Program program({ProgramUnderTest("zarrfs"), store_, mnt_, "-f", "-o", named + ",index_cache=2M"},
+                  log_, log_);
   ASSERT_TRUE(Logs("is mounted at")) << Log();
   EXPECT_TRUE(Says("view: v2"));
   EXPECT_TRUE(Says("config: " + config_.string()));
   EXPECT_TRUE(Says("options: cache=1M,view=v2," + named + ",index_cache=2M"));
-  const std::vector<std::string> remount = {ZARRFS_PROGRAM, store_, mnt_, "-o", "remount," + named};
+  const std::vector<std::string> remount = {ProgramUnderTest("zarrfs"), store_, mnt_, "-o",
+                                            "remount," + named};
   Write("cache = 3M\nlog_level = warning\nview = v2\n");
   EXPECT_EQ(RunProgram(remount).code, 0);
   EXPECT_TRUE(Says("cache: 0 of 3145728 bytes"));

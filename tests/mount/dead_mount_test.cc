@@ -35,7 +35,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::string kProgram = ZARRFS_PROGRAM;
+const std::string kProgram = ProgramUnderTest("zarrfs");
 using Words = std::vector<std::string>;
 
 // As the kernel answers for a mount that is dead; the latter to who asked just before.

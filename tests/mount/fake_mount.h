@@ -1,5 +1,9 @@
-// A mount of a store that does not answer: this program, started again, mounts a FakeStore and
-// takes orders from its standard input.
+// A mount of a store that does not answer.
+//
+// The program fake_mount (fake_mount_main.cc: STORE MNT OPTIONS) copies STORE into a FakeStore that
+// does not answer fast, mounts it, and takes orders from its standard input, a line each: "block
+// PREFIX" stops all calls for such keys until "release"; "waiting N" waits until N calls hang. Each
+// is answered by one line, "ok" or what went wrong.
 #ifndef TESTS_MOUNT_FAKE_MOUNT_H_
 #define TESTS_MOUNT_FAKE_MOUNT_H_
 
@@ -10,13 +14,6 @@
 #include "tests/mount/programs.h"
 
 namespace zarrfs {
-
-inline constexpr const char* kServeFakeStore = "--serve-fake-store";
-
-/// The started program's main: STORE (copied into a FakeStore that does not answer fast) MNT
-/// OPTIONS. Orders, a line each: "block PREFIX" stops all calls for such keys until "release";
-/// "waiting N" waits until N calls hang. Each is answered by one line, "ok" or what went wrong.
-int ServeFakeStore(int argc, char** argv);
 
 class FakeMount {
  public:

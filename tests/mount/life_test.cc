@@ -31,7 +31,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::string kProgram = ZARRFS_PROGRAM;
+const std::string kProgram = ProgramUnderTest("zarrfs");
 
 bool IsOneLine(const std::string& text) {
   return text.size() > 1 && text.find('\n') == text.size() - 1;
@@ -386,13 +386,11 @@ TEST_F(LifeTest, WorkerOfRootMayReadAnyStoreAndNothingElse) {
   const std::string proc = "/proc/" + std::to_string(WorkerOf(mnt_));
   size_t threads = 0;
   for (const auto& thread : fs::directory_iterator(proc + "/task")) {
-#ifdef __SANITIZE_THREAD__
     // (The sanitizer has a thread of its own, from before main().)
-    if (thread.path().filename() != fs::path(proc).filename()) {
+    if (HasSanitizer("thread") && thread.path().filename() != fs::path(proc).filename()) {
       ++threads;
       continue;
     }
-#endif
     EXPECT_EQ(field(thread.path() / "status", "CapPrm"), "0000000000000004");
     EXPECT_EQ(field(thread.path() / "status", "CapBnd"), "0000000000000000");
     EXPECT_EQ(field(thread.path() / "status", "NoNewPrivs").substr(0, 1), "1");

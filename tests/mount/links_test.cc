@@ -69,8 +69,9 @@ TEST_F(LinksTest, AreFollowedUnlessOthersMayLook) {
 TEST_F(LinksTest, FolderOfThePolicyThatIsMissingFailsTheMount) {
   const fs::path mountpoint = folder_.Folder("mnt");
   const Unmounted unmounted(mountpoint);
-  const Outcome outcome = RunProgram({ZARRFS_PROGRAM, store_.string(), mountpoint.string(), "-o",
-                                      "links=" + (folder_ / "missing").string()});
+  const Outcome outcome =
+      RunProgram({ProgramUnderTest("zarrfs"), store_.string(), mountpoint.string(), "-o",
+                  "links=" + (folder_ / "missing").string()});
   EXPECT_NE(outcome.code, 0);
   EXPECT_NE(outcome.errors.find("links=" + (folder_ / "missing").string() +
                                 ": No such file or directory"),

@@ -202,7 +202,7 @@ TEST_F(ListingTest, HugeSparseArrayIsListedAtOnce) {
             "v2/huge/0.0\nv2/huge/500004.777772\nv2/huge/999999.999998\nv2/huge/999999.999999\n"
             "v3/huge/c/0/0\nv3/huge/c/500004/777772\nv3/huge/c/999999/999998\n"
             "v3/huge/c/999999/999999\n");
-  EXPECT_LT(took.count(), 5 * kPatience);
+  EXPECT_LT(took.count(), 5 * Patience());
   EXPECT_EQ(ReadFile(mount / "v2/huge/999999.999999"), "last");
   EXPECT_EQ(ErrorOfStat(mount / "v2/huge/500000.500000"), ENOENT);
 }
@@ -234,7 +234,7 @@ TEST_F(ListingTest, HugeListingOfMadeUpFilesBeginsAtOnceAndTakesNoMemory) {
     bytes += have;
   }
   close(fd);
-  EXPECT_LT(static_cast<double>(memory() - before), (16 << 10) * kPatience) << "KiB";
+  EXPECT_LT(static_cast<double>(memory() - before), (16 << 10) * Patience()) << "KiB";
   EXPECT_TRUE(Eventually(Seconds(5), [&] {
     return mount.Log().find("all 100000000 chunks are files") != std::string::npos;
   })) << mount.Log();

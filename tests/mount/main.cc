@@ -11,9 +11,9 @@
 #include <filesystem>
 #include <string>
 
-#include "tests/mount/fake_mount.h"
 #include "tests/mount/mounted.h"
 #include "tests/mount/older_kernel.h"
+#include "tests/mount/programs.h"
 
 namespace {
 
@@ -26,9 +26,6 @@ std::string Obstacle() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc > 1 && std::string(argv[1]) == zarrfs::kServeFakeStore) {
-    return zarrfs::ServeFakeStore(argc - 2, argv + 2);
-  }
   if (argc > 1 && (std::string(argv[1]) == zarrfs::kWithoutBeneath ||
                    std::string(argv[1]) == zarrfs::kWithoutFsopen)) {
     return zarrfs::RunOnOlderKernel(argc - 1, argv + 1);
@@ -36,7 +33,8 @@ int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   umask(022);
   signal(SIGPIPE, SIG_IGN);
-  const std::string programs = std::filesystem::path(ZARRFS_PROGRAM).parent_path();
+  const std::string programs =
+      std::filesystem::path(zarrfs::ProgramUnderTest("zarrfs")).parent_path();
   setenv("PATH", (programs + ":/usr/sbin:/usr/bin:/sbin:/bin").c_str(), 1);
   setenv("LC_ALL", "C", 1);
   // What only asks which tests there are may be where nothing can be mounted.

@@ -50,7 +50,7 @@ Unmounted::~Unmounted() {
 TestMount::TestMount(const std::filesystem::path& source, const std::string& options,
                      const std::filesystem::path& at)
     : mountpoint_(at.empty() ? folder_.Folder("mnt") : at) {
-  std::vector<std::string> words = {ZARRFS_PROGRAM, source, mountpoint_, "-f"};
+  std::vector<std::string> words = {ProgramUnderTest("zarrfs"), source, mountpoint_, "-f"};
   if (!options.empty()) words.insert(words.end(), {"-o", options});
   program_ = std::make_unique<Program>(words, folder_ / "log", folder_ / "log");
   std::optional<int> code;

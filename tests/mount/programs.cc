@@ -43,7 +43,29 @@ pid_t Start(const std::vector<std::string>& words, int input, int output, int er
 
 int OpenNull() { return open("/dev/null", O_RDWR | O_CLOEXEC); }
 
+const std::filesystem::path& FolderUnderTest() {
+  static const std::filesystem::path folder = [] {
+    const char* given = std::getenv("ZARRFS_PROGRAMS");
+    return given != nullptr ? std::filesystem::absolute(given)
+                            : std::filesystem::read_symlink("/proc/self/exe").parent_path();
+  }();
+  return folder;
+}
+
 }  // namespace
+
+std::string ProgramUnderTest(const std::string& name) { return FolderUnderTest() / name; }
+
+bool HasSanitizer(const std::string& name) {
+  // CMake leaves it beside the programs.
+  static const std::string sanitizers = ReadFile(FolderUnderTest() / "sanitizers");
+  return sanitizers.find(name) != std::string::npos;
+}
+
+double Patience() {
+  static const double patience = HasSanitizer("thread") ? 8 : HasSanitizer("address") ? 4 : 1;
+  return patience;
+}
 
 void SleepFor(Seconds time) { std::this_thread::sleep_for(time); }
 
@@ -95,7 +117,7 @@ Outcome RunProgram(const std::vector<std::string>& words, Seconds limit) {
   close(err[1]);
   std::array<pollfd, 2> wait = {pollfd{out[0], POLLIN, 0}, pollfd{err[0], POLLIN, 0}};
   std::array<std::string*, 2> texts = {&outcome.output, &outcome.errors};
-  const auto end = std::chrono::steady_clock::now() + limit * kPatience;
+  const auto end = std::chrono::steady_clock::now() + limit * Patience();
   bool in_time = true;
   while (in_time && (wait[0].fd >= 0 || wait[1].fd >= 0)) {
     poll(wait.data(), wait.size(), 50);

@@ -14,14 +14,15 @@ namespace zarrfs {
 
 using Seconds = std::chrono::duration<double>;
 
-/// How much more time everything may take in a build with sanitizers.
-#if defined(__SANITIZE_THREAD__)
-inline constexpr double kPatience = 8;
-#elif defined(__SANITIZE_ADDRESS__)
-inline constexpr double kPatience = 4;
-#else
-inline constexpr double kPatience = 1;
-#endif
+/// The path of a program under test: in the folder $ZARRFS_PROGRAMS, by default that of this
+/// program. So tests that were built without sanitizers can run programs that have them.
+[[nodiscard]] std::string ProgramUnderTest(const std::string& name);
+
+/// Whether the programs under test were built with this sanitizer ("address", "thread").
+[[nodiscard]] bool HasSanitizer(const std::string& name);
+
+/// How much more time everything may take with their sanitizers.
+[[nodiscard]] double Patience();
 
 /// A program under way in a process group of its own, which is killed when this goes, or when the
 /// tests themselves are killed. For the main thread only.
@@ -100,7 +101,7 @@ void SleepFor(Seconds time);
 
 template <typename Condition>
 bool Eventually(Seconds limit, Condition&& condition) {
-  const auto end = std::chrono::steady_clock::now() + limit * kPatience;
+  const auto end = std::chrono::steady_clock::now() + limit * Patience();
   while (!condition()) {
     if (std::chrono::steady_clock::now() > end) return false;
     SleepFor(Seconds(0.005));

@@ -119,9 +119,9 @@ TEST_F(UnreadableTest, ChunksOfAStoreThatIsGoneAreFilesThatCannotBeRead) {
     EXPECT_NE(options_text.find("store: gone"), std::string::npos) << options_text;
     EXPECT_NE(ReadFile(mount / ".zarrfs/errors").find("is gone"), std::string::npos);
     EXPECT_NE(mount.Log().find("is gone"), std::string::npos);
-    const Outcome list = RunProgram({ZARRFS_PROGRAM, "--list"});
+    const Outcome list = RunProgram({ProgramUnderTest("zarrfs"), "--list"});
     EXPECT_NE(list.errors.find("the store is gone"), std::string::npos) << list.errors;
-    const Outcome status = RunProgram({ZARRCTL_PROGRAM, "status", mount.path()});
+    const Outcome status = RunProgram({ProgramUnderTest("zarrctl"), "status", mount.path()});
     EXPECT_NE(status.output.find("gone or cannot be read"), std::string::npos) << status.output;
     EXPECT_NE(Shell("ls " + (mount / "v2/a").string()).code, 0) << "not empty";
     fs::remove(store_);
@@ -182,7 +182,7 @@ TEST_F(UnreadableTest, WhatTheMountMayNotReadIsThereAndCannotBeRead) {
   ASSERT_EQ(chmod((devices / "fuse").c_str(), 0666), 0);
   ASSERT_EQ(::mount((devices / "fuse").c_str(), "/dev/fuse", nullptr, MS_BIND, nullptr), 0);
   const Unmounted device_too("/dev/fuse");
-  fs::copy_file(ZARRFS_PROGRAM, folder_ / "zarrfs");
+  fs::copy_file(ProgramUnderTest("zarrfs"), folder_ / "zarrfs");
   const fs::path point = folder_.Folder("point");
   const Unmounted unmounted(point);
   ASSERT_EQ(chown(point.c_str(), 65534, 65534), 0);

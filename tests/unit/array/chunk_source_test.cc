@@ -793,7 +793,8 @@ class Model {
                                     const Contents& contents) const {
     const size_t rank = size.size();
     if (level == plan_.size()) return contents(Coordinates(rank, 0));
-    const auto& [order, ratio] = plan_[level];
+    const std::vector<size_t>& order = plan_[level].order;
+    const Coordinates& ratio = plan_[level].ratio;
     Coordinates part(rank);  // in transposed axes
     uint64_t count = 1;
     for (size_t j = 0; j < rank; ++j) {

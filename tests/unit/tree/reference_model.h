@@ -620,7 +620,9 @@ class ReferenceModel {
               [&](const Extents& at) { shown.files[ChunkPath(array, view, at, options_)] = fill; });
     }
     const Extents per_shard = Divided(array.stored_chunk, array.chunk, false);
-    for (const auto& [at, object] : objects) {
+    for (const auto& entry : objects) {  // (clang 14 captures no structured bindings)
+      const Extents& at = entry.first;
+      const Node::Object& object = entry.second;
       for (const auto& [chunk, elements] : object.elements) {
         if (!IsInside(array, chunk)) continue;
         shown.files[ChunkPath(array, view, chunk, options_)] = ChunkFile(array, view, elements);

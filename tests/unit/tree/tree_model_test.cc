@@ -93,6 +93,18 @@ struct Where {
 // Changes whose names were found, not just all of them invalidated.
 uint64_t named_changes = 0;
 
+struct OpenListing {
+  Where folder;
+  std::unique_ptr<Folder> listing;
+  NodeId id = 0;
+  uint64_t cookie = 0;
+  std::multiset<std::string> listed;
+  std::set<std::string> always, ever;  // that the model had since it was opened
+  bool is_exact = true;
+  uint64_t changes = 0;  // the model's, when it was opened
+  uint64_t layout_version = 0;
+};
+
 class Run {
  public:
   explicit Run(const Setting& setting)
@@ -210,17 +222,6 @@ class Run {
   std::set<NodeId> known_folders_;  // names were looked up in them
   Changes changes_;                 // that were reported
 
-  struct OpenListing {
-    Where folder;
-    std::unique_ptr<Folder> listing;
-    NodeId id = 0;
-    uint64_t cookie = 0;
-    std::multiset<std::string> listed;
-    std::set<std::string> always, ever;  // that the model had since it was opened
-    bool is_exact = true;
-    uint64_t changes = 0;  // the model's, when it was opened
-    uint64_t layout_version = 0;
-  };
   std::optional<OpenListing> open_;
 };
 

@@ -207,7 +207,8 @@ TEST(Hierarchy, ADifferentLayoutIsAnotherChunkSource) {
     fixture.store->Put("a/zarr.json", DumpJson(changed));
     const NodePtr after = fixture.Node("a");
     EXPECT_NE(after->chunks, before->chunks) << member;
-    EXPECT_NE(after->chunks->id(), before->chunks->id());
+    // (Chunks keep their numbers when rows are added, and so does what is cached of them.)
+    EXPECT_EQ(after->chunks->id() == before->chunks->id(), member == "shape");
   }
 }
 

@@ -1,0 +1,84 @@
+// Mounts a store that does not answer, and takes orders from its standard input: see fake_mount.h.
+
+#include <fuse_lowlevel.h>
+#include <unistd.h>
+
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <thread>
+
+#include "fs/daemon/command_line.h"
+#include "fs/daemon/session.h"
+#include "fs/fuse/parallel_lookups.h"
+#include "fs/fuse/server.h"
+#include "tests/unit/support/fake_store.h"
+
+namespace zarrfs {
+namespace {
+
+std::string ReadFile(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+int Serve(const std::filesystem::path& source, const char* mountpoint, const char* options) {
+  auto store = std::make_shared<FakeStore>();
+  store->SetAnswersFast(false);
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(source)) {
+    if (entry.is_regular_file()) {
+      store->Put(std::filesystem::relative(entry.path(), source).string(), ReadFile(entry.path()));
+    }
+  }
+  const std::array<const char*, 5> words = {"zarrfs", source.c_str(), mountpoint, "-o", options};
+  const auto line = ParseCommandLine(options[0] == '\0' ? 3 : 5, words.data());
+  if (!line) return 1;
+  auto tree = Tree::Open(store, line->options);
+  if (!tree) return 1;
+  Server server(*std::move(tree), {.open_messages = line->options.open_messages, .threads = 4});
+  fuse_args arguments = FUSE_ARGS_INIT(0, nullptr);
+  fuse_opt_add_arg(&arguments, "fake");
+  fuse_opt_add_arg(&arguments, "-o");
+  fuse_opt_add_arg(&arguments, LibfuseOptions(line->options).c_str());
+  fuse_session* session =
+      fuse_session_new(&arguments, &Server::Operations(), sizeof(fuse_lowlevel_ops), &server);
+  fuse_opt_free_args(&arguments);
+  if (session == nullptr || fuse_session_mount(session, mountpoint) != 0) return 1;
+  AllowParallelLookups(session);
+  std::thread([session] {
+    fuse_loop_config* config = fuse_loop_cfg_create();
+    fuse_loop_cfg_set_max_threads(config, 4);
+    fuse_loop_cfg_set_clone_fd(config, 1);
+    fuse_session_loop_mt(session, config);
+    fuse_loop_cfg_destroy(config);
+  }).detach();
+  std::cout << "ok" << std::endl;
+
+  for (std::string order; std::getline(std::cin, order);) {
+    std::istringstream parts(order);
+    std::string verb;
+    std::string what;
+    parts >> verb >> what;
+    std::string answer = "ok";
+    if (verb == "block") {
+      for (const auto call : FakeStore::kAllCalls) store->Block(call, what);
+    } else if (verb == "release") {
+      store->ClearFaults();
+    } else if (verb == "waiting" && !store->WaitUntilBlocked(std::stoul(what))) {
+      answer = "fewer than " + what + " calls hang";
+    }
+    std::cout << answer << std::endl;
+  }
+  // Threads that hang use everything: no destructors.
+  _exit(0);
+}
+
+}  // namespace
+}  // namespace zarrfs
+
+int main(int argc, char** argv) { return argc == 4 ? zarrfs::Serve(argv[1], argv[2], argv[3]) : 2; }
