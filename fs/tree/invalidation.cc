@@ -10,7 +10,7 @@ namespace {
 
 // What has changed of one node.
 struct NodeChanges {
-  std::vector<std::string> objects;  // keys of stored objects, most likely
+  std::vector<std::string> objects;  // keys of stored objects and folders of them, most likely
   std::set<std::string> children;    // names of whatever else is directly below it
   bool is_itself = false;            // its documents
   bool is_everything = false;        // its folder, or so much below it that nothing is named
@@ -120,13 +120,14 @@ class Finder {
     const auto& layout = range->chunks->layout();
     const auto& counts = layout.inner_grid.counts();
     for (const std::string& key : changed.objects) {
-      const auto object = range->chunks->ObjectOfKey(key);
-      if (!object) continue;
+      // (A folder of objects decides about the permissions of all below it.)
       Box box;
-      layout.outer_grid.Coordinates(ToNumber(*object), box.first);
+      const auto fixed = range->chunks->PrefixOfKey(key, box.first);
+      if (!fixed) continue;
       for (size_t d = 0; d < range->rank(); ++d) {
-        box.first[d] *= layout.inner_per_outer[d];
-        box.end[d] = std::min(box.first[d] + layout.inner_per_outer[d], counts[d]);
+        box.first[d] = d < *fixed ? box.first[d] * layout.inner_per_outer[d] : 0;
+        box.end[d] =
+            d < *fixed ? std::min(box.first[d] + layout.inner_per_outer[d], counts[d]) : counts[d];
       }
       AddChunks(*range, box);
     }

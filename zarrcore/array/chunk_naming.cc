@@ -12,16 +12,22 @@ std::string ChunkNaming::Path(std::span<const uint64_t> coordinates) const {
   return path;
 }
 
-bool ChunkNaming::ParsePath(std::span<const uint64_t> counts, std::string_view path,
-                            ChunkCoordinates& at) const {
-  size_t level = 0;
+bool ChunkNaming::ParsePrefix(std::span<const uint64_t> counts, std::string_view path,
+                              ChunkCoordinates& at, size_t& level) const {
+  level = 0;
   for (bool in_array = true;; in_array = false) {
     const size_t slash = path.find('/');
     if (!Parse(counts, path.substr(0, slash), in_array, at, level)) return false;
     const bool is_end = slash == std::string_view::npos;
-    if (is_end || level == counts.size()) return is_end && level == counts.size();
+    if (is_end || level == counts.size()) return is_end;
     path.remove_prefix(slash + 1);
   }
+}
+
+bool ChunkNaming::ParsePath(std::span<const uint64_t> counts, std::string_view path,
+                            ChunkCoordinates& at) const {
+  size_t level = 0;
+  return ParsePrefix(counts, path, at, level) && level == counts.size();
 }
 
 bool ChunkNaming::Parse(std::span<const uint64_t> counts, std::string_view name, bool in_array,

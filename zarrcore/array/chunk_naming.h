@@ -39,6 +39,10 @@ struct ChunkNaming {
   [[nodiscard]] bool ParsePath(std::span<const uint64_t> counts, std::string_view path,
                                ChunkCoordinates& at) const;
 
+  /// The same of a chunk or a folder of chunks, which has the first `level` coordinates in common.
+  [[nodiscard]] bool ParsePrefix(std::span<const uint64_t> counts, std::string_view path,
+                                 ChunkCoordinates& at, size_t& level) const;
+
   /// One name: in the array's folder (`in_array`), or in that of the chunks whose first `level`
   /// coordinates are those in `at`. Adds the coordinates that the name holds to `at` and `level`.
   [[nodiscard]] bool Parse(std::span<const uint64_t> counts, std::string_view name, bool in_array,

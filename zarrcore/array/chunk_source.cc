@@ -63,17 +63,28 @@ Slot ChunkSource::SlotOf(InnerIndex chunk) const {
   return Slot{slot};
 }
 
-std::optional<OuterIndex> ChunkSource::ObjectOfKey(std::string_view key) const {
-  if (!folder_.empty()) {
-    if (!key.starts_with(folder_)) return std::nullopt;
-    key.remove_prefix(folder_.size());
-    if (!key.starts_with('/')) return std::nullopt;
-    key.remove_prefix(1);
+std::optional<std::string_view> ChunkSource::BelowFolder(std::string_view key) const {
+  if (folder_.empty()) return key;
+  if (!key.starts_with(folder_) || key.size() <= folder_.size() || key[folder_.size()] != '/') {
+    return std::nullopt;
   }
+  return key.substr(folder_.size() + 1);
+}
+
+std::optional<OuterIndex> ChunkSource::ObjectOfKey(std::string_view key) const {
+  const auto path = BelowFolder(key);
   const ChunkGrid& grid = layout_.outer_grid;
   ChunkCoordinates at{};
-  if (!naming_.ParsePath(grid.counts(), key, at)) return std::nullopt;
+  if (!path || !naming_.ParsePath(grid.counts(), *path, at)) return std::nullopt;
   return OuterIndex{grid.Linear({at.data(), grid.rank()})};
+}
+
+std::optional<size_t> ChunkSource::PrefixOfKey(std::string_view key, ChunkCoordinates& at) const {
+  const auto path = BelowFolder(key);
+  if (!path) return std::nullopt;
+  size_t level = 0;
+  if (!naming_.ParsePrefix(layout_.outer_grid.counts(), *path, at, level)) return std::nullopt;
+  return level;
 }
 
 Error ChunkSource::Damage(OuterIndex outer, const OpenShard& shard, const Error& error) const {

@@ -88,6 +88,9 @@ class ChunkSource {
   [[nodiscard]] std::string ObjectKey(OuterIndex outer) const { return shards_->ObjectKey(outer); }
   /// The stored object with this key, or nullopt if the array has none.
   [[nodiscard]] std::optional<OuterIndex> ObjectOfKey(std::string_view key) const;
+  /// The coordinates, along the first axes, that all stored objects below the folder with this key
+  /// have: how many, and which in `at`. nullopt if the array has no such folder.
+  [[nodiscard]] std::optional<size_t> PrefixOfKey(std::string_view key, ChunkCoordinates& at) const;
 
   /// Wall-clock nanoseconds: when an object was last seen to have changed; 0 for never.
   [[nodiscard]] int64_t changed_ns() const { return shards_->changed_ns(); }
@@ -153,6 +156,8 @@ class ChunkSource {
   };
 
   ChunkSource() = default;
+  // The path of a key below the array's folder; nullopt if it is elsewhere.
+  [[nodiscard]] std::optional<std::string_view> BelowFolder(std::string_view key) const;
   [[nodiscard]] Position Split(InnerIndex chunk) const;
   [[nodiscard]] ShardCache::Answer Open(OuterIndex outer, Age max_age, bool may_read) const;
   Result<Found> Find(OuterIndex outer, OpenShardPtr shard, std::span<const uint64_t> local,
