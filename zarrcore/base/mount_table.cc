@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <fstream>
 #include <iterator>
+#include <utility>
 
 namespace zarrfs {
 namespace {
@@ -58,6 +59,27 @@ bool LiesIn(std::string_view path, std::string_view folder) {
          (path.starts_with(folder) && (path.size() == folder.size() || path[folder.size()] == '/'));
 }
 
+std::vector<std::string> OverlayLayers(std::string_view file_system_options) {
+  std::vector<std::string> layers;
+  for (const std::string_view option : Split(file_system_options, ',')) {
+    const size_t equals = option.find('=');
+    const std::string_view name = option.substr(0, equals);
+    if (equals == option.npos ||
+        !(name.starts_with("lowerdir") || name.starts_with("datadir") || name == "upperdir")) {
+      continue;
+    }
+    // A colon or backslash in a name has a backslash before it.
+    std::string layer;
+    for (size_t at = equals + 1; at <= option.size(); ++at) {
+      const bool is_end = at == option.size() || option[at] == ':';
+      if (!is_end && option[at] == '\\' && at + 1 < option.size()) ++at;
+      if (!is_end) layer += option[at];
+      if (is_end && !layer.empty()) layers.push_back(std::exchange(layer, {}));
+    }
+  }
+  return layers;
+}
+
 std::vector<Mounted> ParseMountTable(std::string_view mountinfo) {
   std::vector<Mounted> table;
   for (const std::string_view line : Split(mountinfo, '\n')) {
@@ -82,6 +104,7 @@ std::vector<Mounted> ParseMountTable(std::string_view mountinfo) {
     const std::string_view options = dash + 3 < fields.size() ? fields[dash + 3] : "";
     mounted.user = NumberAfter(options, "user_id=");
     mounted.group = NumberAfter(options, "group_id=");
+    mounted.file_system_options = Unescape(options);
   }
   return table;
 }

@@ -28,11 +28,15 @@ struct Mounted {
   std::string root;     // the folder of the file system that is seen there: "/" unless bound
   std::string options;  // "ro,nosuid,nodev,relatime"
   dev_t device = 0;
-  std::string type;    // "fuse.zarrfs"
-  std::string source;  // what was mounted
-  uid_t user = 0;      // for FUSE: the user who mounted
+  std::string type;                 // "fuse.zarrfs"
+  std::string source;               // what was mounted
+  std::string file_system_options;  // "rw,lowerdir=/a:/b"
+  uid_t user = 0;                   // for FUSE: the user who mounted
   gid_t group = 0;
 };
+
+/// The folders that an overlay of these options is made of.
+[[nodiscard]] std::vector<std::string> OverlayLayers(std::string_view file_system_options);
 
 /// Parses the text of that file. Skips lines that it does not understand.
 [[nodiscard]] std::vector<Mounted> ParseMountTable(std::string_view mountinfo);

@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "zarrcore/base/clocks.h"
+#include "zarrcore/base/mount_table.h"
 #include "zarrcore/store/folder_watch.h"
 #include "zarrcore/store/local_files.h"
 
@@ -59,29 +60,39 @@ bool StillHolds(const struct stat& status, const Version& version) {
          (status.st_nlink == 0 || Nanoseconds(status.st_ctim) == version.ctime_ns);
 }
 
-bool IsSlow(int64_t file_system_type) {
-  constexpr std::array<int64_t, 18> kSlow = {
-      0x6969,      // NFS
-      0x517B,      // SMB
-      0xFF534D42,  // CIFS
-      0xFE534D42,  // SMB2
-      0x65735546,  // FUSE, virtiofs
-      0x01021997,  // 9p
-      0x00C36400,  // Ceph
-      0x0BD00BD0,  // Lustre
-      0x47504653,  // GPFS
-      0x5346414F,  // AFS
-      0x6B414653,  // AFS, the kernel's own
-      0x73757245,  // Coda
-      0x20030528,  // OrangeFS
-      0x19830326,  // BeeGFS
-      0xAAD7AAEA,  // PanFS
-      0x7461636F,  // OCFS2
-      0x01161970,  // GFS2
-      0x786F4256,  // VirtualBox shared folders
+// Whether files change on this machine alone, and answers do not wait for another one.
+bool IsLocal(int fd) {
+  constexpr std::array<int64_t, 14> kLocal = {
+      0xEF53,      // ext2 to ext4
+      0x58465342,  // XFS
+      0x9123683E,  // Btrfs
+      0x2FC12FC1,  // ZFS
+      0xF2F52010,  // F2FS
+      0xCA451A4E,  // bcachefs
+      0x01021994,  // tmpfs
+      0x858458F6,  // ramfs
+      0x2011BAB0,  // exFAT
+      0x7366746E,  // ntfs3
+      0x4D44,      // FAT
+      0x9660,      // ISO 9660
+      0x73717368,  // SquashFS
+      0xE0F5E1E2,  // EROFS
   };
-  // f_type is a signed word: 32-bit systems and some drivers extend the sign of the CIFS numbers.
-  return std::find(kSlow.begin(), kSlow.end(), file_system_type & 0xFFFFFFFF) != kSlow.end();
+  constexpr int64_t kOverlay = 0x794C7630;
+  struct statfs file_system;
+  struct stat status;
+  if (fstatfs(fd, &file_system) != 0 || fstat(fd, &status) != 0) return false;
+  // (A signed word: some systems extend the sign.)
+  const int64_t type = int64_t{file_system.f_type} & 0xFFFFFFFF;
+  if (type != kOverlay) return std::ranges::find(kLocal, type) != kLocal.end();
+  const std::vector<Mounted> table = MountTable();
+  const auto mounted = std::ranges::find(table, status.st_dev, &Mounted::device);
+  if (mounted == table.end()) return false;
+  const auto layers = OverlayLayers(mounted->file_system_options);
+  return !layers.empty() && std::ranges::all_of(layers, [](const std::string& layer) {
+    const Descriptor folder(open(layer.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    return folder && IsLocal(folder.get());
+  });
 }
 
 // pread(2) until `out` is full or the file ends; the bytes read, or -1 and errno.
@@ -369,15 +380,14 @@ Result<std::shared_ptr<Store>> OpenLocalStore(const std::string& path, LocalStor
     return Fail(ErrorCode::kUnsupported, "{}: openat2 is missing: needs Linux 5.6 or newer", path);
   }
   if (!probe) return FailWithErrno(path, errno);
-  struct statfs file_system;
-  if (fstatfs(root.get(), &file_system) != 0) return FailWithErrno(path, errno);
   auto rules = RulesOf(path, options);
   if (!rules) return Fail(rules);
   const size_t max_open_files =
       options.max_open_files != 0 ? options.max_open_files : DefaultMaxOpenFiles();
+  const bool is_local = IsLocal(root.get());
   auto files = std::make_shared<LocalFiles>(std::move(root), options.follow_path ? path : "",
                                             *std::move(rules), max_open_files);
-  return std::make_shared<LocalStore>(path, std::move(files), !IsSlow(file_system.f_type));
+  return std::make_shared<LocalStore>(path, std::move(files), is_local);
 }
 
 size_t RaiseOpenFileLimit() {

@@ -36,6 +36,17 @@ std::string SourceOf(std::string_view path, std::string_view mountinfo) {
   return mounts.empty() ? "" : mounts.back().source + mounts.back().root;
 }
 
+TEST(MountTableTest, AnOverlayNamesItsLayers) {
+  using Layers = std::vector<std::string>;
+  EXPECT_EQ(OverlayLayers("rw,lowerdir=/a:/b,upperdir=/u,workdir=/w"), (Layers{"/a", "/b", "/u"}));
+  EXPECT_EQ(OverlayLayers("ro,lowerdir+=/a\\:b,datadir+=/d"), (Layers{"/a:b", "/d"}));
+  EXPECT_EQ(OverlayLayers("rw,user_id=0"), Layers{});
+  const auto table =
+      ParseMountTable("31 1 0:30 / / rw - overlay overlay rw,lowerdir=/x\\0401:/y,upperdir=/z\n");
+  ASSERT_EQ(table.size(), 1U);
+  EXPECT_EQ(OverlayLayers(table[0].file_system_options), (Layers{"/x 1", "/y", "/z"}));
+}
+
 TEST(MountTableTest, APathLiesInTheDeepestMount) {
   const char* const table =
       "1 0 0:1 / / rw - ext4 root rw\n"
