@@ -90,7 +90,8 @@ void Server::List(Reply& reply, Folder& folder, size_t size, uint64_t cookie, bo
     used += need;
     return true;
   };
-  const auto listed = tree_->List(folder, cookie, add);
+  const auto listed =
+      tree_->List(folder, cookie, add, plus ? ListingOf::kAttributes : ListingOf::kNames);
   if (!listed) return reply.Failed(listed.error().code);
   reply.Bytes(std::as_bytes(std::span(bytes)).first(used));
 }

@@ -33,6 +33,10 @@ struct Entry {
 /// False: there is no room for it.
 using AddEntry = std::function<bool(const std::string& name, const Entry& entry, uint64_t next)>;
 
+/// What a listing is read for. READDIRPLUS wants attributes; for names alone, nothing is looked at
+/// or remembered that their inodes do not need.
+enum class ListingOf { kAttributes, kNames };
+
 }  // namespace zarrfs
 
 #endif  // FS_TREE_ENTRY_H_

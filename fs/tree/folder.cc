@@ -16,11 +16,11 @@ bool Folder::Open(ListingTable& listings) {
   return listings.Open(id_, count_);
 }
 
-Result<void> Folder::List(uint64_t cookie, const AddEntry& add) {
+Result<void> Folder::List(uint64_t cookie, const AddEntry& add, ListingOf what) {
   static_assert(kDocuments + kMaxDocuments <= kRest);
   const auto list = [&](FolderPart& part, uint64_t begin) {
     const uint64_t from = cookie > begin ? cookie - begin : 0;
-    return part.List(from, [&](const std::string& name, const Entry& entry, uint64_t next) {
+    return part.List(from, what, [&](const std::string& name, const Entry& entry, uint64_t next) {
       Entry listed = entry;
       listed.name_timeout = timeouts_.Listed(entry.name_timeout);
       return add(name, listed, begin + next);

@@ -24,7 +24,7 @@ class FolderPart {
 
   /// Adds its entries from position `from` on (0: the first), each with the position after it.
   /// False once there is no room.
-  [[nodiscard]] virtual Result<bool> List(uint64_t from, const AddEntry& add) = 0;
+  [[nodiscard]] virtual Result<bool> List(uint64_t from, ListingOf what, const AddEntry& add) = 0;
 
   /// How long all that was listed holds.
   [[nodiscard]] virtual Validity validity() const { return {}; }
@@ -51,7 +51,8 @@ class Folder {
   [[nodiscard]] bool Open(ListingTable& listings);
 
   /// Adds the entries from `cookie` on (0: from the beginning) until there is no room.
-  [[nodiscard]] Result<void> List(uint64_t cookie, const AddEntry& add);
+  [[nodiscard]] Result<void> List(uint64_t cookie, const AddEntry& add,
+                                  ListingOf what = ListingOf::kAttributes);
 
  private:
   static constexpr uint64_t kDotDot = 1;

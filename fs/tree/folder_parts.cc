@@ -1,6 +1,9 @@
 #include "fs/tree/folder_parts.h"
 
 #include <algorithm>
+#include <utility>
+
+#include "zarrcore/base/waiting.h"
 
 namespace zarrfs {
 namespace {
@@ -9,7 +12,7 @@ constexpr NodeId kUnknownInode = 0xffffffff;  // of a listed name that was not l
 
 }  // namespace
 
-Result<bool> ViewFolders::List(uint64_t from, const AddEntry& add) {
+Result<bool> ViewFolders::List(uint64_t from, ListingOf /*what*/, const AddEntry& add) {
   for (size_t view = from; view < AllViews().size(); ++view) {
     if (root_.node->views[view].hidden) continue;
     const std::string name(AllViews()[view]->name());
@@ -32,7 +35,7 @@ Entry DocumentFiles::MadeDocument(size_t document) const {
   return NameOnly(node_.record->DocumentId(view_, document, epoch), S_IFREG);
 }
 
-Result<bool> DocumentFiles::List(uint64_t from, const AddEntry& add) {
+Result<bool> DocumentFiles::List(uint64_t from, ListingOf /*what*/, const AddEntry& add) {
   const NodeView& shown = node_.node->views[view_];
   const bool has_consolidated = HasConsolidated();
   for (size_t d = from; d <= kConsolidatedDocument; ++d) {
@@ -56,7 +59,7 @@ Result<bool> DocumentFiles::List(uint64_t from, const AddEntry& add) {
   return true;
 }
 
-Result<bool> ChildFolders::List(uint64_t from, const AddEntry& add) {
+Result<bool> ChildFolders::List(uint64_t from, ListingOf /*what*/, const AddEntry& add) {
   const std::vector<std::string>& names = names_.value;
   for (uint64_t i = from; i < names.size(); ++i) {
     const auto child = nodes_.Refresh(JoinKey(group_.node->path, names[i]), kAnyAge);
@@ -82,7 +85,7 @@ bool ChunkFolders::Add(uint64_t coordinate, const AddEntry& add) const {
              coordinate + 1);
 }
 
-Result<bool> ChunkFolders::List(uint64_t from, const AddEntry& add) {
+Result<bool> ChunkFolders::List(uint64_t from, ListingOf /*what*/, const AddEntry& add) {
   for (auto at = std::ranges::lower_bound(coordinates_, from); at != coordinates_.end(); ++at) {
     if (!Add(*at, add)) return false;
   }
@@ -92,13 +95,20 @@ Result<bool> ChunkFolders::List(uint64_t from, const AddEntry& add) {
   return true;
 }
 
-Result<bool> ChunkRoot::List(uint64_t from, const AddEntry& add) {
+Result<bool> ChunkRoot::List(uint64_t from, ListingOf /*what*/, const AddEntry& add) {
   return from > 0 || add("c", entries_.ChunkFolder(node_, view_, {}), 1);
 }
 
-Validity ChunkFiles::validity() const { return indexes_are_valid_ ? validity_ : Validity{}; }
+// --- ChunkFiles
+// ----------------------------------------------------------------------------------
 
-Entry ChunkFiles::EntryOf(const ListedChunk& listed, Validity validity) const {
+Validity ChunkFiles::validity() const {
+  const std::lock_guard lock(mutex_);
+  if (objects_ == nullptr || !indexes_are_valid_) return {};
+  return objects_->validity() & prefix_.node.node->freshness.validity();
+}
+
+Entry ChunkFiles::EntryOf(const ListedChunk& listed, Validity validity, ListingOf what) const {
   const ArrayRange& range = *prefix_.node.range;
   const auto& part = range.views[prefix_.view];
   const ChunkName chunk{prefix_.node, prefix_.view, listed.chunk};
@@ -107,63 +117,110 @@ Entry ChunkFiles::EntryOf(const ListedChunk& listed, Validity validity) const {
   if (!found) {
     entry = found.error().code == ErrorCode::kNotFound ? entries_.FillChunk(chunk, {})
                                                        : Result<Entry>(Fail(found));
-  } else if (ChunkReader::KnowsSize(part.encoding, *found)) {
+  } else if (what == ListingOf::kAttributes && ChunkReader::KnowsSize(part.encoding, *found)) {
     entry = entries_.Chunk(chunk, *found, validity);
   } else {
     // Not read for a listing: the kernel asks for the attributes that somebody wants.
-    const uint32_t epoch = range.ObserveEpoch(*found);
+    const bool is_shard = range.chunks->layout().is_sharded();
+    const uint32_t epoch = is_shard || what == ListingOf::kAttributes
+                               ? range.ObserveEpoch(*found)
+                               : range.epochs->Current(ToNumber(found->outer));
     entry = NameOnly(MakeId(chunk.position(), epoch), S_IFREG);
   }
   if (!entry) entry = entries_.UnreadableChunk(chunk, entry.error());
   return entry ? *entry : NameOnly(chunk.position(), S_IFREG);
 }
 
-Result<bool> ChunkFiles::ListObject(OuterIndex object, uint64_t from, const AddEntry& add) {
+Result<bool> ChunkFiles::ListObject(OuterIndex object, uint64_t from, ListingOf what,
+                                    const AddEntry& add) {
   const ArrayRange& range = *prefix_.node.range;
   const auto& part = range.views[prefix_.view];
   const auto& layout = range.chunks->layout();
   const size_t rank = range.rank();
   const bool is_nested = part.naming.nested() && rank > 0;
   const uint64_t begin = ToNumber(object) * layout.inner_per_outer_count;
+  const bool is_begun = from > begin && from - begin <= layout.inner_per_outer_count;
+  const uint64_t slot = is_begun ? from - begin : 0;
+  ChunkCoordinates at{};
+  const auto name_of = [&](InnerIndex chunk) {
+    layout.inner_grid.Coordinates(ToNumber(chunk), at);
+    return is_nested ? std::to_string(at[rank - 1]) : part.naming.Path({at.data(), rank});
+  };
+  if (what == ListingOf::kNames && !layout.is_sharded() && part.fill_chunk == nullptr) {
+    if (slot > 0) return true;
+    // It was listed, so it exists; its inode is the one that was seen last.
+    const InnerIndex chunk{ToNumber(object)};
+    const uint32_t epoch = range.epochs->Current(ToNumber(object));
+    const NodeId inode = MakeId(range.PositionOf(prefix_.view, chunk), epoch);
+    return add(name_of(chunk), NameOnly(inode, S_IFREG), begin + 1);
+  }
   ChunkCursor cursor(*range.chunks, object,
                      {.prefix = prefix_.fixed(),
-                      .from = Slot{from > begin ? from - begin : 0},
+                      .from = Slot{slot},
                       .max_age = nodes_.check_age(),
                       .include_missing = part.fill_chunk != nullptr,
                       .sizes = part.sizes()});
-  ChunkCoordinates at{};
   bool has_room = true;
   while (has_room) {
     const ListedChunk* const chunk = cursor.Next();
     if (chunk == nullptr) break;
-    layout.inner_grid.Coordinates(ToNumber(chunk->chunk), at);
-    const std::string name =
-        is_nested ? std::to_string(at[rank - 1]) : part.naming.Path({at.data(), rank});
-    const Entry entry = EntryOf(*chunk, cursor.validity());
-    has_room = add(name, entry, begin + ToNumber(chunk->slot) + 1);
+    const Entry entry = EntryOf(*chunk, cursor.validity(), what);
+    has_room = add(name_of(chunk->chunk), entry, begin + ToNumber(chunk->slot) + 1);
   }
   if (!cursor.status()) return Fail(cursor.status());
-  if (cursor.is_open() && cursor.validity() != validity_) indexes_are_valid_ = false;
+  if (objects_ != nullptr && cursor.is_open() && cursor.validity() != objects_->validity()) {
+    indexes_are_valid_ = false;
+  }
   return has_room;
 }
 
-Result<bool> ChunkFiles::List(uint64_t from, const AddEntry& add) {
-  const uint64_t first = from / prefix_.node.range->chunks->layout().inner_per_outer_count;
-  for (auto at = std::ranges::lower_bound(objects_, OuterIndex{first}); at != objects_.end();
-       ++at) {
-    auto has_room = ListObject(*at, from, add);
-    if (!has_room || !*has_room) return has_room;
+Result<bool> ChunkFiles::ListStored(uint64_t from, ListingOf what, const AddEntry& add) {
+  // A listing moves on: it is not for a request that is only tried, and then repeated.
+  if (!MayWait()) return Fail(ErrorCode::kWouldBlock, "the listing may take a while");
+  const std::lock_guard lock(mutex_);
+  const uint64_t per_object = prefix_.node.range->chunks->layout().inner_per_outer_count;
+  const bool is_there = from == std::exchange(next_, std::nullopt);
+  if (!is_there && from == 0) objects_->Restart();
+  if (!is_there && from > 0) {
+    const auto moved = objects_->MoveTo(OuterIndex{(from - 1) / per_object});
+    if (!moved) return Fail(moved);
   }
-  for (uint64_t object = std::max(first_, first); object < first_ + count_; ++object) {
-    auto has_room = ListObject(OuterIndex{object}, from, add);
+  uint64_t listed = from;
+  const auto add_listed = [&](const std::string& name, const Entry& entry, uint64_t next) {
+    const bool has_room = add(name, entry, next);
+    if (has_room) listed = next;
+    return has_room;
+  };
+  Result<bool> has_room = true;
+  for (;; objects_->Pass()) {
+    const auto object = objects_->Get();
+    if (!object) return Fail(object);
+    if (!*object) break;
+    has_room = ListObject(**object, from, what, add_listed);
+    if (!has_room) return has_room;
+    if (!*has_room) break;
+  }
+  next_ = listed;
+  return has_room;
+}
+
+Result<bool> ChunkFiles::List(uint64_t from, ListingOf what, const AddEntry& add) {
+  if (objects_ != nullptr) {
+    const auto has_room = ListStored(from, what, add);
     if (!has_room || !*has_room) return has_room;
+  } else {
+    const uint64_t first = from / prefix_.node.range->chunks->layout().inner_per_outer_count;
+    for (uint64_t object = std::max(first_, first); object < first_ + count_; ++object) {
+      const auto has_room = ListObject(OuterIndex{object}, from, what, add);
+      if (!has_room || !*has_room) return has_room;
+    }
   }
   // What is gone with its array was passed over as absent.
   if (const auto gone = nodes_.WhyGone(*prefix_.node.node)) return tl::unexpected(*gone);
   return true;
 }
 
-Result<bool> StatusNames::List(uint64_t from, const AddEntry& add) {
+Result<bool> StatusNames::List(uint64_t from, ListingOf /*what*/, const AddEntry& add) {
   for (uint64_t i = from; i < names_.size(); ++i) {
     if (!add(names_[i], NameOnly(kUnknownInode, S_IFREG), i + 1)) return false;
   }

@@ -3,6 +3,9 @@
 #define FS_TREE_FOLDER_PARTS_H_
 
 #include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,7 +21,7 @@ class ViewFolders final : public FolderPart {
  public:
   ViewFolders(const Entries& entries, CurrentNode root)
       : entries_(entries), root_(std::move(root)) {}
-  Result<bool> List(uint64_t from, const AddEntry& add) override;
+  Result<bool> List(uint64_t from, ListingOf what, const AddEntry& add) override;
   Validity validity() const override { return root_.node->freshness.validity(); }
 
  private:
@@ -38,7 +41,7 @@ class DocumentFiles final : public FolderPart {
         node_(std::move(node)),
         view_(view),
         may_consolidate_(may_consolidate) {}
-  Result<bool> List(uint64_t from, const AddEntry& add) override;
+  Result<bool> List(uint64_t from, ListingOf what, const AddEntry& add) override;
 
  private:
   bool HasConsolidated() const;
@@ -65,7 +68,7 @@ class ChildFolders final : public FolderPart {
         group_(std::move(group)),
         view_(view),
         names_(std::move(names)) {}
-  Result<bool> List(uint64_t from, const AddEntry& add) override;
+  Result<bool> List(uint64_t from, ListingOf what, const AddEntry& add) override;
   Validity validity() const override { return names_.validity & group_.node->freshness.validity(); }
 
  private:
@@ -95,7 +98,7 @@ class ChunkFolders final : public FolderPart {
   /// All coordinates up to `count`.
   ChunkFolders(const Entries& entries, ChunkPrefix prefix, uint64_t count)
       : entries_(entries), prefix_(std::move(prefix)), count_(count) {}
-  Result<bool> List(uint64_t from, const AddEntry& add) override;
+  Result<bool> List(uint64_t from, ListingOf what, const AddEntry& add) override;
 
  private:
   bool Add(uint64_t coordinate, const AddEntry& add) const;
@@ -111,7 +114,7 @@ class ChunkRoot final : public FolderPart {
  public:
   ChunkRoot(const Entries& entries, CurrentNode node, size_t view)
       : entries_(entries), node_(std::move(node)), view_(view) {}
-  Result<bool> List(uint64_t from, const AddEntry& add) override;
+  Result<bool> List(uint64_t from, ListingOf what, const AddEntry& add) override;
 
  private:
   const Entries& entries_;
@@ -122,14 +125,13 @@ class ChunkRoot final : public FolderPart {
 /// Chunk files. A position is a slot of a stored object: each index is read once for a listing.
 class ChunkFiles final : public FolderPart {
  public:
-  /// The chunks in these stored objects.
+  /// The chunks in these stored objects, which are found as the listing goes on.
   ChunkFiles(const Entries& entries, const Nodes& nodes, ChunkPrefix prefix,
-             Valid<std::vector<OuterIndex>> objects)
+             std::unique_ptr<StoredObjectsCursor> objects)
       : entries_(entries),
         nodes_(nodes),
         prefix_(std::move(prefix)),
-        objects_(std::move(objects.value)),
-        validity_(objects.validity & prefix_.node.node->freshness.validity()) {}
+        objects_(std::move(objects)) {}
   /// All chunks of `count` stored objects from `first` on, also those that are not stored.
   ChunkFiles(const Entries& entries, const Nodes& nodes, ChunkPrefix prefix, uint64_t first,
              uint64_t count)
@@ -138,28 +140,34 @@ class ChunkFiles final : public FolderPart {
         prefix_(std::move(prefix)),
         first_(first),
         count_(count) {}
-  Result<bool> List(uint64_t from, const AddEntry& add) override;
+  Result<bool> List(uint64_t from, ListingOf what, const AddEntry& add) override;
   Validity validity() const override;
 
  private:
-  Result<bool> ListObject(OuterIndex object, uint64_t from, const AddEntry& add);
-  Entry EntryOf(const ListedChunk& chunk, Validity validity) const;
+  Result<bool> ListStored(uint64_t from, ListingOf what, const AddEntry& add);
+  Result<bool> ListObject(OuterIndex object, uint64_t from, ListingOf what, const AddEntry& add);
+  Entry EntryOf(const ListedChunk& chunk, Validity validity, ListingOf what) const;
 
   const Entries& entries_;
   const Nodes& nodes_;
   const ChunkPrefix prefix_;
-  const std::vector<OuterIndex> objects_;  // sorted
   const uint64_t first_ = 0;
   const uint64_t count_ = 0;
-  const Validity validity_;                     // of the list of objects
-  std::atomic<bool> indexes_are_valid_ = true;  // all that were read hold as long as validity_
+
+  // Guards the rest, while the store is asked too: the kernel sends the READDIRs of a handle one
+  // after the other, but the answer to one that was interrupted may still be under way.
+  mutable std::mutex mutex_;
+  const std::unique_ptr<StoredObjectsCursor> objects_;  // null if all chunks have files
+  // The position that `objects_` stands at, or behind the objects there; none after a failure.
+  std::optional<uint64_t> next_ = 0;
+  bool indexes_are_valid_ = true;  // all that were read hold as long as the list of objects
 };
 
 /// The files of the status folder. Positions are those in `names`.
 class StatusNames final : public FolderPart {
  public:
   explicit StatusNames(std::vector<std::string> names) : names_(std::move(names)) {}
-  Result<bool> List(uint64_t from, const AddEntry& add) override;
+  Result<bool> List(uint64_t from, ListingOf what, const AddEntry& add) override;
 
  private:
   const std::vector<std::string> names_;

@@ -90,9 +90,10 @@ Result<std::unique_ptr<FolderPart>> Folders::ChunksBelow(const CurrentNode& node
         prefix.level == 0 ? layout.outer_grid.size() : layout.outer_grid.counts()[rank - 1];
     return std::make_unique<ChunkFiles>(entries_, nodes_, prefix, first, count);
   }
-  auto objects = chunks.ListOuter(prefix.fixed());
-  if (!objects) return Fail(objects);
-  return std::make_unique<ChunkFiles>(entries_, nodes_, prefix, std::move(*objects));
+  auto objects = chunks.OuterCursor(prefix.fixed());
+  const auto first = objects->Get();
+  if (!first) return Fail(first);
+  return std::make_unique<ChunkFiles>(entries_, nodes_, prefix, std::move(objects));
 }
 
 }  // namespace zarrfs

@@ -257,8 +257,8 @@ Result<Tree::OpenedFolder> Tree::OpenFolder(NodeId id) {
   return opened;
 }
 
-Result<void> Tree::List(Folder& folder, uint64_t cookie, const AddEntry& add) {
-  auto listed = folder.List(cookie, add);
+Result<void> Tree::List(Folder& folder, uint64_t cookie, const AddEntry& add, ListingOf what) {
+  auto listed = folder.List(cookie, add, what);
   if (!listed) failures_.OnFailure("readdir", listed.error());
   return listed;
 }

@@ -76,7 +76,8 @@ class Tree {
   };
   [[nodiscard]] Result<OpenedFolder> OpenFolder(NodeId id);
   /// Adds its entries from `cookie` on (0: from the beginning) until there is no room.
-  [[nodiscard]] Result<void> List(Folder& folder, uint64_t cookie, const AddEntry& add);
+  [[nodiscard]] Result<void> List(Folder& folder, uint64_t cookie, const AddEntry& add,
+                                  ListingOf what = ListingOf::kAttributes);
 
   [[nodiscard]] Result<StoreCapacity> Capacity() const { return store_->Capacity(); }
 

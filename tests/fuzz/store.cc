@@ -67,7 +67,7 @@ class Walk {
     (void)source.AnyChunk({}, kAnyAge);
     const auto outers = source.ListOuter({});
     if (!outers) return;
-    for (const OuterIndex outer : outers->value) {
+    for (const OuterIndex outer : *outers) {
       ChunkCursor cursor(source, outer);
       while (const ListedChunk* next = cursor.Next()) {
         const auto located = source.Locate(next->chunk, kAnyAge);

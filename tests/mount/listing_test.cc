@@ -16,6 +16,7 @@
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -84,6 +85,24 @@ std::vector<std::string> Names(const std::vector<Listed>& listed) {
   std::vector<std::string> names;
   for (const Listed& entry : listed) names.push_back(entry.name);
   return names;
+}
+
+// Of the process that answers, in KiB.
+long MemoryOf(const TestMount& mount) {
+  std::ifstream status("/proc/" + std::to_string(WorkerOf(mount.path())) + "/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("VmRSS:")) return std::stol(line.substr(6));
+  }
+  throw std::runtime_error("no VmRSS");
+}
+
+// Writes the metadata of an unsharded array "line" of so many chunks of a byte, in one folder.
+void WriteLine(const fs::path& store, uint64_t count) {
+  const nlohmann::ordered_json zarray = {
+      {"zarr_format", 2},   {"shape", {count}},      {"chunks", {1}},
+      {"dtype", "|u1"},     {"compressor", nullptr}, {"order", "C"},
+      {"filters", nullptr}, {"fill_value", 0},       {"dimension_separator", "."}};
+  Replace(store / "line/.zarray", zarray.dump());
 }
 
 class ListingTest : public testing::Test {
@@ -215,18 +234,11 @@ TEST_F(ListingTest, HugeListingOfMadeUpFilesBeginsAtOnceAndTakesNoMemory) {
   json["dimension_names"] = {"y", "x"};
   Replace(store_ / "huge/zarr.json", json.dump());
   const TestMount mount(store_);
-  const auto memory = [&] {
-    std::ifstream status("/proc/" + std::to_string(WorkerOf(mount.path())) + "/status");
-    for (std::string line; std::getline(status, line);) {
-      if (line.starts_with("VmRSS:")) return std::stol(line.substr(6));
-    }
-    throw std::runtime_error("no VmRSS");
-  };
   EXPECT_EQ(List(mount / "v2/huge", 4096, 0, 3).size(), 3U) << "and no more was waited for";
   const int fd = open((mount / "v2/huge").c_str(), O_RDONLY | O_DIRECTORY);
   ASSERT_GE(fd, 0);
   std::vector<char> buffer(1 << 20);
-  const long before = memory();
+  const long before = MemoryOf(mount);
   long bytes = 0;
   while (bytes < 30'000'000) {  // about a million names
     const long have = syscall(SYS_getdents64, fd, buffer.data(), buffer.size());
@@ -234,10 +246,59 @@ TEST_F(ListingTest, HugeListingOfMadeUpFilesBeginsAtOnceAndTakesNoMemory) {
     bytes += have;
   }
   close(fd);
-  EXPECT_LT(static_cast<double>(memory() - before), (16 << 10) * Patience()) << "KiB";
+  EXPECT_LT(static_cast<double>(MemoryOf(mount) - before), (16 << 10) * Patience()) << "KiB";
   EXPECT_TRUE(Eventually(Seconds(5), [&] {
     return mount.Log().find("all 100000000 chunks are files") != std::string::npos;
   })) << mount.Log();
+}
+
+TEST_F(ListingTest, AListingOfManyStoredChunksTakesNoMemoryAndGoesOnFromAnywhere) {
+  constexpr uint64_t kCount = 50'000;  // more than are sorted
+  WriteLine(store_, kCount);
+  for (uint64_t i = 0; i < kCount; ++i) {
+    std::ofstream(store_ / "line" / std::to_string(i)) << 'x';
+  }
+  const TestMount mount(store_);
+  EXPECT_EQ(List(mount / "v2/line", 4096, 0, 3).size(), 3U);
+  const long before = MemoryOf(mount);
+  const std::vector<Listed> all = List(mount / "v2/line", 4096);
+  EXPECT_LT(static_cast<double>(MemoryOf(mount) - before), 2048 * Patience()) << "KiB";
+  std::vector<std::string> names = Names(all);
+  for (const size_t i : {all.size() - 2, size_t{30'000}, size_t{7}}) {
+    EXPECT_EQ(Names(List(mount / "v2/line", 4096, all[i].next, 1)),
+              std::vector<std::string>{names[i + 1]});
+  }
+  EXPECT_EQ(Names(List(mount / "v2/line", 65536)), names) << "always in the same order";
+  std::ranges::sort(names);
+  EXPECT_EQ(std::ranges::adjacent_find(names), names.end());
+  EXPECT_EQ(std::ranges::count_if(names, [](const auto& name) { return name[0] != '.'; }),
+            static_cast<ptrdiff_t>(kCount));
+}
+
+TEST_F(ListingTest, AListingGivesWhatStaysOnceWhileOtherChunksComeAndGo) {
+  constexpr uint64_t kCount = 20'000;
+  WriteLine(store_, 2 * kCount);
+  const auto chunk = [&](uint64_t i) { return store_ / "line" / std::to_string(i); };
+  for (uint64_t i = 0; i < kCount; ++i) std::ofstream(chunk(i)) << 'x';
+  const TestMount mount(store_);
+  std::multiset<std::string> names;
+  DIR* const folder = opendir((mount / "v2/line").c_str());
+  ASSERT_NE(folder, nullptr);
+  uint64_t changed = 0;
+  for (;;) {
+    const dirent* const entry = readdir(folder);
+    if (entry == nullptr) break;
+    names.insert(entry->d_name);
+    if (names.size() % 20 != 0) continue;
+    fs::remove(chunk(changed * 10 + 1));
+    std::ofstream(chunk(kCount + changed)) << 'x';
+    ++changed;
+  }
+  closedir(folder);
+  EXPECT_GE(changed, kCount / 40);
+  for (uint64_t i = 0; i < kCount; i += 10) {
+    ASSERT_EQ(names.count(std::to_string(i)), 1U) << i;
+  }
 }
 
 // --- Damage

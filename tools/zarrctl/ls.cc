@@ -121,13 +121,13 @@ int ListArray(const TargetNode& target, const LsOptions& options) {
   int code = kExitOk;
   Json objects = Json::array();
   Progress progress("object", options.json ? Progress::IsSeen() : Progress::IsSeenBesideOutput());
-  progress.Begin(outers->value.size());
+  progress.Begin(outers->size());
   const auto complain = [&](const Error& error) {
     progress.Hide();
     Complain(error);
     code = kExitSystem;
   };
-  for (const OuterIndex outer : outers->value) {
+  for (const OuterIndex outer : *outers) {
     progress.AddDone();
     const std::string key = source.ObjectKey(outer);
     const auto info = target.hierarchy->store().Stat(key);

@@ -209,24 +209,21 @@ Result<void> ChunkSource::VisitOuter(std::span<const uint64_t> prefix,
   return Objects().Walk({fixed.data(), prefix.size()}, visit, options);
 }
 
-Result<Valid<std::vector<OuterIndex>>> ChunkSource::ListOuter(
+Result<std::vector<OuterIndex>> ChunkSource::ListOuter(std::span<const uint64_t> prefix) const {
+  std::vector<OuterIndex> outers;
+  const auto visited = VisitOuter(prefix, [&](OuterIndex outer) {
+    outers.push_back(outer);
+    return true;
+  });
+  if (!visited) return Fail(visited);
+  std::ranges::sort(outers);
+  return outers;
+}
+
+std::unique_ptr<StoredObjectsCursor> ChunkSource::OuterCursor(
     std::span<const uint64_t> prefix) const {
   const ChunkCoordinates fixed = OuterPrefix(prefix);
-  std::vector<OuterIndex> outers;
-  Validity validity = Moment::Now(*store_).validity();
-  auto walked = Objects().Walk({fixed.data(), prefix.size()},
-                               [&](OuterIndex outer) {
-                                 outers.push_back(outer);
-                                 return true;
-                               },
-                               {.on_folder = [&](const std::string& folder) {
-                                 if (validity.is_known())
-                                   validity &= Validity::Watch(*store_, folder);
-                                 return true;
-                               }});
-  if (!walked) return Fail(walked);
-  std::ranges::sort(outers);
-  return Valid{std::move(outers), validity};
+  return std::make_unique<StoredObjectsCursor>(Objects(), std::span(fixed.data(), prefix.size()));
 }
 
 Result<Valid<bool>> ChunkSource::AnyChunk(std::span<const uint64_t> prefix, Age max_age) const {

@@ -3,7 +3,7 @@
 // Finds the byte range of a chunk through the shard indexes (all levels of nesting), and lists the
 // chunks that are present by walking the objects that exist, never the grid:
 //
-//   StoredObjects   which objects there are
+//   StoredObjects   which objects there are, one by one
 //   ShardCache      the objects, opened, and their indexes
 //   ChunkCursor     the chunks in one object
 //   ChunkNaming     what objects are called
@@ -129,7 +129,10 @@ class ChunkSource {
                                         const WalkOptions& options = {}) const;
 
   /// The same as a sorted list.
-  [[nodiscard]] Result<Valid<std::vector<OuterIndex>>> ListOuter(
+  [[nodiscard]] Result<std::vector<OuterIndex>> ListOuter(std::span<const uint64_t> prefix) const;
+
+  /// The same one by one. Watches the folders it lists. This must outlive it.
+  [[nodiscard]] std::unique_ptr<StoredObjectsCursor> OuterCursor(
       std::span<const uint64_t> prefix) const;
 
   /// Whether any chunk begins with `prefix`, or what lies there cannot be read. The validity is

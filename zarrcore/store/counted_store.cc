@@ -40,6 +40,21 @@ class CountedObject final : public ForwardingObject {
   const std::shared_ptr<StoreCounts> counts_;
 };
 
+class CountedFolderStream final : public ForwardingFolderStream {
+ public:
+  CountedFolderStream(std::unique_ptr<FolderStream> stream, std::shared_ptr<StoreCounts> counts)
+      : ForwardingFolderStream(std::move(stream)), counts_(std::move(counts)) {}
+
+  Result<std::vector<ListEntry>> Next(size_t count) override {
+    auto names = ForwardingFolderStream::Next(count);
+    if (!names) counts_->Failed(names.error(), /*is_read=*/false);
+    return names;
+  }
+
+ private:
+  const std::shared_ptr<StoreCounts> counts_;
+};
+
 class CountedStore final : public ForwardingStore {
  public:
   CountedStore(std::shared_ptr<const Store> store, std::shared_ptr<StoreCounts> counts)
@@ -59,8 +74,10 @@ class CountedStore final : public ForwardingStore {
     }
     return answer;
   }
-  Result<std::vector<ListEntry>> List(std::string_view folder) const override {
-    return Counted(ForwardingStore::List(folder));
+  Result<std::unique_ptr<FolderStream>> OpenFolder(std::string_view folder) const override {
+    auto stream = Counted(ForwardingStore::OpenFolder(folder));
+    if (stream) stream = std::make_unique<CountedFolderStream>(*std::move(stream), counts_);
+    return stream;
   }
   Result<StoreCapacity> Capacity() const override { return Counted(ForwardingStore::Capacity()); }
 

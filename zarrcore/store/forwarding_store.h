@@ -1,5 +1,5 @@
-// Bases of stores and objects that stand in front of another one: they hand everything on that is
-// not overridden.
+// Bases of stores, objects and folder streams that stand in front of another one: they hand
+// everything on that is not overridden.
 #ifndef ZARRCORE_STORE_FORWARDING_STORE_H_
 #define ZARRCORE_STORE_FORWARDING_STORE_H_
 
@@ -29,6 +29,17 @@ class ForwardingObject : public Object {
   const std::shared_ptr<const Object> object_;
 };
 
+class ForwardingFolderStream : public FolderStream {
+ public:
+  explicit ForwardingFolderStream(std::unique_ptr<FolderStream> stream)
+      : stream_(std::move(stream)) {}
+
+  Result<std::vector<ListEntry>> Next(size_t count) override { return stream_->Next(count); }
+
+ private:
+  const std::unique_ptr<FolderStream> stream_;
+};
+
 class ForwardingStore : public Store {
  public:
   explicit ForwardingStore(std::shared_ptr<const Store> store) : store_(std::move(store)) {}
@@ -38,8 +49,8 @@ class ForwardingStore : public Store {
                           std::span<std::byte> out) const override {
     return store_->Read(key, range, out);
   }
-  Result<std::vector<ListEntry>> List(std::string_view folder) const override {
-    return store_->List(folder);
+  Result<std::unique_ptr<FolderStream>> OpenFolder(std::string_view folder) const override {
+    return store_->OpenFolder(folder);
   }
   Result<StoreCapacity> Capacity() const override { return store_->Capacity(); }
   Result<void> StartWatching(ChangeListener listener,

@@ -21,6 +21,15 @@ class GatedObject final : public ForwardingObject {
   }
 };
 
+class GatedFolderStream final : public ForwardingFolderStream {
+ public:
+  using ForwardingFolderStream::ForwardingFolderStream;
+  Result<std::vector<ListEntry>> Next(size_t count) override {
+    if (!MayWait()) return WouldBlock();
+    return ForwardingFolderStream::Next(count);
+  }
+};
+
 class GatedStore final : public ForwardingStore {
  public:
   using ForwardingStore::ForwardingStore;
@@ -36,9 +45,11 @@ class GatedStore final : public ForwardingStore {
     if (answer) answer->object = std::make_shared<GatedObject>(std::move(answer->object));
     return answer;
   }
-  Result<std::vector<ListEntry>> List(std::string_view folder) const override {
+  Result<std::unique_ptr<FolderStream>> OpenFolder(std::string_view folder) const override {
     if (!MayWait()) return WouldBlock();
-    return ForwardingStore::List(folder);
+    auto stream = ForwardingStore::OpenFolder(folder);
+    if (stream) stream = std::make_unique<GatedFolderStream>(*std::move(stream));
+    return stream;
   }
   Result<StoreCapacity> Capacity() const override {
     if (!MayWait()) return WouldBlock();

@@ -1,4 +1,4 @@
-// GatedStore: wraps a store so that its calls and the reads of its objects fail at once with
+// GatedStore: wraps a store so that its calls, reads and listings fail at once with
 // kWouldBlock on a thread that may not wait (zarrcore/base/waiting.h).
 #ifndef ZARRCORE_STORE_GATED_STORE_H_
 #define ZARRCORE_STORE_GATED_STORE_H_

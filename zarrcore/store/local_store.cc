@@ -180,6 +180,85 @@ class LocalObject final : public Object {
   const ObjectInfo info_;
 };
 
+class LocalFolderStream final : public FolderStream {
+ public:
+  static Result<std::unique_ptr<FolderStream>> Open(const std::shared_ptr<LocalFiles>& files,
+                                                    std::string_view folder) {
+    Result<Opened> opened = files->OpenToList(folder);
+    if (!opened) return Fail(opened);
+    std::unique_ptr<LocalFolderStream> stream(new LocalFolderStream(files, std::string(folder)));
+    stream->directory_.reset(fdopendir(opened->get()));
+    if (stream->directory_ == nullptr) return FailWithErrno(folder, errno);
+    (void)opened->fd.release();  // the directory stream's from here on
+    return stream;
+  }
+
+  [[nodiscard]] Result<std::vector<ListEntry>> Next(size_t count) override {
+    std::vector<ListEntry> entries;
+    while (entries.size() < count) {
+      errno = 0;
+      const dirent* entry = readdir(directory_.get());
+      if (entry == nullptr && errno != 0) return FailWithErrno(folder_, errno);
+      if (entry == nullptr) break;
+      const std::string_view name = entry->d_name;
+      if (name == "." || name == "..") continue;
+      if (entry->d_type == DT_REG) {
+        entries.push_back({std::string(name), false, false});
+      } else if (entry->d_type == DT_DIR) {
+        entries.push_back({std::string(name), true, IsZarrfs(entry->d_name)});
+      } else if (entry->d_type == DT_LNK || entry->d_type == DT_UNKNOWN) {
+        auto found = EntryOf(name);
+        if (!found) return Fail(found);
+        if (*found) entries.push_back(**std::move(found));
+      } else {  // a socket, FIFO or device
+        entries.push_back({std::string(name), false, true});
+      }
+    }
+    return entries;
+  }
+
+ private:
+  struct Close {
+    void operator()(DIR* directory) const { closedir(directory); }
+  };
+
+  LocalFolderStream(std::shared_ptr<LocalFiles> files, std::string folder)
+      : files_(std::move(files)),
+        folder_(std::move(folder)),
+        // Read the mount table once, not for each entry. If it cannot be read, mounts are refused
+        // when they are entered.
+        zarrfs_(files_->devices().Zarrfs().value_or(std::vector<dev_t>{})) {
+    // (A view of a mount may be a store itself.)
+    if (const auto own = GlanceAt(files_->root()->get())) std::erase(zarrfs_, own->id.device);
+  }
+
+  [[nodiscard]] bool IsZarrfs(const char* name) const {
+    if (zarrfs_.empty()) return false;
+    const auto glance = GlanceAt(dirfd(directory_.get()), name);
+    return glance && std::ranges::find(zarrfs_, glance->id.device) != zarrfs_.end();
+  }
+
+  // The entry for a symbolic link, or for a name of unknown type. nullopt if it is gone by now.
+  [[nodiscard]] Result<std::optional<ListEntry>> EntryOf(std::string_view name) const {
+    const auto found = files_->Find(JoinKey(folder_, name));
+    if (found) return ListEntry{std::string(name), InfoOf(*found).is_folder, false};
+    switch (found.error().code) {
+      case ErrorCode::kNotFound:
+        return std::nullopt;
+      case ErrorCode::kTooManyOpenFiles:  // the next listing may succeed
+      case ErrorCode::kInterrupted:
+        return Fail(found);
+      default:  // it exists, whatever is wrong with it
+        return ListEntry{std::string(name), found.error().code == ErrorCode::kZarrfsMount, true};
+    }
+  }
+
+  const std::shared_ptr<LocalFiles> files_;
+  const std::string folder_;
+  std::vector<dev_t> zarrfs_;  // devices of zarrfs mounts
+  std::unique_ptr<DIR, Close> directory_;
+};
+
 class LocalStore final : public Store {
  public:
   LocalStore(std::string path, std::shared_ptr<LocalFiles> files, bool answers_fast)
@@ -219,44 +298,9 @@ class LocalStore final : public Store {
     return Fail(ErrorCode::kStale, "{}: changed during each of {} reads", key, kMaxReads);
   }
 
-  [[nodiscard]] Result<std::vector<ListEntry>> List(std::string_view folder) const override {
-    Result<Opened> opened = files_->OpenToList(folder);
-    if (!opened) return Fail(opened);
-    // Read the mount table once, not for each entry. If it cannot be read, mounts are refused when
-    // they are entered.
-    std::vector<dev_t> zarrfs = files_->devices().Zarrfs().value_or(std::vector<dev_t>{});
-    // (A view of a mount may be a store itself.)
-    if (const auto own = GlanceAt(files_->root()->get())) std::erase(zarrfs, own->id.device);
-
-    const std::unique_ptr<DIR, int (*)(DIR*)> stream(fdopendir(opened->get()), &closedir);
-    if (stream == nullptr) return FailWithErrno(folder, errno);
-    const int folder_fd = opened->fd.release();  // the stream's from here on
-    const auto is_zarrfs = [&](const char* name) {
-      if (zarrfs.empty()) return false;
-      const auto glance = GlanceAt(folder_fd, name);
-      return glance && std::ranges::find(zarrfs, glance->id.device) != zarrfs.end();
-    };
-    std::vector<ListEntry> entries;
-    for (;;) {
-      errno = 0;
-      const dirent* entry = readdir(stream.get());
-      if (entry == nullptr) break;
-      const std::string_view name = entry->d_name;
-      if (name == "." || name == "..") continue;
-      if (entry->d_type == DT_REG) {
-        entries.push_back({std::string(name), false, false});
-      } else if (entry->d_type == DT_DIR) {
-        entries.push_back({std::string(name), true, is_zarrfs(entry->d_name)});
-      } else if (entry->d_type == DT_LNK || entry->d_type == DT_UNKNOWN) {
-        auto found = EntryOf(folder, name);
-        if (!found) return Fail(found);
-        if (*found) entries.push_back(**std::move(found));
-      } else {  // a socket, FIFO or device
-        entries.push_back({std::string(name), false, true});
-      }
-    }
-    if (errno != 0) return FailWithErrno(folder, errno);
-    return entries;
+  [[nodiscard]] Result<std::unique_ptr<FolderStream>> OpenFolder(
+      std::string_view folder) const override {
+    return LocalFolderStream::Open(files_, folder);
   }
 
   void CloseIdle() const override {
@@ -319,22 +363,6 @@ class LocalStore final : public Store {
   [[nodiscard]] std::string name() const override { return path_; }
 
  private:
-  // The entry for a symbolic link, or for a name of unknown type. nullopt if it is gone by now.
-  [[nodiscard]] Result<std::optional<ListEntry>> EntryOf(std::string_view folder,
-                                                         std::string_view name) const {
-    const auto info = Stat(JoinKey(folder, name));
-    if (info) return ListEntry{std::string(name), info->is_folder, false};
-    switch (info.error().code) {
-      case ErrorCode::kNotFound:
-        return std::nullopt;
-      case ErrorCode::kTooManyOpenFiles:  // the next listing may succeed
-      case ErrorCode::kInterrupted:
-        return Fail(info);
-      default:  // it exists, whatever is wrong with it
-        return ListEntry{std::string(name), info.error().code == ErrorCode::kZarrfsMount, true};
-    }
-  }
-
   const std::string path_;
   const std::shared_ptr<LocalFiles> files_;
   const bool answers_fast_;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
+#include <utility>
 
 #include "zarrcore/base/hash.h"
 
@@ -13,6 +15,9 @@ constexpr uint64_t kFirstReadBytes = 64u << 10;
 
 // Attempts to read an object that is replaced meanwhile.
 constexpr int kWholeReadTries = 3;
+
+// Names that List() asks for at a time.
+constexpr size_t kListedAtOnce = 4096;
 
 Result<WholeObject> ReadWholeOnce(const Store& store, std::string_view key, uint64_t limit) {
   WholeObject whole;
@@ -47,6 +52,18 @@ uint64_t Version::Fingerprint() const {
     hash = HashCombine(hash, word);
   }
   return hash == 0 ? 1 : hash;
+}
+
+Result<std::vector<ListEntry>> Store::List(std::string_view folder) const {
+  auto stream = OpenFolder(folder);
+  if (!stream) return Fail(stream);
+  std::vector<ListEntry> entries;
+  for (;;) {
+    auto next = (*stream)->Next(kListedAtOnce);
+    if (!next) return Fail(next);
+    if (next->empty()) return entries;
+    std::ranges::move(*next, std::back_inserter(entries));
+  }
 }
 
 Result<WholeObject> ReadWhole(const Store& store, std::string_view key, uint64_t limit) {

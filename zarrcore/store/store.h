@@ -95,6 +95,18 @@ struct ListEntry {
   bool operator==(const ListEntry&) const = default;
 };
 
+/// The names in a folder, a few at a time, in an order of the store's own. What the folder holds
+/// all the while comes once; what is added or removed meanwhile may come or not. May outlive the
+/// store. For one thread at a time.
+class FolderStream {
+ public:
+  virtual ~FolderStream() = default;
+
+  /// The next names, at most `count` (above 0) and at least one; none at the end. After a failure
+  /// the stream must not be used again, for it may have lost names.
+  [[nodiscard]] virtual Result<std::vector<ListEntry>> Next(size_t count) = 0;
+};
+
 /// Size and free space of the file system below the store, as in statvfs(3).
 struct StoreCapacity {
   uint64_t block_size = 4096;
@@ -130,9 +142,13 @@ class Store {
   [[nodiscard]] virtual Result<ReadAnswer> Read(std::string_view key, ByteRange range,
                                                 std::span<std::byte> out) const = 0;
 
-  /// The names directly below a folder ("" is the root), in no particular order.
-  /// kNotFound if there is no such folder.
-  [[nodiscard]] virtual Result<std::vector<ListEntry>> List(std::string_view folder) const = 0;
+  /// Begins to list the names directly below a folder ("" is the root). kNotFound if there is no
+  /// such folder.
+  [[nodiscard]] virtual Result<std::unique_ptr<FolderStream>> OpenFolder(
+      std::string_view folder) const = 0;
+
+  /// All names of OpenFolder().
+  [[nodiscard]] Result<std::vector<ListEntry>> List(std::string_view folder) const;
 
   /// True if every answer comes at the speed of a local disk. If false, callers wait for answers
   /// on threads of their own.
@@ -148,8 +164,8 @@ class Store {
   }
 
   // A store that can be watched counts its changes. To cache an answer, call Watch() first, then
-  // Stat(), Read() or List(), and keep the count from Watch() with the answer: it stays valid until
-  // change_count() differs.
+  // Stat(), Read() or OpenFolder(), and keep the count from Watch() with the answer: it stays valid
+  // until change_count() differs.
 
   /// Starts watching; call once. Afterwards the store calls `listener`, on a thread of its own,
   /// each time change_count() has grown, and `report` with one line for the log when it cannot

@@ -48,7 +48,7 @@ struct Stored {
     const auto outers = source->ListOuter({});
     if (!outers) return std::string(ToString(outers.error().code));
     std::string text;
-    for (const OuterIndex outer : outers->value) {
+    for (const OuterIndex outer : *outers) {
       ChunkCursor cursor(*source, outer, {.max_age = kNow});
       while (const ListedChunk* next = cursor.Next()) {
         text += fmt::format("{}{} ", ToNumber(next->chunk), next->location ? "" : "!");
@@ -135,7 +135,7 @@ TEST(ChunkSourceErrors, AScalarThatCannotBeReadIsListed) {
                                          std::make_shared<IndexCache>(store, 1u << 20), nullptr);
   store->Put("a/c", "x");
   store->FailAllWith("a/c", {ErrorCode::kIo, "broken"});
-  EXPECT_EQ(source->ListOuter({})->value.size(), 1U);
+  EXPECT_EQ(source->ListOuter({})->size(), 1U);
   EXPECT_FALSE(source->Locate(InnerIndex{0}, kNow));
 }
 

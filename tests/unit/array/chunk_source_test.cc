@@ -72,7 +72,7 @@ struct Fixture {
     const auto outers = source->ListOuter(prefix);
     if (!outers) return {~uint64_t{0}};
     std::vector<uint64_t> numbers;
-    for (const OuterIndex outer : outers->value) numbers.push_back(ToNumber(outer));
+    for (const OuterIndex outer : *outers) numbers.push_back(ToNumber(outer));
     return numbers;
   }
   [[nodiscard]] bool Any(const Coordinates& prefix = {}, Age age = kNow) const {
@@ -606,8 +606,8 @@ class SlowRefusal final : public Store {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
     return Fail(ErrorCode::kWouldBlock, "may not wait");
   }
-  Result<std::vector<ListEntry>> List(std::string_view folder) const override {
-    return store_->List(folder);
+  Result<std::unique_ptr<FolderStream>> OpenFolder(std::string_view folder) const override {
+    return store_->OpenFolder(folder);
   }
   bool AnswersFast() const override { return false; }
   int64_t TimestampGranularityNs() const override { return 1; }

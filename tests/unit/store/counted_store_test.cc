@@ -54,12 +54,14 @@ TEST(CountedStoreTest, EveryCallThatFailsIsAnError) {
   std::array<std::byte, 4> bytes{};
   const auto answer = fixture.store->Read("a", ByteRange::At(0, 4), bytes);
   ASSERT_TRUE(answer);
+  const auto folder = *fixture.store->OpenFolder("");
   fixture.fake->FailAllWith("", {ErrorCode::kIo, "cable pulled"});
   EXPECT_FALSE(fixture.store->Stat("a"));
   EXPECT_FALSE(fixture.store->List(""));
+  EXPECT_FALSE(folder->Next(1));
   EXPECT_FALSE(fixture.store->Read("a", ByteRange::At(0, 4), bytes));
   EXPECT_FALSE(answer->object->Read(0, bytes));
-  EXPECT_EQ(fixture.counts->errors(), 4U);
+  EXPECT_EQ(fixture.counts->errors(), 5U);
   EXPECT_EQ(fixture.counts->reads(), 3U);
   EXPECT_EQ(fixture.counts->read_bytes(), 4U);
 }

@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <fstream>
 #include <future>
+#include <set>
 #include <string>
 #include <thread>
 #include <utility>
@@ -205,6 +206,36 @@ TEST_F(LocalStoreTest, ListsObjectsAndFoldersAndLinksToThem) {
 TEST_F(LocalStoreTest, ListsManyNames) {
   for (int i = 0; i < 3000; ++i) Write("c/" + std::to_string(i), "");
   EXPECT_EQ(Open()->List("c").value().size(), 3000U);
+}
+
+TEST_F(LocalStoreTest, ListsAFewNamesAtATime) {
+  for (int i = 0; i < 100; ++i) Write("c/" + std::to_string(i), "");
+  const auto stream = Open()->OpenFolder("c").value();  // outlives the store
+  std::set<std::string> names;
+  for (size_t left = 100; left > 0;) {
+    const auto next = stream->Next(30).value();
+    ASSERT_EQ(next.size(), std::min<size_t>(left, 30));
+    for (const ListEntry& entry : next) names.insert(entry.name);
+    left -= next.size();
+  }
+  EXPECT_EQ(names.size(), 100U);
+  EXPECT_TRUE(stream->Next(30).value().empty());
+  EXPECT_TRUE(stream->Next(30).value().empty());
+}
+
+TEST_F(LocalStoreTest, AListingGivesWhatStaysOnceWhileOtherNamesComeAndGo) {
+  for (int i = 0; i < 3000; ++i) Write("c/" + std::to_string(i), "");
+  const auto store = Open();
+  const auto stream = store->OpenFolder("c").value();
+  std::multiset<std::string> names;
+  for (int more = 0;; ++more) {
+    const auto next = stream->Next(50).value();
+    if (next.empty()) break;
+    for (const ListEntry& entry : next) names.insert(entry.name);
+    fs::remove(root / "c" / std::to_string(10 * more + 5));
+    if (more < 100) Write("c/new" + std::to_string(more), "");
+  }
+  for (int i = 0; i < 3000; i += 10) EXPECT_EQ(names.count(std::to_string(i)), 1U) << i;
 }
 
 TEST_F(LocalStoreTest, MissingFolderIsNotFound) {

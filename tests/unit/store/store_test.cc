@@ -130,18 +130,21 @@ TEST(GateTest, SlowStoreIsNotAskedByAThreadThatMayNotWait) {
   fake->SetAnswersFast(false);
   const std::shared_ptr<const Store> store = Gate(fake);
   const auto object = ReadWhole(*store, "k", 10).value().object;
+  const auto folder = store->OpenFolder("").value();
   fake->ResetCounts();
   std::array<std::byte, 4> four;
   {
     const NoWaiting no_waiting;
     EXPECT_EQ(store->Stat("k").error().code, ErrorCode::kWouldBlock);
     EXPECT_EQ(store->List("").error().code, ErrorCode::kWouldBlock);
+    EXPECT_EQ(folder->Next(1).error().code, ErrorCode::kWouldBlock);
     EXPECT_EQ(store->Read("k", ByteRange::At(0, 4), four).error().code, ErrorCode::kWouldBlock);
     EXPECT_EQ(object->Read(0, four).error().code, ErrorCode::kWouldBlock);
     EXPECT_EQ(fake->total_count(), 0U);
   }
   EXPECT_TRUE(store->Stat("k"));
   EXPECT_TRUE(object->Read(0, four));
+  EXPECT_EQ(folder->Next(1)->size(), 1U);
 }
 
 }  // namespace

@@ -185,6 +185,11 @@ class FakeStore final : public Store {
     }
   }
 
+  /// Listings of such folders give so many names, then fail with kIo.
+  void EndListings(std::string_view prefix, size_t names) {
+    Add(Call::kList, prefix, [&](Fault& fault) { fault.listing_ends_at = names; });
+  }
+
   /// All goes well again; what was blocked goes on.
   void ClearFaults() {
     const std::lock_guard lock(state_->mutex);
@@ -218,8 +223,13 @@ class FakeStore final : public Store {
     const std::lock_guard lock(state_->mutex);
     return state_->bytes_read;
   }
+  [[nodiscard]] uint64_t names_listed() const {
+    const std::lock_guard lock(state_->mutex);
+    return state_->names_listed;
+  }
   void ResetCounts() {
     const std::lock_guard lock(state_->mutex);
+    state_->names_listed = 0;
     state_->counts = {};
     state_->counts_by_key.clear();
     state_->bytes_read = 0;
@@ -265,22 +275,14 @@ class FakeStore final : public Store {
                       static_cast<size_t>(length)};
   }
 
-  [[nodiscard]] Result<std::vector<ListEntry>> List(std::string_view folder) const override {
+  [[nodiscard]] Result<std::unique_ptr<FolderStream>> OpenFolder(
+      std::string_view folder) const override {
     std::unique_lock lock(state_->mutex);
     const Result<Fault> fault = state_->Begin(Call::kList, folder, lock);
     if (!fault) return Fail(fault);
     const auto found = state_->entries.find(std::string(folder));
     if (found == state_->entries.end() || !found->second.info.is_folder) return Missing(folder);
-    std::vector<ListEntry> names;
-    for (auto at = state_->entries.lower_bound(std::string(folder)); at != state_->entries.end();
-         ++at) {
-      const auto& [key, entry] = *at;
-      if (!key.starts_with(folder)) break;
-      if (key.empty() || ParentOf(key) != folder || key == folder) continue;
-      names.push_back({key.substr(folder.empty() ? 0 : folder.size() + 1), entry.info.is_folder,
-                       entry.is_refused});
-    }
-    return names;
+    return std::make_unique<FakeFolderStream>(state_, std::string(folder));
   }
 
   [[nodiscard]] bool AnswersFast() const override {
@@ -314,6 +316,7 @@ class FakeStore final : public Store {
   struct Fault {
     std::optional<Error> error;
     std::optional<size_t> ends_at;
+    std::optional<size_t> listing_ends_at;
     std::optional<std::string> other_bytes;
     std::chrono::milliseconds delay{0};
     bool blocks = false;
@@ -354,6 +357,7 @@ class FakeStore final : public Store {
     std::array<uint64_t, kAllCalls.size()> counts{};
     std::map<std::pair<Call, std::string>, uint64_t> counts_by_key;
     uint64_t bytes_read = 0;
+    uint64_t names_listed = 0;
     uint64_t versions = 0;
     size_t blocked = 0;
     int64_t granularity_ns = 20'000'000;
@@ -428,6 +432,7 @@ class FakeStore final : public Store {
         if (where.first != call || !key.starts_with(where.second)) continue;
         if (fault.error) sum.error = fault.error;
         if (fault.ends_at) sum.ends_at = fault.ends_at;
+        if (fault.listing_ends_at) sum.listing_ends_at = fault.listing_ends_at;
         if (fault.other_bytes) sum.other_bytes = fault.other_bytes;
         sum.delay = std::max(sum.delay, fault.delay);
         sum.blocks = sum.blocks || fault.blocks;
@@ -498,6 +503,42 @@ class FakeStore final : public Store {
     const std::shared_ptr<State> state_;
     const std::string key_;
     const Entry entry_;
+  };
+
+  // Goes on behind the name it gave last, whatever has changed; the names are in order.
+  class FakeFolderStream final : public FolderStream {
+   public:
+    FakeFolderStream(std::shared_ptr<State> state, std::string folder)
+        : state_(std::move(state)), folder_(std::move(folder)), last_(folder_) {}
+
+    [[nodiscard]] Result<std::vector<ListEntry>> Next(size_t count) override {
+      const std::lock_guard lock(state_->mutex);
+      const Fault fault = state_->Sum(Call::kList, folder_);
+      if (fault.error) return tl::unexpected<Error>(*fault.error);
+      std::vector<ListEntry> names;
+      for (auto at = state_->entries.upper_bound(last_);
+           at != state_->entries.end() && at->first.starts_with(folder_) && names.size() < count;
+           ++at) {
+        const auto& [key, entry] = *at;
+        if (key.empty() || ParentOf(key) != folder_) continue;
+        if (fault.listing_ends_at && given_ >= *fault.listing_ends_at) {
+          if (!names.empty()) break;
+          return Fail(ErrorCode::kIo, "{}: made to fail after {} names", folder_, given_);
+        }
+        names.push_back({key.substr(folder_.empty() ? 0 : folder_.size() + 1), entry.info.is_folder,
+                         entry.is_refused});
+        last_ = key;
+        ++given_;
+      }
+      state_->names_listed += names.size();
+      return names;
+    }
+
+   private:
+    const std::shared_ptr<State> state_;
+    const std::string folder_;
+    std::string last_;  // key
+    size_t given_ = 0;
   };
 
   template <typename Change>

@@ -574,7 +574,8 @@ void Run::List(const Step& step) {
   bool is_full = false;
   std::vector<std::pair<std::string, NodeId>> with_ids;
   const auto listed = open_->listing->List(
-      open_->cookie, [&](const std::string& name, const Entry& entry, uint64_t next) {
+      open_->cookie,
+      [&](const std::string& name, const Entry& entry, uint64_t next) {
         if (room == 0) {
           is_full = true;
           return false;
@@ -587,7 +588,8 @@ void Run::List(const Step& step) {
           if (entry.id != 0) with_ids.emplace_back(name, entry.id);
         }
         return true;
-      });
+      },
+      (step.x >> 7) % 2 == 0 ? ListingOf::kAttributes : ListingOf::kNames);
   if (!listed) {
     if (open_->is_exact && !IsTroubled() && open_->changes == model_.changes()) {
       Problem("{}: cannot be listed: {}", open_->folder.ToText(), listed.error().message);
