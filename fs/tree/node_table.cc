@@ -170,7 +170,9 @@ Result<CurrentNode> NodeTable::Refresh(const NodePtr& node) {
   CurrentNode seen{record, node, 0, nullptr};
   {
     const std::lock_guard lock(record->mutex);
-    if (record->node != node) {
+    if (record->node != nullptr && record->node->number > node->number) {
+      seen.node = record->node;  // another thread has looked later
+    } else if (record->node != node) {
       was_evicted = record->node == nullptr;
       Replace(*record, node);
     }
@@ -184,7 +186,7 @@ Result<CurrentNode> NodeTable::Refresh(const NodePtr& node) {
     }
     Evict();
   }
-  if (node->chunks != nullptr && seen.range == nullptr) {
+  if (seen.node->chunks != nullptr && seen.range == nullptr) {
     return Fail(ErrorCode::kUnsupported, "{}: no node ids are left for its chunks", node->path);
   }
   return seen;

@@ -116,8 +116,8 @@ class NodeTable {
   explicit NodeTable(uint32_t shown_views, size_t node_bytes = SIZE_MAX)
       : shown_views_(shown_views), node_bytes_(node_bytes) {}
 
-  /// The record of the node's path, brought up to date with `node`. kUnsupported once so many huge
-  /// arrays were looked at that the positions are used up.
+  /// The record of the node's path, brought up to date with `node`, or with what was seen later.
+  /// kUnsupported once so many huge arrays were looked at that the positions are used up.
   [[nodiscard]] Result<CurrentNode> Refresh(const NodePtr& node);
 
   /// The record of a path, also one that no node was seen at: what is there cannot be read.

@@ -46,7 +46,8 @@ struct SourceDocument {
 };
 
 struct Node {
-  std::string path;  // key of the folder; "" for the root
+  std::string path;     // key of the folder; "" for the root
+  uint64_t number = 0;  // of the snapshot: later ones of the same path have greater ones
   /// kDamaged, kUnsupported or kTooLarge if its documents cannot be used: every view hides it then.
   Result<NodeMetadata> metadata = Fail(ErrorCode::kUnsupported, "not read");
   std::string_view document = kZarrJson;  // that makes it a node: kZarrJson, kZarray or kZgroup

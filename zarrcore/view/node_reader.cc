@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <span>
 #include <utility>
@@ -69,7 +70,9 @@ Result<std::shared_ptr<const Node>> NodeReader::Read(const std::string& path, bo
   if (!folder->is_folder) return Fail(ErrorCode::kNotFound, "{} is no folder", path);
   // (Not in one piece with its counts, which weak pointers would keep it by.)
   const std::shared_ptr<Node> node(new Node);
+  static std::atomic<uint64_t> last_number;
   node->path = path;
+  node->number = ++last_number;
   node->folder_info = *folder;
   node->parent_below_ome = parent_below_ome;
   node->below_ome = parent_below_ome;

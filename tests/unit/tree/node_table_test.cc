@@ -263,6 +263,18 @@ TEST_F(NodeTableTest, AnArrayThatGrowsByRowsKeepsItsIds) {
   EXPECT_NE(grown.range->PositionOf(v2, InnerIndex{0}), files[0]);
 }
 
+TEST_F(NodeTableTest, ASnapshotThatComesLateChangesNothing) {
+  const auto get = [&](const char* shape) {
+    store->Put("a/zarr.json", ArrayJson(shape, kPlain, ""));
+    return hierarchy.Get("a", Age{0}).value();
+  };
+  const NodePtr before = get("[16, 16]");
+  const NodePtr after = get("[20, 16]");
+  const CurrentNode seen = table.Refresh(after).value();
+  EXPECT_EQ(table.Refresh(before)->node, after);
+  EXPECT_EQ(table.Refresh(before)->range, seen.range);
+}
+
 TEST_F(NodeTableTest, RowsThatNotYetHaveChunksAreNoChunks) {
   store->Put("a/zarr.json", ArrayJson("[16, 16]", kPlain, ""));
   Refresh("a");
