@@ -2,7 +2,7 @@
 //
 //   Lookup, Attributes   names and ids to entries   lookup.h, entries.h, nodes.h
 //   Read                 ids to bytes               contents.h, prefetch.h
-//   OpenFolder           listings                   folders.h, folder.h, folder_parts.h
+//   OpenFolder           listings                   folders.h, folder.h, chunk_files.h
 //   Watch                what changes               invalidation.h, timeouts.h
 //   .zarrfs              what it says of itself     status.h, status_files.h, failure_log.h
 //
@@ -26,7 +26,6 @@
 #include "fs/tree/folder.h"
 #include "fs/tree/folders.h"
 #include "fs/tree/invalidation.h"
-#include "fs/tree/listing_table.h"
 #include "fs/tree/lookup.h"
 #include "fs/tree/metrics.h"
 #include "fs/tree/nodes.h"

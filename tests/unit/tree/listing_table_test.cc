@@ -1,4 +1,4 @@
-#include "fs/tree/listing_table.h"
+#include "fs/tree/folder.h"
 
 #include <gtest/gtest.h>
 

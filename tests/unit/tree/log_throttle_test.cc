@@ -1,4 +1,4 @@
-#include "fs/tree/log_throttle.h"
+#include "fs/tree/failure_log.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "fs/tree/reading_order.h"
+#include "fs/tree/prefetch.h"
 
 #include <gtest/gtest.h>
 
