@@ -27,21 +27,16 @@ struct ChunkPrefix {
 /// A position is a slot of a stored object: each index is read once for a listing.
 class ChunkFiles final : public FolderPart {
  public:
-  /// The chunks in these stored objects, which are found as the listing goes on.
+  /// The chunks in `objects`, which are found as the listing goes on. Null: all chunks of `count`
+  /// stored objects from `first` on, also those that are not stored.
   ChunkFiles(const Entries& entries, const Nodes& nodes, ChunkPrefix prefix,
-             std::unique_ptr<StoredObjectsCursor> objects)
-      : entries_(entries),
-        nodes_(nodes),
-        prefix_(std::move(prefix)),
-        objects_(std::move(objects)) {}
-  /// All chunks of `count` stored objects from `first` on, also those that are not stored.
-  ChunkFiles(const Entries& entries, const Nodes& nodes, ChunkPrefix prefix, uint64_t first,
-             uint64_t count)
+             std::unique_ptr<StoredObjectsCursor> objects, uint64_t first = 0, uint64_t count = 0)
       : entries_(entries),
         nodes_(nodes),
         prefix_(std::move(prefix)),
         first_(first),
-        count_(count) {}
+        count_(count),
+        objects_(std::move(objects)) {}
   Result<bool> List(uint64_t from, ListingOf what, const AddEntry& add) override;
   Validity validity() const override;
 
@@ -53,8 +48,8 @@ class ChunkFiles final : public FolderPart {
   const Entries& entries_;
   const Nodes& nodes_;
   const ChunkPrefix prefix_;
-  const uint64_t first_ = 0;
-  const uint64_t count_ = 0;
+  const uint64_t first_;
+  const uint64_t count_;
 
   // Guards the rest, while the store is asked too: the kernel sends the READDIRs of a handle one
   // after the other, but the answer to one that was interrupted may still be under way.

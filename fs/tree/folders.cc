@@ -42,66 +42,50 @@ std::unique_ptr<FolderPart> ViewFolders(const Entries& entries, const CurrentNod
       [node = root.node] { return node->freshness.validity(); });
 }
 
-// The metadata files of a node in one view. Positions are document numbers.
-class DocumentFiles final : public FolderPart {
- public:
-  // `may_consolidate`: there are not too many nodes below for a consolidated document.
-  DocumentFiles(const Nodes& nodes, const Contents& contents, const Entries& entries,
-                CurrentNode node, size_t view, bool may_consolidate)
-      : nodes_(nodes),
-        contents_(contents),
-        entries_(entries),
-        node_(std::move(node)),
-        view_(view),
-        may_consolidate_(may_consolidate) {}
+bool HasConsolidated(const Nodes& nodes, const Node& node, size_t view, bool may_consolidate) {
+  if (node.views[view].consolidated.empty()) return false;
+  const auto known = nodes.hierarchy().KnownConsolidated(node, view);
+  if (known != nullptr) return !known->is_too_large;
+  return node.has_zmetadata() || may_consolidate;
+}
 
-  Result<bool> List(uint64_t from, ListingOf /*what*/, const AddEntry& add) override {
-    const NodeView& shown = node_.node->views[view_];
-    const bool has_consolidated = HasConsolidated();
+// The metadata files of a node in one view. Positions are document numbers. `may_consolidate`:
+// there are not too many nodes below for a consolidated document.
+std::unique_ptr<FolderPart> DocumentFiles(const Nodes& nodes, const Contents& contents,
+                                          const Entries& entries, const CurrentNode& node,
+                                          size_t view, bool may_consolidate) {
+  return std::make_unique<FixedPart>([&nodes, &contents, &entries, node, view, may_consolidate](
+                                         uint64_t from, const AddEntry& add) -> Result<bool> {
+    // A document that is made from several nodes: not for a listing, which nobody may want it for.
+    // Most likely it is as it was last.
+    const auto made = [&](size_t document) {
+      const uint32_t epoch =
+          contents.made_documents().Current(node.record->DocumentId(view, document, 0));
+      return NameOnly(node.record->DocumentId(view, document, epoch), S_IFREG);
+    };
+    const NodeView& shown = node.node->views[view];
+    const bool has_consolidated = HasConsolidated(nodes, *node.node, view, may_consolidate);
     for (size_t d = from; d <= kConsolidatedDocument; ++d) {
       if (has_consolidated && d == kConsolidatedDocument) {
-        if (!add(shown.consolidated, MadeDocument(d), d + 1)) return false;
+        if (!add(shown.consolidated, made(d), d + 1)) return false;
         continue;
       }
       if (d >= shown.documents.size()) continue;
       const std::string& name = shown.documents[d].name;
       if (has_consolidated && name == shown.consolidated) continue;
-      auto entry = Hierarchy::DependsOnSiblings(node_.node->path, view_, d)
-                       ? Result<Entry>(MadeDocument(d))
-                       : entries_.Document(node_, view_, d);
+      auto entry = Hierarchy::DependsOnSiblings(node.node->path, view, d)
+                       ? Result<Entry>(made(d))
+                       : entries.Document(node, view, d);
       if (!entry) return Fail(entry);
       // The folder was opened a while ago: the kernel is to look the name up.
-      if (!nodes_.hierarchy().IsFresh(*node_.node, nodes_.check_age())) {
+      if (!nodes.hierarchy().IsFresh(*node.node, nodes.check_age())) {
         entry = NameOnly(entry->attributes.st_ino, S_IFREG);
       }
       if (!add(name, *entry, d + 1)) return false;
     }
     return true;
-  }
-
- private:
-  bool HasConsolidated() const {
-    if (node_.node->views[view_].consolidated.empty()) return false;
-    const auto known = nodes_.hierarchy().KnownConsolidated(*node_.node, view_);
-    if (known != nullptr) return !known->is_too_large;
-    return node_.node->has_zmetadata() || may_consolidate_;
-  }
-
-  // A document that is made from several nodes: not for a listing, which nobody may want it for.
-  // Most likely it is as it was last.
-  Entry MadeDocument(size_t document) const {
-    const uint32_t epoch =
-        contents_.made_documents().Current(node_.record->DocumentId(view_, document, 0));
-    return NameOnly(node_.record->DocumentId(view_, document, epoch), S_IFREG);
-  }
-
-  const Nodes& nodes_;
-  const Contents& contents_;
-  const Entries& entries_;
-  const CurrentNode node_;
-  const size_t view_;
-  const bool may_consolidate_;
-};
+  });
+}
 
 // The nodes below a group. Positions are those in `names`.
 std::unique_ptr<FolderPart> ChildFolders(Nodes& nodes, const Entries& entries, FailureLog& failures,
@@ -190,14 +174,13 @@ Result<std::unique_ptr<Folder>> Folders::Open(const Target& target) const {
     auto children = nodes_.hierarchy().Children(*node->node, nodes_.check_age());
     if (!children) return Fail(children);
     id = nodes_.FolderId(*node->record, target.view);
-    documents = std::make_unique<DocumentFiles>(nodes_, contents_, entries_, *node, target.view,
-                                                children->value.size() <= consolidated_max_);
+    documents = DocumentFiles(nodes_, contents_, entries_, *node, target.view,
+                              children->value.size() <= consolidated_max_);
     rest = ChildFolders(nodes_, entries_, failures_, *node, target.view, std::move(*children));
   } else if (target.kind == Target::Kind::kFolder || target.kind == Target::Kind::kChunkFolder) {
     if (target.kind == Target::Kind::kFolder) {
       id = nodes_.FolderId(*node->record, target.view);
-      documents =
-          std::make_unique<DocumentFiles>(nodes_, contents_, entries_, *node, target.view, true);
+      documents = DocumentFiles(nodes_, contents_, entries_, *node, target.view, true);
     } else if (node->range == nullptr || node->range->rank() != target.range->rank()) {
       return Fail(ErrorCode::kStale, "{} changed its rank", target.record->path);
     } else {
@@ -251,7 +234,7 @@ Result<std::unique_ptr<FolderPart>> Folders::ChunksBelow(const CurrentNode& node
     const uint64_t first = layout.outer_grid.Linear({at.data(), rank});
     const uint64_t count =
         prefix.level == 0 ? layout.outer_grid.size() : layout.outer_grid.counts()[rank - 1];
-    return std::make_unique<ChunkFiles>(entries_, nodes_, prefix, first, count);
+    return std::make_unique<ChunkFiles>(entries_, nodes_, prefix, nullptr, first, count);
   }
   auto objects = chunks.OuterCursor(prefix.fixed());
   const auto first = objects->Get();

@@ -12,7 +12,6 @@
 #ifndef FS_TREE_TREE_H_
 #define FS_TREE_TREE_H_
 
-#include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -133,8 +132,6 @@ class Tree {
   const std::shared_ptr<StoreCounts> store_counts_ = std::make_shared<StoreCounts>();
   const std::shared_ptr<const Store> store_;  // counted and gated
   const bool answers_fast_;
-  std::atomic<uint64_t> index_cache_size_;  // bytes
-  std::atomic<uint64_t> cache_size_;        // likewise
   FailureLog failures_;
   RequestMetrics metrics_;
   SupersededShards superseded_;

@@ -1,6 +1,6 @@
-#include "fs/tree/folder.h"
-
 #include <gtest/gtest.h>
+
+#include "fs/tree/folder.h"
 
 namespace zarrfs {
 namespace {
