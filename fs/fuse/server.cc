@@ -140,24 +140,18 @@ void Server::OnMounted(fuse_session* session) {
 }
 
 void Server::Negotiate(fuse_conn_info& connection) {
-  const auto want = [&](unsigned flag, bool wanted) {
-    if (wanted && (connection.capable & flag) != 0) connection.want |= flag;
-    if (!wanted) connection.want &= ~flag;
-  };
-  want(FUSE_CAP_NO_OPEN_SUPPORT, true);
-  want(FUSE_CAP_ASYNC_READ, true);
-  want(FUSE_CAP_PARALLEL_DIROPS, true);
-  want(FUSE_CAP_READDIRPLUS, true);
-  want(FUSE_CAP_READDIRPLUS_AUTO, true);
-  want(FUSE_CAP_EXPORT_SUPPORT, false);
+  constexpr unsigned kWanted = FUSE_CAP_NO_OPEN_SUPPORT | FUSE_CAP_ASYNC_READ |
+                               FUSE_CAP_PARALLEL_DIROPS | FUSE_CAP_READDIRPLUS |
+                               FUSE_CAP_READDIRPLUS_AUTO;
   // The content of an inode never changes, so a changed mtime must not drop its pages. Plain reads
   // are faster than splicing at every size.
-  want(FUSE_CAP_AUTO_INVAL_DATA, false);
-  want(FUSE_CAP_SPLICE_READ, false);
-  want(FUSE_CAP_SPLICE_WRITE, false);
-  want(FUSE_CAP_SPLICE_MOVE, false);
+  constexpr unsigned kNotWanted = FUSE_CAP_EXPORT_SUPPORT | FUSE_CAP_AUTO_INVAL_DATA |
+                                  FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE |
+                                  FUSE_CAP_SPLICE_MOVE;
+  connection.want = (connection.want | (connection.capable & kWanted)) & ~kNotWanted;
 #ifdef FUSE_CAP_OVER_IO_URING
-  want(FUSE_CAP_OVER_IO_URING, options_.io_uring);
+  connection.want &= ~unsigned{FUSE_CAP_OVER_IO_URING};
+  if (options_.io_uring) connection.want |= connection.capable & FUSE_CAP_OVER_IO_URING;
   uses_io_uring_ = (connection.want & FUSE_CAP_OVER_IO_URING) != 0;
 #endif
   connection.max_read = kMaxRead;

@@ -7,11 +7,6 @@
 namespace zarrfs {
 namespace {
 
-uint64_t DrawGeneration() {
-  std::random_device random;
-  return random() & 0x7fffffff;
-}
-
 timespec ToTimespec(int64_t ns) {
   timespec time{};
   time.tv_sec = ns / 1'000'000'000;
@@ -52,7 +47,7 @@ Entries::Entries(const TreeOptions& options, Nodes& nodes, const Contents& conte
       contents_(contents),
       timeouts_(timeouts),
       failures_(failures),
-      generation_(DrawGeneration()) {}
+      generation_(std::random_device{}() & 0x7fffffff) {}
 
 Entry Entries::MakeFile(NodeId id, uint32_t epoch, const ObjectInfo& info, uint64_t size,
                         uint32_t links) const {

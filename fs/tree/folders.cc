@@ -1,14 +1,163 @@
 #include "fs/tree/folders.h"
 
+#include <algorithm>
+#include <functional>
 #include <utility>
 
-#include "fs/tree/folder_parts.h"
+#include "fs/tree/chunk_files.h"
 
 namespace zarrfs {
+namespace {
+
+constexpr NodeId kUnknownInode = 0xffffffff;  // of a listed name that was not looked at
+
+// A part whose listing changes nothing in it. What it needs is as it was when the folder was
+// opened.
+class FixedPart final : public FolderPart {
+ public:
+  using ListFrom = std::function<Result<bool>(uint64_t from, const AddEntry& add)>;
+  explicit FixedPart(ListFrom list, std::function<Validity()> validity = nullptr)
+      : list_(std::move(list)), validity_(std::move(validity)) {}
+  Result<bool> List(uint64_t from, ListingOf /*what*/, const AddEntry& add) override {
+    return list_(from, add);
+  }
+  Validity validity() const override { return validity_ ? validity_() : Validity(); }
+
+ private:
+  const ListFrom list_;
+  const std::function<Validity()> validity_;
+};
+
+// The folders of the views, at the root of the mount. Positions are view numbers.
+std::unique_ptr<FolderPart> ViewFolders(const Entries& entries, const CurrentNode& root) {
+  return std::make_unique<FixedPart>(
+      [&entries, root](uint64_t from, const AddEntry& add) {
+        for (size_t view = from; view < AllViews().size(); ++view) {
+          if (root.node->views[view].hidden) continue;
+          const std::string name(AllViews()[view]->name());
+          if (!add(name, entries.Folder(root, view), view + 1)) return false;
+        }
+        return true;
+      },
+      [node = root.node] { return node->freshness.validity(); });
+}
+
+bool HasConsolidated(const Nodes& nodes, const Node& node, size_t view, bool may_consolidate) {
+  if (node.views[view].consolidated.empty()) return false;
+  const auto known = nodes.hierarchy().KnownConsolidated(node, view);
+  if (known != nullptr) return !known->is_too_large;
+  return node.has_zmetadata() || may_consolidate;
+}
+
+// The metadata files of a node in one view. Positions are document numbers. `may_consolidate`:
+// there are not too many nodes below for a consolidated document.
+std::unique_ptr<FolderPart> DocumentFiles(const Nodes& nodes, const Contents& contents,
+                                          const Entries& entries, const CurrentNode& node,
+                                          size_t view, bool may_consolidate) {
+  return std::make_unique<FixedPart>([&nodes, &contents, &entries, node, view, may_consolidate](
+                                         uint64_t from, const AddEntry& add) -> Result<bool> {
+    // A document that is made from several nodes: not for a listing, which nobody may want it for.
+    // Most likely it is as it was last.
+    const auto made = [&](size_t document) {
+      const uint32_t epoch =
+          contents.made_documents().Current(node.record->DocumentId(view, document, 0));
+      return NameOnly(node.record->DocumentId(view, document, epoch), S_IFREG);
+    };
+    const NodeView& shown = node.node->views[view];
+    const bool has_consolidated = HasConsolidated(nodes, *node.node, view, may_consolidate);
+    for (size_t d = from; d <= kConsolidatedDocument; ++d) {
+      if (has_consolidated && d == kConsolidatedDocument) {
+        if (!add(shown.consolidated, made(d), d + 1)) return false;
+        continue;
+      }
+      if (d >= shown.documents.size()) continue;
+      const std::string& name = shown.documents[d].name;
+      if (has_consolidated && name == shown.consolidated) continue;
+      auto entry = Hierarchy::DependsOnSiblings(node.node->path, view, d)
+                       ? Result<Entry>(made(d))
+                       : entries.Document(node, view, d);
+      if (!entry) return Fail(entry);
+      // The folder was opened a while ago: the kernel is to look the name up.
+      if (!nodes.hierarchy().IsFresh(*node.node, nodes.check_age())) {
+        entry = NameOnly(entry->attributes.st_ino, S_IFREG);
+      }
+      if (!add(name, *entry, d + 1)) return false;
+    }
+    return true;
+  });
+}
+
+// The nodes below a group. Positions are those in `names`.
+std::unique_ptr<FolderPart> ChildFolders(Nodes& nodes, const Entries& entries, FailureLog& failures,
+                                         const CurrentNode& group, size_t view,
+                                         Valid<std::vector<std::string>> children) {
+  return std::make_unique<FixedPart>(
+      [&nodes, &entries, &failures, node = group.node, view, names = std::move(children.value)](
+          uint64_t from, const AddEntry& add) -> Result<bool> {
+        for (uint64_t i = from; i < names.size(); ++i) {
+          const auto child = nodes.Refresh(JoinKey(node->path, names[i]), kAnyAge);
+          if (!child && child.error().code == ErrorCode::kWouldBlock) return Fail(child);
+          if (!child && child.error().code == ErrorCode::kNotFound) continue;
+          const bool is_readable = child && child->node->unreadable() == nullptr;
+          if (is_readable && !Hierarchy::Shows(*child->node, names[i], view)) continue;
+          if (!child) failures.OnFailure("readdir", child.error());
+          const Entry entry =
+              is_readable ? entries.Folder(*child, view) : NameOnly(kUnknownInode, S_IFDIR);
+          if (!add(names[i], entry, i + 1)) return false;
+        }
+        // What is gone with its group was passed over as absent.
+        if (const auto gone = nodes.WhyGone(*node)) return tl::unexpected(*gone);
+        return true;
+      },
+      [node = group.node, validity = children.validity] {
+        return validity & node->freshness.validity();
+      });
+}
+
+// Folders of chunks: of these coordinates along the next axis (sorted), or of all up to `count`.
+// Positions are coordinates.
+std::unique_ptr<FolderPart> ChunkFolders(const Entries& entries, const ChunkPrefix& prefix,
+                                         std::vector<uint64_t> coordinates, uint64_t count) {
+  return std::make_unique<FixedPart>([&entries, prefix, coordinates = std::move(coordinates),
+                                      count](uint64_t from, const AddEntry& add) {
+    const auto add_folder = [&](uint64_t coordinate) {
+      ChunkCoordinates at = prefix.at;
+      at[prefix.level] = coordinate;
+      return add(std::to_string(coordinate),
+                 entries.ChunkFolder(prefix.node, prefix.view, {at.data(), prefix.level + 1}),
+                 coordinate + 1);
+    };
+    for (; from < count; ++from) {
+      if (!add_folder(from)) return false;
+    }
+    return std::all_of(std::ranges::lower_bound(coordinates, from), coordinates.end(), add_folder);
+  });
+}
+
+// The folder "c" that holds all chunks of an array. Its position is 0.
+std::unique_ptr<FolderPart> ChunkRoot(const Entries& entries, const CurrentNode& node,
+                                      size_t view) {
+  return std::make_unique<FixedPart>([&entries, node, view](uint64_t from, const AddEntry& add) {
+    return from > 0 || add("c", entries.ChunkFolder(node, view, {}), 1);
+  });
+}
+
+// The files of the status folder. Positions are those in `names`.
+std::unique_ptr<FolderPart> StatusNames(std::vector<std::string> names) {
+  return std::make_unique<FixedPart>(
+      [names = std::move(names)](uint64_t from, const AddEntry& add) {
+        for (uint64_t i = from; i < names.size(); ++i) {
+          if (!add(names[i], NameOnly(kUnknownInode, S_IFREG), i + 1)) return false;
+        }
+        return true;
+      });
+}
+
+}  // namespace
 
 std::unique_ptr<Folder> Folders::OpenStatus(const StatusFiles& files) const {
   return std::make_unique<Folder>(StatusFiles::kFolderId, 0, timeouts_, nullptr,
-                                  std::make_unique<StatusNames>(files.names()));
+                                  StatusNames(files.names()));
 }
 
 Result<std::unique_ptr<Folder>> Folders::Open(const Target& target) const {
@@ -20,20 +169,18 @@ Result<std::unique_ptr<Folder>> Folders::Open(const Target& target) const {
   std::unique_ptr<FolderPart> documents;
   std::unique_ptr<FolderPart> rest;
   if (target.kind == Target::Kind::kRoot) {
-    rest = std::make_unique<ViewFolders>(entries_, *node);
+    rest = ViewFolders(entries_, *node);
   } else if (target.kind == Target::Kind::kFolder && node->node->group() != nullptr) {
     auto children = nodes_.hierarchy().Children(*node->node, nodes_.check_age());
     if (!children) return Fail(children);
     id = nodes_.FolderId(*node->record, target.view);
-    documents = std::make_unique<DocumentFiles>(nodes_, contents_, entries_, *node, target.view,
-                                                children->value.size() <= consolidated_max_);
-    rest = std::make_unique<ChildFolders>(nodes_, entries_, failures_, *node, target.view,
-                                          std::move(*children));
+    documents = DocumentFiles(nodes_, contents_, entries_, *node, target.view,
+                              children->value.size() <= consolidated_max_);
+    rest = ChildFolders(nodes_, entries_, failures_, *node, target.view, std::move(*children));
   } else if (target.kind == Target::Kind::kFolder || target.kind == Target::Kind::kChunkFolder) {
     if (target.kind == Target::Kind::kFolder) {
       id = nodes_.FolderId(*node->record, target.view);
-      documents =
-          std::make_unique<DocumentFiles>(nodes_, contents_, entries_, *node, target.view, true);
+      documents = DocumentFiles(nodes_, contents_, entries_, *node, target.view, true);
     } else if (node->range == nullptr || node->range->rank() != target.range->rank()) {
       return Fail(ErrorCode::kStale, "{} changed its rank", target.record->path);
     } else {
@@ -70,16 +217,15 @@ Result<std::unique_ptr<FolderPart>> Folders::ChunksBelow(const CurrentNode& node
     const auto any = has_all ? Valid<bool>{true, {}} : chunks.AnyChunk({}, nodes_.check_age());
     if (!any) return Fail(any);
     if (!any->value) return nullptr;
-    return std::make_unique<ChunkRoot>(entries_, node, target.view);
+    return ChunkRoot(entries_, node, target.view);
   }
   if (has_folders && has_all) {
-    return std::make_unique<ChunkFolders>(entries_, prefix,
-                                          layout.inner_grid.counts()[prefix.level]);
+    return ChunkFolders(entries_, prefix, {}, layout.inner_grid.counts()[prefix.level]);
   }
   if (has_folders) {
     auto coordinates = chunks.NextCoordinates(prefix.fixed(), nodes_.check_age());
     if (!coordinates) return Fail(coordinates);
-    return std::make_unique<ChunkFolders>(entries_, prefix, std::move(*coordinates));
+    return ChunkFolders(entries_, prefix, std::move(*coordinates), 0);
   }
   if (has_all) {
     // One after the other: the prefix leaves the last axis open, or every one.
@@ -88,7 +234,7 @@ Result<std::unique_ptr<FolderPart>> Folders::ChunksBelow(const CurrentNode& node
     const uint64_t first = layout.outer_grid.Linear({at.data(), rank});
     const uint64_t count =
         prefix.level == 0 ? layout.outer_grid.size() : layout.outer_grid.counts()[rank - 1];
-    return std::make_unique<ChunkFiles>(entries_, nodes_, prefix, first, count);
+    return std::make_unique<ChunkFiles>(entries_, nodes_, prefix, nullptr, first, count);
   }
   auto objects = chunks.OuterCursor(prefix.fixed());
   const auto first = objects->Get();

@@ -1,7 +1,5 @@
-// Folders: opens the folders of a mount.
-//
-// What is in them are the FolderParts of folder_parts.h.
-// Thread-safe.
+// Folders: opens the folders of a mount, and knows what is in each but for the chunk files
+// (chunk_files.h). Thread-safe.
 #ifndef FS_TREE_FOLDERS_H_
 #define FS_TREE_FOLDERS_H_
 

@@ -91,7 +91,7 @@ class Finder {
   // Its documents, and what depends on them.
   void AddNode(NodeRecord& record, const NodeChanges& changed) {
     const auto now = nodes_.Refresh(record.path);
-    const auto [is_another, ranges] = nodes_.TakeChange(record, now.has_value());
+    const auto [is_another, ranges] = nodes_.table().TakeChange(record, now.has_value());
     const bool is_everything = is_another || changed.is_everything;
     // A group decides about what lies below it.
     if (is_everything && nodes_.table().HasBelow(record.path)) are_all_named_ = false;

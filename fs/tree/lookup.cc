@@ -73,7 +73,9 @@ Result<Entry> Lookup::InNode(const KnownNode& known, size_t view, const std::str
   for (size_t d = 0; d < shown.documents.size(); ++d) {
     if (shown.documents[d].name == name) return entries_.Document(node, view, d);
   }
-  if (node.node->chunks != nullptr) return InArray(node, view, name, nullptr);
+  if (node.node->chunks != nullptr) {
+    return ChunkPath(node, view, {}, 0, /*in_array=*/true, name, nullptr);
+  }
   const auto child = nodes_.Know(JoinKey(node.node->path, name));
   if (!child) return Fail(child);
   if (child->error) return entries_.UnreadableFolder(*child, view);
@@ -99,7 +101,9 @@ Result<Entry> Lookup::InUnreadable(const KnownNode& known, size_t view,
       return entries_.UnreadableDocument(node, view, 0);
     }
   }
-  if (node.range != nullptr) return InArray(node, view, name, known.why());
+  if (node.range != nullptr) {
+    return ChunkPath(node, view, {}, 0, /*in_array=*/true, name, known.why());
+  }
   // Below a group, only what was seen there is known to be a node.
   const CurrentNode child = nodes_.LastSeen(JoinKey(node.record->path, name));
   if (child.node == nullptr) return tl::unexpected(*known.error);
@@ -116,11 +120,6 @@ Result<Entry> Lookup::InChunkFolder(const Target& folder, const KnownNode& known
   }
   return ChunkPath(node, folder.view, folder.prefix, folder.level, /*in_array=*/false, name,
                    known.why());
-}
-
-Result<Entry> Lookup::InArray(const CurrentNode& node, size_t view, std::string_view name,
-                              const Error* error) const {
-  return ChunkPath(node, view, {}, 0, /*in_array=*/true, name, error);
 }
 
 Result<Entry> Lookup::ChunkPath(const CurrentNode& node, size_t view, ChunkCoordinates prefix,

@@ -33,11 +33,9 @@ class Lookup {
   Result<Entry> InUnreadable(const KnownNode& node, size_t view, const std::string& name) const;
   Result<Entry> InChunkFolder(const Target& folder, const KnownNode& node,
                               std::string_view name) const;
-  // A name in the array's own folder, or in the folder of the chunks that begin with the first
-  // `level` coordinates of `prefix`. `error`: why the array cannot be read, or null; all its chunks
-  // may be there then.
-  Result<Entry> InArray(const CurrentNode& node, size_t view, std::string_view name,
-                        const Error* error) const;
+  // A name in the array's own folder (`in_array`), or in the folder of the chunks that begin with
+  // the first `level` coordinates of `prefix`. `error`: why the array cannot be read, or null; all
+  // its chunks may be there then.
   Result<Entry> ChunkPath(const CurrentNode& node, size_t view, ChunkCoordinates prefix,
                           size_t level, bool in_array, std::string_view name,
                           const Error* error) const;

@@ -134,10 +134,7 @@ NodeTable::Clock::time_point NodeTable::Sweep(Clock::time_point now) {
 }
 
 Result<NodeRecord*> NodeTable::RecordOf(const std::string& path) {
-  {
-    const std::shared_lock lock(mutex_);
-    if (const auto found = by_path_.find(path); found != by_path_.end()) return found->second;
-  }
+  if (NodeRecord* const known = Find(path)) return known;
   const std::unique_lock lock(mutex_);
   if (const auto found = by_path_.find(path); found != by_path_.end()) return found->second;
   NodeRecord& made = records_.emplace_back();
@@ -282,22 +279,6 @@ NodeRecord* NodeTable::Find(std::string_view path) const {
   return found == by_path_.end() ? nullptr : found->second;
 }
 
-bool NodeTable::FillTarget(const Span& span, const RangePtr& range, uint64_t position,
-                           Target& target) {
-  const ArrayRange::Place place = range->PlaceOf(span.segment, position, target.epoch);
-  target.range = range;
-  target.view = place.view;
-  if (place.chunk) {
-    target.kind = Target::Kind::kChunk;
-    target.chunk = *place.chunk;
-  } else if (place.level) {
-    target.kind = Target::Kind::kChunkFolder;
-    target.prefix = place.prefix;
-    target.level = *place.level;
-  }
-  return place.chunk || place.level;
-}
-
 std::optional<Target> NodeTable::Resolve(NodeId id) const {
   Target target;
   if (id == kRootId) return target;
@@ -314,7 +295,19 @@ std::optional<Target> NodeTable::Resolve(NodeId id) const {
       target.kind = Target::Kind::kUnloaded;
       return target;
     }
-    if (!FillTarget(span, range, position, target)) return std::nullopt;
+    const ArrayRange::Place place = range->PlaceOf(span.segment, position, target.epoch);
+    target.range = range;
+    target.view = place.view;
+    if (place.chunk) {
+      target.kind = Target::Kind::kChunk;
+      target.chunk = *place.chunk;
+    } else if (place.level) {
+      target.kind = Target::Kind::kChunkFolder;
+      target.prefix = place.prefix;
+      target.level = *place.level;
+    } else {
+      return std::nullopt;
+    }
     return target;
   }
   const uint64_t slot = position - span.first;

@@ -21,7 +21,9 @@
 
 #include <array>
 #include <atomic>
+#include <bit>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -33,7 +35,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include "fs/tree/append_list.h"
 #include "fs/tree/array_range.h"
 #include "zarrcore/base/digest.h"
 #include "zarrcore/view/hierarchy.h"
@@ -109,6 +110,54 @@ struct Target {
 /// How long the chunks of a layout that was replaced are kept.
 inline constexpr std::chrono::seconds kReplacedRangeGrace{60};
 
+/// A list that grows at its end and is read without a lock.
+///
+/// Elements lie in blocks, each twice as large as the one before, so that none ever moves. Append()
+/// is for one thread at a time; everything else is thread-safe.
+template <typename T>
+class AppendList {
+ public:
+  void Append(const T& value) {
+    const size_t index = size_.load(std::memory_order_relaxed);
+    const size_t block = BlockOf(index);
+    if (index == FirstOf(block)) blocks_[block] = std::make_unique<T[]>(kFirstBlock << block);
+    blocks_[block][index - FirstOf(block)] = value;
+    size_.store(index + 1, std::memory_order_release);
+  }
+
+  [[nodiscard]] size_t size() const { return size_.load(std::memory_order_acquire); }
+
+  /// `index` < size().
+  [[nodiscard]] const T& operator[](size_t index) const {
+    const size_t block = BlockOf(index);
+    return blocks_[block][index - FirstOf(block)];
+  }
+
+  /// The last element whose `key` is not above `value`, or null. Elements are sorted by it.
+  template <typename Key>
+  [[nodiscard]] const T* LastUpTo(Key T::*key, const Key& value) const {
+    size_t low = 0;
+    size_t high = size();
+    while (low < high) {
+      const size_t middle = low + (high - low) / 2;
+      if ((*this)[middle].*key <= value) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    return low == 0 ? nullptr : &(*this)[low - 1];
+  }
+
+ private:
+  static constexpr size_t kFirstBlock = 64;
+  static size_t BlockOf(size_t index) { return std::bit_width(index / kFirstBlock + 1) - 1; }
+  static size_t FirstOf(size_t block) { return ((size_t{1} << block) - 1) * kFirstBlock; }
+
+  std::atomic<size_t> size_ = 0;
+  std::array<std::unique_ptr<T[]>, 48> blocks_;
+};
+
 class NodeTable {
  public:
   /// `shown_views`: bit v set if the mount shows view v (for link counts). Of nodes it holds those
@@ -175,8 +224,6 @@ class NodeTable {
   RangePtr RefreshRange(const Node& node, NodeRecord& record);
   // Gives positions to the first `rows` rows of a range; false if none are left.
   bool Cover(RangeRecord& positions, const ArrayRange& range, uint64_t rows);
-  static bool FillTarget(const Span& span, const RangePtr& range, uint64_t position,
-                         Target& target);
 
   // Evicts nodes that were not used for long.
   void Evict();

@@ -20,10 +20,6 @@ HierarchyOptions OptionsOfHierarchy(const TreeOptions& options, OnSuperseded on_
           .is_for_others = options.is_for_others && !options.umask};
 }
 
-uint32_t ShownViews(std::optional<size_t> only_view) {
-  return only_view ? 1u << *only_view : (1u << AllViews().size()) - 1;
-}
-
 }  // namespace
 
 Nodes::Nodes(std::shared_ptr<const Store> store, const TreeOptions& options,
@@ -36,7 +32,7 @@ Nodes::Nodes(std::shared_ptr<const Store> store, const TreeOptions& options,
       failures_(failures),
       hierarchy_(store_, OptionsOfHierarchy(options, std::move(on_superseded)),
                  [&failures](const Error& error) { failures.OnReport(error); }),
-      table_(ShownViews(only_view), options.node_cache) {}
+      table_(only_view ? 1u << *only_view : (1u << AllViews().size()) - 1, options.node_cache) {}
 
 Result<Target> Nodes::Resolve(NodeId id) {
   auto target = table_.Resolve(id);

@@ -47,9 +47,6 @@ class Nodes {
     return Refresh(path, timeouts_.check_age());
   }
 
-  /// The same for a node that was just read.
-  [[nodiscard]] Result<CurrentNode> Refresh(const NodePtr& node) { return table_.Refresh(node); }
-
   /// Fails only if the store never had the node, or the answer has to wait.
   [[nodiscard]] Result<KnownNode> Know(const std::string& path);
   /// The same without the store: the node as it was last seen, which cannot be read now because of
@@ -77,20 +74,12 @@ class Nodes {
   /// looked at.
   [[nodiscard]] NodeRecord* OwnerOf(std::string_view key) const;
 
-  /// See NodeTable::TakeChange().
-  [[nodiscard]] TakenChange TakeChange(NodeRecord& record, bool is_there) {
-    return table_.TakeChange(record, is_there);
-  }
-
-  /// See NodeTable::Sweep().
-  NodeTable::Clock::time_point Sweep(NodeTable::Clock::time_point now) { return table_.Sweep(now); }
-
   [[nodiscard]] const Hierarchy& hierarchy() const { return hierarchy_; }
   [[nodiscard]] Hierarchy& hierarchy() { return hierarchy_; }
   [[nodiscard]] const NodeTable& table() const { return table_; }
+  [[nodiscard]] NodeTable& table() { return table_; }
   [[nodiscard]] const Store& store() const { return *store_; }
   [[nodiscard]] Age check_age() const { return timeouts_.check_age(); }
-  [[nodiscard]] const std::optional<size_t>& only_view() const { return only_view_; }
 
  private:
   const std::shared_ptr<const Store> store_;

@@ -1,15 +1,13 @@
 #include "fs/tree/superseded_shards.h"
 
+#include <algorithm>
+
 namespace zarrfs {
 
 void SupersededShards::DropFirst(std::vector<OpenShardPtr>& dropped) {
   const auto [begin, end] = by_object_.equal_range(order_.front().object);
-  for (auto at = begin; at != end; ++at) {
-    if (at->second == order_.begin()) {
-      by_object_.erase(at);
-      break;
-    }
-  }
+  by_object_.erase(
+      std::find_if(begin, end, [&](const auto& kept) { return kept.second == order_.begin(); }));
   dropped.push_back(std::move(order_.front().shard));
   order_.pop_front();
 }

@@ -27,8 +27,6 @@ Tree::Tree(std::shared_ptr<const Store> store, const TreeOptions& options,
       start_time_(static_cast<double>(RealNowNs()) * 1e-9),
       store_(Gate(Count(std::move(store), store_counts_))),
       answers_fast_(store_->AnswersFast()),
-      index_cache_size_(options.index_cache),
-      cache_size_(options.cache),
       timeouts_(options_, *store_),
       nodes_(store_, options_, only_view, timeouts_, failures_,
              [this](const ChunkSource& source, OuterIndex outer, const OpenShardPtr& old) {
@@ -62,7 +60,7 @@ Result<std::unique_ptr<Tree>> Tree::Open(std::shared_ptr<const Store> store,
                 "{} is not a Zarr store: no zarr.json, .zarray or .zgroup in it or below", name);
   }
   if (!root) return Fail(root);
-  if (const auto known = tree->nodes_.Refresh(*root); !known) return Fail(known);
+  if (const auto known = tree->nodes_.table().Refresh(*root); !known) return Fail(known);
   if (const auto& metadata = (*root)->metadata; !metadata) {
     return Fail(ErrorCode::kDamaged, "{}/{}", name, metadata.error().message);
   }
@@ -225,13 +223,9 @@ Result<Tree::Piece> Tree::Read(NodeId id, uint64_t offset, std::span<std::byte> 
     return piece;
   }
   auto target = nodes_.Resolve(id);
-  if (!target) {
-    failures_.OnFailure("read", target.error());
-    return tl::unexpected(Contents::ErrorOfRead(target.error()));
-  }
   std::optional<Prefetch::Reading> reading;
-  if (target->kind == Target::Kind::kChunk) reading.emplace(prefetch_);
-  auto bytes = contents_.Read(*target, offset, buffer);
+  if (target && target->kind == Target::Kind::kChunk) reading.emplace(prefetch_);
+  auto bytes = target ? contents_.Read(*target, offset, buffer) : Fail(target);
   if (!bytes) {
     failures_.OnFailure("read", bytes.error());
     return tl::unexpected(Contents::ErrorOfRead(bytes.error()));
@@ -289,22 +283,18 @@ void Tree::Watch(std::function<void(const Changes&)> on_change, bool can_invalid
 SupersededShards::Clock::time_point Tree::Sweep() {
   store_->CloseIdle();
   const auto now = SupersededShards::Clock::now();
-  return std::min(
-      {superseded_.Sweep(now), nodes_.Sweep(now), failures_.Sweep(now), now + kSweepPeriod});
+  return std::min({superseded_.Sweep(now), nodes_.table().Sweep(now), failures_.Sweep(now),
+                   now + kSweepPeriod});
 }
 
 void Tree::SetCacheSizes(uint64_t index_cache, uint64_t cache) {
   nodes_.hierarchy().SetIndexCacheSize(index_cache);
   contents_.SetCacheSize(cache);
-  index_cache_size_ = index_cache;
-  cache_size_ = cache;
 }
 
 MountStatus Tree::Status() {
   MountStatus status;
   static_cast<TreeOptions&>(status) = options_;
-  status.index_cache = index_cache_size_;
-  status.cache = cache_size_;
   status.store = store_->name();
   if (const auto gone = nodes_.CheckStore()) status.store_problem = OneLine(gone->message);
   {
@@ -315,6 +305,8 @@ MountStatus Tree::Status() {
   status.keeps_names = timeouts_.can_invalidate_all();
   status.old_versions = superseded_.size();
   status.figures = Figures();
+  status.index_cache = status.figures.index_cache.limit;
+  status.cache = status.figures.chunk_cache.limit;
   status.errors = failures_.Messages();
   if (describe_daemon_) describe_daemon_(status);
   return status;

@@ -2,7 +2,7 @@
 //
 //   Lookup, Attributes   names and ids to entries   lookup.h, entries.h, nodes.h
 //   Read                 ids to bytes               contents.h, prefetch.h
-//   OpenFolder           listings                   folders.h, folder.h, folder_parts.h
+//   OpenFolder           listings                   folders.h, folder.h, chunk_files.h
 //   Watch                what changes               invalidation.h, timeouts.h
 //   .zarrfs              what it says of itself     status.h, status_files.h, failure_log.h
 //
@@ -12,7 +12,6 @@
 #ifndef FS_TREE_TREE_H_
 #define FS_TREE_TREE_H_
 
-#include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -26,7 +25,6 @@
 #include "fs/tree/folder.h"
 #include "fs/tree/folders.h"
 #include "fs/tree/invalidation.h"
-#include "fs/tree/listing_table.h"
 #include "fs/tree/lookup.h"
 #include "fs/tree/metrics.h"
 #include "fs/tree/nodes.h"
@@ -134,8 +132,6 @@ class Tree {
   const std::shared_ptr<StoreCounts> store_counts_ = std::make_shared<StoreCounts>();
   const std::shared_ptr<const Store> store_;  // counted and gated
   const bool answers_fast_;
-  std::atomic<uint64_t> index_cache_size_;  // bytes
-  std::atomic<uint64_t> cache_size_;        // likewise
   FailureLog failures_;
   RequestMetrics metrics_;
   SupersededShards superseded_;

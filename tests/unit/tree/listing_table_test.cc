@@ -1,6 +1,6 @@
-#include "fs/tree/listing_table.h"
-
 #include <gtest/gtest.h>
+
+#include "fs/tree/folder.h"
 
 namespace zarrfs {
 namespace {

@@ -1,10 +1,10 @@
-#include "fs/tree/log_throttle.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "fs/tree/failure_log.h"
 
 namespace zarrfs {
 namespace {

@@ -1,8 +1,8 @@
-#include "fs/tree/reading_order.h"
-
 #include <gtest/gtest.h>
 
 #include <vector>
+
+#include "fs/tree/prefetch.h"
 
 namespace zarrfs {
 namespace {

@@ -1,4 +1,4 @@
-#include "fs/tree/folder_parts.h"
+#include "fs/tree/chunk_files.h"
 
 #include <algorithm>
 #include <utility>
@@ -6,101 +6,6 @@
 #include "zarrcore/base/waiting.h"
 
 namespace zarrfs {
-namespace {
-
-constexpr NodeId kUnknownInode = 0xffffffff;  // of a listed name that was not looked at
-
-}  // namespace
-
-Result<bool> ViewFolders::List(uint64_t from, ListingOf /*what*/, const AddEntry& add) {
-  for (size_t view = from; view < AllViews().size(); ++view) {
-    if (root_.node->views[view].hidden) continue;
-    const std::string name(AllViews()[view]->name());
-    if (!add(name, entries_.Folder(root_, view), view + 1)) return false;
-  }
-  return true;
-}
-
-bool DocumentFiles::HasConsolidated() const {
-  const NodeView& shown = node_.node->views[view_];
-  if (shown.consolidated.empty()) return false;
-  const auto known = nodes_.hierarchy().KnownConsolidated(*node_.node, view_);
-  if (known != nullptr) return !known->is_too_large;
-  return node_.node->has_zmetadata() || may_consolidate_;
-}
-
-Entry DocumentFiles::MadeDocument(size_t document) const {
-  const uint32_t epoch =
-      contents_.made_documents().Current(node_.record->DocumentId(view_, document, 0));
-  return NameOnly(node_.record->DocumentId(view_, document, epoch), S_IFREG);
-}
-
-Result<bool> DocumentFiles::List(uint64_t from, ListingOf /*what*/, const AddEntry& add) {
-  const NodeView& shown = node_.node->views[view_];
-  const bool has_consolidated = HasConsolidated();
-  for (size_t d = from; d <= kConsolidatedDocument; ++d) {
-    if (has_consolidated && d == kConsolidatedDocument) {
-      if (!add(shown.consolidated, MadeDocument(d), d + 1)) return false;
-      continue;
-    }
-    if (d >= shown.documents.size()) continue;
-    const std::string& name = shown.documents[d].name;
-    if (has_consolidated && name == shown.consolidated) continue;
-    auto entry = Hierarchy::DependsOnSiblings(node_.node->path, view_, d)
-                     ? Result<Entry>(MadeDocument(d))
-                     : entries_.Document(node_, view_, d);
-    if (!entry) return Fail(entry);
-    // The folder was opened a while ago: the kernel is to look the name up.
-    if (!nodes_.hierarchy().IsFresh(*node_.node, nodes_.check_age())) {
-      entry = NameOnly(entry->attributes.st_ino, S_IFREG);
-    }
-    if (!add(name, *entry, d + 1)) return false;
-  }
-  return true;
-}
-
-Result<bool> ChildFolders::List(uint64_t from, ListingOf /*what*/, const AddEntry& add) {
-  const std::vector<std::string>& names = names_.value;
-  for (uint64_t i = from; i < names.size(); ++i) {
-    const auto child = nodes_.Refresh(JoinKey(group_.node->path, names[i]), kAnyAge);
-    if (!child && child.error().code == ErrorCode::kWouldBlock) return Fail(child);
-    if (!child && child.error().code == ErrorCode::kNotFound) continue;
-    const bool is_readable = child && child->node->unreadable() == nullptr;
-    if (is_readable && !Hierarchy::Shows(*child->node, names[i], view_)) continue;
-    if (!child) failures_.OnFailure("readdir", child.error());
-    const Entry entry =
-        is_readable ? entries_.Folder(*child, view_) : NameOnly(kUnknownInode, S_IFDIR);
-    if (!add(names[i], entry, i + 1)) return false;
-  }
-  // What is gone with its group was passed over as absent.
-  if (const auto gone = nodes_.WhyGone(*group_.node)) return tl::unexpected(*gone);
-  return true;
-}
-
-bool ChunkFolders::Add(uint64_t coordinate, const AddEntry& add) const {
-  ChunkCoordinates at = prefix_.at;
-  at[prefix_.level] = coordinate;
-  return add(std::to_string(coordinate),
-             entries_.ChunkFolder(prefix_.node, prefix_.view, {at.data(), prefix_.level + 1}),
-             coordinate + 1);
-}
-
-Result<bool> ChunkFolders::List(uint64_t from, ListingOf /*what*/, const AddEntry& add) {
-  for (auto at = std::ranges::lower_bound(coordinates_, from); at != coordinates_.end(); ++at) {
-    if (!Add(*at, add)) return false;
-  }
-  for (uint64_t coordinate = from; coordinate < count_; ++coordinate) {
-    if (!Add(coordinate, add)) return false;
-  }
-  return true;
-}
-
-Result<bool> ChunkRoot::List(uint64_t from, ListingOf /*what*/, const AddEntry& add) {
-  return from > 0 || add("c", entries_.ChunkFolder(node_, view_, {}), 1);
-}
-
-// --- ChunkFiles
-// ----------------------------------------------------------------------------------
 
 Validity ChunkFiles::validity() const {
   const std::lock_guard lock(mutex_);
@@ -217,13 +122,6 @@ Result<bool> ChunkFiles::List(uint64_t from, ListingOf what, const AddEntry& add
   }
   // What is gone with its array was passed over as absent.
   if (const auto gone = nodes_.WhyGone(*prefix_.node.node)) return tl::unexpected(*gone);
-  return true;
-}
-
-Result<bool> StatusNames::List(uint64_t from, ListingOf /*what*/, const AddEntry& add) {
-  for (uint64_t i = from; i < names_.size(); ++i) {
-    if (!add(names_[i], NameOnly(kUnknownInode, S_IFREG), i + 1)) return false;
-  }
   return true;
 }
 
