@@ -23,7 +23,6 @@
 #include <vector>
 
 #include "zarrcore/array/chunk_grid.h"
-#include "zarrcore/array/chunk_index.h"
 #include "zarrcore/array/chunk_naming.h"
 #include "zarrcore/base/result.h"
 #include "zarrcore/store/store.h"
