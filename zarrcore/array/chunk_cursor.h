@@ -13,7 +13,6 @@
 #include <optional>
 #include <span>
 
-#include "zarrcore/array/chunk_index.h"
 #include "zarrcore/array/chunk_source.h"
 #include "zarrcore/base/result.h"
 

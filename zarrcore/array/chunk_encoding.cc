@@ -147,17 +147,14 @@ Result<void> FillChunk::CanBeMade(const ArrayMetadata& metadata, const ArrayLayo
   const auto size = SizeOfElements(metadata.fill_value, layout.inner_chunk_shape);
   if (!size) return Fail(size);
   // One element tells whether the codecs can.
-  const auto encoded = EncodeFill(metadata.fill_value, metadata.data_type, layout.inner_codecs,
-                                  std::vector<uint64_t>(layout.inner_chunk_shape.size(), 1));
-  if (!encoded) return Fail(encoded);
-  return {};
+  return EncodeFill(metadata.fill_value, metadata.data_type, layout.inner_codecs,
+                    std::vector<uint64_t>(layout.inner_chunk_shape.size(), 1))
+      .map([](const Bytes&) {});
 }
 
 Result<uint64_t> FillChunk::Size() const {
   if (is_periodic()) return size_;
-  const auto& encoded = Encoded();
-  if (!encoded) return Fail(encoded);
-  return encoded->size();
+  return Encoded().map([](const Bytes& encoded) { return uint64_t{encoded.size()}; });
 }
 
 Result<size_t> FillChunk::Read(uint64_t offset, std::span<std::byte> out) const {

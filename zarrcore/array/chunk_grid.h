@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "zarrcore/base/result.h"
@@ -23,6 +24,22 @@ inline constexpr uint64_t kMaxChunksPerArray = uint64_t{1} << 40;
 
 /// A coordinate in the only spelling that names a chunk (no sign, no leading zero), below `count`.
 [[nodiscard]] std::optional<uint64_t> ParseCoordinate(std::string_view text, uint64_t count);
+
+// The numbers that identify chunks. All are row-major positions in some grid and look alike; a
+// type each keeps them from being mixed up. OuterIndex{n} makes one, ToNumber() goes back.
+
+/// A stored object, in ArrayLayout::outer_grid.
+enum class OuterIndex : uint64_t {};
+
+/// An innermost chunk, in ArrayLayout::inner_grid.
+enum class InnerIndex : uint64_t {};
+
+/// An innermost chunk within its stored object: below ArrayLayout::inner_per_outer_count.
+enum class Slot : uint64_t {};
+
+template <typename Index>
+requires std::is_enum_v<Index>
+[[nodiscard]] constexpr uint64_t ToNumber(Index index) { return static_cast<uint64_t>(index); }
 
 class ChunkGrid {
  public:

@@ -115,20 +115,18 @@ bool ChunkReader::KnowsSize(const ChunkEncoding& encoding, const ChunkLocation& 
 
 Result<std::shared_ptr<const Bytes>> ChunkReader::Decoded(const ChunkFile& file) {
   const OpenShard& shard = *file.location.shard;
-  const auto load = [&]() -> Result<LruCache<Key, Bytes, KeyHash>::Loaded> {
+  using Loaded = LruCache<Key, Bytes, KeyHash>::Loaded;
+  const auto load = [&]() -> Result<Loaded> {
     auto made = Make(file);
     if (!made) return Fail(made);
     const size_t size = made->size();
-    return LruCache<Key, Bytes, KeyHash>::Loaded{std::make_shared<const Bytes>(std::move(*made)),
-                                                 size};
+    return Loaded{std::make_shared<const Bytes>(std::move(*made)), size};
   };
   if (!file.source.IsRacy(shard)) {
     return cache_.GetOrLoad({file.source.id(), file.chunk, shard.fingerprint, file.encoding_number},
                             load);
   }
-  const auto loaded = load();
-  if (!loaded) return Fail(loaded);
-  return loaded->value;
+  return load().map([](const Loaded& loaded) { return loaded.value; });
 }
 
 Result<uint64_t> ChunkReader::Size(const ChunkFile& file) {
@@ -145,9 +143,7 @@ Result<uint64_t> ChunkReader::Size(const ChunkFile& file) {
     case ZstdServing::Kind::kRecode:
       break;
   }
-  const auto decoded = Decoded(file);
-  if (!decoded) return Fail(decoded);
-  return (*decoded)->size();
+  return Decoded(file).map([](const auto& decoded) { return uint64_t{decoded->size()}; });
 }
 
 Result<ChunkReader::Piece> ChunkReader::Read(const ChunkFile& file, uint64_t offset,
@@ -161,9 +157,7 @@ Result<ChunkReader::Piece> ChunkReader::Read(const ChunkFile& file, uint64_t off
   if (file.encoding.kind == Kind::kPatchedZstd) serving = ServingOf(file);
   if (!serving) return Fail(serving);
   if (file.encoding.kind == Kind::kDecoded || serving->kind == ZstdServing::Kind::kRecode) {
-    const auto made = Decoded(file);
-    if (!made) return Fail(made);
-    return piece_of(*made);
+    return Decoded(file).map(piece_of);
   }
 
   const auto stored = StoredSize(file);

@@ -123,10 +123,8 @@ Result<Located> ChunkSource::Locate(InnerIndex chunk, Age max_age, bool may_read
 Result<std::optional<ChunkLocation>> ChunkSource::LocateIn(const OpenShardPtr& shard,
                                                            InnerIndex chunk, Sizes sizes) const {
   const Position position = Split(chunk);
-  auto found =
-      Find(position.outer, shard, {position.local.data(), layout_.inner_grid.rank()}, sizes);
-  if (!found) return Fail(found);
-  return std::move(found->location);
+  return Find(position.outer, shard, {position.local.data(), layout_.inner_grid.rank()}, sizes)
+      .map([](Found&& found) { return std::move(found.location); });
 }
 
 Result<ChunkLocation> ChunkSource::PlainChunk(OuterIndex outer, OpenShardPtr shard,

@@ -21,7 +21,6 @@
 #include <string_view>
 #include <vector>
 
-#include "zarrcore/array/chunk_index.h"
 #include "zarrcore/array/chunk_naming.h"
 #include "zarrcore/array/layout.h"
 #include "zarrcore/array/open_shard.h"

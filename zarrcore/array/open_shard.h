@@ -8,7 +8,7 @@
 #include <memory>
 #include <optional>
 
-#include "zarrcore/array/chunk_index.h"
+#include "zarrcore/array/chunk_grid.h"
 #include "zarrcore/array/shard_index.h"
 #include "zarrcore/base/hash.h"
 #include "zarrcore/base/result.h"

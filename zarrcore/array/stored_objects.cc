@@ -6,7 +6,7 @@
 namespace zarrfs {
 namespace {
 
-// Names that the store is asked for at a time, by a walk (which may end soon) and for a listing.
+// Names that a walk (which may end soon) holds, and that the store is asked for at a time.
 constexpr size_t kVisitedAtOnce = 256;
 constexpr size_t kListedAtOnce = 1024;
 
@@ -17,17 +17,6 @@ bool IsTemporary(ErrorCode code) {
          code == ErrorCode::kTimedOut || code == ErrorCode::kTooManyOpenFiles;
 }
 
-struct StoredObjects::Walking {
-  std::span<const uint64_t> fixed;
-  const Visit& visit;
-  const WalkOptions& options;
-  ChunkCoordinates at{};
-
-  [[nodiscard]] bool Enter(const std::string& folder) const {
-    return !options.on_folder || options.on_folder(folder);
-  }
-};
-
 std::string StoredObjects::Top() const {
   const std::string_view folder = naming_.Folder(grid_.rank());
   return folder.empty() ? folder_ : JoinKey(folder_, folder);
@@ -35,12 +24,12 @@ std::string StoredObjects::Top() const {
 
 Result<void> StoredObjects::Walk(std::span<const uint64_t> fixed, const Visit& visit,
                                  const WalkOptions& options) const {
-  if (grid_.size() == 0) return {};
-  Walking walking{fixed, visit, options};
-  const auto walked = grid_.rank() == 0 ? VisitNamed(walking, folder_, naming_.Path({}))
-                                        : WalkFolder(walking, Top(), 0);
-  if (!walked) return Fail(walked);
-  return {};
+  StoredObjectsCursor cursor(*this, fixed, &options);
+  for (;; cursor.Pass()) {
+    const auto object = cursor.Get();
+    if (!object) return Fail(object);
+    if (!*object || !visit(**object)) return {};
+  }
 }
 
 Result<std::vector<uint64_t>> StoredObjects::NextCoordinates(
@@ -61,68 +50,6 @@ Result<std::vector<uint64_t>> StoredObjects::NextCoordinates(
   return values;
 }
 
-Result<bool> StoredObjects::VisitNamed(Walking& walking, const std::string& folder,
-                                       const std::string& name) const {
-  if (!walking.Enter(folder)) return false;
-  const std::string key = JoinKey(folder, name);
-  const auto info = store_.Stat(key);
-  if (info ? info->is_folder : info.error().code == ErrorCode::kNotFound) return true;
-  if (!info && walking.options.on_unreadable) {
-    return walking.options.on_unreadable(key, info.error());
-  }
-  // One that cannot be read is visited too: opening it gives the reason.
-  if (!info && IsTemporary(info.error().code)) return Fail(info);
-  return walking.visit(OuterIndex{grid_.Linear({walking.at.data(), grid_.rank()})});
-}
-
-Result<bool> StoredObjects::WalkFolder(Walking& walking, const std::string& folder,
-                                       size_t level) const {
-  const auto& on_unreadable = walking.options.on_unreadable;
-  const bool is_last = !naming_.nested() || level + 1 == grid_.rank();
-  if (naming_.nested() && level < walking.fixed.size()) {
-    walking.at[level] = walking.fixed[level];
-    const std::string name = std::to_string(walking.fixed[level]);
-    return is_last ? VisitNamed(walking, folder, name)
-                   : WalkFolder(walking, JoinKey(folder, name), level + 1);
-  }
-  if (!walking.Enter(folder)) return false;
-  const auto stream = store_.OpenFolder(folder);
-  const auto failed = [&](const Error& error) -> Result<bool> {
-    if (error.code == ErrorCode::kNotFound) return true;
-    if (on_unreadable) return on_unreadable(folder, error);
-    return tl::unexpected(error);
-  };
-  if (!stream) return failed(stream.error());
-  for (;;) {
-    const auto entries = (*stream)->Next(kVisitedAtOnce);
-    if (!entries) return failed(entries.error());
-    if (entries->empty()) return true;
-    for (const ListEntry& entry : *entries) {
-      const auto goes_on = VisitEntry(walking, folder, level, entry);
-      if (!goes_on || !*goes_on) return goes_on;
-    }
-  }
-}
-
-Result<bool> StoredObjects::VisitEntry(Walking& walking, const std::string& folder, size_t level,
-                                       const ListEntry& entry) const {
-  const auto& on_unreadable = walking.options.on_unreadable;
-  const bool is_last = !naming_.nested() || level + 1 == grid_.rank();
-  const size_t fixed = naming_.nested() ? 0 : walking.fixed.size();
-  if (!Parse(entry, level, walking.at) ||
-      !std::ranges::equal(walking.fixed.first(fixed), std::span(walking.at).first(fixed))) {
-    return true;
-  }
-  if (entry.is_refused && on_unreadable) {
-    const std::string key = JoinKey(folder, entry.name);
-    const auto info = store_.Stat(key);
-    if (!info) return on_unreadable(key, info.error());
-    // Replaced since it was listed.
-  }
-  return is_last ? walking.visit(OuterIndex{grid_.Linear({walking.at.data(), grid_.rank()})})
-                 : WalkFolder(walking, JoinKey(folder, entry.name), level + 1);
-}
-
 bool StoredObjects::Parse(const ListEntry& entry, size_t level, ChunkCoordinates& at) const {
   const bool is_last = !naming_.nested() || level + 1 == grid_.rank();
   if (entry.is_folder == is_last && !entry.is_refused) return false;
@@ -132,10 +59,10 @@ bool StoredObjects::Parse(const ListEntry& entry, size_t level, ChunkCoordinates
 
 // --- FolderWindow --------------------------------------------------------------------------------
 
-Result<FolderWindow> FolderWindow::Open(const Store& store, std::string folder, Parse parse) {
-  FolderWindow window(store, std::move(folder), std::move(parse));
-  const auto begun = window.Begin();
-  if (!begun) return Fail(begun);
+Result<FolderWindow> FolderWindow::Open(const Store& store, std::string folder, Parse parse,
+                                        size_t names) {
+  FolderWindow window(store, std::move(folder), std::move(parse), names);
+  if (const auto begun = window.Begin(); !begun) return Fail(begun);
   return window;
 }
 
@@ -148,8 +75,7 @@ Result<void> FolderWindow::Begin() {
   if (!stream && stream.error().code == ErrorCode::kNotFound) return {};
   if (!stream) return Fail(stream);
   stream_ = *std::move(stream);
-  const auto read = ReadOn();
-  if (!read) return read;
+  if (auto read = ReadOn(); !read) return read;
   is_sorted_ = stream_ == nullptr;
   // (A file system may give a name again that was replaced while it was listed.)
   if (is_sorted_) {
@@ -163,8 +89,8 @@ Result<void> FolderWindow::Begin() {
 Result<void> FolderWindow::ReadOn() {
   values_.clear();
   at_ = 0;
-  while (values_.size() < kNames) {
-    const auto names = stream_->Next(std::min(kListedAtOnce, kNames - values_.size()));
+  while (values_.size() < names_) {
+    const auto names = stream_->Next(std::min(kListedAtOnce, names_ - values_.size()));
     if (!names) return Fail(names);
     if (names->empty()) {
       stream_ = nullptr;
@@ -180,8 +106,7 @@ Result<void> FolderWindow::ReadOn() {
 Result<bool> FolderWindow::HasValue() {
   while (at_ == values_.size()) {
     if (stream_ == nullptr) return false;
-    const auto read = ReadOn();
-    if (!read) return Fail(read);
+    if (const auto read = ReadOn(); !read) return Fail(read);
   }
   return true;
 }
@@ -195,16 +120,14 @@ Result<bool> FolderWindow::MoveTo(uint64_t value) {
       at_ = static_cast<size_t>(found - values_.begin());
       if (found != values_.end()) return true;
       if (stream_ == nullptr) break;
-      const auto read = ReadOn();
-      if (!read) return Fail(read);
+      if (const auto read = ReadOn(); !read) return Fail(read);
     }
     if (is_sorted_) {
       const auto found = std::ranges::lower_bound(values_, value);
       at_ = static_cast<size_t>(found - values_.begin());
       return found != values_.end() && *found == value;
     }
-    const auto begun = Begin();
-    if (!begun) return Fail(begun);
+    if (const auto begun = Begin(); !begun) return Fail(begun);
     if (is_new && !is_sorted_) return false;
   }
 }
@@ -212,12 +135,13 @@ Result<bool> FolderWindow::MoveTo(uint64_t value) {
 // --- StoredObjectsCursor -------------------------------------------------------------------------
 
 StoredObjectsCursor::StoredObjectsCursor(const StoredObjects& objects,
-                                         std::span<const uint64_t> fixed)
+                                         std::span<const uint64_t> fixed, const WalkOptions* walk)
     : objects_(objects),
+      walk_(walk),
       rank_(objects.grid_.rank()),
       first_(fixed.size()),
       is_flat_(!objects.naming_.nested() || first_ == rank_),
-      validity_(Moment::Now(objects.store_).validity()) {
+      validity_(walk != nullptr ? Validity() : Moment::Now(objects.store_).validity()) {
   std::ranges::copy(fixed, at_.begin());
   Restart();
 }
@@ -227,14 +151,23 @@ void StoredObjectsCursor::Restart() {
   is_at_end_ = objects_.grid_.size() == 0;
 }
 
-void StoredObjectsCursor::Watch(std::string_view folder) {
+bool StoredObjectsCursor::Enter(const std::string& folder) {
   if (validity_.is_known()) validity_ &= Validity::Watch(objects_.store_, folder);
+  if (walk_ != nullptr && walk_->on_folder) is_at_end_ = !walk_->on_folder(folder);
+  return !is_at_end_;
 }
 
-Result<bool> StoredObjectsCursor::MayExist(const std::string& key) const {
+bool StoredObjectsCursor::PassesOver(const std::string& key, const Error& error) {
+  if (walk_ == nullptr) return false;
+  if (error.code == ErrorCode::kNotFound) return true;
+  if (walk_->on_unreadable) is_at_end_ = !walk_->on_unreadable(key, error);
+  return walk_->on_unreadable != nullptr;
+}
+
+Result<bool> StoredObjectsCursor::MayExist(const std::string& key) {
   const auto info = objects_.store_.Stat(key);
   if (info) return !info->is_folder;
-  if (info.error().code == ErrorCode::kNotFound) return false;
+  if (info.error().code == ErrorCode::kNotFound || PassesOver(key, info.error())) return false;
   if (IsTemporary(info.error().code)) return Fail(info);
   return true;
 }
@@ -244,7 +177,7 @@ Result<void> StoredObjectsCursor::Descend() {
   const std::span<const uint64_t> fixed(at_.data(), first_);
   if (first_ == rank_) {
     const std::string key = JoinKey(objects_.folder_, objects_.naming_.Path(fixed));
-    Watch(FolderOf(key));
+    if (!Enter(std::string(FolderOf(key)))) return {};
     const auto exists = MayExist(key);
     if (!exists) return Fail(exists);
     windows_.emplace_back(*exists ? std::vector{objects_.grid_.Linear(fixed)}
@@ -260,43 +193,46 @@ Result<void> StoredObjectsCursor::Descend() {
     folder = objects_.Top();
     for (size_t d = 0; d < dimension; ++d) folder = JoinKey(folder, std::to_string(at_[d]));
   }
-  Watch(folder);
+  if (!Enter(folder)) return {};
   // The last folder gives numbers of objects, those above give coordinates.
-  auto parse = [this, dimension,
+  auto parse = [this, dimension, folder,
                 is_leaf = IsLeaf(level)](const ListEntry& entry) -> std::optional<uint64_t> {
     ChunkCoordinates at = at_;
-    if (!objects_.Parse(entry, dimension, at) ||
+    if (is_at_end_ || !objects_.Parse(entry, dimension, at) ||
         !std::equal(at_.begin(), at_.begin() + static_cast<ptrdiff_t>(first_), at.begin())) {
       return std::nullopt;
     }
+    if (entry.is_refused && walk_ != nullptr && walk_->on_unreadable) {
+      const std::string key = JoinKey(folder, entry.name);
+      const auto info = objects_.store_.Stat(key);
+      // (Unless it was replaced since it was listed.)
+      if (!info && PassesOver(key, info.error())) return std::nullopt;
+    }
     return is_leaf ? objects_.grid_.Linear({at.data(), rank_}) : at[dimension];
   };
-  auto window = FolderWindow::Open(objects_.store_, std::move(folder), std::move(parse));
-  if (!window) return Fail(window);
-  windows_.push_back(*std::move(window));
+  auto window = FolderWindow::Open(objects_.store_, folder, std::move(parse),
+                                   walk_ != nullptr ? kVisitedAtOnce : FolderWindow::kNames);
+  if (!window && !PassesOver(folder, window.error())) return Fail(window);
+  windows_.push_back(window ? *std::move(window) : FolderWindow({}));
   return {};
 }
 
 Result<std::optional<OuterIndex>> StoredObjectsCursor::Find() {
   while (!is_at_end_) {
-    if (windows_.empty()) {
-      const auto opened = Descend();
-      if (!opened) return Fail(opened);
-    }
-    const auto has_value = windows_.back().HasValue();
-    if (!has_value) return Fail(has_value);
-    if (*has_value && IsLeaf(windows_.size() - 1)) return OuterIndex{windows_.back().value()};
-    if (*has_value) {
-      const auto opened = Descend();
-      if (!opened) return Fail(opened);
-    } else {
-      windows_.pop_back();
-      if (windows_.empty()) {
-        is_at_end_ = true;
-      } else {
-        windows_.back().Pass();
+    if (!windows_.empty()) {
+      FolderWindow& window = windows_.back();
+      const auto has_value = window.HasValue();
+      if (!has_value && !PassesOver(window.folder(), has_value.error())) return Fail(has_value);
+      if (is_at_end_) break;
+      if (!has_value || !*has_value) {
+        windows_.pop_back();
+        is_at_end_ = windows_.empty();
+        if (!is_at_end_) windows_.back().Pass();
+        continue;
       }
+      if (IsLeaf(windows_.size() - 1)) return OuterIndex{window.value()};
     }
+    if (const auto opened = Descend(); !opened) return Fail(opened);
   }
   return std::nullopt;
 }
@@ -306,8 +242,7 @@ Result<void> StoredObjectsCursor::Move(OuterIndex object) {
   objects_.grid_.Coordinates(ToNumber(object), wanted);
   for (size_t level = 0;; ++level) {
     if (windows_.size() == level) {
-      const auto opened = Descend();
-      if (!opened) return opened;
+      if (auto opened = Descend(); !opened) return opened;
     }
     const uint64_t value = IsLeaf(level) ? ToNumber(object) : wanted[first_ + level];
     FolderWindow& window = windows_[level];

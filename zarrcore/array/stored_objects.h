@@ -23,7 +23,6 @@
 #include <vector>
 
 #include "zarrcore/array/chunk_grid.h"
-#include "zarrcore/array/chunk_index.h"
 #include "zarrcore/array/chunk_naming.h"
 #include "zarrcore/base/result.h"
 #include "zarrcore/store/store.h"
@@ -66,14 +65,6 @@ class StoredObjects {
 
  private:
   friend class StoredObjectsCursor;
-  struct Walking;
-  // Both false once the walk is to end. VisitNamed() visits an object, if it exists, without a
-  // listing.
-  Result<bool> VisitNamed(Walking& walking, const std::string& folder,
-                          const std::string& name) const;
-  Result<bool> WalkFolder(Walking& walking, const std::string& folder, size_t level) const;
-  Result<bool> VisitEntry(Walking& walking, const std::string& folder, size_t level,
-                          const ListEntry& entry) const;
   // Whether a name in a folder at `level` may be that of an object, or of a folder of them; adds
   // the coordinates that it holds to `at`.
   [[nodiscard]] bool Parse(const ListEntry& entry, size_t level, ChunkCoordinates& at) const;
@@ -87,6 +78,7 @@ class StoredObjects {
 
 /// The numbers that the names in one folder stand for. A folder of fewer than kNames of them is
 /// read at once and sorted; of a larger one it holds as many at a time, in the order of the store.
+/// (Or of as many as Open() says.)
 class FolderWindow {
  public:
   static constexpr size_t kNames = size_t{1} << 14;  // held at a time
@@ -97,7 +89,7 @@ class FolderWindow {
   explicit FolderWindow(std::vector<uint64_t> values) : values_(std::move(values)) {}
   /// A folder that does not exist is empty. Once a call has failed, this must not be used again.
   [[nodiscard]] static Result<FolderWindow> Open(const Store& store, std::string folder,
-                                                 Parse parse);
+                                                 Parse parse, size_t names = kNames);
 
   [[nodiscard]] const std::string& folder() const { return folder_; }
 
@@ -112,14 +104,15 @@ class FolderWindow {
   [[nodiscard]] Result<bool> MoveTo(uint64_t value);
 
  private:
-  FolderWindow(const Store& store, std::string folder, Parse parse)
-      : store_(&store), folder_(std::move(folder)), parse_(std::move(parse)) {}
+  FolderWindow(const Store& store, std::string folder, Parse parse, size_t names)
+      : store_(&store), folder_(std::move(folder)), parse_(std::move(parse)), names_(names) {}
   Result<void> Begin();
   Result<void> ReadOn();
 
   const Store* store_ = nullptr;
   std::string folder_;
   Parse parse_;
+  size_t names_ = kNames;
   std::unique_ptr<FolderStream> stream_;  // null once it was read to its end
   std::vector<uint64_t> values_;
   size_t at_ = 0;          // in values_
@@ -132,8 +125,10 @@ class FolderWindow {
 /// folders. For one thread at a time. After a failure it begins again.
 class StoredObjectsCursor {
  public:
-  /// The objects whose leading coordinates are `fixed`.
-  StoredObjectsCursor(const StoredObjects& objects, std::span<const uint64_t> fixed);
+  /// The objects whose leading coordinates are `fixed`. `walk`: as StoredObjects::Walk() visits
+  /// them, in no order and without watching; outlives this.
+  StoredObjectsCursor(const StoredObjects& objects, std::span<const uint64_t> fixed,
+                      const WalkOptions* walk = nullptr);
   StoredObjectsCursor(const StoredObjectsCursor&) = delete;  // its windows refer to it
   StoredObjectsCursor& operator=(const StoredObjectsCursor&) = delete;
 
@@ -155,11 +150,15 @@ class StoredObjectsCursor {
   Result<void> Move(OuterIndex object);
   // Opens the folder below the windows there are.
   Result<void> Descend();
-  void Watch(std::string_view folder);
+  // Watches a folder, or announces it; false if the walk ends there.
+  bool Enter(const std::string& folder);
+  // Whether the walk goes on, or has ended, in spite of what cannot be read.
+  bool PassesOver(const std::string& key, const Error& error);
   // Also true of an object that cannot be read.
-  [[nodiscard]] Result<bool> MayExist(const std::string& key) const;
+  [[nodiscard]] Result<bool> MayExist(const std::string& key);
 
   const StoredObjects objects_;
+  const WalkOptions* const walk_;
   const size_t rank_;
   const size_t first_;  // coordinates that are fixed
   // All objects are named in one folder, or there is only one.

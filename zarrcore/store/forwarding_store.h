@@ -1,5 +1,4 @@
-// Bases of stores, objects and folder streams that stand in front of another one: they hand
-// everything on that is not overridden.
+// Bases of stores that stand in front of another one.
 #ifndef ZARRCORE_STORE_FORWARDING_STORE_H_
 #define ZARRCORE_STORE_FORWARDING_STORE_H_
 
@@ -16,30 +15,7 @@
 
 namespace zarrfs {
 
-class ForwardingObject : public Object {
- public:
-  explicit ForwardingObject(std::shared_ptr<const Object> object) : object_(std::move(object)) {}
-
-  const ObjectInfo& info() const override { return object_->info(); }
-  Result<void> Read(uint64_t offset, std::span<std::byte> out) const override {
-    return object_->Read(offset, out);
-  }
-
- private:
-  const std::shared_ptr<const Object> object_;
-};
-
-class ForwardingFolderStream : public FolderStream {
- public:
-  explicit ForwardingFolderStream(std::unique_ptr<FolderStream> stream)
-      : stream_(std::move(stream)) {}
-
-  Result<std::vector<ListEntry>> Next(size_t count) override { return stream_->Next(count); }
-
- private:
-  const std::unique_ptr<FolderStream> stream_;
-};
-
+/// Hands everything on that is not overridden.
 class ForwardingStore : public Store {
  public:
   explicit ForwardingStore(std::shared_ptr<const Store> store) : store_(std::move(store)) {}
@@ -67,6 +43,68 @@ class ForwardingStore : public Store {
 
  private:
   const std::shared_ptr<const Store> store_;
+};
+
+/// Hands calls on through `through`, also those of the objects and folder streams that it returns:
+/// through(call) returns call() or fails, and so does through.Read(call, bytes_of), where
+/// bytes_of(answer) is how many bytes were read.
+template <typename Through>
+class ThroughStore : public ForwardingStore {
+ public:
+  explicit ThroughStore(std::shared_ptr<const Store> store, Through through = {})
+      : ForwardingStore(std::move(store)), through_(std::move(through)) {}
+
+  Result<ObjectInfo> Stat(std::string_view key) const override {
+    return through_([&] { return ForwardingStore::Stat(key); });
+  }
+  Result<ReadAnswer> Read(std::string_view key, ByteRange range,
+                          std::span<std::byte> out) const override {
+    auto answer = through_.Read([&] { return ForwardingStore::Read(key, range, out); },
+                                [](const auto& read) { return read->length; });
+    if (answer) answer->object = std::make_shared<ThisObject>(std::move(answer->object), through_);
+    return answer;
+  }
+  Result<std::unique_ptr<FolderStream>> OpenFolder(std::string_view folder) const override {
+    auto stream = through_([&] { return ForwardingStore::OpenFolder(folder); });
+    if (stream) stream = std::make_unique<ThisStream>(*std::move(stream), through_);
+    return stream;
+  }
+  Result<StoreCapacity> Capacity() const override {
+    return through_([&] { return ForwardingStore::Capacity(); });
+  }
+
+ private:
+  class ThisObject final : public Object {
+   public:
+    ThisObject(std::shared_ptr<const Object> object, Through through)
+        : object_(std::move(object)), through_(std::move(through)) {}
+
+    const ObjectInfo& info() const override { return object_->info(); }
+    Result<void> Read(uint64_t offset, std::span<std::byte> out) const override {
+      return through_.Read([&] { return object_->Read(offset, out); },
+                           [&](const auto&) { return out.size(); });
+    }
+
+   private:
+    const std::shared_ptr<const Object> object_;
+    const Through through_;
+  };
+
+  class ThisStream final : public FolderStream {
+   public:
+    ThisStream(std::unique_ptr<FolderStream> stream, Through through)
+        : stream_(std::move(stream)), through_(std::move(through)) {}
+
+    Result<std::vector<ListEntry>> Next(size_t count) override {
+      return through_([&] { return stream_->Next(count); });
+    }
+
+   private:
+    const std::unique_ptr<FolderStream> stream_;
+    const Through through_;
+  };
+
+  const Through through_;
 };
 
 }  // namespace zarrfs

@@ -54,14 +54,8 @@ std::optional<LinkPolicy> ParseLinkPolicy(std::string_view text) {
 }
 
 std::string ToString(const LinkPolicy& policy) {
-  switch (policy.kind) {
-    case LinkPolicy::Kind::kInside:
-      return "inside";
-    case LinkPolicy::Kind::kFollow:
-      return "follow";
-    case LinkPolicy::Kind::kBelow:
-      break;
-  }
+  if (policy.kind == LinkPolicy::Kind::kInside) return "inside";
+  if (policy.kind == LinkPolicy::Kind::kFollow) return "follow";
   return fmt::format("{}", fmt::join(policy.folders, ":"));
 }
 

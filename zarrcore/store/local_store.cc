@@ -266,9 +266,7 @@ class LocalStore final : public Store {
   ~LocalStore() override { files_->set_watch(nullptr); }
 
   [[nodiscard]] Result<ObjectInfo> Stat(std::string_view key) const override {
-    const Result<Opened> found = files_->Find(key);
-    if (!found) return Fail(found);
-    return InfoOf(*found);
+    return files_->Find(key).map(InfoOf);
   }
 
   [[nodiscard]] Result<ReadAnswer> Read(std::string_view key, ByteRange range,
@@ -319,14 +317,8 @@ class LocalStore final : public Store {
   [[nodiscard]] Result<StoreCapacity> Capacity() const override {
     struct statvfs space;
     if (fstatvfs(files_->root()->get(), &space) != 0) return FailWithErrno(path_, errno);
-    StoreCapacity capacity;
-    capacity.block_size = space.f_frsize;
-    capacity.blocks = space.f_blocks;
-    capacity.blocks_free = space.f_bfree;
-    capacity.blocks_available = space.f_bavail;
-    capacity.files = space.f_files;
-    capacity.files_free = space.f_ffree;
-    return capacity;
+    return StoreCapacity{space.f_frsize, space.f_blocks, space.f_bfree,
+                         space.f_bavail, space.f_files,  space.f_ffree};
   }
 
   [[nodiscard]] Result<void> StartWatching(

@@ -259,7 +259,6 @@ class Walker {
       walked.name = end.name;
     }
     walked.type = end.glance.mode & S_IFMT;
-    walked.is_linked = links_ > 0;
     if (rules_.restrict_modes) walked.mode_mask = MaskOfPath();
     return walked;
   }

@@ -40,7 +40,6 @@ struct Walked {
   std::shared_ptr<const Descriptor> folder;  // its folder; null for the root
   std::string name;                          // in `folder`
   uint32_t type = 0;                         // S_IFREG, S_IFDIR, …
-  bool is_linked = false;                    // a symbolic link was followed
   /// The permission bits that the folders on the resolved path leave to it (ModeMask()).
   uint32_t mode_mask = 0777;
 };

@@ -208,9 +208,8 @@ Result<typename RevalidatingCache<K, V, H>::ValuePtr> RevalidatingCache<K, V, H>
   }
   const Result<ValuePtr> shared = cache_.GetOrLoad(key, load);
   if (!shared || is_it(**shared)) return shared;
-  const Result<Loaded> own = load();  // another thread has loaded another version meanwhile
-  if (!own) return Fail(own);
-  return own->value;
+  // Another thread has loaded another version meanwhile.
+  return load().map([](const Loaded& own) { return own.value; });
 }
 
 }  // namespace zarrfs
