@@ -1,7 +1,6 @@
 // Messages between the processes of a mount, on a pair of sockets. When one process ends, the other
 // one sees the end of the channel.
-#ifndef FS_DAEMON_CHANNEL_H_
-#define FS_DAEMON_CHANNEL_H_
+#pragma once
 
 #include <array>
 #include <cstdint>
@@ -56,5 +55,3 @@ class Channel {
 };
 
 }  // namespace zarrfs
-
-#endif  // FS_DAEMON_CHANNEL_H_

@@ -8,8 +8,7 @@
 //
 // Parsing reads the words and the configuration file and nothing else: fs/daemon/mountpoint.h
 // checks STORE and MNT.
-#ifndef FS_DAEMON_COMMAND_LINE_H_
-#define FS_DAEMON_COMMAND_LINE_H_
+#pragma once
 
 #include <string>
 
@@ -33,5 +32,3 @@ struct CommandLine {
 [[nodiscard]] std::string VersionText();
 
 }  // namespace zarrfs
-
-#endif  // FS_DAEMON_COMMAND_LINE_H_

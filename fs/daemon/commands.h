@@ -1,6 +1,5 @@
 // The commands of `zarrfs` besides mounting. Each returns the exit code.
-#ifndef FS_DAEMON_COMMANDS_H_
-#define FS_DAEMON_COMMANDS_H_
+#pragma once
 
 #include <string>
 
@@ -19,5 +18,3 @@ int UnmountCommand(const std::string& mountpoint);
 int RemountCommand(const MountOptions& options);
 
 }  // namespace zarrfs
-
-#endif  // FS_DAEMON_COMMANDS_H_

@@ -4,8 +4,7 @@
 //            foreground it becomes the keeper
 //   keeper   mounts, handles signals, unmounts (fs/daemon/keeper.h)
 //   worker   opens the store and answers the kernel (fs/daemon/worker.h)
-#ifndef FS_DAEMON_DAEMON_H_
-#define FS_DAEMON_DAEMON_H_
+#pragma once
 
 #include "fs/daemon/options.h"
 
@@ -17,5 +16,3 @@ namespace zarrfs {
 int RunDaemon(MountOptions options);
 
 }  // namespace zarrfs
-
-#endif  // FS_DAEMON_DAEMON_H_

@@ -5,8 +5,7 @@
 // So the next mount there must not expose the bare folder: it goes beneath the dead mount, which is
 // then detached (MOVE_MOUNT_BENEATH, Linux 6.5), or over it. Only root can do that: fusermount3
 // refuses to mount on a dead mount.
-#ifndef FS_DAEMON_DEAD_MOUNT_H_
-#define FS_DAEMON_DEAD_MOUNT_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -39,5 +38,3 @@ struct Replacement {
 void AbortMount(const std::string& path, dev_t device, uint64_t id);
 
 }  // namespace zarrfs
-
-#endif  // FS_DAEMON_DEAD_MOUNT_H_

@@ -1,5 +1,4 @@
-#ifndef FS_DAEMON_EXIT_CODE_H_
-#define FS_DAEMON_EXIT_CODE_H_
+#pragma once
 
 namespace zarrfs {
 
@@ -12,5 +11,3 @@ enum ExitCode : int {
 };
 
 }  // namespace zarrfs
-
-#endif  // FS_DAEMON_EXIT_CODE_H_

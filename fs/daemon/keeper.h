@@ -15,8 +15,7 @@
 //
 // It reports success only once the mount answers. A failed start leaves nothing mounted, except a
 // dead mount that was there before.
-#ifndef FS_DAEMON_KEEPER_H_
-#define FS_DAEMON_KEEPER_H_
+#pragma once
 
 #include "fs/daemon/channel.h"
 #include "fs/daemon/mountpoint.h"
@@ -30,5 +29,3 @@ namespace zarrfs {
 int RunKeeper(const MountOptions& options, const MountPoint& mountpoint, Channel report);
 
 }  // namespace zarrfs
-
-#endif  // FS_DAEMON_KEEPER_H_

@@ -4,8 +4,7 @@
 //
 // If stderr is the systemd journal, as in a service, each line begins with its priority (see
 // sd-daemon(3)).
-#ifndef FS_DAEMON_LOG_H_
-#define FS_DAEMON_LOG_H_
+#pragma once
 
 #include <array>
 #include <string>
@@ -56,5 +55,3 @@ class MountMessages {
 };
 
 }  // namespace zarrfs
-
-#endif  // FS_DAEMON_LOG_H_

@@ -1,6 +1,5 @@
 // Probes and ends mounts of zarrfs from outside.
-#ifndef FS_DAEMON_MOUNT_CONTROL_H_
-#define FS_DAEMON_MOUNT_CONTROL_H_
+#pragma once
 
 #include <sys/types.h>
 
@@ -38,5 +37,3 @@ struct MountAnswer {
 [[nodiscard]] Result<void> Unmount(const std::string& path, bool detach);
 
 }  // namespace zarrfs
-
-#endif  // FS_DAEMON_MOUNT_CONTROL_H_

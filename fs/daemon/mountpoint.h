@@ -1,7 +1,6 @@
 // Checks STORE and MNT before anything is mounted. Every error message is one line that says what
 // to do.
-#ifndef FS_DAEMON_MOUNTPOINT_H_
-#define FS_DAEMON_MOUNTPOINT_H_
+#pragma once
 
 #include <optional>
 #include <string>
@@ -32,5 +31,3 @@ struct MountPoint {
 [[nodiscard]] Result<MountPoint> CheckMount(const MountOptions& options);
 
 }  // namespace zarrfs
-
-#endif  // FS_DAEMON_MOUNTPOINT_H_

@@ -1,7 +1,6 @@
 // The options after -o, one row each: name, help text, and what a value changes in MountOptions.
 // The command line, configuration files, --help and with it the manual pages follow from the table.
-#ifndef FS_DAEMON_OPTION_TABLE_H_
-#define FS_DAEMON_OPTION_TABLE_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -33,5 +32,3 @@ namespace zarrfs {
 [[nodiscard]] std::optional<uint64_t> ParseSize(std::string_view text);
 
 }  // namespace zarrfs
-
-#endif  // FS_DAEMON_OPTION_TABLE_H_

@@ -1,6 +1,5 @@
 // What a mount is asked for, and how lists of options are written.
-#ifndef FS_DAEMON_OPTIONS_H_
-#define FS_DAEMON_OPTIONS_H_
+#pragma once
 
 #include <sys/types.h>
 
@@ -73,5 +72,3 @@ struct MountOptions : TreeOptions {
 [[nodiscard]] std::string_view NameOfOption(std::string_view option);
 
 }  // namespace zarrfs
-
-#endif  // FS_DAEMON_OPTIONS_H_

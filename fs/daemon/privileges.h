@@ -1,7 +1,6 @@
 // The capabilities of the processes of a mount by root. Processes that a user started have none,
 // and these calls change nothing. The process must have one thread.
-#ifndef FS_DAEMON_PRIVILEGES_H_
-#define FS_DAEMON_PRIVILEGES_H_
+#pragma once
 
 #include <string>
 
@@ -19,5 +18,3 @@ void KeepReadPrivileges();
 [[nodiscard]] std::string CapabilitiesInForce();
 
 }  // namespace zarrfs
-
-#endif  // FS_DAEMON_PRIVILEGES_H_

@@ -1,6 +1,5 @@
 // libfuse's view of a mount.
-#ifndef FS_DAEMON_SESSION_H_
-#define FS_DAEMON_SESSION_H_
+#pragma once
 
 #include <fuse_lowlevel.h>
 
@@ -22,5 +21,3 @@ namespace zarrfs {
                                        const fuse_lowlevel_ops& operations, void* user_data);
 
 }  // namespace zarrfs
-
-#endif  // FS_DAEMON_SESSION_H_

@@ -6,8 +6,7 @@
 //   immutable
 //
 // Names and values are those of options after -o, without escapes; blanks around them are ignored.
-#ifndef FS_DAEMON_SETTINGS_H_
-#define FS_DAEMON_SETTINGS_H_
+#pragma once
 
 #include <set>
 #include <string>
@@ -50,5 +49,3 @@ namespace zarrfs {
                                                     std::string_view in_force, bool by_root);
 
 }  // namespace zarrfs
-
-#endif  // FS_DAEMON_SETTINGS_H_

@@ -7,8 +7,7 @@
 //                   the mount is gone
 //
 // A request that is stuck in the store delays neither the keeper's messages nor the end.
-#ifndef FS_DAEMON_WORKER_H_
-#define FS_DAEMON_WORKER_H_
+#pragma once
 
 #include <string>
 
@@ -26,5 +25,3 @@ namespace zarrfs {
 [[nodiscard]] Result<void> TryOpening(const MountOptions& options);
 
 }  // namespace zarrfs
-
-#endif  // FS_DAEMON_WORKER_H_

@@ -11,8 +11,7 @@
 // After Start(), messages are sent from a thread of the notifier's own: the kernel may make the
 // sender wait for requests in progress. Changes are batched: sent kGather after the first, at most
 // once per kBurstPeriod. Thread-safe.
-#ifndef FS_FUSE_NOTIFIER_H_
-#define FS_FUSE_NOTIFIER_H_
+#pragma once
 
 #include <fuse_lowlevel.h>
 
@@ -68,5 +67,3 @@ class Notifier {
 };
 
 }  // namespace zarrfs
-
-#endif  // FS_FUSE_NOTIFIER_H_

@@ -3,8 +3,7 @@
 // Before 3.17 libfuse takes FUSE_CAP_PARALLEL_DIROPS and does not pass it on. The kernel then asks
 // for one name of a folder after the other, under a lock that cannot be interrupted: one that a
 // dead server holds up makes all others in that folder hang, Ctrl-C or not.
-#ifndef FS_FUSE_PARALLEL_LOOKUPS_H_
-#define FS_FUSE_PARALLEL_LOOKUPS_H_
+#pragma once
 
 #include <fuse_lowlevel.h>
 
@@ -15,5 +14,3 @@ namespace zarrfs {
 void AllowParallelLookups(fuse_session* session);
 
 }  // namespace zarrfs
-
-#endif  // FS_FUSE_PARALLEL_LOOKUPS_H_

@@ -1,8 +1,7 @@
 // Reply: sends the one reply to a request of the kernel, and counts it in the metrics.
 //
 // Once a request was replied to, or its ticket claimed by somebody else, it is gone.
-#ifndef FS_FUSE_REPLY_H_
-#define FS_FUSE_REPLY_H_
+#pragma once
 
 #include <fuse_lowlevel.h>
 
@@ -89,5 +88,3 @@ class Reply {
 };
 
 }  // namespace zarrfs
-
-#endif  // FS_FUSE_REPLY_H_

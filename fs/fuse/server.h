@@ -4,8 +4,7 @@
 // A handler gathers its result, then replies exactly once, holding no lock. On a store that answers
 // fast it runs on the thread that took the request. Otherwise it runs first as a trial that may not
 // wait, with what is cached, and only if that is not enough again in the waiting room.
-#ifndef FS_FUSE_SERVER_H_
-#define FS_FUSE_SERVER_H_
+#pragma once
 
 #include <fuse_lowlevel.h>
 
@@ -72,5 +71,3 @@ class Server {
 };
 
 }  // namespace zarrfs
-
-#endif  // FS_FUSE_SERVER_H_

@@ -4,8 +4,7 @@
 // Each request is answered exactly once: by its handler, or as soon as the kernel interrupts it
 // (Ctrl-C), whichever is first; a late answer is dropped. Handlers run on up to 64
 // threads of their own; when all wait, further requests queue, and can still be interrupted.
-#ifndef FS_FUSE_WAITING_ROOM_H_
-#define FS_FUSE_WAITING_ROOM_H_
+#pragma once
 
 #include <fuse_lowlevel.h>
 
@@ -31,5 +30,3 @@ void AnswerFromWaitingRoom(fuse_req_t request, WaitingHandler handler,
                            std::function<void(fuse_req_t)> on_interrupted);
 
 }  // namespace zarrfs
-
-#endif  // FS_FUSE_WAITING_ROOM_H_

@@ -6,8 +6,7 @@
 // keeps its ids, and needs few segments. In a segment come the files, one block per encoding (views
 // that serve the same bytes share them: one inode), then one block of folders per view that nests
 // chunks: the folder of all ("c"), then those of one coordinate, of two, and so on, each row-major.
-#ifndef FS_TREE_ARRAY_RANGE_H_
-#define FS_TREE_ARRAY_RANGE_H_
+#pragma once
 
 #include <array>
 #include <atomic>
@@ -183,5 +182,3 @@ class RangeRecord {
 };
 
 }  // namespace zarrfs
-
-#endif  // FS_TREE_ARRAY_RANGE_H_

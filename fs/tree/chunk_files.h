@@ -1,6 +1,5 @@
 // ChunkFiles: the chunk files in one folder of an array, as they were when the folder was opened.
-#ifndef FS_TREE_CHUNK_FILES_H_
-#define FS_TREE_CHUNK_FILES_H_
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -61,5 +60,3 @@ class ChunkFiles final : public FolderPart {
 };
 
 }  // namespace zarrfs
-
-#endif  // FS_TREE_CHUNK_FILES_H_

@@ -3,8 +3,7 @@
 // A version that was superseded can be read for a while by programs that opened it (old chunks
 // through SupersededShards, old documents through NodeRecord::past_documents); then reading fails
 // with kStale. Never gives the bytes of another version. Thread-safe.
-#ifndef FS_TREE_CONTENTS_H_
-#define FS_TREE_CONTENTS_H_
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -71,5 +70,3 @@ class Contents {
 };
 
 }  // namespace zarrfs
-
-#endif  // FS_TREE_CONTENTS_H_

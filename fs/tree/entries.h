@@ -4,8 +4,7 @@
 // has an entry too: a file of at least a byte, or a folder, whose READ or listing gives the error.
 // Each of these functions fails only with an error that says nothing about the file (kWouldBlock,
 // kInterrupted) or where its comment says so. Thread-safe.
-#ifndef FS_TREE_ENTRIES_H_
-#define FS_TREE_ENTRIES_H_
+#pragma once
 
 #include <cstdint>
 #include <span>
@@ -86,5 +85,3 @@ class Entries {
 };
 
 }  // namespace zarrfs
-
-#endif  // FS_TREE_ENTRIES_H_

@@ -1,6 +1,5 @@
 // Entry: what a name stands for, and for how long that may be cached.
-#ifndef FS_TREE_ENTRY_H_
-#define FS_TREE_ENTRY_H_
+#pragma once
 
 #include <sys/stat.h>
 
@@ -38,5 +37,3 @@ using AddEntry = std::function<bool(const std::string& name, const Entry& entry,
 enum class ListingOf { kAttributes, kNames };
 
 }  // namespace zarrfs
-
-#endif  // FS_TREE_ENTRY_H_

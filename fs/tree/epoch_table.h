@@ -4,8 +4,7 @@
 // The table holds, for each stored object that was seen, a fingerprint of the version seen last and
 // how often it was another one before: its epoch; and the fingerprints of the last kMaxPast
 // versions before that. Nothing is held for a chunk inside a shard. Thread-safe.
-#ifndef FS_TREE_EPOCH_TABLE_H_
-#define FS_TREE_EPOCH_TABLE_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -96,5 +95,3 @@ class EpochTable {
 };
 
 }  // namespace zarrfs
-
-#endif  // FS_TREE_EPOCH_TABLE_H_

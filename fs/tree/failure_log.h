@@ -1,8 +1,7 @@
 // FailureLog: what the store has wrong, and requests that failed because of it, as the log, the
 // file .zarrfs/errors and the count of damaged objects show it. Throttled: a program that reads a
 // damaged shard in a loop does not fill the log. Thread-safe.
-#ifndef FS_TREE_FAILURE_LOG_H_
-#define FS_TREE_FAILURE_LOG_H_
+#pragma once
 
 #include <atomic>
 #include <chrono>
@@ -109,5 +108,3 @@ class FailureLog {
 };
 
 }  // namespace zarrfs
-
-#endif  // FS_TREE_FAILURE_LOG_H_

@@ -3,8 +3,7 @@
 // A listing is "." and "..", then what each part of the folder has. A part counts its entries by
 // positions of its own; the folder adds where the part begins, which makes the cookie that the
 // kernel keeps. Cookies of small folders are small: 32-bit programs read them.
-#ifndef FS_TREE_FOLDER_H_
-#define FS_TREE_FOLDER_H_
+#pragma once
 
 #include <atomic>
 #include <cstddef>
@@ -125,5 +124,3 @@ class Folder {
 };
 
 }  // namespace zarrfs
-
-#endif  // FS_TREE_FOLDER_H_

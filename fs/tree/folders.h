@@ -1,7 +1,6 @@
 // Folders: opens the folders of a mount, and knows what is in each but for the chunk files
 // (chunk_files.h). Thread-safe.
-#ifndef FS_TREE_FOLDERS_H_
-#define FS_TREE_FOLDERS_H_
+#pragma once
 
 #include <memory>
 
@@ -42,5 +41,3 @@ class Folders {
 };
 
 }  // namespace zarrfs
-
-#endif  // FS_TREE_FOLDERS_H_

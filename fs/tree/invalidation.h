@@ -4,8 +4,7 @@
 // and with it the pages of files: an inode whose last name goes loses its pages. Dropping a
 // folder's name would not do for what is below it: names in use (open files, working folders)
 // survive that, and come back with the folder.
-#ifndef FS_TREE_INVALIDATION_H_
-#define FS_TREE_INVALIDATION_H_
+#pragma once
 
 #include <cstddef>
 #include <string>
@@ -39,5 +38,3 @@ class EntryInvalidator {
                                       EntryInvalidator& invalidator);
 
 }  // namespace zarrfs
-
-#endif  // FS_TREE_INVALIDATION_H_

@@ -2,8 +2,7 @@
 //
 // A name that cannot be looked up is an absent one to old readers, so whatever may be there has an
 // entry (entries.h). Thread-safe.
-#ifndef FS_TREE_LOOKUP_H_
-#define FS_TREE_LOOKUP_H_
+#pragma once
 
 #include <string>
 #include <string_view>
@@ -47,5 +46,3 @@ class Lookup {
 };
 
 }  // namespace zarrfs
-
-#endif  // FS_TREE_LOOKUP_H_

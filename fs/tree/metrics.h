@@ -1,7 +1,6 @@
 // Metrics: how often the kernel asked, how it was answered and how long that took; and all figures
 // of a mount as Prometheus text (the file .zarrfs/metrics; docs/METRICS.md lists them).
-#ifndef FS_TREE_METRICS_H_
-#define FS_TREE_METRICS_H_
+#pragma once
 
 #include <array>
 #include <cstddef>
@@ -112,5 +111,3 @@ struct MountFigures {
 [[nodiscard]] std::string MetricsText(const MountFigures& figures);
 
 }  // namespace zarrfs
-
-#endif  // FS_TREE_METRICS_H_

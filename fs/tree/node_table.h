@@ -16,8 +16,7 @@
 // file, how often its node's metadata changed; of a consolidated one, how often its text did. An id
 // whose epoch is not the current one stands for content that is gone: ESTALE. An array whose layout
 // changes gets a new range; the folders of the old one lead on to the new for a while.
-#ifndef FS_TREE_NODE_TABLE_H_
-#define FS_TREE_NODE_TABLE_H_
+#pragma once
 
 #include <array>
 #include <atomic>
@@ -30,7 +29,6 @@
 #include <mutex>
 #include <optional>
 #include <shared_mutex>
-#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -246,5 +244,3 @@ class NodeTable {
 };
 
 }  // namespace zarrfs
-
-#endif  // FS_TREE_NODE_TABLE_H_

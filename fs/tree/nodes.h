@@ -3,8 +3,7 @@
 // Absent is a value in Zarr: readers take a chunk whose look-up fails, for whatever reason, for the
 // fill value. So Know() gives a node as it is or, where it cannot be read, as it was last seen,
 // with the reason; only what the store never had fails. Thread-safe.
-#ifndef FS_TREE_NODES_H_
-#define FS_TREE_NODES_H_
+#pragma once
 
 #include <atomic>
 #include <memory>
@@ -93,5 +92,3 @@ class Nodes {
 };
 
 }  // namespace zarrfs
-
-#endif  // FS_TREE_NODES_H_

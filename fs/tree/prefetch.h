@@ -2,8 +2,7 @@
 //
 // Never before the reader that made it happen has its answer. One thread does it at a time, and
 // none while several readers are served: threads are better used for those. Thread-safe.
-#ifndef FS_TREE_PREFETCH_H_
-#define FS_TREE_PREFETCH_H_
+#pragma once
 
 #include <algorithm>
 #include <array>
@@ -162,5 +161,3 @@ class Prefetch {
 };
 
 }  // namespace zarrfs
-
-#endif  // FS_TREE_PREFETCH_H_

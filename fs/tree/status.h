@@ -1,8 +1,7 @@
 // MountStatus: everything that a mount reports about itself, and the texts made from it: the files
 // `options` and `status.json` of the folder .zarrfs (status_files.h). docs/METRICS.md lists the
 // keys of status.json.
-#ifndef FS_TREE_STATUS_H_
-#define FS_TREE_STATUS_H_
+#pragma once
 
 #include <sys/types.h>
 
@@ -54,5 +53,3 @@ struct MountStatus : TreeOptions {
 [[nodiscard]] std::string StatusJson(const MountStatus& status);
 
 }  // namespace zarrfs
-
-#endif  // FS_TREE_STATUS_H_

@@ -10,8 +10,7 @@
 // makes a snapshot: an inode of its own, of exact size. It is kept while the kernel knows the
 // inode, which is as long as somebody has it open; but of very many only the last kMaxSnapshots.
 // Thread-safe.
-#ifndef FS_TREE_STATUS_FILES_H_
-#define FS_TREE_STATUS_FILES_H_
+#pragma once
 
 #include <chrono>
 #include <cstdint>
@@ -82,5 +81,3 @@ class StatusFiles {
 };
 
 }  // namespace zarrfs
-
-#endif  // FS_TREE_STATUS_FILES_H_

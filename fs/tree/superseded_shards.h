@@ -4,8 +4,7 @@
 // A version stays for kGracePeriod after the last read of it, and there are never more than
 // kMaxSuperseded: the longest unread go first. Keeping one keeps a descriptor open (of a file that
 // may be deleted) and its index in memory. Thread-safe.
-#ifndef FS_TREE_SUPERSEDED_SHARDS_H_
-#define FS_TREE_SUPERSEDED_SHARDS_H_
+#pragma once
 
 #include <chrono>
 #include <cstddef>
@@ -55,5 +54,3 @@ class SupersededShards {
 };
 
 }  // namespace zarrfs
-
-#endif  // FS_TREE_SUPERSEDED_SHARDS_H_

@@ -6,8 +6,7 @@
 // once, a name that is known to be current is cached without a timeout. Elsewhere a name lives for
 // a share of the age of what it stands for: what changed a second ago may change again.
 // Thread-safe.
-#ifndef FS_TREE_TIMEOUTS_H_
-#define FS_TREE_TIMEOUTS_H_
+#pragma once
 
 #include <atomic>
 #include <cstdint>
@@ -64,5 +63,3 @@ class Timeouts {
 };
 
 }  // namespace zarrfs
-
-#endif  // FS_TREE_TIMEOUTS_H_

@@ -9,8 +9,7 @@
 // Ids are those that the kernel keeps (node_table.h). Every member may be called from any thread,
 // and waits for the store where it must; inside a NoWaiting scope it fails with kWouldBlock
 // instead. No lock is held while the store is asked.
-#ifndef FS_TREE_TREE_H_
-#define FS_TREE_TREE_H_
+#pragma once
 
 #include <functional>
 #include <memory>
@@ -150,5 +149,3 @@ class Tree {
 };
 
 }  // namespace zarrfs
-
-#endif  // FS_TREE_TREE_H_

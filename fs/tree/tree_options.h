@@ -1,7 +1,6 @@
 // TreeOptions: what of a mount's options decides which names it has, what is in them, and for how
 // long they hold.
-#ifndef FS_TREE_TREE_OPTIONS_H_
-#define FS_TREE_TREE_OPTIONS_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -41,5 +40,3 @@ struct TreeOptions {
 };
 
 }  // namespace zarrfs
-
-#endif  // FS_TREE_TREE_OPTIONS_H_

@@ -1,7 +1,6 @@
 // The bytes of chunks that say themselves what they are: which chunk, of which version of its
 // shard, how long. Every byte follows from these, so that any part of a chunk can be checked.
-#ifndef TESTS_ENDURANCE_CONTENT_H_
-#define TESTS_ENDURANCE_CONTENT_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -38,5 +37,3 @@ struct Difference {
                                                 uint64_t offset, std::span<const char> bytes);
 
 }  // namespace zarrfs
-
-#endif  // TESTS_ENDURANCE_CONTENT_H_

@@ -1,6 +1,5 @@
 // What an object of the store was, and when: so that a reader can tell whether what it saw may be.
-#ifndef TESTS_ENDURANCE_HISTORY_H_
-#define TESTS_ENDURANCE_HISTORY_H_
+#pragma once
 
 #include <chrono>
 #include <cstdint>
@@ -82,5 +81,3 @@ class History {
 };
 
 }  // namespace zarrfs
-
-#endif  // TESTS_ENDURANCE_HISTORY_H_

@@ -5,8 +5,7 @@
 // which does with the input what the program does with bytes it did not write. Crashes, sanitizer
 // reports, hangs and broken Require()s are failures. tests/fuzz/corpus/TARGET holds the inputs that
 // libFuzzer starts from; tests/fuzz/run runs all targets.
-#ifndef TESTS_FUZZ_FUZZING_H_
-#define TESTS_FUZZ_FUZZING_H_
+#pragma once
 
 #include <cstdint>
 #include <cstdio>
@@ -43,5 +42,3 @@ void RequireOk(const Result<T>& result, std::string_view expected) {
 }
 
 }  // namespace zarrfs
-
-#endif  // TESTS_FUZZ_FUZZING_H_

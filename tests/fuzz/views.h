@@ -1,6 +1,5 @@
 // The documents that all views show of a node, for the targets that read metadata.
-#ifndef TESTS_FUZZ_VIEWS_H_
-#define TESTS_FUZZ_VIEWS_H_
+#pragma once
 
 #include <variant>
 
@@ -47,5 +46,3 @@ inline void ShowEverywhere(const GroupMetadata& metadata) {
 }
 
 }  // namespace zarrfs
-
-#endif  // TESTS_FUZZ_VIEWS_H_

@@ -4,8 +4,7 @@
 // does not answer fast, mounts it, and takes orders from its standard input, a line each: "block
 // PREFIX" stops all calls for such keys until "release"; "waiting N" waits until N calls hang. Each
 // is answered by one line, "ok" or what went wrong.
-#ifndef TESTS_MOUNT_FAKE_MOUNT_H_
-#define TESTS_MOUNT_FAKE_MOUNT_H_
+#pragma once
 
 #include <filesystem>
 #include <memory>
@@ -38,5 +37,3 @@ class FakeMount {
 };
 
 }  // namespace zarrfs
-
-#endif  // TESTS_MOUNT_FAKE_MOUNT_H_

@@ -1,6 +1,5 @@
 // Mounts that end with the test, whatever happens.
-#ifndef TESTS_MOUNT_MOUNTED_H_
-#define TESTS_MOUNT_MOUNTED_H_
+#pragma once
 
 #include <filesystem>
 #include <memory>
@@ -64,5 +63,3 @@ class TestMount {
 };
 
 }  // namespace zarrfs
-
-#endif  // TESTS_MOUNT_MOUNTED_H_

@@ -1,6 +1,5 @@
 // Programs run as if the kernel knew less.
-#ifndef TESTS_MOUNT_OLDER_KERNEL_H_
-#define TESTS_MOUNT_OLDER_KERNEL_H_
+#pragma once
 
 namespace zarrfs {
 
@@ -13,5 +12,3 @@ inline constexpr const char* kWithoutFsopen = "--without-fsopen";
 int RunOnOlderKernel(int argc, char** argv);
 
 }  // namespace zarrfs
-
-#endif  // TESTS_MOUNT_OLDER_KERNEL_H_

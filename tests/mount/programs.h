@@ -1,6 +1,5 @@
 // Other programs, run with a deadline: nothing that a mount does wrong may hang the tests.
-#ifndef TESTS_MOUNT_PROGRAMS_H_
-#define TESTS_MOUNT_PROGRAMS_H_
+#pragma once
 
 #include <sys/types.h>
 
@@ -110,5 +109,3 @@ bool Eventually(Seconds limit, Condition&& condition) {
 }
 
 }  // namespace zarrfs
-
-#endif  // TESTS_MOUNT_PROGRAMS_H_

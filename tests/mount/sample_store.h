@@ -1,7 +1,6 @@
 // Stores for the tests, written byte by byte: what a mount shows can be compared with what was put
 // in, without any code of the reading side.
-#ifndef TESTS_MOUNT_SAMPLE_STORE_H_
-#define TESTS_MOUNT_SAMPLE_STORE_H_
+#pragma once
 
 #include <cstdint>
 #include <filesystem>
@@ -65,5 +64,3 @@ void RewriteInPlace(const std::filesystem::path& path, const std::string& bytes)
 [[nodiscard]] std::string Pattern(size_t size, uint64_t seed);
 
 }  // namespace zarrfs
-
-#endif  // TESTS_MOUNT_SAMPLE_STORE_H_

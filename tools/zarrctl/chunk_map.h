@@ -1,7 +1,6 @@
 // ChunkMap: which chunks of one slice of an array are stored, in a grid of cells of bounded size
 // whatever the size of the array.
-#ifndef TOOLS_ZARRCTL_CHUNK_MAP_H_
-#define TOOLS_ZARRCTL_CHUNK_MAP_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -89,5 +88,3 @@ struct ChunkMap {
 [[nodiscard]] Result<std::vector<uint64_t>> FirstSliceWithChunks(const ChunkSource& source);
 
 }  // namespace zarrfs::ctl
-
-#endif  // TOOLS_ZARRCTL_CHUNK_MAP_H_

@@ -1,7 +1,6 @@
 // The subcommands of zarrctl. Each prints its answer on stdout and what went wrong, in one line, on
 // stderr, and gives the exit code (output.h).
-#ifndef TOOLS_ZARRCTL_COMMANDS_H_
-#define TOOLS_ZARRCTL_COMMANDS_H_
+#pragma once
 
 #include <array>
 #include <string>
@@ -76,5 +75,3 @@ struct LogLevelOptions {
 int LogLevel(const LogLevelOptions& options);
 
 }  // namespace zarrfs::ctl
-
-#endif  // TOOLS_ZARRCTL_COMMANDS_H_

@@ -1,6 +1,5 @@
 // Arrays, codecs, views and their files in a few words.
-#ifndef TOOLS_ZARRCTL_DESCRIBE_H_
-#define TOOLS_ZARRCTL_DESCRIBE_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -65,5 +64,3 @@ struct ViewFile {
                                                 const std::optional<ChunkLocation>& location);
 
 }  // namespace zarrfs::ctl
-
-#endif  // TOOLS_ZARRCTL_DESCRIBE_H_

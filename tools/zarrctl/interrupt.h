@@ -1,7 +1,6 @@
 // Ctrl-C: a command either ends at once or is asked to stop; both leave the terminal as it was and
 // give exit code 130.
-#ifndef TOOLS_ZARRCTL_INTERRUPT_H_
-#define TOOLS_ZARRCTL_INTERRUPT_H_
+#pragma once
 
 #include <csignal>
 
@@ -29,5 +28,3 @@ void SetUnfinishedLine(bool unfinished);
 [[nodiscard]] bool IsQuitting();
 
 }  // namespace zarrfs::ctl
-
-#endif  // TOOLS_ZARRCTL_INTERRUPT_H_

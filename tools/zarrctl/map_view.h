@@ -1,6 +1,5 @@
 // The ways to show a ChunkMap.
-#ifndef TOOLS_ZARRCTL_MAP_VIEW_H_
-#define TOOLS_ZARRCTL_MAP_VIEW_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -56,5 +55,3 @@ struct TextStyle {
                                       const MapWords& words);
 
 }  // namespace zarrfs::ctl
-
-#endif  // TOOLS_ZARRCTL_MAP_VIEW_H_

@@ -1,7 +1,6 @@
 // zarrfs mounts: which one a path lies in, and what it reports about itself in the file
 // .zarrfs/status.json (docs/METRICS.md lists its keys).
-#ifndef TOOLS_ZARRCTL_MOUNT_STATUS_H_
-#define TOOLS_ZARRCTL_MOUNT_STATUS_H_
+#pragma once
 
 #include <optional>
 #include <string>
@@ -30,5 +29,3 @@ struct MountedPath {
 [[nodiscard]] double NumberIn(const Json& object, const char* name);
 
 }  // namespace zarrfs::ctl
-
-#endif  // TOOLS_ZARRCTL_MOUNT_STATUS_H_

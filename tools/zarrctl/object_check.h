@@ -1,8 +1,7 @@
 // Whether the stored objects of an array are sound: every entry of their indexes and every chunk.
 // Chunks are read, and decoded or, where elements have each a length of their own, checked for
 // structure.
-#ifndef TOOLS_ZARRCTL_OBJECT_CHECK_H_
-#define TOOLS_ZARRCTL_OBJECT_CHECK_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -45,5 +44,3 @@ class ObjectCheck {
 };
 
 }  // namespace zarrfs::ctl
-
-#endif  // TOOLS_ZARRCTL_OBJECT_CHECK_H_

@@ -1,7 +1,6 @@
 // How zarrctl prints: exit codes, what the terminal can do and the user asked for (colours, width,
 // characters), numbers, tables.
-#ifndef TOOLS_ZARRCTL_OUTPUT_H_
-#define TOOLS_ZARRCTL_OUTPUT_H_
+#pragma once
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -97,5 +96,3 @@ class Table {
 };
 
 }  // namespace zarrfs::ctl
-
-#endif  // TOOLS_ZARRCTL_OUTPUT_H_

@@ -1,7 +1,6 @@
 // A progress line on stderr: drawn once a command takes longer than a second, then five times a
 // second; nothing if stderr is not a terminal.
-#ifndef TOOLS_ZARRCTL_PROGRESS_H_
-#define TOOLS_ZARRCTL_PROGRESS_H_
+#pragma once
 
 #include <atomic>
 #include <chrono>
@@ -58,5 +57,3 @@ class Progress {
 };
 
 }  // namespace zarrfs::ctl
-
-#endif  // TOOLS_ZARRCTL_PROGRESS_H_

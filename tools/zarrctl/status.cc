@@ -1,7 +1,6 @@
 #include <fmt/chrono.h>
 
 #include <algorithm>
-#include <cmath>
 #include <ctime>
 #include <string>
 #include <vector>

@@ -1,6 +1,5 @@
 // What of an array is stored, found in bounded time: for `info`, which reads no chunk.
-#ifndef TOOLS_ZARRCTL_STORED_CHUNKS_H_
-#define TOOLS_ZARRCTL_STORED_CHUNKS_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -30,5 +29,3 @@ struct StoredChunks {
 [[nodiscard]] bool MakesFillChunksAnyway(const Node& array, size_t view);
 
 }  // namespace zarrfs::ctl
-
-#endif  // TOOLS_ZARRCTL_STORED_CHUNKS_H_

@@ -1,6 +1,5 @@
 // A picture as an SVG file.
-#ifndef TOOLS_ZARRCTL_SVG_H_
-#define TOOLS_ZARRCTL_SVG_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -39,5 +38,3 @@ inline constexpr double kTextAdvance = 7;
 inline constexpr double kTextHeight = 10;
 
 }  // namespace zarrfs::ctl
-
-#endif  // TOOLS_ZARRCTL_SVG_H_

@@ -1,6 +1,5 @@
 // From the words of a command line to a node of a store, or to one of its chunks.
-#ifndef TOOLS_ZARRCTL_TARGET_H_
-#define TOOLS_ZARRCTL_TARGET_H_
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -62,5 +61,3 @@ struct TargetChunk {
 [[nodiscard]] Result<TargetChunk> FindChunk(const std::vector<std::string>& words);
 
 }  // namespace zarrfs::ctl
-
-#endif  // TOOLS_ZARRCTL_TARGET_H_

@@ -1,6 +1,5 @@
 // What `zarrctl verify` found: lines as it is found, or one JSON document at the end.
-#ifndef TOOLS_ZARRCTL_VERIFY_REPORT_H_
-#define TOOLS_ZARRCTL_VERIFY_REPORT_H_
+#pragma once
 
 #include <atomic>
 #include <compare>
@@ -79,5 +78,3 @@ class VerifyReport {
 };
 
 }  // namespace zarrfs::ctl
-
-#endif  // TOOLS_ZARRCTL_VERIFY_REPORT_H_

@@ -1,7 +1,5 @@
 #include <optional>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "tools/zarrctl/commands.h"
 #include "tools/zarrctl/describe.h"

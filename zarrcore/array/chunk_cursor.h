@@ -6,8 +6,7 @@
 //
 // Holds one chunk and the open shard, whatever the shard's size. For one thread; a shard that is
 // replaced meanwhile is opened anew, and the cursor goes on in the new version.
-#ifndef ZARRCORE_ARRAY_CHUNK_CURSOR_H_
-#define ZARRCORE_ARRAY_CHUNK_CURSOR_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -77,5 +76,3 @@ class ChunkCursor {
 };
 
 }  // namespace zarrfs
-
-#endif  // ZARRCORE_ARRAY_CHUNK_CURSOR_H_

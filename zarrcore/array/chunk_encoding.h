@@ -1,7 +1,6 @@
 // ChunkEncoding: how the bytes of a chunk file come from what is stored. FillChunk: the file of a
 // chunk that is not stored.
-#ifndef ZARRCORE_ARRAY_CHUNK_ENCODING_H_
-#define ZARRCORE_ARRAY_CHUNK_ENCODING_H_
+#pragma once
 
 #include <cstdint>
 #include <mutex>
@@ -88,5 +87,3 @@ class FillChunk {
 };
 
 }  // namespace zarrfs
-
-#endif  // ZARRCORE_ARRAY_CHUNK_ENCODING_H_

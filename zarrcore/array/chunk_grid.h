@@ -1,7 +1,6 @@
 // ChunkGrid: the regular grid of chunks over an array (core specification, "Regular grids"), and
 // the row-major linear order that ids, caches and listings use.
-#ifndef ZARRCORE_ARRAY_CHUNK_GRID_H_
-#define ZARRCORE_ARRAY_CHUNK_GRID_H_
+#pragma once
 
 #include <array>
 #include <cstdint>
@@ -72,5 +71,3 @@ class ChunkGrid {
 };
 
 }  // namespace zarrfs
-
-#endif  // ZARRCORE_ARRAY_CHUNK_GRID_H_

@@ -1,7 +1,6 @@
 // ChunkNaming: how chunks are called, as keys in a store and as files in a view (core
 // specification, "Chunk key encoding"): "c/0/3/1", "c.0.3.1", "0/3/1" or "0.3.1".
-#ifndef ZARRCORE_ARRAY_CHUNK_NAMING_H_
-#define ZARRCORE_ARRAY_CHUNK_NAMING_H_
+#pragma once
 
 #include <cstdint>
 #include <span>
@@ -50,5 +49,3 @@ struct ChunkNaming {
 };
 
 }  // namespace zarrfs
-
-#endif  // ZARRCORE_ARRAY_CHUNK_NAMING_H_

@@ -1,8 +1,7 @@
 // ChunkReader: the bytes of chunk files, in each ChunkEncoding. What has to be decoded is decoded
 // once and cached within a memory budget; the rest is read straight from the stored objects.
 // Thread-safe; threads that want the same chunk wait for the one that decodes it.
-#ifndef ZARRCORE_ARRAY_CHUNK_READER_H_
-#define ZARRCORE_ARRAY_CHUNK_READER_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -75,5 +74,3 @@ class ChunkReader {
 };
 
 }  // namespace zarrfs
-
-#endif  // ZARRCORE_ARRAY_CHUNK_READER_H_

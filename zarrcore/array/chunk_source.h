@@ -9,8 +9,7 @@
 //   ChunkNaming     what objects are called
 //
 // Every member may be called from any thread; no lock is held while the store is asked.
-#ifndef ZARRCORE_ARRAY_CHUNK_SOURCE_H_
-#define ZARRCORE_ARRAY_CHUNK_SOURCE_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -178,5 +177,3 @@ class ChunkSource {
 };
 
 }  // namespace zarrfs
-
-#endif  // ZARRCORE_ARRAY_CHUNK_SOURCE_H_

@@ -5,8 +5,7 @@
 // is a shard, its inner chunks may be shards again, and so on: one ShardingLevel each. Transposes
 // before a sharding codec permute the axes that its grid is counted in; each level therefore names
 // its axes in terms of the array's.
-#ifndef ZARRCORE_ARRAY_LAYOUT_H_
-#define ZARRCORE_ARRAY_LAYOUT_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -49,5 +48,3 @@ struct ArrayLayout {
 [[nodiscard]] Result<ArrayLayout> MakeArrayLayout(const ArrayMetadata& metadata);
 
 }  // namespace zarrfs
-
-#endif  // ZARRCORE_ARRAY_LAYOUT_H_

@@ -1,7 +1,6 @@
 // OpenShard: one version of a stored object that holds chunks, ready to find chunks in, and the
 // cache of them that all arrays share.
-#ifndef ZARRCORE_ARRAY_OPEN_SHARD_H_
-#define ZARRCORE_ARRAY_OPEN_SHARD_H_
+#pragma once
 
 #include <atomic>
 #include <cstdint>
@@ -56,5 +55,3 @@ struct ShardKeyHash {
 using IndexCache = RevalidatingCache<ShardKey, OpenShard, ShardKeyHash>;
 
 }  // namespace zarrfs
-
-#endif  // ZARRCORE_ARRAY_OPEN_SHARD_H_

@@ -1,7 +1,6 @@
 // ShardCache: the stored objects of one array, opened, in the cache that all arrays share. Finds
 // out when one has been replaced. Thread-safe; no lock is held while the store is asked.
-#ifndef ZARRCORE_ARRAY_SHARD_CACHE_H_
-#define ZARRCORE_ARRAY_SHARD_CACHE_H_
+#pragma once
 
 #include <atomic>
 #include <cstdint>
@@ -69,5 +68,3 @@ class ShardCache {
 };
 
 }  // namespace zarrfs
-
-#endif  // ZARRCORE_ARRAY_SHARD_CACHE_H_

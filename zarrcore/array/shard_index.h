@@ -1,7 +1,6 @@
 // ShardIndex: where the inner chunks of one shard lie (specification of the codec
 // "sharding_indexed", "Binary shard format"). Pure: bytes in, values out, no I/O.
-#ifndef ZARRCORE_ARRAY_SHARD_INDEX_H_
-#define ZARRCORE_ARRAY_SHARD_INDEX_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -127,5 +126,3 @@ class ShardIndex::Decoder {
 };
 
 }  // namespace zarrfs
-
-#endif  // ZARRCORE_ARRAY_SHARD_INDEX_H_

@@ -1,6 +1,5 @@
 // ShardReader: opens the stored objects of one array and the shards inside them. Caches nothing.
-#ifndef ZARRCORE_ARRAY_SHARD_READER_H_
-#define ZARRCORE_ARRAY_SHARD_READER_H_
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -44,5 +43,3 @@ class ShardReader {
 };
 
 }  // namespace zarrfs
-
-#endif  // ZARRCORE_ARRAY_SHARD_READER_H_

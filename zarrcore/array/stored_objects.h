@@ -8,8 +8,7 @@
 //     if (!*object) break;
 //     Show(**object);
 //   }
-#ifndef ZARRCORE_ARRAY_STORED_OBJECTS_H_
-#define ZARRCORE_ARRAY_STORED_OBJECTS_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -170,5 +169,3 @@ class StoredObjectsCursor {
 };
 
 }  // namespace zarrfs
-
-#endif  // ZARRCORE_ARRAY_STORED_OBJECTS_H_

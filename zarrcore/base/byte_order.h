@@ -1,6 +1,5 @@
 // Loads and stores integers of a given byte order at unaligned addresses.
-#ifndef ZARRCORE_BASE_BYTE_ORDER_H_
-#define ZARRCORE_BASE_BYTE_ORDER_H_
+#pragma once
 
 #include <bit>
 #include <concepts>
@@ -56,5 +55,3 @@ inline void StoreLittle(std::span<std::byte> to, uint64_t value) {
 void ReverseEachItem(std::span<std::byte> items, size_t item_size);
 
 }  // namespace zarrfs
-
-#endif  // ZARRCORE_BASE_BYTE_ORDER_H_

@@ -1,6 +1,5 @@
 // Arithmetic on numbers that come from a file: nullopt on overflow.
-#ifndef ZARRCORE_BASE_CHECKED_H_
-#define ZARRCORE_BASE_CHECKED_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -36,5 +35,3 @@ namespace zarrfs {
 }
 
 }  // namespace zarrfs
-
-#endif  // ZARRCORE_BASE_CHECKED_H_

@@ -1,6 +1,5 @@
 // The time now, in nanoseconds.
-#ifndef ZARRCORE_BASE_CLOCKS_H_
-#define ZARRCORE_BASE_CLOCKS_H_
+#pragma once
 
 #include <chrono>
 #include <cstdint>
@@ -30,5 +29,3 @@ inline int64_t RealNowNs() {
 }
 
 }  // namespace zarrfs
-
-#endif  // ZARRCORE_BASE_CLOCKS_H_

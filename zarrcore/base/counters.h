@@ -4,8 +4,7 @@
 // that counting costs a few nanoseconds however many threads count; Sum() adds up all lines. No
 // count is lost, even when threads end or outnumber the lines. Sums of several counters, read one
 // after the other, are not a consistent snapshot.
-#ifndef ZARRCORE_BASE_COUNTERS_H_
-#define ZARRCORE_BASE_COUNTERS_H_
+#pragma once
 
 #include <array>
 #include <atomic>
@@ -53,5 +52,3 @@ class Counters {
 };
 
 }  // namespace zarrfs
-
-#endif  // ZARRCORE_BASE_COUNTERS_H_

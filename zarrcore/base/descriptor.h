@@ -1,6 +1,5 @@
 // Descriptor: an owned file descriptor, closed when its owner ends.
-#ifndef ZARRCORE_BASE_DESCRIPTOR_H_
-#define ZARRCORE_BASE_DESCRIPTOR_H_
+#pragma once
 
 #include <unistd.h>
 
@@ -39,5 +38,3 @@ class Descriptor {
 };
 
 }  // namespace zarrfs
-
-#endif  // ZARRCORE_BASE_DESCRIPTOR_H_

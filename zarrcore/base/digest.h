@@ -1,7 +1,6 @@
 // Digest: SHA-256, to tell by 32 bytes whether values that were not kept were the same. Unlike for
 // a hash of 64 bits, nobody can craft two values with the same digest.
-#ifndef ZARRCORE_BASE_DIGEST_H_
-#define ZARRCORE_BASE_DIGEST_H_
+#pragma once
 
 #include <nettle/sha2.h>
 
@@ -48,5 +47,3 @@ class DigestBuilder {
 };
 
 }  // namespace zarrfs
-
-#endif  // ZARRCORE_BASE_DIGEST_H_

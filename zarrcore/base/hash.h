@@ -1,7 +1,6 @@
 // Hashes of several integers, for hash tables and to tell values apart. Not cryptographic: against
 // values that somebody chose on purpose there is zarrcore/base/digest.h.
-#ifndef ZARRCORE_BASE_HASH_H_
-#define ZARRCORE_BASE_HASH_H_
+#pragma once
 
 #include <cstdint>
 
@@ -24,5 +23,3 @@ template <typename... Integers>
 }
 
 }  // namespace zarrfs
-
-#endif  // ZARRCORE_BASE_HASH_H_

@@ -11,8 +11,7 @@
 //   thread may not wait is repeated by one that may.
 //
 // Every member may be called from any thread.
-#ifndef ZARRCORE_BASE_LRU_CACHE_H_
-#define ZARRCORE_BASE_LRU_CACHE_H_
+#pragma once
 
 #include <atomic>
 #include <condition_variable>
@@ -316,5 +315,3 @@ CacheStatistics LruCache<K, V, H>::statistics() const {
 }
 
 }  // namespace zarrfs
-
-#endif  // ZARRCORE_BASE_LRU_CACHE_H_

@@ -4,8 +4,7 @@
 // The order of the table tells nothing about which of several mounts on one folder is on top: the
 // kernel sorts it by mount id, and a mount may be moved over (or beneath) a younger one. Parents
 // do: a mount on top of another is its child. (libmount 2.38 goes by the order.)
-#ifndef ZARRCORE_BASE_MOUNT_TABLE_H_
-#define ZARRCORE_BASE_MOUNT_TABLE_H_
+#pragma once
 
 #include <sys/types.h>
 
@@ -63,5 +62,3 @@ struct Mounted {
 [[nodiscard]] std::vector<Mounted> ZarrfsMounts();
 
 }  // namespace zarrfs
-
-#endif  // ZARRCORE_BASE_MOUNT_TABLE_H_

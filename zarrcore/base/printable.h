@@ -1,6 +1,5 @@
 // Text from a store or another program, made fit for log lines, messages and terminals.
-#ifndef ZARRCORE_BASE_PRINTABLE_H_
-#define ZARRCORE_BASE_PRINTABLE_H_
+#pragma once
 
 #include <string>
 #include <string_view>
@@ -17,5 +16,3 @@ namespace zarrfs {
 [[nodiscard]] std::string AsciiExcerpt(std::string_view text);
 
 }  // namespace zarrfs
-
-#endif  // ZARRCORE_BASE_PRINTABLE_H_

@@ -3,8 +3,7 @@
 // A message names the key it is about, what was expected and what was found, e.g.
 //   "temperature/c/0/1: shard index checksum 0x1f3a0000, computed 0x77b01122"
 // No exception crosses a library boundary of zarrcore.
-#ifndef ZARRCORE_BASE_RESULT_H_
-#define ZARRCORE_BASE_RESULT_H_
+#pragma once
 
 #include <fmt/format.h>
 
@@ -67,5 +66,3 @@ template <typename T>
 }
 
 }  // namespace zarrfs
-
-#endif  // ZARRCORE_BASE_RESULT_H_

@@ -3,8 +3,7 @@
 // A thread that answers from caches must never hang on a dead server. It works inside a NoWaiting
 // scope: whatever would block (a store call through GatedStore, a load that another thread runs)
 // fails at once with kWouldBlock, and the caller repeats the request on a thread that may wait.
-#ifndef ZARRCORE_BASE_WAITING_H_
-#define ZARRCORE_BASE_WAITING_H_
+#pragma once
 
 namespace zarrfs {
 
@@ -27,5 +26,3 @@ class NoWaiting {
 };
 
 }  // namespace zarrfs
-
-#endif  // ZARRCORE_BASE_WAITING_H_

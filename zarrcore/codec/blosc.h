@@ -1,6 +1,5 @@
 // What the configuration of "blosc" tells an encoder.
-#ifndef ZARRCORE_CODEC_BLOSC_H_
-#define ZARRCORE_CODEC_BLOSC_H_
+#pragma once
 
 #include <string_view>
 
@@ -23,5 +22,3 @@ struct BloscParameters {
 [[nodiscard]] BloscParameters BloscParametersOf(const CodecSpec& codec, size_t item_size);
 
 }  // namespace zarrfs
-
-#endif  // ZARRCORE_CODEC_BLOSC_H_

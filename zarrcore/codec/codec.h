@@ -7,8 +7,7 @@
 // The size promised by the metadata bounds a decoder: it never writes past it and never allocates
 // much more. Anything that does not decode to exactly that size is kDamaged. Codecs are immutable
 // and thread-safe.
-#ifndef ZARRCORE_CODEC_CODEC_H_
-#define ZARRCORE_CODEC_CODEC_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -135,5 +134,3 @@ class BytesPipeline {
 [[nodiscard]] Result<std::vector<size_t>> TransposeOrder(const CodecSpec& codec, size_t rank);
 
 }  // namespace zarrfs
-
-#endif  // ZARRCORE_CODEC_CODEC_H_

@@ -1,6 +1,5 @@
 // Reads members of a codec's configuration, with the same error message for any wrong one.
-#ifndef ZARRCORE_CODEC_CONFIGURATION_H_
-#define ZARRCORE_CODEC_CONFIGURATION_H_
+#pragma once
 
 #include <cstdint>
 #include <span>
@@ -43,5 +42,3 @@ namespace zarrfs {
                                           std::string_view expected);
 
 }  // namespace zarrfs
-
-#endif  // ZARRCORE_CODEC_CONFIGURATION_H_

@@ -1,11 +1,9 @@
 // Converts numbers between data types.
-#ifndef ZARRCORE_CODEC_CONVERT_H_
-#define ZARRCORE_CODEC_CONVERT_H_
+#pragma once
 
 #include <bit>
 #include <cstdint>
 #include <type_traits>
-#include <utility>
 
 #include "zarrcore/base/byte_order.h"
 #include "zarrcore/base/result.h"
@@ -113,5 +111,3 @@ struct Conversion {
                                             const DataType& to, Conversion conversion);
 
 }  // namespace zarrfs
-
-#endif  // ZARRCORE_CODEC_CONVERT_H_

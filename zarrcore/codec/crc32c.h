@@ -1,6 +1,5 @@
 // CRC-32C (Castagnoli, as iSCSI has it).
-#ifndef ZARRCORE_CODEC_CRC32C_H_
-#define ZARRCORE_CODEC_CRC32C_H_
+#pragma once
 
 #include <cstdint>
 
@@ -22,5 +21,3 @@ class Crc32cSum {
 [[nodiscard]] uint32_t Crc32c(BytesView bytes);
 
 }  // namespace zarrfs
-
-#endif  // ZARRCORE_CODEC_CRC32C_H_

@@ -1,6 +1,5 @@
 // A buffer for decoded bytes of unknown number: grows as they are written, up to a limit.
-#ifndef ZARRCORE_CODEC_GROWING_OUTPUT_H_
-#define ZARRCORE_CODEC_GROWING_OUTPUT_H_
+#pragma once
 
 #include <algorithm>
 #include <span>
@@ -41,5 +40,3 @@ class GrowingOutput {
 };
 
 }  // namespace zarrfs
-
-#endif  // ZARRCORE_CODEC_GROWING_OUTPUT_H_

@@ -1,6 +1,5 @@
 // The codecs this program knows: by the name that zarr.json gives them, and what each one reads.
-#ifndef ZARRCORE_CODEC_REGISTRY_H_
-#define ZARRCORE_CODEC_REGISTRY_H_
+#pragma once
 
 #include <memory>
 #include <string_view>
@@ -138,5 +137,3 @@ using CodecFactory = std::variant<ArrayToArrayFactory, ArrayToBytesFactory, Byte
 [[nodiscard]] Result<BytesToBytesPtr> MakeNumcodecsChecksumCodec(const CodecSpec&);
 
 }  // namespace zarrfs
-
-#endif  // ZARRCORE_CODEC_REGISTRY_H_

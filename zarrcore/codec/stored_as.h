@@ -1,6 +1,5 @@
 // Base of array -> array codecs that store each element as one of another data type.
-#ifndef ZARRCORE_CODEC_STORED_AS_H_
-#define ZARRCORE_CODEC_STORED_AS_H_
+#pragma once
 
 #include <string>
 #include <string_view>
@@ -50,5 +49,3 @@ class StoredAsCodec : public ArrayToArrayCodec {
 };
 
 }  // namespace zarrfs
-
-#endif  // ZARRCORE_CODEC_STORED_AS_H_

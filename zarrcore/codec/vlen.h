@@ -3,12 +3,10 @@
 // little-endian uint32.
 //
 // Such chunks are only checked here, never decoded to elements.
-#ifndef ZARRCORE_CODEC_VLEN_H_
-#define ZARRCORE_CODEC_VLEN_H_
+#pragma once
 
 #include <cstdint>
 #include <span>
-#include <string_view>
 
 #include "zarrcore/base/result.h"
 #include "zarrcore/codec/codec.h"
@@ -44,5 +42,3 @@ class VlenChain {
 };
 
 }  // namespace zarrfs
-
-#endif  // ZARRCORE_CODEC_VLEN_H_

@@ -1,6 +1,5 @@
 // Converts elements of types that few readers know to a core type that holds all their values.
-#ifndef ZARRCORE_CODEC_WIDEN_H_
-#define ZARRCORE_CODEC_WIDEN_H_
+#pragma once
 
 #include <optional>
 
@@ -18,5 +17,3 @@ namespace zarrfs {
 [[nodiscard]] Bytes Widen(BytesView elements, const DataType& type);
 
 }  // namespace zarrfs
-
-#endif  // ZARRCORE_CODEC_WIDEN_H_

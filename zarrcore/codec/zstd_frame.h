@@ -3,8 +3,7 @@
 // numcodecs before 0.16.2 (in zarr-python 2 and 3.0) refuses a chunk whose first frame lacks its
 // content size or is skippable, and a chunk of several frames with content. Most such chunks are
 // one frame without the size: writing the size into the header is enough.
-#ifndef ZARRCORE_CODEC_ZSTD_FRAME_H_
-#define ZARRCORE_CODEC_ZSTD_FRAME_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -38,5 +37,3 @@ using ReadChunkBytes = std::function<Result<void>(uint64_t offset, std::span<std
                                             const ReadChunkBytes& read);
 
 }  // namespace zarrfs
-
-#endif  // ZARRCORE_CODEC_ZSTD_FRAME_H_

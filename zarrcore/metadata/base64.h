@@ -1,6 +1,5 @@
 // Base64 (RFC 4648, section 4): standard alphabet, padded.
-#ifndef ZARRCORE_METADATA_BASE64_H_
-#define ZARRCORE_METADATA_BASE64_H_
+#pragma once
 
 #include <cstddef>
 #include <optional>
@@ -17,5 +16,3 @@ namespace zarrfs {
 [[nodiscard]] std::optional<std::vector<std::byte>> DecodeBase64(std::string_view text);
 
 }  // namespace zarrfs
-
-#endif  // ZARRCORE_METADATA_BASE64_H_

@@ -1,7 +1,6 @@
 // Data types: those of the Zarr v3 core specification (section "Data types"), r<N>, and the
 // extension types of zarr-extensions whose elements have a known layout.
-#ifndef ZARRCORE_METADATA_DATA_TYPE_H_
-#define ZARRCORE_METADATA_DATA_TYPE_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -98,5 +97,3 @@ inline constexpr int kMaxStructDepth = 16;
 void ReverseByteOrder(std::span<std::byte> elements, const DataType& type);
 
 }  // namespace zarrfs
-
-#endif  // ZARRCORE_METADATA_DATA_TYPE_H_

@@ -1,6 +1,5 @@
 // Fill values as elements, exact to the bit.
-#ifndef ZARRCORE_METADATA_FILL_VALUE_H_
-#define ZARRCORE_METADATA_FILL_VALUE_H_
+#pragma once
 
 #include <cstddef>
 #include <optional>
@@ -41,5 +40,3 @@ using FillBytes = std::vector<std::byte>;
                                                            const DataType& type);
 
 }  // namespace zarrfs
-
-#endif  // ZARRCORE_METADATA_FILL_VALUE_H_

@@ -4,8 +4,7 @@
 // float6_* and float4_* are named after the bits of exponent and fraction and after the parts of
 // IEEE 754 that they lack: "fn" has no infinity, "fnuz" also no negative zero (its code is the
 // NaN), "fnu" neither sign nor zero.
-#ifndef ZARRCORE_METADATA_FLOAT_FORMAT_H_
-#define ZARRCORE_METADATA_FLOAT_FORMAT_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -44,5 +43,3 @@ struct FloatFormat {
 [[nodiscard]] bool IsCode(uint64_t bits, const FloatFormat& format);
 
 }  // namespace zarrfs
-
-#endif  // ZARRCORE_METADATA_FLOAT_FORMAT_H_

@@ -1,6 +1,5 @@
 // JSON as Zarr's writers write it: keeps the order of keys, and Python's NaN and Infinity literals.
-#ifndef ZARRCORE_METADATA_JSON_H_
-#define ZARRCORE_METADATA_JSON_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -67,5 +66,3 @@ enum class JsonEncoding { kAscii, kUtf8 };  // kAscii: everything else is \uXXXX
 [[nodiscard]] std::string Excerpt(const Json& json);
 
 }  // namespace zarrfs
-
-#endif  // ZARRCORE_METADATA_JSON_H_

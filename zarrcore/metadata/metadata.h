@@ -9,8 +9,7 @@
 // fields unless they are objects with must_understand false, non-empty storage transformers,
 // chunk grids other than regular, shapes whose element count overflows 64 bits, and outer chunks
 // of 2^63 bytes or more.
-#ifndef ZARRCORE_METADATA_METADATA_H_
-#define ZARRCORE_METADATA_METADATA_H_
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -120,5 +119,3 @@ using NodeMetadata = std::variant<GroupMetadata, ArrayMetadata>;
 [[nodiscard]] Result<NodeMetadata> ParseZarrDocument(Json document, std::string_view key);
 
 }  // namespace zarrfs
-
-#endif  // ZARRCORE_METADATA_METADATA_H_

@@ -2,8 +2,7 @@
 //
 // A v2 writer applies the filters in order and then the compressor, as one more filter. Filters
 // from elements to elements come before v3's codec "bytes", filters on bytes after it.
-#ifndef ZARRCORE_METADATA_V2_CODECS_H_
-#define ZARRCORE_METADATA_V2_CODECS_H_
+#pragma once
 
 #include <cstddef>
 #include <string_view>
@@ -26,5 +25,3 @@ struct V2Codecs {
                                              std::string_view key);
 
 }  // namespace zarrfs
-
-#endif  // ZARRCORE_METADATA_V2_CODECS_H_

@@ -2,8 +2,7 @@
 //
 // Zarr v2 specification, "Data type encoding": numpy's array protocol strings ("<f8", "|S12",
 // ">M8[10us]"), lists of fields, and "|O", whose type only a filter determines.
-#ifndef ZARRCORE_METADATA_V2_DTYPE_H_
-#define ZARRCORE_METADATA_V2_DTYPE_H_
+#pragma once
 
 #include <cstddef>
 #include <string>
@@ -47,5 +46,3 @@ struct V2Dtype {
 [[nodiscard]] Result<V2Dtype> ParseV2Dtype(const Json& dtype, std::string_view key);
 
 }  // namespace zarrfs
-
-#endif  // ZARRCORE_METADATA_V2_DTYPE_H_

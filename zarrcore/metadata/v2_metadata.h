@@ -8,8 +8,7 @@
 //     is added, in xarray's own spelling (for numbers only: xarray cannot read others).
 // The fill value null, which leaves missing chunks undefined, becomes zero bytes with
 // ArrayMetadata::undefined_fill.
-#ifndef ZARRCORE_METADATA_V2_METADATA_H_
-#define ZARRCORE_METADATA_V2_METADATA_H_
+#pragma once
 
 #include <optional>
 #include <string_view>
@@ -41,5 +40,3 @@ struct NamedText {
                                                 const std::optional<NamedText>& zattrs);
 
 }  // namespace zarrfs
-
-#endif  // ZARRCORE_METADATA_V2_METADATA_H_

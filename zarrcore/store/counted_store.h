@@ -1,6 +1,5 @@
 // CountedStore: wraps a store and counts its reads and errors.
-#ifndef ZARRCORE_STORE_COUNTED_STORE_H_
-#define ZARRCORE_STORE_COUNTED_STORE_H_
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -37,5 +36,3 @@ class StoreCounts {
                                                  std::shared_ptr<StoreCounts> counts);
 
 }  // namespace zarrfs
-
-#endif  // ZARRCORE_STORE_COUNTED_STORE_H_

@@ -7,8 +7,7 @@
 //
 // Folders behind a symbolic link or on another file system are not watched, nor those for which the
 // kernel has no watches left (reported once): Watch() returns 0 for them.
-#ifndef ZARRCORE_STORE_FOLDER_WATCH_H_
-#define ZARRCORE_STORE_FOLDER_WATCH_H_
+#pragma once
 
 #include <atomic>
 #include <chrono>
@@ -105,5 +104,3 @@ class FolderWatch {
 };
 
 }  // namespace zarrfs
-
-#endif  // ZARRCORE_STORE_FOLDER_WATCH_H_

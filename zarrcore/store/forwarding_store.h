@@ -1,6 +1,5 @@
 // Bases of stores that stand in front of another one.
-#ifndef ZARRCORE_STORE_FORWARDING_STORE_H_
-#define ZARRCORE_STORE_FORWARDING_STORE_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -108,5 +107,3 @@ class ThroughStore : public ForwardingStore {
 };
 
 }  // namespace zarrfs
-
-#endif  // ZARRCORE_STORE_FORWARDING_STORE_H_

@@ -7,8 +7,7 @@
 // Whatever the policy, links are followed only to regular files and folders; never into a zarrfs
 // mount or a file system of the kernel (/proc, /sys, …), through a magic link of /proc, or to a
 // folder above the link; and at most kMaxFolderLinks links to folders on one path.
-#ifndef ZARRCORE_STORE_LINK_POLICY_H_
-#define ZARRCORE_STORE_LINK_POLICY_H_
+#pragma once
 
 #include <optional>
 #include <string>
@@ -40,5 +39,3 @@ struct LinkPolicy {
 [[nodiscard]] std::string PolicyThatFollows(const LinkPolicy& policy, std::string_view target);
 
 }  // namespace zarrfs
-
-#endif  // ZARRCORE_STORE_LINK_POLICY_H_

@@ -1,7 +1,6 @@
 // State that a local store shares with its objects: the root folder and the cache of open
 // descriptors. Objects outlive the store they came from.
-#ifndef ZARRCORE_STORE_LOCAL_FILES_H_
-#define ZARRCORE_STORE_LOCAL_FILES_H_
+#pragma once
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -111,5 +110,3 @@ class LocalFiles {
 };
 
 }  // namespace zarrfs
-
-#endif  // ZARRCORE_STORE_LOCAL_FILES_H_

@@ -15,8 +15,7 @@
 // idle; the next read opens the file again, and gives kStale if it is another version by then.
 // After every read an fstat proves that the file did not change meanwhile. A file that was unlinked
 // or replaced by rename keeps its version for as long as its descriptor is open.
-#ifndef ZARRCORE_STORE_LOCAL_STORE_H_
-#define ZARRCORE_STORE_LOCAL_STORE_H_
+#pragma once
 
 #include <memory>
 #include <string>
@@ -48,5 +47,3 @@ struct LocalStoreOptions {
 size_t RaiseOpenFileLimit();
 
 }  // namespace zarrfs
-
-#endif  // ZARRCORE_STORE_LOCAL_STORE_H_

@@ -1,7 +1,6 @@
 // What is mounted, by device: which folders must not be entered. Reads only the kernel's table and
 // never accesses a mount.
-#ifndef ZARRCORE_STORE_MOUNTED_DEVICES_H_
-#define ZARRCORE_STORE_MOUNTED_DEVICES_H_
+#pragma once
 
 #include <sys/types.h>
 
@@ -43,5 +42,3 @@ class MountedDevices {
 };
 
 }  // namespace zarrfs
-
-#endif  // ZARRCORE_STORE_MOUNTED_DEVICES_H_

@@ -1,6 +1,5 @@
 // Opening and inspecting files without leaving a folder, following links or waiting for a mount.
-#ifndef ZARRCORE_STORE_OPEN_AT_H_
-#define ZARRCORE_STORE_OPEN_AT_H_
+#pragma once
 
 #include <linux/openat2.h>
 #include <sys/types.h>
@@ -46,5 +45,3 @@ struct Glance {
 [[nodiscard]] std::optional<std::string> ReadLinkAt(int folder, const char* name = "");
 
 }  // namespace zarrfs
-
-#endif  // ZARRCORE_STORE_OPEN_AT_H_

@@ -3,8 +3,7 @@
 // Readers of a mount take other paths than the store's: chunks of one folder may be in several
 // folders of the store, and a consolidated document repeats metadata from far below. So a file must
 // be no more accessible to others than the path to it.
-#ifndef ZARRCORE_STORE_PATH_MODES_H_
-#define ZARRCORE_STORE_PATH_MODES_H_
+#pragma once
 
 #include <chrono>
 #include <cstdint>
@@ -56,5 +55,3 @@ class PathModes {
 };
 
 }  // namespace zarrfs
-
-#endif  // ZARRCORE_STORE_PATH_MODES_H_

@@ -5,8 +5,7 @@
 // and inspects each folder (GlanceAt) before it sends a request there. Whether a link may be
 // followed depends on the folders that the walk went through (device and inode), not on text: a
 // folder that is swapped for a link meanwhile leads nowhere else.
-#ifndef ZARRCORE_STORE_PATH_WALK_H_
-#define ZARRCORE_STORE_PATH_WALK_H_
+#pragma once
 
 #include <memory>
 #include <string>
@@ -60,5 +59,3 @@ struct Walked {
 [[nodiscard]] tl::unexpected<Error> FailToOpen(std::string_view key, int error_number);
 
 }  // namespace zarrfs
-
-#endif  // ZARRCORE_STORE_PATH_WALK_H_

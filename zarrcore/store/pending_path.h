@@ -1,7 +1,6 @@
 // PendingPath: the components of a path that are still to be resolved, as targets of symbolic links
 // take the place of the links.
-#ifndef ZARRCORE_STORE_PENDING_PATH_H_
-#define ZARRCORE_STORE_PENDING_PATH_H_
+#pragma once
 
 #include <string>
 #include <string_view>
@@ -41,5 +40,3 @@ class PendingPath {
 };
 
 }  // namespace zarrfs
-
-#endif  // ZARRCORE_STORE_PENDING_PATH_H_

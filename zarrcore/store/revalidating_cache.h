@@ -19,8 +19,7 @@
 //
 // `Value` has a member `mutable Freshness freshness`, which only this class sets. Every member may
 // be called from any thread.
-#ifndef ZARRCORE_STORE_REVALIDATING_CACHE_H_
-#define ZARRCORE_STORE_REVALIDATING_CACHE_H_
+#pragma once
 
 #include <functional>
 #include <memory>
@@ -213,5 +212,3 @@ Result<typename RevalidatingCache<K, V, H>::ValuePtr> RevalidatingCache<K, V, H>
 }
 
 }  // namespace zarrfs
-
-#endif  // ZARRCORE_STORE_REVALIDATING_CACHE_H_

@@ -8,8 +8,7 @@
 //
 // Thread-safe. A call may block for as long as the store takes; callers that must not wait check
 // AnswersFast() first.
-#ifndef ZARRCORE_STORE_STORE_H_
-#define ZARRCORE_STORE_STORE_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -215,5 +214,3 @@ struct WholeObject {
 [[nodiscard]] bool IsValidKey(std::string_view key);
 
 }  // namespace zarrfs
-
-#endif  // ZARRCORE_STORE_STORE_H_

@@ -7,8 +7,7 @@
 //
 // Take a Moment, then Watch() what the answer depends on, then ask: a change that comes after the
 // Moment ends the Validity, so an answer never outlives what it was read from.
-#ifndef ZARRCORE_STORE_VALIDITY_H_
-#define ZARRCORE_STORE_VALIDITY_H_
+#pragma once
 
 #include <atomic>
 #include <chrono>
@@ -117,5 +116,3 @@ class Freshness {
 [[nodiscard]] bool WaitOutRacy(const Store& store);
 
 }  // namespace zarrfs
-
-#endif  // ZARRCORE_STORE_VALIDITY_H_

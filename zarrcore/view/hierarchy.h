@@ -11,8 +11,7 @@
 // Every member may be called from any thread. A call may wait for the store; where the thread may
 // not wait (base/waiting.h), it fails with kWouldBlock. Known…(), IsFresh() and Shows() never ask
 // the store. No lock is held while it is asked.
-#ifndef ZARRCORE_VIEW_HIERARCHY_H_
-#define ZARRCORE_VIEW_HIERARCHY_H_
+#pragma once
 
 #include <functional>
 #include <memory>
@@ -180,5 +179,3 @@ class Hierarchy::Remaker final : public Cache::Loader {
 };
 
 }  // namespace zarrfs
-
-#endif  // ZARRCORE_VIEW_HIERARCHY_H_

@@ -1,7 +1,6 @@
 // Documents that are made from several nodes: consolidated metadata, and attributes that name
 // dimensions as the node's siblings do. MadeTexts keeps their bytes.
-#ifndef ZARRCORE_VIEW_MADE_DOCUMENTS_H_
-#define ZARRCORE_VIEW_MADE_DOCUMENTS_H_
+#pragma once
 
 #include <atomic>
 #include <cstdint>
@@ -85,5 +84,3 @@ inline void TakeLater(Version& newest, const Version& version) {
 }
 
 }  // namespace zarrfs
-
-#endif  // ZARRCORE_VIEW_MADE_DOCUMENTS_H_

@@ -1,7 +1,6 @@
 // Node: a group or array of a store, as each view shows it. An immutable snapshot: if one of its
 // documents changes, the next one is another Node.
-#ifndef ZARRCORE_VIEW_NODE_H_
-#define ZARRCORE_VIEW_NODE_H_
+#pragma once
 
 #include <array>
 #include <cstdint>
@@ -99,5 +98,3 @@ using NodePtr = std::shared_ptr<const Node>;
 [[nodiscard]] std::string ChunksText(const ArrayMetadata& array, bool without_rows = false);
 
 }  // namespace zarrfs
-
-#endif  // ZARRCORE_VIEW_NODE_H_

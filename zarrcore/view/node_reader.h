@@ -1,6 +1,5 @@
 // NodeReader: makes a Node from what the store holds, and what each view makes of it.
-#ifndef ZARRCORE_VIEW_NODE_READER_H_
-#define ZARRCORE_VIEW_NODE_READER_H_
+#pragma once
 
 #include <memory>
 #include <string>
@@ -63,5 +62,3 @@ class NodeReader {
 };
 
 }  // namespace zarrfs
-
-#endif  // ZARRCORE_VIEW_NODE_READER_H_

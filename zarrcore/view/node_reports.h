@@ -1,6 +1,5 @@
 // NodeReports: what users learn about the nodes of a store, once per problem and version of a node.
-#ifndef ZARRCORE_VIEW_NODE_REPORTS_H_
-#define ZARRCORE_VIEW_NODE_REPORTS_H_
+#pragma once
 
 #include <mutex>
 #include <unordered_set>
@@ -37,5 +36,3 @@ class NodeReports {
 };
 
 }  // namespace zarrfs
-
-#endif  // ZARRCORE_VIEW_NODE_REPORTS_H_

@@ -1,7 +1,6 @@
 #include "zarrcore/view/pass_through.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace zarrfs {
 namespace {

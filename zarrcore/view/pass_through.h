@@ -1,8 +1,7 @@
 // What a view passes through: the documents and chunks of a v2 source in the view of v2 readers,
 // and the documents of an unsharded v3 source in the v3 view. There the view must agree with the
 // source itself, read by the same reader.
-#ifndef ZARRCORE_VIEW_PASS_THROUGH_H_
-#define ZARRCORE_VIEW_PASS_THROUGH_H_
+#pragma once
 
 #include <string>
 #include <string_view>
@@ -31,5 +30,3 @@ namespace zarrfs {
 [[nodiscard]] bool MeansTheSame(const Json& rewritten, const Json& stored);
 
 }  // namespace zarrfs
-
-#endif  // ZARRCORE_VIEW_PASS_THROUGH_H_

@@ -1,7 +1,6 @@
 // ReaderProfile: what a kind of reader of Zarr v2 can take. A profile is a table; the one
 // translator (v2_view.h) shows every array such that the reader of its profile can.
-#ifndef ZARRCORE_VIEW_READER_PROFILE_H_
-#define ZARRCORE_VIEW_READER_PROFILE_H_
+#pragma once
 
 #include <array>
 #include <span>
@@ -69,5 +68,3 @@ struct ReaderProfile {
 [[nodiscard]] const ReaderProfile& NetcdfProfile();
 
 }  // namespace zarrfs
-
-#endif  // ZARRCORE_VIEW_READER_PROFILE_H_

@@ -4,8 +4,7 @@
 // group). Of two arrays whose dimensions have one name and two lengths it would read one with the
 // shape of the other. So only one length may have the plain name; a name of any other length ends
 // in it.
-#ifndef ZARRCORE_VIEW_SHARED_DIMENSIONS_H_
-#define ZARRCORE_VIEW_SHARED_DIMENSIONS_H_
+#pragma once
 
 #include <cstdint>
 #include <map>
@@ -55,5 +54,3 @@ using SharedDimensions = std::map<std::pair<std::string, uint64_t>, std::string>
                                                               const SharedDimensions& shared);
 
 }  // namespace zarrfs
-
-#endif  // ZARRCORE_VIEW_SHARED_DIMENSIONS_H_

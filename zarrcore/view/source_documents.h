@@ -1,8 +1,7 @@
 // What makes a folder of the store a node: its name, and a document in it, which is a zarr.json,
 // else a .zarray (a Zarr v2 array) or a .zgroup (a v2 group), whose attributes are in .zattrs. A
 // folder without a document is a group if there is a node below it.
-#ifndef ZARRCORE_VIEW_SOURCE_DOCUMENTS_H_
-#define ZARRCORE_VIEW_SOURCE_DOCUMENTS_H_
+#pragma once
 
 #include <string>
 #include <string_view>
@@ -42,5 +41,3 @@ namespace zarrfs {
                                         bool or_in = false);
 
 }  // namespace zarrfs
-
-#endif  // ZARRCORE_VIEW_SOURCE_DOCUMENTS_H_

@@ -1,6 +1,5 @@
 // Attributes as readers of Zarr v2 can take them.
-#ifndef ZARRCORE_VIEW_V2_ATTRIBUTES_H_
-#define ZARRCORE_VIEW_V2_ATTRIBUTES_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -46,5 +45,3 @@ void TypeFillAttribute(Json& attributes, const std::string& dtype);
 [[nodiscard]] Json WithCfTime(Json attributes, const DataType& type);
 
 }  // namespace zarrfs
-
-#endif  // ZARRCORE_VIEW_V2_ATTRIBUTES_H_

@@ -1,6 +1,5 @@
 // Codec chains as Zarr v2 says them: "order", byte order, "filters", "compressor".
-#ifndef ZARRCORE_VIEW_V2_CHAIN_H_
-#define ZARRCORE_VIEW_V2_CHAIN_H_
+#pragma once
 
 #include "zarrcore/array/layout.h"
 #include "zarrcore/base/result.h"
@@ -25,5 +24,3 @@ struct V2Chain {
 [[nodiscard]] Result<V2Chain> ToV2Chain(const ArrayLayout& layout, const ReaderProfile& profile);
 
 }  // namespace zarrfs
-
-#endif  // ZARRCORE_VIEW_V2_CHAIN_H_

@@ -6,8 +6,7 @@
 // value, if there is one; else the v3 fill value if masking it is harmless; else null. Chunks that
 // are not stored become files wherever a reader would make up something else than the v3 fill
 // value.
-#ifndef ZARRCORE_VIEW_V2_FILL_H_
-#define ZARRCORE_VIEW_V2_FILL_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -33,5 +32,3 @@ struct V2Fill {
                                   const ReaderProfile& profile, Json& attributes);
 
 }  // namespace zarrfs
-
-#endif  // ZARRCORE_VIEW_V2_FILL_H_

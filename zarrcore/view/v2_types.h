@@ -2,8 +2,7 @@
 //
 // v2 takes its types from numpy. What numpy does not have (bfloat16, float8_*, int4, complex_* of
 // these) is opaque bytes there, "|V2": an element is seen as it lies in the chunk.
-#ifndef ZARRCORE_VIEW_V2_TYPES_H_
-#define ZARRCORE_VIEW_V2_TYPES_H_
+#pragma once
 
 #include "zarrcore/base/result.h"
 #include "zarrcore/metadata/fill_value.h"
@@ -23,5 +22,3 @@ namespace zarrfs {
 [[nodiscard]] Json V2FillOf(const FillBytes& fill, const DataType& type, char byte_order);
 
 }  // namespace zarrfs
-
-#endif  // ZARRCORE_VIEW_V2_TYPES_H_

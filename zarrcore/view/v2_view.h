@@ -1,7 +1,6 @@
 // The views of the readers of Zarr v2: .zgroup, .zarray, .zattrs, and chunk files named by the grid
 // alone.
-#ifndef ZARRCORE_VIEW_V2_VIEW_H_
-#define ZARRCORE_VIEW_V2_VIEW_H_
+#pragma once
 
 #include "zarrcore/view/reader_profile.h"
 #include "zarrcore/view/v2_chain.h"
@@ -46,5 +45,3 @@ class V2View final : public View {
 };
 
 }  // namespace zarrfs
-
-#endif  // ZARRCORE_VIEW_V2_VIEW_H_

@@ -4,8 +4,7 @@
 // "F" of a transpose, numbers for the shuffles of blosc, a type size of 0, members left out, whole
 // numbers as floats. What means the same is written as the specification has it, and as
 // zarr-python and tensorstore read it; what this program does not know stays as it stands.
-#ifndef ZARRCORE_VIEW_V3_SPELLING_H_
-#define ZARRCORE_VIEW_V3_SPELLING_H_
+#pragma once
 
 #include <vector>
 
@@ -25,5 +24,3 @@ namespace zarrfs {
                                              const DataType& type);
 
 }  // namespace zarrfs
-
-#endif  // ZARRCORE_VIEW_V3_SPELLING_H_

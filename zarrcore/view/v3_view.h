@@ -1,6 +1,5 @@
 // The v3 view: the store as it is, unsharded.
-#ifndef ZARRCORE_VIEW_V3_VIEW_H_
-#define ZARRCORE_VIEW_V3_VIEW_H_
+#pragma once
 
 #include "zarrcore/view/view.h"
 
@@ -14,5 +13,3 @@ namespace zarrfs {
 [[nodiscard]] const View& V3View();
 
 }  // namespace zarrfs
-
-#endif  // ZARRCORE_VIEW_V3_VIEW_H_

@@ -5,8 +5,7 @@
 //   v2      the same as Zarr v2: .zgroup, .zarray, .zattrs, one file an innermost chunk
 //   gdal    the same for GDAL 3.6, and
 //   netcdf  for netCDF-C, which know less of v2 (reader_profile.h)
-#ifndef ZARRCORE_VIEW_VIEW_H_
-#define ZARRCORE_VIEW_VIEW_H_
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -108,5 +107,3 @@ inline constexpr size_t kSharedDocument = 1;  // .zattrs
 [[nodiscard]] std::optional<size_t> ViewNumber(std::string_view name);
 
 }  // namespace zarrfs
-
-#endif  // ZARRCORE_VIEW_VIEW_H_

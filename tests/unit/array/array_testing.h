@@ -1,6 +1,5 @@
 // Arrays and shards written out by hand, for the tests of array/ and view/.
-#ifndef TESTS_UNIT_ARRAY_ARRAY_TESTING_H_
-#define TESTS_UNIT_ARRAY_ARRAY_TESTING_H_
+#pragma once
 
 #include <gtest/gtest.h>
 
@@ -106,5 +105,3 @@ inline bool Contains(std::string_view text, std::string_view part) {
 }
 
 }  // namespace zarrfs
-
-#endif  // TESTS_UNIT_ARRAY_ARRAY_TESTING_H_

@@ -1,6 +1,5 @@
 // Array -> array codecs as a test uses them.
-#ifndef TESTS_UNIT_CODEC_ARRAY_CODEC_TESTING_H_
-#define TESTS_UNIT_CODEC_ARRAY_CODEC_TESTING_H_
+#pragma once
 
 #include <memory>
 #include <string>
@@ -41,5 +40,3 @@ class OneAxisCodec {
 };
 
 }  // namespace zarrfs
-
-#endif  // TESTS_UNIT_CODEC_ARRAY_CODEC_TESTING_H_

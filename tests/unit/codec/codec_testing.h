@@ -1,6 +1,5 @@
 // Bytes as a test writes them, and what every bytes -> bytes decoder must stand.
-#ifndef TESTS_UNIT_CODEC_CODEC_TESTING_H_
-#define TESTS_UNIT_CODEC_CODEC_TESTING_H_
+#pragma once
 
 #include <gtest/gtest.h>
 
@@ -99,5 +98,3 @@ inline void ExpectBitFlipsAreContained(const BytesToBytesCodec& codec, BytesView
 }
 
 }  // namespace zarrfs
-
-#endif  // TESTS_UNIT_CODEC_CODEC_TESTING_H_

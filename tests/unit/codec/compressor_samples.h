@@ -1,6 +1,5 @@
 // The bytes that the samples of compressors hold.
-#ifndef TESTS_UNIT_CODEC_COMPRESSOR_SAMPLES_H_
-#define TESTS_UNIT_CODEC_COMPRESSOR_SAMPLES_H_
+#pragma once
 
 #include "tests/unit/codec/codec_testing.h"
 
@@ -32,5 +31,3 @@ inline void ExpectThereAndBack(const BytesToBytesCodec& codec) {
 }
 
 }  // namespace zarrfs
-
-#endif  // TESTS_UNIT_CODEC_COMPRESSOR_SAMPLES_H_

@@ -1,6 +1,5 @@
 // Options as a command line gives them, for tests.
-#ifndef TESTS_UNIT_DAEMON_PARSED_OPTIONS_H_
-#define TESTS_UNIT_DAEMON_PARSED_OPTIONS_H_
+#pragma once
 
 #include <gtest/gtest.h>
 
@@ -31,5 +30,3 @@ inline std::string ErrorOf(const char* list) {
 }
 
 }  // namespace zarrfs
-
-#endif  // TESTS_UNIT_DAEMON_PARSED_OPTIONS_H_

@@ -1,6 +1,5 @@
 // Metadata documents as a test changes them.
-#ifndef TESTS_UNIT_METADATA_METADATA_TESTING_H_
-#define TESTS_UNIT_METADATA_METADATA_TESTING_H_
+#pragma once
 
 #include <string>
 #include <string_view>
@@ -24,5 +23,3 @@ inline std::string Changed(std::string_view document, std::string_view change) {
 }
 
 }  // namespace zarrfs
-
-#endif  // TESTS_UNIT_METADATA_METADATA_TESTING_H_

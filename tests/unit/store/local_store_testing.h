@@ -1,6 +1,5 @@
 // A local store in a temporary folder, and what tests ask of it.
-#ifndef TESTS_UNIT_STORE_LOCAL_STORE_TESTING_H_
-#define TESTS_UNIT_STORE_LOCAL_STORE_TESTING_H_
+#pragma once
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -142,5 +141,3 @@ struct LocalStoreMountTest : LocalStoreTest {
 };
 
 }  // namespace zarrfs
-
-#endif  // TESTS_UNIT_STORE_LOCAL_STORE_TESTING_H_

@@ -12,8 +12,7 @@
 //   store.FailWith(FakeStore::Call::kRead, "a/c", {ErrorCode::kIo, "cable pulled"});
 //
 // Every member may be called from any thread.
-#ifndef TESTS_UNIT_SUPPORT_FAKE_STORE_H_
-#define TESTS_UNIT_SUPPORT_FAKE_STORE_H_
+#pragma once
 
 #include <algorithm>
 #include <array>
@@ -551,5 +550,3 @@ class FakeStore final : public Store {
 };
 
 }  // namespace zarrfs
-
-#endif  // TESTS_UNIT_SUPPORT_FAKE_STORE_H_

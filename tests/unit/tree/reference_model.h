@@ -3,8 +3,7 @@
 // The model writes each change to a FakeStore and remembers it. From that it says which names each
 // folder of each view has and what is in each file. It uses nothing of zarrcore/view and fs/, and
 // holds no state but the store's: what it says depends on what is stored now, not on how it came.
-#ifndef TESTS_UNIT_TREE_REFERENCE_MODEL_H_
-#define TESTS_UNIT_TREE_REFERENCE_MODEL_H_
+#pragma once
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -709,5 +708,3 @@ class ReferenceModel {
 };
 
 }  // namespace zarrfs::model
-
-#endif  // TESTS_UNIT_TREE_REFERENCE_MODEL_H_

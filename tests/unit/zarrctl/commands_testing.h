@@ -1,6 +1,5 @@
 // A small store in memory, and what a command of zarrctl prints about it.
-#ifndef TESTS_UNIT_ZARRCTL_COMMANDS_TESTING_H_
-#define TESTS_UNIT_ZARRCTL_COMMANDS_TESTING_H_
+#pragma once
 
 #include <gtest/gtest.h>
 
@@ -64,5 +63,3 @@ Outcome RunForJson(int (*command)(const TargetNode&, const Options&),
 }
 
 }  // namespace zarrfs::ctl
-
-#endif  // TESTS_UNIT_ZARRCTL_COMMANDS_TESTING_H_
