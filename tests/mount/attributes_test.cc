@@ -21,7 +21,7 @@
 #include "tests/mount/programs.h"
 #include "tests/mount/sample_store.h"
 
-namespace zarrfs {
+namespace zarrfs::attributes_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -339,4 +339,4 @@ TEST_F(ToolsTest, SecondRsyncTransfersNothingNotEvenFromAnotherMount) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::attributes_test

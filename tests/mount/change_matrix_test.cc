@@ -30,7 +30,7 @@
 #include "tests/mount/programs.h"
 #include "tests/mount/sample_store.h"
 
-namespace zarrfs {
+namespace zarrfs::change_matrix_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -532,4 +532,4 @@ INSTANTIATE_TEST_SUITE_P(, ChangeMatrixTest,
                          });
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::change_matrix_test

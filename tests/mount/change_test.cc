@@ -20,7 +20,7 @@
 #include "tests/mount/programs.h"
 #include "tests/mount/sample_store.h"
 
-namespace zarrfs {
+namespace zarrfs::change_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -331,4 +331,4 @@ TEST_F(ChangeTest, FolderThatAnArrayNoLongerReachesIsEmpty) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::change_test

@@ -17,7 +17,7 @@
 #include "tests/mount/programs.h"
 #include "tests/mount/sample_store.h"
 
-namespace zarrfs {
+namespace zarrfs::command_line_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -181,4 +181,4 @@ TEST_F(CommandLineTest, EachHasItsExitCodeAndItsWords) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::command_line_test

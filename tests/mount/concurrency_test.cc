@@ -20,7 +20,7 @@
 #include "tests/mount/programs.h"
 #include "tests/mount/sample_store.h"
 
-namespace zarrfs {
+namespace zarrfs::concurrency_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -124,4 +124,4 @@ TEST(ConcurrencyTest, SixteenThreadsReadWhatTheShardsHold) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::concurrency_test

@@ -18,7 +18,7 @@
 #include "tests/mount/programs.h"
 #include "tests/mount/sample_store.h"
 
-namespace zarrfs {
+namespace zarrfs::config_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -223,4 +223,4 @@ TEST_F(ServiceManagerTest, HearsWhyAStartFailed) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::config_test

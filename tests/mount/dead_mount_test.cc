@@ -30,7 +30,7 @@
 #include "tests/mount/sample_store.h"
 #include "zarrcore/base/mount_table.h"
 
-namespace zarrfs {
+namespace zarrfs::dead_mount_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -349,4 +349,4 @@ TEST_F(DeadMountTest, IsListedAsDeadAndUnmountedThoughBusy) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::dead_mount_test

@@ -26,7 +26,7 @@
 #include "tests/mount/sample_store.h"
 #include "zarrcore/base/mount_table.h"
 
-namespace zarrfs {
+namespace zarrfs::life_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -561,4 +561,4 @@ TEST_F(NestedTest, MountOfAnotherStoreInsideTheSourceIsNotEntered) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::life_test

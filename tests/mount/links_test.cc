@@ -10,7 +10,7 @@
 #include "tests/mount/programs.h"
 #include "tests/mount/sample_store.h"
 
-namespace zarrfs {
+namespace zarrfs::links_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -80,4 +80,4 @@ TEST_F(LinksTest, FolderOfThePolicyThatIsMissingFailsTheMount) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::links_test

@@ -26,7 +26,7 @@
 #include "tests/mount/programs.h"
 #include "tests/mount/sample_store.h"
 
-namespace zarrfs {
+namespace zarrfs::listing_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -352,4 +352,4 @@ TEST_F(ListingTest, ChunkThatReachesBeyondItsShardCannotBeRead) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::listing_test

@@ -17,7 +17,7 @@
 #include "tests/mount/programs.h"
 #include "tests/mount/sample_store.h"
 
-namespace zarrfs {
+namespace zarrfs::memory_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -117,4 +117,4 @@ TEST_F(MemoryTest, MetadataThatAreBrokenForAMomentCostNoOpenFile) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::memory_test

@@ -20,7 +20,7 @@
 #include "tests/mount/programs.h"
 #include "tests/mount/sample_store.h"
 
-namespace zarrfs {
+namespace zarrfs::metrics_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -224,4 +224,4 @@ TEST_F(MetricsTest, OpenedFileIsReadToItsEndWhileOthersLook) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::metrics_test

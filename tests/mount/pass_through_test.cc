@@ -10,7 +10,7 @@
 #include "tests/mount/programs.h"
 #include "tests/mount/sample_store.h"
 
-namespace zarrfs {
+namespace zarrfs::pass_through_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -123,4 +123,4 @@ TEST_F(PassThroughTest, FilesOfAnUnshardedV3StoreAreTheStoredOnes) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::pass_through_test

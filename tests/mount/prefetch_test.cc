@@ -20,7 +20,7 @@
 #include "tests/mount/programs.h"
 #include "tests/mount/sample_store.h"
 
-namespace zarrfs {
+namespace zarrfs::prefetch_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -231,4 +231,4 @@ TEST_F(PrefetchTest, WorkerThatIsKilledLeavesNobodyWaiting) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::prefetch_test

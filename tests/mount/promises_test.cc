@@ -9,7 +9,7 @@
 
 #include "tests/mount/programs.h"
 
-namespace zarrfs {
+namespace zarrfs::promises_test {
 namespace {
 
 TEST(PromisesTest, EveryTestNamedInTheDocumentExistsAndEveryTestIsNamed) {
@@ -37,4 +37,4 @@ TEST(PromisesTest, EveryTestNamedInTheDocumentExistsAndEveryTestIsNamed) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::promises_test

@@ -15,7 +15,7 @@
 #include "tests/mount/programs.h"
 #include "tests/mount/sample_store.h"
 
-namespace zarrfs {
+namespace zarrfs::slow_store_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -183,4 +183,4 @@ TEST_F(SlowStoreTest, CachedAnswersComeWhileAHundredReadsWait) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::slow_store_test

@@ -16,7 +16,7 @@
 #include "tests/mount/sample_store.h"
 #include "zarrcore/metadata/json.h"
 
-namespace zarrfs {
+namespace zarrfs::status_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -126,4 +126,4 @@ TEST_F(StatusTest, OpenFileKeepsItsTextWhileOthersAreMade) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::status_test

@@ -19,7 +19,7 @@
 #include "tests/mount/programs.h"
 #include "tests/mount/sample_store.h"
 
-namespace zarrfs {
+namespace zarrfs::unreadable_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -219,4 +219,4 @@ TEST_F(UnreadableTest, WhatTheMountMayNotReadIsThereAndCannotBeRead) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::unreadable_test

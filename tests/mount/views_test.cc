@@ -11,7 +11,7 @@
 #include "tests/mount/programs.h"
 #include "tests/mount/sample_store.h"
 
-namespace zarrfs {
+namespace zarrfs::views_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -181,4 +181,4 @@ TEST_F(ViewsTest, AChunkThatDoesNotDecodeGivesAnErrorInTheViewsThatDecodeIt) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::views_test

@@ -16,7 +16,7 @@
 #include "tests/mount/programs.h"
 #include "tests/mount/sample_store.h"
 
-namespace zarrfs {
+namespace zarrfs::warm_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -191,4 +191,4 @@ TEST_F(WarmTest, WorkingFoldersAreKept) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::warm_test

@@ -14,7 +14,7 @@
 #include "tests/mount/programs.h"
 #include "tests/mount/sample_store.h"
 
-namespace zarrfs {
+namespace zarrfs::watch_limit_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -111,4 +111,4 @@ TEST(WatchLimitTest, WithoutWatchesChangesAreSeenLaterAndNothingElseIsDifferent)
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::watch_limit_test

@@ -7,7 +7,7 @@
 #include "tests/unit/array/array_testing.h"
 #include "tests/unit/support/fake_store.h"
 
-namespace zarrfs {
+namespace zarrfs::chunk_cursor_test {
 namespace {
 
 using Call = FakeStore::Call;
@@ -84,4 +84,4 @@ TEST(ChunkCursor, StopsWithTheErrorWhereTheStoreCannotBeAskedNow) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::chunk_cursor_test

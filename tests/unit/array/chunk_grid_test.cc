@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace zarrfs {
+namespace zarrfs::chunk_grid_test {
 namespace {
 
 using Shape = std::vector<uint64_t>;
@@ -67,4 +67,4 @@ TEST(ChunkGrid, MoreChunksThanCanBeNumberedAreRefused) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::chunk_grid_test

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace zarrfs {
+namespace zarrfs::chunk_naming_test {
 namespace {
 
 using Coordinates = std::vector<uint64_t>;
@@ -71,4 +71,4 @@ TEST(ChunkNaming, WholePathsAreParsedBackAndNothingElseIs) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::chunk_naming_test

@@ -5,7 +5,7 @@
 #include "tests/unit/array/array_testing.h"
 #include "tests/unit/support/fake_store.h"
 
-namespace zarrfs {
+namespace zarrfs::chunk_reader_test {
 namespace {
 
 using Kind = ChunkEncoding::Kind;
@@ -245,4 +245,4 @@ TEST(FillChunk, LargerThanCanBeEncodedIsRefused) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::chunk_reader_test

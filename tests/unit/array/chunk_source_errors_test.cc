@@ -11,7 +11,7 @@
 #include "zarrcore/array/chunk_cursor.h"
 #include "zarrcore/array/chunk_source.h"
 
-namespace zarrfs {
+namespace zarrfs::chunk_source_errors_test {
 namespace {
 
 using Coordinates = std::vector<uint64_t>;
@@ -140,4 +140,4 @@ TEST(ChunkSourceErrors, AScalarThatCannotBeReadIsListed) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::chunk_source_errors_test

@@ -19,7 +19,7 @@
 #include "zarrcore/base/waiting.h"
 #include "zarrcore/store/gated_store.h"
 
-namespace zarrfs {
+namespace zarrfs::chunk_source_test {
 namespace {
 
 using Call = FakeStore::Call;
@@ -892,4 +892,4 @@ TEST(ChunkSource, AgreesWithAModelOnRandomArrays) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::chunk_source_test

@@ -4,7 +4,7 @@
 
 #include "tests/unit/array/array_testing.h"
 
-namespace zarrfs {
+namespace zarrfs::layout_test {
 namespace {
 
 using Shape = std::vector<uint64_t>;
@@ -183,4 +183,4 @@ TEST(ArrayLayout, NestingHasACap) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::layout_test

@@ -8,7 +8,7 @@
 #include "tests/unit/array/array_testing.h"
 #include "tests/unit/support/fake_store.h"
 
-namespace zarrfs {
+namespace zarrfs::shard_cache_test {
 namespace {
 
 using Call = FakeStore::Call;
@@ -92,4 +92,4 @@ TEST(ShardCache, NestedShardsBelongToOneOpenObject) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::shard_cache_test

@@ -8,7 +8,7 @@
 
 #include "tests/unit/array/array_testing.h"
 
-namespace zarrfs {
+namespace zarrfs::shard_index_test {
 namespace {
 
 using Counts = std::vector<uint64_t>;
@@ -249,4 +249,4 @@ TEST(ShardIndexSpec, HasACap) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::shard_index_test

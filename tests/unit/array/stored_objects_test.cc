@@ -10,7 +10,7 @@
 
 #include "tests/unit/support/fake_store.h"
 
-namespace zarrfs {
+namespace zarrfs::stored_objects_test {
 namespace {
 
 using Numbers = std::vector<uint64_t>;
@@ -275,4 +275,4 @@ TEST(StoredObjects, NextCoordinatesAreThoseWithAFolderOrAnObject) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::stored_objects_test

@@ -5,7 +5,7 @@
 #include <array>
 #include <string>
 
-namespace zarrfs {
+namespace zarrfs::byte_order_test {
 namespace {
 
 constexpr std::array kBytes = {std::byte{0xff}, std::byte{1}, std::byte{2},
@@ -49,4 +49,4 @@ TEST(ByteOrderTest, LeavesAnIncompleteLastItemAlone) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::byte_order_test

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <limits>
 
-namespace zarrfs {
+namespace zarrfs::checked_test {
 namespace {
 
 constexpr uint64_t kMax = std::numeric_limits<uint64_t>::max();
@@ -36,4 +36,4 @@ TEST(CheckedTest, CeilingDivisionNeitherRoundsDownNorOverflows) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::checked_test

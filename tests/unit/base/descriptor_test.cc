@@ -5,7 +5,7 @@
 
 #include <utility>
 
-namespace zarrfs {
+namespace zarrfs::descriptor_test {
 namespace {
 
 bool IsOpen(int fd) { return fcntl(fd, F_GETFD) >= 0; }
@@ -49,4 +49,4 @@ TEST(DescriptorTest, ClosingLeavesErrnoForTheCaller) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::descriptor_test

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-namespace zarrfs {
+namespace zarrfs::digest_test {
 namespace {
 
 std::string Hex(const Digest& digest) {
@@ -45,4 +45,4 @@ TEST(Digest, AnotherListOfValuesHasAnother) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::digest_test

@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-namespace zarrfs {
+namespace zarrfs::lru_cache_test {
 namespace {
 
 using Cache = LruCache<int, std::string>;
@@ -331,4 +331,4 @@ TEST_F(LruCacheTest, OutdatedValueStaysUntilAnotherIsLoaded) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::lru_cache_test

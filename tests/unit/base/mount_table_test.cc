@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace zarrfs {
+namespace zarrfs::mount_table_test {
 namespace {
 
 TEST(MountTableTest, ALineIsPathDeviceTypeSourceAndWhoMounted) {
@@ -87,4 +87,4 @@ TEST(MountTableTest, AProcessWhoseRootIsNoMountSeesThoseBelowIt) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::mount_table_test

@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace zarrfs {
+namespace zarrfs::printable_test {
 namespace {
 
 TEST(PrintableTest, ALogLineHasNoLineEndsAndNoControlCharacters) {
@@ -26,4 +26,4 @@ TEST(PrintableTest, AnExcerptIsShortAndAscii) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::printable_test

@@ -4,7 +4,7 @@
 
 #include <cerrno>
 
-namespace zarrfs {
+namespace zarrfs::result_test {
 namespace {
 
 TEST(ResultTest, ReaderSeesDamageAndUnreadableStoreAsInputOutputError) {
@@ -44,4 +44,4 @@ TEST(ResultTest, FailureIsHandedOnWithCodeAndMessage) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::result_test

@@ -1,6 +1,6 @@
 #include "tests/unit/codec/array_codec_testing.h"
 
-namespace zarrfs {
+namespace zarrfs::bitround_test {
 namespace {
 
 // numcodecs.BitRound(keepbits=3).encode(np.array([1.1, 2.7, -3.3], "<f4"))
@@ -14,4 +14,4 @@ TEST(BitroundCodec, DecodingChangesNothing) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::bitround_test

@@ -2,7 +2,7 @@
 
 #include "tests/unit/codec/compressor_samples.h"
 
-namespace zarrfs {
+namespace zarrfs::blosc_test {
 namespace {
 
 // c-blosc 1.21 of the 128 little-endian uint16 0 ... 127: zstd and bitshuffle.
@@ -142,4 +142,4 @@ TEST(BloscCodec, ParametersThatAreNotThereAreThoseOfTheElements) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::blosc_test

@@ -1,6 +1,6 @@
 #include "tests/unit/codec/codec_testing.h"
 
-namespace zarrfs {
+namespace zarrfs::bytes_test {
 namespace {
 
 std::shared_ptr<const ArrayToBytesCodec> Make(std::string_view configuration,
@@ -82,4 +82,4 @@ TEST(BytesCodec, UnknownEndianIsDamage) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::bytes_test

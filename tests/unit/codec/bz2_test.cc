@@ -1,6 +1,6 @@
 #include "tests/unit/codec/compressor_samples.h"
 
-namespace zarrfs {
+namespace zarrfs::bz2_test {
 namespace {
 
 // numcodecs.BZ2(5).encode(d)
@@ -52,4 +52,4 @@ TEST(Bz2Codec, WhatOnlyEncodersUseRefusesNoChunk) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::bz2_test

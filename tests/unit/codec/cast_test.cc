@@ -1,6 +1,6 @@
 #include "tests/unit/codec/array_codec_testing.h"
 
-namespace zarrfs {
+namespace zarrfs::cast_test {
 namespace {
 
 // c = numcodecs.AsType(encode_dtype="<f4", decode_dtype="<f8"); c.encode(np.array([1.1, 2, 3e38]))
@@ -71,4 +71,4 @@ TEST(CastValueCodec, WrongConfigurationIsRefused) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::cast_test

@@ -1,6 +1,6 @@
 #include "tests/unit/codec/codec_testing.h"
 
-namespace zarrfs {
+namespace zarrfs::checksum_test {
 namespace {
 
 constexpr std::string_view kDigits = "123456789";
@@ -121,4 +121,4 @@ TEST(ChecksumCodec, WrongConfigurationIsRefused) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::checksum_test

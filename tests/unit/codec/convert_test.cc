@@ -5,7 +5,7 @@
 
 #include "tests/unit/codec/array_codec_testing.h"
 
-namespace zarrfs {
+namespace zarrfs::convert_test {
 namespace {
 
 struct Sample {
@@ -155,4 +155,4 @@ TEST(Half, EveryOneIsTheSameAfterADouble) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::convert_test

@@ -2,7 +2,7 @@
 
 #include "tests/unit/codec/codec_testing.h"
 
-namespace zarrfs {
+namespace zarrfs::crc32c_test {
 namespace {
 
 TEST(Crc32c, GivesThePublishedCheckValues) {
@@ -46,4 +46,4 @@ TEST(Crc32cCodec, LocationMayOnlyBeTheEnd) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::crc32c_test

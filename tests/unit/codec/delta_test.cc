@@ -1,6 +1,6 @@
 #include "tests/unit/codec/array_codec_testing.h"
 
-namespace zarrfs {
+namespace zarrfs::delta_test {
 namespace {
 
 struct Sample {
@@ -85,4 +85,4 @@ TEST(DeltaCodec, WhatCannotBeSummedIsRefused) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::delta_test

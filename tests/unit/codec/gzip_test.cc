@@ -1,6 +1,6 @@
 #include "tests/unit/codec/compressor_samples.h"
 
-namespace zarrfs {
+namespace zarrfs::gzip_test {
 namespace {
 
 // Python: gzip.compress(b"zarrfs", 5, mtime=0)
@@ -89,4 +89,4 @@ TEST(GzipCodec, WhatOnlyEncodersUseRefusesNoChunk) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::gzip_test

@@ -1,6 +1,6 @@
 #include "tests/unit/codec/compressor_samples.h"
 
-namespace zarrfs {
+namespace zarrfs::lz4_test {
 namespace {
 
 // numcodecs.LZ4().encode(d)
@@ -48,4 +48,4 @@ TEST(Lz4Codec, DamagedInputIsContained) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::lz4_test

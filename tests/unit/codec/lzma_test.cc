@@ -1,6 +1,6 @@
 #include "tests/unit/codec/compressor_samples.h"
 
-namespace zarrfs {
+namespace zarrfs::lzma_test {
 namespace {
 
 // With f = [{"id": lzma.FILTER_DELTA, "dist": 2},
@@ -131,4 +131,4 @@ TEST(LzmaCodec, WrongConfigurationIsDamage) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::lzma_test

@@ -1,6 +1,6 @@
 #include "tests/unit/codec/array_codec_testing.h"
 
-namespace zarrfs {
+namespace zarrfs::packbits_test {
 namespace {
 
 // A codec for chunks of one axis of `count` elements.
@@ -121,4 +121,4 @@ TEST(NumcodecsPackbitsCodec, OnlyBooleansArePacked) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::packbits_test

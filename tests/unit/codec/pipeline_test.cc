@@ -1,7 +1,7 @@
 #include "tests/unit/codec/codec_testing.h"
 #include "zarrcore/codec/codec.h"
 
-namespace zarrfs {
+namespace zarrfs::pipeline_test {
 namespace {
 
 using Chain = std::vector<CodecSpec>;
@@ -206,4 +206,4 @@ TEST(Pipeline, StepLargerThanTheCapIsNotDecoded) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::pipeline_test

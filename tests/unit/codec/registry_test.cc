@@ -2,7 +2,7 @@
 
 #include "tests/unit/codec/codec_testing.h"
 
-namespace zarrfs {
+namespace zarrfs::registry_test {
 namespace {
 
 TEST(Registry, FormatsOfTheCoreAreKnownByTheirNumcodecsNamesToo) {
@@ -31,4 +31,4 @@ TEST(Registry, KnownCodecThatIsNotDecodedNamesTheLibrary) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::registry_test

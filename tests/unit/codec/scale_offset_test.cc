@@ -1,6 +1,6 @@
 #include "tests/unit/codec/array_codec_testing.h"
 
-namespace zarrfs {
+namespace zarrfs::scale_offset_test {
 namespace {
 
 struct Sample {
@@ -103,4 +103,4 @@ TEST(ScaleOffsetCodec, WrongConfigurationIsRefused) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::scale_offset_test

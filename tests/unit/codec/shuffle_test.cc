@@ -1,6 +1,6 @@
 #include "tests/unit/codec/compressor_samples.h"
 
-namespace zarrfs {
+namespace zarrfs::shuffle_test {
 namespace {
 
 TEST(ShuffleCodec, ReadsWhatNumcodecsWrote) {
@@ -35,4 +35,4 @@ TEST(ShuffleCodec, ElementSizeMustBeStated) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::shuffle_test

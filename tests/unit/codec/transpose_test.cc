@@ -5,7 +5,7 @@
 
 #include "tests/unit/codec/codec_testing.h"
 
-namespace zarrfs {
+namespace zarrfs::transpose_test {
 namespace {
 
 using Order = std::vector<size_t>;
@@ -110,4 +110,4 @@ TEST(TransposeOrder, WhatIsNoPermutationIsDamage) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::transpose_test

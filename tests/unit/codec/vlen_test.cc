@@ -2,7 +2,7 @@
 
 #include "tests/unit/codec/codec_testing.h"
 
-namespace zarrfs {
+namespace zarrfs::vlen_test {
 namespace {
 
 constexpr auto kText = VlenItems::kText;
@@ -129,4 +129,4 @@ TEST(VlenChain, SizeOfAChunkIsChecked) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::vlen_test

@@ -4,7 +4,7 @@
 
 #include "tests/unit/codec/array_codec_testing.h"
 
-namespace zarrfs {
+namespace zarrfs::widen_test {
 namespace {
 
 TEST(Widen, EachTypeBecomesTheCoreTypeThatHoldsItsValues) {
@@ -40,4 +40,4 @@ TEST(Widen, OtherTypesHaveNoWiderOne) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::widen_test

@@ -2,7 +2,7 @@
 
 #include "tests/unit/codec/codec_testing.h"
 
-namespace zarrfs {
+namespace zarrfs::zfp_test {
 namespace {
 
 // zfpy.compress_numpy(numpy.arange(8, dtype='int32').reshape(2, 4) * 1000 - 3000)
@@ -147,4 +147,4 @@ TEST(Zfp, AStreamThatIsCutOffIsDamageOrTheSame) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::zfp_test

@@ -1,6 +1,6 @@
 #include "tests/unit/codec/compressor_samples.h"
 
-namespace zarrfs {
+namespace zarrfs::zlib_test {
 namespace {
 
 // numcodecs.Zlib(5).encode(d)
@@ -47,4 +47,4 @@ TEST(ZlibCodec, WhatOnlyEncodersUseRefusesNoChunk) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::zlib_test

@@ -4,7 +4,7 @@
 
 #include "tests/unit/codec/compressor_samples.h"
 
-namespace zarrfs {
+namespace zarrfs::zstd_frame_test {
 namespace {
 
 using Kind = ZstdServing::Kind;
@@ -187,4 +187,4 @@ TEST(ServeZstd, FailureToReadIsHandedOn) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::zstd_frame_test

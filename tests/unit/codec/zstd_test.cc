@@ -1,6 +1,6 @@
 #include "tests/unit/codec/compressor_samples.h"
 
-namespace zarrfs {
+namespace zarrfs::zstd_test {
 namespace {
 
 // zstd(1): of a file; of a pipe, where the size is not known; of a file with --check.
@@ -105,4 +105,4 @@ TEST(ZstdCodec, WhatOnlyEncodersUseRefusesNoChunk) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::zstd_test

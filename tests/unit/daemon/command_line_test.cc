@@ -8,7 +8,7 @@
 
 #include "tests/unit/daemon/parsed_options.h"
 
-namespace zarrfs {
+namespace zarrfs::command_line_test {
 namespace {
 
 TEST(CommandLineTest, TwoPathsAreEnough) {
@@ -86,4 +86,4 @@ TEST(CommandLineTest, HelpAndVersionNeedNoPaths) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::command_line_test

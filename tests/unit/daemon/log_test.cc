@@ -12,7 +12,7 @@
 #include <cstdlib>
 #include <string>
 
-namespace zarrfs {
+namespace zarrfs::log_test {
 namespace {
 
 /// What is written to stderr while it lives, with or without the journal's word that it is there.
@@ -96,4 +96,4 @@ TEST(LogTest, LevelChangesWhileTheProgramRuns) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::log_test

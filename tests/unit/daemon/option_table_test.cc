@@ -10,7 +10,7 @@
 
 #include "tests/unit/daemon/parsed_options.h"
 
-namespace zarrfs {
+namespace zarrfs::option_table_test {
 namespace {
 
 TEST(OptionTableTest, EachOptionArrives) {
@@ -127,4 +127,4 @@ TEST(OptionTableTest, SizesArePowersOf1024) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::option_table_test

@@ -8,7 +8,7 @@
 
 #include "tests/unit/daemon/parsed_options.h"
 
-namespace zarrfs {
+namespace zarrfs::options_test {
 namespace {
 
 TEST(OptionsTest, CommasCanBeEscapedOrQuoted) {
@@ -34,4 +34,4 @@ TEST(OptionsTest, LinksAreFollowedUnlessOthersHaveAccess) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::options_test

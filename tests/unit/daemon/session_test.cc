@@ -4,7 +4,7 @@
 
 #include "tests/unit/daemon/parsed_options.h"
 
-namespace zarrfs {
+namespace zarrfs::session_test {
 namespace {
 
 TEST(SessionTest, IoUringIsAskedForWhereItIsOffered) {
@@ -26,4 +26,4 @@ TEST(SessionTest, EveryMountIsReadOnlyWithoutDevicesAndSetUidBits) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::session_test

@@ -8,7 +8,7 @@
 
 #include "tests/unit/daemon/parsed_options.h"
 
-namespace zarrfs {
+namespace zarrfs::settings_test {
 namespace {
 
 std::vector<std::string> WordsOf(std::string_view text) {
@@ -86,4 +86,4 @@ TEST(SettingsTest, RemountNamesWhatWouldBeAnotherMount) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::settings_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace zarrfs {
+namespace zarrfs::base64_test {
 namespace {
 
 std::vector<std::byte> Bytes(std::string_view text) {
@@ -39,4 +39,4 @@ TEST(Base64, OtherTextIsRefused) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::base64_test

@@ -6,7 +6,7 @@
 #include <string>
 #include <tuple>
 
-namespace zarrfs {
+namespace zarrfs::data_type_test {
 namespace {
 
 DataType Type(std::string_view json) {
@@ -265,4 +265,4 @@ TEST(ReverseByteOrder, ReversesEachPartThatHasAnOrder) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::data_type_test

@@ -8,7 +8,7 @@
 
 #include "zarrcore/base/byte_order.h"
 
-namespace zarrfs {
+namespace zarrfs::fill_value_test {
 namespace {
 
 constexpr std::string_view kRecord =
@@ -458,4 +458,4 @@ TEST(FillAttribute, TextBytesAndDates) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::fill_value_test

@@ -7,7 +7,7 @@
 #include <limits>
 #include <string>
 
-namespace zarrfs {
+namespace zarrfs::float_format_test {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -118,4 +118,4 @@ TEST(FloatFormat, BitsAboveTheFormatAreNoCode) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::float_format_test

@@ -8,7 +8,7 @@
 #include <limits>
 #include <string>
 
-namespace zarrfs {
+namespace zarrfs::json_test {
 namespace {
 
 using std::string_literals::operator""s;
@@ -207,4 +207,4 @@ TEST(Json, MessagesStayShortAndPrintable) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::json_test

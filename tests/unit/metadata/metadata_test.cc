@@ -8,7 +8,7 @@
 
 #include "tests/unit/metadata/metadata_testing.h"
 
-namespace zarrfs {
+namespace zarrfs::metadata_test {
 namespace {
 
 constexpr std::string_view kArray = R"({
@@ -310,4 +310,4 @@ TEST(ZarrJson, HostileTextIsRefused) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::metadata_test

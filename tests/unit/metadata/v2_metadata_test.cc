@@ -8,7 +8,7 @@
 #include "tests/unit/metadata/metadata_testing.h"
 #include "zarrcore/metadata/base64.h"
 
-namespace zarrfs {
+namespace zarrfs::v2_metadata_test {
 namespace {
 
 constexpr std::string_view kArray = R"({
@@ -485,4 +485,4 @@ TEST(ParseZgroup, AttributesThatCannotBeUsedAreLeftOutAndSaidToBe) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::v2_metadata_test

@@ -9,7 +9,7 @@
 
 #include "tests/unit/support/fake_store.h"
 
-namespace zarrfs {
+namespace zarrfs::counted_store_test {
 namespace {
 
 struct Fixture {
@@ -84,4 +84,4 @@ TEST(CountedStoreTest, ManyThreadsLoseNothing) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::counted_store_test

@@ -4,7 +4,7 @@
 
 #include <future>
 
-namespace zarrfs {
+namespace zarrfs::fake_store_test {
 namespace {
 
 using Call = FakeStore::Call;
@@ -118,4 +118,4 @@ TEST(FakeStoreTest, CountsCallsByKindAndKey) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::fake_store_test

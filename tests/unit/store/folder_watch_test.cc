@@ -15,7 +15,7 @@
 
 #include "zarrcore/store/local_store.h"
 
-namespace zarrfs {
+namespace zarrfs::folder_watch_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -160,4 +160,4 @@ TEST_F(FolderWatchTest, AnotherDirectoryInThePlaceOfTheStoreIsFollowed) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::folder_watch_test

@@ -10,7 +10,7 @@
 
 #include "tests/unit/store/local_store_testing.h"
 
-namespace zarrfs {
+namespace zarrfs::local_store_links_test {
 namespace {
 
 struct LinkTest : LocalStoreTest {
@@ -442,4 +442,4 @@ TEST(LinkPolicyTest, IsWrittenAsItIsRead) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::local_store_links_test

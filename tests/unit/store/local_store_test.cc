@@ -21,7 +21,7 @@
 
 #include "tests/unit/store/local_store_testing.h"
 
-namespace zarrfs {
+namespace zarrfs::local_store_test {
 namespace {
 
 // --- Opening
@@ -454,4 +454,4 @@ TEST_F(LocalStoreMountTest, LinksOfAStoreBelowAZarrfsMountSendItNoRequest) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::local_store_test

@@ -8,7 +8,7 @@
 
 #include "tests/unit/store/local_store_testing.h"
 
-namespace zarrfs {
+namespace zarrfs::path_modes_test {
 namespace {
 
 TEST(ModeMask, AClassOfUsersKeepsItsBitsOnlyIfEachFolderLetsItThrough) {
@@ -59,4 +59,4 @@ TEST_F(LocalStoreTest, AnObjectIsAsClosedAsTheFoldersAboveIt) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::path_modes_test

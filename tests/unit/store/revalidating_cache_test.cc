@@ -11,7 +11,7 @@
 #include "tests/unit/support/fake_store.h"
 #include "zarrcore/base/waiting.h"
 
-namespace zarrfs {
+namespace zarrfs::revalidating_cache_test {
 namespace {
 
 using std::chrono::hours;
@@ -272,4 +272,4 @@ TEST(Validity, OfTwoAnswersIsWhatBothShare) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::revalidating_cache_test

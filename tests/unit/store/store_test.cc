@@ -10,7 +10,7 @@
 #include "zarrcore/base/waiting.h"
 #include "zarrcore/store/gated_store.h"
 
-namespace zarrfs {
+namespace zarrfs::store_test {
 namespace {
 
 using Call = FakeStore::Call;
@@ -148,4 +148,4 @@ TEST(GateTest, SlowStoreIsNotAskedByAThreadThatMayNotWait) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::store_test

@@ -20,7 +20,7 @@
 #include "zarrcore/array/stored_objects.h"
 #include "zarrcore/store/forwarding_store.h"
 
-namespace zarrfs {
+namespace zarrfs::large_listing_test {
 namespace {
 
 constexpr uint64_t kEdge = 300;
@@ -225,4 +225,4 @@ TEST(LargeListing, OfNamesAloneGivesTheInodesThatWereSeenLast) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::large_listing_test

@@ -2,7 +2,7 @@
 
 #include "fs/tree/folder.h"
 
-namespace zarrfs {
+namespace zarrfs::listing_table_test {
 namespace {
 
 constexpr uint64_t kFolder = 42;
@@ -58,4 +58,4 @@ TEST(ListingTable, OtherFoldersAreLeftAlone) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::listing_table_test

@@ -6,7 +6,7 @@
 
 #include "fs/tree/failure_log.h"
 
-namespace zarrfs {
+namespace zarrfs::log_throttle_test {
 namespace {
 
 using std::chrono::seconds;
@@ -82,4 +82,4 @@ TEST(RepeatsTest, MessagesBeginWithTheirObject) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::log_throttle_test

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-namespace zarrfs {
+namespace zarrfs::metrics_test {
 namespace {
 
 /// What a scraper finds in the text: HELP and TYPE by name, samples by name and labels. Lines that
@@ -189,4 +189,4 @@ TEST(MetricsTest, ManyThreadsLoseNothing) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::metrics_test

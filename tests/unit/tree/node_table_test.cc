@@ -10,7 +10,7 @@
 #include "fs/tree/epoch_table.h"
 #include "tests/unit/support/fake_store.h"
 
-namespace zarrfs {
+namespace zarrfs::node_table_test {
 namespace {
 
 std::string ArrayJson(const std::string& shape, const std::string& inner, const std::string& extra,
@@ -384,4 +384,4 @@ TEST_F(NodeTableTest, RangesOfOneSourceShareTheirEpochs) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::node_table_test

@@ -4,7 +4,7 @@
 
 #include "fs/tree/prefetch.h"
 
-namespace zarrfs {
+namespace zarrfs::reading_order_test {
 namespace {
 
 constexpr uint64_t kFolder = 42;
@@ -74,4 +74,4 @@ TEST(ReadingOrderTest, PauseIsFollowedByAnotherTry) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::reading_order_test

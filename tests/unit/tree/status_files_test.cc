@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace zarrfs {
+namespace zarrfs::status_files_test {
 namespace {
 
 /// One file that says something else at each look, and one that never does.
@@ -80,4 +80,4 @@ TEST(StatusFilesTest, SnapshotsAreBounded) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::status_files_test

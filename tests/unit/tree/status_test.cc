@@ -6,7 +6,7 @@
 
 #include "zarrcore/metadata/json.h"
 
-namespace zarrfs {
+namespace zarrfs::status_test {
 namespace {
 
 MountStatus Example() {
@@ -134,4 +134,4 @@ TEST(StatusTest, JsonIsValidWhateverTheStoreIsCalled) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::status_test

@@ -6,7 +6,7 @@
 
 #include "fs/tree/epoch_table.h"
 
-namespace zarrfs {
+namespace zarrfs::superseded_shards_test {
 namespace {
 
 class SomeObject final : public Object {
@@ -84,4 +84,4 @@ TEST(EpochTableTest, PastEpochsKeepTheirFingerprints) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::superseded_shards_test

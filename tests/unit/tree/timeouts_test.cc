@@ -5,7 +5,7 @@
 #include "tests/unit/support/fake_store.h"
 #include "zarrcore/base/clocks.h"
 
-namespace zarrfs {
+namespace zarrfs::timeouts_test {
 namespace {
 
 constexpr int64_t kSecond = 1'000'000'000;
@@ -66,4 +66,4 @@ TEST(TimeoutsTest, WhatIsImmutableHoldsForEver) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::timeouts_test

@@ -16,7 +16,7 @@
 #include "tests/unit/tree/reference_model.h"
 #include "zarrcore/base/printable.h"
 
-namespace zarrfs {
+namespace zarrfs::tree_model_test {
 namespace {
 
 using model::File;
@@ -965,4 +965,4 @@ TEST(TreeModelTest, NodeBelowABrokenGroupThatWasAnArrayOnceIsThere) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::tree_model_test

@@ -4,7 +4,7 @@
 
 #include "zarrcore/view/v2_attributes.h"
 
-namespace zarrfs {
+namespace zarrfs::cf_time_test {
 namespace {
 
 DataType Date(std::string_view name, std::string_view unit, int scale) {
@@ -59,4 +59,4 @@ TEST(CfTime, OtherTypesAreLeftAlone) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::cf_time_test

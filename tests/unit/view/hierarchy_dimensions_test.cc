@@ -10,7 +10,7 @@
 #include "zarrcore/store/gated_store.h"
 #include "zarrcore/view/hierarchy.h"
 
-namespace zarrfs {
+namespace zarrfs::hierarchy_dimensions_test {
 namespace {
 
 using Names = std::vector<std::string>;
@@ -168,4 +168,4 @@ TEST_F(HierarchyDimensions, AThreadThatMayNotWaitIsAnsweredAtOnce) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::hierarchy_dimensions_test

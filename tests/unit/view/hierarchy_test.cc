@@ -14,7 +14,7 @@
 #include "zarrcore/base/waiting.h"
 #include "zarrcore/store/gated_store.h"
 
-namespace zarrfs {
+namespace zarrfs::hierarchy_test {
 namespace {
 
 using Call = FakeStore::Call;
@@ -910,4 +910,4 @@ TEST(Hierarchy, AZarrfsMountInAGroupIsHiddenAndSaidOnce) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::hierarchy_test

@@ -8,7 +8,7 @@
 #include "zarrcore/view/v2_view.h"
 #include "zarrcore/view/v3_view.h"
 
-namespace zarrfs {
+namespace zarrfs::pass_through_test {
 namespace {
 
 const V2View kV2(ZarrPython2Profile());
@@ -244,4 +244,4 @@ TEST(PassThroughV3, AGroupWithoutConsolidatedMetadataIsTheStoredBytes) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::pass_through_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace zarrfs {
+namespace zarrfs::shared_dimensions_test {
 namespace {
 
 using Names = std::vector<std::string>;
@@ -92,4 +92,4 @@ TEST(SharedDimensions, AnArrayOfAnotherTimeIsNotKnown) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::shared_dimensions_test

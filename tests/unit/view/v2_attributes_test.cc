@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace zarrfs {
+namespace zarrfs::v2_attributes_test {
 namespace {
 
 TEST(PlainAttributes, WhatIsNoNumberTextObjectOrListOfNumbersBecomesText) {
@@ -48,4 +48,4 @@ TEST(PlainName, HasNothingThatNetcdfStumblesOver) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::v2_attributes_test

@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace zarrfs {
+namespace zarrfs::v2_fill_test {
 namespace {
 
 struct Case {
@@ -117,4 +117,4 @@ TEST(V2Fill, NetcdfKeepsTheAttributeAsANumber) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::v2_fill_test

@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace zarrfs {
+namespace zarrfs::v2_types_test {
 namespace {
 
 // Short names for what takes long to write.
@@ -141,4 +141,4 @@ TEST(V2Fill, StructIsBase64InTheByteOrderOfTheArray) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::v2_types_test

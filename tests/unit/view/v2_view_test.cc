@@ -5,7 +5,7 @@
 
 #include "tests/unit/array/array_testing.h"
 
-namespace zarrfs {
+namespace zarrfs::v2_view_test {
 namespace {
 
 constexpr std::string_view kGzip = R"({"name": "gzip", "configuration": {"level": 5}})";
@@ -563,4 +563,4 @@ TEST(V2View, TheSeparatorIsTheSourcesTheUsersOrADot) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::v2_view_test

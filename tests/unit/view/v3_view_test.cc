@@ -4,7 +4,7 @@
 
 #include "tests/unit/array/array_testing.h"
 
-namespace zarrfs {
+namespace zarrfs::v3_view_test {
 namespace {
 
 std::string Rewritten(const ArrayMetadata& metadata, const ViewContext& context = {}) {
@@ -288,4 +288,4 @@ TEST(AllViews, HaveNumbersByName) {
 }
 
 }  // namespace
-}  // namespace zarrfs
+}  // namespace zarrfs::v3_view_test

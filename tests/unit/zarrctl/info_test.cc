@@ -1,6 +1,6 @@
 #include "tests/unit/zarrctl/commands_testing.h"
 
-namespace zarrfs::ctl {
+namespace zarrfs::ctl::info_test {
 namespace {
 
 using Call = FakeStore::Call;
@@ -106,4 +106,4 @@ TEST(GroupedText, HasACommaForEachThousand) {
 }
 
 }  // namespace
-}  // namespace zarrfs::ctl
+}  // namespace zarrfs::ctl::info_test

@@ -1,6 +1,6 @@
 #include "tests/unit/zarrctl/commands_testing.h"
 
-namespace zarrfs::ctl {
+namespace zarrfs::ctl::verify_test {
 namespace {
 
 using Call = FakeStore::Call;
@@ -174,4 +174,4 @@ TEST(Verify, CodecThatIsNotKnownIsNotCheckedAndNoDamage) {
 }
 
 }  // namespace
-}  // namespace zarrfs::ctl
+}  // namespace zarrfs::ctl::verify_test
