@@ -40,7 +40,7 @@ using Clock = std::chrono::steady_clock;
 constexpr auto kGrace = std::chrono::seconds(2);
 // How often the attendant checks whether the loop is about to end. It cannot wait for that: polling
 // the FUSE device would wake it up for each request.
-constexpr int kWatchMs = 5000;
+constexpr int kAttendMs = 5000;
 // How often it wakes the main thread that should end: one wake-up may come before its wait.
 constexpr int kWakeMs = 100;
 
@@ -184,7 +184,7 @@ void Worker::Attend() {
   std::optional<Clock::time_point> deadline;
   pollfd wait = {keeper_.fd(), POLLIN, 0};
   for (;;) {
-    poll(&wait, 1, deadline ? kWakeMs : kWatchMs);
+    poll(&wait, 1, deadline ? kWakeMs : kAttendMs);
     // Without a keeper nobody could unmount: better a dead mount than one without an owner.
     if (wait.revents != 0 && !HandleMessage()) EndProcess(kExitSystem);
     if (!end_requested_ && fuse_session_exited(session_) == 0) continue;

@@ -13,7 +13,7 @@ namespace {
 constexpr uint16_t kMagnitude = 0x7fff;
 constexpr uint16_t kInfinity = 0x7c00;
 
-const FloatFormat& Format() {
+const FloatFormat& HalfFormat() {
   static const FloatFormat* const format = FindFloatFormat("float16");
   return *format;
 }
@@ -152,12 +152,12 @@ std::string Text(const std::byte* element) {
 
 // Both keep the sign of a NaN too.
 double Half::ToDouble() const {
-  const double magnitude = DecodeFloat(bits & kMagnitude, Format());
+  const double magnitude = DecodeFloat(bits & kMagnitude, HalfFormat());
   return bits > kMagnitude ? -magnitude : magnitude;
 }
 
 Half Half::From(double value) {
-  const uint64_t magnitude = EncodeFloat(std::abs(value), Format()).value_or(kInfinity);
+  const uint64_t magnitude = EncodeFloat(std::abs(value), HalfFormat()).value_or(kInfinity);
   return Half{static_cast<uint16_t>(magnitude | (std::signbit(value) ? kMagnitude + 1 : 0))};
 }
 

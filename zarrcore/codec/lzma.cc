@@ -16,7 +16,7 @@ namespace {
 // level 9.
 constexpr uint64_t kMaxMemory = 256u << 20;
 
-enum class Format { kAuto, kXz, kAlone, kRaw };
+enum class LzmaFormat { kAuto, kXz, kAlone, kRaw };
 
 // One of a chain of filters, as Python spells it.
 struct Filter {
@@ -44,7 +44,7 @@ FilterChain ChainOf(const std::vector<Filter>& filters) {
 
 class LzmaCodec : public BytesToBytesCodec {
  public:
-  LzmaCodec(Format format, lzma_check check, uint32_t preset, std::vector<Filter> filters)
+  LzmaCodec(LzmaFormat format, lzma_check check, uint32_t preset, std::vector<Filter> filters)
       : format_(format), check_(check), preset_(preset), filters_(std::move(filters)) {}
 
   Result<Bytes> Decode(BytesView encoded, uint64_t limit) const override {
@@ -85,7 +85,7 @@ class LzmaCodec : public BytesToBytesCodec {
   }
 
   Result<Bytes> Encode(BytesView decoded) const override {
-    if (format_ != Format::kXz) {
+    if (format_ != LzmaFormat::kXz) {
       return Fail(ErrorCode::kUnsupported, "lzma: only format 1 is encoded");
     }
     Bytes encoded(lzma_stream_buffer_bound(decoded.size()));
@@ -103,19 +103,19 @@ class LzmaCodec : public BytesToBytesCodec {
  private:
   lzma_ret Start(lzma_stream& stream) const {
     switch (format_) {
-      case Format::kAuto:
+      case LzmaFormat::kAuto:
         return lzma_auto_decoder(&stream, kMaxMemory, LZMA_CONCATENATED);
-      case Format::kXz:
+      case LzmaFormat::kXz:
         return lzma_stream_decoder(&stream, kMaxMemory, LZMA_CONCATENATED);
-      case Format::kAlone:
+      case LzmaFormat::kAlone:
         return lzma_alone_decoder(&stream, kMaxMemory);
-      case Format::kRaw:
+      case LzmaFormat::kRaw:
         return lzma_raw_decoder(&stream, ChainOf(filters_).data());
     }
     return LZMA_PROG_ERROR;
   }
 
-  const Format format_;
+  const LzmaFormat format_;
   const lzma_check check_;
   const uint32_t preset_;
   const std::vector<Filter> filters_;  // empty for any format but kRaw
@@ -199,13 +199,14 @@ Result<BytesToBytesPtr> MakeLzmaCodec(const CodecSpec& codec) {
   lzma_options_lzma options = {};
   const Result<uint32_t> preset = PresetMember(codec, options);
   std::vector<Filter> filters;
-  if (static_cast<Format>(*format) == Format::kRaw) {
+  if (static_cast<LzmaFormat>(*format) == LzmaFormat::kRaw) {
     auto parsed = ParseFilters(codec);
     if (!parsed) return Fail(parsed);
     filters = std::move(*parsed);
   }
   return std::make_shared<const LzmaCodec>(
-      static_cast<Format>(*format), check < 0 ? LZMA_CHECK_CRC64 : static_cast<lzma_check>(check),
+      static_cast<LzmaFormat>(*format),
+      check < 0 ? LZMA_CHECK_CRC64 : static_cast<lzma_check>(check),
       preset.value_or(LZMA_PRESET_DEFAULT), std::move(filters));
 }
 

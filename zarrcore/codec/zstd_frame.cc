@@ -20,7 +20,7 @@ constexpr uint8_t kSizeOfFourBytes = 0x80;
 // RFC 8878, 3.1.1.2.
 constexpr uint64_t kBlockHeader = 3;
 constexpr uint64_t kLargestBlock = 128 << 10;
-constexpr uint64_t kChecksumSize = 4;
+constexpr uint64_t kFrameChecksumSize = 4;
 
 // Writers fill their blocks: this many hold 8 GiB. A hostile chunk could have any number of empty
 // ones.
@@ -95,7 +95,7 @@ Result<std::optional<uint64_t>> FindEnd(const FrameHeader& header, uint64_t size
                   at);
     }
     const uint64_t stored = type == kRepeated ? 1 : length;
-    const uint64_t rest = is_last && header.has_checksum ? kChecksumSize : 0;
+    const uint64_t rest = is_last && header.has_checksum ? kFrameChecksumSize : 0;
     if (size - at - kBlockHeader < stored + rest) return no_end();
     at += kBlockHeader + stored + rest;
     if (is_last) return at;
