@@ -23,7 +23,7 @@ std::string_view Variable(const char* name) {
 }
 
 // 0 unless the variable is a number.
-uint64_t NumberIn(const char* name) {
+uint64_t NumberInVariable(const char* name) {
   const std::string_view text = Variable(name);
   uint64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -70,8 +70,8 @@ TerminalSize SizeOfTerminal(int fd) {
     if (window.ws_col > 0) size.columns = window.ws_col;
     if (window.ws_row > 0) size.lines = window.ws_row;
   }
-  if (const uint64_t columns = NumberIn("COLUMNS")) size.columns = columns;
-  if (const uint64_t lines = NumberIn("LINES")) size.lines = lines;
+  if (const uint64_t columns = NumberInVariable("COLUMNS")) size.columns = columns;
+  if (const uint64_t lines = NumberInVariable("LINES")) size.lines = lines;
   return {std::min(size.columns, kMax), std::min(size.lines, kMax)};
 }
 
