@@ -114,9 +114,15 @@ void Notifier::Send(Changes& changes) {
   }
 }
 
+Notifier::Clock::time_point Notifier::SweepNow() {
+  auto [again, forgotten] = sweep_();
+  if (forgotten.size() > 0) Send(forgotten);
+  return again;
+}
+
 void Notifier::Run() {
   Clock::time_point last_burst{};
-  Clock::time_point sweep_at = sweep_();
+  Clock::time_point sweep_at = SweepNow();
   std::unique_lock lock(mutex_);
   for (;;) {
     Clock::time_point until = sweep_at;
@@ -136,7 +142,7 @@ void Notifier::Run() {
       last_burst = Clock::now();
       Send(*burst);
     }
-    if (Clock::now() >= sweep_at) sweep_at = sweep_();
+    if (Clock::now() >= sweep_at) sweep_at = SweepNow();
     lock.lock();
   }
 }

@@ -22,6 +22,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "fs/tree/invalidation.h"
 #include "zarrcore/store/store.h"
@@ -36,8 +37,9 @@ class Notifier {
 
   /// See FindInvalidEntries().
   using FindNames = std::function<bool(const Changes& changes, EntryInvalidator& invalidator)>;
-  /// Periodic housekeeping, run here to save a thread; returns the time of its next run.
-  using Sweep = std::function<Clock::time_point()>;
+  /// Periodic housekeeping, run here to save a thread; returns the time of its next run, and what
+  /// is to be invalidated before that.
+  using Sweep = std::function<std::pair<Clock::time_point, Changes>()>;
 
   /// Call once, after FUSE_INIT was answered. The callbacks run on the notifier's thread. The
   /// notifier and the session live until the process ends.
@@ -53,6 +55,8 @@ class Notifier {
   class Sender;
 
   void Run();
+  // When to do it again.
+  Clock::time_point SweepNow();
   void Send(Changes& changes);
 
   fuse_session* session_ = nullptr;

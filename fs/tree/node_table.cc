@@ -96,9 +96,10 @@ RangePtr NodeTable::RefreshRange(const Node& node, NodeRecord& record) {
     RangeRecord& positions = ranges_.emplace_back();
     positions.record = &record;
     positions.files = files;
-    positions.epochs = before != nullptr && before->source == node.chunks->id()
-                           ? before->epochs
-                           : std::make_shared<EpochTable>(node.chunks->layout().outer_grid.size());
+    positions.epochs =
+        before != nullptr && before->source == node.chunks->id()
+            ? before->epochs
+            : std::make_shared<EpochTable>(node.chunks->layout().outer_grid.size(), epoch_usage_);
     record.range = &positions;
   } else if (auto known = before->Get(); known != nullptr && known->chunks == node.chunks) {
     return known;
@@ -131,6 +132,15 @@ NodeTable::Clock::time_point NodeTable::Sweep(Clock::time_point now) {
   }
   return replaced_.empty() ? Clock::time_point::max()
                            : replaced_.front().first + kReplacedRangeGrace;
+}
+
+std::vector<std::pair<NodeRecord*, std::shared_ptr<EpochTable>>> NodeTable::EpochTables() const {
+  const std::shared_lock lock(mutex_);
+  std::vector<std::pair<NodeRecord*, std::shared_ptr<EpochTable>>> tables;
+  for (const RangeRecord& range : ranges_) {
+    if (range.epochs != nullptr) tables.emplace_back(range.record, range.epochs);
+  }
+  return tables;
 }
 
 Result<NodeRecord*> NodeTable::RecordOf(const std::string& path) {

@@ -197,6 +197,11 @@ class NodeTable {
   /// there are none.
   Clock::time_point Sweep(Clock::time_point now);
 
+  /// What all tables of epochs take, and those of layouts that are not dropped.
+  [[nodiscard]] EpochTable::Usage& epoch_usage() { return *epoch_usage_; }
+  [[nodiscard]] std::vector<std::pair<NodeRecord*, std::shared_ptr<EpochTable>>> EpochTables()
+      const;
+
   /// How many arrays were looked at since the table was made.
   [[nodiscard]] uint64_t arrays() const { return arrays_.load(std::memory_order_relaxed); }
 
@@ -228,6 +233,7 @@ class NodeTable {
 
   const uint32_t shown_views_;
   const size_t node_bytes_;
+  const std::shared_ptr<EpochTable::Usage> epoch_usage_ = std::make_shared<EpochTable::Usage>();
   std::atomic<uint64_t> arrays_ = 0;
   mutable std::shared_mutex mutex_;                            // guards all below
   std::unordered_map<std::string_view, NodeRecord*> by_path_;  // names are the records'

@@ -15,6 +15,7 @@ namespace {
 
 // How often Sweep() is worth calling.
 constexpr std::chrono::seconds kSweepPeriod{20};
+constexpr std::chrono::seconds kForgettingPeriod{1};
 
 // How long a text of figures is good for.
 constexpr std::chrono::milliseconds kFiguresLast{100};
@@ -32,6 +33,7 @@ Tree::Tree(std::shared_ptr<const Store> store, const TreeOptions& options,
              [this](const ChunkSource& source, OuterIndex outer, const OpenShardPtr& old) {
                superseded_.Put(source.id(), outer, old, SupersededShards::Clock::now());
              }),
+      epoch_limit_(options.epochs),
       contents_(nodes_, superseded_, options.cache),
       entries_(options_, nodes_, contents_, timeouts_, failures_),
       lookup_(nodes_, entries_, timeouts_),
@@ -280,11 +282,14 @@ void Tree::Watch(std::function<void(const Changes&)> on_change, bool can_invalid
   not_watched_ = watching ? "" : watching.error().message;
 }
 
-SupersededShards::Clock::time_point Tree::Sweep() {
+std::pair<SupersededShards::Clock::time_point, Changes> Tree::Sweep() {
   store_->CloseIdle();
+  Changes forgotten = epoch_limit_.Sweep(nodes_);
   const auto now = SupersededShards::Clock::now();
-  return std::min({superseded_.Sweep(now), nodes_.table().Sweep(now), failures_.Sweep(now),
-                   now + kSweepPeriod});
+  const auto again =
+      std::min({superseded_.Sweep(now), nodes_.table().Sweep(now), failures_.Sweep(now),
+                now + (forgotten.size() > 0 ? kForgettingPeriod : kSweepPeriod)});
+  return {again, std::move(forgotten)};
 }
 
 void Tree::SetCacheSizes(uint64_t index_cache, uint64_t cache) {

@@ -17,9 +17,11 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "fs/tree/contents.h"
 #include "fs/tree/entries.h"
+#include "fs/tree/epoch_limit.h"
 #include "fs/tree/failure_log.h"
 #include "fs/tree/folder.h"
 #include "fs/tree/folders.h"
@@ -102,8 +104,8 @@ class Tree {
   void StopPrefetch() { prefetch_.Stop(); }
 
   /// Closes and drops what was not used for a while, and logs what was counted. When to call it
-  /// again.
-  SupersededShards::Clock::time_point Sweep();
+  /// again, and what FindInvalidEntries() is to be asked for before that.
+  std::pair<SupersededShards::Clock::time_point, Changes> Sweep();
 
   /// In bytes, from now on.
   void SetCacheSizes(uint64_t index_cache, uint64_t cache);
@@ -136,6 +138,7 @@ class Tree {
   SupersededShards superseded_;
   Timeouts timeouts_;
   Nodes nodes_;
+  EpochLimit epoch_limit_;
   Contents contents_;
   Entries entries_;
   Lookup lookup_;

@@ -33,6 +33,7 @@ struct TreeOptions {
   uint64_t index_cache = 64ULL << 20;  // bytes
   uint64_t cache = 256ULL << 20;       // bytes of decoded chunks
   uint64_t node_cache = 32ULL << 20;   // bytes of parsed metadata
+  uint64_t epochs = 160ULL << 20;      // bytes about the objects that were seen; see EpochLimit
   std::optional<double> ttl;           // seconds that a name may be out of date; else as suits
   bool immutable = false;              // the store promises never to change
 

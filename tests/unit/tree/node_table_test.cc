@@ -2,10 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "fs/tree/epoch_table.h"
 #include "tests/unit/support/fake_store.h"
@@ -359,6 +361,62 @@ TEST(EpochTable, ReadOfASupersededVersionLeavesTheEpochAlone) {
   EXPECT_EQ(table.Known(5, 100), std::nullopt);
   EXPECT_EQ(table.Known(5, 101), 1u);
   EXPECT_EQ(table.Known(6, 101), std::nullopt);
+}
+
+TEST(EpochTable, NeighboursTakeFewBytes) {
+  const auto usage = std::make_shared<EpochTable::Usage>();
+  {
+    EpochTable table(1'000'000, usage);
+    for (uint64_t object = 0; object < 1'000'000; ++object) table.Observe(object, object * 7);
+    for (uint64_t object = 0; object < 1'000'000; object += 1000) {
+      EXPECT_EQ(table.Known(object, object * 7), 0u);
+    }
+    EXPECT_LT(usage->bytes, 12'000'000u);
+  }
+  EXPECT_EQ(usage->bytes, 0u);
+}
+
+TEST(EpochTable, WhatIsForgottenGetsAnEpochThatNoInodeHad) {
+  const auto usage = std::make_shared<EpochTable::Usage>();
+  EpochTable table(16, usage);  // all in one part
+  table.Observe(5, 100);
+  table.Observe(6, 200);
+  table.Observe(6, 201);
+  table.Observe(1000, 300);
+  usage->round = 1;
+  table.Observe(2000, 400);
+  std::vector<uint64_t> named;
+  uint64_t left = 100;
+  table.Mark(/*round=*/0, left, [&](uint64_t object) { named.push_back(object); });
+  std::ranges::sort(named);
+  EXPECT_EQ(named, (std::vector<uint64_t>{5, 6, 1000}));
+  EXPECT_EQ(left, 97u);
+  EXPECT_EQ(table.Observe(1000, 300), 0u);  // seen again, so it is kept
+  table.DropMarked();
+  EXPECT_EQ(table.Known(1000, 300), 0u);
+  EXPECT_EQ(table.Known(2000, 400), 0u);
+  EXPECT_EQ(table.Known(5, 100), std::nullopt);
+  EXPECT_EQ(table.Known(6, 201), std::nullopt);
+  EXPECT_EQ(table.Current(5), 2u);  // the page had 0 and 1
+  EXPECT_EQ(table.Observe(5, 100), 2u);
+  EXPECT_EQ(table.Observe(6, 202), 2u);
+  EXPECT_EQ(table.Observe(5, 101), 3u);
+  EXPECT_EQ(table.FingerprintOf(5, [](uint32_t epoch) { return epoch == 2; }), 100u);
+}
+
+TEST(EpochTable, NoMoreIsMarkedThanAskedFor) {
+  const auto usage = std::make_shared<EpochTable::Usage>();
+  EpochTable table(UINT64_MAX, usage);
+  for (uint64_t object = 0; object < 6400; ++object) table.Observe(object, 1);
+  uint64_t left = 1000;
+  uint64_t named = 0;
+  table.Mark(0, left, [&](uint64_t) { ++named; });
+  EXPECT_EQ(left, 0u);
+  EXPECT_EQ(named, 1024u);  // whole pages
+  const uint64_t before = usage->bytes;
+  table.DropMarked();
+  EXPECT_LT(usage->bytes, before * 9 / 10);
+  EXPECT_GT(usage->bytes, before * 7 / 10);
 }
 
 // An OpenShard, which its ChunkSource keeps, has a note of its epoch: that must mean the same in

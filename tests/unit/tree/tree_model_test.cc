@@ -50,12 +50,13 @@ enum class Op : uint8_t {
   kFail,
   kHeal,
   kGone,
+  kForget,  // what was seen of stored objects
 };
 constexpr std::array kNamesOfOps = {
     "kLookUp",     "kRead",      "kReadBefore",    "kAttributes",   "kCheckOpen",
     "kOpenFolder", "kList",      "kPutNode",       "kRemoveNode",   "kSetAttributes",
     "kResize",     "kPutObject", "kRewriteObject", "kDamageObject", "kRemoveObject",
-    "kBreak",      "kFail",      "kHeal",          "kGone"};
+    "kBreak",      "kFail",      "kHeal",          "kGone",         "kForget"};
 
 struct Step {
   Op op;
@@ -113,6 +114,7 @@ class Run {
     model_.PutNode("", 0);
     TreeOptions options;
     if (setting.model.only_view < kViews.size()) options.view = kViews[setting.model.only_view];
+    options.epochs = 0;  // Forget() forgets all it can
     options.separator = setting.model.separator;
     if (setting.model.keeps_fill) options.fill = FillPolicy::kKeep;
     if (!setting.model.consolidates) options.consolidated_max = 0;
@@ -192,6 +194,8 @@ class Run {
 
   class NameCache;
   void CheckInvalidation();
+  void CheckCachedNames();
+  void Forget();
 
   const Setting setting_;
   const std::shared_ptr<FakeStore> store_ = std::make_shared<FakeStore>();
@@ -200,6 +204,7 @@ class Run {
   std::string problem_;
   bool is_failing_ = false;
   bool is_gone_ = false;
+  bool has_forgotten_ = false;  // so an inode may be another one, and the old one as good
 
   // What the kernel would know.
   struct KnownFolder {
@@ -531,7 +536,7 @@ void Run::ReadBefore(const Step& step) {
   const bool is_current = now && now->id == id;
   if (error && is_current) {
     Problem("{}: the current inode fails: {}", at.ToText(), error->message);
-  } else if (!error && !is_current && step.op == Op::kCheckOpen) {
+  } else if (!error && !is_current && step.op == Op::kCheckOpen && !has_forgotten_) {
     Problem("{}: an old inode can be opened", at.ToText());
   }
 }
@@ -735,6 +740,10 @@ void Run::CheckInvalidation() {
     return;
   }
   ++named_changes;
+  CheckCachedNames();
+}
+
+void Run::CheckCachedNames() {
   for (const auto& [name, cached] : cached_names_) {
     const auto now = tree_->LookUp(name.first, name.second);
     const NodeId id = now ? now->id : 0;
@@ -744,6 +753,20 @@ void Run::CheckInvalidation() {
       return Problem("{}: {} means another inode ({:x}, {:x} before) and was not invalidated",
                      cached.folder.ToText(), name.second, id, cached.id);
     }
+  }
+}
+
+void Run::Forget() {
+  NameCache kernel(*this);
+  Changes forgotten = tree_->Sweep().second;
+  if (!tree_->FindInvalidEntries(forgotten, kernel)) return Problem("too much to forget");
+  // What is not seen in between is dropped, and what is named anew. (That is not kept.)
+  (void)tree_->FindInvalidEntries(tree_->Sweep().second, kernel);
+  has_forgotten_ = true;
+  if (IsTroubled()) {
+    cached_names_.clear();
+  } else if (setting_.is_watched) {
+    CheckCachedNames();
   }
 }
 
@@ -767,6 +790,8 @@ void Run::Do(const Step& step) {
       return OpenFolder(shown);
     case Op::kList:
       return List(shown);
+    case Op::kForget:
+      return Forget();
     default:
       return Change(shown);
   }
@@ -777,7 +802,7 @@ void Run::Do(const Step& step) {
 std::vector<Step> RandomSteps(std::mt19937_64& random) {
   // How often, in proportion.
   constexpr std::array<unsigned, kNamesOfOps.size()> kWeights = {24, 24, 10, 5, 5, 14, 20, 4, 1, 2,
-                                                                 2,  12, 4,  1, 2, 1,  2,  5, 1};
+                                                                 2,  12, 4,  1, 2, 1,  2,  5, 1, 2};
   std::discrete_distribution<size_t> ops(kWeights.begin(), kWeights.end());
   std::vector<Step> steps;
   // A few nodes at first, and most of what follows concerns a few of them.

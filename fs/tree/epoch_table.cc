@@ -1,0 +1,127 @@
+#include "fs/tree/epoch_table.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace zarrfs {
+namespace {
+
+// What a page takes beside itself: a node of the hash table, its bucket, and three allocations.
+constexpr uint64_t kPageOverhead = 64;
+
+}  // namespace
+
+uint64_t EpochTable::Page::bytes() const {
+  return sizeof(Page) + kPageOverhead + fingerprints.capacity() * sizeof(fingerprints[0]) +
+         epochs.capacity() * sizeof(epochs[0]);
+}
+
+size_t EpochTable::Page::IndexOf(uint64_t object) const {
+  return static_cast<size_t>(std::popcount(seen & (BitOf(object) - 1)));
+}
+
+EpochTable::EpochTable(uint64_t objects, std::shared_ptr<Usage> usage)
+    : part_count_(objects <= kObjectsOfOnePart ? 1 : 8),
+      parts_(std::make_unique<Part[]>(part_count_)),
+      usage_(std::move(usage)) {}
+
+EpochTable::~EpochTable() {
+  for (size_t p = 0; p < part_count_; ++p) {
+    for (const auto& [number, page] : parts_[p].pages) usage_->bytes -= page.bytes();
+  }
+}
+
+uint32_t EpochTable::Observe(uint64_t object, uint64_t fingerprint) {
+  Part& part = PartOf(object);
+  const std::lock_guard lock(part.mutex);
+  const auto [entry, added] = part.pages.try_emplace(object / kPageObjects);
+  Page& page = entry->second;
+  const uint64_t before = added ? 0 : page.bytes();
+  if (added) page.first_epoch = part.first_epoch;
+  page.round = usage_->round.load(std::memory_order_relaxed);
+  page.is_marked = false;
+  const size_t index = page.IndexOf(object);
+  if ((page.seen & BitOf(object)) == 0) {
+    const auto at = static_cast<std::ptrdiff_t>(index);
+    page.fingerprints.insert(page.fingerprints.begin() + at, fingerprint);
+    if (!page.epochs.empty()) page.epochs.insert(page.epochs.begin() + at, page.first_epoch);
+    page.seen |= BitOf(object);
+  } else if (page.fingerprints[index] != fingerprint) {
+    if (page.epochs.empty()) page.epochs.resize(page.fingerprints.size(), page.first_epoch);
+    if (part.past.size() >= kMaxPast) {
+      part.past.erase(part.past.begin(), part.past.begin() + kMaxPast / 2);
+    }
+    part.past.push_back({object, {page.fingerprints[index], page.epochs[index]}});
+    page.fingerprints[index] = fingerprint;
+    ++page.epochs[index];
+  }
+  usage_->bytes += page.bytes() - before;
+  return page.epochs.empty() ? page.first_epoch : page.epochs[index];
+}
+
+std::optional<EpochTable::Seen> EpochTable::Find(const Part& part, uint64_t object) {
+  const auto entry = part.pages.find(object / kPageObjects);
+  if (entry == part.pages.end() || (entry->second.seen & BitOf(object)) == 0) return std::nullopt;
+  const Page& page = entry->second;
+  const size_t index = page.IndexOf(object);
+  return Seen{page.fingerprints[index],
+              page.epochs.empty() ? page.first_epoch : page.epochs[index]};
+}
+
+uint32_t EpochTable::Current(uint64_t object) {
+  Part& part = PartOf(object);
+  const std::lock_guard lock(part.mutex);
+  if (const auto seen = Find(part, object)) return seen->epoch;
+  const auto entry = part.pages.find(object / kPageObjects);
+  return entry == part.pages.end() ? part.first_epoch : entry->second.first_epoch;
+}
+
+std::optional<uint32_t> EpochTable::Known(uint64_t object, uint64_t fingerprint) {
+  Part& part = PartOf(object);
+  const std::lock_guard lock(part.mutex);
+  const auto seen = Find(part, object);
+  if (!seen || seen->fingerprint != fingerprint) return std::nullopt;
+  return seen->epoch;
+}
+
+void EpochTable::CountByRound(std::map<uint32_t, uint64_t>& objects) {
+  for (size_t p = 0; p < part_count_; ++p) {
+    const std::lock_guard lock(parts_[p].mutex);
+    for (const auto& [number, page] : parts_[p].pages) {
+      objects[page.round] += page.fingerprints.size();
+    }
+  }
+}
+
+void EpochTable::Mark(uint32_t round, uint64_t& left,
+                      const std::function<void(uint64_t object)>& name) {
+  for (size_t p = 0; p < part_count_; ++p) {
+    const std::lock_guard lock(parts_[p].mutex);
+    for (auto& [number, page] : parts_[p].pages) {
+      if (left == 0) return;
+      if (page.round > round) continue;
+      page.is_marked = true;
+      left -= std::min<uint64_t>(left, page.fingerprints.size());
+      for (uint64_t rest = page.seen; rest != 0; rest &= rest - 1) {
+        name(number * kPageObjects + static_cast<uint64_t>(std::countr_zero(rest)));
+      }
+    }
+  }
+}
+
+void EpochTable::DropMarked() {
+  for (size_t p = 0; p < part_count_; ++p) {
+    Part& part = parts_[p];
+    const std::lock_guard lock(part.mutex);
+    std::erase_if(part.pages, [&](const auto& entry) {
+      const Page& page = entry.second;
+      if (!page.is_marked) return false;
+      const uint32_t last = page.epochs.empty() ? page.first_epoch : std::ranges::max(page.epochs);
+      part.first_epoch = std::max(part.first_epoch, last + 1);
+      usage_->bytes -= page.bytes();
+      return true;
+    });
+  }
+}
+
+}  // namespace zarrfs
