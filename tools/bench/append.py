@@ -6,6 +6,7 @@ Prints how much memory the worker took for it, and how many requests a pass over
 next to nothing. The writer is zarr-python. Mounts with build/release/bin/zarrfs.
 """
 
+import contextlib
 import os
 import random
 import subprocess
@@ -52,24 +53,30 @@ def main():
     appends = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
     with tempfile.TemporaryDirectory(prefix="zarrfs-append-") as folder:
         store, mount = Path(folder) / "store.zarr", Path(folder) / "mnt"
-        mount.mkdir()
         array = zarr.open_group(store, mode="w").create_array(
             "t", shape=(ROWS * SIDE, SIDE), chunks=(SIDE // 2, SIDE // 2), shards=(SIDE, SIDE), dtype="u1", compressors=None, fill_value=255
         )
         array[:] = np.concatenate([elements(row) for row in range(ROWS)])
         time.sleep(1.5)  # what was written this instant is looked up again
-        daemon = subprocess.Popen([ZARRFS, store, mount, "-f"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        try:
-            while not os.path.ismount(mount):
-                time.sleep(0.05)
-            run(array, mount, daemon.pid, appends)
-        finally:
-            subprocess.run(["umount", mount], check=False)
-            daemon.wait()
+        with mounted(store, mount) as (_, worker):
+            run(array, mount, worker, appends)
 
 
-def run(array, mount, keeper, appends):
-    worker = subprocess.run(["pgrep", "-P", str(keeper)], capture_output=True, text=True).stdout.split()[0]
+@contextlib.contextmanager
+def mounted(store, mount):
+    """The mount of a store, and the process that serves it."""
+    mount.mkdir()
+    daemon = subprocess.Popen([ZARRFS, store, mount, "-f"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        while not os.path.ismount(mount):
+            time.sleep(0.05)
+        yield mount, subprocess.run(["pgrep", "-P", str(daemon.pid)], capture_output=True, text=True).stdout.split()[0]
+    finally:
+        subprocess.run(["umount", mount], check=False)
+        daemon.wait()
+
+
+def run(array, mount, worker, appends):
     old = range(0, ROWS, 3)
     for _ in range(2):  # what was read before the store was watched is read again
         for row in old:
