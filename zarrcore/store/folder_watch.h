@@ -39,9 +39,8 @@ class FolderWatch {
   using Report = std::function<void(std::string_view)>;
 
   /// `path`: of the directory, absolute; empty to not watch the path. A thread of the watch calls
-  /// the listener until the watch is destroyed. kUnsupported if the kernel gives no inotify
-  /// instance.
-  /// `max_folders`: how many are watched at most.
+  /// the listener until the watch is destroyed. `max_folders`: how many are watched at most.
+  /// kUnsupported if the kernel gives no inotify instance.
   static Result<std::unique_ptr<FolderWatch>> Start(std::string path, OpenFolder open_folder,
                                                     ChangeListener listener, Report report,
                                                     size_t max_folders = kMaxWatchedFolders);

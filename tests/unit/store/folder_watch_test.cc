@@ -1,5 +1,6 @@
 #include "zarrcore/store/folder_watch.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,6 +14,7 @@
 #include <set>
 #include <string>
 
+#include "zarrcore/base/descriptor.h"
 #include "zarrcore/store/local_store.h"
 
 namespace zarrfs::folder_watch_test {
@@ -121,6 +123,50 @@ TEST_F(FolderWatchTest, FolderThatIsAbsentIsToldOfByTheOneAbove) {
   ASSERT_NE(count, 0U);
   fs::create_directory(top_ / "store/a/c/5");
   EXPECT_TRUE(IsCounted(count));
+}
+
+TEST_F(FolderWatchTest, OfTooManyFoldersThoseAskedForLongestAgoMakeRoomAndAreToldOf) {
+  constexpr size_t kRoom = 16;
+  const auto name = [](int i) { return "a/" + std::to_string(i); };
+  for (int i = 0; i < 40; ++i) fs::create_directory(top_ / "store" / name(i));
+  std::set<std::string> folders;
+  auto started = FolderWatch::Start(
+      "",
+      [&](const std::string& key) {
+        return Descriptor(open((top_ / "store" / key).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+      },
+      [&](const Changes& changes) {
+        const std::lock_guard lock(mutex_);
+        folders.insert(changes.folders.begin(), changes.folders.end());
+        keys_.insert(changes.keys.begin(), changes.keys.end());
+        told_.notify_all();
+      },
+      [](std::string_view) {}, kRoom);
+  ASSERT_TRUE(started) << started.error().message;
+  FolderWatch& watch = **started;
+  for (int i = 0; i < 40; ++i) {
+    ASSERT_NE(watch.Watch(name(i)), 0U);
+    ASSERT_NE(watch.Watch(name(0)), 0U);  // asked for all the time
+    EXPECT_LE(watch.state().folders, kRoom + 1);
+  }
+  {
+    std::unique_lock lock(mutex_);
+    ASSERT_TRUE(told_.wait_for(lock, std::chrono::seconds(5),
+                               [&] { return folders.contains(name(1)) && folders.size() >= 24; }));
+    EXPECT_FALSE(folders.contains(name(0)));
+    EXPECT_FALSE(folders.contains(name(39)));
+    EXPECT_FALSE(folders.contains("a"));  // above those that are watched
+  }
+  const uint64_t count = watch.change_count();
+  EXPECT_GT(count, 1U);  // an answer by a watch that made room holds no longer
+  Write("store/a/1/0", "nobody asked since");
+  usleep(100'000);
+  EXPECT_EQ(watch.change_count(), count);
+  Write("store/a/0/0", "");
+  EXPECT_TRUE(IsTold("a/0/0"));
+  ASSERT_NE(watch.Watch(name(1)), 0U);
+  Write("store/a/1/1", "");
+  EXPECT_TRUE(IsTold("a/1/1"));
 }
 
 TEST_F(FolderWatchTest, FolderThatIsMovedTakesItsWatchesAlong) {
