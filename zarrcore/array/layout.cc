@@ -173,8 +173,10 @@ Result<ArrayLayout> MakeArrayLayout(const ArrayMetadata& metadata) {
                                CodecSpec{"transpose", Json{{"order", axes}}});
   }
   const auto per_outer = CheckedProduct(layout.inner_per_outer);
-  if (!per_outer || *per_outer > kMaxChunksPerArray) {
-    return Fail(ErrorCode::kUnsupported, "a shard holds more than 2^40 inner chunks");
+  if (!per_outer || *per_outer > kMaxSlotsPerObject) {
+    return Fail(ErrorCode::kUnsupported,
+                "a shard holds more than {} inner chunks in {} levels of nested shards",
+                kMaxSlotsPerObject, layout.levels.size());
   }
   layout.inner_per_outer_count = *per_outer;
 

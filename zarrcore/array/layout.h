@@ -44,7 +44,8 @@ struct ArrayLayout {
 
 /// kUnsupported or kDamaged with the reason if the inner chunks are byte ranges neither of the
 /// stored objects nor of decoded ones: codecs around a nested shard, shapes that do not divide,
-/// index codecs that are not known, or more chunks than can be numbered.
+/// index codecs that are not known, more than kMaxSlotsPerObject chunks in one stored object, or
+/// more than can be numbered.
 [[nodiscard]] Result<ArrayLayout> MakeArrayLayout(const ArrayMetadata& metadata);
 
 }  // namespace zarrfs

@@ -18,9 +18,9 @@ constexpr size_t kEntryBytes = 16;  // of a decoded entry: offset and length, li
 Result<ShardIndexSpec> ShardIndexSpec::Make(std::span<const uint64_t> chunks_per_shard,
                                             std::span<const CodecSpec> index_codecs, bool at_end) {
   const auto entries = CheckedProduct(chunks_per_shard);
-  if (!entries || *entries > kMaxIndexEntries) {
+  if (!entries || *entries > kMaxSlotsPerObject) {
     return Fail(ErrorCode::kUnsupported, "a shard holds more than {} inner chunks",
-                kMaxIndexEntries);
+                kMaxSlotsPerObject);
   }
   std::vector<uint64_t> shape(chunks_per_shard.begin(), chunks_per_shard.end());
   shape.push_back(2);

@@ -13,14 +13,16 @@
 
 namespace zarrfs {
 
-/// An index of more entries than this (1 GiB) is refused.
-inline constexpr uint64_t kMaxIndexEntries = uint64_t{1} << 26;
+/// Inner chunks of one stored object: an index of more entries than this (1 GiB) is refused, and so
+/// are nested shards that multiply to more. Shards may share nested ones, so that a small file could
+/// have any number of chunks to look at.
+inline constexpr uint64_t kMaxSlotsPerObject = uint64_t{1} << 26;
 
 /// How the index of each shard of an array is stored.
 class ShardIndexSpec {
  public:
   /// `chunks_per_shard` along each axis of the shard. kUnsupported if the codecs do not give every
-  /// index the same size, are not known, or the index is beyond kMaxIndexEntries.
+  /// index the same size, are not known, or the index is beyond kMaxSlotsPerObject.
   [[nodiscard]] static Result<ShardIndexSpec> Make(std::span<const uint64_t> chunks_per_shard,
                                                    std::span<const CodecSpec> index_codecs,
                                                    bool at_end);

@@ -384,25 +384,25 @@ TEST(ChunkSource, AListingGoesOnInTheNewVersionOfAShardReplacedMeanwhile) {
 }
 
 TEST(ChunkSource, MissingNestedShardsCostNothingToList) {
-  // 2^32 places, all in one nested shard.
+  // 2^26 places, all in one nested shard.
   const Fixture fixture(
-      Array("[4294967296]", "[4294967296]", Sharding("[65536]", Sharding("[1]", kGzip2))));
-  Chunks nested(65536);
-  nested[65535] = "here";
-  Chunks outer(65536);
-  outer[40000] = ShardBytes(nested);
+      Array("[67108864]", "[67108864]", Sharding("[8192]", Sharding("[1]", kGzip2))));
+  Chunks nested(8192);
+  nested[8191] = "here";
+  Chunks outer(8192);
+  outer[5000] = ShardBytes(nested);
   fixture.store->Put("a/c/0", ShardBytes(outer));
-  EXPECT_EQ(fixture.Visited(0), std::vector<uint64_t>{40000ULL * 65536 + 65535});
+  EXPECT_EQ(fixture.Visited(0), std::vector<uint64_t>{5000ULL * 8192 + 8191});
 }
 
 TEST(ChunkSource, PlacesOutsideTheArrayCostNothingToList) {
-  // 2^32 places, two of them inside.
+  // 2^26 places, two of them inside.
   const Fixture fixture(
-      Array("[2, 1]", "[65536, 65536]", Sharding("[256, 256]", Sharding("[1, 1]", kGzip2))));
-  Chunks nested(65536, "out");
+      Array("[2, 1]", "[8192, 8192]", Sharding("[128, 128]", Sharding("[1, 1]", kGzip2))));
+  Chunks nested(16384, "out");
   nested[0] = std::nullopt;
-  nested[256] = "in";
-  Chunks outer(65536, "no shard");
+  nested[128] = "in";
+  Chunks outer(4096, "no shard");
   outer[0] = ShardBytes(nested);
   fixture.store->Put("a/c/0/0", ShardBytes(outer));
   EXPECT_EQ(fixture.Visited(0), std::vector<uint64_t>{1});

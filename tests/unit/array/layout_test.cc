@@ -176,6 +176,17 @@ TEST(ArrayLayout, HugeGridsAreRefused) {
                 "more than 67108864 inner chunks");
 }
 
+TEST(ArrayLayout, NestedShardsHaveNoMoreChunksThanOneShardMayHave) {
+  // 2^13 x 2^13: as many as one level may have.
+  const std::string largest = Sharding("[8192]", Sharding("[1]", kBytesCodec));
+  EXPECT_EQ(LayoutOf(Array("[67108864]", "[67108864]", largest)).inner_per_outer_count,
+            kMaxSlotsPerObject);
+  // 2^13 x 2^14: each level by itself is small.
+  const std::string larger = Sharding("[16384]", Sharding("[1]", kBytesCodec));
+  ExpectRefused(Array("[134217728]", "[134217728]", larger), ErrorCode::kUnsupported,
+                "a shard holds more than 67108864 inner chunks in 2 levels of nested shards");
+}
+
 TEST(ArrayLayout, NestingHasACap) {
   std::string codecs(kBytesCodec);
   for (int i = 0; i < 9; ++i) codecs = Sharding("[2]", codecs);

@@ -239,9 +239,9 @@ TEST(ShardIndexSpec, UnknownCodecsAreRefusedByName) {
 }
 
 TEST(ShardIndexSpec, HasACap) {
-  EXPECT_TRUE(ShardIndexSpec::Make(Counts{kMaxIndexEntries}, Chain{kLittle}, true));
+  EXPECT_TRUE(ShardIndexSpec::Make(Counts{kMaxSlotsPerObject}, Chain{kLittle}, true));
   for (const Counts& counts :
-       {Counts{kMaxIndexEntries + 1}, Counts{uint64_t{1} << 40, uint64_t{1} << 40}}) {
+       {Counts{kMaxSlotsPerObject + 1}, Counts{uint64_t{1} << 40, uint64_t{1} << 40}}) {
     const auto spec = ShardIndexSpec::Make(counts, Chain{kLittle}, true);
     ASSERT_FALSE(spec);
     EXPECT_EQ(spec.error().code, ErrorCode::kUnsupported);
