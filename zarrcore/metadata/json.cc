@@ -8,10 +8,9 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdlib>
-#include <iterator>
 #include <limits>
+#include <numeric>
 #include <set>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -114,18 +113,13 @@ class DocumentBuilder final : public nlohmann::json_sax<Json> {
   bool end_object() override {
     if (skipped_ > 0) return EndSkipped();
     OpenContainer members = Close();
+    const std::vector<bool> repeats = TakeLastOfEach(members);
     Json object = Json::object();
     auto& ordered = object.get_ref<Json::object_t&>();
     ordered.reserve(members.keys.size());
-    std::unordered_map<std::string, size_t> places;
     for (size_t i = 0; i < members.keys.size(); ++i) {
-      const auto [place, is_new] = places.try_emplace(members.keys[i], ordered.size());
-      if (is_new) {
-        ordered.emplace_back(std::move(members.keys[i]), std::move(members.values[i]));
-      } else {
-        std::next(ordered.begin(), static_cast<std::ptrdiff_t>(place->second))->second =
-            std::move(members.values[i]);
-      }
+      if (repeats[i]) continue;
+      ordered.emplace_back(std::move(members.keys[i]), std::move(members.values[i]));
     }
     return Place(std::move(object));
   }
@@ -161,6 +155,28 @@ class DocumentBuilder final : public nlohmann::json_sax<Json> {
     std::vector<std::string> keys;  // of objects: one a value, repeated ones too
     std::vector<Json> values;
   };
+
+  // Moves the last value of each name to its first place, and says which others are left over. (By
+  // sorting: names that all have one hash are easily made.)
+  static std::vector<bool> TakeLastOfEach(OpenContainer& members) {
+    const std::vector<std::string>& keys = members.keys;
+    std::vector<size_t> order(keys.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::ranges::sort(order, [&](size_t a, size_t b) {
+      const int compared = keys[a].compare(keys[b]);
+      return compared != 0 ? compared < 0 : a < b;
+    });
+    std::vector<bool> repeats(keys.size());
+    for (size_t i = 1, first = 0; i < order.size(); ++i) {
+      if (keys[order[i]] != keys[order[first]]) {
+        first = i;
+        continue;
+      }
+      repeats[order[i]] = true;
+      members.values[order[first]] = std::move(members.values[order[i]]);
+    }
+    return repeats;
+  }
 
   bool Place(Json value) {
     if (skipped_ > 0) return true;

@@ -1,6 +1,7 @@
 #include "zarrcore/view/pass_through.h"
 
 #include <algorithm>
+#include <vector>
 
 namespace zarrfs {
 namespace {
@@ -17,16 +18,33 @@ std::string WithSeparator(const std::string& zarray, char separator) {
   return DumpJson(*json);
 }
 
+// Whether two objects have members of the same names, for which `are_same(name, a's, b's)` is true.
+// (Sorted, because an object searches all its members for a name.)
+template <typename AreSame>
+bool HaveSameMembers(const Json& a, const Json& b, AreSame are_same) {
+  if (a.size() != b.size()) return false;
+  using Member = Json::object_t::value_type;
+  const auto name = [](const Member* member) -> const std::string& { return member->first; };
+  const auto sorted = [&](const Json& object) {
+    std::vector<const Member*> members;
+    for (const Member& member : object.get_ref<const Json::object_t&>()) members.push_back(&member);
+    std::ranges::sort(members, {}, name);
+    return members;
+  };
+  return std::ranges::equal(sorted(a), sorted(b), [&](const Member* one, const Member* other) {
+    return one->first == other->first && are_same(one->first, one->second, other->second);
+  });
+}
+
 // Equal, but for the order of members; 1 and 1.0 are not.
 bool AreEqual(const Json& a, const Json& b) {
   if (a.is_number() && b.is_number()) return a.is_number_float() == b.is_number_float() && a == b;
   if (a.type() != b.type()) return false;
   if (a.is_array()) return std::ranges::equal(a, b, AreEqual);
   if (!a.is_object()) return a == b;
-  return a.size() == b.size() && std::ranges::all_of(a.items(), [&](const auto& item) {
-           const auto other = b.find(item.key());
-           return other != b.end() && AreEqual(item.value(), *other);
-         });
+  return HaveSameMembers(a, b, [](const std::string&, const Json& one, const Json& other) {
+    return AreEqual(one, other);
+  });
 }
 
 // Readers take a number in any spelling (but none with a point for an integer), and the texts of
@@ -102,17 +120,15 @@ std::string InsideJson(std::string_view text, JsonEncoding encoding) {
 }
 
 bool MeansTheSame(const Json& rewritten, const Json& stored) {
-  if (rewritten.size() != stored.size()) return false;
-  return std::ranges::all_of(rewritten.items(), [&](const auto& item) {
-    const auto other = stored.find(item.key());
-    if (other == stored.end()) return false;
-    if (item.key() == "fill_value") return IsTheSameFill(item.value(), *other);
-    if (item.key() == "chunk_key_encoding") return IsTheSameKeyEncoding(item.value(), *other);
-    if (item.key() == "codecs" && item.value().is_array() && other->is_array()) {
-      return std::ranges::equal(item.value(), *other, IsTheSameExtension);
+  const auto is_same = [](const std::string& name, const Json& one, const Json& other) {
+    if (name == "fill_value") return IsTheSameFill(one, other);
+    if (name == "chunk_key_encoding") return IsTheSameKeyEncoding(one, other);
+    if (name == "codecs" && one.is_array() && other.is_array()) {
+      return std::ranges::equal(one, other, IsTheSameExtension);
     }
-    return AreEqual(item.value(), *other);
-  });
+    return AreEqual(one, other);
+  };
+  return HaveSameMembers(rewritten, stored, is_same);
 }
 
 }  // namespace zarrfs

@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -180,9 +181,14 @@ void TypeFillAttribute(Json& attributes, const std::string& dtype) {
 }
 
 Json PlainAttributes(const Json& attributes) {
-  Json plain = Json::object();
+  // (Not one by one into an object, which searches all members for each name.)
+  Json::object_t plain;
+  plain.reserve(attributes.size());
+  std::set<std::string> names;
   for (const auto& [name, value] : attributes.items()) {
-    if (!name.empty()) plain.emplace(PlainName(name), Plain(value));
+    if (name.empty()) continue;
+    const auto [plain_name, is_new] = names.insert(PlainName(name));
+    if (is_new) plain.emplace_back(*plain_name, Plain(value));
   }
   return plain;
 }

@@ -196,6 +196,11 @@ TEST(Json, ObjectOfManyKeysTakesNoQuadraticTime) {
   EXPECT_EQ(Parsed(text + "\"last\":1}").size(), 200001U);
 }
 
+TEST(Json, OfEqualKeysTheLastValueStandsAtThePlaceOfTheFirst) {
+  EXPECT_EQ(Parsed(R"({"b": 1, "a": 2, "b": {"b": 3, "b": 4}, "c": 5, "a": 6, "b": 7})").dump(),
+            R"({"b":7,"a":6,"c":5})");
+}
+
 TEST(Json, MessagesStayShortAndPrintable) {
   const std::string message = Refused("[\"" + std::string(1 << 20, 'x') + "\x01\xff\"").message;
   EXPECT_LT(message.size(), 200U);
