@@ -282,6 +282,10 @@ Result<std::vector<CodecSpec>> ParseCodecs(const Json& document, std::string_vie
     return Fail(ErrorCode::kDamaged, "{}: codecs: expected a list, found {}", key,
                 Excerpt(document));
   }
+  if (document.size() > kMaxCodecs) {
+    return Fail(ErrorCode::kUnsupported, "{}: codecs: expected at most {} in a chain, found {}",
+                key, kMaxCodecs, document.size());
+  }
   std::vector<CodecSpec> codecs;
   for (const Json& element : document) {
     auto codec = ParseExtension(element, key, "codecs");

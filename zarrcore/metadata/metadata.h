@@ -28,6 +28,8 @@ namespace zarrfs {
 
 inline constexpr uint64_t kMaxMetadataBytes = 64u << 20;  // per zarr.json
 inline constexpr size_t kMaxRank = 32;
+/// In one chain. Each decodes or copies the whole chunk.
+inline constexpr size_t kMaxCodecs = 64;
 
 /// One element of a codec chain. A short-hand string is a name with an empty configuration.
 /// "endian" is renamed to "bytes".
@@ -48,7 +50,7 @@ struct CodecSpec {
 
 /// Parses a "codecs" member: objects or short-hand strings. Keeps unknown codecs, even with
 /// must_understand false: decoding will refuse them. kDamaged if it is no list of codecs;
-/// kUnsupported for unknown members.
+/// kUnsupported for unknown members, and for more than kMaxCodecs.
 [[nodiscard]] Result<std::vector<CodecSpec>> ParseCodecs(const Json& document,
                                                          std::string_view key);
 

@@ -228,6 +228,18 @@ TEST(ArrayMetadata, TooManyDimensionsAreUnsupported) {
   EXPECT_EQ(Refused(fmt::format(R"({{"shape": {}}})", ones.dump())).code, ErrorCode::kUnsupported);
 }
 
+TEST(ArrayMetadata, TooManyCodecsInAChainAreUnsupported) {
+  const auto with = [](size_t count) {
+    Json codecs = Json::array({"bytes"});
+    while (codecs.size() < count) codecs.push_back("crc32c");
+    return Json{{"codecs", codecs}}.dump();
+  };
+  EXPECT_EQ(With(with(kMaxCodecs)).codecs.size(), kMaxCodecs);
+  const Error error = Refused(with(kMaxCodecs + 1));
+  EXPECT_EQ(error.code, ErrorCode::kUnsupported);
+  EXPECT_EQ(error.message, "a/zarr.json: codecs: expected at most 64 in a chain, found 65");
+}
+
 TEST(GroupMetadata, AttributesAndConsolidatedMetadataAreKept) {
   const auto node = ParseZarrJson(
       R"({"zarr_format": 3, "node_type": "group", "attributes": {"ome": {}},

@@ -131,6 +131,13 @@ TEST(ParseZarray, AttributesThatCannotBeUsedAreLeftOutAndSaidToBe) {
                 "a/.zattrs: expected an object, found 1; the attributes are left out"});
 }
 
+TEST(ParseZarray, TooManyFiltersAreUnsupported) {
+  Json filters = Json::array();
+  while (filters.size() <= kMaxCodecs) filters.push_back({{"id", "crc32"}});
+  EXPECT_EQ(Unsupported(Json{{"filters", filters}}.dump()),
+            "a/.zarray: codecs: expected at most 64 in a chain, found 66");
+}
+
 TEST(ParseZarray, WhatV3CannotSayIsRefused) {
   const struct {
     std::string_view change, message;
