@@ -70,6 +70,7 @@ MarkedText MarkBareLiterals(std::string_view text) {
       // should be: 1NaN, NaNs, "a"NaN.
       marked.text.append("\"").append(kMarkInText).append(*literal).append("\"");
       marked.ends.push_back(marked.text.size());
+      if (marked.ends.size() > kMaxJsonValues) break;  // refused in any case
       i += literal->size();
       continue;
     }
@@ -147,6 +148,7 @@ class DocumentBuilder final : public nlohmann::json_sax<Json> {
   [[nodiscard]] const std::string& error() const { return error_; }
   [[nodiscard]] size_t position() const { return position_; }  // 0: unknown
   [[nodiscard]] bool too_deep() const { return too_deep_; }
+  [[nodiscard]] bool too_many() const { return values_ > kMaxJsonValues; }
   [[nodiscard]] size_t marked_values() const { return marked_values_; }
 
  private:
@@ -180,6 +182,7 @@ class DocumentBuilder final : public nlohmann::json_sax<Json> {
 
   bool Place(Json value) {
     if (skipped_ > 0) return true;
+    if (++values_ > kMaxJsonValues) return false;
     (open_.empty() ? root : open_.back().values.emplace_back()) = std::move(value);
     return true;
   }
@@ -209,6 +212,7 @@ class DocumentBuilder final : public nlohmann::json_sax<Json> {
   std::string error_;
   size_t position_ = 0;
   bool too_deep_ = false;
+  size_t values_ = 0;
   size_t marked_values_ = 0;
 };
 
@@ -322,6 +326,9 @@ Result<Json> Parse(std::string_view text, std::string_view key, std::vector<std:
 
   DocumentBuilder builder(/*skips_what_is_too_deep=*/notes != nullptr);
   if (!Json::sax_parse(parsed.begin(), parsed.end(), &builder)) {
+    if (builder.too_many() || marked.ends.size() > kMaxJsonValues) {
+      return Fail(ErrorCode::kTooLarge, "{}: JSON of more than {} values", key, kMaxJsonValues);
+    }
     if (builder.too_deep()) {
       return Fail(ErrorCode::kTooLarge, "{}: JSON nested deeper than {} levels", key,
                   kMaxJsonDepth);
@@ -358,7 +365,7 @@ Result<Json> ParseJson(std::string_view text, std::string_view key) {
 Result<Json> ParseJson(std::string_view text, std::string_view key,
                        std::vector<std::string>& notes) {
   auto json = Parse(text, key, &notes);
-  if (json) return json;
+  if (json || json.error().code == ErrorCode::kTooLarge) return json;
   const Repair repair(text);
   if (repair.changes().empty()) return json;
   auto repaired = Parse(repair.text(), key, &notes);

@@ -20,11 +20,15 @@ using Json = nlohmann::ordered_json;
 /// Documents that are nested deeper are refused.
 inline constexpr int kMaxJsonDepth = 256;
 
+/// And those of more values: a value may be two bytes of text and 64 bytes of memory. Consolidated
+/// metadata of 100,000 arrays have some 5 million.
+inline constexpr size_t kMaxJsonValues = size_t{1} << 23;
+
 /// Parses `text`. Accepts the bare literals NaN, Infinity and -Infinity outside strings, and
 /// integers beyond 64 bits: they become marked strings (see NonFinite) that DumpJson writes as the
 /// literals again. Skips a byte order mark; for equal keys, takes the last value, at the position
 /// of the first. kDamaged with `key`, line and column if the text is not JSON; kTooLarge if it is
-/// nested too deeply.
+/// nested too deeply or has too many values.
 [[nodiscard]] Result<Json> ParseJson(std::string_view text, std::string_view key);
 
 /// The same, but lenient where Python's reader is, or where one bad value should not cost all

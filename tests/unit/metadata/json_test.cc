@@ -190,6 +190,19 @@ TEST(Json, DeepNestingIsRefused) {
   EXPECT_EQ(Refused(objects).code, ErrorCode::kTooLarge);
 }
 
+TEST(Json, ValuesHaveACap) {
+  for (const std::string value : {"0,", "NaN,"}) {
+    std::string text = "[";
+    for (size_t i = 0; i < kMaxJsonValues; ++i) text += value;
+    text += "0]";
+    EXPECT_EQ(Refused(text).message, "a/zarr.json: JSON of more than 8388608 values");
+    std::vector<std::string> notes;
+    const auto json = ParseJson(text, "k", notes);
+    ASSERT_FALSE(json) << "not where a caller asks for notes either";
+    EXPECT_EQ(json.error().code, ErrorCode::kTooLarge);
+  }
+}
+
 TEST(Json, ObjectOfManyKeysTakesNoQuadraticTime) {
   std::string text = "{";
   for (int i = 0; i < 200000; ++i) text += fmt::format("\"{}\":0,", i);
