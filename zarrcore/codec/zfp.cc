@@ -1,13 +1,17 @@
+#include <sys/mman.h>
 #include <zfp.h>
 
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <new>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 
 #include "zarrcore/base/checked.h"
+#include "zarrcore/base/digest.h"
 #include "zarrcore/codec/configuration.h"
 #include "zarrcore/codec/registry.h"
 
@@ -21,8 +25,8 @@ constexpr uint64_t kMaxPadding = 4;
 constexpr uint64_t kShortest = uint64_t{1} << 20;
 constexpr size_t kLongestHeader = 64;
 constexpr size_t kWord = sizeof(uint64_t);
-// A block of 4^4 values of 8 bytes takes a bit at least.
-constexpr uint64_t kBestZfpRatio = uint64_t{256} * 8 * 8;
+// Values of a block along each axis.
+constexpr uint64_t kBlockEdge = 4;
 
 struct Free {
   void operator()(bitstream* bits) const { stream_close(bits); }
@@ -30,8 +34,30 @@ struct Free {
   void operator()(zfp_field* field) const { zfp_field_free(field); }
 };
 
+// A copy of a stream with zeros behind it, which the library reads past the end of a truncated one.
+// Only what is stored takes memory: pages that are never written are all the same one.
+class PaddedCopy {
+ public:
+  PaddedCopy(BytesView stream, uint64_t padding) : size_(stream.size() + padding) {
+    void* const pages = mmap(nullptr, size_, PROT_READ | PROT_WRITE,
+                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (pages == MAP_FAILED) throw std::bad_alloc();
+    pages_ = static_cast<std::byte*>(pages);
+    std::ranges::copy(stream, pages_);
+  }
+  ~PaddedCopy() { munmap(pages_, size_); }
+  PaddedCopy(const PaddedCopy&) = delete;
+  PaddedCopy& operator=(const PaddedCopy&) = delete;
+
+  [[nodiscard]] std::span<std::byte> bytes() const { return {pages_, size_}; }
+
+ private:
+  const size_t size_;
+  std::byte* pages_;
+};
+
 struct Stream {
-  explicit Stream(Bytes& bytes)
+  explicit Stream(std::span<std::byte> bytes)
       : bits(stream_open(bytes.data(), bytes.size())), zfp(zfp_stream_open(bits.get())) {
     if (bits == nullptr || zfp == nullptr) return;
     zfp_stream_rewind(zfp.get());
@@ -55,93 +81,14 @@ tl::unexpected<Error> RefuseType(const CodecSpec& codec, const DataType& type) {
               type.name);
 }
 
-// The extents of up to four axes; 0 for those that the field does not have.
-std::optional<uint64_t> ElementsOf(const zfp_field& field) {
+// The product of the up to four axes, counted in edges; 0 is an axis that the field does not have.
+std::optional<uint64_t> CountOf(const zfp_field& field, uint64_t edge = 1) {
   std::vector<uint64_t> axes;
   for (const size_t axis : {field.nx, field.ny, field.nz, field.nw}) {
-    if (axis > 0) axes.push_back(axis);
+    if (axis > 0) axes.push_back(CeilDiv(axis, edge));
   }
   return axes.empty() ? std::nullopt : CheckedProduct(axes);
 }
-
-// What streams hold, and how they begin.
-class ZfpStreamCodec : public ArrayToBytesCodec {
- public:
-  ZfpStreamCodec(std::string name, zfp_type type) : name_(std::move(name)), type_(type) {}
-
-  Result<Bytes> Decode(BytesView encoded, const ChunkSpec& spec) const override {
-    const auto size = CheckedProduct(spec.shape, zfp_type_size(type_));
-    if (!size || *size > kMaxChunkBytes) {
-      return Fail(ErrorCode::kTooLarge, "codec '{}': size of a chunk overflows", name_);
-    }
-    auto decoded = DecodePadded(encoded, spec, *size, std::byte{0x00});
-    // The library reads whole words, and builds with shorter ones than this write less. What lies
-    // behind the end tells whether a number was in it.
-    if (decoded && encoded.size() % kWord != 0) {
-      const auto other = DecodePadded(encoded, spec, *size, std::byte{0xff});
-      if (!other || *other != *decoded) return EndsEarly(encoded);
-    }
-    return decoded;
-  }
-
-  Result<Bytes> Encode(BytesView, const ChunkSpec&) const override {
-    return Fail(ErrorCode::kUnsupported, "codec '{}' is only decoded", name_);
-  }
-
- protected:
-  // Sets the field's type and shape and the stream's mode; false if the stream is none.
-  virtual bool Begin(Stream& stream, const ChunkSpec& spec) const = 0;
-
-  const std::string name_;
-  const zfp_type type_;
-
- private:
-  tl::unexpected<Error> EndsEarly(BytesView encoded) const {
-    return Fail(ErrorCode::kDamaged, "codec '{}': the stream ends early, at {} bytes", name_,
-                encoded.size());
-  }
-
-  // To `size` bytes; the stream goes on with bytes of `padding`.
-  Result<Bytes> DecodePadded(BytesView encoded, const ChunkSpec& spec, uint64_t size,
-                             std::byte padding) const {
-    const uint64_t count = size / zfp_type_size(type_);
-    // The library reads past the end of a truncated stream, as far as the buffer goes.
-    Bytes padded(encoded.begin(), encoded.end());
-    padded.resize(encoded.size() + kLongestHeader, padding);
-    Stream stream(padded);
-    if (!stream.field || !Begin(stream, spec)) {
-      return Fail(ErrorCode::kDamaged, "codec '{}': {} bytes do not begin with a header", name_,
-                  encoded.size());
-    }
-    if (zfp_field_type(stream.field.get()) != type_ || ElementsOf(*stream.field) != count) {
-      return Fail(ErrorCode::kDamaged, "codec '{}': the stream holds something else than {} {}",
-                  name_, count, spec.data_type.name);
-    }
-    const uint64_t longest = zfp_stream_maximum_size(stream.zfp.get(), stream.field.get());
-    if (longest > size * kMaxPadding + kShortest || size / kBestZfpRatio > encoded.size()) {
-      return Fail(ErrorCode::kDamaged, "codec '{}': {} bytes cannot be {} {}", name_,
-                  encoded.size(), count, spec.data_type.name);
-    }
-    padded.resize(encoded.size() + longest, padding);
-    stream = Stream(padded);
-    if (!stream.field || !Begin(stream, spec)) {
-      return Fail(ErrorCode::kIo, "codec '{}': out of memory", name_);
-    }
-    Bytes decoded(size);
-    zfp_field_set_pointer(stream.field.get(), decoded.data());
-    const size_t end = zfp_decompress(stream.zfp.get(), stream.field.get());
-    if (end == 0 || end > (encoded.size() + kWord - 1) / kWord * kWord) return EndsEarly(encoded);
-    return decoded;
-  }
-};
-
-class ZfpyCodec final : public ZfpStreamCodec {
-  using ZfpStreamCodec::ZfpStreamCodec;
-
-  bool Begin(Stream& stream, const ChunkSpec&) const override {
-    return zfp_read_header(stream.zfp.get(), stream.field.get(), ZFP_HEADER_FULL) != 0;
-  }
-};
 
 // What the library makes of any mode.
 struct Mode {
@@ -159,6 +106,130 @@ struct Mode {
   bool Set(zfp_stream* zfp) const {
     return zfp_stream_set_params(zfp, minbits, maxbits, maxprec, minexp) == zfp_true;
   }
+
+  // What comes before the values of a block: whether there are any, their exponent, and without
+  // loss also how they were made and their precision. With fewer `maxbits` than these the library
+  // counts below zero, and reads on without a limit.
+  [[nodiscard]] unsigned LeastBits(zfp_type type) const {
+    const bool is_reversible = minexp < ZFP_MIN_EXP;
+    switch (type) {
+      case zfp_type_float:
+        return is_reversible ? 1 + 1 + 8 + 5 : 1 + 8;
+      case zfp_type_double:
+        return is_reversible ? 1 + 1 + 11 + 6 : 1 + 11;
+      case zfp_type_int64:
+        return is_reversible ? 6 : 1;
+      default:
+        return is_reversible ? 5 : 1;
+    }
+  }
+};
+
+// What streams hold, and how they begin.
+class ZfpStreamCodec : public ArrayToBytesCodec {
+ public:
+  ZfpStreamCodec(std::string name, zfp_type type) : name_(std::move(name)), type_(type) {}
+
+  Result<Bytes> Decode(BytesView encoded, const ChunkSpec& spec) const override {
+    const auto size = CheckedProduct(spec.shape, zfp_type_size(type_));
+    if (!size || *size > kMaxChunkBytes) {
+      return Fail(ErrorCode::kTooLarge, "codec '{}': size of a chunk overflows", name_);
+    }
+    const auto padding = PaddingOf(encoded, spec, *size);
+    if (!padding) return Fail(padding);
+    const PaddedCopy copy(encoded, *padding);
+    auto decoded = DecodePadded(copy, encoded, spec, *size);
+    // The library reads whole words, and builds with shorter ones than this write less. What lies
+    // behind the end tells whether a number was in it.
+    const size_t rest = RoundedUp(encoded.size()) - encoded.size();
+    if (!decoded || rest == 0) return decoded;
+    const Digest digest = DigestOf(*decoded);
+    *decoded = Bytes();  // no room for two of them
+    std::ranges::fill(copy.bytes().subspan(encoded.size(), rest), std::byte{0xff});
+    decoded = DecodePadded(copy, encoded, spec, *size);
+    if (!decoded || DigestOf(*decoded) != digest) return EndsEarly(encoded);
+    return decoded;
+  }
+
+  Result<Bytes> Encode(BytesView, const ChunkSpec&) const override {
+    return Fail(ErrorCode::kUnsupported, "codec '{}' is only decoded", name_);
+  }
+
+ protected:
+  // Sets the field's type and shape and the stream's mode; false if the stream is none.
+  virtual bool Begin(const Stream& stream, const ChunkSpec& spec) const = 0;
+
+  const std::string name_;
+  const zfp_type type_;
+
+ private:
+  tl::unexpected<Error> EndsEarly(BytesView encoded) const {
+    return Fail(ErrorCode::kDamaged, "codec '{}': the stream ends early, at {} bytes", name_,
+                encoded.size());
+  }
+
+  static size_t RoundedUp(size_t size) { return CeilDiv(size, kWord) * kWord; }
+  static Digest DigestOf(const Bytes& bytes) { return DigestBuilder().Add(bytes).Finish(); }
+
+  // How far the library may read behind a stream that should hold `size` bytes, once it has begun.
+  // An error if it cannot hold them.
+  Result<uint64_t> Begun(const Stream& stream, BytesView encoded, const ChunkSpec& spec,
+                         uint64_t size) const {
+    const uint64_t count = size / zfp_type_size(type_);
+    if (!stream.field || !Begin(stream, spec)) {
+      return Fail(ErrorCode::kDamaged, "codec '{}': {} bytes do not begin with a header", name_,
+                  encoded.size());
+    }
+    const zfp_field& field = *stream.field;
+    if (zfp_field_type(&field) != type_ || CountOf(field) != count) {
+      return Fail(ErrorCode::kDamaged, "codec '{}': the stream holds something else than {} {}",
+                  name_, count, spec.data_type.name);
+    }
+    const Mode mode = Mode::Of(stream.zfp.get());
+    if (mode.maxbits < mode.LeastBits(type_)) {
+      return Fail(ErrorCode::kDamaged, "codec '{}': a block of {} bits, expected at least {}",
+                  name_, mode.maxbits, mode.LeastBits(type_));
+    }
+    // Each block takes a bit at least.
+    const auto bits = CheckedMul(*CountOf(field, kBlockEdge), std::max(1U, mode.minbits));
+    const uint64_t longest = zfp_stream_maximum_size(stream.zfp.get(), &field);
+    if (!bits || *bits / 8 > RoundedUp(encoded.size()) ||
+        longest > size * kMaxPadding + kShortest) {
+      return Fail(ErrorCode::kDamaged, "codec '{}': {} bytes cannot be {} {}", name_,
+                  encoded.size(), count, spec.data_type.name);
+    }
+    return longest;
+  }
+
+  // The same, before anything is allocated for the elements.
+  Result<uint64_t> PaddingOf(BytesView encoded, const ChunkSpec& spec, uint64_t size) const {
+    const BytesView start = encoded.first(std::min(encoded.size(), kLongestHeader));
+    Bytes header(start.begin(), start.end());
+    header.resize(kLongestHeader + kWord);
+    return Begun(Stream(header), encoded, spec, size);
+  }
+
+  Result<Bytes> DecodePadded(const PaddedCopy& copy, BytesView encoded, const ChunkSpec& spec,
+                             uint64_t size) const {
+    const Stream stream(copy.bytes());
+    // (Again: what lies behind a short stream may be in its header.)
+    const auto longest = Begun(stream, encoded, spec, size);
+    if (!longest) return Fail(longest);
+    if (*longest > copy.bytes().size() - encoded.size()) return EndsEarly(encoded);
+    Bytes decoded(size);
+    zfp_field_set_pointer(stream.field.get(), decoded.data());
+    const size_t end = zfp_decompress(stream.zfp.get(), stream.field.get());
+    if (end == 0 || end > RoundedUp(encoded.size())) return EndsEarly(encoded);
+    return decoded;
+  }
+};
+
+class ZfpyCodec final : public ZfpStreamCodec {
+  using ZfpStreamCodec::ZfpStreamCodec;
+
+  bool Begin(const Stream& stream, const ChunkSpec&) const override {
+    return zfp_read_header(stream.zfp.get(), stream.field.get(), ZFP_HEADER_FULL) != 0;
+  }
 };
 
 class ZfpCodec final : public ZfpStreamCodec {
@@ -173,7 +244,7 @@ class ZfpCodec final : public ZfpStreamCodec {
   }
 
  private:
-  bool Begin(Stream& stream, const ChunkSpec& spec) const override {
+  bool Begin(const Stream& stream, const ChunkSpec& spec) const override {
     std::vector<size_t> axes(spec.shape.rbegin(), spec.shape.rend());  // the fastest one first
     if (axes.empty()) axes.push_back(1);
     axes.resize(4);
@@ -276,6 +347,10 @@ Result<ArrayToBytesPtr> MakeZfpCodec(const CodecSpec& codec, const ChunkSpec& ch
   if (!mode) return Fail(mode);
   if (!mode->Set(trial.get())) {
     return Fail(ErrorCode::kDamaged, "codec '{}': its bits of a block cannot be", codec.name);
+  }
+  if (mode->maxbits < mode->LeastBits(*type)) {
+    return Fail(ErrorCode::kDamaged, "codec '{}': maxbits is {}, expected at least {} for {}",
+                codec.name, mode->maxbits, mode->LeastBits(*type), stored.name);
   }
   return std::make_shared<const ZfpCodec>(codec.name, *type, *mode);
 }

@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
+#include <zfp.h>
 
 #include "tests/unit/codec/codec_testing.h"
+#include "tests/unit/support/memory.h"
 
 namespace zarrfs::zfp_test {
 namespace {
@@ -122,6 +124,72 @@ TEST(Zfp, WhatIsNoModeIsRefused) {
        }) {
     EXPECT_EQ(DecodeBare("", configuration, kDoubles).error().message, message);
   }
+}
+
+// With fewer bits than come before the values of a block, the library reads on without a limit.
+TEST(Zfp, BlocksOfTooFewBitsAreRefused) {
+  const auto refusal = [](unsigned maxbits, int minexp, const DataType& type) {
+    const Json mode{{"mode", "expert"},
+                    {"minbits", 1},
+                    {"maxbits", maxbits},
+                    {"maxprec", 64},
+                    {"minexp", minexp}};
+    const auto codec = MakeZfpCodec(CodecSpec{"zfp", mode}, ChunkSpec{type, {4, 4}});
+    return codec ? "" : codec.error().message;
+  };
+  const DataType float32 = Type("float32", DataKind::kFloat, 4);
+  const DataType int64 = Type("int64", DataKind::kInt, 8);
+  constexpr int kReversibleExponent = ZFP_MIN_EXP - 1;
+  EXPECT_EQ(refusal(11, -10, kDoubles.data_type),
+            "codec 'zfp': maxbits is 11, expected at least 12 for float64");
+  EXPECT_EQ(refusal(18, kReversibleExponent, kDoubles.data_type),
+            "codec 'zfp': maxbits is 18, expected at least 19 for float64");
+  EXPECT_EQ(refusal(8, -10, float32), "codec 'zfp': maxbits is 8, expected at least 9 for float32");
+  EXPECT_EQ(refusal(5, kReversibleExponent, int64),
+            "codec 'zfp': maxbits is 5, expected at least 6 for int64");
+  EXPECT_EQ(refusal(12, -10, kDoubles.data_type), "");
+  EXPECT_EQ(refusal(9, -10, float32), "");
+  EXPECT_EQ(refusal(1, -10, int64), "");
+}
+
+// A stream of 64 KiB with a header of the library's own: 4^10 values in expert mode.
+Bytes ExpertStream(unsigned maxbits) {
+  Bytes stream(64 << 10, std::byte{0xff});
+  bitstream* const bits = stream_open(stream.data(), stream.size());
+  zfp_stream* const zfp = zfp_stream_open(bits);
+  zfp_field* const field = zfp_field_4d(nullptr, zfp_type_double, 32, 32, 32, 32);
+  EXPECT_TRUE(zfp_stream_set_params(zfp, 1, maxbits, 64, -1000));
+  zfp_stream_rewind(zfp);
+  EXPECT_NE(zfp_write_header(zfp, field, ZFP_HEADER_FULL), 0U);
+  stream_flush(bits);
+  zfp_field_free(field);
+  zfp_stream_close(zfp);
+  stream_close(bits);
+  return stream;
+}
+
+TEST(Zfpy, BlocksOfTooFewBitsAreRefused) {
+  const ChunkSpec chunk{kDoubles.data_type, {32, 32, 32, 32}};
+  EXPECT_EQ(Decode(ExpertStream(8), chunk).error().message,
+            "codec 'numcodecs.zfpy': a block of 8 bits, expected at least 12");
+  EXPECT_TRUE(Decode(ExpertStream(12), chunk)) << "the sanitizer watches";
+  EXPECT_EQ(Decode(ExpertStream(4000), chunk).error().message,
+            "codec 'numcodecs.zfpy': the stream ends early, at 65536 bytes");
+}
+
+TEST(Zfp, AShortStreamTakesTheMemoryOfItsElementsAlone) {
+  // 65,536 empty blocks of a bit each. Longer ones would have 136 MB.
+  const ChunkSpec chunk{kDoubles.data_type, {262144, 4, 4, 2}};
+  const auto codec = MakeZfpCodec(CodecSpec{"zfp", Json{{"mode", "reversible"}}}, chunk);
+  ASSERT_TRUE(codec);
+  const Bytes stream(65536 / 8);
+  bool decodes = false;
+  const auto peak = PeakBytesOf([&] { decodes = (*codec)->Decode(stream, chunk).has_value(); });
+  EXPECT_TRUE(decodes);
+  EXPECT_LT(peak.value_or(0), 100U << 20) << "64 MiB of elements";
+  EXPECT_EQ((*codec)->Decode(BytesView(stream).first(65536 / 8 - 8), chunk).error().message,
+            "codec 'zfp': 8184 bytes cannot be 8388608 float64")
+      << "fewer bits than blocks";
 }
 
 TEST(Zfp, FiveAxesAndUnsignedWordsAreRefused) {

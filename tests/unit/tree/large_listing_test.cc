@@ -17,6 +17,7 @@
 #include "fs/tree/tree.h"
 #include "tests/unit/array/array_testing.h"
 #include "tests/unit/support/fake_store.h"
+#include "tests/unit/support/memory.h"
 #include "zarrcore/array/stored_objects.h"
 #include "zarrcore/store/forwarding_store.h"
 
@@ -143,15 +144,6 @@ struct Fixture {
   std::unique_ptr<Folder> folder;
   uint64_t last_inode = 0;
 };
-
-size_t LiveBytes() {
-#ifdef __GLIBC__
-  const auto info = mallinfo2();
-  return info.uordblks + info.hblkhd;
-#else
-  return 0;
-#endif
-}
 
 TEST(LargeListing, BeginsBeforeTheStoreIsListed) {
   for (const char separator : {'.', '/'}) {
