@@ -12,15 +12,11 @@
 namespace zarrfs {
 namespace {
 
-// Without O_NONBLOCK, opening a FIFO that has replaced a file would wait for a writer.
 constexpr uint64_t kToRead = O_RDONLY | O_NONBLOCK | O_NOCTTY;
 constexpr uint64_t kToList = kToRead | O_DIRECTORY;
 
 // At most this often the root is looked up again at its path, if nothing is watched.
 constexpr std::chrono::milliseconds kRootCheckPeriod{10};
-
-// Attempts to walk a path whose folders and links are being replaced.
-constexpr int kMaxWalks = 4;
 
 // The failure for a file of the wrong type. A folder is no object and a file no folder; but a
 // socket, FIFO or device exists and cannot be read.
@@ -96,22 +92,18 @@ Result<Opened> LocalFiles::OpenOnce(std::string_view key, Purpose purpose) {
 
 std::optional<Result<Opened>> LocalFiles::OpenDirectly(std::string_view key, const char* path,
                                                        int root, Purpose purpose) {
-  // errno of openat2(2), or 0.
   Opened opened;
-  const auto open = [&](uint64_t flags) {
-    opened.fd = OpenAt2(root, path, flags, kDirectly);
-    return opened.fd ? 0 : errno;
-  };
-  int error_number = open(purpose == Purpose::kList ? kToList : O_PATH);
-  if (error_number == 0 && purpose == Purpose::kRead) {
+  opened.fd = OpenAt2(root, path, purpose == Purpose::kList ? kToList : O_PATH, kDirectly);
+  if (!opened.fd && (errno == ELOOP || errno == EXDEV)) return std::nullopt;
+  if (!opened.fd) return FailToOpen(key, errno);
+  if (purpose == Purpose::kList) return opened;
+  if (purpose == Purpose::kRead) {
     const auto glance = GlanceAt(opened.get());
     if (!glance) return FailWithErrno(key, errno);
     if (!S_ISREG(glance->mode)) return FailForType(key, glance->mode);
-    error_number = open(kToRead);
+    opened.fd = Reopen(opened.get(), kToRead);
+    if (!opened.fd) return FailWithErrno(key, errno);
   }
-  if (error_number == ELOOP || error_number == EXDEV) return std::nullopt;
-  if (error_number != 0) return FailToOpen(key, error_number);
-  if (purpose == Purpose::kList) return opened;
   if (fstat(opened.get(), &opened.status) != 0) return FailWithErrno(key, errno);
   const bool is_wanted = S_ISREG(opened.status.st_mode) ||
                          (purpose == Purpose::kLook && S_ISDIR(opened.status.st_mode));
@@ -121,29 +113,20 @@ std::optional<Result<Opened>> LocalFiles::OpenDirectly(std::string_view key, con
 
 Result<Opened> LocalFiles::OpenByWalking(std::string_view key,
                                          std::shared_ptr<const Descriptor> root, Purpose purpose) {
-  for (int tries = 1;; ++tries) {
-    const auto walked = WalkPath(rules_, devices_, root, key);
-    if (!walked) return Fail(walked);
-    const bool is_wanted = (S_ISREG(walked->type) && purpose != Purpose::kList) ||
-                           (S_ISDIR(walked->type) && purpose != Purpose::kRead);
-    if (!is_wanted) return FailForType(key, walked->type);
-    Opened opened{.fd = purpose == Purpose::kLook
-                            ? Descriptor(fcntl(walked->fd->get(), F_DUPFD_CLOEXEC, 0))
-                            : OpenWalked(*walked, purpose == Purpose::kList ? kToList : kToRead),
-                  .directly = false,
-                  .mode_mask = walked->mode_mask,
-                  .status = {}};
-    // Removed, or replaced by a link, since the walk found it.
-    const bool is_replaced =
-        !opened.fd && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP || errno == EXDEV);
-    if (is_replaced && tries < kMaxWalks) continue;
-    if (is_replaced) return Fail(ErrorCode::kStale, "{}: changed while it was opened", key);
-    if (!opened.fd || fstat(opened.get(), &opened.status) != 0) return FailWithErrno(key, errno);
-    if (purpose == Purpose::kRead && !S_ISREG(opened.status.st_mode)) {
-      return FailForType(key, opened.status.st_mode);
-    }
-    return opened;
-  }
+  const auto walked = WalkPath(rules_, devices_, root, key);
+  if (!walked) return Fail(walked);
+  const bool is_wanted = (S_ISREG(walked->type) && purpose != Purpose::kList) ||
+                         (S_ISDIR(walked->type) && purpose != Purpose::kRead);
+  if (!is_wanted) return FailForType(key, walked->type);
+  const int found = walked->fd->get();
+  Opened opened{.fd = purpose == Purpose::kLook
+                          ? Descriptor(fcntl(found, F_DUPFD_CLOEXEC, 0))
+                          : Reopen(found, purpose == Purpose::kList ? kToList : kToRead),
+                .directly = false,
+                .mode_mask = walked->mode_mask,
+                .status = {}};
+  if (!opened.fd || fstat(opened.get(), &opened.status) != 0) return FailWithErrno(key, errno);
+  return opened;
 }
 
 }  // namespace zarrfs

@@ -1,6 +1,7 @@
 #include "zarrcore/store/open_at.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
@@ -21,6 +22,18 @@ Descriptor OpenAt2(int folder, const char* path, uint64_t flags, uint64_t resolv
     const long fd = syscall(SYS_openat2, folder, path, &how, sizeof how);
     if (fd >= 0) return Descriptor(static_cast<int>(fd));
     if (errno != EINTR && (errno != EAGAIN || tries >= 32)) return {};
+  }
+}
+
+Descriptor Reopen(int fd, uint64_t flags) {
+  const std::string path = fmt::format("/proc/thread-self/fd/{}", fd);
+  for (;;) {
+    Descriptor opened(open(path.c_str(), static_cast<int>(flags) | O_CLOEXEC));
+    if (opened || errno != EINTR) {
+      // Without /proc: the file is there.
+      if (!opened && errno == ENOENT) errno = EIO;
+      return opened;
+    }
   }
 }
 

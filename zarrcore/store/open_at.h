@@ -15,6 +15,11 @@ namespace zarrfs {
 /// openat2(2), which glibc does not wrap, with O_CLOEXEC. Empty, with errno set, on failure.
 [[nodiscard]] Descriptor OpenAt2(int folder, const char* path, uint64_t flags, uint64_t resolve);
 
+/// Opens the very file that `fd`, of O_PATH, was opened for, whatever has its name by now: who has
+/// seen that it is a regular file opens no FIFO or device in its place. Empty, with errno set, on
+/// failure; never ENOENT.
+[[nodiscard]] Descriptor Reopen(int fd, uint64_t flags);
+
 /// `resolve` for OpenAt2(): never leaves the folder.
 inline constexpr uint64_t kBeneath = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
 /// And neither follows a symbolic link nor enters another mount.

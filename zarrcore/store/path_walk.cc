@@ -254,10 +254,6 @@ class Walker {
     const Step& end = steps_.back();
     Walked walked;
     walked.fd = end.fd;
-    if (steps_.size() > 1) {
-      walked.folder = steps_[steps_.size() - 2].fd;
-      walked.name = end.name;
-    }
     walked.type = end.glance.mode & S_IFMT;
     if (rules_.restrict_modes) walked.mode_mask = MaskOfPath();
     return walked;
@@ -364,14 +360,6 @@ bool HasImpossibleName(std::string_view key) {
 Result<Walked> WalkPath(const WalkRules& rules, MountedDevices& devices,
                         std::shared_ptr<const Descriptor> root, std::string_view key) {
   return Walker(rules, devices, std::move(root), key).Walk();
-}
-
-Descriptor OpenWalked(const Walked& walked, uint64_t flags) {
-  if (S_ISDIR(walked.type)) {
-    return OpenAt2(walked.fd->get(), ".", flags, kDirectly);
-  }
-  return OpenAt2(walked.folder->get(), walked.name.c_str(), flags | O_NOFOLLOW,
-                 kBeneath | RESOLVE_NO_SYMLINKS);
 }
 
 tl::unexpected<Error> FailToOpen(std::string_view key, int error_number) {

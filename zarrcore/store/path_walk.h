@@ -35,10 +35,8 @@ struct WalkRules {
 
 /// A file of any type in the store, opened with O_PATH only.
 struct Walked {
-  std::shared_ptr<const Descriptor> fd;      // O_PATH
-  std::shared_ptr<const Descriptor> folder;  // its folder; null for the root
-  std::string name;                          // in `folder`
-  uint32_t type = 0;                         // S_IFREG, S_IFDIR, …
+  std::shared_ptr<const Descriptor> fd;  // O_PATH
+  uint32_t type = 0;                     // S_IFREG, S_IFDIR, …
   /// The permission bits that the folders on the resolved path leave to it (ModeMask()).
   uint32_t mode_mask = 0777;
 };
@@ -50,9 +48,6 @@ struct Walked {
 /// kZarrfsMount: the path enters one.
 [[nodiscard]] Result<Walked> WalkPath(const WalkRules& rules, MountedDevices& devices,
                                       std::shared_ptr<const Descriptor> root, std::string_view key);
-
-/// Opens the file or folder for reading, never through a link. Empty, with errno set, on failure.
-[[nodiscard]] Descriptor OpenWalked(const Walked& walked, uint64_t flags);
 
 /// The Error for a failed openat2(2) of `key` without symbolic links on the path. kNotFound if the
 /// name does not, or cannot, exist.

@@ -356,6 +356,45 @@ TEST_F(LinkTest, SpecialFilesCannotBeReadAndAreNeverOpened) {
   close(socket_fd);
 }
 
+TEST_F(LinkTest, FifoThatTakesThePlaceOfAFileMeanwhileIsNeverOpened) {
+  Write("k", "file");
+  Link("k", "to_k");
+  const std::string fifo = (root / "fifo").string();
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  // Kept open by its number, because its name moves.
+  const int place = open(fifo.c_str(), O_PATH | O_CLOEXEC);
+  const std::string path = fmt::format("/proc/self/fd/{}", place);
+  std::atomic<bool> let_in = false;
+  std::thread writer([&] {
+    const int fd = open(path.c_str(), O_WRONLY | O_CLOEXEC);
+    let_in = true;
+    close(fd);
+  });
+  std::atomic<bool> done = false;
+  std::thread exchanging([&] {
+    while (!done) {
+      syscall(SYS_renameat2, AT_FDCWD, (root / "k").c_str(), AT_FDCWD, fifo.c_str(),
+              /*RENAME_EXCHANGE*/ 2);
+    }
+  });
+  const auto store = Open();
+  size_t read = 0;
+  for (int i = 0; i < 20'000 && !let_in; ++i) {
+    const std::string answer = ReadAll(*store, i % 2 == 0 ? "k" : "to_k");
+    if (answer == "file") ++read;
+    EXPECT_TRUE(answer == "file" || answer == "not supported" || answer == "changed meanwhile")
+        << answer;
+  }
+  EXPECT_FALSE(let_in);
+  EXPECT_GT(read, 0U);
+  done = true;
+  exchanging.join();
+  const int reader = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  writer.join();
+  close(reader);
+  close(place);
+}
+
 // --- Permissions
 // ----------------------------------------------------------------------------------
 
