@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <new>
+#include <optional>
 #include <utility>
 
 #include "zarrcore/codec/registry.h"
@@ -30,16 +31,26 @@ Result<void> ReadStored(const ChunkFile& file, uint64_t offset, std::span<std::b
                                            out);
 }
 
-// What OpenShard::frame_notes says about a frame.
-constexpr uint8_t kPasses = 1;
+// What OpenShard::frame_notes says about a frame: 0 for nothing yet, else how it is served, and the
+// bytes of a header that is patched (at most 18) above that.
+constexpr unsigned kBitsOfKind = 2;
 
-bool IsKnownToPass(const ChunkLocation& location) {
+uint8_t NoteOf(const ZstdServing& serving) {
+  return static_cast<uint8_t>(serving.replaced << kBitsOfKind |
+                              (static_cast<unsigned>(serving.kind) + 1));
+}
+
+std::optional<ZstdServing> KnownServing(const ChunkLocation& location) {
   const auto& notes = location.shard->frame_notes;
-  return notes != nullptr && notes[location.entry].load(std::memory_order_relaxed) == kPasses;
+  const uint8_t note = notes == nullptr ? 0 : notes[location.entry].load(std::memory_order_relaxed);
+  if (note == 0) return std::nullopt;
+  constexpr unsigned kKind = (1U << kBitsOfKind) - 1;
+  return ZstdServing{static_cast<ZstdServing::Kind>((note & kKind) - 1),
+                     uint64_t{note} >> kBitsOfKind};
 }
 
 Result<ZstdServing> ServingOf(const ChunkFile& file) {
-  if (IsKnownToPass(file.location)) return ZstdServing{};
+  if (const auto known = KnownServing(file.location)) return *known;
   const auto size = StoredSize(file);
   if (!size) return Fail(size);
   auto serving =
@@ -48,8 +59,9 @@ Result<ZstdServing> ServingOf(const ChunkFile& file) {
   if (!serving && serving.error().code == ErrorCode::kDamaged) {
     return Damaged(file, serving.error());
   }
-  if (serving && serving->kind == ZstdServing::Kind::kPass && file.location.shard->frame_notes) {
-    file.location.shard->frame_notes[file.location.entry].store(kPasses, std::memory_order_relaxed);
+  // (To find this out, all blocks of the frame may have been walked through.)
+  if (const auto& notes = file.location.shard->frame_notes; serving && notes != nullptr) {
+    notes[file.location.entry].store(NoteOf(*serving), std::memory_order_relaxed);
   }
   return serving;
 }
@@ -110,7 +122,9 @@ Result<Bytes> Make(const ChunkFile& file) try {
 }  // namespace
 
 bool ChunkReader::KnowsSize(const ChunkEncoding& encoding, const ChunkLocation& location) {
-  return !encoding.must_be_read_for_size() || IsKnownToPass(location);
+  if (!encoding.must_be_read_for_size()) return true;
+  const auto serving = KnownServing(location);
+  return serving && serving->kind != ZstdServing::Kind::kRecode;
 }
 
 Result<std::shared_ptr<const Bytes>> ChunkReader::Decoded(const ChunkFile& file) {
@@ -139,7 +153,7 @@ Result<uint64_t> ChunkReader::Size(const ChunkFile& file) {
     case ZstdServing::Kind::kPass:
       return stored;
     case ZstdServing::Kind::kPatch:
-      return *stored - serving->replaced + serving->header.size();
+      return *stored - serving->replaced + serving->patched_size();
     case ZstdServing::Kind::kRecode:
       break;
   }
@@ -162,15 +176,19 @@ Result<ChunkReader::Piece> ChunkReader::Read(const ChunkFile& file, uint64_t off
 
   const auto stored = StoredSize(file);
   if (!stored) return Fail(stored);
-  const Bytes& header = serving->header;
-  const uint64_t size = *stored - serving->replaced + header.size();
+  const uint64_t patched = serving->patched_size();
+  const uint64_t size = *stored - serving->replaced + patched;
   if (offset >= size) return Piece{};
   const auto out = buffer.first(std::min<uint64_t>(buffer.size(), size - offset));
-  const size_t of_header =
-      std::min<uint64_t>(out.size(), header.size() - std::min<uint64_t>(offset, header.size()));
-  std::copy_n(header.data() + std::min<uint64_t>(offset, header.size()), of_header, out.data());
+  const size_t of_header = std::min<uint64_t>(out.size(), patched - std::min(offset, patched));
+  if (of_header > 0) {
+    Bytes header(serving->replaced);
+    if (const auto read = ReadStored(file, 0, header); !read) return Fail(read);
+    header = PatchZstdHeader(std::move(header), file.encoding.size);
+    std::copy_n(header.data() + offset, of_header, out.data());
+  }
   const auto rest = out.subspan(of_header);
-  const uint64_t from = offset + of_header - header.size() + serving->replaced;
+  const uint64_t from = offset + of_header - patched + serving->replaced;
   if (const auto read = ReadStored(file, from, rest); !read) return Fail(read);
   return Piece{out, nullptr};
 }

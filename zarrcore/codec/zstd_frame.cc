@@ -151,13 +151,15 @@ Result<ZstdServing> ServeZstd(uint64_t size, std::optional<uint64_t> decoded_siz
   if (!ends) return Fail(ends);
   if (!*ends) return ZstdServing{ZstdServing::Kind::kRecode};
 
-  // The content size is the last member of the header. The window may stay larger than it.
-  ZstdServing patch = {ZstdServing::Kind::kPatch, {}, header->size};
-  patch.header.assign(start.begin(), start.begin() + static_cast<ptrdiff_t>(header->size));
-  patch.header[kMagicSize] |= std::byte{kSizeOfFourBytes};
-  patch.header.resize(patch.header.size() + sizeof(uint32_t));
-  StoreLittle(patch.header.data() + header->size, static_cast<uint32_t>(*decoded_size));
-  return patch;
+  return ZstdServing{ZstdServing::Kind::kPatch, header->size};
+}
+
+Bytes PatchZstdHeader(Bytes header, uint64_t decoded_size) {
+  header[kMagicSize] |= std::byte{kSizeOfFourBytes};
+  header.resize(header.size() + sizeof(uint32_t));
+  StoreLittle(header.data() + header.size() - sizeof(uint32_t),
+              static_cast<uint32_t>(decoded_size));
+  return header;
 }
 
 }  // namespace zarrfs

@@ -18,12 +18,16 @@ namespace zarrfs {
 struct ZstdServing {
   enum class Kind {
     kPass,    // unchanged
-    kPatch,   // `header`, then everything from byte `replaced` on
+    kPatch,   // what PatchZstdHeader() makes of the header, then everything from `replaced` on
     kRecode,  // decode and encode again; decoding may still find damage
   };
   Kind kind = Kind::kPass;
-  Bytes header = {};      // for kPatch: four bytes longer than what it replaces
-  uint64_t replaced = 0;  // for kPatch: bytes of the chunk
+  uint64_t replaced = 0;  // for kPatch: bytes of the header
+
+  /// Bytes that stand for what is replaced.
+  [[nodiscard]] uint64_t patched_size() const {
+    return kind == Kind::kPatch ? replaced + sizeof(uint32_t) : 0;
+  }
 };
 
 /// Fills `to` with the bytes at `offset` of the chunk. Never called for bytes past its end.
@@ -35,5 +39,9 @@ using ReadChunkBytes = std::function<Result<void>(uint64_t offset, std::span<std
 /// chunk cannot decode to `decoded_size` bytes; else the errors of `read`.
 [[nodiscard]] Result<ZstdServing> ServeZstd(uint64_t size, std::optional<uint64_t> decoded_size,
                                             const ReadChunkBytes& read);
+
+/// The header of a frame (ZstdServing::replaced bytes) with the content size, as its last member.
+/// The window may stay larger than that.
+[[nodiscard]] Bytes PatchZstdHeader(Bytes header, uint64_t decoded_size);
 
 }  // namespace zarrfs

@@ -137,6 +137,28 @@ TEST(ChunkReader, OnlyFramesThatAreKnownNeedNoReadForTheirSize) {
   EXPECT_TRUE(ChunkReader::KnowsSize(Zstd(6), locate()));
 }
 
+TEST(ChunkReader, BlocksOfAFrameAreWalkedThroughOnce) {
+  Fixture fixture(Array("[12]", "[6]", kZstd));
+  fixture.store->Put("a/c/0", Raw("28b52ffd 0058 100000 7a61 100000 7272 110000 6673"));
+  fixture.store->Put("a/c/1", kSkippable + kUnsized);
+  const ChunkEncoding encoding = Zstd(6);
+  const std::string patched = Raw("28b52ffd 8058 06000000 100000 7a61 100000 7272 110000 6673");
+  EXPECT_EQ(fixture.Text(0, encoding), patched);
+  EXPECT_EQ(fixture.Text(1, encoding), kSized);
+  const auto reads = [&](uint64_t chunk, uint64_t offset) {
+    const auto location = *fixture.source->Locate(InnerIndex{chunk}, kAnyAge)->location;
+    const ChunkFile file{*fixture.source, encoding, 0, InnerIndex{chunk}, location};
+    fixture.store->ResetCounts();
+    EXPECT_TRUE(fixture.served.Size(file));
+    Bytes buffer(4);
+    EXPECT_EQ(fixture.served.Read(file, offset, buffer)->bytes.size(), 4U);
+    return fixture.store->total_count();
+  };
+  EXPECT_EQ(reads(0, 12), 1U) << "the bytes";
+  EXPECT_EQ(reads(0, 0), 2U) << "and the header";
+  EXPECT_EQ(reads(1, 0), 0U) << "encoded again, and kept";
+}
+
 TEST(ChunkReader, FramesOfAnotherSizeThanTheChunkAreDamaged) {
   Fixture fixture(Array("[24]", "[12]", kZstd));
   fixture.store->Put("a/c/0", kSized);

@@ -22,6 +22,7 @@ constexpr std::string_view kSkippable = "5a2a4d18 03000000 010203";             
 struct Served {
   explicit Served(Bytes chunk, std::optional<uint64_t> decoded_size = 6)
       : bytes(std::move(chunk)),
+        size(decoded_size.value_or(0)),
         serving(ServeZstd(bytes.size(), decoded_size,
                           [&](uint64_t offset, std::span<std::byte> to) -> Result<void> {
                             ++reads;
@@ -40,11 +41,12 @@ struct Served {
   }
   // The file that a reader would see.
   [[nodiscard]] Bytes Patched() const {
-    return Joined(serving->header,
-                  Bytes(bytes.begin() + static_cast<ptrdiff_t>(serving->replaced), bytes.end()));
+    const auto rest = bytes.begin() + static_cast<ptrdiff_t>(serving->replaced);
+    return Joined(PatchZstdHeader(Bytes(bytes.begin(), rest), size), Bytes(rest, bytes.end()));
   }
 
   Bytes bytes;
+  uint64_t size;
   int reads = 0;
   Result<ZstdServing> serving;
 };
