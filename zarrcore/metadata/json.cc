@@ -30,6 +30,9 @@ constexpr std::array kLiterals = {"NaN"sv, "Infinity"sv, "-Infinity"sv};
 constexpr size_t kMarkedGrowth = kMarkInText.size() + 2;
 
 constexpr size_t kMaxExcerptEntries = 100;
+// Of spaces: where values are many and deep, these would be hundreds of times what they stand
+// before.
+constexpr size_t kMaxIndentation = size_t{16} << 20;
 constexpr size_t kMaxNotes = 16;  // per text
 
 // Above this, a double may be the neighbour of the integer that was written.
@@ -356,6 +359,14 @@ Result<Json> Parse(std::string_view text, std::string_view key, std::vector<std:
   return std::move(builder.root);
 }
 
+// Bytes of spaces, roughly, if each value has a line of its own.
+size_t IndentationOf(const Json& json, size_t depth = 0) {
+  if (!json.is_structured()) return 0;
+  size_t bytes = 2 * (depth + 1) * json.size();
+  for (const Json& each : json) bytes += IndentationOf(each, depth + 1);
+  return bytes;
+}
+
 }  // namespace
 
 Result<Json> ParseJson(std::string_view text, std::string_view key) {
@@ -433,7 +444,8 @@ std::optional<std::string> UnknownMember(const Json& object,
 
 std::string DumpJson(const Json& json, JsonEncoding encoding) {
   const bool ascii = encoding == JsonEncoding::kAscii;
-  const std::string text = json.dump(2, ' ', ascii, Json::error_handler_t::replace) + "\n";
+  const int indent = IndentationOf(json) > kMaxIndentation ? -1 : 2;
+  std::string text = json.dump(indent, ' ', ascii, Json::error_handler_t::replace) + "\n";
   std::string dumped;
   size_t copied = 0;
   const std::string opening = fmt::format("\"{}", kMarkInText);
@@ -451,11 +463,33 @@ std::string DumpJson(const Json& json, JsonEncoding encoding) {
     dumped.append(text, copied, at - copied).append(literal);
     copied = end;
   }
-  return dumped.append(text, copied, text.npos);
+  return copied == 0 ? text : dumped.append(text, copied, text.npos);
 }
 
 std::string JsonText(std::string_view text) {
   return Json(text).dump(-1, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace);
+}
+
+size_t MemoryOf(const Json& json) {
+  constexpr size_t kAllocation = 16;
+  const auto of_text = [](const std::string& text) {
+    return text.capacity() < sizeof text ? 0 : text.capacity() + kAllocation;
+  };
+  if (const auto* text = json.get_ptr<const std::string*>()) {
+    return kAllocation + sizeof *text + of_text(*text);
+  }
+  if (const auto* list = json.get_ptr<const Json::array_t*>()) {
+    size_t bytes = 2 * kAllocation + sizeof *list + list->capacity() * sizeof(Json);
+    for (const Json& each : *list) bytes += MemoryOf(each);
+    return bytes;
+  }
+  if (const auto* object = json.get_ptr<const Json::object_t*>()) {
+    size_t bytes = 2 * kAllocation + sizeof *object;
+    bytes += object->capacity() * sizeof(Json::object_t::value_type);
+    for (const auto& [name, value] : *object) bytes += of_text(name) + MemoryOf(value);
+    return bytes;
+  }
+  return 0;
 }
 
 std::string Excerpt(const Json& json) {

@@ -60,11 +60,15 @@ inline constexpr size_t kMaxJsonValues = size_t{1} << 23;
 
 enum class JsonEncoding { kAscii, kUtf8 };  // kAscii: everything else is \uXXXX
 
-/// Two-space indented, with a newline at the end; the inverse of ParseJson.
+/// Two-space indented, with a newline at the end; the inverse of ParseJson. On one line where the
+/// spaces would be many megabytes.
 [[nodiscard]] std::string DumpJson(const Json& json, JsonEncoding encoding = JsonEncoding::kAscii);
 
 /// `text` as JSON, quoted, in pure ASCII; bytes that are not UTF-8 become U+FFFD.
 [[nodiscard]] std::string JsonText(std::string_view text);
+
+/// Bytes of memory that a value takes beside itself, roughly.
+[[nodiscard]] size_t MemoryOf(const Json& json);
 
 /// The value on one short line of printable ASCII, for error messages.
 [[nodiscard]] std::string Excerpt(const Json& json);

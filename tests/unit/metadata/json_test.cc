@@ -8,6 +8,8 @@
 #include <limits>
 #include <string>
 
+#include "tests/unit/support/memory.h"
+
 namespace zarrfs::json_test {
 namespace {
 
@@ -191,15 +193,37 @@ TEST(Json, DeepNestingIsRefused) {
 }
 
 TEST(Json, ValuesHaveACap) {
-  for (const std::string value : {"0,", "NaN,"}) {
-    std::string text = "[";
-    for (size_t i = 0; i < kMaxJsonValues; ++i) text += value;
-    text += "0]";
-    EXPECT_EQ(Refused(text).message, "a/zarr.json: JSON of more than 8388608 values");
-    std::vector<std::string> notes;
-    const auto json = ParseJson(text, "k", notes);
-    ASSERT_FALSE(json) << "not where a caller asks for notes either";
-    EXPECT_EQ(json.error().code, ErrorCode::kTooLarge);
+  std::string text = "[";
+  text.reserve(2 * kMaxJsonValues + 8);
+  for (size_t i = 0; i < kMaxJsonValues; ++i) text += "0,";
+  text += "NaN]";
+  std::vector<std::string> notes;
+  const auto json = ParseJson(text, "a/zarr.json", notes);
+  ASSERT_FALSE(json) << "not where a caller asks for notes either";
+  EXPECT_EQ(json.error().code, ErrorCode::kTooLarge);
+  EXPECT_EQ(json.error().message, "a/zarr.json: JSON of more than 8388608 values");
+}
+
+TEST(Json, ManyDeepValuesAreNotIndented) {
+  const std::string open(200, '[');
+  std::string zeros = "0";
+  for (int i = 0; i < 100'000; ++i) zeros += ",0";
+  const std::string text = open + zeros + std::string(200, ']');
+  EXPECT_EQ(DumpJson(Parsed(text)), text + "\n") << "40 MB of spaces";
+}
+
+TEST(Json, MemoryIsThatOfAllValues) {
+  for (const std::string value : {"0", "\"\"", "\"a text that has memory of its own\"", "{}", "[0]",
+                                  "{\"a name that has memory of its own\":0}"}) {
+    std::string text = "[" + value;
+    for (int i = 0; i < 100'000; ++i) text += "," + value;
+    text += "]";
+    const size_t before = LiveBytes();
+    const Json json = Parsed(text);
+    const size_t taken = LiveBytes() - before;
+    if (taken == 0) GTEST_SKIP() << "not known here";
+    EXPECT_GT(MemoryOf(json), taken / 10 * 8) << value;
+    EXPECT_LT(MemoryOf(json), taken * 2) << value;
   }
 }
 
