@@ -9,8 +9,10 @@
 namespace zarrfs {
 namespace {
 
-// Nodes, however large: they are not to be looked at as new ones by each request.
+// Nodes, even large ones: they are not to be looked at as new ones by each request. Of very large
+// ones only the last.
 constexpr size_t kAlwaysHeld = 8;
+constexpr size_t kVeryLarge = size_t{256} << 20;  // or the budget, if that is larger: all together
 
 Digest DocumentsDigest(const Node& node) {
   DigestBuilder all;
@@ -240,7 +242,8 @@ void NodeTable::Evict() {
     NodeRecord* record = nullptr;
     {
       const std::lock_guard lock(held_mutex_);
-      if (held_.size() <= kAlwaysHeld || ++looks > 2 * held_.size()) return;
+      const bool is_too_much = held_bytes_ > std::max(node_bytes_, kVeryLarge);
+      if (held_.size() <= (is_too_much ? 1 : kAlwaysHeld) || ++looks > 2 * held_.size()) return;
       record = held_.front();
       held_.pop_front();
       if (record->was_used.exchange(false)) {

@@ -13,6 +13,9 @@ namespace {
 
 using Kind = ChunkEncoding::Kind;
 
+// What the cache takes for an entry beside the bytes, roughly.
+constexpr size_t kBytesOfEntry = 256;
+
 tl::unexpected<Error> Damaged(const ChunkFile& file, const Error& error) {
   return tl::unexpected(file.source.Damage(file.location.outer, *file.location.shard, error));
 }
@@ -133,8 +136,9 @@ Result<std::shared_ptr<const Bytes>> ChunkReader::Decoded(const ChunkFile& file)
   const auto load = [&]() -> Result<Loaded> {
     auto made = Make(file);
     if (!made) return Fail(made);
-    const size_t size = made->size();
-    return Loaded{std::make_shared<const Bytes>(std::move(*made)), size};
+    ShrinkToFit(*made);
+    const size_t charge = made->capacity() + kBytesOfEntry;
+    return Loaded{std::make_shared<const Bytes>(std::move(*made)), charge};
   };
   if (!file.source.IsRacy(shard)) {
     return cache_.GetOrLoad({file.source.id(), file.chunk, shard.fingerprint, file.encoding_number},

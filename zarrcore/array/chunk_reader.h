@@ -28,7 +28,7 @@ struct ChunkFile {
 
 class ChunkReader {
  public:
-  /// `budget`: bytes of decoded chunks to keep; a larger one stays until another takes its place.
+  /// `budget`: bytes of decoded chunks to keep. A larger one is decoded for each Read().
   explicit ChunkReader(size_t budget) : cache_(budget, kSplits) {}
 
   /// Whether Size() has nothing to read.
@@ -53,7 +53,6 @@ class ChunkReader {
   [[nodiscard]] CacheStatistics statistics() const { return cache_.statistics(); }
 
  private:
-  // Few, so that each has room for large chunks.
   static constexpr size_t kSplits = 4;
   struct Key {
     uint64_t source;

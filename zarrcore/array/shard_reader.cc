@@ -142,6 +142,7 @@ Result<IndexCache::Loaded> ShardReader::ReadDecoded(const std::string& key) cons
       BytesView(*bytes).subspan(level.index.at_end() ? shard->size - index_size : 0, index_size);
   if (auto read = ReadIndex(level.index, *shard, index); !read) return Fail(read);
   if (shard->damage) return Loaded(std::move(shard));
+  bytes->shrink_to_fit();  // its size is what it is charged for
   shard->object = std::make_shared<const DecodedObject>(shard->info, std::move(*bytes));
   shard->is_in_memory = true;
   return Loaded(std::move(shard));

@@ -1,9 +1,11 @@
 // LruCache<K, V>: the one way to hold memory that may be given up.
 //
-// - Byte-charged: each entry says how many bytes it holds; the least recently used go first once
-//   the sum passes the capacity. The newest entry of a split always stays, however large, so that
-//   one object bigger than the budget is still loaded once and not once per use.
-// - Split by hash: independent locks; no lock is ever held while a loader runs.
+// - Byte-charged: each entry says how many bytes it holds, with all that was allocated for it; the
+//   least recently used go first once the sum passes the capacity. An entry larger than the
+//   capacity is handed out and not kept; while somebody holds it, others are given the same.
+// - Split by hash: independent locks, but one capacity: any split may use all of it. No lock is
+// ever
+//   held while a loader runs.
 // - Ref-counted values: an evicted value lives on with whoever holds its shared_ptr.
 // - Single-flight: of many concurrent GetOrLoad for one absent key, one runs the loader and the
 //   others wait for its answer (kWouldBlock on a thread that may not wait, see waiting.h). A failed
@@ -103,11 +105,12 @@ class LruCache {
   using Entries = std::list<Entry>;
   // Invariant, under `mutex`: `map` holds exactly the entries of `order`, newest first; `bytes` is
   // the sum of their charges; a key is in `flights` and in `map` at once only while an outdated
-  // value is loaded again, or through Put.
+  // value is loaded again, or through Put. A key is in `map` or in `large`, not in both.
   struct Split {
     mutable std::mutex mutex;
     Entries order;
     std::unordered_map<Key, typename Entries::iterator, Hash> map;
+    std::unordered_map<Key, std::weak_ptr<const Value>, Hash> large;  // handed out, not kept
     std::unordered_map<Key, std::shared_ptr<Flight>, Hash> flights;
     size_t bytes = 0;
     uint64_t hits = 0, misses = 0, evictions = 0;
@@ -116,28 +119,40 @@ class LruCache {
     // released.
     ValuePtr Find(const Key& key, const ValuePtr& outdated = nullptr) {
       const auto found = map.find(key);
-      if (found == map.end()) return nullptr;
-      if (outdated != nullptr && found->second->value == outdated) return nullptr;
-      order.splice(order.begin(), order, found->second);
+      ValuePtr value = found == map.end() ? FindLarge(key) : found->second->value;
+      if (value == nullptr || (outdated != nullptr && value == outdated)) return nullptr;
+      if (found != map.end()) order.splice(order.begin(), order, found->second);
       ++hits;
-      return found->second->value;
+      return value;
+    }
+    [[nodiscard]] ValuePtr FindLarge(const Key& key) const {
+      if (large.empty()) return nullptr;
+      const auto found = large.find(key);
+      return found == large.end() ? nullptr : found->second.lock();
     }
     void Remove(typename Entries::iterator entry, Entries& dropped) {
       bytes -= entry->charge;
       map.erase(entry->key);
       dropped.splice(dropped.begin(), order, entry);
     }
-    void Insert(const Key& key, ValuePtr value, size_t charge, size_t capacity, Entries& dropped) {
-      if (const auto found = map.find(key); found != map.end()) Remove(found->second, dropped);
+    // What holds `expected`, or anything if that is null.
+    void Remove(const Key& key, const ValuePtr& expected, Entries& dropped) {
+      if (const auto found = map.find(key); found != map.end()) {
+        if (expected == nullptr || found->second->value == expected) Remove(found->second, dropped);
+      } else if (expected == nullptr || FindLarge(key) == expected) {
+        large.erase(key);
+      }
+    }
+    void Insert(const Key& key, ValuePtr value, size_t charge, Entries& dropped) {
+      Remove(key, nullptr, dropped);
       order.push_front(Entry{key, std::move(value), charge});
       map.emplace(key, order.begin());
       bytes += charge;
-      Evict(capacity, dropped);
     }
-    void Evict(size_t capacity, Entries& dropped) {
-      for (; bytes > capacity && order.size() > 1; ++evictions) {
-        Remove(std::prev(order.end()), dropped);
-      }
+    void InsertLarge(const Key& key, const ValuePtr& value, Entries& dropped) {
+      Remove(key, nullptr, dropped);
+      std::erase_if(large, [](const auto& one) { return one.second.expired(); });
+      large.emplace(key, value);
     }
   };
 
@@ -146,6 +161,10 @@ class LruCache {
     const uint64_t hash = static_cast<uint64_t>(Hash{}(key)) * 0x9e3779b97f4a7c15ULL;
     return splits_[(hash >> 32) % split_count_];
   }
+  // Keeps it, or not. The split's mutex is held; MakeRoom() comes after it.
+  void Keep(Split& split, const Key& key, ValuePtr value, size_t charge, Entries& dropped);
+  // Evicts from all splits in turn until the capacity holds, but not the only entry of `newest`.
+  void MakeRoom(const Split* newest = nullptr);
   Result<ValuePtr> Load(Split& split, const Key& key, const std::shared_ptr<Flight>& flight,
                         const std::function<Result<Loaded>()>& load);
   // Ends a flight: keeps what was loaded and answers those who wait.
@@ -154,7 +173,8 @@ class LruCache {
 
   const size_t split_count_;
   std::atomic<size_t> capacity_;
-  std::atomic<size_t> split_capacity_;
+  std::atomic<size_t> bytes_ = 0;        // of all splits
+  std::atomic<size_t> next_victim_ = 0;  // the split to evict from
   std::unique_ptr<Split[]> splits_;
 };
 
@@ -164,7 +184,6 @@ template <typename K, typename V, typename H>
 LruCache<K, V, H>::LruCache(size_t capacity_bytes, size_t splits)
     : split_count_(splits == 0 ? 1 : splits),
       capacity_(capacity_bytes),
-      split_capacity_(capacity_bytes / split_count_),
       splits_(std::make_unique<Split[]>(split_count_)) {}
 
 template <typename K, typename V, typename H>
@@ -223,9 +242,7 @@ Result<typename LruCache<K, V, H>::ValuePtr> LruCache<K, V, H>::Land(
       loaded ? Result<ValuePtr>(loaded->value) : Result<ValuePtr>(Fail(loaded));
   {
     const std::lock_guard lock(split.mutex);
-    if (loaded && !flight->discard) {
-      split.Insert(key, loaded->value, loaded->charge, split_capacity_, dropped);
-    }
+    if (loaded && !flight->discard) Keep(split, key, loaded->value, loaded->charge, dropped);
     flight->answer = answer;
     if (const auto found = split.flights.find(key);
         found != split.flights.end() && found->second == flight) {
@@ -233,18 +250,52 @@ Result<typename LruCache<K, V, H>::ValuePtr> LruCache<K, V, H>::Land(
     }
   }
   flight->landed.notify_all();
+  MakeRoom(&split);
   return answer;
+}
+
+template <typename K, typename V, typename H>
+void LruCache<K, V, H>::Keep(Split& split, const K& key, ValuePtr value, size_t charge,
+                             Entries& dropped) {
+  const size_t before = split.bytes;
+  if (charge > capacity_) {
+    split.InsertLarge(key, value, dropped);
+  } else {
+    split.Insert(key, std::move(value), charge, dropped);
+  }
+  bytes_ += split.bytes - before;
+}
+
+template <typename K, typename V, typename H>
+void LruCache<K, V, H>::MakeRoom(const Split* newest) {
+  for (size_t in_vain = 0; bytes_ > capacity_ && in_vain < split_count_;) {
+    Split& split = splits_[next_victim_++ % split_count_];
+    Entries dropped;
+    const std::lock_guard lock(split.mutex);
+    if (split.order.size() <= (&split == newest ? 1 : 0)) {
+      ++in_vain;
+      continue;
+    }
+    in_vain = 0;
+    const size_t before = split.bytes;
+    split.Remove(std::prev(split.order.end()), dropped);
+    ++split.evictions;
+    bytes_ -= before - split.bytes;
+  }
 }
 
 template <typename K, typename V, typename H>
 void LruCache<K, V, H>::Put(const K& key, ValuePtr value, size_t charge) {
   Split& split = SplitOf(key);
-  Entries dropped;
-  const std::lock_guard lock(split.mutex);
-  if (const auto found = split.flights.find(key); found != split.flights.end()) {
-    found->second->discard = true;
+  {
+    Entries dropped;
+    const std::lock_guard lock(split.mutex);
+    if (const auto found = split.flights.find(key); found != split.flights.end()) {
+      found->second->discard = true;
+    }
+    Keep(split, key, std::move(value), charge, dropped);
   }
-  split.Insert(key, std::move(value), charge, split_capacity_, dropped);
+  MakeRoom(&split);
 }
 
 template <typename K, typename V, typename H>
@@ -258,9 +309,9 @@ void LruCache<K, V, H>::Erase(const K& key, const ValuePtr& expected) {
     // Later callers start a load of their own instead of joining this one.
     split.flights.erase(found);
   }
-  const auto found = split.map.find(key);
-  if (found == split.map.end() || (expected != nullptr && found->second->value != expected)) return;
-  split.Remove(found->second, dropped);
+  const size_t before = split.bytes;
+  split.Remove(key, expected, dropped);
+  bytes_ -= before - split.bytes;
 }
 
 template <typename K, typename V, typename H>
@@ -270,10 +321,16 @@ void LruCache<K, V, H>::EraseIf(Goes goes) {
     Split& split = splits_[i];
     Entries dropped;
     const std::lock_guard lock(split.mutex);
+    const size_t before = split.bytes;
     for (auto at = split.order.begin(); at != split.order.end();) {
       const auto entry = at++;
       if (goes(entry->key, *entry->value)) split.Remove(entry, dropped);
     }
+    bytes_ -= before - split.bytes;
+    std::erase_if(split.large, [&](const auto& one) {
+      const ValuePtr value = one.second.lock();
+      return value == nullptr || goes(one.first, *value);
+    });
   }
 }
 
@@ -283,20 +340,16 @@ void LruCache<K, V, H>::Clear() {
     Entries dropped;
     const std::lock_guard lock(splits_[i].mutex);
     splits_[i].map.clear();
+    splits_[i].large.clear();
     dropped.swap(splits_[i].order);
-    splits_[i].bytes = 0;
+    bytes_ -= std::exchange(splits_[i].bytes, 0);
   }
 }
 
 template <typename K, typename V, typename H>
 void LruCache<K, V, H>::SetCapacity(size_t capacity_bytes) {
   capacity_ = capacity_bytes;
-  split_capacity_ = capacity_bytes / split_count_;
-  for (size_t i = 0; i < split_count_; ++i) {
-    Entries dropped;
-    const std::lock_guard lock(splits_[i].mutex);
-    splits_[i].Evict(split_capacity_, dropped);
-  }
+  MakeRoom();
 }
 
 template <typename K, typename V, typename H>

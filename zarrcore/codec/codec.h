@@ -27,6 +27,10 @@ namespace zarrfs {
 using Bytes = std::vector<std::byte>;
 using BytesView = std::span<const std::byte>;
 
+/// Gives back the memory behind the last byte, where it is worth a copy: decoders allocate for the
+/// longest output there may be. For what is kept; its charge is the capacity.
+void ShrinkToFit(Bytes& bytes);
+
 /// What an array -> array or array -> bytes codec is applied to.
 struct ChunkSpec {
   DataType data_type;

@@ -36,6 +36,11 @@ Result<void> CheckByteOrderOfDelta(std::span<const CodecSpec> codecs) {
 
 }  // namespace
 
+void ShrinkToFit(Bytes& bytes) {
+  constexpr size_t kWorthACopy = 8;  // one such part of it
+  if (bytes.capacity() - bytes.size() > bytes.size() / kWorthACopy) bytes.shrink_to_fit();
+}
+
 Result<void> CheckSize(std::string_view codec, BytesView bytes, const DataType& type,
                        const std::vector<uint64_t>& shape, ErrorCode wrong_size) {
   const std::optional<uint64_t> size = CheckedProduct(shape, type.item_size);

@@ -221,7 +221,8 @@ Result<NodeMetadata> ParseGroup(Json document, std::string_view key) {
   }
   GroupMetadata group;
   group.attributes = TakeAttributes(document, key, group.notes);
-  group.consolidated_metadata = MemberOrNull(document, "consolidated_metadata");
+  group.consolidated_metadata = MemberOrNull(document, "consolidated_metadata").type();
+  document.erase("consolidated_metadata");
   group.document = std::move(document);
   return group;
 }

@@ -99,8 +99,9 @@ struct ArrayMetadata {
 
 struct GroupMetadata {
   Json attributes = Json::object();
-  /// The member consolidated_metadata, or null. The files take precedence over it.
-  Json consolidated_metadata;
+  /// The type of the member consolidated_metadata. The files take precedence over what it says,
+  /// which is not kept.
+  Json::value_t consolidated_metadata = Json::value_t::null;
   Json document;
   std::vector<std::string> notes;  // as for an array
   /// Null if the group has no document in the store.

@@ -56,7 +56,8 @@ Result<ConsolidatedPtr> Hierarchy::Consolidate(const NodePtr& group, size_t view
 }
 
 Result<Valid<Hierarchy::ConsolidatedCache::Loaded>> Hierarchy::MakeConsolidated(
-    const NodePtr& group, size_t view, Age max_age, const ConsolidatedPtr& known) const {
+    const NodePtr& group, size_t view, Age max_age, const ConsolidatedPtr& known,
+    MadeTexts::Text* text) const {
   struct Shown {
     std::string path;  // from the group on
     std::vector<Document> documents;
@@ -87,7 +88,9 @@ Result<Valid<Hierarchy::ConsolidatedCache::Loaded>> Hierarchy::MakeConsolidated(
   const auto walked = Walk(group, view, max_age, leave_out, add);
   if (!walked) return Fail(walked);
   const auto loaded = [&](const ConsolidatedPtr& value) {
-    const size_t charge = sizeof(Consolidated) + value->nodes.size() * sizeof(value->nodes[0]);
+    size_t charge = sizeof(Consolidated) + value->nodes.capacity() * sizeof(value->nodes[0]) +
+                    value->paths.capacity() * sizeof(value->paths[0]);
+    for (const std::string& path : value->paths) charge += path.capacity();
     return Valid{ConsolidatedCache::Loaded{value, charge}, *walked};
   };
   if (made->is_too_large) made->nodes.resize(1);
@@ -108,14 +111,15 @@ Result<Valid<Hierarchy::ConsolidatedCache::Loaded>> Hierarchy::MakeConsolidated(
     nodes.push_back({one.path, one.documents});
     made->paths.push_back(JoinKey(group->path, one.path));
   }
-  texts_.Keep(AllViews()[view]->Consolidate(nodes), *made);
+  auto kept = texts_.Keep(AllViews()[view]->Consolidate(nodes), *made);
+  if (text != nullptr) *text = std::move(kept);
   return loaded(made);
 }
 
 Result<MadeTexts::Text> Hierarchy::ConsolidatedText(const NodePtr& group, size_t view,
                                                     uint64_t text_number) const {
-  return texts_.Get(text_number, group->path, [&] {
-    return MakeConsolidated(group, view, kAnyAge, nullptr).map([](const auto& made) {
+  return texts_.Get(text_number, group->path, [&](MadeTexts::Text& text) {
+    return MakeConsolidated(group, view, kAnyAge, nullptr, &text).map([](const auto& made) {
       return made.value.value->text_number;
     });
   });

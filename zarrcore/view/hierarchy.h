@@ -74,8 +74,10 @@ class Hierarchy {
   /// Whether document number `document` of the node at `path` depends on the node's siblings.
   [[nodiscard]] static bool DependsOnSiblings(std::string_view path, size_t view, size_t document);
   /// Such a document, as it is now. Where a sibling cannot be read, names carry their lengths.
+  /// `text`, unless it is null, becomes its bytes.
   [[nodiscard]] Result<Valid<MadeDocument>> ShareDimensions(const NodePtr& node, size_t view,
-                                                            Age max_age) const;
+                                                            Age max_age,
+                                                            MadeTexts::Text* text = nullptr) const;
   /// The bytes of such a document of this number; kStale if it has others now.
   [[nodiscard]] Result<MadeTexts::Text> SharedText(const NodePtr& node, size_t view,
                                                    uint64_t text_number) const;
@@ -117,9 +119,11 @@ class Hierarchy {
   [[nodiscard]] Result<Validity> Walk(const NodePtr& top, size_t view, Age max_age,
                                       const LeaveOut& leave_out, const Visit& visit) const;
 
-  // Makes it; returns `known` (which may be null) itself if nothing has changed.
+  // Makes it; returns `known` (which may be null) itself if nothing has changed. `text`, unless it
+  // is null, becomes the bytes of what is new.
   [[nodiscard]] Result<Valid<ConsolidatedCache::Loaded>> MakeConsolidated(
-      const NodePtr& group, size_t view, Age max_age, const ConsolidatedPtr& known) const;
+      const NodePtr& group, size_t view, Age max_age, const ConsolidatedPtr& known,
+      MadeTexts::Text* text = nullptr) const;
 
   [[nodiscard]] Result<RootDimensionsPtr> DimensionsOfRoot(size_t view, Age max_age) const;
   // Makes it; returns `known` (which may be null) itself if nothing has changed.

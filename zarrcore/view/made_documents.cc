@@ -21,21 +21,23 @@ uint64_t MadeTexts::NumberOf(std::string_view text) {
   return known->second;
 }
 
-void MadeTexts::Keep(std::string text, MadeDocument& document) {
+MadeTexts::Text MadeTexts::Keep(std::string text, MadeDocument& document) {
   document.text_number = NumberOf(text);
   document.size = text.size();
-  texts_.Put(document.text_number, std::make_shared<const std::string>(std::move(text)),
-             document.size);
+  text.shrink_to_fit();  // its size is what it is charged for
+  auto kept = std::make_shared<const std::string>(std::move(text));
+  texts_.Put(document.text_number, kept, document.size);
+  return kept;
 }
 
 Result<MadeTexts::Text> MadeTexts::Get(uint64_t number, std::string_view path,
-                                       const std::function<Result<uint64_t>()>& make) {
-  if (auto text = texts_.Get(number)) return text;
-  const auto made = make();
+                                       const std::function<Result<uint64_t>(Text&)>& make) {
+  Text text = texts_.Get(number);
+  if (text != nullptr) return text;
+  const auto made = make(text);
   if (!made) return Fail(made);
-  auto text = *made == number ? texts_.Get(number) : nullptr;
-  if (text == nullptr) return Fail(ErrorCode::kStale, "{}: its metadata have changed", path);
-  return text;
+  if (*made == number && text != nullptr) return text;
+  return Fail(ErrorCode::kStale, "{}: its metadata have changed", path);
 }
 
 }  // namespace zarrfs

@@ -60,13 +60,14 @@ class MadeTexts {
  public:
   using Text = std::shared_ptr<const std::string>;
 
-  /// Keeps the bytes of a document, and sets its text_number and size.
-  void Keep(std::string text, MadeDocument& document);
+  /// Keeps the bytes of a document, and sets its text_number and size. Returns them: who needs
+  /// those that are too many to be kept has to hold them.
+  Text Keep(std::string text, MadeDocument& document);
 
   /// The bytes of this number. If they have been forgotten, `make` makes the document of the node
-  /// at `path` again, and returns its number; kStale if that is another one now.
+  /// at `path` again, and returns its number and bytes; kStale if that is another one now.
   [[nodiscard]] Result<Text> Get(uint64_t number, std::string_view path,
-                                 const std::function<Result<uint64_t>()>& make);
+                                 const std::function<Result<uint64_t>(Text& text)>& make);
 
  private:
   [[nodiscard]] uint64_t NumberOf(std::string_view text);

@@ -51,7 +51,6 @@ struct Node {
   Result<NodeMetadata> metadata = Fail(ErrorCode::kUnsupported, "not read");
   std::string_view document = kZarrJson;  // that makes it a node: kZarrJson, kZarray or kZgroup
   std::vector<SourceDocument> sources;    // while they are the same, so is the node
-  size_t source_bytes = 0;                // of all of them
   size_t bytes_in_memory = 0;             // roughly, of all of this
   bool implicit = false;                  // a group without a document, known by what lies below it
   bool below_ome = false;                 // this group or one above it is an OME one

@@ -29,13 +29,25 @@ Digest DigestOf(const std::vector<Document>& documents) {
   return all.Finish();
 }
 
-// Bytes of memory, roughly: what is parsed takes several times what was read.
+// Bytes of memory, roughly: what is parsed takes many times what was read.
 size_t SizeInMemory(const Node& node) {
-  size_t bytes = (8u << 10) + 5 * node.source_bytes;
-  if (const ArrayMetadata* array = node.array()) bytes += 4 * array->fill_value.size();
+  size_t bytes = 8u << 10;
+  const auto add_metadata = [&](const auto& metadata) {
+    bytes += MemoryOf(metadata.document) + MemoryOf(metadata.attributes);
+    if (metadata.stored != nullptr) {
+      bytes += metadata.stored->document.capacity();
+      if (metadata.stored->zattrs) bytes += metadata.stored->zattrs->capacity();
+    }
+  };
+  if (node.metadata) std::visit(add_metadata, *node.metadata);
+  if (const ArrayMetadata* array = node.array()) {
+    // (Codecs and a fill value are in the layout, the pipeline and each view, too.)
+    bytes += 4 * array->fill_value.size();
+    for (const CodecSpec& codec : array->codecs) bytes += 4 * MemoryOf(codec.configuration);
+  }
   for (const NodeView& view : node.views) {
-    for (const Document& document : view.documents) bytes += document.bytes.size();
-    if (view.array && !view.array->attributes.is_null()) bytes += 2 * node.source_bytes;
+    for (const Document& document : view.documents) bytes += document.bytes.capacity();
+    if (view.array) bytes += MemoryOf(view.array->attributes);
   }
   return bytes;
 }

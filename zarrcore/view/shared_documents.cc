@@ -146,7 +146,7 @@ Result<Valid<std::set<std::string>>> Hierarchy::NamesBelow(const std::vector<std
 }
 
 Result<Valid<MadeDocument>> Hierarchy::ShareDimensions(const NodePtr& node, size_t view,
-                                                       Age max_age) const {
+                                                       Age max_age, MadeTexts::Text* text) const {
   const NodeView& shown = node->views[view];
   if (shown.documents.size() <= kSharedDocument) {
     return Fail(ErrorCode::kNotFound, "{}: no such document", node->path);
@@ -170,16 +170,17 @@ Result<Valid<MadeDocument>> Hierarchy::ShareDimensions(const NodePtr& node, size
       TakeLater(made.value.version, of_root->newest);
     }
   }
-  texts_.Keep(names ? AllViews()[view]->ShareDimensions(*shown.array, *names)
-                    : shown.documents[kSharedDocument].bytes,
-              made.value);
+  auto kept = texts_.Keep(names ? AllViews()[view]->ShareDimensions(*shown.array, *names)
+                                : shown.documents[kSharedDocument].bytes,
+                          made.value);
+  if (text != nullptr) *text = std::move(kept);
   return made;
 }
 
 Result<MadeTexts::Text> Hierarchy::SharedText(const NodePtr& node, size_t view,
                                               uint64_t text_number) const {
-  return texts_.Get(text_number, node->path, [&] {
-    return ShareDimensions(node, view, kAnyAge).map([](const auto& made) {
+  return texts_.Get(text_number, node->path, [&](MadeTexts::Text& text) {
+    return ShareDimensions(node, view, kAnyAge, &text).map([](const auto& made) {
       return made.value.text_number;
     });
   });

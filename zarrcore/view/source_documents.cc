@@ -15,8 +15,13 @@ constexpr int kMaxImplicitFolders = 4096;
 
 using Text = std::optional<std::string>;  // absent if there is no such document
 
-// Keeps the documents that a view may pass through: not those of sharded arrays.
+// Keeps the documents that a view may pass through: not those of sharded arrays, nor what repeats
+// those of all nodes below.
 void Keep(StoredDocuments documents, NodeMetadata& metadata) {
+  const auto* group = std::get_if<GroupMetadata>(&metadata);
+  if (group != nullptr && group->consolidated_metadata != Json::value_t::null) {
+    documents.document.clear();
+  }
   const auto* array = std::get_if<ArrayMetadata>(&metadata);
   const auto is_sharding = [](const CodecSpec& codec) { return codec.name == "sharding_indexed"; };
   if (array != nullptr && std::ranges::any_of(array->codecs, is_sharding)) return;
@@ -48,7 +53,6 @@ Result<Text> ReadSource(const Store& store, Node& node, std::string_view name) {
   auto whole = ReadWhole(store, key, kMaxMetadataBytes);
   if (whole) {
     add(whole->object->info());
-    node.source_bytes += whole->bytes.size();
     return std::move(whole->bytes);
   }
   if (whole.error().code == ErrorCode::kNotFound) return std::nullopt;

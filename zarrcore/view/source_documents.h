@@ -14,7 +14,7 @@
 namespace zarrfs {
 
 /// What the documents of the folder `node.path` say. Sets what a Node holds of the documents
-/// themselves (`document`, `sources`, `source_bytes`, `info`, `attributes_mode`, `racy`).
+/// themselves (`document`, `sources`, `info`, `attributes_mode`, `racy`).
 /// kNotFound if the folder has no document that makes it a node. See IsVerdict() for other errors.
 [[nodiscard]] Result<NodeMetadata> ReadMetadata(const Store& store, Node& node);
 

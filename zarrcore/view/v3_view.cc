@@ -66,11 +66,10 @@ class V3ViewImplementation final : public View {
     Json json = metadata.document;
     if (!json.is_object()) json = Json{{"zarr_format", 3}, {"node_type", "group"}};
     // (Some writers say null; readers of groups take that for none.)
-    const bool is_changed = !metadata.consolidated_metadata.is_null() ||
+    const bool is_changed = metadata.consolidated_metadata != Json::value_t::null ||
                             json.contains("extensions") || !metadata.notes.empty();
     json["zarr_format"] = 3;
     if (MemberOrNull(json, "attributes").is_null()) json.erase("attributes");
-    json.erase("consolidated_metadata");
     json.erase("extensions");
     if (metadata.stored && !metadata.stored->is_v2 && !is_changed) {
       return {{std::string(kDocumentName), metadata.stored->document}};
@@ -80,7 +79,7 @@ class V3ViewImplementation final : public View {
 
   // A reader that asks for it finds no nodes without it.
   std::string_view ConsolidatedName(const GroupMetadata& metadata) const override {
-    return metadata.consolidated_metadata.is_object() ? kDocumentName : "";
+    return metadata.consolidated_metadata == Json::value_t::object ? kDocumentName : "";
   }
 
   // Core specification, "Consolidated metadata".

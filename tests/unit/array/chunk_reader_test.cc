@@ -4,6 +4,8 @@
 
 #include "tests/unit/array/array_testing.h"
 #include "tests/unit/support/fake_store.h"
+#include "tests/unit/support/memory.h"
+#include "zarrcore/codec/registry.h"
 
 namespace zarrfs::chunk_reader_test {
 namespace {
@@ -157,6 +159,33 @@ TEST(ChunkReader, BlocksOfAFrameAreWalkedThroughOnce) {
   EXPECT_EQ(reads(0, 12), 1U) << "the bytes";
   EXPECT_EQ(reads(0, 0), 2U) << "and the header";
   EXPECT_EQ(reads(1, 0), 0U) << "encoded again, and kept";
+}
+
+TEST(ChunkReader, CacheHoldsNoMoreMemoryThanItsBudget) {
+  constexpr uint64_t kChunkSize = 4 << 20;
+  constexpr uint64_t kChunks = 8;
+  Fixture fixture(
+      Array(fmt::format("[{}]", kChunkSize * kChunks), fmt::format("[{}]", kChunkSize), kZstd));
+  const auto codec = MakeZstdCodec(CodecSpec{"zstd"});
+  const Bytes encoded = *(*codec)->Encode(Bytes(kChunkSize));
+  for (uint64_t i = 0; i < kChunks; ++i) {
+    fixture.store->Put(
+        fmt::format("a/c/{}", i),
+        kSkippable + std::string(reinterpret_cast<const char*>(encoded.data()), encoded.size()));
+  }
+  const size_t before = LiveBytes();
+  // Encoded again, a chunk has some hundred bytes, and the encoder has room for 4 MiB.
+  for (uint64_t i = 0; i < kChunks; ++i) {
+    EXPECT_LT(fixture.Text(i, Zstd(kChunkSize), 4096).size(), 4096U);
+  }
+  EXPECT_EQ(fixture.served.statistics().entries, kChunks);
+  EXPECT_LT(LiveBytes() - before, 1U << 20);
+  // Decoded, each is larger than the whole cache.
+  for (uint64_t i = 0; i < kChunks; ++i) {
+    EXPECT_EQ(fixture.Text(i, Elements(kChunkSize), kChunkSize, 1).size(), kChunkSize);
+  }
+  EXPECT_EQ(fixture.served.statistics().entries, kChunks);
+  EXPECT_LT(LiveBytes() - before, 1U << 20);
 }
 
 TEST(ChunkReader, FramesOfAnotherSizeThanTheChunkAreDamaged) {

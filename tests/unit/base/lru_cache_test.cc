@@ -44,14 +44,41 @@ TEST_F(LruCacheTest, ChargesBytesAndNotEntries) {
   EXPECT_EQ(cache.statistics().bytes, 10U);
 }
 
-TEST_F(LruCacheTest, NewestStaysEvenIfItIsLargerThanTheCache) {
+TEST_F(LruCacheTest, WhatIsLargerThanTheCacheIsHandedOutAndNotKept) {
   cache.Put(1, Value("one"), 4);
-  cache.Put(2, Value("huge"), 1000);
-  EXPECT_EQ(cache.Get(1), nullptr);
-  ASSERT_NE(cache.Get(2), nullptr);
-  cache.Put(3, Value("three"), 1);
+  int loads = 0;
+  const auto load = [&]() -> Result<Cache::Loaded> {
+    ++loads;
+    return Cache::Loaded{Value("huge"), 11};
+  };
+  {
+    const auto huge = cache.GetOrLoad(2, load);
+    EXPECT_EQ(**huge, "huge");
+    EXPECT_EQ(cache.Get(2), *huge) << "while somebody holds it";
+    EXPECT_EQ(*cache.GetOrLoad(2, load), *huge);
+    EXPECT_EQ(loads, 1);
+    EXPECT_EQ(cache.statistics().bytes, 4U);
+  }
   EXPECT_EQ(cache.Get(2), nullptr);
-  EXPECT_EQ(cache.statistics().bytes, 1U);
+  EXPECT_EQ(*cache.Get(1), "one") << "makes room for nothing";
+  const auto held = cache.GetOrLoad(2, load);
+  cache.Erase(2);
+  EXPECT_EQ(cache.Get(2), nullptr);
+  cache.Put(1, Value("huge"), 11);
+  EXPECT_EQ(cache.Get(1), nullptr) << "nor is the old one kept";
+  EXPECT_EQ(cache.statistics().bytes, 0U);
+}
+
+TEST(LruCacheSplitTest, OneEntryMayUseWhatAllSplitsHave) {
+  LruCache<int, int> cache(160, 16);
+  for (int key = 0; key < 160; ++key) cache.Put(key, std::make_shared<const int>(key), 1);
+  EXPECT_EQ(cache.statistics().entries, 160U);
+  cache.Put(1000, std::make_shared<const int>(0), 150);
+  EXPECT_NE(cache.Get(1000), nullptr);
+  EXPECT_EQ(cache.statistics().bytes, 160U);
+  cache.Put(1001, std::make_shared<const int>(0), 160);
+  EXPECT_NE(cache.Get(1001), nullptr);
+  EXPECT_EQ(cache.statistics().entries, 1U);
 }
 
 TEST_F(LruCacheTest, ReplacingAnEntryGivesBackItsCharge) {

@@ -461,7 +461,7 @@ TEST(ParseZgroup, IsAGroupWithTheAttributes) {
   EXPECT_EQ(DumpJson(group->document),
             "{\n  \"zarr_format\": 3,\n  \"node_type\": \"group\",\n  \"attributes\": {\n"
             "    \"title\": \"x\",\n    \"n\": -Infinity\n  }\n}\n");
-  EXPECT_TRUE(group->consolidated_metadata.is_null());
+  EXPECT_EQ(group->consolidated_metadata, Json::value_t::null);
   const auto bare = ParseZgroup({".zgroup", R"({"zarr_format": 2})"}, std::nullopt);
   ASSERT_TRUE(bare);
   EXPECT_EQ(bare->attributes, Json::object());

@@ -11,6 +11,7 @@
 
 #include "tests/unit/array/array_testing.h"
 #include "tests/unit/support/fake_store.h"
+#include "tests/unit/support/memory.h"
 #include "zarrcore/base/waiting.h"
 #include "zarrcore/store/gated_store.h"
 
@@ -908,12 +909,31 @@ TEST(Hierarchy, AHundredThousandAttributesTakeNoQuadraticTime) {
   fixture.store->Put("b/.zattrs", attributes);
   const auto begin = std::chrono::steady_clock::now();
   for (const char* path : {"", "a", "b"}) {
-    for (const NodeView& view : fixture.Node(path)->views) {
+    const NodePtr node = fixture.Node(path);
+    for (const NodeView& view : node->views) {
       EXPECT_NE(view.documents.back().bytes.find("\"attribute 99999\": 99999"), std::string::npos);
     }
   }
   // Some seconds even under a sanitizer; one search among all members for each is minutes.
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(30));
+}
+
+TEST(Hierarchy, ANodeIsChargedForAllItsMemoryAndNotKeptBeyondTheCache) {
+  std::string zeros = "0";
+  for (int i = 0; i < 200'000; ++i) zeros += ",0";
+  const Fixture fixture(false, {.node_cache_bytes = 1u << 20});
+  fixture.store->Put("a/zarr.json",
+                     ArrayText("[4]", "[4]", kBytesCodec,
+                               fmt::format(R"({{"attributes": {{"zeros": [{}]}}}})", zeros)));
+  const size_t before = LiveBytes();
+  {
+    const NodePtr node = fixture.Node("a");
+    const size_t taken = LiveBytes() - before;
+    EXPECT_GT(node->bytes_in_memory, taken / 10 * 8);
+    EXPECT_GT(node->bytes_in_memory, 10U << 20) << "of 400 KB";
+    EXPECT_EQ(fixture.Node("a", hours(1)), node) << "while somebody holds it";
+  }
+  EXPECT_LT(LiveBytes() - before, 1U << 20);
 }
 
 TEST(Hierarchy, AZarrfsMountInAGroupIsHiddenAndSaidOnce) {
