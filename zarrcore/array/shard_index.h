@@ -14,8 +14,8 @@
 namespace zarrfs {
 
 /// Inner chunks of one stored object: an index of more entries than this (1 GiB) is refused, and so
-/// are nested shards that multiply to more. Shards may share nested ones, so that a small file could
-/// have any number of chunks to look at.
+/// are nested shards that multiply to more. Shards may share nested ones, so that a small file
+/// could have any number of chunks to look at.
 inline constexpr uint64_t kMaxSlotsPerObject = uint64_t{1} << 26;
 
 /// How the index of each shard of an array is stored.

@@ -4,8 +4,7 @@
 //   least recently used go first once the sum passes the capacity. An entry larger than the
 //   capacity is handed out and not kept; while somebody holds it, others are given the same.
 // - Split by hash: independent locks, but one capacity: any split may use all of it. No lock is
-// ever
-//   held while a loader runs.
+//   ever held while a loader runs.
 // - Ref-counted values: an evicted value lives on with whoever holds its shared_ptr.
 // - Single-flight: of many concurrent GetOrLoad for one absent key, one runs the loader and the
 //   others wait for its answer (kWouldBlock on a thread that may not wait, see waiting.h). A failed
