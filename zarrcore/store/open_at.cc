@@ -26,9 +26,10 @@ Descriptor OpenAt2(int folder, const char* path, uint64_t flags, uint64_t resolv
 }
 
 Descriptor Reopen(int fd, uint64_t flags) {
-  const std::string path = fmt::format("/proc/thread-self/fd/{}", fd);
+  std::array<char, 32> path{};
+  fmt::format_to_n(path.data(), path.size() - 1, "/proc/self/fd/{}", fd);
   for (;;) {
-    Descriptor opened(open(path.c_str(), static_cast<int>(flags) | O_CLOEXEC));
+    Descriptor opened(open(path.data(), static_cast<int>(flags) | O_CLOEXEC));
     if (opened || errno != EINTR) {
       // Without /proc: the file is there.
       if (!opened && errno == ENOENT) errno = EIO;
