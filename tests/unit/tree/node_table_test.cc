@@ -213,6 +213,22 @@ TEST_F(NodeTableTest, AnArrayThatWasGivenUpHasTheSameIdsOnceItIsSeenAgain) {
   EXPECT_EQ(after.range->epochs->Current(0), 1U) << "what was seen of its shards is not forgotten";
 }
 
+TEST_F(NodeTableTest, OfVeryLargeNodesOnlyTheLastIsHeld) {
+  for (const size_t bytes : {size_t{1} << 20, size_t{200} << 20}) {
+    std::vector<std::weak_ptr<const Node>> seen;
+    for (int i = 0; i < 8; ++i) {
+      auto node = std::make_shared<Node>();
+      node->path = fmt::format("{}/{}", bytes, i);
+      node->metadata = GroupMetadata{};
+      node->bytes_in_memory = bytes;
+      seen.push_back(node);
+      (void)table.Refresh(node);
+    }
+    const auto held = std::ranges::count_if(seen, [](const auto& node) { return !node.expired(); });
+    EXPECT_EQ(held, bytes == 1u << 20 ? 8 : 1);
+  }
+}
+
 TEST_F(NodeTableTest, AnArrayThatChangedAfterItWasGivenUpHasOtherIds) {
   store->Put("a/zarr.json", ArrayJson("[16, 16]", kPlain, ""));
   const NodeId chunk = Refresh("a").range->views[v2].files;
