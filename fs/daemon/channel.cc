@@ -15,7 +15,7 @@ constexpr size_t kMaxMessageText = 4096;
 struct Packet {
   struct {
     Message::Kind kind = {};
-    std::array<uint64_t, 2> numbers = {};
+    std::array<uint64_t, 3> numbers = {};
   } head;
   std::array<char, kMaxMessageText> text;
   std::array<iovec, 2> parts = {iovec{&head, sizeof head}, iovec{text.data(), text.size()}};

@@ -15,17 +15,18 @@ namespace zarrfs {
 struct Message {
   enum class Kind : uint32_t {
     // From the worker, the last two also from the keeper to the process that waits for the start.
-    kOpened,  // the store is open: mount now
+    kOpened,  // the store is open: mount now; may pass its root (WorkerStart::source)
     kReady,   // the mount answers
-    kFailed,  // the start failed: exit code, error line
+    kFailed,  // the start failed, also of a worker that replaces another: exit code, error line
     // From the keeper to the worker.
-    kMounted,     // passes the FUSE device; device numbers at the mount point before and after
+    kMounted,     // passes the FUSE device; device numbers at the mount point before and after;
+                  // 1 if requests can come again; FUSE_INIT, unless the worker is to read it
     kEnd,         // the mount is gone, or will be soon: end
     kLogLevel,    // the name of the level
     kCacheSizes,  // index cache, cache; bytes
   };
   Kind kind = Kind::kEnd;
-  std::array<uint64_t, 2> numbers = {};
+  std::array<uint64_t, 3> numbers = {};
   std::string text = {};
   Descriptor passed = {};  // on receipt: the descriptor that came with the message
 };

@@ -89,6 +89,7 @@ int ListMounts() {
   for (const Mounted& mounted : mounts) width = std::max(width, OneLine(mounted.path).size());
   std::vector<std::string> dead;
   std::vector<std::string> without_store;
+  std::vector<std::string> errors_only;
   for (const Mounted& mounted : mounts) {
     const MountAnswer answer = AskMount(mounted);
     fmt::print("{:>7} {:<{}} {}\n", PidColumn(answer), OneLine(mounted.path), width,
@@ -98,8 +99,14 @@ int ListMounts() {
     if (const std::string store = answer.Option("store"); !store.empty() && store != "there") {
       without_store.push_back(fmt::format("{}: the store is {}", mounted.path, store));
     }
+    if (const std::string serves = answer.Option("serves"); !serves.empty()) {
+      errors_only.push_back(
+          fmt::format("{} serves {}; end it with zarrfs --unmount {}, and mount it again",
+                      mounted.path, serves, mounted.path));
+    }
   }
   for (const std::string& line : without_store) PrintError(line);
+  for (const std::string& line : errors_only) PrintError(line);
   for (const std::string& path : dead) {
     PrintError(fmt::format(
         "{} is dead, its process was killed: mount it again, or end it with zarrfs --unmount {}",
@@ -113,8 +120,12 @@ int UnmountCommand(const std::string& mountpoint) {
   if (!mounted) return FailWith(mounted.error().message);
   const std::string& path = mounted->path;
   auto unmounted = Unmount(path, /*detach=*/false);
-  if (!unmounted && AskMount(*mounted).state == MountState::kDead) {
-    unmounted = Unmount(path, /*detach=*/true);
+  if (!unmounted) {
+    // What gives nothing but errors is not kept for who uses it.
+    const MountAnswer answer = AskMount(*mounted);
+    if (answer.state == MountState::kDead || !answer.Option("serves").empty()) {
+      unmounted = Unmount(path, /*detach=*/true);
+    }
   }
   // A mount that replaced a dead one may have covered it.
   if (unmounted) unmounted = ClearDeadMounts(path);

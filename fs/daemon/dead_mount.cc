@@ -19,10 +19,15 @@
 
 #include "fs/daemon/mount_control.h"
 #include "fs/daemon/session.h"
+#include "fs/fuse/connection.h"
 
 // Linux 6.5; the headers may be older.
 #ifndef MOVE_MOUNT_BENEATH
 #define MOVE_MOUNT_BENEATH 0x00000200
+#endif
+// Linux 6.8.
+#ifndef STATX_MNT_ID_UNIQUE
+#define STATX_MNT_ID_UNIQUE 0x00004000U
 #endif
 
 namespace zarrfs {
@@ -139,29 +144,33 @@ Result<void> ClearDeadMounts(const std::string& path) {
   return {};
 }
 
-void AbortMount(const std::string& path, dev_t device, uint64_t id) {
-  const Descriptor place = OpenPath(path);
-  const bool on_top = place && id != 0 && MountIdOf(place) == id;
-  // The numbers of a mount that is gone may be another one's by now. They are not if what has them
-  // is on top and does not answer, or lies below another one, or if no mount has the device (ours
-  // was detached while in use).
-  bool numbered = false;
-  bool is_there = false;
-  for (const Mounted& mounted : MountTable()) {
-    if (mounted.device != device) continue;
-    numbered = true;
-    is_there = is_there || mounted.path == path;
-  }
-  const auto top = FindMount(path);
-  const bool covered = is_there && top && top->device != device;
-  if (on_top && top && AskMount(*top).state == MountState::kAnswers) return;
-  if (device != 0 && (on_top || covered || !numbered)) {
-    std::ofstream abort(fmt::format("/sys/fs/fuse/connections/{}/abort", minor(device)));
-    if (abort << "1" << std::flush) return;
-  }
+void AbortConnection(const Descriptor& device, dev_t number, const std::string& path) {
+  // While the connection lives, the number is that of its mount. So what is found by the number is
+  // its own if the connection still lives afterwards, and stays its own once it is held.
+  const Descriptor abort(
+      open(fmt::format("/sys/fs/fuse/connections/{}/abort", minor(number)).c_str(),
+           O_WRONLY | O_CLOEXEC));
+  if (abort && IsConnected(device) && write(abort.get(), "1", 1) == 1) return;
   // Where that file system is not mounted. The kernel aborts at first, and does not unmount what is
   // in use, which it is by our descriptor.
-  if (on_top) umount2(PathOf(place).c_str(), MNT_FORCE);
+  const Descriptor place = OpenPath(path);
+  if (!place) return;
+  const uint64_t id = MountIdOf(place);
+  const std::vector<Mounted> table = MountTable();
+  const auto is_it = [&](const Mounted& mounted) {
+    return mounted.id == id && mounted.device == number;
+  };
+  if (std::ranges::any_of(table, is_it) && IsConnected(device)) {
+    umount2(PathOf(place).c_str(), MNT_FORCE);
+  }
+}
+
+uint64_t UniqueMountId(const std::string& path) {
+  const Descriptor place = OpenPath(path);
+  struct statx info = {};
+  const bool is_known = place && statx(place.get(), "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC,
+                                       STATX_MNT_ID_UNIQUE, &info) == 0;
+  return is_known && (info.stx_mask & STATX_MNT_ID_UNIQUE) != 0 ? info.stx_mnt_id : 0;
 }
 
 }  // namespace zarrfs

@@ -33,8 +33,14 @@ struct Replacement {
 /// Detaches dead zarrfs mounts from the top of the stack at `path`.
 [[nodiscard]] Result<void> ClearDeadMounts(const std::string& path);
 
-/// Makes the kernel fail all current and future requests to a mount with ENOTCONN. The mount
-/// stays. `device` and `id` (Mounted) say which one it is, in case another is at `path` by now.
-void AbortMount(const std::string& path, dev_t device, uint64_t id);
+/// Makes the kernel fail all current and future requests of a connection with ENOTCONN. The mount
+/// stays. `number`: the device number of the mount, which is nobody else's while the connection
+/// lives; `path`: where it may be. No other mount is touched, whatever lies there by now, nor is
+/// this one sent a request.
+void AbortConnection(const Descriptor& device, dev_t number, const std::string& path);
+
+/// A number of the mount on top at `path` that no other ever has (Linux 6.8); 0 where there is
+/// none. Sends the mount no request.
+[[nodiscard]] uint64_t UniqueMountId(const std::string& path);
 
 }  // namespace zarrfs

@@ -1,10 +1,16 @@
 // The process that owns a mount from before it is made until it is gone.
 //
 // It mounts, and keeps the privileges to unmount; the worker that it starts serves the kernel and
-// can do neither. If the worker is killed or crashes, the mount stays, dead, and each path below it
-// gives an error. (In the bare folder below it would be "No such file", which Zarr readers take for
-// the fill value.) The keeper has one thread and never accesses the store or the mount, so nothing
-// that hangs there keeps it from handling signals:
+// can do neither. If the worker is killed or crashes, the keeper, which holds the connection to the
+// kernel as well, starts another one: readers wait, and notice nothing else. After more than five
+// ends in a minute a caretaker answers (fs/fuse/caretaker.h), with errors. If the keeper is killed,
+// the mount stays, dead, and each path below it gives an error. (In the bare folder below it would
+// be "No such file", which Zarr readers take for the fill value.)
+//
+// The keeper has one thread and never accesses the store or the mount, so nothing that hangs there
+// keeps it from handling signals. (While there is no worker, an access to the mount would hang it
+// for ever, and with it the connection that it holds.)
+//
 //
 //   TERM, INT   unmount and end; a mount in use goes on until the second signal, which detaches it
 //   HUP         read the configuration file again: changes the log level and the sizes of caches

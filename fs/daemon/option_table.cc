@@ -166,9 +166,11 @@ constexpr Option kOptions[] = {
      }},
     {"immutable", "", "the store never changes: cache everything without a timeout", "",
      SetFlag<&MountOptions::immutable>},
-    {"io_uring", "", "receive requests by io_uring where libfuse and the kernel can (default)", "",
-     SetFlag<&MountOptions::io_uring>},
-    {"noio_uring", "", "always receive requests through /dev/fuse", "",
+    {"io_uring", "",
+     "receive requests by io_uring where libfuse and the kernel can; then a worker\n"
+     "                        that is killed is not replaced",
+     "", SetFlag<&MountOptions::io_uring>},
+    {"noio_uring", "", "receive requests through /dev/fuse (default)", "",
      SetFlag<&MountOptions::io_uring, false>},
     {"allow_other", "", "other users may access the mount (default for root)", "",
      SetFlag<&MountOptions::allow_other>},
@@ -183,6 +185,7 @@ constexpr Option kOptions[] = {
     {"remount", "", "", "", SetFlag<&MountOptions::remount>},
     // For tests: behave as on the oldest supported kernel.
     {"no_epoch", "", "", "", SetFlag<&MountOptions::no_epoch>},
+    {"no_resend", "", "", "", SetFlag<&MountOptions::no_resend>},
     {"debug", "", "", "", [](auto& o, auto) { return o.debug = o.foreground = true; }},
 };
 

@@ -26,8 +26,9 @@ struct MountOptions : TreeOptions {
   // How the mount talks to the kernel.
   uint32_t threads = DefaultThreads();  // at most so many answer the kernel
   bool no_epoch = false;         // do without FUSE_NOTIFY_INC_EPOCH, as kernels before 6.16 must
+  bool no_resend = false;        // do without FUSE_NOTIFY_RESEND, as kernels before 6.9 must
   bool open_messages = false;    // the kernel sends each open: see Tree::CheckOpen()
-  std::optional<bool> io_uring;  // empty: where possible
+  std::optional<bool> io_uring;  // empty: no
 
   // How it is mounted.
   std::optional<bool> allow_other;  // empty: see AllowsOthers()

@@ -22,6 +22,7 @@ std::string LibfuseOptions(const MountOptions& options) {
 
 std::string WhyNoIoUring(const MountOptions& options) {
   if (options.io_uring == false) return "noio_uring";
+  if (!options.io_uring) return "io_uring is not asked for";
   constexpr int kFirst = FUSE_MAKE_VERSION(3, 18);
   if (FUSE_VERSION < kFirst || fuse_version() < kFirst) {
     return fmt::format("libfuse is {}, 3.18 is the first with io_uring", fuse_pkgversion());

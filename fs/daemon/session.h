@@ -13,7 +13,8 @@ namespace zarrfs {
 /// bits, permissions checked by the kernel) and those that `options` add.
 [[nodiscard]] std::string LibfuseOptions(const MountOptions& options);
 
-/// Why requests do not come by io_uring; "" if they can.
+/// Why requests do not come by io_uring; "" if they can. Where they do, no other worker can take
+/// over from one that ends.
 [[nodiscard]] std::string WhyNoIoUring(const MountOptions& options);
 
 /// A session with LibfuseOptions(), not yet mounted. Null if there is no memory.

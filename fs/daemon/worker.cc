@@ -1,5 +1,6 @@
 #include "fs/daemon/worker.h"
 
+#include <fcntl.h>
 #include <fuse_lowlevel.h>
 #include <poll.h>
 #include <pthread.h>
@@ -24,7 +25,8 @@
 #include "fs/daemon/privileges.h"
 #include "fs/daemon/session.h"
 #include "fs/daemon/settings.h"
-#include "fs/fuse/parallel_lookups.h"
+#include "fs/fuse/caretaker.h"
+#include "fs/fuse/connection.h"
 #include "fs/fuse/server.h"
 #include "fs/tree/tree.h"
 #include "zarrcore/base/mount_table.h"
@@ -51,36 +53,49 @@ constexpr int kWakeMs = 100;
   _exit(code);
 }
 
-Result<std::unique_ptr<Tree>> OpenStore(const MountOptions& options) {
-  RaiseOpenFileLimit();
-  // A store below the mount point must not be opened by its path again: that leads into the mount.
+// A store below the mount point must not be opened by its path again: that leads into the mount.
+// Its root, or empty.
+Descriptor OpenHiddenSource(const MountOptions& options) {
   std::error_code ignored;
   const std::string real_source = std::filesystem::canonical(options.source, ignored).string();
-  const bool follow_path =
-      !LiesIn(options.source, options.mountpoint) && !LiesIn(real_source, options.mountpoint);
-  auto store = OpenLocalStore(options.source, {.max_open_files = 0,
-                                               .follow_path = follow_path,
-                                               .links = LinksInForce(options),
-                                               .others_read = AllowsOthers(options)});
+  if (!LiesIn(options.source, options.mountpoint) && !LiesIn(real_source, options.mountpoint)) {
+    return {};
+  }
+  return Descriptor(open(options.source.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+}
+
+// `hidden`: see OpenHiddenSource(). `ids`: see Tree::Open().
+Result<std::unique_ptr<Tree>> OpenStore(const MountOptions& options, const Descriptor& hidden,
+                                        Descriptor ids) {
+  RaiseOpenFileLimit();
+  auto store = OpenLocalStore(options.source,
+                              {.max_open_files = 0,
+                               .follow_path = !hidden,
+                               .links = LinksInForce(options),
+                               .others_read = AllowsOthers(options)},
+                              Descriptor(fcntl(hidden.get(), F_DUPFD_CLOEXEC, 0)));
   if (!store) return Fail(store);
   TreeOptions tree_options = options;
   tree_options.is_for_others = AllowsOthers(options);
-  return Tree::Open(*std::move(store), tree_options);
+  return Tree::Open(*std::move(store), tree_options, std::move(ids));
 }
 
 class Worker {
  public:
-  Worker(MountOptions options, std::string mountpoint, Channel keeper)
+  Worker(MountOptions options, std::string mountpoint, WorkerStart start)
       : options_(std::move(options)),
         mountpoint_(std::move(mountpoint)),
-        keeper_(std::move(keeper)) {}
+        keeper_(std::move(start.keeper)),
+        takes_over_(start.takes_over),
+        ids_(std::move(start.ids)),
+        source_(std::move(start.source)) {}
 
   [[noreturn]] void Run();
 
  private:
   // The keeper reports to the user, unmounts and ends this process.
   [[noreturn]] void FailStart(std::string_view line) const {
-    keeper_.Send({Message::Kind::kFailed, {kExitMountFailed, 0}, std::string(line)});
+    keeper_.Send({Message::Kind::kFailed, {kExitMountFailed}, std::string(line)});
     EndProcess(kExitMountFailed);
   }
   // Makes a session of the mounted FUSE device.
@@ -95,6 +110,9 @@ class Worker {
   const MountOptions options_;
   const std::string mountpoint_;
   const Channel keeper_;
+  const bool takes_over_;
+  Descriptor ids_;
+  Descriptor source_;
   const pthread_t main_thread_ = pthread_self();
   Server* server_ = nullptr;  // never destroyed, like the session
   fuse_session* session_ = nullptr;
@@ -119,7 +137,8 @@ void Worker::MakeSession() {
           0) {
     FailStart(fmt::format("{}: libfuse does not accept the device", mountpoint_));
   }
-  AllowParallelLookups(session_);
+  if (!mounted->text.empty()) AnswerInit(session_, mounted->text);
+  if (takes_over_ && mounted->numbers[2] != 0) Resend(fuse_session_fd(session_));
   if (const std::string why = WhyNoIoUring(options_); options_.io_uring == true && !why.empty()) {
     spdlog::warn("io_uring is not used: {}", why);
   }
@@ -171,14 +190,15 @@ bool Worker::HandleMessage() {
 }
 
 void Worker::Attend() {
-  if (const auto answers = CheckAnswers(); !answers) {
+  // (One that takes over may serve a mount that others cover, or that is detached and in use.)
+  if (const auto answers = takes_over_ ? Result<void>() : CheckAnswers(); !answers) {
     FailStart(fmt::format("{} was mounted, but does not answer: {}", mountpoint_,
                           answers.error().message));
   }
   server_->OnMounted(session_);
   // Before the report: whoever reads the terminal or pipe to its end must not wait for this
   // process.
-  if (!options_.foreground) LeaveTerminal(mountpoint_);
+  if (!options_.foreground && !takes_over_) LeaveTerminal(mountpoint_);
   keeper_.Send({Message::Kind::kReady});
 
   std::optional<Clock::time_point> deadline;
@@ -202,19 +222,22 @@ void Worker::Attend() {
 }
 
 void Worker::Run() {
-  auto tree = OpenStore(options_);
+  if (!takes_over_) source_ = OpenHiddenSource(options_);
+  auto tree = OpenStore(options_, source_, std::move(ids_));
   if (!tree) FailStart(tree.error().message);
   (*tree)->DescribeDaemonWith([this](MountStatus& status) { Describe(status); });
   server_ = new Server(*std::move(tree), {.no_epoch = options_.no_epoch,
                                           .open_messages = options_.open_messages,
                                           .io_uring = WhyNoIoUring(options_).empty(),
                                           .threads = options_.threads});
-  keeper_.Send({Message::Kind::kOpened});
+  keeper_.Send({Message::Kind::kOpened}, source_.get());
   MakeSession();
 
   std::thread([this] { Attend(); }).detach();
   fuse_loop_config* config = fuse_loop_cfg_create();
-  fuse_loop_cfg_set_clone_fd(config, 1);
+  // Requests taken from a description of the device that this process alone has would end with it,
+  // instead of waiting for the next one.
+  fuse_loop_cfg_set_clone_fd(config, WhyNoIoUring(options_).empty() ? 1 : 0);
   fuse_loop_cfg_set_max_threads(config, options_.threads);
   // Idle threads stay (libfuse's default): starting new ones costs more.
   const int result = fuse_session_loop_mt(session_, config);
@@ -223,6 +246,15 @@ void Worker::Run() {
   spdlog::error("{}: the connection to the kernel failed: {}", mountpoint_,
                 ErrnoText(result < 0 ? -result : result));
   EndProcess(kExitSystem);
+}
+
+void SetSignals();
+
+void BeginProcess(pid_t keeper_pid) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != keeper_pid) _exit(kExitSystem);
+  KeepReadPrivileges();
+  SetSignals();
 }
 
 // The keeper handles signals; those of a terminal or a service manager reach both processes.
@@ -244,18 +276,42 @@ void SetSignals() {
 }  // namespace
 
 Result<void> TryOpening(const MountOptions& options) {
-  if (const auto tree = OpenStore(options); !tree) return Fail(tree);
+  if (const auto tree = OpenStore(options, OpenHiddenSource(options), {}); !tree) {
+    return Fail(tree);
+  }
   return {};
 }
 
-void RunWorker(MountOptions options, std::string mountpoint, Channel keeper, pid_t keeper_pid) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != keeper_pid) _exit(kExitSystem);
-  KeepReadPrivileges();
-  SetSignals();
-  options.pid = keeper_pid;
+void RunCaretaker(const MountOptions& options, WorkerStart start, std::string status) {
+  BeginProcess(start.keeper_pid);
+  auto journal = std::make_unique<IdJournal>();
+  if (const auto continued = journal->Continue(std::move(start.ids)); !continued) {
+    spdlog::warn("{}", continued.error().message);
+  }
+  const std::optional<size_t> only_view =
+      options.view.empty() ? std::nullopt : ViewNumber(options.view);
+  auto* const caretaker = new Caretaker(std::move(journal), only_view, std::move(status));
+  start.keeper.Send({Message::Kind::kOpened});
+  auto mounted = start.keeper.Receive();
+  if (!mounted || !mounted->passed) EndProcess(kExitSystem);
+  fuse_session* const session = NewSession(options, Caretaker::Operations(), caretaker);
+  if (session == nullptr ||
+      fuse_session_mount(session, fmt::format("/dev/fd/{}", mounted->passed.release()).c_str()) !=
+          0) {
+    EndProcess(kExitSystem);
+  }
+  AnswerInit(session, mounted->text);
+  if (mounted->numbers[2] != 0) Resend(fuse_session_fd(session));
+  IncEpoch(fuse_session_fd(session));
+  start.keeper.Send({Message::Kind::kReady});
+  EndProcess(fuse_session_loop(session) == 0 ? kExitDone : kExitSystem);
+}
+
+void RunWorker(MountOptions options, std::string mountpoint, WorkerStart start) {
+  BeginProcess(start.keeper_pid);
+  options.pid = start.keeper_pid;
   // Never destroyed: threads that are stuck in a request use it to the end.
-  (new Worker(std::move(options), std::move(mountpoint), std::move(keeper)))->Run();
+  (new Worker(std::move(options), std::move(mountpoint), std::move(start)))->Run();
 }
 
 }  // namespace zarrfs

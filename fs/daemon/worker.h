@@ -7,6 +7,11 @@
 //                   the mount is gone
 //
 // A request that is stuck in the store delays neither the keeper's messages nor the end.
+//
+// A worker that takes over from another one finds the mount there and readers waiting. It goes on
+// with the ids that its predecessors gave out (fs/tree/id_journal.h), has the kernel send again
+// what they took and did not answer, and makes it look up every name again, because nobody saw what
+// changed meanwhile.
 #pragma once
 
 #include <string>
@@ -16,10 +21,22 @@
 
 namespace zarrfs {
 
-/// Runs in the child that the keeper `keeper_pid` has just forked, which must have one thread. The
-/// process ends when the keeper does.
-[[noreturn]] void RunWorker(MountOptions options, std::string mountpoint, Channel keeper,
-                            pid_t keeper_pid);
+struct WorkerStart {
+  Channel keeper;
+  pid_t keeper_pid = -1;
+  bool takes_over = false;  // from another worker
+  Descriptor ids = {};      // of the IdJournal; empty: nobody will take over
+  /// The root of the store, where the mount hides its path.
+  Descriptor source = {};
+};
+
+/// Runs in the child that the keeper has just forked, which must have one thread. The process ends
+/// when the keeper does.
+[[noreturn]] void RunWorker(MountOptions options, std::string mountpoint, WorkerStart start);
+
+/// The same for a process that answers in place of workers that end again and again
+/// (fs/fuse/caretaker.h). `status`: the text of .zarrfs/options.
+[[noreturn]] void RunCaretaker(const MountOptions& options, WorkerStart start, std::string status);
 
 /// Opens the store as a worker would, and closes it. Fails if there is no store to serve.
 [[nodiscard]] Result<void> TryOpening(const MountOptions& options);

@@ -11,21 +11,13 @@
 #include <cstring>
 #include <thread>
 
+#include "fs/fuse/connection.h"
+
 namespace zarrfs {
 namespace {
 
 constexpr size_t kMaxPending = 65536;  // changes; beyond these, everything is invalidated
-// What older headers lack: FUSE_NOTIFY_INC_EPOCH and FUSE_EXPIRE_ONLY.
-constexpr int kNotifyIncEpoch = 8;
-constexpr uint32_t kExpireOnly = 1;
-
-// False, with errno, if the kernel does not know the message.
-bool SendIncEpoch(fuse_session* session) {
-  fuse_out_header message{};
-  message.len = sizeof message;
-  message.error = kNotifyIncEpoch;
-  return write(fuse_session_fd(session), &message, sizeof message) == sizeof message;
-}
+constexpr uint32_t kExpireOnly = 1;    // FUSE_EXPIRE_ONLY, which older headers lack
 
 // Removes duplicates.
 void MakeUnique(std::vector<std::string>& values) {
@@ -78,7 +70,7 @@ void Notifier::Start(fuse_session* session, bool use_epoch, FindNames find_names
   session_ = session;
   find_names_ = std::move(find_names);
   sweep_ = std::move(sweep);
-  can_invalidate_all_ = use_epoch && SendIncEpoch(session);
+  can_invalidate_all_ = use_epoch && IncEpoch(fuse_session_fd(session));
   if (!can_invalidate_all_) {
     spdlog::debug("names have timeouts: {}",
                   use_epoch ? "the kernel cannot invalidate all at once" : "as asked for");
@@ -109,7 +101,7 @@ void Notifier::Send(Changes& changes) {
   // The root has no name that could be invalidated; of its inode only the attributes.
   (void)sender.InvalidateFolder(kRootId);
   if (!can_invalidate_all_) return;
-  if (!SendIncEpoch(session_)) {
+  if (!IncEpoch(fuse_session_fd(session_))) {
     spdlog::debug("the kernel takes no notice of changes: {}", std::strerror(errno));
   }
 }

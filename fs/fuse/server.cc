@@ -67,14 +67,20 @@ void Server::Read(Reply& reply, NodeId id, size_t size, uint64_t offset) {
 void Server::OpenFolder(Reply& reply, NodeId id, fuse_file_info info) {
   auto opened = tree_->OpenFolder(id);
   if (!opened) return reply.Failed(opened.error().code);
-  auto handle = std::make_unique<std::shared_ptr<Folder>>(std::move(opened->folder));
-  info.fh = reinterpret_cast<uint64_t>(handle.get());
+  info.fh = folders_.Add(std::move(opened->folder));
   info.cache_readdir = 1;
   info.keep_cache = opened->is_cached ? 1 : 0;
-  if (reply.Opened(info)) (void)handle.release();  // until ReleaseDirectory()
+  if (!reply.Opened(info)) folders_.Remove(info.fh);
 }
 
-void Server::List(Reply& reply, Folder& folder, size_t size, uint64_t cookie, bool plus) const {
+void Server::List(Reply& reply, NodeId id, uint64_t handle, size_t size, uint64_t cookie,
+                  bool plus) {
+  auto folder = folders_.Find(handle);
+  if (folder == nullptr) {
+    auto opened = tree_->OpenFolder(id);
+    if (!opened) return reply.Failed(opened.error().code);
+    folder = folders_.Put(handle, std::move(opened->folder));
+  }
   std::vector<char> bytes(size);
   size_t used = 0;
   // An entry without an id is a name alone: the kernel looks it up.
@@ -91,7 +97,7 @@ void Server::List(Reply& reply, Folder& folder, size_t size, uint64_t cookie, bo
     return true;
   };
   const auto listed =
-      tree_->List(folder, cookie, add, plus ? ListingOf::kAttributes : ListingOf::kNames);
+      tree_->List(*folder, cookie, add, plus ? ListingOf::kAttributes : ListingOf::kNames);
   if (!listed) return reply.Failed(listed.error().code);
   reply.Bytes(std::as_bytes(std::span(bytes)).first(used));
 }
@@ -140,25 +146,12 @@ void Server::OnMounted(fuse_session* session) {
 }
 
 void Server::Negotiate(fuse_conn_info& connection) {
-  constexpr unsigned kWanted = FUSE_CAP_NO_OPEN_SUPPORT | FUSE_CAP_ASYNC_READ |
-                               FUSE_CAP_PARALLEL_DIROPS | FUSE_CAP_READDIRPLUS |
-                               FUSE_CAP_READDIRPLUS_AUTO;
-  // The content of an inode never changes, so a changed mtime must not drop its pages. Plain reads
-  // are faster than splicing at every size.
-  constexpr unsigned kNotWanted = FUSE_CAP_EXPORT_SUPPORT | FUSE_CAP_AUTO_INVAL_DATA |
-                                  FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE |
-                                  FUSE_CAP_SPLICE_MOVE;
-  connection.want = (connection.want | (connection.capable & kWanted)) & ~kNotWanted;
+  zarrfs::Negotiate(connection);
 #ifdef FUSE_CAP_OVER_IO_URING
   connection.want &= ~unsigned{FUSE_CAP_OVER_IO_URING};
   if (options_.io_uring) connection.want |= connection.capable & FUSE_CAP_OVER_IO_URING;
   uses_io_uring_ = (connection.want & FUSE_CAP_OVER_IO_URING) != 0;
 #endif
-  connection.max_read = kMaxRead;
-  connection.max_readahead = kMaxRead;
-  connection.max_background = 64;
-  connection.congestion_threshold = 48;
-  connection.time_gran = 1;
 }
 
 // Requests as libfuse hands them over. Their arguments live only as long as the call.
@@ -173,11 +166,6 @@ struct Server::Handlers {
   // Requests about the status folder are counted apart.
   static Operation Counted(Operation operation, bool is_status) {
     return is_status ? Operation::kOther : operation;
-  }
-  // The handle is the kernel's from the reply to OPENDIR to RELEASEDIR.
-  static std::shared_ptr<Folder>* FolderOf(const fuse_file_info& info) {
-    // NOLINTNEXTLINE(performance-no-int-to-ptr): that is how FUSE hands it back
-    return reinterpret_cast<std::shared_ptr<Folder>*>(info.fh);
   }
 
   static void Lookup(fuse_req_t request, fuse_ino_t folder, const char* name) {
@@ -258,13 +246,13 @@ struct Server::Handlers {
                             fuse_file_info* info) {
     Server& self = Self(request);
     self.Answer(request, Counted(Operation::kReadDirectory, Tree::IsStatus(id)),
-                [&self, folder = *FolderOf(*info), size, offset](Reply& reply) {
-                  self.List(reply, *folder, size, static_cast<uint64_t>(offset), kPlus);
+                [&self, id, handle = info->fh, size, offset](Reply& reply) {
+                  self.List(reply, id, handle, size, static_cast<uint64_t>(offset), kPlus);
                 });
   }
 
   static void ReleaseDirectory(fuse_req_t request, fuse_ino_t, fuse_file_info* info) {
-    delete FolderOf(*info);
+    Self(request).folders_.Remove(info->fh);
     CountAnswered(request, Operation::kOther);
     fuse_reply_err(request, 0);
   }

@@ -12,15 +12,14 @@
 #include <cstddef>
 #include <memory>
 
+#include "fs/fuse/connection.h"
 #include "fs/fuse/notifier.h"
+#include "fs/fuse/open_folders.h"
 #include "fs/tree/tree.h"
 
 namespace zarrfs {
 
 class Reply;
-
-/// The largest READ, in bytes. Set in the mount options and in FUSE_INIT, which must agree.
-inline constexpr size_t kMaxRead = size_t{1} << 20;
 
 struct ServerOptions {
   bool no_epoch = false;       // do without FUSE_NOTIFY_INC_EPOCH, as kernels before 6.16 must
@@ -32,7 +31,7 @@ struct ServerOptions {
 class Server {
  public:
   Server(std::unique_ptr<Tree> tree, const ServerOptions& options)
-      : tree_(std::move(tree)), options_(options) {}
+      : tree_(std::move(tree)), options_(options), folders_(tree_->journal().predecessors()) {}
 
   /// The user data of the session is the Server.
   [[nodiscard]] static const fuse_lowlevel_ops& Operations();
@@ -61,12 +60,13 @@ class Server {
 
   void Read(Reply& reply, NodeId id, size_t size, uint64_t offset);
   void OpenFolder(Reply& reply, NodeId id, fuse_file_info info);
-  void List(Reply& reply, Folder& folder, size_t size, uint64_t cookie, bool plus) const;
+  void List(Reply& reply, NodeId id, uint64_t handle, size_t size, uint64_t cookie, bool plus);
   void StatFs(Reply& reply) const;
 
   const std::unique_ptr<Tree> tree_;
   const ServerOptions options_;
   std::atomic<bool> uses_io_uring_ = false;  // set during FUSE_INIT
+  OpenFolders folders_;
   Notifier notifier_;
 };
 

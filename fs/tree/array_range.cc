@@ -1,6 +1,7 @@
 #include "fs/tree/array_range.h"
 
 #include <algorithm>
+#include <tuple>
 
 namespace zarrfs {
 
@@ -131,6 +132,35 @@ ArrayRange::Place ArrayRange::PlaceOf(size_t segment, uint64_t position, uint16_
     return place;
   }
   return place;
+}
+
+namespace {
+
+constexpr int kBitsOfView = 4;
+constexpr uint64_t kShown = 1;
+constexpr uint64_t kPrefixC = 2;
+constexpr uint64_t kNested = 4;
+static_assert(8 + kMaxViews * kBitsOfView <= 64);
+
+}  // namespace
+
+uint64_t NamingOf(const ArrayRange& range) {
+  uint64_t word = range.rank();
+  for (size_t v = 0; v < kMaxViews; ++v) {
+    const auto& [shown, naming] = std::tie(range.views[v].shown, range.views[v].naming);
+    const uint64_t bits =
+        shown ? kShown | (naming.prefix_c ? kPrefixC : 0) | (naming.nested() ? kNested : 0) : 0;
+    word |= bits << (8 + v * kBitsOfView);
+  }
+  return word;
+}
+
+NamingInView NamingIn(uint64_t word, size_t view) {
+  const uint64_t bits = word >> (8 + view * kBitsOfView);
+  return {.rank = word & 0xff,
+          .shown = (bits & kShown) != 0,
+          .naming = {.prefix_c = (bits & kPrefixC) != 0,
+                     .separator = (bits & kNested) != 0 ? '/' : '.'}};
 }
 
 uint32_t ArrayRange::ObserveEpoch(const ChunkLocation& location) const {

@@ -140,10 +140,22 @@ class ArrayRange {
 };
 using RangePtr = std::shared_ptr<const ArrayRange>;
 
-/// The positions of an ArrayRange. Lives as long as the mount.
+/// How the chunks of an array are called, in a word: the rank, and of each view whether it shows
+/// them, in what form. For who has only a note of the range (IdJournal::Range).
+[[nodiscard]] uint64_t NamingOf(const ArrayRange& range);
+struct NamingInView {
+  size_t rank = 0;
+  bool shown = false;
+  ChunkNaming naming;
+};
+[[nodiscard]] NamingInView NamingIn(uint64_t word, size_t view);
+
+/// The positions of an ArrayRange. Lives as long as the process.
 class RangeRecord {
  public:
   NodeRecord* record = nullptr;
+  uint32_t number = 0;        // in the journal
+  bool is_inherited = false;  // from another process, and not used by this one yet
   /// Stands for what the files hold: where the chunks lie, but for how many rows there are, and
   /// what the views make of them. While it is the same, so are the positions. (A digest, because it
   /// is kept of every array that was ever looked at, and what it is made from takes most of a KiB.)

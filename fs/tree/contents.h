@@ -27,8 +27,15 @@ struct FileBytes {
 
 class Contents {
  public:
-  Contents(Nodes& nodes, SupersededShards& superseded, uint64_t cache_bytes)
-      : nodes_(nodes), superseded_(superseded), chunk_reader_(cache_bytes) {}
+  Contents(Nodes& nodes, SupersededShards& superseded, IdJournal& journal, uint64_t cache_bytes)
+      : nodes_(nodes),
+        superseded_(superseded),
+        chunk_reader_(cache_bytes),
+        made_documents_(UINT64_MAX, std::make_shared<EpochTable::Usage>(), &journal) {
+    for (const IdJournal::Epoch& epoch : journal.kept().epochs) {
+      if (epoch.table == made_documents_.number()) made_documents_.Inherit(epoch);
+    }
+  }
 
   /// Where a chunk that is stored is, in the version of its inode.
   [[nodiscard]] Result<ChunkLocation> Locate(const Target& chunk) const;

@@ -1,7 +1,6 @@
 #include "fs/tree/entries.h"
 
 #include <algorithm>
-#include <random>
 #include <utility>
 
 namespace zarrfs {
@@ -41,13 +40,13 @@ uint64_t SizeOfUnreadable(const ArrayRange& range, size_t view) {
 }  // namespace
 
 Entries::Entries(const TreeOptions& options, Nodes& nodes, const Contents& contents,
-                 const Timeouts& timeouts, FailureLog& failures)
+                 const IdJournal& journal, const Timeouts& timeouts, FailureLog& failures)
     : options_(options),
       nodes_(nodes),
       contents_(contents),
       timeouts_(timeouts),
       failures_(failures),
-      generation_(std::random_device{}() & 0x7fffffff) {}
+      generation_(journal.generation()) {}
 
 Entry Entries::MakeFile(NodeId id, uint32_t epoch, const ObjectInfo& info, uint64_t size,
                         uint32_t links) const {

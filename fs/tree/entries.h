@@ -31,7 +31,7 @@ struct ChunkName {
 class Entries {
  public:
   Entries(const TreeOptions& options, Nodes& nodes, const Contents& contents,
-          const Timeouts& timeouts, FailureLog& failures);
+          const IdJournal& journal, const Timeouts& timeouts, FailureLog& failures);
 
   /// The root of the mount.
   [[nodiscard]] Result<Entry> Root() const;

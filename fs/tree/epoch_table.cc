@@ -20,10 +20,13 @@ size_t EpochTable::Page::IndexOf(uint64_t object) const {
   return static_cast<size_t>(std::popcount(seen & (BitOf(object) - 1)));
 }
 
-EpochTable::EpochTable(uint64_t objects, std::shared_ptr<Usage> usage)
+EpochTable::EpochTable(uint64_t objects, std::shared_ptr<Usage> usage, IdJournal* journal,
+                       uint32_t number)
     : part_count_(objects <= kObjectsOfOnePart ? 1 : 8),
       parts_(std::make_unique<Part[]>(part_count_)),
-      usage_(std::move(usage)) {}
+      usage_(std::move(usage)),
+      journal_(journal),
+      number_(number) {}
 
 EpochTable::~EpochTable() {
   for (size_t p = 0; p < part_count_; ++p) {
@@ -41,6 +44,7 @@ uint32_t EpochTable::Observe(uint64_t object, uint64_t fingerprint) {
   page.round = usage_->round.load(std::memory_order_relaxed);
   page.is_marked = false;
   const size_t index = page.IndexOf(object);
+  bool is_new = true;
   if ((page.seen & BitOf(object)) == 0) {
     const auto at = static_cast<std::ptrdiff_t>(index);
     page.fingerprints.insert(page.fingerprints.begin() + at, fingerprint);
@@ -54,9 +58,36 @@ uint32_t EpochTable::Observe(uint64_t object, uint64_t fingerprint) {
     part.past.push_back({object, {page.fingerprints[index], page.epochs[index]}});
     page.fingerprints[index] = fingerprint;
     ++page.epochs[index];
+  } else {
+    is_new = false;
   }
   usage_->bytes += page.bytes() - before;
-  return page.epochs.empty() ? page.first_epoch : page.epochs[index];
+  const uint32_t epoch = page.epochs.empty() ? page.first_epoch : page.epochs[index];
+  if (is_new && journal_ != nullptr) journal_->AddEpoch({number_, epoch, object, fingerprint});
+  return epoch;
+}
+
+void EpochTable::Inherit(const IdJournal::Epoch& epoch) {
+  Part& part = PartOf(epoch.object);
+  const std::lock_guard lock(part.mutex);
+  const auto [entry, added] = part.pages.try_emplace(epoch.object / kPageObjects);
+  Page& page = entry->second;
+  const uint64_t before = added ? 0 : page.bytes();
+  const size_t index = page.IndexOf(epoch.object);
+  if (page.epochs.empty() && epoch.epoch != page.first_epoch) {
+    page.epochs.resize(page.fingerprints.size(), page.first_epoch);
+  }
+  const bool has_epochs = !page.epochs.empty() || epoch.epoch != page.first_epoch;
+  if ((page.seen & BitOf(epoch.object)) == 0) {
+    const auto at = static_cast<std::ptrdiff_t>(index);
+    page.fingerprints.insert(page.fingerprints.begin() + at, epoch.fingerprint);
+    if (has_epochs) page.epochs.insert(page.epochs.begin() + at, epoch.epoch);
+    page.seen |= BitOf(epoch.object);
+  } else {
+    page.fingerprints[index] = epoch.fingerprint;
+    if (has_epochs) page.epochs[index] = epoch.epoch;
+  }
+  usage_->bytes += page.bytes() - before;
 }
 
 std::optional<EpochTable::Seen> EpochTable::Find(const Part& part, uint64_t object) {

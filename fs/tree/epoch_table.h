@@ -22,6 +22,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "fs/tree/id_journal.h"
+
 namespace zarrfs {
 
 class EpochTable {
@@ -35,11 +37,19 @@ class EpochTable {
   };
 
   /// For so many objects, about: of a few, all are looked up under one lock.
+  /// What is observed goes to the journal, if there is one, as that of table `number`.
   explicit EpochTable(uint64_t objects = UINT64_MAX,
-                      std::shared_ptr<Usage> usage = std::make_shared<Usage>());
+                      std::shared_ptr<Usage> usage = std::make_shared<Usage>(),
+                      IdJournal* journal = nullptr, uint32_t number = 0);
   ~EpochTable();
   EpochTable(const EpochTable&) = delete;
   EpochTable& operator=(const EpochTable&) = delete;
+
+  /// What the process before has observed last.
+  void Inherit(const IdJournal::Epoch& epoch);
+
+  /// In the journal.
+  [[nodiscard]] uint32_t number() const { return number_; }
 
   /// The epoch of `object` in the version with `fingerprint`: 0 for the first version ever seen,
   /// one more each time the version differs from the one before, or the one before was forgotten.
@@ -110,6 +120,8 @@ class EpochTable {
   const size_t part_count_;
   const std::unique_ptr<Part[]> parts_;
   const std::shared_ptr<Usage> usage_;
+  IdJournal* const journal_;
+  const uint32_t number_;
 };
 
 }  // namespace zarrfs

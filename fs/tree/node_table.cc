@@ -58,13 +58,58 @@ Digest FilesDigest(const Node& node) {
 
 }  // namespace
 
-std::optional<uint64_t> NodeTable::Allocate(uint64_t count) {
-  const bool high = count > kHighCount || next_low_ + count > kHighStart;
-  uint64_t& next = high ? next_high_ : next_low_;
-  if (count > (uint64_t{1} << kPositionBits) - next) return std::nullopt;
-  const uint64_t first = next;
-  next += count;
-  return first;
+NodeTable::NodeTable(uint32_t shown_views, IdJournal& journal, size_t node_bytes)
+    : shown_views_(shown_views), node_bytes_(node_bytes), journal_(journal) {
+  Inherit(journal.kept());
+}
+
+void NodeTable::Inherit(const IdJournal::Kept& kept) {
+  static_assert(IdJournal::kPositions == uint64_t{1} << kPositionBits);
+  std::vector<Span> spans;
+  std::vector<NodeRecord*> records;
+  for (const IdJournal::Node& node : kept.nodes) {
+    NodeRecord& record = records_.emplace_back();
+    records.push_back(&record);
+    spans.push_back({node.block, node.count, &record, nullptr, 0});
+    record.path = node.path;
+    record.block = node.block;
+    record.document_epoch = node.document_epoch;
+    record.documents = node.documents;
+    by_path_.emplace(record.path, &record);
+  }
+  std::vector<std::shared_ptr<EpochTable>> tables(kept.tables);
+  for (size_t r = 0; r < kept.ranges.size(); ++r) {
+    const IdJournal::Range& range = kept.ranges[r];
+    RangeRecord& made = ranges_.emplace_back();
+    made.record = records[range.node];
+    made.number = static_cast<uint32_t>(r);
+    made.files = range.files;
+    made.rows = range.rows;
+    for (const IdJournal::Segment& segment : range.segments) {
+      spans.push_back({segment.position, segment.count, nullptr, &made, made.segments.size()});
+      made.segments.push_back({segment.first_row, segment.rows, segment.position});
+    }
+    made.is_inherited = true;
+    auto& table = tables[range.table];
+    if (table == nullptr) {
+      table = std::make_shared<EpochTable>(range.objects, epoch_usage_, &journal_, range.table);
+    }
+    made.epochs = table;
+    made.record->range = &made;  // (the last one counts)
+  }
+  for (const IdJournal::Epoch& epoch : kept.epochs) {
+    if (tables[epoch.table] != nullptr) tables[epoch.table]->Inherit(epoch);
+  }
+  std::ranges::sort(spans, {}, &Span::first);
+  for (const Span& span : spans) Publish(span);
+}
+
+bool NodeTable::Fits(const RangeRecord& positions, const ArrayRange& range) const {
+  return std::ranges::all_of(positions.segments, [&](const ArrayRange::Segment& segment) {
+    const auto& spans = segment.position >= kHighStart ? high_ : low_;
+    const Span* const span = spans.LastUpTo(&Span::first, segment.position);
+    return span != nullptr && span->count == range.PositionsOf(segment.rows);
+  });
 }
 
 void NodeTable::Publish(const Span& span) {
@@ -77,12 +122,13 @@ bool NodeTable::Cover(RangeRecord& positions, const ArrayRange& range, uint64_t 
   uint64_t more = rows - covered;
   // What has grown may grow on; not at the price of numbers that 32-bit programs cannot stat.
   const uint64_t doubled = std::max(more, covered);
-  if (next_low_ + range.PositionsOf(doubled) <= kHighStart) more = doubled;
+  if (journal_.next_low() + range.PositionsOf(doubled) <= kHighStart) more = doubled;
   const uint64_t count = range.PositionsOf(more);
-  const auto position = Allocate(count);
+  const auto position = journal_.Allocate(count);
   if (!position) return false;
   const size_t segment = positions.segments.size();
   positions.segments.push_back({covered, more, *position});
+  journal_.AddSegment(positions.number, {covered, more, *position, count});
   Publish({*position, count, nullptr, &positions, segment});
   return true;
 }
@@ -94,14 +140,20 @@ RangePtr NodeTable::RefreshRange(const Node& node, NodeRecord& record) {
   const uint64_t rows = made->rows();
   const std::unique_lock lock(mutex_);
   RangeRecord* const before = record.range;
-  if (before == nullptr || before->files != files || rows < before->rows) {
+  // (What another process has left need not be true.)
+  const bool is_doubtful = before != nullptr && std::exchange(before->is_inherited, false);
+  if (before == nullptr || before->files != files || rows < before->rows ||
+      (is_doubtful && !Fits(*before, *made))) {
+    const uint64_t objects = node.chunks->layout().outer_grid.size();
     RangeRecord& positions = ranges_.emplace_back();
     positions.record = &record;
     positions.files = files;
     positions.epochs =
         before != nullptr && before->source == node.chunks->id()
             ? before->epochs
-            : std::make_shared<EpochTable>(node.chunks->layout().outer_grid.size(), epoch_usage_);
+            : std::make_shared<EpochTable>(objects, epoch_usage_, &journal_, journal_.NewTable());
+    positions.number = journal_.AddRange(record.block, files, positions.epochs->number(), objects,
+                                         NamingOf(*made));
     record.range = &positions;
   } else if (auto known = before->Get(); known != nullptr && known->chunks == node.chunks) {
     return known;
@@ -116,6 +168,7 @@ RangePtr NodeTable::RefreshRange(const Node& node, NodeRecord& record) {
     before->Keep();
     replaced_.emplace_back(Clock::now(), before);
   }
+  if (positions.rows != rows) journal_.AddRows(positions.number, rows);
   positions.rows = rows;
   positions.source = node.chunks->id();
   made->epochs = positions.epochs;
@@ -150,7 +203,7 @@ Result<NodeRecord*> NodeTable::RecordOf(const std::string& path) {
   const std::unique_lock lock(mutex_);
   if (const auto found = by_path_.find(path); found != by_path_.end()) return found->second;
   NodeRecord& made = records_.emplace_back();
-  const auto block = Allocate(NodeRecord::kBlock);
+  const auto block = journal_.Allocate(NodeRecord::kBlock);
   if (!block) {
     records_.pop_back();
     return Fail(ErrorCode::kUnsupported, "{}: no node ids are left", path);
@@ -158,6 +211,7 @@ Result<NodeRecord*> NodeTable::RecordOf(const std::string& path) {
   made.path = path;
   made.block = *block;
   by_path_.emplace(made.path, &made);
+  journal_.AddNode(*block, NodeRecord::kBlock, path);
   Publish({*block, NodeRecord::kBlock, &made, nullptr, 0});
   return &made;
 }
@@ -212,6 +266,9 @@ void NodeTable::Replace(NodeRecord& record, const NodePtr& node) {
     // (If it was evicted, nobody has read them for long.)
     if (before != nullptr) past.emplace_back(record.document_epoch, before);
     ++record.document_epoch;
+  }
+  if (record.documents != documents) {
+    journal_.AddDocuments(record.block, documents, record.document_epoch);
   }
   record.documents = documents;
   if (node->array() != nullptr && !record.was_array) {

@@ -34,6 +34,7 @@
 #include <vector>
 
 #include "fs/tree/array_range.h"
+#include "fs/tree/id_journal.h"
 #include "zarrcore/base/digest.h"
 #include "zarrcore/view/hierarchy.h"
 
@@ -42,7 +43,7 @@ namespace zarrfs {
 /// The place, among a folder's documents, of the one that NodeView::consolidated names.
 inline constexpr size_t kConsolidatedDocument = kMaxDocuments - 1;
 
-/// A node of the store that was looked up once. Lives as long as the mount.
+/// A node of the store that was looked up once. Lives as long as the process.
 struct NodeRecord {
   std::string path;
   uint64_t block = 0;  // first position of its block
@@ -160,8 +161,8 @@ class NodeTable {
  public:
   /// `shown_views`: bit v set if the mount shows view v (for link counts). Of nodes it holds those
   /// of about so many bytes that were seen last.
-  explicit NodeTable(uint32_t shown_views, size_t node_bytes = SIZE_MAX)
-      : shown_views_(shown_views), node_bytes_(node_bytes) {}
+  /// Goes on with the ids that `journal` has, which lives as long.
+  NodeTable(uint32_t shown_views, IdJournal& journal, size_t node_bytes = SIZE_MAX);
 
   /// The record of the node's path, brought up to date with `node`, or with what was seen later.
   /// kUnsupported once so many huge arrays were looked at that the positions are used up.
@@ -213,12 +214,12 @@ class NodeTable {
     RangeRecord* range = nullptr;  // a segment of an array
     size_t segment = 0;
   };
-  // Numbers below 2^32 are for what 32-bit programs can stat: all but huge arrays.
-  static constexpr uint64_t kHighStart = uint64_t{1} << 32;
-  static constexpr uint64_t kHighCount = uint64_t{1} << 28;
+  static constexpr uint64_t kHighStart = IdJournal::kHighStart;
 
-  // The first of so many positions; nullopt if none are left.
-  std::optional<uint64_t> Allocate(uint64_t count);
+  // Makes what the process before has given ids of.
+  void Inherit(const IdJournal::Kept& kept);
+  // Whether the positions of each segment are as many as the range needs.
+  bool Fits(const RangeRecord& positions, const ArrayRange& range) const;
   // Resolve(), which takes no lock, finds the span from now on: what it points to is complete.
   void Publish(const Span& span);
   // Takes note of another snapshot of the record's node, whose mutex is held.
@@ -234,6 +235,7 @@ class NodeTable {
   const uint32_t shown_views_;
   const size_t node_bytes_;
   const std::shared_ptr<EpochTable::Usage> epoch_usage_ = std::make_shared<EpochTable::Usage>();
+  IdJournal& journal_;
   std::atomic<uint64_t> arrays_ = 0;
   mutable std::shared_mutex mutex_;                            // guards all below
   std::unordered_map<std::string_view, NodeRecord*> by_path_;  // names are the records'
@@ -241,8 +243,6 @@ class NodeTable {
   std::deque<RangeRecord> ranges_;
   std::deque<std::pair<Clock::time_point, RangeRecord*>> replaced_;  // by age
   AppendList<Span> low_, high_;  // each sorted by first; read without the lock
-  uint64_t next_low_ = 16;
-  uint64_t next_high_ = kHighStart;
 
   std::atomic<size_t> held_bytes_ = 0;
   std::mutex held_mutex_;         // guards the next; never held together with another one

@@ -23,8 +23,8 @@ HierarchyOptions OptionsOfHierarchy(const TreeOptions& options, OnSuperseded on_
 }  // namespace
 
 Nodes::Nodes(std::shared_ptr<const Store> store, const TreeOptions& options,
-             std::optional<size_t> only_view, const Timeouts& timeouts, FailureLog& failures,
-             OnSuperseded on_superseded)
+             std::optional<size_t> only_view, IdJournal& journal, const Timeouts& timeouts,
+             FailureLog& failures, OnSuperseded on_superseded)
     : store_(std::move(store)),
       immutable_(options.immutable),
       only_view_(only_view),
@@ -32,7 +32,8 @@ Nodes::Nodes(std::shared_ptr<const Store> store, const TreeOptions& options,
       failures_(failures),
       hierarchy_(store_, OptionsOfHierarchy(options, std::move(on_superseded)),
                  [&failures](const Error& error) { failures.OnReport(error); }),
-      table_(only_view ? 1u << *only_view : (1u << AllViews().size()) - 1, options.node_cache) {}
+      table_(only_view ? 1u << *only_view : (1u << AllViews().size()) - 1, journal,
+             options.node_cache) {}
 
 Result<Target> Nodes::Resolve(NodeId id) {
   auto target = table_.Resolve(id);

@@ -33,8 +33,8 @@ class Nodes {
  public:
   /// `only_view`: the view at the root of the mount; nullopt if the root has one folder per view.
   Nodes(std::shared_ptr<const Store> store, const TreeOptions& options,
-        std::optional<size_t> only_view, const Timeouts& timeouts, FailureLog& failures,
-        OnSuperseded on_superseded);
+        std::optional<size_t> only_view, IdJournal& journal, const Timeouts& timeouts,
+        FailureLog& failures, OnSuperseded on_superseded);
 
   /// What an id stands for, loaded. The root of a mount of one view is that view's folder. kStale
   /// if it is gone.

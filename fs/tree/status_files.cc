@@ -53,7 +53,7 @@ std::optional<StatusFiles::Snapshot> StatusFiles::Look(std::string_view name) {
   }
   NodeId id = 0;
   do {  // numbers come round
-    id = MakeId(position, ++made_);
+    id = MakeId(position, journal_.NextStatus());
   } while (std::ranges::find(snapshots_, id, IdOf) != snapshots_.end());
   snapshots_.push_back({{id, std::move(text), RealNowNs()}, now, 1});
   if (snapshots_.size() > kMaxSnapshots) snapshots_.pop_front();

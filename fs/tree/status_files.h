@@ -32,6 +32,9 @@ class StatusFiles {
   static constexpr std::string_view kFolderName = ".zarrfs";
   static constexpr NodeId kFolderId = 2;
 
+  /// Numbers its snapshots by the journal, which lives as long.
+  explicit StatusFiles(IdJournal& journal) : journal_(journal) {}
+
   struct Snapshot {
     NodeId id = 0;
     std::shared_ptr<const std::string> text;
@@ -75,7 +78,7 @@ class StatusFiles {
 
   std::vector<File> files_;
   mutable std::mutex mutex_;  // guards the rest
-  uint32_t made_ = 0;
+  IdJournal& journal_;
   // Oldest first: of each file the newest, and those that the kernel knows.
   std::deque<Kept> snapshots_;
 };

@@ -23,22 +23,25 @@ constexpr std::chrono::milliseconds kFiguresLast{100};
 }  // namespace
 
 Tree::Tree(std::shared_ptr<const Store> store, const TreeOptions& options,
-           std::optional<size_t> only_view)
+           std::optional<size_t> only_view, std::unique_ptr<IdJournal> journal)
     : options_(options),
       start_time_(static_cast<double>(RealNowNs()) * 1e-9),
       store_(Gate(Count(std::move(store), store_counts_))),
       answers_fast_(store_->AnswersFast()),
       timeouts_(options_, *store_),
-      nodes_(store_, options_, only_view, timeouts_, failures_,
+      journal_(std::move(journal)),
+      nodes_(store_, options_, only_view, *journal_, timeouts_, failures_,
              [this](const ChunkSource& source, OuterIndex outer, const OpenShardPtr& old) {
                superseded_.Put(source.id(), outer, old, SupersededShards::Clock::now());
              }),
       epoch_limit_(options.epochs),
-      contents_(nodes_, superseded_, options.cache),
-      entries_(options_, nodes_, contents_, timeouts_, failures_),
+      contents_(nodes_, superseded_, *journal_, options.cache),
+      entries_(options_, nodes_, contents_, *journal_, timeouts_, failures_),
       lookup_(nodes_, entries_, timeouts_),
       folders_(nodes_, contents_, entries_, timeouts_, failures_, options.consolidated_max),
-      prefetch_(contents_) {
+      prefetch_(contents_),
+      status_files_(*journal_) {
+  journal_->DropKept();
   status_files_.Add("options", [this] { return OptionsText(Status()); });
   status_files_.Add("errors", [this] { return failures_.Text(); });
   status_files_.Add(
@@ -48,14 +51,20 @@ Tree::Tree(std::shared_ptr<const Store> store, const TreeOptions& options,
 }
 
 Result<std::unique_ptr<Tree>> Tree::Open(std::shared_ptr<const Store> store,
-                                         const TreeOptions& options) {
+                                         const TreeOptions& options, Descriptor ids) {
   const std::string name = store->name();
   std::optional<size_t> only_view;
   if (!options.view.empty()) {
     only_view = ViewNumber(options.view);
     if (!only_view) return Fail(ErrorCode::kInvalidArgument, "there is no view '{}'", options.view);
   }
-  std::unique_ptr<Tree> tree(new Tree(std::move(store), options, only_view));
+  auto journal = std::make_unique<IdJournal>();
+  if (ids) {
+    if (const auto continued = journal->Continue(std::move(ids)); !continued) {
+      return Fail(continued);
+    }
+  }
+  std::unique_ptr<Tree> tree(new Tree(std::move(store), options, only_view, std::move(journal)));
   const auto root = tree->nodes_.hierarchy().Get("", kAnyAge);
   if (!root && root.error().code == ErrorCode::kNotFound) {
     return Fail(ErrorCode::kNotFound,

@@ -43,9 +43,11 @@ namespace zarrfs {
 
 class Tree {
  public:
-  /// kNotFound with one line for the user if the store holds no Zarr hierarchy.
+  /// kNotFound with one line for the user if the store holds no Zarr hierarchy. `ids`: the file of
+  /// the IdJournal, which the process before may have written; empty: of this process alone.
   [[nodiscard]] static Result<std::unique_ptr<Tree>> Open(std::shared_ptr<const Store> store,
-                                                          const TreeOptions& options);
+                                                          const TreeOptions& options,
+                                                          Descriptor ids = {});
 
   /// The entry of a name in a folder; without an id if there is nothing of that name. Fails only
   /// with what says nothing about the name.
@@ -111,6 +113,7 @@ class Tree {
   void SetCacheSizes(uint64_t index_cache, uint64_t cache);
 
   [[nodiscard]] RequestMetrics& metrics() { return metrics_; }
+  [[nodiscard]] const IdJournal& journal() const { return *journal_; }
   /// Adds to a status what the daemon knows; before the mount answers.
   void DescribeDaemonWith(std::function<void(MountStatus&)> describe) {
     describe_daemon_ = std::move(describe);
@@ -118,7 +121,7 @@ class Tree {
 
  private:
   Tree(std::shared_ptr<const Store> store, const TreeOptions& options,
-       std::optional<size_t> only_view);
+       std::optional<size_t> only_view, std::unique_ptr<IdJournal> journal);
 
   Result<Entry> LookUpStatus(NodeId folder, const std::string& name);
   // The entry that an id has now, where it is not a stored chunk's.
@@ -137,6 +140,7 @@ class Tree {
   RequestMetrics metrics_;
   SupersededShards superseded_;
   Timeouts timeouts_;
+  const std::unique_ptr<IdJournal> journal_;
   Nodes nodes_;
   EpochLimit epoch_limit_;
   Contents contents_;

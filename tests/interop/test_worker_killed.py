@@ -1,4 +1,4 @@
-"""What readers get while the process of a mount is killed, and after it was started again."""
+"""What readers get while the worker of a mount is killed, while its keeper is, and after that was started again."""
 
 import contextlib
 import json
@@ -33,15 +33,33 @@ def store(tmp_path_factory):
     return path
 
 
-def kill_worker(point):
-    keeper = next(line.split()[1] for line in (point / ".zarrfs/options").read_text().splitlines() if line.startswith("pid: "))
-    workers = pathlib.Path(f"/proc/{keeper}/task/{keeper}/children").read_text().split()
-    os.kill(int(workers[0]), signal.SIGKILL)
-    for _ in range(200):
-        if not pathlib.Path(f"/proc/{keeper}").exists():
+def keeper_of(point):
+    return next(int(line.split()[1]) for line in (point / ".zarrfs/options").read_text().splitlines() if line.startswith("pid: "))
+
+
+def soon(condition):
+    for _ in range(250):
+        if condition():
             return
         time.sleep(0.02)
-    raise AssertionError("the keeper runs on")
+    raise AssertionError("not within five seconds")
+
+
+def workers_of(keeper):
+    return pathlib.Path(f"/proc/{keeper}/task/{keeper}/children").read_text().split()
+
+
+def kill_worker(keeper):
+    """Another one is there when it returns."""
+    (worker,) = workers_of(keeper)
+    os.kill(int(worker), signal.SIGKILL)
+    soon(lambda: workers_of(keeper) not in ([], [worker]))
+
+
+def kill_keeper(point):
+    keeper = keeper_of(point)
+    os.kill(keeper, signal.SIGKILL)
+    soon(lambda: not pathlib.Path(f"/proc/{keeper}").exists())
 
 
 class Reader:
@@ -52,9 +70,10 @@ class Reader:
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd="/", env={**os.environ, "PYTHONNOUSERSITE": "1"})
         assert self.process.stdout.readline() == "{}\n"
 
-    def read_all(self):
+    def read_all(self, meanwhile=lambda: None):
         self.process.stdin.write("\n")
         self.process.stdin.flush()
+        meanwhile()
         return json.loads(self.process.stdout.readline())
 
     def end(self):
@@ -64,11 +83,11 @@ class Reader:
 
 @contextlib.contextmanager
 def killed(store, name):
-    """A reader whose mount has just lost its worker, and the mount point."""
+    """A reader whose mount has just lost its keeper and its worker, and the mount point."""
     with mounted(store) as point:
         reader = Reader(name, point)
         try:
-            kill_worker(point)
+            kill_keeper(point)
             yield reader, point
         finally:
             reader.end()
@@ -82,6 +101,39 @@ def start_again(store, point):
 
 
 HALF = 2 * (SHAPE[0] // 2 // CHUNK[0]) * (SHAPE[1] // CHUNK[1])  # reads of each half
+
+
+# While it reads, and between.
+@pytest.mark.parametrize("name", READERS)
+def test_readers_read_on_while_workers_are_killed(store, name):
+    with mounted(store) as point:
+        reader = Reader(name, point)
+        keeper = keeper_of(point)
+        try:
+            for delay in [0, 0.01, 0.03, 0.06, None]:
+                if delay is None:
+                    kill_worker(keeper)
+                    answer = reader.read_all()
+                else:
+                    answer = reader.read_all(lambda delay=delay: (time.sleep(delay), kill_worker(keeper)))
+                assert answer == [{"right": HALF}, {"right": HALF}]
+        finally:
+            reader.end()
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_readers_get_exceptions_and_no_fill_values_when_workers_end_again_and_again(store, name):
+    with mounted(store) as point:
+        reader = Reader(name, point)
+        keeper = keeper_of(point)
+        try:
+            for _ in range(6):
+                kill_worker(keeper)
+            soon(lambda: "serves: errors only" in (point / ".zarrfs/options").read_text())
+            for half in reader.read_all():
+                assert not {"right", "filled", "wrong"} & set(half) and sum(half.values()) == HALF, half
+        finally:
+            reader.end()
 
 
 def test_zarr_python_3_gets_exceptions_until_the_mount_is_served_again(store):

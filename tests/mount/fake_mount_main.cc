@@ -15,7 +15,7 @@
 
 #include "fs/daemon/command_line.h"
 #include "fs/daemon/session.h"
-#include "fs/fuse/parallel_lookups.h"
+#include "fs/fuse/connection.h"
 #include "fs/fuse/server.h"
 #include "tests/unit/support/fake_store.h"
 
@@ -49,7 +49,10 @@ int Serve(const std::filesystem::path& source, const char* mountpoint, const cha
       fuse_session_new(&arguments, &Server::Operations(), sizeof(fuse_lowlevel_ops), &server);
   fuse_opt_free_args(&arguments);
   if (session == nullptr || fuse_session_mount(session, mountpoint) != 0) return 1;
-  AllowParallelLookups(session);
+  const Descriptor device(dup(fuse_session_fd(session)));
+  const auto init = ReadInit(device);
+  if (!init) return 1;
+  AnswerInit(session, *init);
   std::thread([session] {
     fuse_loop_config* config = fuse_loop_cfg_create();
     fuse_loop_cfg_set_max_threads(config, 4);

@@ -335,18 +335,6 @@ TEST_F(LifeTest, BusyMountServesOnUntilTheSecondSignal) {
   ExpectGone();
 }
 
-TEST_F(LifeTest, WorkerThatIsKilledOrCrashesLeavesADeadMountForTheNextStart) {
-  for (const int signal_number : {SIGKILL, SIGSEGV, SIGABRT}) {
-    ASSERT_EQ(RunProgram({kProgram, store_, mnt_}).code, 0);
-    ExpectServes();
-    kill(WorkerOf(mnt_), signal_number);
-    EXPECT_TRUE(Eventually(Seconds(5), [&] { return DaemonsOf(mnt_).empty(); }));
-    EXPECT_TRUE(IsMounted(mnt_));
-  }
-  EXPECT_EQ(RunProgram({kProgram, "--unmount", mnt_}).code, 0);
-  ExpectGone();
-}
-
 TEST_F(LifeTest, WorkerEndsWithItsKeeper) {
   ASSERT_EQ(RunProgram({kProgram, store_, mnt_}).code, 0);
   kill(KeeperOf(mnt_), SIGKILL);

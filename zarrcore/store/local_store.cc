@@ -370,13 +370,17 @@ size_t DefaultMaxOpenFiles() {
   return std::clamp(share > 64 ? share - 64 : 0, kMin, kMax);
 }
 
-Result<WalkRules> RulesOf(const std::string& path, const LocalStoreOptions& options) {
+Result<WalkRules> RulesOf(const std::string& path, const Descriptor& root,
+                          const LocalStoreOptions& options) {
   WalkRules rules;
   rules.policy = options.links;
   rules.restrict_modes = options.others_read;
   rules.store_moves = options.follow_path;
   std::error_code error;
-  for (std::string store_path : {path, std::filesystem::canonical(path, error).string()}) {
+  // (Without a look at the path, which may be hidden.)
+  const auto real =
+      std::filesystem::read_symlink(fmt::format("/proc/self/fd/{}", root.get()), error);
+  for (std::string store_path : {path, real.string()}) {
     while (store_path.ends_with('/')) store_path.pop_back();
     if (store_path.starts_with('/')) rules.store_paths.push_back(std::move(store_path));
   }
@@ -392,15 +396,16 @@ Result<WalkRules> RulesOf(const std::string& path, const LocalStoreOptions& opti
 
 }  // namespace
 
-Result<std::shared_ptr<Store>> OpenLocalStore(const std::string& path, LocalStoreOptions options) {
-  Descriptor root(open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+Result<std::shared_ptr<Store>> OpenLocalStore(const std::string& path, LocalStoreOptions options,
+                                              Descriptor root) {
+  if (!root) root.reset(open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!root) return FailWithErrno(path, errno);
   const Descriptor probe = OpenAt2(root.get(), ".", O_PATH, kBeneath | RESOLVE_NO_XDEV);
   if (!probe && errno == ENOSYS) {
     return Fail(ErrorCode::kUnsupported, "{}: openat2 is missing: needs Linux 5.6 or newer", path);
   }
   if (!probe) return FailWithErrno(path, errno);
-  auto rules = RulesOf(path, options);
+  auto rules = RulesOf(path, root, options);
   if (!rules) return Fail(rules);
   const size_t max_open_files =
       options.max_open_files != 0 ? options.max_open_files : DefaultMaxOpenFiles();

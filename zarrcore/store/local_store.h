@@ -20,6 +20,7 @@
 #include <memory>
 #include <string>
 
+#include "zarrcore/base/descriptor.h"
 #include "zarrcore/store/link_policy.h"
 #include "zarrcore/store/store.h"
 
@@ -38,10 +39,12 @@ struct LocalStoreOptions {
   bool others_read = true;
 };
 
-/// Opens the directory `path`. kNotFound, kNotADirectory or kPermissionDenied if it, or a folder of
-/// the link policy, cannot be opened.
+/// Opens the directory `path`, or takes it as `root` (O_PATH) where it was opened before: a mount
+/// may hide it by now, and the path is not looked up at all. kNotFound, kNotADirectory or
+/// kPermissionDenied if it, or a folder of the link policy, cannot be opened.
 [[nodiscard]] Result<std::shared_ptr<Store>> OpenLocalStore(const std::string& path,
-                                                            LocalStoreOptions options = {});
+                                                            LocalStoreOptions options = {},
+                                                            Descriptor root = {});
 
 /// Raises the soft limit of RLIMIT_NOFILE to the hard limit; returns the new limit.
 size_t RaiseOpenFileLimit();

@@ -54,8 +54,8 @@ struct RootDimensions {
 };
 using RootDimensionsPtr = std::shared_ptr<const RootDimensions>;
 
-/// Their bytes, which may be evicted at any time. A number is never reused; equal texts get the
-/// same number, but for a new one after the table of very many numbers was cleared. Thread-safe.
+/// Their bytes, which may be evicted at any time. The number of a text is the beginning of its
+/// digest, so it is the same in every process. Thread-safe.
 class MadeTexts {
  public:
   using Text = std::shared_ptr<const std::string>;
@@ -70,13 +70,8 @@ class MadeTexts {
                                  const std::function<Result<uint64_t>(Text& text)>& make);
 
  private:
-  [[nodiscard]] uint64_t NumberOf(std::string_view text);
-
   static constexpr size_t kBytes = 64u << 20;
   LruCache<uint64_t, std::string> texts_{kBytes};  // by number
-  std::mutex mutex_;                               // guards the rest
-  std::unordered_map<Digest, uint64_t, DigestHash> numbers_;
-  uint64_t last_number_ = 0;
 };
 
 /// Keeps the version that changed last.

@@ -11,7 +11,7 @@ TEST(SessionTest, IoUringIsAskedForWhereItIsOffered) {
   MountOptions options = Options("io_uring");
   const bool is_offered = WhyNoIoUring(options).empty();
   EXPECT_EQ(LibfuseOptions(options).ends_with(",io_uring"), is_offered);
-  EXPECT_EQ(WhyNoIoUring(Options("")), WhyNoIoUring(options));
+  EXPECT_EQ(WhyNoIoUring(Options("")), "io_uring is not asked for");
   options = Options("noio_uring");
   EXPECT_EQ(WhyNoIoUring(options), "noio_uring");
   EXPECT_FALSE(LibfuseOptions(options).ends_with(",io_uring"));

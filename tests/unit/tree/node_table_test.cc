@@ -50,7 +50,8 @@ struct NodeTableTest : testing::Test {
   const size_t v3 = *ViewNumber("v3");
   std::shared_ptr<FakeStore> store = std::make_shared<FakeStore>();
   Hierarchy hierarchy{store, HierarchyOptions{.node_cache_bytes = 1}, {}};
-  NodeTable table{0b11, 1};
+  IdJournal journal;
+  NodeTable table{0b11, journal, 1};
 };
 
 TEST_F(NodeTableTest, RootIsOne) { EXPECT_EQ(table.Resolve(1)->kind, Target::Kind::kRoot); }
@@ -439,7 +440,7 @@ TEST(EpochTable, NoMoreIsMarkedThanAskedFor) {
 // all ranges of the source.
 TEST_F(NodeTableTest, RangesOfOneSourceShareTheirEpochs) {
   const Hierarchy keeping{store, HierarchyOptions{}, {}};
-  NodeTable nodes(0b11);
+  NodeTable nodes(0b11, journal);
   const auto refresh = [&] { return nodes.Refresh(keeping.Get("a", Age{0}).value()).value(); };
   std::string json = ArrayJson("[20, 12]", kPlain, "", R"("dimension_names": ["x", "y"])");
   store->Put("a/zarr.json", json);

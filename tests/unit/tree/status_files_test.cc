@@ -16,7 +16,8 @@ struct Fixture {
     files.Add("constant", [] { return std::string("same"); });
   }
   int count = 0;
-  StatusFiles files;
+  IdJournal journal;
+  StatusFiles files{journal};
 };
 
 TEST(StatusFilesTest, OpenFileIsReadToItsEndHoweverOftenOthersLook) {

@@ -1,0 +1,167 @@
+#include "fs/fuse/connection.h"
+
+#include <fcntl.h>
+#include <linux/fuse.h>
+#include <poll.h>
+#include <spdlog/spdlog.h>
+#include <sys/ioctl.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+
+namespace zarrfs {
+namespace {
+
+constexpr int kInitLimitMs = 1000;
+constexpr size_t kReadBytes = 1 << 17;  // more than the kernel wants at least
+// What older headers lack: FUSE_NOTIFY_RESEND, FUSE_NOTIFY_INC_EPOCH, FUSE_HAS_RESEND and
+// FUSE_INIT_EXT.
+constexpr int kNotifyResend = 7;
+constexpr int kNotifyIncEpoch = 8;
+constexpr uint64_t kHasResend = uint64_t{1} << 39;
+constexpr uint32_t kInitExtended = 1u << 30;
+constexpr size_t kFlags2At = 16;  // in fuse_init_in
+
+#if FUSE_VERSION < FUSE_MAKE_VERSION(3, 17)
+
+// Of the FUSE_INIT that offers parallel lookups. Its number is never used again.
+uint64_t init_number = 0;
+
+ssize_t ReadRequest(int fd, void* buffer, size_t size, void*) { return read(fd, buffer, size); }
+
+ssize_t WriteAnswer(int fd, iovec* parts, int count, void*) {
+  const auto* header = static_cast<const fuse_out_header*>(parts[0].iov_base);
+  if (init_number != 0 && header->unique == init_number && header->error == 0 && count == 2 &&
+      parts[1].iov_len >= FUSE_COMPAT_22_INIT_OUT_SIZE) {
+    static_cast<fuse_init_out*>(parts[1].iov_base)->flags |= FUSE_PARALLEL_DIROPS;
+  }
+  return writev(fd, parts, count);
+}
+
+void AllowParallelLookups(fuse_session* session) {
+  fuse_custom_io io{};
+  io.read = ReadRequest;
+  io.writev = WriteAnswer;
+  if (fuse_session_custom_io(session, &io, fuse_session_fd(session)) != 0) {
+    spdlog::warn("names of one folder are looked up one after the other: libfuse refuses");
+  }
+}
+
+void Answer(fuse_session* session, const fuse_buf& buffer, uint64_t number, uint32_t flags) {
+  AllowParallelLookups(session);
+  init_number = (flags & FUSE_PARALLEL_DIROPS) != 0 ? number : 0;
+  fuse_session_process_buf(session, &buffer);
+  init_number = 0;
+}
+
+#else
+
+void Answer(fuse_session* session, const fuse_buf& buffer, uint64_t, uint32_t) {
+  fuse_session_process_buf(session, &buffer);
+}
+
+#endif
+
+struct Init {
+  fuse_in_header header = {};
+  fuse_init_in body = {};
+};
+
+// A notice without a body.
+bool Notify(int device, int code) {
+  fuse_out_header message{};
+  message.len = sizeof message;
+  message.error = code;
+  return write(device, &message, sizeof message) == sizeof message;
+}
+
+// False if it is none.
+bool Parse(std::string_view message, Init& init) {
+  if (message.size() < sizeof init.header + kFlags2At) return false;
+  std::memcpy(&init.header, message.data(), sizeof init.header);
+  message.remove_prefix(sizeof init.header);
+  message.copy(reinterpret_cast<char*>(&init.body), sizeof init.body);
+  return init.header.opcode == FUSE_INIT;
+}
+
+}  // namespace
+
+void Negotiate(fuse_conn_info& connection) {
+  constexpr unsigned kWanted = FUSE_CAP_NO_OPEN_SUPPORT | FUSE_CAP_ASYNC_READ |
+                               FUSE_CAP_PARALLEL_DIROPS | FUSE_CAP_READDIRPLUS |
+                               FUSE_CAP_READDIRPLUS_AUTO;
+  // The content of an inode never changes, so a changed mtime must not drop its pages. Plain reads
+  // are faster than splicing at every size.
+  constexpr unsigned kNotWanted = FUSE_CAP_EXPORT_SUPPORT | FUSE_CAP_AUTO_INVAL_DATA |
+                                  FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE |
+                                  FUSE_CAP_SPLICE_MOVE;
+  connection.want = (connection.want | (connection.capable & kWanted)) & ~kNotWanted;
+  connection.max_read = kMaxRead;
+  connection.max_readahead = kMaxRead;
+  connection.max_background = 64;
+  connection.congestion_threshold = 48;
+  connection.time_gran = 1;
+}
+
+Result<std::string> ReadInit(const Descriptor& device) {
+  pollfd wait = {device.get(), POLLIN, 0};
+  std::string message(kReadBytes, '\0');
+  ssize_t length = -1;
+  errno = ETIMEDOUT;
+  if (TEMP_FAILURE_RETRY(poll(&wait, 1, kInitLimitMs)) > 0) {
+    length = TEMP_FAILURE_RETRY(read(device.get(), message.data(), message.size()));
+  }
+  if (length < 0) return Fail(FromErrno(errno), "the kernel sends nothing: {}", ErrnoText(errno));
+  message.resize(static_cast<size_t>(length));
+  Init init;
+  if (!Parse(message, init)) {
+    return Fail(ErrorCode::kIo, "the kernel begins with message {}", init.header.opcode);
+  }
+  return message;
+}
+
+void AnswerInit(fuse_session* session, std::string_view init) {
+  Init parsed;
+  if (!Parse(init, parsed)) return;
+  std::string message(init);
+  fuse_buf buffer = {};
+  buffer.mem = message.data();
+  buffer.size = message.size();
+  Answer(session, buffer, parsed.header.unique, parsed.body.flags);
+}
+
+Descriptor CloneDevice(const Descriptor& device) {
+  Descriptor clone(open("/dev/fuse", O_RDWR | O_CLOEXEC));
+  auto original = static_cast<uint32_t>(device.get());
+  if (clone && ioctl(clone.get(), FUSE_DEV_IOC_CLONE, &original) != 0) clone.reset();
+  return clone;
+}
+
+bool CanResend(std::string_view init) {
+  Init parsed;
+  uint32_t flags2 = 0;
+  if (!Parse(init, parsed) || (parsed.body.flags & kInitExtended) == 0 ||
+      init.size() < sizeof parsed.header + kFlags2At + sizeof flags2) {
+    return false;
+  }
+  std::memcpy(&flags2, init.data() + sizeof parsed.header + kFlags2At, sizeof flags2);
+  return (uint64_t{flags2} << 32 & kHasResend) != 0;
+}
+
+void Resend(int device) {
+  if (!Notify(device, kNotifyResend)) {
+    spdlog::warn("requests that were under way are lost: {}", ErrnoText(errno));
+  }
+}
+
+bool IncEpoch(int device) { return Notify(device, kNotifyIncEpoch); }
+
+bool IsConnected(const Descriptor& device) {
+  pollfd state = {device.get(), 0, 0};
+  return device && poll(&state, 1, 0) >= 0 && (state.revents & POLLERR) == 0;
+}
+
+}  // namespace zarrfs

@@ -1,0 +1,56 @@
+// OpenFolders: the folders that the kernel has open, by the handle that it was given.
+//
+// A handle outlives the process that gave it: one that is not known was another's, and what it
+// stood for is opened again (Put). So handles are numbers that no two processes of a mount share.
+// Thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <utility>
+
+#include "fs/tree/folder.h"
+
+namespace zarrfs {
+
+class OpenFolders {
+ public:
+  /// `predecessors`: processes that gave out handles before this one.
+  explicit OpenFolders(uint64_t predecessors) : next_(predecessors << kBitsOfCount) {}
+
+  [[nodiscard]] uint64_t Add(std::shared_ptr<Folder> folder) {
+    const std::lock_guard lock(mutex_);
+    folders_.emplace(++next_, std::move(folder));
+    return next_;
+  }
+  /// Null if it is not known.
+  [[nodiscard]] std::shared_ptr<Folder> Find(uint64_t handle) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = folders_.find(handle);
+    return found == folders_.end() ? nullptr : found->second;
+  }
+  /// Returns what the handle stands for: `folder`, or what another thread has put there before.
+  [[nodiscard]] std::shared_ptr<Folder> Put(uint64_t handle, std::shared_ptr<Folder> folder) {
+    const std::lock_guard lock(mutex_);
+    return folders_.try_emplace(handle, std::move(folder)).first->second;
+  }
+  void Remove(uint64_t handle) {
+    std::shared_ptr<Folder> removed;  // freed without the lock
+    const std::lock_guard lock(mutex_);
+    if (const auto found = folders_.find(handle); found != folders_.end()) {
+      removed = std::move(found->second);
+      folders_.erase(found);
+    }
+  }
+
+ private:
+  static constexpr int kBitsOfCount = 40;
+
+  mutable std::mutex mutex_;  // guards the rest
+  uint64_t next_;
+  std::unordered_map<uint64_t, std::shared_ptr<Folder>> folders_;
+};
+
+}  // namespace zarrfs
