@@ -5,7 +5,7 @@ import re
 
 import pytest
 from documented import Machine, blocks
-from mounts import ROOT
+from mounts import ROOT, ZARRFS
 
 README = ROOT / "README.md"
 
@@ -76,6 +76,25 @@ def test_every_option(machine, option):
     said = machine.run("cat /mnt/ocean/.zarrfs/options")
     machine.run("zarrfs --unmount /mnt/ocean")
     assert option.partition("=")[0] in said
+
+
+def test_at_a_terminal_zarrfs_says_what_next(machine):
+    machine.mount.mkdir(parents=True, exist_ok=True)
+    said = machine.run("script -qec 'zarrfs /data/ocean.zarr /mnt/ocean' /dev/null").splitlines()
+    assert said[0] == f"zarrfs: {machine.store} is mounted at {machine.mount}"
+    folders = [line.split()[0] for line in said[1:-1]]
+    assert folders == [str(machine.mount / view) for view in ("v2", "v3", "gdal", "netcdf")]
+    assert all(os.path.isdir(folder) for folder in folders)
+    assert said[-1] == f"  To end it: zarrfs --unmount {machine.mount}"
+    machine.run("zarrfs --unmount /mnt/ocean")
+    said = machine.run("script -qec 'zarrfs /data/ocean.zarr /mnt/ocean -o view=gdal' /dev/null").splitlines()
+    assert said[1].split() == [str(machine.mount), "GDAL"]
+    machine.run("zarrfs --unmount /mnt/ocean")
+    # Elsewhere it is silent, as before, and as mount(8) is everywhere.
+    (machine.folder / "bin/mount.zarrfs").symlink_to(ZARRFS)
+    for command in ("zarrfs /data/ocean.zarr /mnt/ocean", "script -qec 'mount.zarrfs /data/ocean.zarr /mnt/ocean' /dev/null"):
+        assert machine.run(command) == ""
+        machine.run("zarrfs --unmount /mnt/ocean")
 
 
 def test_is_short_and_its_links_lead_somewhere():
