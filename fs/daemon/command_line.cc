@@ -135,6 +135,7 @@ Result<CommandLine> ParseCommandLine(int argc, const char* const* argv) {
   const bool called_by_mount = program.starts_with("mount.");
 
   CommandLine line;
+  line.options.by_mount = called_by_mount;
   std::vector<std::string_view> paths;
   bool only_paths = false;  // after "--"
   while (const char* const taken = words.Take()) {

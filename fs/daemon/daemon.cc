@@ -6,6 +6,8 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "fs/daemon/exit_code.h"
@@ -36,6 +38,24 @@ int AwaitReport(const Channel& channel, pid_t keeper) {
 int FailWith(int code, std::string_view line) {
   PrintError(line);
   return code;
+}
+
+// What was mounted, and at a terminal what to do with it.
+std::string SuccessText(const MountOptions& options, bool at_terminal) {
+  constexpr std::pair<std::string_view, std::string_view> kReaders[] = {
+      {"v2", "zarr-python 2, xarray with it, whatever reads Zarr v2"},
+      {"v3", "readers of Zarr v3 that lack sharding"},
+      {"gdal", "GDAL"},
+      {"netcdf", "netCDF-C; chunks are plain numbers"}};
+  const std::string where = Visible(options.mountpoint);
+  std::string text = fmt::format("zarrfs: {} is mounted at {}\n", Visible(options.source), where);
+  if (!at_terminal) return text;
+  for (const auto& [view, readers] : kReaders) {
+    if (!options.view.empty() && options.view != view) continue;
+    const std::string folder = options.view.empty() ? fmt::format("{}/{}", where, view) : where;
+    text += fmt::format("  {:<{}}  {}\n", folder, where.size() + 7, readers);
+  }
+  return text + fmt::format("  To end it: zarrfs --unmount {}\n", where);
 }
 
 }  // namespace
@@ -72,8 +92,9 @@ int RunDaemon(MountOptions options) {
   }
   keepers_end.Close();
   const int code = AwaitReport(report, pid);
-  if (code == kExitDone && options.verbose) {
-    fmt::print("zarrfs: {} is mounted at {}\n", options.source, options.mountpoint);
+  const bool at_terminal = !options.by_mount && isatty(STDOUT_FILENO) != 0;
+  if (code == kExitDone && (options.verbose || at_terminal)) {
+    fmt::print("{}", SuccessText(options, at_terminal));
   }
   return code;
 }

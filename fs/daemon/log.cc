@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdarg>
@@ -75,8 +76,14 @@ class JournalSink final : public spdlog::sinks::base_sink<std::mutex> {
 
  private:
   void sink_it_(const spdlog::details::log_msg& message) override {
-    sd_journal_send("MESSAGE=%s", TextOf(message).c_str(), "PRIORITY=%d", PriorityOf(message.level),
-                    "SYSLOG_IDENTIFIER=zarrfs", "ZARRFS_MOUNT=%s", mountpoint_.c_str(), nullptr);
+    std::array fields = {"MESSAGE=" + TextOf(message),
+                         fmt::format("PRIORITY={}", PriorityOf(message.level)),
+                         std::string("SYSLOG_IDENTIFIER=zarrfs"), "ZARRFS_MOUNT=" + mountpoint_};
+    std::array<iovec, fields.size()> pieces;
+    std::ranges::transform(fields, pieces.begin(), [](std::string& field) {
+      return iovec{field.data(), field.size()};
+    });
+    sd_journal_sendv(pieces.data(), static_cast<int>(pieces.size()));
   }
   void flush_() override {}
 

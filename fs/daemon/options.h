@@ -39,8 +39,9 @@ struct MountOptions : TreeOptions {
   bool foreground = false;
   bool debug = false;  // implies foreground
   bool verbose = false;
-  bool fake = false;    // check everything, mount nothing (mount -f)
-  bool sloppy = false;  // ignore unknown options (mount -s)
+  bool by_mount = false;  // mount(8) runs the program, as mount.zarrfs
+  bool fake = false;      // check everything, mount nothing (mount -f)
+  bool sloppy = false;    // ignore unknown options (mount -s)
   bool remount = false;
   std::string log_level = "info";
   pid_t pid = 0;  // of the process that takes signals for the mount; set when it starts

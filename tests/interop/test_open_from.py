@@ -1,0 +1,85 @@
+"""Every line of docs/OPEN_FROM.md, by the reader that it names; and its mistakes, which say what the table says they do."""
+
+import re
+
+import pytest
+from documented import Machine, blocks_by_heading, commands_of
+from mounts import ROOT
+
+PAGE = "docs/OPEN_FROM.md"
+
+# Which of PYTHONS has the reader of a heading; "": no Python is asked.
+PYTHON_OF = {
+    "xarray": "zarr2", "zarr-python 2": "zarr2", "zarr-python 3": "zarr3", "tensorstore": "zarr3", "GDAL": "system",
+    "netCDF-C": "system", "The shell, numpy, C": "system"}
+
+COMMANDS = [
+    (heading, command) for heading, found in blocks_by_heading(PAGE).items() for block in found for command in commands_of(block)]
+
+MISTAKES = [
+    ("zarr2", """python3 -c 'import zarr; zarr.open("/mnt/ocean")'""", "Read-only file system: '/mnt/ocean/….partial'"),
+    ("zarr3", """python3 -c 'import zarr; zarr.open("/mnt/ocean")'""", "Read-only file system: '/mnt/ocean/….partial'"),
+    ("zarr2", """python3 -c 'import zarr; zarr.open("/mnt/ocean", mode="r")'""", "nothing found at path ''"),
+    ("zarr2", """python3 -c 'import zarr; zarr.open("/mnt/ocean/v3", mode="r")'""", "nothing found at path ''"),
+    ("zarr2", """python3 -c 'import zarr; zarr.open_group("/mnt/ocean", mode="r")'""", "group not found at path ''"),
+    ("zarr3", """python3 -c 'import zarr; zarr.open("/mnt/ocean", mode="r")'""", "No group found in store"),
+    ("zarr2", """python3 -c 'import xarray; xarray.open_zarr("/mnt/ocean")'""", "No such file or directory: '/mnt/ocean'"),
+    ("zarr2", "gdalinfo /mnt/ocean", "unable to open '/mnt/ocean'"),
+    ("zarr2", "ncdump -h /mnt/ocean/netcdf", "Unknown file format"),
+    ("zarr2", "ls /mnt/ocean/temperature", "/mnt/ocean/temperature': No such file or directory"),
+]
+
+
+@pytest.fixture(scope="module")
+def machine(tmp_path_factory):
+    machine = Machine(tmp_path_factory.mktemp("open_from"))
+    machine.mount.mkdir(parents=True)
+    machine.run("zarrfs /data/ocean.zarr /mnt/ocean")
+    yield machine
+    machine.close()
+
+
+def test_each_reader_has_its_heading():
+    assert {heading for heading, _ in COMMANDS} == set(PYTHON_OF)
+    assert len(COMMANDS) >= 20
+
+
+@pytest.mark.parametrize(("heading", "command"), COMMANDS)
+def test_line_opens_it(machine, heading, command):
+    machine.use(PYTHON_OF[heading])
+    said = machine.run(command)
+    makes = re.search(r"\S+\.(?:tif|nc)$", command)
+    assert said or (machine.folder / makes[0]).stat().st_size > 1000
+
+
+def test_first_values_are_those_of_the_sample(machine):
+    machine.use("system")
+    for command in (command for heading, command in COMMANDS if "od -An" in command):
+        assert machine.run(command).split() == [str(27315 - 11 * x) for x in range(10)]
+
+
+@pytest.mark.parametrize(("python", "command", "words"), MISTAKES)
+def test_mistake_says_what_the_page_says(machine, python, command, words):
+    assert f"`{words}`" in (ROOT / PAGE).read_text()
+    machine.use(python)
+    said = machine.run(command, may_fail=True).replace(str(machine.mount), "/mnt/ocean")
+    assert re.search(".*".join(map(re.escape, words.split("…"))), said), said
+
+
+def test_views_are_groups_to_netcdf(machine):
+    said = machine.run("ncdump -h 'file:///mnt/ocean#mode=zarr,file'")
+    assert re.findall(r"^group: (\w+)", said, re.MULTILINE) == ["gdal", "netcdf", "v2"]
+
+
+def test_arrays_that_differ_are_left_out(machine):
+    """With the array of the sample that does not fit the others."""
+    machine.use("zarr2")
+    mount = machine.folder / "whole"
+    mount.mkdir()
+    machine.run(f"zarrfs {ROOT}/tests/data/sample.zarr {mount}")
+    try:
+        call = "python3 -c 'import xarray; print(xarray.open_zarr(\"%s/v2\"%s))'"
+        assert "conflicting sizes for dimension 'lat'" in machine.run(call % (mount, ""), may_fail=True)
+        assert "temperature" in machine.run(call % (mount, ", drop_variables=[\"depth\"]"))
+    finally:
+        machine.run(f"zarrfs --unmount {mount}")
