@@ -22,10 +22,10 @@ constexpr size_t kMaxText = 1 << 16;
 // Ranges of more positions are for what 32-bit programs cannot stat.
 constexpr uint64_t kMaxLowCount = uint64_t{1} << 28;
 
-// A record: this, its numbers, its text, and zeros up to a multiple of eight bytes. (Of epochs there
-// may be millions: they have their table with the kind, and no text.)
+// A record: this, its numbers, its text, and zeros up to a multiple of eight bytes. (Of epochs
+// there may be millions: they have their table with the kind, and no text.)
 struct RecordHead {
-  uint32_t kind = 0;  // and the table, above kBitsOfKind
+  uint32_t kind = 0;        // and the table, above kBitsOfKind
   uint32_t text_bytes = 0;  // or the epoch
 };
 constexpr int kBitsOfKind = 8;
