@@ -16,7 +16,7 @@ namespace zarrfs {
 namespace {
 
 constexpr int kInitLimitMs = 1000;
-constexpr size_t kReadBytes = 1 << 17;  // more than the kernel wants at least
+constexpr size_t kMaxRequestBytes = 1 << 17;  // more than the kernel wants at least
 // What older headers lack: FUSE_NOTIFY_RESEND, FUSE_NOTIFY_INC_EPOCH, FUSE_HAS_RESEND and
 // FUSE_INIT_EXT.
 constexpr int kNotifyResend = 7;
@@ -108,7 +108,7 @@ void Negotiate(fuse_conn_info& connection) {
 
 Result<std::string> ReadInit(const Descriptor& device) {
   pollfd wait = {device.get(), POLLIN, 0};
-  std::string message(kReadBytes, '\0');
+  std::string message(kMaxRequestBytes, '\0');
   ssize_t length = -1;
   errno = ETIMEDOUT;
   if (TEMP_FAILURE_RETRY(poll(&wait, 1, kInitLimitMs)) > 0) {
