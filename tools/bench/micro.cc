@@ -133,7 +133,8 @@ BENCHMARK(LocateChunk);
 
 void ResolveId(benchmark::State& state) {
   const Opened opened;
-  NodeTable table(1);
+  IdJournal journal;
+  NodeTable table(1, journal);
   const CurrentNode seen = Need(table.Refresh(opened.node));
   const uint64_t first = seen.range->views[0].files;
   std::minstd_rand random;

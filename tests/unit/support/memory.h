@@ -8,11 +8,20 @@
 #include <optional>
 #include <string>
 
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define ZARRFS_HAS_SANITIZER_ALLOCATOR
+extern "C" size_t __sanitizer_get_current_allocated_bytes();
+#endif
+#endif
+
 namespace zarrfs {
 
-/// Bytes that are allocated now; 0 where that is not known (with the address sanitizer).
+/// Bytes that are allocated now; 0 where that is not known.
 inline size_t LiveBytes() {
-#ifdef __GLIBC__
+#if defined(ZARRFS_HAS_SANITIZER_ALLOCATOR)
+  return __sanitizer_get_current_allocated_bytes();
+#elif defined(__GLIBC__)
   const auto info = mallinfo2();
   return info.uordblks + info.hblkhd;
 #else
