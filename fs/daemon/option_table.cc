@@ -110,6 +110,13 @@ constexpr Option kOptions[] = {
      "                        materialize: missing chunks are files of fill values (default: auto)",
      "auto, keep or materialize",
      [](auto& o, auto v) { return Set(o.fill, Choice(v, kFillNames)); }},
+    {"ome", "auto|keep",
+     "keep: OME-Zarr metadata as stored; auto: 0.5 is shown as 0.4 in v2,\n"
+     "                        and 0.4 as 0.5 in v3 (default: auto)",
+     "auto or keep",
+     [](auto& o, auto v) {
+       return Set(o.keeps_ome, Choice<bool>(v, {{"auto", false}, {"keep", true}}));
+     }},
     {"links", "inside|follow",
      "whether symbolic links may leave the store; links=DIR:DIR: only to these\n"
      "                        folders (default: follow; inside with allow_other)",

@@ -78,13 +78,7 @@ Result<FileBytes> Contents::ReadStoredChunk(const Target& target, uint64_t offse
 
 Result<FileBytes> Contents::Read(const Target& target, uint64_t offset,
                                  std::span<std::byte> buffer) const {
-  if (target.kind == Target::Kind::kDocument) {
-    const auto text = TextOf(target);
-    if (!text) return Fail(text);
-    const auto bytes = std::as_bytes(std::span(**text));
-    const size_t from = std::min<uint64_t>(offset, bytes.size());
-    return FileBytes{bytes.subspan(from, std::min(buffer.size(), bytes.size() - from)), *text, {}};
-  }
+  if (target.kind == Target::Kind::kDocument) return ReadDocument(target, offset, buffer);
   if (target.kind != Target::Kind::kChunk) return Fail(ErrorCode::kInvalidArgument, "not a file");
   if (target.epoch == kUnreadableEpoch) return tl::unexpected(WhyUnreadable(target));
   if (target.epoch != kFillEpoch) return ReadStoredChunk(target, offset, buffer);
@@ -100,23 +94,42 @@ Error Contents::ErrorOfRead(Error error) {
   return error;
 }
 
-Result<std::shared_ptr<const std::string>> Contents::TextOf(const Target& target) const {
+Result<FileBytes> Contents::ReadDocument(const Target& target, uint64_t offset,
+                                         std::span<std::byte> buffer) const {
   if (target.epoch == kUnreadableEpoch) return tl::unexpected(WhyUnreadable(target));
+  std::shared_ptr<const std::string> text;
+  if (target.document == kConsolidatedDocument ||
+      Hierarchy::DependsOnSiblings(target.record->path, target.view, target.document)) {
+    auto made = MadeTextOf(target);
+    if (!made) return Fail(made);
+    text = std::move(*made);
+  } else {
+    const auto node = NodeOf(target);
+    if (!node) return Fail(node);
+    if ((*node)->is_file) return ReadFile(**node, offset, buffer);
+    const auto& documents = (*node)->views[target.view].documents;
+    if (target.document >= documents.size()) return Replaced(target.record->path);
+    text = {*node, &documents[target.document].bytes};
+  }
+  const auto bytes = std::as_bytes(std::span(*text));
+  const size_t from = std::min<uint64_t>(offset, bytes.size());
+  return FileBytes{bytes.subspan(from, std::min(buffer.size(), bytes.size() - from)), text, {}};
+}
+
+Result<std::shared_ptr<const std::string>> Contents::MadeTextOf(const Target& target) const {
   const NodeRecord& record = *target.record;
-  const bool is_consolidated = target.document == kConsolidatedDocument;
-  const bool is_shared =
-      !is_consolidated && Hierarchy::DependsOnSiblings(record.path, target.view, target.document);
-  if (!is_consolidated && !is_shared) return PlainTextOf(target);
   const auto number = made_documents_.FingerprintOf(
       record.DocumentId(target.view, target.document, 0), IsEpochOf(target));
   if (!number) return Replaced(record.path);
   const auto node = nodes_.hierarchy().Get(record.path, kAnyAge);
   if (!node) return Fail(node);
-  return is_consolidated ? nodes_.hierarchy().ConsolidatedText(*node, target.view, *number)
-                         : nodes_.hierarchy().SharedText(*node, target.view, *number);
+  const Hierarchy& hierarchy = nodes_.hierarchy();
+  return target.document == kConsolidatedDocument
+             ? hierarchy.ConsolidatedText(*node, target.view, *number)
+             : hierarchy.SharedText(*node, target.view, *number);
 }
 
-Result<std::shared_ptr<const std::string>> Contents::PlainTextOf(const Target& target) const {
+Result<NodePtr> Contents::NodeOf(const Target& target) const {
   const auto is_it = IsEpochOf(target);
   NodeRecord& record = *target.record;
   NodePtr then;  // as it was in the inode's epoch
@@ -134,11 +147,21 @@ Result<std::shared_ptr<const std::string>> Contents::PlainTextOf(const Target& t
     if (!current) return Fail(current);
     if (is_it(current->document_epoch)) then = current->node;
   }
-  if (then == nullptr || target.document >= then->views[target.view].documents.size()) {
-    return Replaced(record.path);
+  if (then == nullptr) return Replaced(record.path);
+  return then;
+}
+
+Result<FileBytes> Contents::ReadFile(const Node& file, uint64_t offset,
+                                     std::span<std::byte> buffer) const {
+  const Version& version = file.info.version;
+  if (offset >= version.size) return FileBytes{};
+  buffer = buffer.first(std::min<uint64_t>(buffer.size(), version.size - offset));
+  const auto read = nodes_.store().Read(file.path, ByteRange::At(offset, buffer.size()), buffer);
+  if (!read) return Fail(read);
+  if (read->object->info().version != version || read->length != buffer.size()) {
+    return Replaced(file.path);
   }
-  return std::shared_ptr<const std::string>(
-      then, &then->views[target.view].documents[target.document].bytes);
+  return FileBytes{buffer, nullptr, {}};
 }
 
 Error Contents::WhyUnreadable(const Target& target) const {

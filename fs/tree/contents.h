@@ -65,8 +65,14 @@ class Contents {
  private:
   Result<FileBytes> ReadStoredChunk(const Target& chunk, uint64_t offset,
                                     std::span<std::byte> buffer) const;
-  Result<std::shared_ptr<const std::string>> TextOf(const Target& document) const;
-  Result<std::shared_ptr<const std::string>> PlainTextOf(const Target& document) const;
+  Result<FileBytes> ReadDocument(const Target& document, uint64_t offset,
+                                 std::span<std::byte> buffer) const;
+  // Of one that is made from several nodes.
+  Result<std::shared_ptr<const std::string>> MadeTextOf(const Target& document) const;
+  // The node that the document or file is of, as it was in the inode's epoch.
+  Result<NodePtr> NodeOf(const Target& document) const;
+  // A file that is no part of Zarr.
+  Result<FileBytes> ReadFile(const Node& file, uint64_t offset, std::span<std::byte> buffer) const;
   // The error of a READ of an inode that stands for something unreadable.
   Error WhyUnreadable(const Target& target) const;
 

@@ -110,6 +110,14 @@ Entry Entries::Folder(const CurrentNode& node, size_t view) const {
   return MakeFolder(nodes_.FolderId(*node.record, view), *node.node);
 }
 
+Entry Entries::FolderOrFile(const CurrentNode& node, size_t view) const {
+  if (!node.node->is_file) return Folder(node, view);
+  Entry entry = MakeFile(node.record->DocumentId(view, 0, node.document_epoch), node.document_epoch,
+                         node.node->info, node.node->info.size());
+  entry.name_timeout = timeouts_.Node(*node.node);
+  return entry;
+}
+
 Result<Entry> Entries::Document(const CurrentNode& node, size_t view, size_t document) const {
   const NodeView& shown = node.node->views[view];
   if (document == kConsolidatedDocument && !shown.consolidated.empty()) {

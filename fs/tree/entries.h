@@ -36,6 +36,8 @@ class Entries {
   /// The root of the mount.
   [[nodiscard]] Result<Entry> Root() const;
   [[nodiscard]] Entry Folder(const CurrentNode& node, size_t view) const;
+  /// The folder of a node, or a file beside the nodes.
+  [[nodiscard]] Entry FolderOrFile(const CurrentNode& node, size_t view) const;
   /// kNotFound if the node has fewer documents in the view, or the view does without a consolidated
   /// one.
   [[nodiscard]] Result<Entry> Document(const CurrentNode& node, size_t view, size_t document) const;

@@ -87,7 +87,7 @@ std::unique_ptr<FolderPart> DocumentFiles(const Nodes& nodes, const Contents& co
   });
 }
 
-// The nodes below a group. Positions are those in `names`.
+// The nodes and files below a group. Positions are those in `names`.
 std::unique_ptr<FolderPart> ChildFolders(Nodes& nodes, const Entries& entries, FailureLog& failures,
                                          const CurrentNode& group, size_t view,
                                          Valid<std::vector<std::string>> children) {
@@ -102,7 +102,7 @@ std::unique_ptr<FolderPart> ChildFolders(Nodes& nodes, const Entries& entries, F
           if (is_readable && !Hierarchy::Shows(*child->node, names[i], view)) continue;
           if (!child) failures.OnFailure("readdir", child.error());
           const Entry entry =
-              is_readable ? entries.Folder(*child, view) : NameOnly(kUnknownInode, S_IFDIR);
+              is_readable ? entries.FolderOrFile(*child, view) : NameOnly(kUnknownInode, S_IFDIR);
           if (!add(names[i], entry, i + 1)) return false;
         }
         // What is gone with its group was passed over as absent.
@@ -176,6 +176,10 @@ Result<std::unique_ptr<Folder>> Folders::Open(const Target& target) const {
     id = nodes_.FolderId(*node->record, target.view);
     documents = DocumentFiles(nodes_, contents_, entries_, *node, target.view,
                               children->value.size() <= consolidated_max_);
+    const auto files = nodes_.hierarchy().Files(*node->node, nodes_.check_age());
+    if (!files) return Fail(files);
+    children->value.insert(children->value.end(), files->value.begin(), files->value.end());
+    children->validity &= files->validity;
     rest = ChildFolders(nodes_, entries_, failures_, *node, target.view, std::move(*children));
   } else if (target.kind == Target::Kind::kFolder || target.kind == Target::Kind::kChunkFolder) {
     if (target.kind == Target::Kind::kFolder) {

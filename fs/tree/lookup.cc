@@ -78,9 +78,12 @@ Result<Entry> Lookup::InNode(const KnownNode& known, size_t view, const std::str
   }
   const auto child = nodes_.Know(JoinKey(node.node->path, name));
   if (!child) return Fail(child);
+  if (child->error && child->current.node != nullptr && child->current.node->is_file) {
+    return tl::unexpected(*child->error);  // no reader takes that for a fill value
+  }
   if (child->error) return entries_.UnreadableFolder(*child, view);
   if (!Hierarchy::Shows(*child->current.node, name, view)) return tl::unexpected(Absent("hidden"));
-  return entries_.Folder(child->current, view);
+  return entries_.FolderOrFile(child->current, view);
 }
 
 Result<Entry> Lookup::InUnreadable(const KnownNode& known, size_t view,

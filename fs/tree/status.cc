@@ -153,6 +153,7 @@ std::string StatusJson(const MountStatus& status) {
       {"links", status.links},
       {"separator", Separator(status)},
       {"fill", kFillNames[static_cast<size_t>(status.fill)].first},
+      {"ome", status.keeps_ome ? "keep" : "auto"},
       {"consolidated_max", status.consolidated_max},
       {"changes",
        {{"detected_by", DetectionName(status)},

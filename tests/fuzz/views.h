@@ -39,7 +39,7 @@ inline void ShowEverywhere(const ArrayMetadata& metadata) {
 
 inline void ShowEverywhere(const GroupMetadata& metadata) {
   for (const View* view : AllViews()) {
-    const auto documents = view->ShowGroup(metadata);
+    const auto documents = view->ShowGroup(metadata, {}).documents;
     const NodeBelow nodes[] = {{"", documents}};
     (void)view->Consolidate(nodes);
   }

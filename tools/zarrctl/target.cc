@@ -71,6 +71,7 @@ MountSettings SettingsOf(const MountedPath& mounted) {
   settings.hierarchy.fill = fill == "keep"          ? FillPolicy::kKeep
                             : fill == "materialize" ? FillPolicy::kMaterialize
                                                     : FillPolicy::kAuto;
+  settings.hierarchy.keeps_ome = TextIn(*status, "ome") == "keep";
   return settings;
 }
 

@@ -141,6 +141,24 @@ Result<Valid<std::vector<std::string>>> Hierarchy::Children(const Node& node, Ag
   return Valid{std::move(names), validity};
 }
 
+Result<Valid<std::vector<std::string>>> Hierarchy::Files(const Node& node, Age max_age) const {
+  std::vector<std::string> names;
+  Validity validity = Moment::Now(*store_).validity() & node.freshness.validity();
+  if (node.group() == nullptr || !node.below_ome) return Valid{std::move(names), validity};
+  const auto entries = store_->List(node.path);
+  if (!entries) return Fail(entries);
+  for (const ListEntry& entry : *entries) {
+    if (entry.is_folder || !IsFileName(entry.name)) continue;
+    const auto file = Get(JoinKey(node.path, entry.name), max_age);
+    if (!file && file.error().code == ErrorCode::kWouldBlock) return Fail(file);
+    if (!file && file.error().code == ErrorCode::kNotFound) continue;
+    names.push_back(entry.name);
+    validity &= file ? (*file)->freshness.validity() : Validity();
+  }
+  std::ranges::sort(names);
+  return Valid{std::move(names), validity};
+}
+
 bool Hierarchy::Shows(const Node& child, std::string_view name, size_t view) {
   return !child.views[view].hidden && AllViews()[view]->AllowsNodeName(name);
 }

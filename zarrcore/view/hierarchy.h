@@ -53,6 +53,10 @@ class Hierarchy {
   [[nodiscard]] Result<Valid<std::vector<std::string>>> Children(const Node& node,
                                                                  Age max_age) const;
 
+  /// Names of the files beside the nodes of an OME group (Node::is_file), sorted; else empty. As
+  /// Children().
+  [[nodiscard]] Result<Valid<std::vector<std::string>>> Files(const Node& node, Age max_age) const;
+
   /// Whether view number `view` lists the node `name` below its parent.
   [[nodiscard]] static bool Shows(const Node& child, std::string_view name, size_t view);
 

@@ -53,6 +53,7 @@ struct Node {
   std::vector<SourceDocument> sources;    // while they are the same, so is the node
   size_t bytes_in_memory = 0;             // roughly, of all of this
   bool implicit = false;                  // a group without a document, known by what lies below it
+  bool is_file = false;                   // no node of Zarr: a file in an OME group, at `path`
   bool below_ome = false;                 // this group or one above it is an OME one
   bool parent_below_ome = false;
   bool racy = false;  // a later version may look the same: each revalidation reads it again

@@ -8,6 +8,7 @@
 #include <span>
 #include <utility>
 
+#include "zarrcore/view/ome.h"
 #include "zarrcore/view/source_documents.h"
 
 namespace zarrfs {
@@ -17,11 +18,6 @@ namespace {
 constexpr size_t kIndexCacheParts = 4;
 // Beyond so many files that are not stored but listed, a copy of the view is worth a warning.
 constexpr uint64_t kManyFiles = 100'000;
-
-bool IsOme(const Json& attributes) {
-  return attributes.contains("ome") || attributes.contains("multiscales") ||
-         attributes.contains("plate");
-}
 
 Digest DigestOf(const std::vector<Document>& documents) {
   DigestBuilder all;
@@ -52,6 +48,28 @@ size_t SizeInMemory(const Node& node) {
   return bytes;
 }
 
+// A file in an OME group that is no part of Zarr. Its bytes are read when they are asked for.
+void ShowFile(const Store& store, Node& node) {
+  node.is_file = true;
+  node.info = node.folder_info;
+  node.racy = IsRacy(store, node.info);
+  node.metadata = Fail(ErrorCode::kUnsupported, "{}: no part of Zarr", node.path);
+  DigestBuilder content;
+  content.Add(node.info.version.Fingerprint());
+  // What is written at this moment may be another content of the same version.
+  if (node.racy) content.Add(node.number);
+  const Digest digest = content.Finish();
+  for (size_t v = 0; v < AllViews().size(); ++v) {
+    if (AllViews()[v]->shows_files()) {
+      node.views[v].documents.emplace_back();
+      node.views[v].documents_digest = digest;
+    } else {
+      node.views[v].hidden = node.metadata.error();
+    }
+  }
+  node.bytes_in_memory = SizeInMemory(node);
+}
+
 }  // namespace
 
 std::string ChunksText(const ArrayMetadata& array, bool without_rows) {
@@ -79,7 +97,10 @@ Result<std::shared_ptr<const Node>> NodeReader::Read(const std::string& path, bo
     return Fail(ErrorCode::kNotFound, "{}", folder.error().message);
   }
   if (!folder) return Fail(folder);
-  if (!folder->is_folder) return Fail(ErrorCode::kNotFound, "{} is no folder", path);
+  const bool is_file = !folder->is_folder;
+  if (is_file && !(parent_below_ome && IsFileName(path.substr(path.rfind('/') + 1)))) {
+    return Fail(ErrorCode::kNotFound, "{} is no folder", path);
+  }
   // (Not in one piece with its counts, which weak pointers would keep it by.)
   const std::shared_ptr<Node> node(new Node);
   static std::atomic<uint64_t> last_number;
@@ -88,6 +109,10 @@ Result<std::shared_ptr<const Node>> NodeReader::Read(const std::string& path, bo
   node->folder_info = *folder;
   node->parent_below_ome = parent_below_ome;
   node->below_ome = parent_below_ome;
+  if (is_file) {
+    ShowFile(*store_, *node);
+    return node;
+  }
 
   node->metadata = ReadMetadata(*store_, *node);
   if (!node->metadata && node->metadata.error().code == ErrorCode::kNotFound) {
@@ -120,8 +145,17 @@ Result<std::shared_ptr<const Node>> NodeReader::Read(const std::string& path, bo
 
 void NodeReader::ShowGroup(Node& node) const {
   node.below_ome = node.parent_below_ome || IsOme(node.group()->attributes);
+  ViewContext context;
+  context.below_ome = node.parent_below_ome;
+  context.keeps_ome = options_.keeps_ome;
   for (size_t v = 0; v < AllViews().size(); ++v) {
-    node.views[v].documents = AllViews()[v]->ShowGroup(*node.group());
+    GroupView shown = AllViews()[v]->ShowGroup(*node.group(), context);
+    node.views[v].documents = std::move(shown.documents);
+    for (const std::string& note : shown.notes) {
+      reports_.ReportNote(node, {ErrorCode::kUnsupported,
+                                 fmt::format("{}: {}: {}", node.path.empty() ? "/" : node.path,
+                                             AllViews()[v]->name(), note)});
+    }
     if (options_.consolidated_max > 0 || node.has_zmetadata()) {
       node.views[v].consolidated = AllViews()[v]->ConsolidatedName(*node.group());
     }

@@ -20,6 +20,7 @@ struct HierarchyOptions {
   size_t consolidated_max = 4096;       // nodes in a consolidated document; 0: make none
   char forced_separator = '\0';
   FillPolicy fill = FillPolicy::kAuto;
+  bool keeps_ome = false;  // shows OME-Zarr metadata in the version that the store has
   OnSuperseded on_superseded = {};
   /// Called once for each property of the store that users may want to know and that is no fault,
   /// such as a type that one view does not have.
@@ -36,9 +37,9 @@ class NodeReader {
   NodeReader(std::shared_ptr<const Store> store, const HierarchyOptions& options, Report report,
              NodeReports& reports);
 
-  /// kNotFound if there is no node at `path`. A node whose documents cannot be used is one, hidden
-  /// in every view. Takes the ChunkSource of `before`, an earlier snapshot or null, as long as
-  /// chunks lie where they lay.
+  /// kNotFound if there is no node at `path`, nor a file of an OME group. A node whose documents
+  /// cannot be used is one, hidden in every view. Takes the ChunkSource of `before`, an earlier
+  /// snapshot or null, as long as chunks lie where they lay.
   [[nodiscard]] Result<std::shared_ptr<const Node>> Read(const std::string& path,
                                                          bool parent_below_ome,
                                                          const NodePtr& before) const;

@@ -35,6 +35,7 @@ const ReaderProfile& ZarrPython2Profile() {
       .masks_fill = true,
       .passes_v2_through = true,
       .has_consolidated_metadata = true,
+      .shows_ome_04 = true,
   };
   return profile;
 }

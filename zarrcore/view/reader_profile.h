@@ -52,6 +52,7 @@ struct ReaderProfile {
   /// Reads whatever a v2 source holds: its documents and chunks are passed through.
   bool passes_v2_through = false;
   bool has_consolidated_metadata = false;
+  bool shows_ome_04 = false;            // OME-Zarr 0.5 as 0.4, and the files beside it: ome.h
   bool has_cf_time = false;             // dates are numbers whose attributes say what they count
   bool needs_plain_attributes = false;  // numbers, lists of numbers, strings and objects only
   /// A dimension is known by its name alone, in the whole store: shared_dimensions.h.

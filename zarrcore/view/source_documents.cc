@@ -191,10 +191,10 @@ Result<NodeMetadata> ReadMetadata(const Store& store, Node& node) {
 }
 
 Result<bool> IsCurrent(const Store& store, const Node& node) {
-  if (node.implicit) {
-    const auto folder = store.Stat(node.path);
-    if (!folder && folder.error().code != ErrorCode::kNotFound) return Fail(folder);
-    if (!folder || folder->version != node.info.version) return false;
+  if (node.implicit || node.is_file) {
+    const auto info = store.Stat(node.path);
+    if (!info && info.error().code != ErrorCode::kNotFound) return Fail(info);
+    if (!info || info->version != node.info.version) return false;
   }
   for (const SourceDocument& source : node.sources) {
     const auto info = store.Stat(JoinKey(node.path, source.name));
@@ -214,6 +214,8 @@ bool IsNodeName(std::string_view name) {
 bool IsNodeNameBelow(const Node& group, std::string_view name) {
   return IsNodeName(name) && !(group.is_v2() && name.starts_with(".z"));
 }
+
+bool IsFileName(std::string_view name) { return IsNodeName(name) && !name.starts_with('.'); }
 
 Result<bool> HasNodeBelow(const Store& store, const std::string& folder, bool or_in) {
   int budget = kMaxImplicitFolders;

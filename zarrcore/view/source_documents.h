@@ -34,6 +34,9 @@ namespace zarrfs {
 /// The same below `group`: a v2 group has names for itself.
 [[nodiscard]] bool IsNodeNameBelow(const Node& group, std::string_view name);
 
+/// Whether a file of this name may be shown beside the nodes of an OME group.
+[[nodiscard]] bool IsFileName(std::string_view name);
+
 /// Whether a folder without a document of its own is a group, because some folder below it has one.
 /// Looks at some thousands of folders at most: false if none was found among them. An error if none
 /// was found and one could not be read. `or_in`: the folder may also have a document itself.

@@ -6,6 +6,7 @@
 #include "zarrcore/base/checked.h"
 #include "zarrcore/codec/widen.h"
 #include "zarrcore/store/store.h"
+#include "zarrcore/view/ome.h"
 #include "zarrcore/view/pass_through.h"
 #include "zarrcore/view/v2_attributes.h"
 #include "zarrcore/view/v2_chain.h"
@@ -200,13 +201,15 @@ std::string V2View::ShareDimensions(const ArrayView& array,
   return Dump(attributes);
 }
 
-std::vector<Document> V2View::ShowGroup(const GroupMetadata& metadata) const {
+GroupView V2View::ShowGroup(const GroupMetadata& metadata, const ViewContext& context) const {
   if (profile_.passes_v2_through && metadata.is_stored_as_v2()) {
-    return StoredV2(*metadata.stored, ".zgroup");
+    return {StoredV2(*metadata.stored, ".zgroup"), {}};
   }
-  Json attributes = metadata.attributes;
-  if (profile_.needs_plain_attributes) attributes = PlainAttributes(attributes);
-  return {{".zgroup", Dump(Json{{"zarr_format", 2}})}, {".zattrs", Dump(attributes)}};
+  OmeAttributes shown{metadata.attributes, {}};
+  if (profile_.shows_ome_04 && !context.keeps_ome) shown = AsOme04(std::move(shown.attributes));
+  if (profile_.needs_plain_attributes) shown.attributes = PlainAttributes(shown.attributes);
+  return {{{".zgroup", Dump(Json{{"zarr_format", 2}})}, {".zattrs", Dump(shown.attributes)}},
+          std::move(shown.notes)};
 }
 
 std::string_view V2View::ConsolidatedName(const GroupMetadata& metadata) const {

@@ -21,7 +21,9 @@ class V2View final : public View {
   [[nodiscard]] Result<ArrayView> ShowArray(const ArrayMetadata& metadata,
                                             const ArrayLayout& layout,
                                             const ViewContext& context) const override;
-  [[nodiscard]] std::vector<Document> ShowGroup(const GroupMetadata& metadata) const override;
+  [[nodiscard]] GroupView ShowGroup(const GroupMetadata& metadata,
+                                    const ViewContext& context) const override;
+  [[nodiscard]] bool shows_files() const override { return profile_.shows_ome_04; }
   [[nodiscard]] std::string_view ArrayDocumentName() const override { return ".zarray"; }
   [[nodiscard]] std::string_view ConsolidatedName(const GroupMetadata& metadata) const override;
   [[nodiscard]] std::string Consolidate(std::span<const NodeBelow> nodes) const override;

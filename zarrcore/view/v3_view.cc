@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "zarrcore/view/ome.h"
 #include "zarrcore/view/pass_through.h"
 #include "zarrcore/view/v3_spelling.h"
 
@@ -62,9 +63,17 @@ class V3ViewImplementation final : public View {
 
   std::string_view ArrayDocumentName() const override { return kDocumentName; }
 
-  std::vector<Document> ShowGroup(const GroupMetadata& metadata) const override {
+  bool shows_files() const override { return true; }
+
+  GroupView ShowGroup(const GroupMetadata& metadata, const ViewContext& context) const override {
     Json json = metadata.document;
     if (!json.is_object()) json = Json{{"zarr_format", 3}, {"node_type", "group"}};
+    std::vector<std::string> notes;
+    if (metadata.is_stored_as_v2() && !context.keeps_ome && !metadata.attributes.empty()) {
+      auto shown = AsOme05(metadata.attributes, context.below_ome);
+      json["attributes"] = std::move(shown.attributes);
+      notes = std::move(shown.notes);
+    }
     // (Some writers say null; readers of groups take that for none.)
     const bool is_changed = metadata.consolidated_metadata != Json::value_t::null ||
                             json.contains("extensions") || !metadata.notes.empty();
@@ -72,9 +81,9 @@ class V3ViewImplementation final : public View {
     if (MemberOrNull(json, "attributes").is_null()) json.erase("attributes");
     json.erase("extensions");
     if (metadata.stored && !metadata.stored->is_v2 && !is_changed) {
-      return {{std::string(kDocumentName), metadata.stored->document}};
+      return {{{std::string(kDocumentName), metadata.stored->document}}, {}};
     }
-    return {{std::string(kDocumentName), DumpJson(json)}};
+    return {{{std::string(kDocumentName), DumpJson(json)}}, std::move(notes)};
   }
 
   // A reader that asks for it finds no nodes without it.

@@ -45,6 +45,12 @@ struct ArrayView {
   Json attributes;
 };
 
+/// What a view shows of one group.
+struct GroupView {
+  std::vector<Document> documents;
+  std::vector<std::string> notes;  // what of the metadata readers find in another place, and why
+};
+
 /// A node below a group, as a view shows it.
 struct NodeBelow {
   std::string_view path;  // from the group on; "" is the group itself
@@ -64,6 +70,7 @@ struct ViewContext {
   bool below_ome = false;        // an ancestor group is an OME one (tools build "0/3/1" themselves)
   FillPolicy fill = FillPolicy::kAuto;
   bool is_in_root = true;  // of the store: its group or the array itself
+  bool keeps_ome = false;  // OME-Zarr metadata stay in the version that the store has
 };
 
 class View {
@@ -75,7 +82,10 @@ class View {
   [[nodiscard]] virtual Result<ArrayView> ShowArray(const ArrayMetadata& metadata,
                                                     const ArrayLayout& layout,
                                                     const ViewContext& context) const = 0;
-  [[nodiscard]] virtual std::vector<Document> ShowGroup(const GroupMetadata& metadata) const = 0;
+  [[nodiscard]] virtual GroupView ShowGroup(const GroupMetadata& metadata,
+                                            const ViewContext& context) const = 0;
+  /// Whether files beside the nodes of OME groups are shown: METADATA.ome.xml.
+  [[nodiscard]] virtual bool shows_files() const { return false; }
   /// The name of the document that makes a folder an array to the view's readers.
   [[nodiscard]] virtual std::string_view ArrayDocumentName() const = 0;
   /// The name of the group's document that repeats those of all nodes below it, instead of the one

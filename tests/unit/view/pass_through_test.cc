@@ -134,16 +134,16 @@ TEST(PassThroughV2, AnArrayWithoutAGridIsRefused) {
 
 TEST(PassThroughV2, AGroupHasItsOwnDocuments) {
   GroupMetadata group;
-  EXPECT_EQ(kV2.ShowGroup(group).size(), 2U) << "of another source they are made";
+  EXPECT_EQ(kV2.ShowGroup(group, {}).documents.size(), 2U) << "of another source they are made";
   EXPECT_EQ(kV2.ConsolidatedName(group), ".zmetadata");
   StoredDocuments stored = V2Documents("{ \"zarr_format\": 2}", std::nullopt);
   group.stored = std::make_shared<const StoredDocuments>(stored);
-  EXPECT_EQ(kV2.ShowGroup(group), (std::vector<Document>{{".zgroup", "{ \"zarr_format\": 2}"}}));
+  EXPECT_EQ(kV2.ShowGroup(group, {}).documents, (std::vector<Document>{{".zgroup", "{ \"zarr_format\": 2}"}}));
   EXPECT_EQ(kV2.ConsolidatedName(group), "") << "the source has none";
   stored.has_zmetadata = true;
   group.stored = std::make_shared<const StoredDocuments>(stored);
   EXPECT_EQ(kV2.ConsolidatedName(group), ".zmetadata");
-  EXPECT_EQ(V2View(GdalProfile()).ShowGroup(group).size(), 2U) << "made for readers that know less";
+  EXPECT_EQ(V2View(GdalProfile()).ShowGroup(group, {}).documents.size(), 2U) << "made for readers that know less";
 }
 
 TEST(InsideJson, IsTheTextWhereTheEncodingAllows) {
@@ -230,7 +230,7 @@ TEST(PassThroughV3, AGroupWithoutConsolidatedMetadataIsTheStoredBytes) {
     StoredDocuments stored;
     stored.document = text;
     group.stored = std::make_shared<const StoredDocuments>(stored);
-    return V3View().ShowGroup(group)[0].bytes;
+    return V3View().ShowGroup(group, {}).documents[0].bytes;
   };
   constexpr std::string_view kPlain = R"({"zarr_format":3,"node_type":"group"})";
   EXPECT_EQ(shown(kPlain), kPlain);

@@ -95,7 +95,7 @@ TEST(V2View, ASecondReadersFilesOfATypicalArray) {
 TEST(V2View, AGroupIsZgroupAndItsAttributes) {
   GroupMetadata group;
   group.attributes = Parsed(R"({"title": "Z\u00fcrich"})");
-  const auto documents = kV2.ShowGroup(group);
+  const auto documents = kV2.ShowGroup(group, {}).documents;
   ASSERT_EQ(documents.size(), 2U);
   EXPECT_EQ(documents[0], (Document{".zgroup", "{\n  \"zarr_format\": 2\n}\n"}));
   EXPECT_EQ(documents[1], (Document{".zattrs", "{\n  \"title\": \"Z\\u00fcrich\"\n}\n"}));

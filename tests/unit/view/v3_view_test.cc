@@ -225,7 +225,7 @@ TEST(V3View, OtherMembersHaveTodaysSpelling) {
     "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}], "fill_value": 0})"));
   const auto group = ParseZarrJson(
       R"({"zarr_format": 3.0, "node_type": "group", "attributes": null, "extensions": []})", "g");
-  EXPECT_EQ(Parsed(V3View().ShowGroup(std::get<GroupMetadata>(*group))[0].bytes).dump(),
+  EXPECT_EQ(Parsed(V3View().ShowGroup(std::get<GroupMetadata>(*group), {}).documents[0].bytes).dump(),
             R"({"zarr_format":3,"node_type":"group"})");
 }
 
@@ -267,7 +267,7 @@ TEST(V3View, AGroupLosesOnlyItsConsolidatedMetadata) {
       "other": {"must_understand": false}, "attributes": {"b": 1, "a": 2}})",
                                   "zarr.json");
   ASSERT_TRUE(node);
-  const auto documents = V3View().ShowGroup(std::get<GroupMetadata>(*node));
+  const auto documents = V3View().ShowGroup(std::get<GroupMetadata>(*node), {}).documents;
   ASSERT_EQ(documents.size(), 1U);
   EXPECT_EQ(documents[0].name, "zarr.json");
   EXPECT_EQ(
@@ -276,7 +276,7 @@ TEST(V3View, AGroupLosesOnlyItsConsolidatedMetadata) {
 }
 
 TEST(V3View, AnImplicitGroupGetsADocument) {
-  EXPECT_EQ(Parsed(V3View().ShowGroup(GroupMetadata{})[0].bytes).dump(),
+  EXPECT_EQ(Parsed(V3View().ShowGroup(GroupMetadata{}, {}).documents[0].bytes).dump(),
             R"({"zarr_format":3,"node_type":"group"})");
 }
 

@@ -1,0 +1,31 @@
+// OME-Zarr: its metadata in the form that readers of another version know. Version 0.4 is for Zarr
+// v2 and has its members beside the other attributes of a group, each with a version; 0.5 is for
+// Zarr v3 and has the same members in one attribute `ome`, with one version. (OME-Zarr 0.4 and 0.5,
+// "Metadata"; ngff.openmicroscopy.org)
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "zarrcore/metadata/json.h"
+
+namespace zarrfs {
+
+/// Attributes, and what readers should know of them.
+struct OmeAttributes {
+  Json attributes;
+  std::vector<std::string> notes;
+};
+
+/// Whether a group with these attributes is an OME one: images, labels or plates lie in it.
+[[nodiscard]] bool IsOme(const Json& attributes);
+
+/// `attributes` of a group with the members of a 0.5 `ome` at the top. A member that is there
+/// already stays as it is. Other versions stay in `ome`, with a note.
+[[nodiscard]] OmeAttributes AsOme04(Json attributes);
+
+/// `attributes` of a group with the members of 0.4 in `ome`. Other versions stay where they are,
+/// with a note. `below_ome`: an ancestor is an OME group, so `labels` and `series` are members too.
+[[nodiscard]] OmeAttributes AsOme05(Json attributes, bool below_ome);
+
+}  // namespace zarrfs
