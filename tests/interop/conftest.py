@@ -16,6 +16,12 @@ def pytest_addoption(parser):
     parser.addoption(
         "--one-reader-per-view", action="store_true",
         help="leave out the tests of further readers of the same view: to see what zarrfs does, not what they make of it")
+    parser.addoption(
+        "--further-readers", action="store_true", help="also those that tools/setup --readers installs (hundreds of MB)")
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "further_reader: needs what tools/setup --readers installs")
 
 
 # The reader of each view that reads most of what it shows.
@@ -23,6 +29,10 @@ ONE_PER_VIEW = {"zarr-python-2", "zarr-python-3", "gdal", "netcdf"}
 
 
 def pytest_collection_modifyitems(config, items):
+    if not config.getoption("--further-readers"):
+        left = [item for item in items if item.get_closest_marker("further_reader")]
+        config.hook.pytest_deselected(items=left)
+        items[:] = [item for item in items if item not in left]
     if not config.getoption("--one-reader-per-view"):
         return
     from mounts import READERS_OF_VIEWS

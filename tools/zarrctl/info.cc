@@ -129,6 +129,11 @@ void PrintNode(const Node& node, const ArrayFindings& findings) {
   } else {
     Print("{}  group{}{}\n", name, Format(node),
           node.implicit ? " (without a zarr.json of its own)" : "");
+    for (size_t v = 0; v < AllViews().size(); ++v) {
+      for (const std::string& note : node.views[v].notes) {
+        PrintNotShown(AllViews()[v]->name(), note);
+      }
+    }
   }
 }
 
@@ -138,6 +143,10 @@ Json NodeJson(const Node& node, const ArrayFindings& findings) {
   if (const Error* error = node.unusable()) json["reason"] = error->message;
   if (node.group() != nullptr) json["implicit"] = node.implicit;
   const ArrayMetadata* metadata = node.array();
+  for (size_t v = 0; v < AllViews().size(); ++v) {
+    if (node.views[v].notes.empty()) continue;
+    json["views"][std::string(AllViews()[v]->name())]["notes"] = node.views[v].notes;
+  }
   if (metadata == nullptr) return json;
   json["shape"] = metadata->shape;
   json["data_type"] = metadata->data_type.document;

@@ -34,6 +34,7 @@ struct NodeView {
   /// The name of a group's document that repeats those of all nodes below (Consolidated),
   /// which stands for the document of this name, if there is one; "" if the group has none.
   std::string consolidated;
+  std::vector<std::string> notes;  // GroupView::notes
   std::optional<ArrayView> array;  // documents are moved out of it
   std::optional<Error> hidden;     // the reason; everything else is empty then
 };

@@ -151,7 +151,8 @@ void NodeReader::ShowGroup(Node& node) const {
   for (size_t v = 0; v < AllViews().size(); ++v) {
     GroupView shown = AllViews()[v]->ShowGroup(*node.group(), context);
     node.views[v].documents = std::move(shown.documents);
-    for (const std::string& note : shown.notes) {
+    node.views[v].notes = std::move(shown.notes);
+    for (const std::string& note : node.views[v].notes) {
       reports_.ReportNote(node, {ErrorCode::kUnsupported,
                                  fmt::format("{}: {}: {}", node.path.empty() ? "/" : node.path,
                                              AllViews()[v]->name(), note)});

@@ -138,12 +138,14 @@ TEST(PassThroughV2, AGroupHasItsOwnDocuments) {
   EXPECT_EQ(kV2.ConsolidatedName(group), ".zmetadata");
   StoredDocuments stored = V2Documents("{ \"zarr_format\": 2}", std::nullopt);
   group.stored = std::make_shared<const StoredDocuments>(stored);
-  EXPECT_EQ(kV2.ShowGroup(group, {}).documents, (std::vector<Document>{{".zgroup", "{ \"zarr_format\": 2}"}}));
+  EXPECT_EQ(kV2.ShowGroup(group, {}).documents,
+            (std::vector<Document>{{".zgroup", "{ \"zarr_format\": 2}"}}));
   EXPECT_EQ(kV2.ConsolidatedName(group), "") << "the source has none";
   stored.has_zmetadata = true;
   group.stored = std::make_shared<const StoredDocuments>(stored);
   EXPECT_EQ(kV2.ConsolidatedName(group), ".zmetadata");
-  EXPECT_EQ(V2View(GdalProfile()).ShowGroup(group, {}).documents.size(), 2U) << "made for readers that know less";
+  EXPECT_EQ(V2View(GdalProfile()).ShowGroup(group, {}).documents.size(), 2U)
+      << "made for readers that know less";
 }
 
 TEST(InsideJson, IsTheTextWhereTheEncodingAllows) {

@@ -225,8 +225,9 @@ TEST(V3View, OtherMembersHaveTodaysSpelling) {
     "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}], "fill_value": 0})"));
   const auto group = ParseZarrJson(
       R"({"zarr_format": 3.0, "node_type": "group", "attributes": null, "extensions": []})", "g");
-  EXPECT_EQ(Parsed(V3View().ShowGroup(std::get<GroupMetadata>(*group), {}).documents[0].bytes).dump(),
-            R"({"zarr_format":3,"node_type":"group"})");
+  EXPECT_EQ(
+      Parsed(V3View().ShowGroup(std::get<GroupMetadata>(*group), {}).documents[0].bytes).dump(),
+      R"({"zarr_format":3,"node_type":"group"})");
 }
 
 TEST(V3View, ExtensionTypesAndRawBytesStayAsTheyAre) {
