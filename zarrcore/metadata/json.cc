@@ -1,20 +1,16 @@
 #include "zarrcore/metadata/json.h"
 
-#include <utf8.h>
-
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <cmath>
 #include <cstddef>
 #include <cstdlib>
 #include <limits>
 #include <numeric>
-#include <set>
 #include <utility>
 #include <vector>
 
 #include "zarrcore/base/printable.h"
+#include "zarrcore/metadata/json_repair.h"
 
 namespace zarrfs {
 namespace {
@@ -24,7 +20,6 @@ using std::string_view_literals::operator""sv;
 // A bare literal, or an integer beyond 64 bits, becomes a string that begins with this mark. Texts
 // that contain such a string themselves are refused, so a marked string is always a literal.
 constexpr std::string_view kMark = "\0#"sv;
-constexpr std::string_view kMarkInText = "\\u0000#";
 constexpr std::array kLiterals = {"NaN"sv, "Infinity"sv, "-Infinity"sv};
 // The opening quote, the mark and the closing quote: how much longer a marked literal is.
 constexpr size_t kMarkedGrowth = kMarkInText.size() + 2;
@@ -33,7 +28,6 @@ constexpr size_t kMaxExcerptEntries = 100;
 // Of spaces: where values are many and deep, these would be hundreds of times what they stand
 // before.
 constexpr size_t kMaxIndentation = size_t{16} << 20;
-constexpr size_t kMaxNotes = 16;  // per text
 
 // Above this, a double may be the neighbour of the integer that was written.
 constexpr double kMaxExactInteger = 9007199254740992.0;  // 2^53
@@ -226,97 +220,6 @@ std::string LineAndColumn(std::string_view text, size_t offset) {
                      before.size() - line_start + 1);
 }
 
-// The code unit of "\uXXXX" at the beginning.
-std::optional<unsigned> EscapedUnit(std::string_view text) {
-  constexpr size_t kLength = 6;
-  if (text.size() < kLength || !text.starts_with("\\u")) return std::nullopt;
-  unsigned unit = 0;
-  const char* const end = text.data() + kLength;
-  const auto [last, error] = std::from_chars(text.data() + 2, end, unit, 16);
-  return error == std::errc() && last == end ? std::optional(unit) : std::nullopt;
-}
-
-// A copy of a text with everything replaced that the lenient ParseJson replaces, except depth.
-class Repair {
- public:
-  explicit Repair(std::string_view text) : text_(text) {
-    repaired_.reserve(text.size() + 1024);
-    while (at_ < text_.size()) {
-      if (text_[at_] == '"') {
-        String();
-      } else if (text_[at_] == '-' || (text_[at_] >= '0' && text_[at_] <= '9')) {
-        Number();
-      } else {
-        Copy(1);
-      }
-    }
-  }
-
-  [[nodiscard]] const std::string& text() const { return repaired_; }
-  [[nodiscard]] const std::set<std::string>& changes() const { return changes_; }
-
- private:
-  [[nodiscard]] std::string_view rest() const { return text_.substr(at_); }
-  void Copy(size_t length) {
-    repaired_.append(text_, at_, length);
-    at_ += std::min(length, text_.size() - at_);
-  }
-  void Replace(size_t length, std::string_view by, std::string_view change) {
-    repaired_ += by;
-    at_ += length;
-    if (changes_.size() < kMaxNotes) changes_.emplace(change);
-  }
-
-  void String() {
-    Copy(1);
-    if (rest().starts_with(kMarkInText)) {
-      Replace(kEscapeLength, "\\ufffd", "\\u0000# at the beginning of a text is read as U+FFFD #");
-    }
-    while (at_ < text_.size() && text_[at_] != '"') {
-      if (text_[at_] == '\\') {
-        Escape();
-      } else {
-        Characters();
-      }
-    }
-    Copy(1);
-  }
-  void Characters() {
-    const size_t end = at_ + std::min(rest().find_first_of("\"\\"), rest().size());
-    while (at_ < end) {
-      const std::string_view characters = text_.substr(at_, end - at_);
-      Copy(std::min(utf8::find_invalid(characters), characters.size()));
-      if (at_ < end) {
-        Replace(1, "\xef\xbf\xbd", "bytes that are not UTF-8 are read as U+FFFD");
-      }
-    }
-  }
-  void Escape() {
-    const auto unit = EscapedUnit(rest());
-    if (!unit || *unit < 0xd800 || *unit > 0xdfff) return Copy(unit ? kEscapeLength : 2);
-    const auto next =
-        at_ + kEscapeLength <= text_.size() ? EscapedUnit(text_.substr(at_ + kEscapeLength)) : unit;
-    if (*unit < 0xdc00 && next && *next >= 0xdc00 && *next <= 0xdfff) {
-      return Copy(2 * kEscapeLength);
-    }
-    Replace(kEscapeLength, "\\ufffd", "half a surrogate pair is read as U+FFFD");
-  }
-  void Number() {
-    const size_t length = std::min(rest().find_first_not_of("+-.0123456789eE"), rest().size());
-    const std::string number(rest().substr(0, length));
-    char* end = nullptr;
-    if (!std::isinf(std::strtod(number.c_str(), &end)) || *end != '\0') return Copy(length);
-    const std::string_view infinity = number[0] == '-' ? "-Infinity" : "Infinity";
-    Replace(length, infinity, fmt::format("{} is read as {}", AsciiExcerpt(number), infinity));
-  }
-
-  static constexpr size_t kEscapeLength = 6;
-  const std::string_view text_;
-  size_t at_ = 0;
-  std::string repaired_;
-  std::set<std::string> changes_;
-};
-
 Result<Json> Parse(std::string_view text, std::string_view key, std::vector<std::string>* notes) {
   if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
   // To the parser a NUL byte is the end: it would ignore the rest.
@@ -377,11 +280,11 @@ Result<Json> ParseJson(std::string_view text, std::string_view key,
                        std::vector<std::string>& notes) {
   auto json = Parse(text, key, &notes);
   if (json || json.error().code == ErrorCode::kTooLarge) return json;
-  const Repair repair(text);
-  if (repair.changes().empty()) return json;
-  auto repaired = Parse(repair.text(), key, &notes);
+  const RepairedJson repair = RepairJson(text);
+  if (repair.changes.empty()) return json;
+  auto repaired = Parse(repair.text, key, &notes);
   if (!repaired) return json;
-  for (const std::string& change : repair.changes()) {
+  for (const std::string& change : repair.changes) {
     notes.push_back(fmt::format("{}: {}", key, change));
   }
   return repaired;
