@@ -376,18 +376,18 @@ std::string JsonText(std::string_view text) {
 size_t MemoryOf(const Json& json) {
   constexpr size_t kAllocation = 16;
   const auto of_text = [](const std::string& text) {
-    return text.capacity() < sizeof text ? 0 : text.capacity() + kAllocation;
+    return text.capacity() < sizeof(std::string) ? 0 : text.capacity() + kAllocation;
   };
   if (const auto* text = json.get_ptr<const std::string*>()) {
-    return kAllocation + sizeof *text + of_text(*text);
+    return kAllocation + sizeof(std::string) + of_text(*text);
   }
   if (const auto* list = json.get_ptr<const Json::array_t*>()) {
-    size_t bytes = 2 * kAllocation + sizeof *list + list->capacity() * sizeof(Json);
+    size_t bytes = 2 * kAllocation + sizeof(Json::array_t) + list->capacity() * sizeof(Json);
     for (const Json& each : *list) bytes += MemoryOf(each);
     return bytes;
   }
   if (const auto* object = json.get_ptr<const Json::object_t*>()) {
-    size_t bytes = 2 * kAllocation + sizeof *object;
+    size_t bytes = 2 * kAllocation + sizeof(Json::object_t);
     bytes += object->capacity() * sizeof(Json::object_t::value_type);
     for (const auto& [name, value] : *object) bytes += of_text(name) + MemoryOf(value);
     return bytes;
