@@ -35,6 +35,13 @@ foreach(manager system user)
 endforeach()
 install(DIRECTORY DESTINATION ${CMAKE_INSTALL_FULL_SYSCONFDIR}/zarrfs)
 
+# Monitoring: the collector, its units, what Prometheus and Grafana load.
+install(PROGRAMS packaging/monitoring/zarrfs-metrics DESTINATION ${CMAKE_INSTALL_DATADIR}/zarrfs)
+install(FILES packaging/monitoring/alerts.yml packaging/monitoring/grafana-dashboard.json DESTINATION ${CMAKE_INSTALL_DATADIR}/zarrfs)
+configure_file(packaging/monitoring/zarrfs-metrics.service.in ${CMAKE_BINARY_DIR}/systemd/system/zarrfs-metrics.service @ONLY)
+install(FILES ${CMAKE_BINARY_DIR}/systemd/system/zarrfs-metrics.service packaging/monitoring/zarrfs-metrics.timer
+  DESTINATION lib/systemd/system)
+
 set(bash_completions ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
 install(FILES packaging/completions/bash/zarrfs packaging/completions/bash/zarrctl DESTINATION ${bash_completions})
 file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/completions)
@@ -106,6 +113,18 @@ zarrctl, which comes with it, shows what is in a store and checks it.")
 set(control ${PROJECT_SOURCE_DIR}/packaging/debian)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA "${control}/postinst;${control}/prerm;${control}/postrm;${control}/triggers")
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
+
+# Of programs that need no library (tools/package rpm).
+set(CPACK_RPM_FILE_NAME RPM-DEFAULT)
+set(CPACK_RPM_PACKAGE_LICENSE MIT)
+set(CPACK_RPM_PACKAGE_SUMMARY "Mount sharded Zarr stores as plain chunk files")
+set(CPACK_RPM_PACKAGE_DESCRIPTION "zarrfs mounts a sharded Zarr store, read-only, and shows it as the plain files that
+zarr-python 2, GDAL 3.6, netCDF-C and shell scripts expect. Nothing is copied or converted on disk.")
+set(CPACK_RPM_PACKAGE_AUTOREQ OFF)
+set(CPACK_RPM_PACKAGE_REQUIRES fuse3)
+# What other packages own.
+set(CPACK_RPM_EXCLUDE_FROM_AUTO_FILELIST_ADDITION /usr/local/lib/systemd /usr/local/lib/systemd/system /usr/local/lib/systemd/user
+  /usr/local/share/bash-completion /usr/local/share/bash-completion/completions /usr/local/share/zsh /usr/local/share/fish)
 
 set(CPACK_SOURCE_PACKAGE_FILE_NAME zarrfs-${PROJECT_VERSION})
 set(CPACK_SOURCE_IGNORE_FILES "^${PROJECT_SOURCE_DIR}/build/" "/\\\\.git" __pycache__ /\\\\.pytest_cache/)

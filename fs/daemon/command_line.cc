@@ -8,9 +8,11 @@
 #include <iterator>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "fs/daemon/option_table.h"
 #include "fs/daemon/settings.h"
+#include "zarrcore/base/suggestion.h"
 
 namespace zarrfs {
 namespace {
@@ -44,7 +46,8 @@ bool ShowsText(const CommandLine& line) {
 Result<void> ApplySwitch(std::string_view word, bool called_by_mount, CommandLine& line) {
   constexpr std::pair<std::string_view, Action> kActions[] = {
       {"--help", Action::kShowHelp}, {"-h", Action::kShowHelp}, {"--version", Action::kShowVersion},
-      {"-V", Action::kShowVersion},  {"--list", Action::kList}, {"--unmount", Action::kUnmount}};
+      {"-V", Action::kShowVersion},  {"--list", Action::kList}, {"--unmount", Action::kUnmount},
+      {"--check", Action::kCheck}};
   MountOptions& options = line.options;
   if (const auto* const found =
           std::ranges::find(kActions, word, &std::pair<std::string_view, Action>::first);
@@ -54,12 +57,17 @@ Result<void> ApplySwitch(std::string_view word, bool called_by_mount, CommandLin
     options.debug = options.foreground = true;
   } else if (word == "-f") {
     (called_by_mount ? options.fake : options.foreground) = true;
-  } else if (word == "-s") {
+  } else if (word == "-s" && called_by_mount) {
     options.sloppy = true;
+  } else if (word == "-s") {
+    options.settings.emplace_back("threads=1");
   } else if (word == "-v") {
     options.verbose = true;
   } else if (word != "-n") {  // mount(8): do not write /etc/mtab, which no longer exists
-    return UnknownOption(word);
+    std::vector<std::string_view> known = {"--config"};
+    for (const auto& action : kActions) known.push_back(action.first);
+    return Fail(ErrorCode::kInvalidArgument, "unknown option '{}'{} (zarrfs --help lists them)",
+                word, word.starts_with("--") ? DidYouMean(word, known) : "");
   }
   return {};
 }
@@ -97,6 +105,14 @@ Result<void> ParseLetters(std::string_view word, bool called_by_mount, Words& wo
   return {};
 }
 
+// "/data/ocean.zarr/" gives "ocean"; "" if there is no name.
+std::string NameOfStore(const std::string& store) {
+  std::error_code ignored;
+  auto path = std::filesystem::absolute(store, ignored).lexically_normal();
+  if (!path.has_filename()) path = path.parent_path();
+  return path.extension() == ".zarr" ? path.stem().string() : path.filename().string();
+}
+
 // Decides which path is the store and which the mount point.
 Result<void> AssignPaths(const std::vector<std::string_view>& paths, CommandLine& line) {
   MountOptions& options = line.options;
@@ -114,6 +130,13 @@ Result<void> AssignPaths(const std::vector<std::string_view>& paths, CommandLine
   }
   if (mounts && paths.empty() && !source_is_known) {
     return Fail(ErrorCode::kInvalidArgument, "store and mount point are missing ({})", usage);
+  }
+  const bool may_name_itself = line.action == Action::kMount || line.action == Action::kCheck;
+  if (paths.size() == 1 && !source_is_known && may_name_itself && !options.by_mount) {
+    options.source = paths.front();
+    options.mountpoint = NameOfStore(options.source);
+    options.makes_mountpoint = true;
+    if (!options.mountpoint.empty()) return {};
   }
   if (paths.size() < max_paths - (source_is_known ? 1 : 0)) {
     return Fail(ErrorCode::kInvalidArgument, "mount point is missing ({})", usage);
@@ -160,8 +183,9 @@ Result<CommandLine> ParseCommandLine(int argc, const char* const* argv) {
 }
 
 std::string HelpText() {
-  constexpr std::string_view kHead = R"(zarrfs STORE MNT [-o options] [-f] [-d]
-Shows each inner chunk of the sharded Zarr store STORE as a plain file below MNT, read-only.
+  constexpr std::string_view kHead = R"(zarrfs STORE [MNT] [-o options] [-f] [-d]
+Shows each inner chunk of the sharded Zarr store STORE as a plain file below MNT, read-only. Without
+MNT it makes a folder here, named like the store without ".zarr", and removes it in the end.
 Unmount with `zarrfs --unmount MNT`, `umount MNT` or `fusermount3 -u MNT`.
 
   -f                    stay in the foreground and log to stderr
@@ -171,9 +195,11 @@ Unmount with `zarrfs --unmount MNT`, `umount MNT` or `fusermount3 -u MNT`.
                         and index_cache again
   --list                list the zarrfs mounts: process, mount point, store
   --unmount MNT         unmount MNT, also a dead mount
+  --check               with the words of a mount: say whether it would work, mount nothing
   -h, --help            print this help
   -V, --version         print the versions of zarrfs and libfuse
-  -s, -v                ignore unknown options; say what was mounted
+  -s                    answer with one thread (as mount.zarrfs: ignore unknown options)
+  -v                    say what was mounted
 
 Options after -o, separated by commas (write \, for a comma in a value):
 )";

@@ -2,6 +2,8 @@
 //
 //   zarrfs STORE MNT [-o options] [-f] [-d]
 //   zarrfs --config FILE [STORE] MNT [-o options] [-f] [-d]     also as -o config=FILE
+//   zarrfs STORE                                                MNT is the store's name
+//   zarrfs --check …                                            as any of these
 //   zarrfs STORE MNT -o remount[,options]
 //   zarrfs --list
 //   zarrfs --unmount MNT
@@ -18,13 +20,14 @@
 namespace zarrfs {
 
 struct CommandLine {
-  enum class Action { kMount, kRemount, kList, kUnmount, kShowHelp, kShowVersion };
+  enum class Action { kMount, kCheck, kRemount, kList, kUnmount, kShowHelp, kShowVersion };
   Action action = Action::kMount;
-  MountOptions options;  // for kMount and kRemount; for kUnmount only the mount point
+  MountOptions options;  // for kMount, kCheck and kRemount; for kUnmount only the mount point
 };
 
 /// kInvalidArgument with one line that names the offending word. argv[0] counts: under a name that
-/// begins with "mount." (mount(8)'s helper) `-f` means fake, not foreground.
+/// begins with "mount." (mount(8)'s helper) `-f` means fake, not foreground, and `-s` sloppy, not a
+/// single thread.
 [[nodiscard]] Result<CommandLine> ParseCommandLine(int argc, const char* const* argv);
 
 /// What --help and --version print, with a newline at the end.

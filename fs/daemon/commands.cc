@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 #include <signal.h>
 #include <sys/mount.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -11,14 +12,17 @@
 #include <filesystem>
 #include <fstream>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "fs/daemon/daemon.h"
 #include "fs/daemon/dead_mount.h"
 #include "fs/daemon/exit_code.h"
 #include "fs/daemon/log.h"
 #include "fs/daemon/mount_control.h"
 #include "fs/daemon/mountpoint.h"
 #include "fs/daemon/settings.h"
+#include "fs/daemon/worker.h"
 #include "zarrcore/base/printable.h"
 
 namespace zarrfs {
@@ -130,11 +134,36 @@ int UnmountCommand(const std::string& mountpoint) {
   // A mount that replaced a dead one may have covered it.
   if (unmounted) unmounted = ClearDeadMounts(path);
   if (unmounted) return kExitDone;
+  if (geteuid() != 0 && mounted->user != geteuid()) {
+    const bool by_root = mounted->user == 0;
+    return FailWith(
+        fmt::format("{} was mounted by {}: only {} can unmount it", path,
+                    by_root ? "root" : fmt::format("another user (uid {})", mounted->user),
+                    by_root ? "root" : "that user and root"));
+  }
   if (unmounted.error().code == ErrorCode::kWouldBlock) {
     return FailWith(fmt::format(
         "{} is busy: end the programs that use it (fuser -vm {} names them)", path, path));
   }
   return FailWith(fmt::format("{} cannot be unmounted: {}", path, unmounted.error().message));
+}
+
+int CheckCommand(MountOptions options) {
+  options.fake = true;
+  const auto mounted = FindOurs(options.mountpoint);
+  if (!mounted) return RunDaemon(std::move(options));
+  const MountAnswer answer = AskMount(*mounted);
+  if (answer.state == MountState::kDead) return RunDaemon(std::move(options));
+  if (const auto opened = TryOpening(options); !opened) return FailWith(opened.error().message);
+  // What is mounted now matters to a reload of its settings.
+  if (answer.state != MountState::kAnswers) return kExitDone;
+  const bool by_root = mounted->user == 0;
+  if (const auto changed = ChangedWords(options, answer.Option("options"), by_root);
+      !changed.empty()) {
+    PrintError(fmt::format("{} has to be unmounted and mounted again for {}", mounted->path,
+                           fmt::join(changed, ",")));
+  }
+  return kExitDone;
 }
 
 int RemountCommand(const MountOptions& options) {

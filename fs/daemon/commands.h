@@ -13,6 +13,10 @@ int ListMounts();
 /// `--unmount MNT`: unmounts a zarrfs mount (and no other kind); a dead one lazily.
 int UnmountCommand(const std::string& mountpoint);
 
+/// `--check`: whether the store could be mounted there as `options` say, or the settings of the
+/// mount there be read again; says what would then need a new mount. Changes nothing.
+int CheckCommand(MountOptions options);
+
 /// `-o remount`: applies the options that can change while mounted (noexec, noatime, those in the
 /// configuration file) and refuses others by name.
 int RemountCommand(const MountOptions& options);

@@ -1,5 +1,7 @@
 #include "fs/daemon/daemon.h"
 
+#include <spdlog/spdlog.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
@@ -58,10 +60,35 @@ std::string SuccessText(const MountOptions& options, bool at_terminal) {
   return text + fmt::format("  To end it: zarrfs --unmount {}\n", where);
 }
 
+// The folder that is made where none was named.
+class OwnFolder {
+ public:
+  explicit OwnFolder(const std::string& path) : path_(AbsolutePath(path)) {}
+  ~OwnFolder() { Remove(); }
+  OwnFolder(const OwnFolder&) = delete;
+  OwnFolder& operator=(const OwnFolder&) = delete;
+
+  void Make() { made_ = mkdir(path_.c_str(), 0755) == 0; }
+  // A mount that is still there keeps it, and caller and keeper may both try.
+  void Remove() {
+    if (made_ && rmdir(path_.c_str()) != 0 && errno != EBUSY && errno != ENOENT) {
+      spdlog::warn("{} cannot be removed: {}", path_, ErrnoText(errno));
+    }
+    made_ = false;
+  }
+  void Leave() { made_ = false; }
+
+ private:
+  const std::string path_;
+  bool made_ = false;
+};
+
 }  // namespace
 
 int RunDaemon(MountOptions options) {
   LogToStderr(options.log_level);
+  OwnFolder folder(options.mountpoint);
+  if (options.makes_mountpoint) folder.Make();
   auto mountpoint = CheckMount(options);
   if (!mountpoint) {
     const std::string& reason = mountpoint.error().message;
@@ -76,7 +103,12 @@ int RunDaemon(MountOptions options) {
 
   if (options.fake) {
     const auto opened = TryOpening(options);
-    return opened ? kExitDone : FailWith(kExitMountFailed, opened.error().message);
+    if (!opened) return FailWith(kExitMountFailed, opened.error().message);
+    if (!options.by_mount) {
+      fmt::print("zarrfs: {} can be mounted at {}\n", Visible(options.source),
+                 Visible(options.mountpoint));
+    }
+    return kExitDone;
   }
   if (options.foreground) return RunKeeper(options, *mountpoint, Channel());
 
@@ -88,10 +120,13 @@ int RunDaemon(MountOptions options) {
   if (pid < 0) return FailWith(kExitSystem, fmt::format("no process: {}", ErrnoText(errno)));
   if (pid == 0) {
     report.Close();
-    _exit(RunKeeper(options, *mountpoint, std::move(keepers_end)));
+    const int code = RunKeeper(options, *mountpoint, std::move(keepers_end));
+    folder.Remove();
+    _exit(code);
   }
   keepers_end.Close();
   const int code = AwaitReport(report, pid);
+  if (code == kExitDone) folder.Leave();
   const bool at_terminal = !options.by_mount && isatty(STDOUT_FILENO) != 0;
   if (code == kExitDone && (options.verbose || at_terminal)) {
     fmt::print("{}", SuccessText(options, at_terminal));

@@ -34,6 +34,8 @@ int main(int argc, char** argv) {
       return zarrfs::ListMounts();
     case zarrfs::CommandLine::Action::kUnmount:
       return zarrfs::UnmountCommand(line->options.mountpoint);
+    case zarrfs::CommandLine::Action::kCheck:
+      return zarrfs::CheckCommand(std::move(line->options));
     case zarrfs::CommandLine::Action::kRemount:
       return zarrfs::RemountCommand(line->options);
     case zarrfs::CommandLine::Action::kMount:

@@ -5,6 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
@@ -19,6 +21,19 @@
 namespace zarrfs {
 namespace {
 
+bool LooksLikeStore(const std::string& folder) {
+  return std::ranges::any_of(std::array{"zarr.json", ".zgroup", ".zarray"}, [&](const char* name) {
+    return access(fmt::format("{}/{}", folder, name).c_str(), F_OK) == 0;
+  });
+}
+
+// For a message, where STORE is none.
+std::string_view OrderHint(const MountOptions& options) {
+  return !LooksLikeStore(options.source) && LooksLikeStore(options.mountpoint)
+             ? " (is the order STORE MNT?)"
+             : "";
+}
+
 Result<void> CheckSource(const MountOptions& options) {
   const std::string& source = options.source;
   if (source.find("://") != std::string::npos) {
@@ -26,7 +41,12 @@ Result<void> CheckSource(const MountOptions& options) {
   }
   struct stat info = {};
   if (stat(source.c_str(), &info) != 0) {
-    if (errno == ENOENT) return Fail(ErrorCode::kNotFound, "{} does not exist", source);
+    if (errno == ENOENT) {
+      const std::string_view hint = source.find(" #") == source.npos
+                                        ? OrderHint(options)
+                                        : "; a comment needs a line of its own";
+      return Fail(ErrorCode::kNotFound, "{} does not exist{}", source, hint);
+    }
     return Fail(FromErrno(errno), "{} cannot be read: {}", source, ErrnoText(errno));
   }
   if (!S_ISDIR(info.st_mode)) {
@@ -81,18 +101,22 @@ bool IsHidden(const std::string& source, const std::string& mountpoint) {
   return resolved && LiesIn(*resolved, mountpoint);
 }
 
-Result<void> CheckFolder(const std::string& path, bool nonempty) {
+Result<void> CheckFolder(const std::string& path, const MountOptions& options) {
   struct stat info = {};
   if (stat(path.c_str(), &info) != 0) return CannotUse(path, errno);
   if (!S_ISDIR(info.st_mode)) {
     return Fail(ErrorCode::kNotADirectory, "mount point {} is not a directory", path);
   }
-  if (nonempty) return {};
+  if (options.nonempty) return {};
   // Opening an automount point would trigger the very mount that is being made.
   if (const auto top = FindMount(path); top && top->type == "autofs") return {};
   // A folder that may not be listed may still be mounted on.
   std::error_code error;
   if (!std::filesystem::is_empty(path, error) && !error) {
+    if (const auto hint = OrderHint(options); !hint.empty()) {
+      return Fail(ErrorCode::kInvalidArgument, "{} is a Zarr store, and {} is none{}", path,
+                  options.source, hint);
+    }
     return Fail(ErrorCode::kInvalidArgument,
                 "mount point {} is not empty: choose another, or mount over it with -o nonempty",
                 path);
@@ -173,7 +197,7 @@ Result<MountPoint> CheckMount(const MountOptions& options) {
     // The folder below cannot be checked, but was good enough for the dead mount.
     spdlog::warn("{}: takes the place of the dead mount of a zarrfs that was killed",
                  mountpoint->path);
-  } else if (const auto folder = CheckFolder(mountpoint->path, options.nonempty); !folder) {
+  } else if (const auto folder = CheckFolder(mountpoint->path, options); !folder) {
     return Fail(folder);
   }
   if (const auto device = CheckDevice(); !device) return Fail(device);

@@ -10,8 +10,10 @@
 #include <span>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "fs/daemon/log.h"
+#include "zarrcore/base/suggestion.h"
 
 namespace zarrfs {
 namespace {
@@ -75,14 +77,16 @@ bool SetId(MountOptions& options, std::string_view value) {
   return Set(options.*kMember, UpTo(UINT32_MAX - 1, ParseNumber<uint32_t>(value)));
 }
 
+// A flag alone or with "yes"; "no" undoes it.
 template <auto kMember, bool kValue = true>
-bool SetFlag(MountOptions& options, std::string_view) {
-  options.*kMember = kValue;
+bool SetFlag(MountOptions& options, std::string_view value) {
+  options.*kMember = (value != "no") == kValue;
   return true;
 }
 
 // "noexec" is passed to the kernel; "exec" undoes that.
 bool SetKernelFlag(MountOptions& options, std::string_view name) {
+  if (name == "no") return false;
   if (name.starts_with("no")) {
     options.kernel_options.emplace_back(name);
   } else {
@@ -92,6 +96,7 @@ bool SetKernelFlag(MountOptions& options, std::string_view name) {
 }
 
 constexpr std::string_view kSize = "a size such as 512k, 64M or 1G";
+constexpr std::string_view kPatterns = "patterns of names such as *.zarr or scratch:*.tmp";
 
 // Each row has the option, what --help says of it (continuation lines are indented to its column),
 // which values it takes and its effect.
@@ -106,8 +111,10 @@ constexpr Option kOptions[] = {
        return Set(o.separator, Choice<char>(v, {{"auto", '\0'}, {".", '.'}, {"/", '/'}}));
      }},
     {"fill", "auto|keep|materialize",
-     "keep: .zarray names the fill value, which xarray masks;\n"
-     "                        materialize: missing chunks are files of fill values (default: auto)",
+     "keep: write the fill value into .zarray; xarray shows it as NaN;\n"
+     "                        materialize: leave it out, and show missing chunks as files full of\n"
+     "                        it; auto (default): whichever gives xarray the values that\n"
+     "                        zarr-python 3 gives",
      "auto, keep or materialize",
      [](auto& o, auto v) { return Set(o.fill, Choice(v, kFillNames)); }},
     {"ome", "auto|keep",
@@ -122,6 +129,12 @@ constexpr Option kOptions[] = {
      "                        folders (default: follow; inside with allow_other)",
      "inside, follow or folders as /data:/disk2/data",
      [](auto& o, auto v) { return Set(o.links, ParseLinkPolicy(v)); }},
+    {"show", "PATTERNS",
+     "show of STORE, a folder of stores, only names that match: show=*.zarr\n"
+     "                        (default: all)",
+     kPatterns, [](auto& o, auto v) { return Set(o.names.show, ParsePatterns(v)); }},
+    {"hide", "PATTERNS", "do not show names in STORE that match: hide=scratch:*.tmp",
+     kPatterns, [](auto& o, auto v) { return Set(o.names.hide, ParsePatterns(v)); }},
     {"consolidated", "no", "no .zmetadata and no consolidated metadata in zarr.json (default: yes)",
      "yes or no",
      [](auto& o, auto v) {
@@ -193,7 +206,8 @@ constexpr Option kOptions[] = {
     // For tests: behave as on the oldest supported kernel.
     {"no_epoch", "", "", "", SetFlag<&MountOptions::no_epoch>},
     {"no_resend", "", "", "", SetFlag<&MountOptions::no_resend>},
-    {"debug", "", "", "", [](auto& o, auto) { return o.debug = o.foreground = true; }},
+    {"debug", "", "", "",
+     [](auto& o, auto v) { return v != "no" && (o.debug = o.foreground = true); }},
 };
 
 // Null if there is none.
@@ -222,13 +236,14 @@ Result<void> ApplyOption(std::string_view word, MountOptions& options,
 
   if (const Option* option = FindOption(name)) {
     const bool is_flag = option->value_name.empty();
-    if (is_flag && has_value) {
-      return Fail(ErrorCode::kInvalidArgument,
-                  "option '{}': '{}' takes no value (zarrfs --help lists them)", word, name);
-    }
-    if ((is_flag || has_value) && option->apply(options, is_flag ? name : value)) return {};
+    const bool is_as_expected = is_flag ? !has_value || value == "yes" || value == "no" : has_value;
+    const bool stands_alone = is_flag && value != "no";
+    if (is_as_expected && option->apply(options, stands_alone ? name : value)) return {};
+    const std::string_view expected = is_flag     ? "yes, no or nothing"
+                                      : has_value ? option->expected
+                                                  : "a value";
     return Fail(ErrorCode::kInvalidArgument, "option '{}': expected {} (zarrfs --help lists them)",
-                word, has_value ? option->expected : "a value");
+                word, expected);
   }
   if (has_value && IsIn(kContextNames, name)) {
     // The kernel refuses contexts where SELinux is off; fstab lines are written for both.
@@ -261,21 +276,32 @@ std::string OptionsHelp() {
 }
 
 tl::unexpected<Error> UnknownOption(std::string_view option) {
-  return Fail(ErrorCode::kInvalidArgument, "unknown option '{}' (zarrfs --help lists them)",
-              option);
+  std::vector<std::string_view> known;
+  for (const Option& each : kOptions) {
+    if (!each.help.empty()) known.push_back(each.name);
+  }
+  return Fail(ErrorCode::kInvalidArgument, "unknown option '{}'{} (zarrfs --help lists them)",
+              option, DidYouMean(NameOfOption(option), known));
 }
 
 std::optional<uint64_t> ParseSize(std::string_view text) {
   constexpr std::string_view kUnits = "kKmMgGtT";
-  size_t shift = 0;
-  if (const size_t unit = text.empty() ? kUnits.npos : kUnits.find(text.back());
-      unit != kUnits.npos) {
-    shift = 10 * (unit / 2 + 1);
+  uint64_t step = 1024;
+  if (text.size() > 2 && text.ends_with("iB") && kUnits.find(text[text.size() - 3]) != kUnits.npos) {
+    text.remove_suffix(2);
+  } else if (text.ends_with('B')) {
+    text.remove_suffix(1);
+    step = 1000;
+  }
+  uint64_t unit = 1;
+  if (const size_t letter = text.empty() ? kUnits.npos : kUnits.find(text.back());
+      letter != kUnits.npos) {
+    for (size_t power = 0; power <= letter / 2; ++power) unit *= step;
     text.remove_suffix(1);
   }
   const auto number = ParseNumber<uint64_t>(text);
-  if (!number || *number > (UINT64_MAX >> shift)) return std::nullopt;
-  return *number << shift;
+  if (!number || *number > UINT64_MAX / unit) return std::nullopt;
+  return *number * unit;
 }
 
 }  // namespace zarrfs

@@ -11,6 +11,7 @@
 
 #include "fs/tree/tree_options.h"
 #include "zarrcore/store/link_policy.h"
+#include "zarrcore/store/selected_names.h"
 
 namespace zarrfs {
 
@@ -23,6 +24,8 @@ struct MountOptions : TreeOptions {
 
   std::optional<LinkPolicy> links;  // empty: see LinksInForce()
 
+  NamePatterns names;  // in the root of the store
+
   // How the mount talks to the kernel.
   uint32_t threads = DefaultThreads();  // at most so many answer the kernel
   bool no_epoch = false;         // do without FUSE_NOTIFY_INC_EPOCH, as kernels before 6.16 must
@@ -33,6 +36,7 @@ struct MountOptions : TreeOptions {
   // How it is mounted.
   std::optional<bool> allow_other;  // empty: see AllowsOthers()
   bool nonempty = false;
+  bool makes_mountpoint = false;  // if it is absent, and removes it in the end
   std::vector<std::string> kernel_options;  // beyond those of every mount: "noexec", "context=…"
 
   // How the program runs.

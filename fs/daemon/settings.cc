@@ -41,6 +41,12 @@ Result<std::string> ReadFile(const std::string& path) {
       text.append(part.data(), static_cast<size_t>(have));
     }
   }
+  if (have < 0 && errno == ENOENT) {
+    return Fail(ErrorCode::kNotFound,
+                "configuration file {} does not exist: make it, with the line 'source = STORE' "
+                "(man 5 zarrfs)",
+                path);
+  }
   if (have < 0) {
     return Fail(FromErrno(errno), "configuration file {} cannot be read: {}", path,
                 ErrnoText(errno));
@@ -67,6 +73,12 @@ Result<void> ApplySetting(const std::string& setting, MountOptions& options) {
   return {};
 }
 
+// A value may contain "#", so a comment cannot follow it.
+std::string_view CommentHint(std::string_view setting) {
+  const bool has_comment = setting.find(" #") != setting.npos || setting.find("\t#") != setting.npos;
+  return has_comment ? "; a comment needs a line of its own" : "";
+}
+
 Result<void> ApplyConfig(MountOptions& options) {
   const auto text = ReadFile(options.config_file);
   if (!text) return Fail(text);
@@ -76,8 +88,8 @@ Result<void> ApplyConfig(MountOptions& options) {
     const std::string& setting = (*config)[line - 1];
     if (setting.empty()) continue;
     if (const auto applied = ApplySetting(setting, options); !applied) {
-      return Fail(ErrorCode::kInvalidArgument, "{}:{}: {}", options.config_file, line,
-                  applied.error().message);
+      return Fail(ErrorCode::kInvalidArgument, "{}:{}: {}{}", options.config_file, line,
+                  applied.error().message, CommentHint(setting));
     }
   }
   std::erase(*config, "");

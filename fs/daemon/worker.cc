@@ -77,7 +77,7 @@ Result<std::unique_ptr<Tree>> OpenStore(const MountOptions& options, const Descr
   if (!store) return Fail(store);
   TreeOptions tree_options = options;
   tree_options.is_for_others = AllowsOthers(options);
-  return Tree::Open(*std::move(store), tree_options, std::move(ids));
+  return Tree::Open(SelectNames(*std::move(store), options.names), tree_options, std::move(ids));
 }
 
 class Worker {

@@ -115,7 +115,9 @@ Result<void> IdJournal::Continue(Descriptor file) {
   header_->used = holds_ ? found.used : 0;
   header_->lost = 0;
   header_->format = kFormat;
-  static_cast<void>(ftruncate(file_.get(), static_cast<off_t>(kHeaderBytes + header_->used)));
+  if (ftruncate(file_.get(), static_cast<off_t>(kHeaderBytes + header_->used)) != 0) {
+    return Fail(FromErrno(errno), "ids of earlier workers: {}", ErrnoText(errno));
+  }
   return {};
 }
 

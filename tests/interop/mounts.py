@@ -52,11 +52,12 @@ def unmount(point):
 
 
 @contextlib.contextmanager
-def mounted(store, options=None):
-    """The folder where `store` is mounted. Once unmounted the daemon must end by itself, and a sanitizer must have found nothing."""
+def mounted(store, options=None, at=None):
+    """The folder where `store` is mounted: a new one, or `at`. Once unmounted the daemon must end by itself, and a sanitizer must have found nothing."""
     with tempfile.TemporaryDirectory(prefix="zarrfs-") as folder:
-        point = os.path.join(folder, "mnt")
-        os.mkdir(point)
+        point = str(at or os.path.join(folder, "mnt"))
+        if at is None:
+            os.mkdir(point)
         findings = f"log_path={folder}/sanitizer"
         environment = {**os.environ, "ASAN_OPTIONS": findings, "UBSAN_OPTIONS": findings, "TSAN_OPTIONS": findings}
         alive, held_by_daemon = os.pipe()  # closed when the daemon has ended, which is nobody's child

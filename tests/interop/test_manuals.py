@@ -94,6 +94,15 @@ def test_document_has_a_section_for_each_option():
     assert named - {"-n"} == options_of(help_of("zarrfs")) - {"-o"}
 
 
+def test_pages_link_to_nothing_that_is_not_installed():
+    """The README and docs/ are installed beside each other; the sources are not."""
+    for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
+        for target in re.findall(r"\]\(([^)#:]+?)(?:#[^)]*)?\)", page.read_text()):
+            found = (page.parent / target).resolve()
+            assert found.is_file() and found.suffix == ".md", f"{page.name}: {target}"
+            assert found.parent == ROOT / "docs" or found == ROOT / "README.md", f"{page.name}: {target}"
+
+
 def test_no_completion_names_an_option_that_there_is_not():
     known = options_of(help_of("zarrfs")) | {"-o", "-n"}
     zsh = (ROOT / "packaging/completions/zsh/_zarrfs").read_text()

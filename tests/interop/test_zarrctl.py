@@ -119,8 +119,10 @@ def test_where_and_cat_agree_and_decoded_bytes_are_the_values(store, name):
 def test_every_spelling_of_a_chunk_names_it(store):
     answers = [zarrctl("where", store / "codec/gzip", name).stdout for name in ["1.1", "1/1", "c/1/1", "c.1.1"]]
     assert len(set(answers)) == 1 and "offset" in answers[0]
-    for name in ["01.1", "1.1.0", "1", "1.4", "-1.0", "c", "1./1", "", "1.1 "]:
-        assert "not a chunk of a grid of 4 x 4" in refused("where", store / "codec/gzip", name)
+    for name in ["01.1", "1.1.0", "1", "1.4", "-1.0", "c", "1./1", "1.1 "]:
+        assert f"no chunk {name}: chunks go from 0.0 to 3.3" in refused("where", store / "codec/gzip", name)
+    for words in [[store / "codec/gzip", ""], [store / "codec/gzip"], [store, "codec/gzip"]]:
+        assert "codec/gzip: which chunk? For example: 0.0" in refused("where", *words)
 
 
 def test_an_array_without_dimensions_has_one_chunk(store):
@@ -287,7 +289,12 @@ def test_ctrl_c_ends_verify_with_a_summary(tmp_path):
 @pytest.mark.parametrize("command", ["info", "ls", "verify"])
 def test_what_is_not_there_is_one_line_and_exit_code_2(tmp_path, command):
     assert "nowhere" in refused(command, tmp_path / "nowhere", code=2)
-    assert "no Zarr group or array" in refused(command, tmp_path, code=2)
+    assert "not a Zarr store: no zarr.json, .zgroup or .zarray" in refused(command, tmp_path, code=2)
+
+
+def test_a_command_that_does_not_exist_is_compared_with_those_that_do(store):
+    assert "unknown command 'wher': did you mean 'where'?" in refused("wher", store)
+    assert "unknown command 'frobnicate' (see zarrctl --help)" in refused("frobnicate", store)
 
 
 def test_wrong_usage_is_one_line_and_exit_code_1(store):

@@ -33,24 +33,26 @@ struct Row {
 const std::vector<Row>& Rows() {
   static const std::vector<Row> rows = {
       // Words that print.
-      {{"ZARRFS", "--help"}, 0, "zarrfs STORE MNT"},
+      {{"ZARRFS", "--help"}, 0, "zarrfs STORE [MNT]"},
       {{"ZARRFS", "-h"}, 0, "Exit status: 0 mounted"},
       {{"ZARRFS", "--version"}, 0, "libfuse"},
       {{"ZARRFS", "-V"}, 0, "zarrfs "},
       {{"ZARRFS", "--list"}, 0, ""},
       // Wrong usage.
       {{"ZARRFS"}, 1, "store and mount point are missing"},
-      {{"ZARRFS", "STORE"}, 1, "mount point is missing"},
+      {{"ZARRFS", "/"}, 1, "mount point is missing"},
       {{"ZARRFS", "STORE", "MNT", "third"}, 1, "unexpected argument 'third'"},
       {{"ZARRFS", "", "MNT"}, 1, "empty path"},
       {{"ZARRFS", "STORE", "MNT", "-q"}, 1, "unknown option '-q'"},
-      {{"ZARRFS", "STORE", "MNT", "--quiet"}, 1, "unknown option '--quiet'"},
+      {{"ZARRFS", "STORE", "MNT", "--quiet"}, 1, "unknown option '--quiet' ("},
+      {{"ZARRFS", "--umount", "MNT"}, 1, "'--umount': did you mean '--unmount'?"},
       {{"ZARRFS", "STORE", "MNT", "-o"}, 1, "option '-o' needs a value"},
-      {{"ZARRFS", "STORE", "MNT", "-o", "veiw=v2"}, 1, "unknown option 'veiw=v2'"},
+      {{"ZARRFS", "STORE", "MNT", "-o", "veiw=v2"}, 1, "'veiw=v2': did you mean 'view'?"},
       {{"ZARRFS", "STORE", "MNT", "-o", "view=v9"}, 1, "expected v2, v3, gdal, netcdf or all"},
       {{"ZARRFS", "STORE", "MNT", "-o", "view"}, 1, "expected a value"},
-      {{"ZARRFS", "STORE", "MNT", "-o", "immutable=1"}, 1, "takes no value"},
+      {{"ZARRFS", "STORE", "MNT", "-o", "immutable=1"}, 1, "expected yes, no or nothing"},
       {{"ZARRFS", "STORE", "MNT", "-o", "cache=lots"}, 1, "a size such as 512k, 64M or 1G"},
+      {{"ZARRFS", "STORE", "MNT", "-o", "hide=a/b"}, 1, "patterns of names such as *.zarr"},
       {{"ZARRFS", "STORE", "MNT", "-o", "uid=ann"}, 1, "option 'uid=ann': expected a number"},
       {{"ZARRFS", "STORE", "MNT", "-o", "gid=-1"}, 1, "option 'gid=-1': expected a number"},
       {{"ZARRFS", "STORE", "MNT", "-o", "umask=8"}, 1, "an octal number from 0 to 777"},
@@ -62,10 +64,12 @@ const std::vector<Row>& Rows() {
       {{"ZARRFS", "--unmount", "MNT", "STORE"}, 1, "(usage: zarrfs --unmount MNT)"},
       {{"ZARRFS", "--config"}, 1, "option '--config' needs a file"},
       {{"ZARRFS", "--config", "FILE", "MNT"}, 1, "/file:1: unknown option 'text'"},
-      {{"ZARRFS", "--config", "MISSING", "MNT"}, 1, "missing cannot be read"},
+      {{"ZARRFS", "--config", "MISSING", "MNT"}, 1, "make it, with the line 'source = STORE'"},
+      {{"ZARRFS", "--config", "/dev", "MNT"}, 1, "/dev cannot be read: Is a directory"},
+      {{"ZARRFS", "--config", "COMMENT", "MNT"}, 1, "a comment needs a line of its own"},
       {{"HELPER", "STORE", "MNT", "-o", "a\\,b"}, 1, "unknown option 'a,b'"},
       {{"HELPER", "STORE", "MNT", "-o", "config="}, 1, "option 'config=': expected a file"},
-      {{"HELPER", "STORE", "MNT", "-o", "config=/nowhere/a.conf"}, 1, "a.conf cannot be read"},
+      {{"HELPER", "STORE", "MNT", "-o", "config=/nowhere/a.conf"}, 1, "a.conf does not exist"},
       // What mount(8) calls its helper with; nothing is mounted with -f.
       {{"HELPER", "STORE", "MNT", "-f"}, 0, ""},
       {{"HELPER", "STORE", "MNT", "-sfnv", "-o", "rw"}, 0, ""},
@@ -80,7 +84,16 @@ const std::vector<Row>& Rows() {
       {{"HELPER", "STORE", "MNT", "-f", "-o", "context=\"a:b:c0,c1\""}, 0, ""},
       {{"HELPER", "EMPTY", "MNT", "-f"}, 32, "not a Zarr store"},
       {{"HELPER", "STORE", "MISSING", "-f"}, 32, "create it with mkdir"},
+      // Likewise, for people.
+      {{"ZARRFS", "--check", "STORE", "MNT"}, 0, "can be mounted at"},
+      {{"ZARRFS", "--check", "STORE", "MNT", "-o", "cache=1GB,immutable=yes"}, 0, "can be mounted"},
+      {{"ZARRFS", "--check", "STORE", "MNT", "-o", "cache=lots"}, 1, "a size such as"},
+      {{"ZARRFS", "--check", "EMPTY", "MNT"}, 32, "not a Zarr store"},
+      {{"ZARRFS", "--check", "STORE", "MISSING"}, 32, "create it with mkdir"},
+      {{"ZARRFS", "--check", "STORE", "MNT", "-o", "hide=*"}, 0, "can be mounted"},
       // What cannot be mounted.
+      {{"ZARRFS", "EMPTY", "STORE"}, 32, "is none (is the order STORE MNT?)"},
+      {{"ZARRFS", "MISSING", "STORE"}, 32, "does not exist (is the order STORE MNT?)"},
       {{"ZARRFS", "EMPTY", "MNT"}, 32, "not a Zarr store: no zarr.json"},
       {{"ZARRFS", "MISSING", "MNT"}, 32, "missing does not exist"},
       {{"ZARRFS", "FILE", "MNT"}, 32, "is not a folder, so it is no Zarr store"},
@@ -109,6 +122,7 @@ class CommandLineTest : public testing::Test {
     ASSERT_EQ(geteuid(), 0U) << "only root can become another user for this test";
     (void)WriteSampleStore(folder_ / "sample.zarr");
     Replace(folder_ / "file", "text");
+    Replace(folder_ / "comment", "cache = 1G  # for the viewers\n");
     // The program may lie where users cannot get.
     fs::copy_file(ProgramUnderTest("zarrfs"), folder_ / "zarrfs");
     fs::create_symlink(folder_ / "zarrfs", folder_ / "mount.zarrfs");
@@ -134,6 +148,7 @@ class CommandLineTest : public testing::Test {
         {"MINE", folder_ / "mine"},
         {"EMPTY", folder_.Folder("empty")},
         {"FILE", folder_ / "file"},
+        {"COMMENT", folder_ / "comment"},
         {"MISSING", folder_ / "missing"},
         {"MISSING/below", folder_ / "missing/below"},
     };

@@ -83,7 +83,7 @@ TEST_F(ConfigTest, WrongLineIsNamedWithWhatWasExpected) {
   fs::remove(config_);
   const Outcome outcome = RunProgram(Line());
   EXPECT_EQ(outcome.code, 1);
-  EXPECT_NE(outcome.errors.find("ocean.conf cannot be read"), std::string::npos) << outcome.errors;
+  EXPECT_NE(outcome.errors.find("ocean.conf does not exist"), std::string::npos) << outcome.errors;
 }
 
 TEST_F(ConfigTest, HangupReadsItAgain) {

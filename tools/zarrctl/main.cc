@@ -4,12 +4,15 @@
 #include <csignal>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "tools/zarrctl/commands.h"
 #include "tools/zarrctl/interrupt.h"
 #include "tools/zarrctl/output.h"
 #include "tools/zarrctl/target.h"
+#include "zarrcore/base/suggestion.h"
 #include "zarrcore/store/local_store.h"
 
 namespace zarrfs::ctl {
@@ -60,6 +63,14 @@ class CommandLine {
     } catch (const CLI::ParseError& error) {
       std::string command;
       for (const CLI::App* known : app_.get_subcommands()) command = " " + known->get_name();
+      const std::string_view first = argc > 1 ? argv[1] : "";
+      std::vector<std::string> names;
+      for (const CLI::App* known : app_.get_subcommands(nullptr)) names.push_back(known->get_name());
+      const std::vector<std::string_view> commands(names.begin(), names.end());
+      if (command.empty() && !first.empty() && !first.starts_with('-')) {
+        return Complain(fmt::format("unknown command '{}'{} (see zarrctl --help)", first,
+                                    DidYouMean(first, commands)));
+      }
       return Complain(fmt::format("{} (see zarrctl{} --help)", error.what(), command));
     }
     if (color_ != "auto") SetColored(color_ == "always");

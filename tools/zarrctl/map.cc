@@ -11,6 +11,7 @@
 #include "tools/zarrctl/output.h"
 #include "tools/zarrctl/progress.h"
 #include "tools/zarrctl/target.h"
+#include "zarrcore/base/printable.h"
 
 namespace zarrfs::ctl {
 namespace {
@@ -150,6 +151,7 @@ int Map(const TargetNode& target, const MapOptions& options) {
     Write(DumpJson(MapJson(target, map)));
   } else if (has_picture) {
     for (const std::string& line : words.summary) Print("{}\n", line);
+    Print("written: {}\n", Visible(options.out));
   } else {
     Write(DrawText(map, words,
                    {SizeOfTerminal(STDOUT_FILENO).columns, TakesUtf8(), IsColored(STDOUT_FILENO)}));

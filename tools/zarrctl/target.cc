@@ -97,9 +97,19 @@ Result<TargetChunk> ChunkOf(TargetNode target, std::string_view name) {
   const ChunkGrid& grid = node.chunks->layout().inner_grid;
   auto at = ParseChunkName(name, grid);
   if (at) return TargetChunk{std::move(target), std::move(*at)};
-  return Fail(ErrorCode::kInvalidArgument, "{}: {}: not a chunk of a grid of {}",
-              target.FileOf(node.path), name,
-              grid.rank() == 0 ? "1" : fmt::format("{}", fmt::join(grid.counts(), " x ")));
+  const std::string path = target.FileOf(node.path);
+  const std::vector<uint64_t> first(std::max<size_t>(grid.rank(), 1), 0);
+  if (std::ranges::find(grid.counts(), 0U) != grid.counts().end()) {
+    return Fail(ErrorCode::kInvalidArgument, "{}: an array without elements has no chunks", path);
+  }
+  if (name.empty()) {
+    return Fail(ErrorCode::kInvalidArgument, "{}: which chunk? For example: {}", path,
+                fmt::join(first, "."));
+  }
+  std::vector<uint64_t> last = first;
+  for (size_t axis = 0; axis < grid.rank(); ++axis) last[axis] = grid.counts()[axis] - 1;
+  return Fail(ErrorCode::kInvalidArgument, "{}: no chunk {}: chunks go from {} to {}", path, name,
+              fmt::join(first, "."), fmt::join(last, "."));
 }
 
 Result<TargetChunk> FindInMount(const fs::path& path, const MountedPath& mounted) {
@@ -182,6 +192,11 @@ Result<TargetNode> FindNode(const std::string& store, const std::string& path) {
   if (!target) return Fail(target);
   auto node = target->hierarchy->Get(key, kAnyAge);
   if (!node && node.error().code == ErrorCode::kNotFound) {  // its key is not what anyone typed
+    if (key.empty()) {
+      return Fail(ErrorCode::kNotFound,
+                  "{}: not a Zarr store: no zarr.json, .zgroup or .zarray in it, nor below it",
+                  folder.string());
+    }
     return Fail(ErrorCode::kNotFound,
                 "{}: no Zarr group or array (zarrctl info STORE lists those of a store)",
                 wanted.string());
@@ -217,10 +232,10 @@ Result<TargetChunk> FindChunk(const std::vector<std::string>& words) {
     }
     return Fail(target);
   }
-  if (words.size() == 1 && target->node->array() != nullptr && target->node->array()->rank() > 0) {
-    const std::vector<uint64_t> first(target->node->array()->rank(), 0);
-    return Fail(ErrorCode::kInvalidArgument, "{}: which chunk? For example: {}", store,
-                fmt::join(first, "."));
+  if (words.size() == 2 && target->node->group() != nullptr) {
+    // STORE ARRAY, without a chunk.
+    auto array = FindNode(store, name);
+    if (array && array->node->group() == nullptr) return ChunkOf(*std::move(array), "");
   }
   return ChunkOf(std::move(*target), name);
 }

@@ -45,15 +45,17 @@ end
 for command in zarrfs mount.zarrfs
     complete -c $command -f -a '(__fish_complete_directories)'
     complete -c $command -s o -x -a '(__zarrfs_mount_options)' -d 'Mount options'
-    complete -c $command -s s -d 'Unknown options are no error'
     complete -c $command -s v -d 'Say what was mounted'
     complete -c $command -s h -l help -d 'Print help'
     complete -c $command -s V -l version -d 'Print versions'
     complete -c $command -l config -r -F -d 'Source and options are in this file'
+    complete -c $command -l check -d 'Say whether a mount would work'
     complete -c $command -l list -d 'List the zarrfs mounts'
     complete -c $command -l unmount -x -a '(__zarrfs_mounts)' -d 'End a mount'
 end
+complete -c zarrfs -s s -d 'Answer with one thread'
 complete -c zarrfs -s f -d 'Stay in the foreground, log to stderr'
 complete -c zarrfs -s d -d 'Likewise, with every request logged'
+complete -c mount.zarrfs -s s -d 'Unknown options are no error'
 complete -c mount.zarrfs -s f -d 'Check everything, mount nothing'
 complete -c mount.zarrfs -s n -d 'Accepted, without effect'

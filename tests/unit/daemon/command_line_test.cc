@@ -68,10 +68,24 @@ TEST(CommandLineTest, MountsHelperPassesItsOwnFlags) {
 
 TEST(CommandLineTest, MissingAndSuperfluousArgumentsAreNamed) {
   EXPECT_TRUE(Parse({}).error().message.starts_with("store and mount point are missing"));
-  EXPECT_TRUE(Parse({"src"}).error().message.starts_with("mount point is missing"));
+  EXPECT_TRUE(Parse({"/"}).error().message.starts_with("mount point is missing"));
   EXPECT_TRUE(Parse({"a", "b", "c"}).error().message.starts_with("unexpected argument 'c'"));
   EXPECT_TRUE(Parse({"a", ""}).error().message.starts_with("empty path"));
   EXPECT_TRUE(Parse({"a", "b", "-o"}).error().message.starts_with("option '-o' needs a value"));
+}
+
+TEST(CommandLineTest, AStoreAloneIsMountedUnderItsName) {
+  for (const char* store : {"/data/ocean.zarr", "/data/ocean.zarr/", "data/ocean"}) {
+    const auto line = Parse({store});
+    ASSERT_TRUE(line) << line.error().message;
+    EXPECT_EQ(line->options.source, store);
+    EXPECT_EQ(line->options.mountpoint, "ocean");
+    EXPECT_TRUE(line->options.makes_mountpoint);
+  }
+  EXPECT_FALSE(Parse({"/data/ocean.zarr", "mnt"})->options.makes_mountpoint);
+  EXPECT_FALSE(Parse({"/data/ocean.zarr", "-o", "remount"}));
+  const char* const helper[] = {"mount.zarrfs", "/data/ocean.zarr"};
+  EXPECT_FALSE(ParseCommandLine(2, helper));
 }
 
 TEST(CommandLineTest, HelpAndVersionNeedNoPaths) {

@@ -96,7 +96,7 @@ TEST(OptionTableTest, WrongValueNamesTheOptionAndWhatWasExpected) {
       {"ttl=-1", "a number of seconds, 0 or more"},
       {"ttl=nan", "a number of seconds, 0 or more"},
       {"ttl=1s", "a number of seconds, 0 or more"},
-      {"index_cache=64MB", "a size such as 512k, 64M or 1G"},
+      {"index_cache=64XB", "a size such as 512k, 64M or 1G"},
       {"threads=0", "a number from 1 to 1024"},
       {"uid=ann", "a number"},
       {"gid=-1", "a number"},
@@ -110,8 +110,27 @@ TEST(OptionTableTest, WrongValueNamesTheOptionAndWhatWasExpected) {
     EXPECT_EQ(ErrorOf(word),
               fmt::format("option '{}': expected {} (zarrfs --help lists them)", word, expected));
   }
-  EXPECT_EQ(ErrorOf("immutable=yes"),
-            "option 'immutable=yes': 'immutable' takes no value (zarrfs --help lists them)");
+  EXPECT_EQ(ErrorOf("immutable=maybe"),
+            "option 'immutable=maybe': expected yes, no or nothing (zarrfs --help lists them)");
+  EXPECT_NE(ErrorOf("noexec=no"), "");
+}
+
+TEST(OptionTableTest, WhatHasNoValueMayBeGivenYesOrNo) {
+  EXPECT_TRUE(Options("immutable=yes").immutable);
+  EXPECT_FALSE(Options("immutable,immutable=no").immutable);
+  EXPECT_EQ(Options("allow_other=no").allow_other, false);
+  EXPECT_EQ(Options("noallow_other=yes").allow_other, false);
+  EXPECT_EQ(Options("noallow_other=no").allow_other, true);
+  EXPECT_EQ(Options("noexec=yes").kernel_options, std::vector<std::string>{"noexec"});
+}
+
+TEST(OptionTableTest, AnUnknownOptionIsComparedWithThoseThereAre) {
+  EXPECT_EQ(ErrorOf("imutable"),
+            "unknown option 'imutable': did you mean 'immutable'? (zarrfs --help lists them)");
+  EXPECT_EQ(ErrorOf("index-cache=1G"),
+            "unknown option 'index-cache=1G': did you mean 'index_cache'? (zarrfs --help lists them)");
+  EXPECT_EQ(Parse({"--umount", "mnt"}).error().message,
+            "unknown option '--umount': did you mean '--unmount'? (zarrfs --help lists them)");
 }
 
 TEST(OptionTableTest, SizesArePowersOf1024) {
@@ -121,7 +140,12 @@ TEST(OptionTableTest, SizesArePowersOf1024) {
   EXPECT_EQ(ParseSize("64M"), 64U << 20);
   EXPECT_EQ(ParseSize("1G"), 1U << 30);
   EXPECT_EQ(ParseSize("16777215T"), 16777215ULL << 40);
-  for (const char* text : {"", "M", "-1", "1.5G", "64MB", "16777216T", "18446744073709551616"}) {
+  EXPECT_EQ(ParseSize("1GiB"), 1U << 30);
+  EXPECT_EQ(ParseSize("64KiB"), 64U << 10);
+  EXPECT_EQ(ParseSize("1GB"), 1'000'000'000U);
+  EXPECT_EQ(ParseSize("12B"), 12U);
+  for (const char* text : {"", "M", "-1", "1.5G", "GB", "iB", "1iB", "1GBB", "16777216T",
+                           "18446744073709551616"}) {
     EXPECT_EQ(ParseSize(text), std::nullopt) << text;
   }
 }

@@ -46,8 +46,14 @@ TEST(SettingsTest, ChangedNamesAreThoseThatCameWentOrHaveAnotherValue) {
 }
 
 TEST(SettingsTest, SloppyForgivesUnknownOptionsButNotWrongValues) {
-  EXPECT_TRUE(Parse({"src", "mnt", "-o", "foo", "-s"}));
-  EXPECT_FALSE(Parse({"src", "mnt", "-s", "-o", "ttl=soon"}));
+  const auto parsed = [](const char* program, const char* option) {
+    const std::vector<const char*> words = {program, "src", "mnt", "-s", "-o", option};
+    return ParseCommandLine(static_cast<int>(words.size()), words.data());
+  };
+  EXPECT_TRUE(parsed("mount.zarrfs", "foo"));
+  EXPECT_FALSE(parsed("mount.zarrfs", "ttl=soon"));
+  EXPECT_FALSE(parsed("zarrfs", "foo"));
+  EXPECT_EQ(parsed("zarrfs", "ro")->options.threads, 1U) << "as other programs of libfuse";
 }
 
 TEST(SettingsTest, SettingsOfAMountCanBeReadAgain) {
