@@ -133,8 +133,8 @@ constexpr Option kOptions[] = {
      "show of STORE, a folder of stores, only names that match: show=*.zarr\n"
      "                        (default: all)",
      kPatterns, [](auto& o, auto v) { return Set(o.names.show, ParsePatterns(v)); }},
-    {"hide", "PATTERNS", "do not show names in STORE that match: hide=scratch:*.tmp",
-     kPatterns, [](auto& o, auto v) { return Set(o.names.hide, ParsePatterns(v)); }},
+    {"hide", "PATTERNS", "do not show names in STORE that match: hide=scratch:*.tmp", kPatterns,
+     [](auto& o, auto v) { return Set(o.names.hide, ParsePatterns(v)); }},
     {"consolidated", "no", "no .zmetadata and no consolidated metadata in zarr.json (default: yes)",
      "yes or no",
      [](auto& o, auto v) {
@@ -287,7 +287,8 @@ tl::unexpected<Error> UnknownOption(std::string_view option) {
 std::optional<uint64_t> ParseSize(std::string_view text) {
   constexpr std::string_view kUnits = "kKmMgGtT";
   uint64_t step = 1024;
-  if (text.size() > 2 && text.ends_with("iB") && kUnits.find(text[text.size() - 3]) != kUnits.npos) {
+  if (text.size() > 2 && text.ends_with("iB") &&
+      kUnits.find(text[text.size() - 3]) != kUnits.npos) {
     text.remove_suffix(2);
   } else if (text.ends_with('B')) {
     text.remove_suffix(1);

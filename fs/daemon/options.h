@@ -36,7 +36,7 @@ struct MountOptions : TreeOptions {
   // How it is mounted.
   std::optional<bool> allow_other;  // empty: see AllowsOthers()
   bool nonempty = false;
-  bool makes_mountpoint = false;  // if it is absent, and removes it in the end
+  bool makes_mountpoint = false;            // if it is absent, and removes it in the end
   std::vector<std::string> kernel_options;  // beyond those of every mount: "noexec", "context=…"
 
   // How the program runs.

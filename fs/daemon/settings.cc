@@ -75,7 +75,8 @@ Result<void> ApplySetting(const std::string& setting, MountOptions& options) {
 
 // A value may contain "#", so a comment cannot follow it.
 std::string_view CommentHint(std::string_view setting) {
-  const bool has_comment = setting.find(" #") != setting.npos || setting.find("\t#") != setting.npos;
+  const bool has_comment =
+      setting.find(" #") != setting.npos || setting.find("\t#") != setting.npos;
   return has_comment ? "; a comment needs a line of its own" : "";
 }
 

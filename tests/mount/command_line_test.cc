@@ -141,16 +141,11 @@ class CommandLineTest : public testing::Test {
   }
   std::vector<std::string> WordsOf(const Row& row) const {
     const std::map<std::string, std::string> paths = {
-        {"ZARRFS", folder_ / "zarrfs"},
-        {"HELPER", folder_ / "mount.zarrfs"},
-        {"STORE", folder_ / "sample.zarr"},
-        {"MNT", folder_.Folder("mnt")},
-        {"MINE", folder_ / "mine"},
-        {"EMPTY", folder_.Folder("empty")},
-        {"FILE", folder_ / "file"},
-        {"COMMENT", folder_ / "comment"},
-        {"MISSING", folder_ / "missing"},
-        {"MISSING/below", folder_ / "missing/below"},
+        {"ZARRFS", folder_ / "zarrfs"},     {"HELPER", folder_ / "mount.zarrfs"},
+        {"STORE", folder_ / "sample.zarr"}, {"MNT", folder_.Folder("mnt")},
+        {"MINE", folder_ / "mine"},         {"EMPTY", folder_.Folder("empty")},
+        {"FILE", folder_ / "file"},         {"COMMENT", folder_ / "comment"},
+        {"MISSING", folder_ / "missing"},   {"MISSING/below", folder_ / "missing/below"},
     };
     std::vector<std::string> words;
     for (const std::string& word : row.words) {

@@ -32,8 +32,8 @@ TEST_F(EasyMountTest, AStoreAloneMakesItsFolderAndRemovesItInTheEnd) {
   const Unmounted whatever_happens(here / "sample");
   const std::string mount_it =
       "cd " + here.string() + " && " + Zarrfs() + " ../sample.zarr/ -o view=v2";
-  const Outcome outcome = Shell(mount_it + " && cat sample/a/0.1 >chunk && " + Zarrfs() +
-                                " --unmount sample");
+  const Outcome outcome =
+      Shell(mount_it + " && cat sample/a/0.1 >chunk && " + Zarrfs() + " --unmount sample");
   EXPECT_EQ(outcome.code, 0) << outcome.errors;
   EXPECT_GT(fs::file_size(here / "chunk"), 0U);
   EXPECT_TRUE(Eventually(Seconds(5), [&] { return !fs::exists(here / "sample"); }));
@@ -79,7 +79,8 @@ TEST_F(EasyMountTest, OfAFolderOfStoresOnlyWhatIsSelectedIsThere) {
 TEST_F(EasyMountTest, ACheckOfAMountNamesWhatNeedsANewOne) {
   const TestMount mounted(store_, "view=v2");
   const auto check = [&](const std::string& options) {
-    return RunProgram({Zarrfs(), "--check", store_.string(), mounted.path().string(), "-o", options});
+    return RunProgram(
+        {Zarrfs(), "--check", store_.string(), mounted.path().string(), "-o", options});
   };
   EXPECT_EQ(check("view=v2").code, 0);
   EXPECT_EQ(check("view=v2").errors, "");

@@ -65,7 +65,8 @@ class CommandLine {
       for (const CLI::App* known : app_.get_subcommands()) command = " " + known->get_name();
       const std::string_view first = argc > 1 ? argv[1] : "";
       std::vector<std::string> names;
-      for (const CLI::App* known : app_.get_subcommands(nullptr)) names.push_back(known->get_name());
+      for (const CLI::App* known : app_.get_subcommands(nullptr))
+        names.push_back(known->get_name());
       const std::vector<std::string_view> commands(names.begin(), names.end());
       if (command.empty() && !first.empty() && !first.starts_with('-')) {
         return Complain(fmt::format("unknown command '{}'{} (see zarrctl --help)", first,

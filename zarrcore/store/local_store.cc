@@ -405,6 +405,11 @@ Result<std::shared_ptr<Store>> OpenLocalStore(const std::string& path, LocalStor
     return Fail(ErrorCode::kUnsupported, "{}: openat2 is missing: needs Linux 5.6 or newer", path);
   }
   if (!probe) return FailWithErrno(path, errno);
+  // Files are opened through it, once it is known what they are (Reopen()).
+  if (access("/proc/self/fd", F_OK) != 0) {
+    return Fail(ErrorCode::kUnsupported,
+                "{}: /proc is missing: mount it (mount -t proc proc /proc)", path);
+  }
   auto rules = RulesOf(path, root, options);
   if (!rules) return Fail(rules);
   const size_t max_open_files =

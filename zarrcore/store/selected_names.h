@@ -23,8 +23,8 @@ struct NamePatterns {
   bool operator==(const NamePatterns&) const = default;
 };
 
-/// "*.tmp:scratch": patterns separated by colons. Nullopt if one is empty, has a slash, or is longer
-/// than a name can be.
+/// "*.tmp:scratch": patterns separated by colons. Nullopt if one is empty, has a slash, or is
+/// longer than a name can be.
 [[nodiscard]] std::optional<std::vector<std::string>> ParsePatterns(std::string_view text);
 
 /// Wraps `store`, unless everything is to be there. What is not selected is absent, and so is

@@ -127,8 +127,9 @@ TEST(OptionTableTest, WhatHasNoValueMayBeGivenYesOrNo) {
 TEST(OptionTableTest, AnUnknownOptionIsComparedWithThoseThereAre) {
   EXPECT_EQ(ErrorOf("imutable"),
             "unknown option 'imutable': did you mean 'immutable'? (zarrfs --help lists them)");
-  EXPECT_EQ(ErrorOf("index-cache=1G"),
-            "unknown option 'index-cache=1G': did you mean 'index_cache'? (zarrfs --help lists them)");
+  EXPECT_EQ(
+      ErrorOf("index-cache=1G"),
+      "unknown option 'index-cache=1G': did you mean 'index_cache'? (zarrfs --help lists them)");
   EXPECT_EQ(Parse({"--umount", "mnt"}).error().message,
             "unknown option '--umount': did you mean '--unmount'? (zarrfs --help lists them)");
 }
@@ -144,8 +145,8 @@ TEST(OptionTableTest, SizesArePowersOf1024) {
   EXPECT_EQ(ParseSize("64KiB"), 64U << 10);
   EXPECT_EQ(ParseSize("1GB"), 1'000'000'000U);
   EXPECT_EQ(ParseSize("12B"), 12U);
-  for (const char* text : {"", "M", "-1", "1.5G", "GB", "iB", "1iB", "1GBB", "16777216T",
-                           "18446744073709551616"}) {
+  for (const char* text :
+       {"", "M", "-1", "1.5G", "GB", "iB", "1iB", "1GBB", "16777216T", "18446744073709551616"}) {
     EXPECT_EQ(ParseSize(text), std::nullopt) << text;
   }
 }
