@@ -12,6 +12,8 @@
 
 namespace zarrfs {
 
+/// An old worker may get messages of a new keeper: whatever changes here needs another
+/// HandOver::kFormat.
 struct Message {
   enum class Kind : uint32_t {
     // From the worker, the last two also from the keeper to the process that waits for the start.
@@ -24,6 +26,9 @@ struct Message {
     kEnd,         // the mount is gone, or will be soon: end
     kLogLevel,    // the name of the level
     kCacheSizes,  // index cache, cache; bytes
+    // From who asks for an upgrade, to which the keeper answers as to the process that waits for
+    // the start.
+    kUpgrade,  // passes the program file
   };
   Kind kind = Kind::kEnd;
   std::array<uint64_t, 3> numbers = {};

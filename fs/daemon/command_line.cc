@@ -27,6 +27,8 @@ struct Usage {
 Usage UsageOf(Action action) {
   if (action == Action::kList) return {0, "usage: zarrfs --list"};
   if (action == Action::kUnmount) return {1, "usage: zarrfs --unmount MNT"};
+  if (action == Action::kUpgrade) return {1, "usage: zarrfs --upgrade MNT or --upgrade --all"};
+  if (action == Action::kUpgradeAll) return {0, "usage: zarrfs --upgrade --all"};
   return {2, "usage: zarrfs STORE MNT [-o options]; --help says more"};
 }
 
@@ -45,13 +47,16 @@ bool ShowsText(const CommandLine& line) {
 // "--list", "-f": what takes no value.
 Result<void> ApplySwitch(std::string_view word, bool called_by_mount, CommandLine& line) {
   constexpr std::pair<std::string_view, Action> kActions[] = {
-      {"--help", Action::kShowHelp}, {"-h", Action::kShowHelp}, {"--version", Action::kShowVersion},
-      {"-V", Action::kShowVersion},  {"--list", Action::kList}, {"--unmount", Action::kUnmount},
-      {"--check", Action::kCheck}};
+      {"--help", Action::kShowHelp},       {"-h", Action::kShowHelp},
+      {"--version", Action::kShowVersion}, {"-V", Action::kShowVersion},
+      {"--list", Action::kList},           {"--unmount", Action::kUnmount},
+      {"--check", Action::kCheck},         {"--upgrade", Action::kUpgrade}};
   MountOptions& options = line.options;
-  if (const auto* const found =
-          std::ranges::find(kActions, word, &std::pair<std::string_view, Action>::first);
-      found != std::end(kActions)) {
+  if (word == "--all" && line.action == Action::kUpgrade) {
+    line.action = Action::kUpgradeAll;
+  } else if (const auto* const found =
+                 std::ranges::find(kActions, word, &std::pair<std::string_view, Action>::first);
+             found != std::end(kActions)) {
     line.action = found->second;
   } else if (word == "-d") {
     options.debug = options.foreground = true;
@@ -196,6 +201,8 @@ Unmount with `zarrfs --unmount MNT`, `umount MNT` or `fusermount3 -u MNT`.
   --list                list the zarrfs mounts: process, mount point, store
   --unmount MNT         unmount MNT, also a dead mount
   --check               with the words of a mount: say whether it would work, mount nothing
+  --upgrade MNT         have this program serve the mount from now on, without unmounting it
+  --upgrade --all       the same for every mount
   -h, --help            print this help
   -V, --version         print the versions of zarrfs and libfuse
   -s                    answer with one thread (as mount.zarrfs: ignore unknown options)

@@ -7,6 +7,8 @@
 //   zarrfs STORE MNT -o remount[,options]
 //   zarrfs --list
 //   zarrfs --unmount MNT
+//   zarrfs --upgrade MNT
+//   zarrfs --upgrade --all
 //
 // Parsing reads the words and the configuration file and nothing else: fs/daemon/mountpoint.h
 // checks STORE and MNT.
@@ -20,9 +22,20 @@
 namespace zarrfs {
 
 struct CommandLine {
-  enum class Action { kMount, kCheck, kRemount, kList, kUnmount, kShowHelp, kShowVersion };
+  enum class Action {
+    kMount,
+    kCheck,
+    kRemount,
+    kList,
+    kUnmount,
+    kUpgrade,
+    kUpgradeAll,
+    kShowHelp,
+    kShowVersion
+  };
   Action action = Action::kMount;
-  MountOptions options;  // for kMount, kCheck and kRemount; for kUnmount only the mount point
+  // For kMount, kCheck and kRemount; for kUnmount and kUpgrade only the mount point.
+  MountOptions options;
 };
 
 /// kInvalidArgument with one line that names the offending word. argv[0] counts: under a name that

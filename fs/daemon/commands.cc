@@ -22,6 +22,7 @@
 #include "fs/daemon/mount_control.h"
 #include "fs/daemon/mountpoint.h"
 #include "fs/daemon/settings.h"
+#include "fs/daemon/upgrade.h"
 #include "fs/daemon/worker.h"
 #include "zarrcore/base/printable.h"
 
@@ -59,12 +60,16 @@ Result<Mounted> FindOurs(const std::string& mountpoint) {
   return *std::move(mounted);
 }
 
-// The pid in .zarrfs/options may belong to another container or machine.
-bool IsZarrfs(pid_t pid) {
-  std::ifstream file(fmt::format("/proc/{}/comm", pid));
-  std::string name;
-  std::getline(file, name);
-  return name.find("zarrfs") != std::string::npos;
+// Whether the pid in .zarrfs/options is that of the mount. It may belong to another container or
+// machine, and what users mount says what they like.
+bool IsKeeperOf(const Mounted& mounted, pid_t pid) {
+  std::ifstream file(fmt::format("/proc/{}/status", pid));
+  bool is_zarrfs = false;
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("Name:")) is_zarrfs = line.find("zarrfs") != std::string::npos;
+    if (line.starts_with(fmt::format("Uid:\t{}\t", mounted.user))) return is_zarrfs;
+  }
+  return false;
 }
 
 // The flags that a remount may change; the others are fixed for every mount.
@@ -85,6 +90,37 @@ Result<void> SetFlags(const Mounted& mounted, const MountOptions& options) {
               ErrnoText(errno));
 }
 
+Result<void> Upgraded(const Mounted& mounted, const MountAnswer& answer, bool verbose) {
+  const std::string& path = mounted.path;
+  if (answer.state == MountState::kDead) {
+    return Fail(ErrorCode::kIo, "{} is dead: mount it again", path);
+  }
+  if (answer.state == MountState::kSilent) {
+    return Fail(ErrorCode::kTimedOut, "{} does not answer", path);
+  }
+  if (answer.state == MountState::kHidden) {
+    return Fail(ErrorCode::kPermissionDenied,
+                "{} was mounted by another user: only that user and root can upgrade it", path);
+  }
+  if (answer.Option("hand_over").empty() || !answer.pid || !IsKeeperOf(mounted, *answer.pid)) {
+    return Fail(ErrorCode::kUnsupported,
+                "{} cannot be upgraded (the zarrfs that serves it is too old, uses io_uring, or "
+                "runs in a container): unmount it and mount it again",
+                path);
+  }
+  const std::string before = answer.Option("version");
+  if (const auto asked = AskForUpgrade(*answer.pid, "/proc/self/exe"); !asked) {
+    return Fail(asked.error().code, "{} was not upgraded from zarrfs {}: {}", path, before,
+                asked.error().message);
+  }
+  if (verbose) {
+    fmt::print("zarrfs: {} is served by zarrfs {} now, before by {}\n", path, ZARRFS_VERSION,
+               before);
+    std::fflush(stdout);  // AskMount() forks: do not copy buffered output
+  }
+  return {};
+}
+
 }  // namespace
 
 int ListMounts() {
@@ -94,12 +130,18 @@ int ListMounts() {
   std::vector<std::string> dead;
   std::vector<std::string> without_store;
   std::vector<std::string> errors_only;
+  std::vector<std::string> others;
   for (const Mounted& mounted : mounts) {
     const MountAnswer answer = AskMount(mounted);
     fmt::print("{:>7} {:<{}} {}\n", PidColumn(answer), OneLine(mounted.path), width,
                OneLine(mounted.source));
     std::fflush(stdout);  // AskMount() forks: do not copy buffered output
     if (answer.state == MountState::kDead) dead.push_back(mounted.path);
+    if (const std::string version = answer.Option("version");
+        !version.empty() && version != ZARRFS_VERSION) {
+      others.push_back(fmt::format("{} is served by zarrfs {}, this is {}: zarrfs --upgrade {}",
+                                   mounted.path, version, ZARRFS_VERSION, mounted.path));
+    }
     if (const std::string store = answer.Option("store"); !store.empty() && store != "there") {
       without_store.push_back(fmt::format("{}: the store is {}", mounted.path, store));
     }
@@ -111,6 +153,7 @@ int ListMounts() {
   }
   for (const std::string& line : without_store) PrintError(line);
   for (const std::string& line : errors_only) PrintError(line);
+  for (const std::string& line : others) PrintError(line);
   for (const std::string& path : dead) {
     PrintError(fmt::format(
         "{} is dead, its process was killed: mount it again, or end it with zarrfs --unmount {}",
@@ -166,6 +209,25 @@ int CheckCommand(MountOptions options) {
   return kExitDone;
 }
 
+int UpgradeCommand(const std::string& mountpoint, bool verbose) {
+  const auto mounted = FindOurs(mountpoint);
+  if (!mounted) return FailWith(mounted.error().message);
+  const auto upgraded = Upgraded(*mounted, AskMount(*mounted), verbose);
+  return upgraded ? kExitDone : FailWith(upgraded.error().message);
+}
+
+int UpgradeAllCommand(bool verbose) {
+  int code = kExitDone;
+  for (const Mounted& mounted : ZarrfsMounts()) {
+    const MountAnswer answer = AskMount(mounted);
+    if (answer.state == MountState::kDead || answer.state == MountState::kHidden) continue;
+    if (const auto upgraded = Upgraded(mounted, answer, verbose); !upgraded) {
+      code = FailWith(upgraded.error().message);
+    }
+  }
+  return code;
+}
+
 int RemountCommand(const MountOptions& options) {
   const auto mounted = FindOurs(options.mountpoint);
   if (!mounted) return FailWith(mounted.error().message);
@@ -192,7 +254,7 @@ int RemountCommand(const MountOptions& options) {
   }
   if (options.fake) return kExitDone;
   if (const auto set = SetFlags(*mounted, options); !set) return FailWith(set.error().message);
-  if (!answer.Option("config").empty() && answer.pid && IsZarrfs(*answer.pid) &&
+  if (!answer.Option("config").empty() && answer.pid && IsKeeperOf(*mounted, *answer.pid) &&
       kill(*answer.pid, SIGHUP) != 0) {
     return FailWith(
         fmt::format("{} cannot reload {}: {}", path, answer.Option("config"), ErrnoText(errno)));

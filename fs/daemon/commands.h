@@ -17,6 +17,14 @@ int UnmountCommand(const std::string& mountpoint);
 /// mount there be read again; says what would then need a new mount. Changes nothing.
 int CheckCommand(MountOptions options);
 
+/// `--upgrade MNT`: has this program serve a mount from now on (fs/daemon/upgrade.h); `verbose`:
+/// prints what was done.
+int UpgradeCommand(const std::string& mountpoint, bool verbose);
+
+/// `--upgrade --all`: the same for all mounts but dead ones and, unless this is root, those of
+/// other users. Fails if one of them does.
+int UpgradeAllCommand(bool verbose);
+
 /// `-o remount`: applies the options that can change while mounted (noexec, noatime, those in the
 /// configuration file) and refuses others by name.
 int RemountCommand(const MountOptions& options);

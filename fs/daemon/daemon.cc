@@ -1,6 +1,5 @@
 #include "fs/daemon/daemon.h"
 
-#include <spdlog/spdlog.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <systemd/sd-daemon.h>
@@ -69,13 +68,12 @@ class OwnFolder {
   OwnFolder& operator=(const OwnFolder&) = delete;
 
   void Make() { made_ = mkdir(path_.c_str(), 0755) == 0; }
-  // A mount that is still there keeps it, and caller and keeper may both try.
+  // Caller and keeper may both try.
   void Remove() {
-    if (made_ && rmdir(path_.c_str()) != 0 && errno != EBUSY && errno != ENOENT) {
-      spdlog::warn("{} cannot be removed: {}", path_, ErrnoText(errno));
-    }
+    if (made_) RemoveMountPoint(path_);
     made_ = false;
   }
+  [[nodiscard]] bool made() const { return made_; }
   void Leave() { made_ = false; }
 
  private:
@@ -89,6 +87,7 @@ int RunDaemon(MountOptions options) {
   LogToStderr(options.log_level);
   OwnFolder folder(options.mountpoint);
   if (options.makes_mountpoint) folder.Make();
+  options.makes_mountpoint = folder.made();
   auto mountpoint = CheckMount(options);
   if (!mountpoint) {
     const std::string& reason = mountpoint.error().message;

@@ -97,6 +97,18 @@ Descriptor NewMount(const MountOptions& options, const Descriptor& device) {
   return Descriptor(fsmount(context.get(), FSMOUNT_CLOEXEC, attributes));
 }
 
+// The file by which the kernel has a connection aborted. Empty if this process cannot have it.
+Descriptor OpenAbort(dev_t number) {
+  const std::string name = fmt::format("{}/abort", minor(number));
+  Descriptor file(open(("/sys/fs/fuse/connections/" + name).c_str(), O_WRONLY | O_CLOEXEC));
+  if (file) return file;
+  // Where its file system is not mounted.
+  const Descriptor context(fsopen("fusectl", FSOPEN_CLOEXEC));
+  if (!context || fsconfig(context.get(), FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) != 0) return {};
+  const Descriptor mount(fsmount(context.get(), FSMOUNT_CLOEXEC, 0));
+  return Descriptor(openat(mount.get(), name.c_str(), O_WRONLY | O_CLOEXEC));
+}
+
 tl::unexpected<Error> CannotReplace(std::string_view what) {
   const int error = errno;
   const bool refused = error == EPERM || error == EACCES;
@@ -147,12 +159,10 @@ Result<void> ClearDeadMounts(const std::string& path) {
 void AbortConnection(const Descriptor& device, dev_t number, const std::string& path) {
   // While the connection lives, the number is that of its mount. So what is found by the number is
   // its own if the connection still lives afterwards, and stays its own once it is held.
-  const Descriptor abort(
-      open(fmt::format("/sys/fs/fuse/connections/{}/abort", minor(number)).c_str(),
-           O_WRONLY | O_CLOEXEC));
+  const Descriptor abort = OpenAbort(number);
   if (abort && IsConnected(device) && write(abort.get(), "1", 1) == 1) return;
-  // Where that file system is not mounted. The kernel aborts at first, and does not unmount what is
-  // in use, which it is by our descriptor.
+  // Without that file. The kernel aborts at first, and does not unmount what is in use, which it is
+  // by our descriptor.
   const Descriptor place = OpenPath(path);
   if (!place) return;
   const uint64_t id = MountIdOf(place);

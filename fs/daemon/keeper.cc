@@ -12,8 +12,11 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <cstdlib>
+#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "fs/daemon/exit_code.h"
 #include "fs/daemon/log.h"
@@ -21,6 +24,8 @@
 #include "fs/daemon/privileges.h"
 #include "fs/daemon/session.h"
 #include "fs/daemon/settings.h"
+#include "fs/daemon/signals.h"
+#include "fs/daemon/upgrade.h"
 #include "fs/daemon/workers.h"
 #include "zarrcore/base/clocks.h"
 #include "zarrcore/base/printable.h"
@@ -32,20 +37,37 @@ using Clock = std::chrono::steady_clock;
 
 // How long the worker may take to end once its mount is gone.
 constexpr auto kWorkerLimit = std::chrono::seconds(3);
+// How long after that a killed one may take.
+constexpr auto kReapLimit = std::chrono::seconds(2);
+// How long programs may use a mount that its service is to end.
+constexpr auto kBusyLimit = std::chrono::seconds(5);
 // How often the keeper checks for a killed worker that cannot end.
 constexpr int kWatchMs = 1000;
+
+bool HasServiceManager() { return std::getenv("NOTIFY_SOCKET") != nullptr; }
 
 class Keeper {
  public:
   Keeper(const MountOptions& options, const MountPoint& mountpoint, Channel report)
       : options_(options),
+        config_in_force_(options.config),
         mount_(mountpoint, /*outlives_workers=*/!WhyNoIoUring(options).empty()),
         report_(std::move(report)) {}
+  Keeper(const MountOptions& options, const HandOver& state)
+      : options_(options),
+        config_in_force_(state.config),
+        mount_(state),
+        upgrade_(Channel(Inherited(state.asker))),
+        ready_(true),
+        replaces_(true),
+        is_caretaker_(state.gives_errors != 0) {
+    workers_.TakeOver(state);
+  }
 
   int Run();
 
  private:
-  // Sets up signals and starts the worker.
+  // Starts the first worker, or has that of the older program end.
   Result<void> Start();
   // Reports a failed start, once. No effect after a successful one.
   void EndStart(int code, std::string_view line);
@@ -69,6 +91,8 @@ class Keeper {
 
   void OnSignal();
   void OnEndingSignal(uint32_t number);
+  void OnUnmounted(uint32_t number, bool detached);
+  void TryAgainToUnmount();
   void ChangeLogLevel(const signalfd_siginfo& signal);
   void SetLevel(std::string_view level);
   void Reload();
@@ -77,60 +101,67 @@ class Keeper {
   void OnOpened(Message& message);
   void OnReady();
   void OnWorkerFailed(const Message& message);
-  // Asks the worker to end. KillLateWorker() kills it after kWorkerLimit.
+  // Ends the mount with the worker.
   void EndWorker();
+  // KillLateWorker() kills it after kWorkerLimit.
+  void AskWorkerToEnd(bool can);
+  void LeaveWorkerBehind();
   // How long the loop may wait, in milliseconds.
   int KillLateWorker();
   // Every kWatchMs.
   void Watch();
   // The worker has closed its end of the channel. True if another one serves on.
   bool OnWorkerEnd();
+  void StartNext();
   bool CanReplace() const {
     return mount_.outlives_workers() && ready_ && !ending_ && !gives_up_ && mount_.IsConnected();
   }
   void Replace() { NotifyServiceManager(fmt::format("STATUS={}", OneLine(workers_.Replace()))); }
+  void OnUpgrade(Upgrade::Step step);
+  HandOver State() const;
   // There is no worker, and there will be none. Returns the exit code.
   int Finish();
   // Why the mount is dead; "" after a clean end.
   std::string UncleanEnd() const;
   const std::string& mountpoint() const { return mount_.path(); }
 
-  MountOptions options_;  // `config` as last read
+  MountOptions options_;                            // `config` as last read
+  const std::vector<std::string> config_in_force_;  // but for what is live
   OwnMount mount_;
   Channel report_;
   Descriptor signals_;
+  Upgrade upgrade_;
   Workers workers_{options_, mount_.path(), [this] {
                      signals_.reset();
                      report_.Close();
                      mount_.Close();
+                     upgrade_ = Upgrade();
                    }};
 
   bool ready_ = false;
   bool failed_ = false;
   int exit_code_ = kExitDone;
   bool asked_before_ = false;  // an earlier signal found the mount busy
+  std::optional<Clock::time_point> detach_at_;
   bool ending_ = false;
+  bool replaces_ = false;           // the worker is an older program's, and is to end
+  bool is_caretaker_ = false;       // likewise, and it does not listen
   bool was_killed_ = false;         // the worker, because it took too long to end
   bool gives_up_ = false;           // the mount dies with the worker
-  Clock::time_point worker_limit_;  // while ending
+  Clock::time_point worker_limit_;  // while it is to end
 };
 
 Result<void> Keeper::Start() {
-  sigset_t taken;
-  sigemptyset(&taken);
-  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGUSR2}) sigaddset(&taken, number);
-  struct sigaction action = {};
-  action.sa_handler = SIG_DFL;  // a shell's background job inherits SIGINT ignored
-  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGUSR2, SIGCHLD}) {
-    sigaction(number, &action, nullptr);
-  }
-  action.sa_handler = SIG_IGN;
-  sigaction(SIGPIPE, &action, nullptr);
-  sigprocmask(SIG_BLOCK, &taken, nullptr);
-  signals_.reset(signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK));
-  if (!signals_) return Fail(ErrorCode::kIo, "no descriptors: {}", ErrnoText(errno));
+  auto taken = TakeSignals();
+  if (!taken) return Fail(taken);
+  signals_ = *std::move(taken);
   // Also in the foreground: the working folder may lie below the mount point.
   if (chdir("/") != 0) spdlog::debug("chdir /: {}", ErrnoText(errno));
+  if (replaces_) {
+    KeepMountPrivileges();
+    AskWorkerToEnd(!is_caretaker_);
+    return {};
+  }
   if (mount_.outlives_workers()) {
     if (auto made = workers_.MakeJournal(); !made) return made;
   }
@@ -159,11 +190,13 @@ void Keeper::EndWorker() {
   if (ending_) return;
   ending_ = true;
   if (ready_) NotifyServiceManager("STOPPING=1\nSTATUS=ending");
-  worker_limit_ = Clock::now() + kWorkerLimit;
   // After a failed start there is nothing to shut down; nor is there without a store.
-  if (!ready_ || !workers_.errors_only().empty() || !workers_.Tell({Message::Kind::kEnd})) {
-    workers_.Kill();
-  }
+  AskWorkerToEnd(ready_ && workers_.errors_only().empty());
+}
+
+void Keeper::AskWorkerToEnd(bool can) {
+  worker_limit_ = Clock::now() + kWorkerLimit;
+  if (!can || !workers_.Tell({Message::Kind::kEnd})) workers_.Kill();
 }
 
 void Keeper::OnOpened(Message& message) {
@@ -179,14 +212,15 @@ void Keeper::OnOpened(Message& message) {
 }
 
 void Keeper::OnReady() {
-  if (ready_ && !ending_) {
+  if (ready_ && !ending_ && !replaces_) {
     if (workers_.errors_only().empty()) {
-      spdlog::info("{}: another worker serves", mountpoint());
+      spdlog::info("{}: another worker serves (zarrfs {})", mountpoint(), ZARRFS_VERSION);
     } else {
       spdlog::error("{} serves {}; end it with zarrfs --unmount {}, and mount it again",
                     mountpoint(), workers_.errors_only(), mountpoint());
     }
     NotifyServiceManager(StatusLine());
+    upgrade_.ReportTakeOver({});
   }
   if (!starting()) return;
   ready_ = true;
@@ -201,8 +235,10 @@ void Keeper::OnReady() {
 }
 
 void Keeper::OnWorkerFailed(const Message& message) {
+  if (replaces_) return;  // it is to end anyway
   if (ready_) {
     workers_.NoteFailure(message.text);
+    upgrade_.ReportTakeOver(Fail(ErrorCode::kIo, "{}", message.text));
   } else {
     FailStart(static_cast<int>(message.numbers[0]), message.text);
   }
@@ -234,43 +270,25 @@ void Keeper::SetLevel(std::string_view level) {
 }
 
 void Keeper::ChangeLogLevel(const signalfd_siginfo& signal) {
-  size_t chosen = 0;  // in kLogLevels
-  if (signal.ssi_code == SI_QUEUE) {
-    if (signal.ssi_int < 1 || signal.ssi_int > static_cast<int>(kLogLevels.size())) {
-      spdlog::warn("signal {}: expected a log level from 1 to {}, found {}", signal.ssi_signo,
-                   kLogLevels.size(), signal.ssi_int);
-      return;
-    }
-    chosen = static_cast<size_t>(signal.ssi_int) - 1;
-  } else {
-    // After debug, back to info.
-    const auto level = std::ranges::find(kLogLevels, LogLevel());
-    chosen = static_cast<size_t>(level - kLogLevels.begin()) + 1;
-    if (chosen >= kLogLevels.size()) chosen = 2;
-  }
-  SetLevel(kLogLevels[chosen]);
-  spdlog::info("{}: the log level is {}", mountpoint(), kLogLevels[chosen]);
+  const auto level = LevelAskedFor(signal);
+  if (!level) return spdlog::warn("{}", level.error().message);
+  SetLevel(*level);
+  spdlog::info("{}: the log level is {}", mountpoint(), *level);
 }
 
 void Keeper::Reload() {
   NotifyServiceManager(fmt::format("RELOADING=1\nMONOTONIC_USEC={}", SteadyNowNs() / 1000));
-  auto again = ReadAgain(options_);
-  if (!again) {
-    spdlog::error("{}: not reloaded: {}", mountpoint(), again.error().message);
+  if (const auto ignored = ReloadLive(options_); !ignored) {
+    spdlog::error("{}: not reloaded: {}", mountpoint(), ignored.error().message);
   } else {
-    auto ignored = ChangedNames(options_.config, again->config);
-    std::erase_if(ignored, IsLive);
-    SetLevel(again->log_level);
-    options_.index_cache = again->index_cache;
-    options_.cache = again->cache;
-    workers_.Tell({Message::Kind::kCacheSizes, {again->index_cache, again->cache}});
+    SetLevel(options_.log_level);
+    workers_.Tell({Message::Kind::kCacheSizes, {options_.index_cache, options_.cache}});
     spdlog::info("{}: reloaded: log_level {}, index_cache {} and cache {} bytes", mountpoint(),
-                 again->log_level, again->index_cache, again->cache);
-    if (!ignored.empty()) {
+                 options_.log_level, options_.index_cache, options_.cache);
+    if (!ignored->empty()) {
       spdlog::warn("{}: {} changed, which needs a new mount", mountpoint(),
-                   fmt::join(ignored, ", "));
+                   fmt::join(*ignored, ", "));
     }
-    options_.config = std::move(again->config);
   }
   NotifyServiceManager("READY=1\n" + StatusLine());
 }
@@ -282,6 +300,7 @@ void Keeper::OnSignal() {
   if (ends) OnEndingSignal(signal.ssi_signo);
   if (ends || !ready_ || ending_) return;
   if (signal.ssi_signo == SIGHUP) Reload();
+  if (signal.ssi_signo == SIGUSR1) upgrade_.OnSignal(signal);
   if (signal.ssi_signo == SIGUSR2) ChangeLogLevel(signal);
 }
 
@@ -300,20 +319,35 @@ void Keeper::OnEndingSignal(uint32_t number) {
   const auto unmounted = mount_.Unmount(/*detach=*/asked_before_);
   if (!unmounted && !asked_before_) {
     asked_before_ = true;
-    spdlog::warn("signal {}: {}: {}; a second signal detaches it", number, mountpoint(),
-                 unmounted.error().message);
+    // A service manager sends no second one, and kills everything in the end.
+    const bool by_itself = number == SIGTERM && options_.foreground && HasServiceManager();
+    if (by_itself) detach_at_ = Clock::now() + kBusyLimit;
+    spdlog::warn("signal {}: {}: {}; {}", number, mountpoint(), unmounted.error().message,
+                 by_itself ? fmt::format("it is detached in {} s", kBusyLimit.count())
+                           : "a second signal detaches it");
     return;
   }
   if (!unmounted) {
     spdlog::error("{}: cannot be detached: {}", mountpoint(), unmounted.error().message);
   }
-  spdlog::info("signal {}: {} is {}", number, mountpoint(),
-               asked_before_ ? "detached" : "unmounted");
+  OnUnmounted(number, asked_before_);
+}
+
+void Keeper::OnUnmounted(uint32_t number, bool detached) {
+  spdlog::info("signal {}: {} is {}", number, mountpoint(), detached ? "detached" : "unmounted");
+  detach_at_.reset();
   // The kernel sends no FUSE_DESTROY while another namespace or an open file holds the mount.
   EndWorker();
 }
 
+void Keeper::TryAgainToUnmount() {
+  if (!detach_at_ || ending_) return;
+  const bool detach = Clock::now() >= *detach_at_;
+  if (mount_.Unmount(detach) || detach) OnUnmounted(SIGTERM, detach);
+}
+
 void Keeper::Watch() {
+  TryAgainToUnmount();
   workers_.ReapLeftBehind();
   if (!workers_.is_there()) {
     if (workers_.is_planned() && !mount_.IsConnected()) workers_.CancelPlan();
@@ -325,7 +359,7 @@ void Keeper::Watch() {
   if (!mount_.is_made() || !workers_.IsPastServing()) return;
   if (mount_.resends() && CanReplace()) {
     workers_.LeaveBehind();
-    Replace();
+    StartNext();
   } else if (workers_.IsDying()) {
     mount_.Abort();
   }
@@ -349,8 +383,31 @@ bool Keeper::OnWorkerEnd() {
              fmt::format("{} was mounted, but the kernel closed the connection", mountpoint()));
   }
   if (!CanReplace()) return false;
-  Replace();
+  StartNext();
   return true;
+}
+
+void Keeper::StartNext() {
+  if (!std::exchange(replaces_, false)) return Replace();
+  was_killed_ = false;
+  workers_.StartOrPlan();
+}
+
+HandOver Keeper::State() const {
+  HandOver state = WithOptions(options_, config_in_force_);
+  mount_.HandOverTo(state, options_);
+  workers_.HandOverTo(state);
+  return state;
+}
+
+void Keeper::OnUpgrade(Upgrade::Step step) {
+  if (step == Upgrade::Step::kNone) return;
+  if (!mount_.outlives_workers()) return upgrade_.Refuse("the mount was made with io_uring");
+  if (!CanReplace() || asked_before_ || replaces_ || !workers_.is_there()) {
+    return upgrade_.Refuse("the mount is about to end, or has no worker at the moment");
+  }
+  if (step == Upgrade::Step::kTry) return upgrade_.Try(State());
+  upgrade_.Commit(State());
 }
 
 int Keeper::Finish() {
@@ -373,13 +430,27 @@ int Keeper::Finish() {
 }
 
 int Keeper::KillLateWorker() {
-  if (!ending_ || was_killed_) return kWatchMs;
+  if (!ending_ && !replaces_) return kWatchMs;
   const auto left = worker_limit_ - Clock::now();
+  if (was_killed_) {
+    // It waits in the kernel for a store that does not answer.
+    if (left + kReapLimit > left.zero()) return kWatchMs;
+    LeaveWorkerBehind();
+    return 0;
+  }
   if (left > left.zero()) return static_cast<int>(left / std::chrono::milliseconds(1)) + 1;
   was_killed_ = true;
-  spdlog::warn("{}: ended with pending requests", mountpoint());
+  spdlog::warn("{}: {} with pending requests", mountpoint(),
+               ending_ ? "ended" : "the old worker is killed");
   workers_.Kill();
   return kWatchMs;
+}
+
+void Keeper::LeaveWorkerBehind() {
+  if (!workers_.is_there()) return;
+  spdlog::warn("{}: the worker cannot end: does the store answer?", mountpoint());
+  workers_.LeaveBehind();
+  if (replaces_ && CanReplace()) StartNext();
 }
 
 int Keeper::Run() {
@@ -387,13 +458,16 @@ int Keeper::Run() {
     EndStart(kExitSystem, started.error().message);
     return exit_code_;
   }
-  std::array<pollfd, 3> wait = {pollfd{signals_.get(), POLLIN, 0}, pollfd{-1, POLLIN, 0},
-                                pollfd{report_.fd(), 0, 0}};
+  std::array<pollfd, 4> wait = {pollfd{signals_.get(), POLLIN, 0}, pollfd{-1, POLLIN, 0},
+                                pollfd{report_.fd(), 0, 0}, pollfd{-1, POLLIN, 0}};
   while (workers_.is_there() || (workers_.is_planned() && !ending_)) {
     workers_.StartIfDue();
+    const int limit_ms = KillLateWorker();
     wait[1].fd = workers_.is_there() ? workers_.channel().fd() : -1;
-    const int events = poll(wait.data(), wait.size(), KillLateWorker());
+    wait[3].fd = upgrade_.fd();
+    const int events = poll(wait.data(), wait.size(), limit_ms);
     if (events == 0) Watch();
+    OnUpgrade(upgrade_.Advance());
     if (events <= 0) continue;
     if (wait[0].revents != 0) OnSignal();
     if (wait[2].revents != 0) {  // the waiting process is gone
@@ -415,6 +489,10 @@ int Keeper::Run() {
 
 int RunKeeper(const MountOptions& options, const MountPoint& mountpoint, Channel report) {
   return Keeper(options, mountpoint, std::move(report)).Run();
+}
+
+int ResumeKeeper(const MountOptions& options, const HandOver& state) {
+  return Keeper(options, state).Run();
 }
 
 }  // namespace zarrfs

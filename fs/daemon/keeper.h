@@ -13,6 +13,7 @@
 //
 //
 //   TERM, INT   unmount and end; a mount in use goes on until the second signal, which detaches it
+//   USR1        becomes a newer program (fs/daemon/upgrade.h)
 //   HUP         read the configuration file again: changes the log level and the sizes of caches
 //   USR2        next log level (info after debug); with a value from sigqueue(3), 1 to 4: error,
 //               warning, info, debug
@@ -24,6 +25,7 @@
 #pragma once
 
 #include "fs/daemon/channel.h"
+#include "fs/daemon/hand_over.h"
 #include "fs/daemon/mountpoint.h"
 #include "fs/daemon/options.h"
 
@@ -33,5 +35,9 @@ namespace zarrfs {
 /// for the start: one message, kReady or kFailed; closed in the foreground, where failures go to
 /// stderr. The process must not have threads.
 int RunKeeper(const MountOptions& options, const MountPoint& mountpoint, Channel report);
+
+/// Likewise, in the program that takes over from an older one, in the same process. `state` was
+/// checked; `options` are OptionsOf() it.
+int ResumeKeeper(const MountOptions& options, const HandOver& state);
 
 }  // namespace zarrfs

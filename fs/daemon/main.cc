@@ -8,6 +8,7 @@
 #include "fs/daemon/daemon.h"
 #include "fs/daemon/exit_code.h"
 #include "fs/daemon/log.h"
+#include "fs/daemon/upgrade.h"
 #include "zarrcore/base/descriptor.h"
 
 int main(int argc, char** argv) {
@@ -18,6 +19,7 @@ int main(int argc, char** argv) {
     static_cast<void>(null.release());
   }
 
+  if (const auto code = zarrfs::RunAsNextProgram(argc, argv)) return *code;
   auto line = zarrfs::ParseCommandLine(argc, argv);
   if (!line) {
     zarrfs::PrintError(line.error().message);
@@ -36,6 +38,10 @@ int main(int argc, char** argv) {
       return zarrfs::UnmountCommand(line->options.mountpoint);
     case zarrfs::CommandLine::Action::kCheck:
       return zarrfs::CheckCommand(std::move(line->options));
+    case zarrfs::CommandLine::Action::kUpgrade:
+      return zarrfs::UpgradeCommand(line->options.mountpoint, line->options.verbose);
+    case zarrfs::CommandLine::Action::kUpgradeAll:
+      return zarrfs::UpgradeAllCommand(line->options.verbose);
     case zarrfs::CommandLine::Action::kRemount:
       return zarrfs::RemountCommand(line->options);
     case zarrfs::CommandLine::Action::kMount:

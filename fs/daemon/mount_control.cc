@@ -62,12 +62,13 @@ MountState Ask(const Mounted& mounted, int output) {
     return MountState::kHidden;
   }
   struct statvfs space = {};
-  // The kernel never answers this call from its caches.
+  // The kernel never answers this call from its caches. (For other users it makes up an answer.)
   if (statvfs(path.c_str(), &space) != 0) {
     if (errno == ENOTCONN || errno == ECONNABORTED) return MountState::kDead;
     return errno == EACCES || errno == EPERM ? MountState::kHidden : MountState::kAnswers;
   }
   const int options = open((path + "/.zarrfs/options").c_str(), O_RDONLY | O_CLOEXEC);
+  if (options < 0 && (errno == EACCES || errno == EPERM)) return MountState::kHidden;
   sendfile(output, options, nullptr, kMaxOutput);
   return MountState::kAnswers;
 }

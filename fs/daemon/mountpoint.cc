@@ -213,4 +213,10 @@ Result<MountPoint> CheckMount(const MountOptions& options) {
   return mountpoint;
 }
 
+void RemoveMountPoint(const std::string& path) {
+  if (rmdir(path.c_str()) != 0 && errno != EBUSY && errno != ENOENT) {
+    spdlog::warn("{} cannot be removed: {}", path, ErrnoText(errno));
+  }
+}
+
 }  // namespace zarrfs

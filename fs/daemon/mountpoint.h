@@ -30,4 +30,8 @@ struct MountPoint {
 /// process must not have threads yet.
 [[nodiscard]] Result<MountPoint> CheckMount(const MountOptions& options);
 
+/// Removes a mount point that was made for a mount. A mount that is still there keeps it, and it
+/// may be gone already.
+void RemoveMountPoint(const std::string& path);
+
 }  // namespace zarrfs

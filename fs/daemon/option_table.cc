@@ -206,6 +206,12 @@ constexpr Option kOptions[] = {
     // For tests: behave as on the oldest supported kernel.
     {"no_epoch", "", "", "", SetFlag<&MountOptions::no_epoch>},
     {"no_resend", "", "", "", SetFlag<&MountOptions::no_resend>},
+    // For tests: hand over in a format of the future.
+    {"hand_over", "N", "", "a number",
+     [](auto& o, auto v) {
+       o.hand_over = ParseNumber<uint64_t>(v);
+       return o.hand_over.has_value();
+     }},
     {"debug", "", "", "",
      [](auto& o, auto v) { return v != "no" && (o.debug = o.foreground = true); }},
 };

@@ -36,7 +36,7 @@ struct MountOptions : TreeOptions {
   // How it is mounted.
   std::optional<bool> allow_other;  // empty: see AllowsOthers()
   bool nonempty = false;
-  bool makes_mountpoint = false;            // if it is absent, and removes it in the end
+  bool makes_mountpoint = false;  // if it is absent, and removes it in the end; later: has made it
   std::vector<std::string> kernel_options;  // beyond those of every mount: "noexec", "context=…"
 
   // How the program runs.
@@ -48,6 +48,7 @@ struct MountOptions : TreeOptions {
   bool sloppy = false;    // ignore unknown options (mount -s)
   bool remount = false;
   std::string log_level = "info";
+  std::optional<uint64_t> hand_over;  // the format of HandOver; empty: this program's
   pid_t pid = 0;  // of the process that takes signals for the mount; set when it starts
 
   // Where the settings come from.

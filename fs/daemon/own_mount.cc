@@ -17,6 +17,35 @@
 
 namespace zarrfs {
 
+OwnMount::OwnMount(const HandOver& state)
+    : path_(state.mountpoint),
+      outlives_workers_(true),
+      made_(true),
+      covers_dead_(state.covers_dead != 0),
+      device_before_(state.device_before),
+      device_(state.device),
+      mount_id_(state.mount_id),
+      unique_mount_id_(state.unique_mount_id),
+      connection_(Inherited(state.connection)),
+      shared_(Inherited(state.shared)),
+      init_(state.init),
+      answer_(state.answer),
+      resends_(state.resends != 0) {}
+
+void OwnMount::HandOverTo(HandOver& state, const MountOptions& options) const {
+  state.mountpoint = path_;
+  state.covers_dead = covers_dead_ ? 1 : 0;
+  state.device_before = device_before_;
+  state.device = device_;
+  state.mount_id = mount_id_;
+  state.unique_mount_id = unique_mount_id_;
+  state.connection = NumberFor(connection_);
+  state.shared = NumberFor(shared_);
+  state.init = init_;
+  state.answer = answer_.empty() ? AnswerOf(options, init_) : answer_;
+  state.resends = resends_ ? 1 : 0;
+}
+
 Result<void> OwnMount::Make(const MountOptions& options) {
   auto device = dead_ ? MakeInPlaceOfDead(options) : MakeByLibfuse(options);
   if (!device) return Fail(device);

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "fs/daemon/channel.h"
+#include "fs/daemon/hand_over.h"
 #include "fs/daemon/mountpoint.h"
 #include "fs/daemon/options.h"
 #include "zarrcore/base/descriptor.h"
@@ -25,6 +26,8 @@ class OwnMount {
       : path_(std::move(point.path)),
         dead_(std::move(point.dead)),
         outlives_workers_(outlives_workers) {}
+  /// The mount that another program hands over. Its descriptors must have been checked.
+  explicit OwnMount(const HandOver& state);
 
   /// Mounts, in place of the dead mount if there is one. The process must not have threads.
   [[nodiscard]] Result<void> Make(const MountOptions& options);
@@ -35,6 +38,9 @@ class OwnMount {
   void Undo() const;
   /// Detaches the dead mount that it was mounted over.
   void ClearCovered() const;
+
+  /// Writes down what the next program needs of it.
+  void HandOverTo(HandOver& state, const MountOptions& options) const;
 
   /// Gives the connection to a worker (Message::Kind::kMounted).
   [[nodiscard]] Result<void> GiveTo(const Channel& worker, bool may_resend);
@@ -74,6 +80,7 @@ class OwnMount {
   Descriptor connection_;         // keeps the mount alive
   Descriptor shared_;             // of the same connection: all workers read from this one
   std::string init_;              // FUSE_INIT
+  std::string answer_;            // what was promised to it, as handed over; "": AnswerOf()
   bool resends_ = false;
 };
 

@@ -35,6 +35,17 @@ std::string WhyNoIoUring(const MountOptions& options) {
                      found.empty() ? "does not exist" : "is " + found);
 }
 
+std::string AnswerOf(const MountOptions& options, std::string_view init) {
+  fuse_lowlevel_ops operations = Server::Operations();
+  operations.init = [](void*, fuse_conn_info* connection) { Negotiate(*connection); };
+  std::string answer;
+  fuse_session* const session = NewSession(options, operations, &answer);
+  if (session == nullptr) return "";
+  AnswerTo(session, init);
+  fuse_session_destroy(session);
+  return answer;
+}
+
 fuse_session* NewSession(const MountOptions& options, const fuse_lowlevel_ops& operations,
                          void* user_data) {
   std::string words[] = {"zarrfs", "-o", LibfuseOptions(options)};

@@ -4,6 +4,7 @@
 #include <fuse_lowlevel.h>
 
 #include <string>
+#include <string_view>
 
 #include "fs/daemon/options.h"
 
@@ -16,6 +17,9 @@ namespace zarrfs {
 /// Why requests do not come by io_uring; "" if they can. Where they do, no other worker can take
 /// over from one that ends.
 [[nodiscard]] std::string WhyNoIoUring(const MountOptions& options);
+
+/// What a worker answers to FUSE_INIT (AnswerTo).
+[[nodiscard]] std::string AnswerOf(const MountOptions& options, std::string_view init);
 
 /// A session with LibfuseOptions(), not yet mounted. Null if there is no memory.
 [[nodiscard]] fuse_session* NewSession(const MountOptions& options,

@@ -98,6 +98,16 @@ Result<void> ApplyConfig(MountOptions& options) {
   return {};
 }
 
+Result<void> ApplyThoseAfterO(MountOptions& options) {
+  std::optional<std::string> unknown;
+  for (const std::string& setting : options.settings) {
+    if (auto applied = ApplyOption(setting, options, unknown); !applied) return applied;
+  }
+  if (unknown && !options.sloppy) return UnknownOption(*unknown);
+  if (options.debug) options.log_level = "debug";
+  return {};
+}
+
 // The settings of both, in the order in which they apply.
 std::vector<std::string> AllWords(const MountOptions& options) {
   std::vector<std::string> words = options.config;
@@ -156,12 +166,14 @@ Result<void> ApplySettings(MountOptions& options) {
       return IsOneOf({"user_id", "group_id", "max_read", "blksize"}, NameOfOption(word));
     });
   }
-  for (const std::string& setting : options.settings) {
-    if (auto applied = ApplyOption(setting, options, unknown); !applied) return applied;
+  return ApplyThoseAfterO(options);
+}
+
+Result<void> ApplyWords(MountOptions& options) {
+  for (const std::string& setting : options.config) {
+    if (auto applied = ApplySetting(setting, options); !applied) return applied;
   }
-  if (unknown && !options.sloppy) return UnknownOption(*unknown);
-  if (options.debug) options.log_level = "debug";
-  return {};
+  return ApplyThoseAfterO(options);
 }
 
 Result<MountOptions> ReadAgain(const MountOptions& options) {
@@ -183,6 +195,18 @@ std::set<std::string> ChangedNames(const std::vector<std::string>& before,
     }
   }
   return changed;
+}
+
+Result<std::set<std::string>> ReloadLive(MountOptions& options) {
+  auto again = ReadAgain(options);
+  if (!again) return Fail(again);
+  auto ignored = ChangedNames(options.config, again->config);
+  std::erase_if(ignored, IsLive);
+  options.log_level = again->log_level;
+  options.index_cache = again->index_cache;
+  options.cache = again->cache;
+  options.config = std::move(again->config);
+  return ignored;
 }
 
 std::string SettingsList(const MountOptions& options) {

@@ -31,9 +31,17 @@ namespace zarrfs {
 /// applies both. kInvalidArgument names the file, the line and what was expected.
 [[nodiscard]] Result<void> ApplySettings(MountOptions& options);
 
+/// Applies `options.config` and `options.settings` as they are, without reading a file.
+[[nodiscard]] Result<void> ApplyWords(MountOptions& options);
+
 /// The same settings, with the configuration file read again. Only what settings decide, and
 /// `config`, has a meaning in the result.
 [[nodiscard]] Result<MountOptions> ReadAgain(const MountOptions& options);
+
+/// Reads the configuration file again and changes in `options` what can change while the store is
+/// mounted, and `config`. Returns the names of other settings that have changed. Nothing changes on
+/// failure.
+[[nodiscard]] Result<std::set<std::string>> ReloadLive(MountOptions& options);
 
 /// Names that only one of two configuration files has, or that have different values; sorted.
 [[nodiscard]] std::set<std::string> ChangedNames(const std::vector<std::string>& before,

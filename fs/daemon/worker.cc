@@ -21,6 +21,7 @@
 #include <thread>
 
 #include "fs/daemon/exit_code.h"
+#include "fs/daemon/hand_over.h"
 #include "fs/daemon/log.h"
 #include "fs/daemon/privileges.h"
 #include "fs/daemon/session.h"
@@ -168,6 +169,7 @@ void Worker::Describe(MountStatus& status) const {
   status.threads = options_.threads;
   status.uses_io_uring = server_->uses_io_uring();
   status.no_io_uring = WhyNoIoUring(options_);
+  if (!status.no_io_uring.empty()) status.hand_over = HandOver::kFormat;
 }
 
 bool Worker::HandleMessage() {
@@ -275,10 +277,9 @@ void SetSignals() {
 
 }  // namespace
 
-Result<void> TryOpening(const MountOptions& options) {
-  if (const auto tree = OpenStore(options, OpenHiddenSource(options), {}); !tree) {
-    return Fail(tree);
-  }
+Result<void> TryOpening(const MountOptions& options, Descriptor source) {
+  if (!source) source = OpenHiddenSource(options);
+  if (const auto tree = OpenStore(options, source, {}); !tree) return Fail(tree);
   return {};
 }
 

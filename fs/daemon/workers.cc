@@ -15,6 +15,7 @@
 
 #include "fs/daemon/exit_code.h"
 #include "fs/daemon/worker.h"
+#include "fs/tree/id_journal.h"
 #include "zarrcore/base/printable.h"
 
 namespace zarrfs {
@@ -42,6 +43,24 @@ bool HasDeadMainThread(pid_t pid) {
 
 }  // namespace
 
+void Workers::TakeOver(const HandOver& state) {
+  pid_ = static_cast<pid_t>(state.worker);
+  channel_.emplace(Inherited(state.channel));
+  ids_ = Inherited(state.ids);
+  source_ = Inherited(state.root);
+  for (const std::string& pid : state.stuck) left_behind_.push_back(std::stoi(pid));
+}
+
+void Workers::HandOverTo(HandOver& state) const {
+  state.worker = static_cast<uint64_t>(pid_);
+  state.channel = channel_ ? static_cast<uint64_t>(channel_->fd()) : HandOver::kNoDescriptor;
+  state.ids = NumberFor(ids_);
+  state.journal = IdJournal::kFormat;
+  state.root = NumberFor(source_);
+  state.gives_errors = errors_only_.empty() ? 0 : 1;
+  for (const pid_t pid : left_behind_) state.stuck.push_back(std::to_string(pid));
+}
+
 Result<void> Workers::MakeJournal() {
   ids_.reset(memfd_create("zarrfs-ids", MFD_CLOEXEC));
   if (!ids_) return Fail(ErrorCode::kIo, "no descriptors: {}", ErrnoText(errno));
@@ -63,17 +82,20 @@ Result<void> Workers::Start(bool takes_over) {
                       .ids = std::move(ids_),
                       .source = std::move(source_)};
     if (errors_only_.empty()) RunWorker(options_, mountpoint_, std::move(start));
-    RunCaretaker(options_, std::move(start),
-                 fmt::format("pid: {}\nsource: {}\nserves: {}\n", keeper, OneLine(options_.source),
-                             OneLine(errors_only_)));
+    RunCaretaker(
+        options_, std::move(start),
+        fmt::format("version: {}\npid: {}\nhand_over: {}\nsource: {}\nserves: {}\n", ZARRFS_VERSION,
+                    keeper, HandOver::kFormat, OneLine(options_.source), OneLine(errors_only_)));
   }
   pid_ = pid;
+  killed_here_ = false;
   channel_.emplace(std::move(channel->first));
   start_at_.reset();
   return {};
 }
 
-void Workers::Kill() const {
+void Workers::Kill() {
+  killed_here_ = true;
   if (pid_ >= 0) kill(pid_, SIGKILL);
 }
 
@@ -91,7 +113,7 @@ Workers::End Workers::Reap() {
   channel_.reset();
   if (WIFSIGNALED(status)) {
     last_end_ = fmt::format("was ended by signal {}", WTERMSIG(status));
-    if (WTERMSIG(status) == SIGKILL) killed_at_ = Clock::now();
+    if (WTERMSIG(status) == SIGKILL && !killed_here_) killed_at_ = Clock::now();
     return {true, WTERMSIG(status)};
   }
   const int code = WEXITSTATUS(status);

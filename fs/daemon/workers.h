@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "fs/daemon/channel.h"
+#include "fs/daemon/hand_over.h"
 #include "fs/daemon/options.h"
 #include "zarrcore/base/descriptor.h"
 #include "zarrcore/base/result.h"
@@ -28,6 +29,10 @@ class Workers {
           std::function<void()> in_child)
       : options_(options), mountpoint_(mountpoint), in_child_(std::move(in_child)) {}
 
+  /// Goes on with those that another program hands over. Its descriptors must have been checked.
+  void TakeOver(const HandOver& state);
+  /// Writes down what the next program needs of them.
+  void HandOverTo(HandOver& state) const;
   /// Before anything else, where workers can take over from each other.
   [[nodiscard]] Result<void> MakeJournal();
 
@@ -40,7 +45,7 @@ class Workers {
   [[nodiscard]] const Channel& channel() const { return *channel_; }
   /// Without effect while there is none.
   bool Tell(const Message& message) const { return channel_ && channel_->Send(message); }
-  void Kill() const;
+  void Kill();
   /// Whether it was killed, and a thread of it has not yet ended.
   [[nodiscard]] bool IsDying() const;
   /// Whether it serves nobody any more: it was killed, or it crashed and the kernel waits for all
@@ -64,8 +69,8 @@ class Workers {
   [[nodiscard]] bool has_left_behind() const { return !left_behind_.empty(); }
   /// How the last one ended: "was ended by signal 9"; "" if as it should.
   [[nodiscard]] const std::string& last_end() const { return last_end_; }
-  /// Whether one was ended by SIGKILL just now: a service manager that ends everything because the
-  /// kernel killed the worker does so by then.
+  /// Whether one was ended by SIGKILL just now, and not by Kill(): a service manager that ends
+  /// everything because the kernel killed the worker does so by then.
   [[nodiscard]] bool WasJustKilled() const;
   void NoteKill() { last_end_ = "was killed"; }
   /// It could not take over.
@@ -75,6 +80,8 @@ class Workers {
 
   /// Starts the one that takes over from one that has ended, or plans to. Returns a line about it.
   std::string Replace();
+  /// Starts one in place of one that was asked to end, or plans to.
+  void StartOrPlan();
   /// Starts the one that was planned if it is time.
   void StartIfDue();
   [[nodiscard]] bool is_planned() const { return start_at_.has_value(); }
@@ -83,8 +90,6 @@ class Workers {
   [[nodiscard]] const std::string& errors_only() const { return errors_only_; }
 
  private:
-  void StartOrPlan();
-
   const MountOptions& options_;
   const std::string& mountpoint_;
   const std::function<void()> in_child_;
@@ -96,7 +101,8 @@ class Workers {
   std::deque<Clock::time_point> ends_;         // in the last kEndsPeriod
   std::optional<Clock::time_point> start_at_;  // the next one, while there is none
   std::string errors_only_;
-  std::optional<Clock::time_point> killed_at_;  // a worker, last
+  bool killed_here_ = false;                    // by Kill()
+  std::optional<Clock::time_point> killed_at_;  // a worker, last, by others
   std::vector<pid_t> left_behind_;
 };
 

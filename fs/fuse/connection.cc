@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
+#include <tuple>
 
 namespace zarrfs {
 namespace {
@@ -25,9 +26,10 @@ constexpr uint64_t kHasResend = uint64_t{1} << 39;
 constexpr uint32_t kInitExtended = 1u << 30;
 constexpr size_t kFlags2At = 16;  // in fuse_init_in
 
-#if FUSE_VERSION < FUSE_MAKE_VERSION(3, 17)
-
-// Of the FUSE_INIT that offers parallel lookups. Its number is never used again.
+// Before 3.17 libfuse takes FUSE_CAP_PARALLEL_DIROPS and does not pass it on.
+constexpr bool kLibraryForgets = FUSE_VERSION < FUSE_MAKE_VERSION(3, 17);
+// Of the FUSE_INIT that offers parallel lookups and is being answered. Its number is never used
+// again.
 uint64_t init_number = 0;
 
 // The kernel answers a request with EIO, which readers take for an absent chunk, if it cannot copy
@@ -43,38 +45,37 @@ ssize_t ReadRequest(int fd, void* buffer, size_t size, void*) {
   return read(fd, buffer, size);
 }
 
-ssize_t WriteAnswer(int fd, iovec* parts, int count, void*) {
+void AllowParallelLookups(iovec* parts, int count) {
   const auto* header = static_cast<const fuse_out_header*>(parts[0].iov_base);
   if (init_number != 0 && header->unique == init_number && header->error == 0 && count == 2 &&
       parts[1].iov_len >= FUSE_COMPAT_22_INIT_OUT_SIZE) {
     static_cast<fuse_init_out*>(parts[1].iov_base)->flags |= FUSE_PARALLEL_DIROPS;
   }
+}
+
+ssize_t WriteAnswer(int fd, iovec* parts, int count, void*) {
+  AllowParallelLookups(parts, count);
   return writev(fd, parts, count);
 }
 
-void AllowParallelLookups(fuse_session* session) {
+// Writes nothing. (For AnswerTo().)
+ssize_t KeepAnswer(int, iovec* parts, int count, void* kept) {
+  AllowParallelLookups(parts, count);
+  const auto* header = static_cast<const fuse_out_header*>(parts[0].iov_base);
+  if (count == 2 && header->error == 0) {
+    static_cast<std::string*>(kept)->assign(static_cast<const char*>(parts[1].iov_base),
+                                            parts[1].iov_len);
+  }
+  return header->len;
+}
+
+// False if libfuse refuses.
+bool WriteBy(ssize_t (*give)(int, iovec*, int, void*), fuse_session* session, int fd) {
   fuse_custom_io io{};
   io.read = ReadRequest;
-  io.writev = WriteAnswer;
-  if (fuse_session_custom_io(session, &io, fuse_session_fd(session)) != 0) {
-    spdlog::warn("names of one folder are looked up one after the other: libfuse refuses");
-  }
+  io.writev = give;
+  return fuse_session_custom_io(session, &io, fd) == 0;
 }
-
-void Answer(fuse_session* session, const fuse_buf& buffer, uint64_t number, uint32_t flags) {
-  AllowParallelLookups(session);
-  init_number = (flags & FUSE_PARALLEL_DIROPS) != 0 ? number : 0;
-  fuse_session_process_buf(session, &buffer);
-  init_number = 0;
-}
-
-#else
-
-void Answer(fuse_session* session, const fuse_buf& buffer, uint64_t, uint32_t) {
-  fuse_session_process_buf(session, &buffer);
-}
-
-#endif
 
 struct Init {
   fuse_in_header header = {};
@@ -96,6 +97,17 @@ bool Parse(std::string_view message, Init& init) {
   message.remove_prefix(sizeof init.header);
   message.copy(reinterpret_cast<char*>(&init.body), sizeof init.body);
   return init.header.opcode == FUSE_INIT;
+}
+
+void Process(fuse_session* session, std::string_view init, const Init& parsed) {
+  std::string message(init);
+  fuse_buf buffer = {};
+  buffer.mem = message.data();
+  buffer.size = message.size();
+  const bool offers = (parsed.body.flags & FUSE_PARALLEL_DIROPS) != 0;
+  init_number = kLibraryForgets && offers ? parsed.header.unique : 0;
+  fuse_session_process_buf(session, &buffer);
+  init_number = 0;
 }
 
 }  // namespace
@@ -137,11 +149,46 @@ Result<std::string> ReadInit(const Descriptor& device) {
 void AnswerInit(fuse_session* session, std::string_view init) {
   Init parsed;
   if (!Parse(init, parsed)) return;
-  std::string message(init);
-  fuse_buf buffer = {};
-  buffer.mem = message.data();
-  buffer.size = message.size();
-  Answer(session, buffer, parsed.header.unique, parsed.body.flags);
+  if (kLibraryForgets && !WriteBy(WriteAnswer, session, fuse_session_fd(session))) {
+    spdlog::warn("names of one folder are looked up one after the other: libfuse refuses");
+  }
+  Process(session, init, parsed);
+}
+
+void AnswerTo(fuse_session* session, std::string_view init) {
+  Init parsed;
+  Descriptor nowhere(open("/dev/null", O_RDWR | O_CLOEXEC));
+  if (!Parse(init, parsed) || !nowhere || !WriteBy(KeepAnswer, session, nowhere.get())) return;
+  static_cast<void>(nowhere.release());  // libfuse owns it from here on
+  Process(session, init, parsed);
+}
+
+std::string DifferentPromise(std::string_view then, std::string_view now) {
+  const auto parse = [](std::string_view answer) {
+    fuse_init_out parsed{};
+    answer.copy(reinterpret_cast<char*>(&parsed), sizeof parsed);
+    return parsed;
+  };
+  if (then.size() < FUSE_COMPAT_22_INIT_OUT_SIZE || now.size() < FUSE_COMPAT_22_INIT_OUT_SIZE) {
+    return fmt::format("answers to FUSE_INIT have {} and {} bytes", then.size(), now.size());
+  }
+  const fuse_init_out before = parse(then);
+  const fuse_init_out after = parse(now);
+  // (What else there is, such as max_background, binds nobody.)
+  const std::tuple<std::string_view, uint32_t, uint32_t> fields[] = {
+      {"major", before.major, after.major},
+      {"minor", before.minor, after.minor},
+      {"flags", before.flags, after.flags},
+      {"flags2", before.flags2, after.flags2},
+      {"max_write", before.max_write, after.max_write},
+      {"max_pages", before.max_pages, after.max_pages},
+      {"time_gran", before.time_gran, after.time_gran},
+      {"map_alignment", before.map_alignment, after.map_alignment}};
+  for (const auto& [name, old_value, new_value] : fields) {
+    if (old_value != new_value)
+      return fmt::format("{} {:#x}, not {:#x}", name, new_value, old_value);
+  }
+  return "";
 }
 
 Descriptor CloneDevice(const Descriptor& device) {

@@ -34,6 +34,13 @@ void Negotiate(fuse_conn_info& connection);
 /// that a dead server holds up would make all others in that folder hang, Ctrl-C or not.)
 void AnswerInit(fuse_session* session, std::string_view init);
 
+/// Has a session that is not mounted answer it; the body of the answer becomes the std::string that
+/// is the session's user data. "" if it gives none.
+void AnswerTo(fuse_session* session, std::string_view init);
+/// Why a session that gives the answer `now` cannot serve where the kernel took `then`: names the
+/// field and both values. "" if it can.
+[[nodiscard]] std::string DifferentPromise(std::string_view then, std::string_view now);
+
 /// Another description of the same connection. What was read from one can only be answered by it,
 /// and fails when the last process closes it. Empty, with errno, on failure.
 [[nodiscard]] Descriptor CloneDevice(const Descriptor& device);

@@ -101,6 +101,7 @@ std::string OptionsText(const MountStatus& status) {
   };
   add("version", ZARRFS_VERSION);
   add("pid", status.pid);
+  if (status.hand_over != 0) add("hand_over", status.hand_over);
   add("log_level", status.log_level);
   add("capabilities", status.capabilities);
   add("source", status.store);

@@ -41,6 +41,7 @@ struct MountStatus : TreeOptions {
   size_t old_versions = 0;  // of shards, kept for readers that have them open
   uint32_t threads = 0;
   bool uses_io_uring = false;
+  uint64_t hand_over = 0;   // the format in which a newer program can take over; 0: none
   std::string no_io_uring;  // why the mount does without; "" if only the kernel has none
   MountFigures figures;
   std::vector<std::string> errors;  // the last ones, oldest first

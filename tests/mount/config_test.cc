@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "tests/mount/fake_mount.h"
 #include "tests/mount/mounted.h"
 #include "tests/mount/programs.h"
 #include "tests/mount/sample_store.h"
@@ -213,6 +214,70 @@ TEST_F(ServiceManagerTest, HearsThatTheWorkerWasKilledAndThatAnotherOneServes) {
   SleepFor(Seconds(2.1));
   program.Signal(SIGTERM);
   EXPECT_EQ(program.WaitFor(Seconds(5)), 0) << Log();
+}
+
+TEST_F(ServiceManagerTest, HasTheSameProcessAfterAnUpgrade) {
+  Program program(LineWithSocket(), log_, log_);
+  EXPECT_NE(Told("READY=1").find("READY=1"), std::string::npos);
+  const pid_t worker = WorkerOf(mnt_);
+  const Outcome outcome = RunProgram({ProgramUnderTest("zarrfs"), "--upgrade", mnt_});
+  EXPECT_EQ(outcome.code, 0) << outcome.errors;
+  const std::string told = Told("STATUS=serving");
+  EXPECT_NE(told.find("STATUS=serving"), std::string::npos) << told;
+  EXPECT_EQ(told.find("STOPPING=1"), std::string::npos) << told;
+  EXPECT_EQ(KeeperOf(mnt_), program.pid());
+  EXPECT_NE(WorkerOf(mnt_), worker);
+  program.Signal(SIGTERM);
+  EXPECT_NE(Told("STOPPING=1").find("STOPPING=1"), std::string::npos);
+  EXPECT_EQ(program.WaitFor(Seconds(5)), 0) << Log();
+}
+
+TEST_F(ServiceManagerTest, DetachesABusyMountByItself) {
+  Program program(LineWithSocket(), log_, log_);
+  EXPECT_NE(Told("READY=1").find("READY=1"), std::string::npos);
+  const int held = open((mnt_ / "v2/a").c_str(), O_PATH | O_DIRECTORY);
+  program.Signal(SIGTERM);
+  EXPECT_EQ(program.WaitFor(Seconds(1)), std::nullopt);
+  EXPECT_NE(ReadFile(mnt_ / ".zarrfs/options"), "") << "it serves on, for some seconds";
+  EXPECT_EQ(program.WaitFor(Seconds(10)), 0) << Log();
+  EXPECT_FALSE(IsMounted(mnt_));
+  close(held);
+}
+
+TEST_F(ServiceManagerTest, UnmountsAMountThatIsBusyForAMoment) {
+  Program program(LineWithSocket(), log_, log_);
+  EXPECT_NE(Told("READY=1").find("READY=1"), std::string::npos);
+  const int held = open((mnt_ / "v2/a").c_str(), O_PATH | O_DIRECTORY);
+  program.Signal(SIGTERM);
+  EXPECT_TRUE(Logs("busy")) << Log();
+  close(held);
+  EXPECT_EQ(program.WaitFor(Seconds(10)), 0) << Log();
+  EXPECT_NE(Log().find("is unmounted"), std::string::npos) << Log();
+  EXPECT_EQ(Log().find("mnt is detached"), std::string::npos) << Log();
+}
+
+// The server of the store has died, and had taken a request of the worker, which cannot even be
+// killed.
+TEST_F(ServiceManagerTest, EndsThoughTheStoreHangs) {
+  FakeMount below(store_, "");
+  Write("source = " + (below / "v3").string() + "\n");
+  Program program(LineWithSocket(), log_, log_);
+  EXPECT_NE(Told("READY=1").find("READY=1"), std::string::npos);
+  EXPECT_NE(ReadFile(mnt_ / "v2/a/0.1"), "");
+  const pid_t worker = WorkerOf(mnt_);
+  below.Order("block a/c/1");
+  Program reader({"cat", mnt_ / "v2/a/2.1"}, folder_ / "output", folder_ / "errors");
+  below.Order("waiting 1");
+  below.program().Signal(SIGSTOP);
+  EXPECT_EQ(reader.WaitFor(Seconds(0.2)), std::nullopt) << "it waits for the store";
+  program.Signal(SIGTERM);
+  EXPECT_EQ(program.WaitFor(Seconds(20)), 0) << Log();
+  EXPECT_FALSE(IsMounted(mnt_));
+  EXPECT_NE(reader.WaitFor(Seconds(5)).value_or(0), 0) << "it gets an error, at last";
+  EXPECT_EQ(kill(worker, 0), 0) << "it waits still";
+  below.program().Signal(SIGCONT);
+  below.Order("release");
+  EXPECT_TRUE(Eventually(Seconds(5), [&] { return kill(worker, 0) != 0; }));
 }
 
 TEST_F(ServiceManagerTest, HearsWhyAStartFailed) {

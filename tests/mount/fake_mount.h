@@ -25,6 +25,7 @@ class FakeMount {
     return mountpoint_ / name;
   }
   [[nodiscard]] const std::filesystem::path& path() const { return mountpoint_; }
+  [[nodiscard]] Program& program() { return *program_; }
   /// Fails the test unless the answer is "ok".
   void Order(const std::string& order);
 

@@ -23,6 +23,14 @@ std::string Obstacle() {
   return zarrfs::EnterOwnMountNamespace();
 }
 
+// As a new program that is tried and crashes, or makes a file and hangs (upgrade_test.cc).
+[[noreturn]] void TakePartInUpgrade() {
+  const char* const how = std::getenv("ZARRFS_TEST_TRIAL");
+  if (how == nullptr || std::string(how) == "crash") std::abort();
+  close(creat(how, 0600));
+  for (;;) pause();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -30,6 +38,7 @@ int main(int argc, char** argv) {
                    std::string(argv[1]) == zarrfs::kWithoutFsopen)) {
     return zarrfs::RunOnOlderKernel(argc - 1, argv + 1);
   }
+  if (argc > 1 && std::string(argv[1]) == "--can-take-over") TakePartInUpgrade();
   testing::InitGoogleTest(&argc, argv);
   umask(022);
   signal(SIGPIPE, SIG_IGN);

@@ -1,0 +1,20 @@
+// The signals that a keeper takes (fs/daemon/keeper.h).
+#pragma once
+
+#include <sys/signalfd.h>
+
+#include <string_view>
+
+#include "zarrcore/base/descriptor.h"
+#include "zarrcore/base/result.h"
+
+namespace zarrfs {
+
+/// Blocks them and returns a signalfd(2) for them, which does not wait. Workers unblock them.
+[[nodiscard]] Result<Descriptor> TakeSignals();
+
+/// The log level that SIGUSR2 asks for, one of kLogLevels. kInvalidArgument if there is none of the
+/// number that came with it.
+[[nodiscard]] Result<std::string_view> LevelAskedFor(const signalfd_siginfo& signal);
+
+}  // namespace zarrfs
