@@ -163,7 +163,7 @@ constexpr Option kOptions[] = {
      SetSize<&MountOptions::cache>},
     {"node_cache", "SIZE", "memory for metadata of groups and arrays (default: 32M)", kSize,
      SetSize<&MountOptions::node_cache>},
-    {"threads", "N", "threads that answer the kernel (default: two per core, at least 4)",
+    {"threads", "N", "threads that answer the kernel (default: two per core, at least 16)",
      "a number from 1 to 1024",
      [](auto& o, auto v) {
        const auto number = UpTo(1024, ParseNumber<uint32_t>(v));

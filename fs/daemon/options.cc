@@ -16,7 +16,7 @@ LinkPolicy LinksInForce(const MountOptions& options) {
       AllowsOthers(options) ? LinkPolicy::Kind::kInside : LinkPolicy::Kind::kFollow, {}});
 }
 
-uint32_t DefaultThreads() { return std::max(4U, 2 * std::thread::hardware_concurrency()); }
+uint32_t DefaultThreads() { return std::max(16U, 2 * std::thread::hardware_concurrency()); }
 
 std::vector<std::string> SplitOptions(std::string_view list) {
   std::vector<std::string> words(1);

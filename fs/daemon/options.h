@@ -15,7 +15,7 @@
 
 namespace zarrfs {
 
-/// Two per core and at least 4, so that readers that wait for the disk do not block all others.
+/// Two per core and at least 16, so that readers that wait for the disk do not block all others.
 [[nodiscard]] uint32_t DefaultThreads();
 
 struct MountOptions : TreeOptions {

@@ -9,6 +9,7 @@
 #include <span>
 #include <utility>
 
+#include "fs/fuse/running_request.h"
 #include "fs/fuse/waiting_room.h"
 #include "fs/tree/entry.h"
 #include "fs/tree/metrics.h"
@@ -26,15 +27,16 @@ namespace zarrfs {
 
 class Reply {
  public:
-  /// `ticket`: of a request that can be interrupted while the handler runs, else null. `trial`: on
-  /// kWouldBlock nothing is sent, and must_wait() becomes true.
+  /// Of a trial: on kWouldBlock nothing is sent, and must_wait() becomes true.
+  Reply(fuse_req_t request, RequestMetrics& metrics, RequestMetrics::Request counted_as)
+      : request_(request), metrics_(metrics), counted_as_(counted_as), trial_(true) {}
+  /// Of a request that can be interrupted while the handler runs.
   Reply(fuse_req_t request, RequestMetrics& metrics, RequestMetrics::Request counted_as,
-        std::shared_ptr<Ticket> ticket = nullptr, bool trial = false)
-      : request_(request),
-        metrics_(metrics),
-        counted_as_(counted_as),
-        ticket_(std::move(ticket)),
-        trial_(trial) {}
+        std::shared_ptr<Ticket> ticket)
+      : request_(request), metrics_(metrics), counted_as_(counted_as), ticket_(std::move(ticket)) {}
+  Reply(fuse_req_t request, RequestMetrics& metrics, RequestMetrics::Request counted_as,
+        RunningRequest& running)
+      : request_(request), metrics_(metrics), counted_as_(counted_as), running_(&running) {}
 
   [[nodiscard]] fuse_req_t request() const { return request_; }
   [[nodiscard]] bool must_wait() const { return must_wait_; }
@@ -75,6 +77,7 @@ class Reply {
   // answer finds it counted.
   bool Claim(RequestResult result, uint64_t bytes = 0) {
     if (ticket_ != nullptr && !ticket_->Claim()) return false;
+    if (running_ != nullptr && !running_->Claim()) return false;
     metrics_.End(counted_as_, result, bytes);
     return true;
   }
@@ -83,7 +86,8 @@ class Reply {
   RequestMetrics& metrics_;
   const RequestMetrics::Request counted_as_;
   const std::shared_ptr<Ticket> ticket_;
-  const bool trial_;
+  RunningRequest* const running_ = nullptr;
+  const bool trial_ = false;
   bool must_wait_ = false;
 };
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "fs/fuse/reply.h"
+#include "fs/fuse/running_request.h"
 #include "fs/fuse/waiting_room.h"
 #include "zarrcore/base/waiting.h"
 
@@ -24,37 +25,59 @@ std::span<std::byte> ReadBuffer(size_t size) {
 
 }  // namespace
 
+Server::Threads::Threads(uint32_t count) : limit_(count), limit_of_data_(count) {
+  // Two are left to take requests, interruptions among them, whatever the others wait for; of the
+  // rest, data leave a third to names.
+  constexpr uint32_t kFew = 8;
+  if (count < kFew) return;
+  limit_ = count - 2;
+  limit_of_data_ = limit_ - limit_ / 3;
+}
+
+Server::Threads::Turn::Turn(Threads& threads, bool is_data)
+    : running_(is_data ? threads.data_ : threads.names_) {
+  const uint32_t same = running_++;
+  const uint32_t all = same + (is_data ? threads.names_ : threads.data_);
+  good_ = all < threads.limit_ && (!is_data || same < threads.limit_of_data_);
+}
+
 template <typename Handler, typename Interrupted>
 void Server::Answer(fuse_req_t request, Operation operation, Handler handler,
                     Interrupted interrupted) {
   RequestMetrics& metrics = tree_->metrics();
   const RequestMetrics::Request counted = RequestMetrics::Start(operation);
+  const bool is_data = operation == Operation::kRead;
+  const auto on_interrupted = [&metrics, counted,
+                               interrupted = std::move(interrupted)](fuse_req_t waiting) {
+    const Result<Entry> entry = interrupted();
+    metrics.End(counted, RequestResult::kError);
+    if (entry) {
+      const fuse_entry_param param = ToParam(*entry);
+      fuse_reply_entry(waiting, &param);
+    } else {
+      fuse_reply_err(waiting, EINTR);
+    }
+  };
   if (tree_->answers_fast()) {
-    Reply reply(request, metrics, counted);
-    return handler(reply);
-  }
-  {
+    const Threads::Turn turn(threads_, is_data);
+    if (turn || uses_io_uring_) {
+      RunningRequest running(request, on_interrupted);
+      Reply reply(request, metrics, counted, running);
+      return handler(reply);
+    }
+  } else {
     const NoWaiting scope;
-    Reply reply(request, metrics, counted, nullptr, /*trial=*/true);
+    Reply reply(request, metrics, counted);
     handler(reply);
     if (!reply.must_wait()) return;
   }
   AnswerFromWaitingRoom(
-      request,
+      request, is_data ? WaitingFor::kData : WaitingFor::kNames,
       [request, &metrics, counted, handler = std::move(handler)](const auto& ticket) {
         Reply reply(request, metrics, counted, ticket);
         handler(reply);
       },
-      [&metrics, counted, interrupted = std::move(interrupted)](fuse_req_t waiting) {
-        const Result<Entry> entry = interrupted();
-        metrics.End(counted, RequestResult::kError);
-        if (entry) {
-          const fuse_entry_param param = ToParam(*entry);
-          fuse_reply_entry(waiting, &param);
-        } else {
-          fuse_reply_err(waiting, EINTR);
-        }
-      });
+      on_interrupted);
 }
 
 void Server::Read(Reply& reply, NodeId id, size_t size, uint64_t offset) {
@@ -122,6 +145,7 @@ void Server::StatFs(Reply& reply) const {
 }
 
 void Server::OnMounted(fuse_session* session) {
+  if (tree_->answers_fast()) RunningRequest::StartWatching();
   // notify_store waits while a READ holds the page's lock, so a second thread must be free to
   // answer that READ, without waiting for the store. (Over io_uring each core has only one thread.)
   if (tree_->answers_fast() && options_.threads > 1 && !uses_io_uring_) {

@@ -2,8 +2,10 @@
 // The caller creates, mounts and runs the session, whose user data it is.
 //
 // A handler gathers its result, then replies exactly once, holding no lock. On a store that answers
-// fast it runs on the thread that took the request. Otherwise it runs first as a trial that may not
-// wait, with what is cached, and only if that is not enough again in the waiting room.
+// fast it runs on the thread that took the request, unless so many others do already that too few
+// threads are left, because a disk hangs: then in a waiting room. On other stores it runs first as
+// a trial that may not wait, with what is cached, and only if that is not enough again in a waiting
+// room.
 #pragma once
 
 #include <fuse_lowlevel.h>
@@ -31,7 +33,10 @@ struct ServerOptions {
 class Server {
  public:
   Server(std::unique_ptr<Tree> tree, const ServerOptions& options)
-      : tree_(std::move(tree)), options_(options), folders_(tree_->journal().predecessors()) {}
+      : tree_(std::move(tree)),
+        options_(options),
+        threads_(options.threads),
+        folders_(tree_->journal().predecessors()) {}
 
   /// The user data of the session is the Server.
   [[nodiscard]] static const fuse_lowlevel_ops& Operations();
@@ -46,6 +51,32 @@ class Server {
 
  private:
   struct Handlers;  // of Operations()
+
+  // Which requests the threads that take requests may answer themselves.
+  class Threads {
+   public:
+    explicit Threads(uint32_t count);
+
+    // As long as a thread answers one. False if it must not.
+    class Turn {
+     public:
+      Turn(Threads& threads, bool is_data);
+      ~Turn() { --running_; }
+      Turn(const Turn&) = delete;
+      Turn& operator=(const Turn&) = delete;
+      explicit operator bool() const { return good_; }
+
+     private:
+      std::atomic<uint32_t>& running_;
+      bool good_ = false;
+    };
+
+   private:
+    std::atomic<uint32_t> names_ = 0;
+    std::atomic<uint32_t> data_ = 0;
+    uint32_t limit_;
+    uint32_t limit_of_data_;
+  };
 
   // Negotiates the capabilities in FUSE_INIT.
   void Negotiate(fuse_conn_info& connection);
@@ -66,6 +97,7 @@ class Server {
   const std::unique_ptr<Tree> tree_;
   const ServerOptions options_;
   std::atomic<bool> uses_io_uring_ = false;  // set during FUSE_INIT
+  Threads threads_;
   OpenFolders folders_;
   Notifier notifier_;
 };

@@ -17,27 +17,51 @@ constexpr size_t kMaxThreads = 64;
 constexpr std::chrono::seconds kIdle{10};
 
 struct Waiting {
-  uintptr_t number;
   std::shared_ptr<Ticket> ticket;
   WaitingHandler handler;
 };
 
-// Lives as long as the process: threads that wait for a dead server cannot be joined.
+// These live as long as the process: threads that wait for a dead server cannot be joined.
 struct Room {
   std::mutex mutex;
   std::condition_variable arrived;
   std::deque<Waiting> queue;
   size_t threads = 0;
   size_t idle = 0;
-  // The kernel side holds a number, never a pointer, so that an interruption that comes late finds
-  // nothing instead of something freed.
-  std::unordered_map<uintptr_t, std::shared_ptr<Ticket>> tickets;
+};
+
+Room& RoomFor(WaitingFor what) {
+  static Room& names = *new Room;
+  static Room& data = *new Room;
+  return what == WaitingFor::kData ? data : names;
+}
+
+// The kernel side holds a number, never a pointer, so that an interruption that comes late finds
+// nothing instead of something freed.
+struct Tickets {
+  std::mutex mutex;
+  std::unordered_map<uintptr_t, std::weak_ptr<Ticket>> by_number;
   uintptr_t next_number = 1;
 };
 
-Room& TheRoom() {
-  static Room& room = *new Room;
-  return room;
+Tickets& TheTickets() {
+  static Tickets& tickets = *new Tickets;
+  return tickets;
+}
+
+// Its number, until the last one lets go of it.
+std::pair<std::shared_ptr<Ticket>, uintptr_t> NewTicket() {
+  Tickets& tickets = TheTickets();
+  const std::lock_guard lock(tickets.mutex);
+  const uintptr_t number = tickets.next_number++;
+  std::shared_ptr<Ticket> ticket(new Ticket, [number](Ticket* last) {
+    delete last;
+    Tickets& all = TheTickets();
+    const std::lock_guard erasing(all.mutex);
+    all.by_number.erase(number);
+  });
+  tickets.by_number.emplace(number, ticket);
+  return {std::move(ticket), number};
 }
 
 // Set while this thread registers an interruption; libfuse calls back at once if there was one.
@@ -51,14 +75,14 @@ void AnswerInterrupted(fuse_req_t request, Ticket& ticket) {
 void OnInterrupt(fuse_req_t request, void* data) {
   std::shared_ptr<Ticket> ticket;
   {
-    Room& room = TheRoom();
-    const std::lock_guard lock(room.mutex);
-    const auto found = room.tickets.find(reinterpret_cast<uintptr_t>(data));
-    if (found == room.tickets.end()) return;
-    ticket = found->second;
+    Tickets& tickets = TheTickets();
+    const std::lock_guard lock(tickets.mutex);
+    const auto found = tickets.by_number.find(reinterpret_cast<uintptr_t>(data));
+    if (found != tickets.by_number.end()) ticket = found->second.lock();
   }
-  // While fuse_req_interrupt_func itself calls, the request must not be freed:
-  // AnswerFromWaitingRoom answers then.
+  if (ticket == nullptr) return;
+  // While fuse_req_interrupt_func itself calls, the request must not be freed: MakeInterruptible
+  // answers then.
   if (registering) {
     interrupted_already = true;
     return;
@@ -66,8 +90,7 @@ void OnInterrupt(fuse_req_t request, void* data) {
   AnswerInterrupted(request, *ticket);
 }
 
-void Work() {
-  Room& room = TheRoom();
+void Work(Room& room) {
   std::unique_lock lock(room.mutex);
   while (true) {
     ++room.idle;
@@ -78,27 +101,18 @@ void Work() {
     room.queue.pop_front();
     lock.unlock();
     if (!waiting.ticket->answered.load()) waiting.handler(waiting.ticket);
-    const uintptr_t number = waiting.number;
     waiting = {};
     lock.lock();
-    room.tickets.erase(number);
   }
   --room.threads;
 }
 
 }  // namespace
 
-void AnswerFromWaitingRoom(fuse_req_t request, WaitingHandler handler,
-                           std::function<void(fuse_req_t)> on_interrupted) {
-  Room& room = TheRoom();
-  auto ticket = std::make_shared<Ticket>();
+std::shared_ptr<Ticket> MakeInterruptible(fuse_req_t request,
+                                          std::function<void(fuse_req_t)> on_interrupted) {
+  const auto [ticket, number] = NewTicket();
   ticket->on_interrupted = std::move(on_interrupted);
-  uintptr_t number;
-  {
-    const std::lock_guard lock(room.mutex);
-    number = room.next_number++;
-    room.tickets.emplace(number, ticket);
-  }
   registering = true;
   interrupted_already = false;
   // NOLINTNEXTLINE(performance-no-int-to-ptr): a number that libfuse hands back
@@ -106,12 +120,18 @@ void AnswerFromWaitingRoom(fuse_req_t request, WaitingHandler handler,
   registering = false;
   // From here on another thread may have answered: `request` belongs to who claims the ticket.
   if (interrupted_already) AnswerInterrupted(request, *ticket);
+  return ticket;
+}
 
+void AnswerFromWaitingRoom(fuse_req_t request, WaitingFor what, WaitingHandler handler,
+                           std::function<void(fuse_req_t)> on_interrupted) {
+  auto ticket = MakeInterruptible(request, std::move(on_interrupted));
+  Room& room = RoomFor(what);
   const std::lock_guard lock(room.mutex);
-  room.queue.push_back(Waiting{number, std::move(ticket), std::move(handler)});
+  room.queue.push_back(Waiting{std::move(ticket), std::move(handler)});
   if (room.idle < room.queue.size() && room.threads < kMaxThreads) {
     try {
-      std::thread(Work).detach();
+      std::thread([&room] { Work(room); }).detach();
       ++room.threads;
     } catch (const std::system_error&) {
       // No more threads are to be had: those there are take it, or the next request tries again.

@@ -1,9 +1,9 @@
-// The waiting room runs requests that must wait for a slow store, off the threads that serve the
-// kernel.
+// The waiting rooms run requests that must wait for a store, off the threads that serve the kernel.
 //
 // Each request is answered exactly once: by its handler, or as soon as the kernel interrupts it
-// (Ctrl-C), whichever is first; a late answer is dropped. Handlers run on up to 64
-// threads of their own; when all wait, further requests queue, and can still be interrupted.
+// (Ctrl-C), whichever is first; a late answer is dropped. There is a room for names and one for
+// data, so that slow reads do not hold up look-ups. Handlers run on up to 64 threads of the room's
+// own; when all wait, further requests queue, and can still be interrupted.
 #pragma once
 
 #include <fuse_lowlevel.h>
@@ -22,11 +22,18 @@ struct Ticket {
   bool Claim() { return !answered.exchange(true); }
 };
 
+/// A ticket for a request that somebody else may claim from now on: whoever interrupts it, who then
+/// has `on_interrupted` answer, at once and on any thread.
+[[nodiscard]] std::shared_ptr<Ticket> MakeInterruptible(
+    fuse_req_t request, std::function<void(fuse_req_t)> on_interrupted);
+
+enum class WaitingFor { kNames, kData };
+
 using WaitingHandler = std::function<void(const std::shared_ptr<Ticket>&)>;
 
-/// Runs `handler` some time on a thread that may wait. `on_interrupted` answers instead, at once
-/// and on any thread, if the request is interrupted before.
-void AnswerFromWaitingRoom(fuse_req_t request, WaitingHandler handler,
+/// Runs `handler` some time on a thread that may wait. `on_interrupted` answers instead if the
+/// request is interrupted before.
+void AnswerFromWaitingRoom(fuse_req_t request, WaitingFor what, WaitingHandler handler,
                            std::function<void(fuse_req_t)> on_interrupted);
 
 }  // namespace zarrfs

@@ -1,9 +1,10 @@
 // A mount of a store that does not answer.
 //
 // The program fake_mount (fake_mount_main.cc: STORE MNT OPTIONS) copies STORE into a FakeStore that
-// does not answer fast, mounts it, and takes orders from its standard input, a line each: "block
-// PREFIX" stops all calls for such keys until "release"; "waiting N" waits until N calls hang. Each
-// is answered by one line, "ok" or what went wrong.
+// does not answer fast (if OPTIONS begin with "local,", one that should), mounts it, and takes
+// orders from its standard input, a line each: "block PREFIX" stops all calls for such keys until
+// "release"; "waiting N" waits until N calls hang. Each is answered by one line, "ok" or what went
+// wrong.
 #pragma once
 
 #include <filesystem>

@@ -11,11 +11,13 @@
 #include <memory>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <thread>
 
 #include "fs/daemon/command_line.h"
 #include "fs/daemon/session.h"
 #include "fs/fuse/connection.h"
+#include "fs/fuse/running_request.h"
 #include "fs/fuse/server.h"
 #include "tests/unit/support/fake_store.h"
 
@@ -29,7 +31,10 @@ std::string ReadFile(const std::filesystem::path& path) {
 
 int Serve(const std::filesystem::path& source, const char* mountpoint, const char* options) {
   auto store = std::make_shared<FakeStore>();
-  store->SetAnswersFast(false);
+  constexpr std::string_view kLocal = "local,";
+  const bool is_local = std::string_view(options).starts_with(kLocal);
+  if (is_local) options += kLocal.size();
+  store->SetAnswersFast(is_local);
   for (const auto& entry : std::filesystem::recursive_directory_iterator(source)) {
     if (entry.is_regular_file()) {
       store->Put(std::filesystem::relative(entry.path(), source).string(), ReadFile(entry.path()));
@@ -40,7 +45,10 @@ int Serve(const std::filesystem::path& source, const char* mountpoint, const cha
   if (!line) return 1;
   auto tree = Tree::Open(store, line->options);
   if (!tree) return 1;
-  Server server(*std::move(tree), {.open_messages = line->options.open_messages, .threads = 4});
+  const uint32_t threads = is_local ? line->options.threads : 4;
+  Server server(*std::move(tree),
+                {.open_messages = line->options.open_messages, .threads = threads});
+  if (is_local) RunningRequest::StartWatching();
   fuse_args arguments = FUSE_ARGS_INIT(0, nullptr);
   fuse_opt_add_arg(&arguments, "fake");
   fuse_opt_add_arg(&arguments, "-o");
@@ -53,9 +61,9 @@ int Serve(const std::filesystem::path& source, const char* mountpoint, const cha
   const auto init = ReadInit(device);
   if (!init) return 1;
   AnswerInit(session, *init);
-  std::thread([session] {
+  std::thread([session, threads] {
     fuse_loop_config* config = fuse_loop_cfg_create();
-    fuse_loop_cfg_set_max_threads(config, 4);
+    fuse_loop_cfg_set_max_threads(config, threads);
     fuse_loop_cfg_set_clone_fd(config, 1);
     fuse_session_loop_mt(session, config);
     fuse_loop_cfg_destroy(config);

@@ -182,5 +182,49 @@ TEST_F(SlowStoreTest, CachedAnswersComeWhileAHundredReadsWait) {
   EXPECT_EQ(ReadFile(mount / "v2/line/99"), chunks[99]);
 }
 
+// A hundred reads hang, more than threads there are for them.
+TEST_F(SlowStoreTest, ReadsThatHangHoldUpNoNames) {
+  const SampleArray line{.shape = {100}, .shard = {100}, .chunk = {1}};
+  Replace(store_ / "line/zarr.json", line.ZarrJson());
+  Chunks chunks;
+  for (uint64_t i = 0; i < 100; ++i) chunks[i] = Pattern(2, i);
+  Replace(store_ / "line/c/0", EncodeShard(100, chunks));
+  for (const std::string options : {"immutable", "local,immutable"}) {
+    FakeMount mount(store_, options);
+    EXPECT_EQ(RunProgram({"ls", "-l", mount / "v2/line"}).code, 0);
+    Waiters waiters(mount);
+    mount.Order("block line/c");
+    waiters.Start(
+        100, [&](int i) { static_cast<void>(ReadFile(mount / "v2/line" / std::to_string(i))); });
+    mount.Order("waiting 50");
+    SleepFor(Seconds(0.3));  // until all there are wait
+    const Outcome outcome = RunProgram({"stat", "-c", "%s", mount / "v2/a/1.1"}, Seconds(5));
+    EXPECT_EQ(outcome.output, "513\n") << options << ": its array was never looked at";
+    const Outcome list = RunProgram({"ls", mount / "v3/a/c/0"}, Seconds(5));
+    EXPECT_EQ(list.output, "0\n1\n2\n") << options;
+  }
+}
+
+TEST_F(SlowStoreTest, LocalDiskThatHangsCanBeInterrupted) {
+  Replace(store_ / "b/zarr.json", SampleArrayOfStore().ZarrJson());
+  FakeMount mount(store_, "local,immutable");
+  EXPECT_EQ(Shell("stat " + (mount / "v2/a/1.2").string()).code, 0);
+  mount.Order("block a/c");
+  mount.Order("block b");
+  const std::vector<std::string> read = {"cat", mount / "v2/a/1.2"};
+  const std::vector<std::string> look_up = {"stat", mount / "v2/b"};
+  for (const auto& words : {read, look_up}) {
+    for (const double after : {0.0, 1.0}) {
+      Program program(words, folder_ / "out", folder_ / "err");
+      EXPECT_EQ(program.WaitFor(Seconds(0.1 + after)), std::nullopt) << words[0] << " waits";
+      program.Signal(SIGINT);
+      EXPECT_EQ(program.WaitFor(Seconds(5)), 128 + SIGINT) << words[0];
+    }
+  }
+  mount.Order("release");
+  EXPECT_EQ(ReadFile(mount / "v2/a/1.2"), chunks_.at("1.2")) << "and it serves on";
+  EXPECT_EQ(Shell("stat " + (mount / "v2/b").string()).code, 0);
+}
+
 }  // namespace
 }  // namespace zarrfs::slow_store_test

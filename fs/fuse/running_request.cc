@@ -1,0 +1,77 @@
+#include "fs/fuse/running_request.h"
+
+#include <chrono>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace zarrfs {
+namespace {
+
+// Between the rounds of the watching thread; the second while nothing runs.
+constexpr std::chrono::milliseconds kRound{100};
+constexpr std::chrono::milliseconds kIdleRound{400};
+
+}  // namespace
+
+struct RunningRequest::Places {
+  std::mutex mutex;
+  std::vector<Place*> all;
+};
+
+RunningRequest::Places& RunningRequest::ThePlaces() {
+  static Places& places = *new Places;
+  return places;
+}
+
+RunningRequest::Place& RunningRequest::ThisThread() {
+  // libfuse's threads live as long as the process.
+  thread_local Place& place = [&]() -> Place& {
+    Places& places = ThePlaces();
+    const std::lock_guard lock(places.mutex);
+    return *places.all.emplace_back(new Place);
+  }();
+  return place;
+}
+
+bool RunningRequest::Claim() {
+  State expected = State::kRunning;
+  if (place_.state.compare_exchange_strong(expected, State::kIdle, std::memory_order_acq_rel)) {
+    return true;
+  }
+  while (place_.state.load(std::memory_order_acquire) == State::kAdmitting) {
+    std::this_thread::yield();
+  }
+  const std::shared_ptr<Ticket> ticket = std::move(place_.ticket);
+  place_.state.store(State::kIdle, std::memory_order_relaxed);
+  return ticket->Claim();
+}
+
+bool RunningRequest::WatchOnce() {
+  Places& places = ThePlaces();
+  bool any = false;
+  const std::lock_guard lock(places.mutex);
+  for (Place* const place : places.all) {
+    const uint64_t count = place->count.load(std::memory_order_relaxed);
+    const bool is_new = std::exchange(place->count_before, count) != count;
+    any |= is_new;
+    State expected = State::kRunning;
+    if (is_new || !place->state.compare_exchange_strong(expected, State::kAdmitting,
+                                                        std::memory_order_acq_rel)) {
+      continue;
+    }
+    // It may be another request by now, which is admitted early.
+    place->ticket = MakeInterruptible(place->request, place->copy(place->on_interrupted));
+    place->state.store(State::kWatched, std::memory_order_release);
+  }
+  return any;
+}
+
+void RunningRequest::StartWatching() {
+  std::thread([] {
+    for (;;) std::this_thread::sleep_for(WatchOnce() ? kRound : kIdleRound);
+  }).detach();
+}
+
+}  // namespace zarrfs
