@@ -26,9 +26,10 @@ struct Message {
     kEnd,         // the mount is gone, or will be soon: end
     kLogLevel,    // the name of the level
     kCacheSizes,  // index cache, cache; bytes
-    // From who asks for an upgrade, to which the keeper answers as to the process that waits for
-    // the start.
-    kUpgrade,  // passes the program file
+    // From another program of the user or of root, to which the keeper answers as to the process
+    // that waits for the start.
+    kUpgrade,   // passes the program file
+    kSettings,  // live settings, as after -o
   };
   Kind kind = Kind::kEnd;
   std::array<uint64_t, 3> numbers = {};

@@ -254,8 +254,12 @@ int RemountCommand(const MountOptions& options) {
   }
   if (options.fake) return kExitDone;
   if (const auto set = SetFlags(*mounted, options); !set) return FailWith(set.error().message);
-  if (!answer.Option("config").empty() && answer.pid && IsKeeperOf(*mounted, *answer.pid) &&
-      kill(*answer.pid, SIGHUP) != 0) {
+  if (!answer.pid || !IsKeeperOf(*mounted, *answer.pid)) return kExitDone;
+  // Either reads the configuration file again.
+  if (const std::string live = LiveSettings(options); !live.empty()) {
+    const auto asked = AskToSet(*answer.pid, live);
+    if (!asked) return FailWith(fmt::format("{}: {}: {}", path, live, asked.error().message));
+  } else if (!answer.Option("config").empty() && kill(*answer.pid, SIGHUP) != 0) {
     return FailWith(
         fmt::format("{} cannot reload {}: {}", path, answer.Option("config"), ErrnoText(errno)));
   }

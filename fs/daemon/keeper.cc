@@ -83,10 +83,10 @@ class Keeper {
   // No effect in the background, where no service manager waits.
   void NotifyServiceManager(const std::string& state) const;
   std::string StatusLine() const {
-    if (!workers_.errors_only().empty()) {
-      return OneLine("STATUS=" + mountpoint() + " serves " + workers_.errors_only());
-    }
-    return OneLine(fmt::format("STATUS=serving {} on {}", options_.source, mountpoint()));
+    const std::string& errors = workers_.errors_only();
+    return "STATUS=" + OneLine(errors.empty()
+                                   ? fmt::format("serving {} on {}", options_.source, mountpoint())
+                                   : fmt::format("{} serves {}", mountpoint(), errors));
   }
 
   void OnSignal();
@@ -95,7 +95,7 @@ class Keeper {
   void TryAgainToUnmount();
   void ChangeLogLevel(const signalfd_siginfo& signal);
   void SetLevel(std::string_view level);
-  void Reload();
+  Result<void> Reload(std::string_view more_settings);
 
   void OnMessage(Message& message);
   void OnOpened(Message& message);
@@ -108,8 +108,7 @@ class Keeper {
   void LeaveWorkerBehind();
   // How long the loop may wait, in milliseconds.
   int KillLateWorker();
-  // Every kWatchMs.
-  void Watch();
+  void Watch();  // every kWatchMs
   // The worker has closed its end of the channel. True if another one serves on.
   bool OnWorkerEnd();
   void StartNext();
@@ -276,9 +275,10 @@ void Keeper::ChangeLogLevel(const signalfd_siginfo& signal) {
   spdlog::info("{}: the log level is {}", mountpoint(), *level);
 }
 
-void Keeper::Reload() {
+Result<void> Keeper::Reload(std::string_view more_settings) {
   NotifyServiceManager(fmt::format("RELOADING=1\nMONOTONIC_USEC={}", SteadyNowNs() / 1000));
-  if (const auto ignored = ReloadLive(options_); !ignored) {
+  const auto ignored = SetLive(options_, more_settings);
+  if (!ignored) {
     spdlog::error("{}: not reloaded: {}", mountpoint(), ignored.error().message);
   } else {
     SetLevel(options_.log_level);
@@ -291,6 +291,7 @@ void Keeper::Reload() {
     }
   }
   NotifyServiceManager("READY=1\n" + StatusLine());
+  return ignored ? Result<void>() : Fail(ignored);
 }
 
 void Keeper::OnSignal() {
@@ -299,7 +300,7 @@ void Keeper::OnSignal() {
   const bool ends = signal.ssi_signo == SIGINT || signal.ssi_signo == SIGTERM;
   if (ends) OnEndingSignal(signal.ssi_signo);
   if (ends || !ready_ || ending_) return;
-  if (signal.ssi_signo == SIGHUP) Reload();
+  if (signal.ssi_signo == SIGHUP) static_cast<void>(Reload(""));  // it says in the log
   if (signal.ssi_signo == SIGUSR1) upgrade_.OnSignal(signal);
   if (signal.ssi_signo == SIGUSR2) ChangeLogLevel(signal);
 }
@@ -402,6 +403,7 @@ HandOver Keeper::State() const {
 
 void Keeper::OnUpgrade(Upgrade::Step step) {
   if (step == Upgrade::Step::kNone) return;
+  if (step == Upgrade::Step::kSet) return upgrade_.ReportSet(Reload(upgrade_.settings()));
   if (!mount_.outlives_workers()) return upgrade_.Refuse("the mount was made with io_uring");
   if (!CanReplace() || asked_before_ || replaces_ || !workers_.is_there()) {
     return upgrade_.Refuse("the mount is about to end, or has no worker at the moment");

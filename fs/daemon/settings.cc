@@ -116,6 +116,12 @@ std::vector<std::string> AllWords(const MountOptions& options) {
   return words;
 }
 
+std::string AsList(const std::vector<std::string>& words) {
+  std::string list;
+  for (const std::string& word : words) list += (list.empty() ? "" : ",") + EscapeOption(word);
+  return list;
+}
+
 }  // namespace
 
 Result<std::vector<std::string>> ParseConfig(std::string_view text, std::string_view path) {
@@ -197,8 +203,17 @@ std::set<std::string> ChangedNames(const std::vector<std::string>& before,
   return changed;
 }
 
-Result<std::set<std::string>> ReloadLive(MountOptions& options) {
-  auto again = ReadAgain(options);
+Result<std::set<std::string>> SetLive(MountOptions& options, std::string_view words) {
+  MountOptions changed = options;
+  for (const std::string& word : SplitOptions(words)) {
+    const std::string_view name = NameOfOption(word);
+    if (!IsLive(name)) {
+      return Fail(ErrorCode::kInvalidArgument, "option '{}' needs a new mount", word);
+    }
+    std::erase_if(changed.settings, [&](const auto& each) { return NameOfOption(each) == name; });
+    changed.settings.push_back(word);
+  }
+  auto again = ReadAgain(changed);
   if (!again) return Fail(again);
   auto ignored = ChangedNames(options.config, again->config);
   std::erase_if(ignored, IsLive);
@@ -206,16 +221,17 @@ Result<std::set<std::string>> ReloadLive(MountOptions& options) {
   options.index_cache = again->index_cache;
   options.cache = again->cache;
   options.config = std::move(again->config);
+  options.settings = std::move(changed.settings);
   return ignored;
 }
 
-std::string SettingsList(const MountOptions& options) {
-  std::string list;
-  for (const std::string& word : AllWords(options)) {
-    list += (list.empty() ? "" : ",") + EscapeOption(word);
-  }
-  return list;
+std::string LiveSettings(const MountOptions& options) {
+  std::vector<std::string> live = options.settings;
+  std::erase_if(live, [](const auto& word) { return !IsLive(NameOfOption(word)); });
+  return AsList(live);
 }
+
+std::string SettingsList(const MountOptions& options) { return AsList(AllWords(options)); }
 
 std::vector<std::string> ChangedWords(const MountOptions& options, std::string_view in_force,
                                       bool by_root) {
@@ -235,8 +251,7 @@ std::vector<std::string> ChangedWords(const MountOptions& options, std::string_v
   std::vector<std::string> changed;
   MountOptions wanted = mounted;
   for (const std::string& word : AllWords(options)) {
-    const bool is_in_file = std::ranges::find(options.config, word) != options.config.end();
-    if (is_in_file && IsLive(NameOfOption(word))) continue;
+    if (IsLive(NameOfOption(word))) continue;
     wanted = with(wanted, word);
     if (with(mounted, word) != mounted) changed.push_back(word);
   }

@@ -18,7 +18,7 @@
 
 namespace zarrfs {
 
-/// Whether a setting of the configuration file can change while the store is mounted.
+/// Whether a setting can change while the store is mounted.
 [[nodiscard]] bool IsLive(std::string_view name);
 
 /// The settings in the text of a configuration file, as options after -o, one for each line: ""
@@ -39,9 +39,13 @@ namespace zarrfs {
 [[nodiscard]] Result<MountOptions> ReadAgain(const MountOptions& options);
 
 /// Reads the configuration file again and changes in `options` what can change while the store is
-/// mounted, and `config`. Returns the names of other settings that have changed. Nothing changes on
-/// failure.
-[[nodiscard]] Result<std::set<std::string>> ReloadLive(MountOptions& options);
+/// mounted, and `config`, as if `words` were given after -o, too. Returns the names of settings of
+/// the file that have changed and cannot. Nothing changes on failure: kInvalidArgument for one of
+/// the words that cannot change, too.
+[[nodiscard]] Result<std::set<std::string>> SetLive(MountOptions& options, std::string_view words);
+
+/// Of the settings after -o, those that can change while the store is mounted, as one list.
+[[nodiscard]] std::string LiveSettings(const MountOptions& options);
 
 /// Names that only one of two configuration files has, or that have different values; sorted.
 [[nodiscard]] std::set<std::string> ChangedNames(const std::vector<std::string>& before,
@@ -52,7 +56,7 @@ namespace zarrfs {
 
 /// For a remount: the settings of `options` that need a new mount, because they differ from those
 /// of the existing mount. That was made with the list `in_force`, by root or not. Kernel flags and
-/// live settings of the configuration file can change and are not among them.
+/// live settings can change and are not among them.
 [[nodiscard]] std::vector<std::string> ChangedWords(const MountOptions& options,
                                                     std::string_view in_force, bool by_root);
 

@@ -180,9 +180,15 @@ Upgrade::Step Upgrade::Advance() {
   pollfd wait = {asker_.fd(), POLLIN, 0};
   if (asker_.fd() < 0 || poll(&wait, 1, 0) <= 0) return Step::kNone;
   auto message = asker_.Receive();
-  if (!message || message->kind != Message::Kind::kUpgrade || !message->passed || under_way_) {
+  const bool is_settings = message && message->kind == Message::Kind::kSettings;
+  const bool is_upgrade = message && message->kind == Message::Kind::kUpgrade && message->passed;
+  if ((!is_settings && !is_upgrade) || under_way_) {
     asker_.Close();  // it waits no longer
     return Step::kNone;
+  }
+  if (is_settings) {
+    settings_ = std::move(message->text);
+    return Step::kSet;
   }
   program_ = std::move(message->passed);
   under_way_ = true;
@@ -322,13 +328,11 @@ int TakeOver(int number) {
   return code;
 }
 
-}  // namespace
-
-Result<void> AskForUpgrade(pid_t keeper, const std::string& path) {
-  const Descriptor program(open(path.c_str(), O_PATH | O_CLOEXEC));
+// Sends the request to a keeper, and fails with what that reports.
+Result<void> Ask(pid_t keeper, const Message& request, int passed) {
   const Descriptor listener = NewSocket();
   Address address;
-  if (!program || !listener ||
+  if (!listener ||
       bind(listener.get(), reinterpret_cast<const sockaddr*>(&address.name), address.size) != 0 ||
       listen(listener.get(), 4) != 0) {
     return Fail(FromErrno(errno), "no socket: {}", ErrnoText(errno));
@@ -344,7 +348,7 @@ Result<void> AskForUpgrade(pid_t keeper, const std::string& path) {
   }
   const auto channel = Accept(listener, keeper);
   if (!channel) return Fail(channel);
-  channel->Send({Message::Kind::kUpgrade}, program.get());
+  channel->Send(request, passed);
   pollfd wait = {channel->fd(), POLLIN, 0};
   if (poll(&wait, 1, static_cast<int>(std::chrono::milliseconds(kReportLimit).count())) == 0) {
     return Fail(ErrorCode::kTimedOut, "process {} does not report", keeper);
@@ -352,6 +356,18 @@ Result<void> AskForUpgrade(pid_t keeper, const std::string& path) {
   const auto report = channel->Receive();
   if (report && report->kind == Message::Kind::kReady) return {};
   return Fail(ErrorCode::kIo, "{}", report ? report->text : "its process has ended");
+}
+
+}  // namespace
+
+Result<void> AskToSet(pid_t keeper, const std::string& settings) {
+  return Ask(keeper, {Message::Kind::kSettings, {}, settings}, -1);
+}
+
+Result<void> AskForUpgrade(pid_t keeper, const std::string& path) {
+  const Descriptor program(open(path.c_str(), O_PATH | O_CLOEXEC));
+  if (!program) return Fail(FromErrno(errno), "{}: {}", path, ErrnoText(errno));
+  return Ask(keeper, {Message::Kind::kUpgrade}, program.get());
 }
 
 std::optional<int> RunAsNextProgram(int argc, char** argv) {

@@ -39,6 +39,7 @@ class Upgrade {
     kNone,
     kTry,     // somebody has asked: Try() or Refuse()
     kCommit,  // the new program has passed its trial: Commit() or Refuse()
+    kSet,     // somebody asks for other settings() instead: ReportSet()
   };
 
   Upgrade() = default;
@@ -56,6 +57,11 @@ class Upgrade {
   void Try(HandOver state);
   /// Becomes the new program. Returns if that is impossible, and has told the asker.
   void Commit(HandOver state);
+  void ReportSet(const Result<void>& set) {
+    set ? End({Message::Kind::kReady}) : Refuse(set.error().message);
+  }
+  /// As after -o.
+  [[nodiscard]] const std::string& settings() const { return settings_; }
   /// Tells the asker that nothing has changed.
   void Refuse(std::string_view why) { End({Message::Kind::kFailed, {}, OneLine(why)}); }
   /// In the program that has taken over: tells the asker how that ended. Without effect elsewhere.
@@ -71,6 +77,7 @@ class Upgrade {
   Channel asker_;
   bool under_way_ = false;
   Descriptor program_;  // of the asker
+  std::string settings_;
   pid_t trial_ = -1;
   Descriptor trial_process_;
   Descriptor output_;  // of the trial
@@ -80,6 +87,9 @@ class Upgrade {
 
 /// The asker's side: has the keeper become that program. Fails with what the keeper reports.
 [[nodiscard]] Result<void> AskForUpgrade(pid_t keeper, const std::string& program);
+
+/// The same for settings that can change while the store is mounted (IsLive()), as after -o.
+[[nodiscard]] Result<void> AskToSet(pid_t keeper, const std::string& settings);
 
 /// What a keeper runs: `zarrfs --can-take-over N` and `zarrfs --take-over N …`, where N is the
 /// number of the memory file, and the other words are for ps(1). The exit code; nullopt if the

@@ -127,6 +127,14 @@ TEST_F(ConfigTest, AnOptionNamesItTooAndARemountReadsItAgain) {
   const Outcome refused = RunProgram(remount);
   EXPECT_EQ(refused.code, 32);
   EXPECT_NE(refused.errors.find("unmounted and mounted again for view=v3"), std::string::npos);
+  // Those after -o that can change count more than the file.
+  Write("cache = 4M\nview = v2\n");
+  EXPECT_EQ(RunProgram({ProgramUnderTest("zarrfs"), store_, mnt_, "-o",
+                        "remount," + named + ",cache=3M,log_level=error"})
+                .code,
+            0);
+  EXPECT_TRUE(Says("cache: 0 of 3145728 bytes"));
+  EXPECT_TRUE(Says("log_level: error"));
   Write("config = other.conf\n");
   const Outcome wrong = RunProgram(remount);
   EXPECT_EQ(wrong.code, 1);

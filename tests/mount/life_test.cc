@@ -204,6 +204,10 @@ TEST_F(MountProgramTest, RemountChangesWhatItCanAndNamesWhatItCannot) {
   EXPECT_FALSE(has("noexec") || has("noatime"));
   // mount(8) asks the kernel's table where fstab has no line.
   EXPECT_EQ(RunProgram({"mount", "-o", "remount,ro", mnt_}).code, 0);
+  EXPECT_EQ(remount(",cache=5M,index_cache=6M").code, 0);
+  const std::string options = ReadFile(mnt_ / ".zarrfs/options");
+  EXPECT_NE(options.find("of 5242880 bytes"), std::string::npos) << options;
+  EXPECT_NE(options.find("of 6291456 bytes"), std::string::npos) << options;
   const Outcome refused = remount(",view=v2");
   EXPECT_EQ(refused.code, 32);
   EXPECT_NE(refused.errors.find("zarrfs: " + mnt_.string() +

@@ -62,6 +62,20 @@ TEST(SettingsTest, SettingsOfAMountCanBeReadAgain) {
   EXPECT_EQ(SettingsList(options), R"(cache=1G,immutable,view=v2,comment=a\,b)");
 }
 
+TEST(SettingsTest, SettingsThatCanChangeReplaceThoseOfTheirNames) {
+  MountOptions options = Options("cache=1M,view=v2");
+  EXPECT_EQ(LiveSettings(Options("remount,view=v3,cache=1G,log_level=debug")),
+            "cache=1G,log_level=debug");
+  ASSERT_TRUE(SetLive(options, "cache=1G,log_level=debug"));
+  EXPECT_EQ(options.cache, 1U << 30);
+  EXPECT_EQ(options.log_level, "debug");
+  EXPECT_EQ(SettingsList(options), "view=v2,cache=1G,log_level=debug");
+  EXPECT_EQ(SetLive(options, "cache=2G,view=v3").error().message,
+            "option 'view=v3' needs a new mount");
+  EXPECT_FALSE(SetLive(options, "cache=lots"));
+  EXPECT_EQ(options.cache, 1U << 30) << "nothing changes on failure";
+}
+
 TEST(SettingsTest, RemountNamesWhatWouldBeAnotherMount) {
   using Words = std::vector<std::string>;
   const auto changed = [](const char* asked, const char* in_force) {
@@ -73,12 +87,13 @@ TEST(SettingsTest, RemountNamesWhatWouldBeAnotherMount) {
                     "max_read=1048576,remount,ro",
                     "view=v2,noatime"),
             Words());
+  EXPECT_EQ(changed("remount,cache=1G,log_level=debug", "cache=1M"), Words()) << "these can change";
   EXPECT_EQ(changed("remount,view=v2,cache=1024M,umask=022", "rw,umask=22,view=v2,cache=1G"),
             Words());
   EXPECT_EQ(changed("remount,noexec,noatime", ""), Words()) << "the kernel does these";
   EXPECT_EQ(changed("remount,view=gdal,view=v2", "view=v2"), Words()) << "the last one counts";
   EXPECT_EQ(changed("remount,view=gdal", "view=v2"), Words{"view=gdal"});
-  EXPECT_EQ(changed("immutable,remount,cache=1G", "rw"), (Words{"immutable", "cache=1G"}));
+  EXPECT_EQ(changed("immutable,remount,cache=1G", "rw"), Words{"immutable"});
   EXPECT_EQ(changed("remount,links=inside", ""), Words()) << "as it is for a mount by root";
   EXPECT_EQ(changed("remount,links=follow", ""), Words{"links=follow"});
   EXPECT_EQ(changed("remount,links=/a", "links=/a"), Words());
