@@ -202,7 +202,7 @@ Unmount with `zarrfs --unmount MNT`, `umount MNT` or `fusermount3 -u MNT`.
   --unmount MNT         unmount MNT, also a dead mount
   --check               with the words of a mount: say whether it would work, mount nothing
   --upgrade MNT         have this program serve the mount from now on, without unmounting it
-  --upgrade --all       the same for every mount
+  --all                 with --upgrade instead of MNT: every mount
   -h, --help            print this help
   -V, --version         print the versions of zarrfs and libfuse
   -s                    answer with one thread (as mount.zarrfs: ignore unknown options)

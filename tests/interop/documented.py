@@ -9,7 +9,7 @@ import sys
 
 from mounts import ROOT, SYSTEM_PYTHON, ZARR2_PYTHON, ZARRCTL, ZARRFS
 
-PYTHONS = {"zarr2": ZARR2_PYTHON, "zarr3": sys.executable, "system": SYSTEM_PYTHON}
+PYTHONS = {"": SYSTEM_PYTHON, "ome": str(ROOT / "build/python/ome/bin/python"), "zarr2": ZARR2_PYTHON, "zarr3": sys.executable, "system": SYSTEM_PYTHON}
 
 
 def blocks(text):
