@@ -51,6 +51,7 @@ for command in zarrfs mount.zarrfs
     complete -c $command -l config -r -F -d 'Source and options are in this file'
     complete -c $command -l check -d 'Say whether a mount would work'
     complete -c $command -l list -d 'List the zarrfs mounts'
+    complete -c $command -l all -d 'With --upgrade: every mount'
     complete -c $command -l upgrade -x -a '(__zarrfs_mounts; echo -- --all)' -d 'Serve a mount by this program'
     complete -c $command -l unmount -x -a '(__zarrfs_mounts)' -d 'End a mount'
 end
