@@ -320,6 +320,22 @@ def test_a_full_disk_is_exit_code_2(store):
     assert result.returncode == 2 and result.stderr.startswith("zarrctl: standard output: ")
 
 
+def test_whoever_wrote_the_store_it_is_read_in_a_sandbox(tmp_path):
+    size = 1 << 20  # more than a pipe holds
+    (tmp_path / ".zarray").write_text(json.dumps({
+        "zarr_format": 2, "shape": [size], "chunks": [size], "dtype": "|u1", "order": "C", "fill_value": 0, "compressor": None,
+        "filters": None}))
+    (tmp_path / "0").write_bytes(bytes(size))
+    with subprocess.Popen([ZARRCTL, "cat", tmp_path, "0"], stdout=subprocess.PIPE, bufsize=0) as process:
+        assert process.stdout.read(1) == b"\0"  # it waits for somebody to read the rest
+        status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
+        assert len(process.stdout.read()) > 0
+        process.stdout.close()
+    is_sanitized = ZARRCTL.with_name("sanitizers").is_file() and ZARRCTL.with_name("sanitizers").read_text().strip()
+    assert "\nNoNewPrivs:\t1\n" in status
+    assert "\nSeccomp:\t2\n" in status or is_sanitized
+
+
 COMMANDS = ["info", "ls", "where", "cat", "verify", "map", "status", "log-level"]
 
 

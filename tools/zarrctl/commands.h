@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "zarrcore/base/descriptor.h"
+
 namespace zarrfs::ctl {
 
 struct TargetNode;
@@ -53,10 +55,13 @@ enum class MapBy { kSize, kOrder, kPresent };
 inline constexpr std::array kMapByNames = {"size", "order", "present"};
 
 struct MapOptions : NodeOptions {
-  std::string slice;  // "3" or "3,0": chunk numbers along the axes before the last two
-  std::string out;    // FILE.svg; empty: only on stdout
+  std::string slice;         // "3" or "3,0": chunk numbers along the axes before the last two
+  std::string out;           // FILE.svg; empty: only on stdout
+  Descriptor out_file = {};  // that file, open for writing, not yet truncated
   MapBy by = MapBy::kSize;
 };
+/// "t.svg: Permission denied; use another --out".
+[[nodiscard]] std::string WhyNotWritten(const std::string& file, int error_number);
 /// Draws which chunks of an array are stored.
 int Map(const TargetNode& target, const MapOptions& options);
 

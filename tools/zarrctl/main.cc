@@ -1,7 +1,12 @@
 // zarrctl: looks into Zarr stores the way zarrfs sees them.
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -12,7 +17,9 @@
 #include "tools/zarrctl/interrupt.h"
 #include "tools/zarrctl/output.h"
 #include "tools/zarrctl/target.h"
+#include "zarrcore/base/sandbox.h"
 #include "zarrcore/base/suggestion.h"
+#include "zarrcore/base/system_calls.h"
 #include "zarrcore/store/local_store.h"
 
 namespace zarrfs::ctl {
@@ -46,7 +53,8 @@ class CommandLine {
  public:
   CommandLine() : app_("Looks into Zarr stores the way zarrfs sees them.", "zarrctl") {
     app_.footer(kFooter);
-    app_.set_version_flag("-V,--version", "zarrctl " ZARRFS_VERSION);
+    app_.set_version_flag("-V,--version", "zarrctl " ZARRFS_VERSION " (filter of system calls: " +
+                                              SystemCallFilterVersion() + ")");
     app_.require_subcommand(1);
     AddColor(app_);
 
@@ -83,10 +91,23 @@ class CommandLine {
       SetLinksToFollow(std::move(*policy));
     }
     map_.by = static_cast<MapBy>(std::ranges::find(kMapByNames, map_by_) - kMapByNames.begin());
+    if (map_.out.ends_with(".svg")) {
+      map_.out_file.reset(open(map_.out.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666));
+      if (!map_.out_file) return Complain(WhyNotWritten(map_.out, errno), kExitSystem);
+    }
+    if (only_reads_) Confine();
     return run_();
   }
 
  private:
+  // Anybody may have written the store. Whatever it makes this process do, that can read, and write
+  // to what is open, and nothing else.
+  static void Confine() {
+    const SandboxState state = EnterSandbox({.readable = {"/"}, .writable = {}});
+    if (state.landlock > 0 || geteuid() != 0) return;
+    fmt::print(stderr, "zarrctl: warning: runs with all rights of root: {}\n", state.Text());
+  }
+
   void AddInspecting() {
     CLI::App* command =
         Add("info", "Groups and arrays: shapes, chunks, codecs, and what each view does with them",
@@ -186,6 +207,7 @@ class CommandLine {
                   "  zarrctl log-level /mnt/ocean          the level in force\n"
                   "  zarrctl log-level /mnt/ocean debug    until it is set again or unmounted",
                   [this] { return LogLevel(log_level_); });
+    command->parse_complete_callback([this] { only_reads_ = false; });  // it sends a signal
     command->add_option("MNT", log_level_.mount, "Where it is mounted")->required();
     command->add_option("LEVEL", log_level_.level, "error, warning, info or debug")
         ->check(CLI::IsMember({"error", "warning", "info", "debug"}));
@@ -225,6 +247,7 @@ class CommandLine {
 
   CLI::App app_;
   std::function<int()> run_;  // what was asked for
+  bool only_reads_ = true;
   std::string color_ = "auto";
   std::string links_;
   InfoOptions info_;

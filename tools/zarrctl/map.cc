@@ -1,7 +1,9 @@
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
-#include <fstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tools/zarrctl/commands.h"
@@ -66,15 +68,17 @@ Json MapJson(const TargetNode& target, const ChunkMap& map) {
   return json;
 }
 
-bool WriteFile(const std::string& path, const std::string& bytes) {
-  errno = 0;
-  std::ofstream file(path, std::ios::binary);
-  file << bytes;
-  file.close();
-  if (file) return true;
-  Complain(fmt::format("{}: {}; use another --out", path,
-                       errno != 0 ? ErrnoText(errno) : "not written"));
-  return false;
+// Replaces what `options.out_file` holds. (Pipes and devices cannot be truncated.)
+bool WritePicture(const MapOptions& options, std::string_view bytes) {
+  const int fd = options.out_file.get();
+  bool is_written = ftruncate(fd, 0) == 0 || errno == EINVAL;
+  while (is_written && !bytes.empty()) {
+    const ssize_t length = TEMP_FAILURE_RETRY(write(fd, bytes.data(), bytes.size()));
+    is_written = length > 0;
+    if (is_written) bytes.remove_prefix(static_cast<size_t>(length));
+  }
+  if (!is_written) Complain(WhyNotWritten(options.out, errno));
+  return is_written;
 }
 
 // Fails if the options cannot be served.
@@ -134,6 +138,10 @@ Result<ChunkMap> MakeMap(const ChunkSource& source, const MapOptions& options, u
 
 }  // namespace
 
+std::string WhyNotWritten(const std::string& file, int error_number) {
+  return fmt::format("{}: {}; use another --out", file, ErrnoText(error_number));
+}
+
 int Map(const TargetNode& target, const MapOptions& options) {
   if (const auto fit = CheckOptions(target, options); !fit) return Complain(fit.error());
   const ChunkSource& source = *target.node->chunks;
@@ -146,7 +154,7 @@ int Map(const TargetNode& target, const MapOptions& options) {
   const ChunkMap& map = *made;
   const MapWords words = DescribeMap(target, map);
   const bool has_picture = !options.out.empty();
-  if (has_picture && !WriteFile(options.out, DrawPicture(source, map, words))) return kExitSystem;
+  if (has_picture && !WritePicture(options, DrawPicture(source, map, words))) return kExitSystem;
   if (options.json) {
     Write(DumpJson(MapJson(target, map)));
   } else if (has_picture) {
