@@ -13,6 +13,7 @@
 #include "fs/daemon/option_table.h"
 #include "fs/daemon/settings.h"
 #include "zarrcore/base/suggestion.h"
+#include "zarrcore/base/system_calls.h"
 
 namespace zarrfs {
 namespace {
@@ -219,7 +220,8 @@ Exit status: 0 mounted, 1 wrong usage, 2 system error, 32 mount failure.
 }
 
 std::string VersionText() {
-  return fmt::format("zarrfs {} (libfuse {})\n", ZARRFS_VERSION, fuse_pkgversion());
+  return fmt::format("zarrfs {} (libfuse {}; filter of system calls: {})\n", ZARRFS_VERSION,
+                     fuse_pkgversion(), SystemCallFilterVersion());
 }
 
 }  // namespace zarrfs

@@ -1,14 +1,12 @@
 #include "fs/daemon/options.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <thread>
 
 namespace zarrfs {
 
 bool AllowsOthers(const MountOptions& options) {
-  return options.allow_other.value_or(geteuid() == 0);
+  return options.allow_other.value_or(options.user == 0);
 }
 
 LinkPolicy LinksInForce(const MountOptions& options) {

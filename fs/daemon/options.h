@@ -2,6 +2,7 @@
 #pragma once
 
 #include <sys/types.h>
+#include <unistd.h>
 
 #include <cstdint>
 #include <optional>
@@ -49,7 +50,8 @@ struct MountOptions : TreeOptions {
   bool remount = false;
   std::string log_level = "info";
   std::optional<uint64_t> hand_over;  // the format of HandOver; empty: this program's
-  pid_t pid = 0;  // of the process that takes signals for the mount; set when it starts
+  pid_t pid = 0;           // of the process that takes signals for the mount; set when it starts
+  uid_t user = geteuid();  // who mounts; the process that reads the store may be another user
 
   // Where the settings come from.
   std::string config_file;            // "" if there is none

@@ -2,17 +2,22 @@
 // and these calls change nothing. The process must have one thread.
 #pragma once
 
+#include <sys/types.h>
+
+#include <optional>
 #include <string>
 
 namespace zarrfs {
 
 /// Keeps what mounting and unmounting need: CAP_SYS_ADMIN, and CAP_DAC_READ_SEARCH for the path to
-/// the mount point. Does not restrict programs that the process starts (fusermount3).
+/// the mount point. And what a next worker needs to be another user, CAP_SETUID and CAP_SETGID, and
+/// to be ended, CAP_KILL. Does not restrict programs that the process starts (fusermount3).
 void KeepMountPrivileges();
 
 /// Keeps CAP_DAC_READ_SEARCH, to read any store. The process and the programs that it starts can
-/// never gain another capability.
-void KeepReadPrivileges();
+/// never gain another capability. Becomes `user`, in the group of that number and no other, if
+/// there is one; returns why it could not, and is the same user as before then.
+std::string KeepReadPrivileges(std::optional<uid_t> user);
 
 /// "cap_dac_read_search", "cap_sys_admin,cap_chown", "none": those of this thread.
 [[nodiscard]] std::string CapabilitiesInForce();

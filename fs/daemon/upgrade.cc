@@ -25,7 +25,6 @@
 #include "fs/daemon/keeper.h"
 #include "fs/daemon/log.h"
 #include "fs/daemon/mountpoint.h"
-#include "fs/daemon/privileges.h"
 #include "fs/daemon/session.h"
 #include "fs/daemon/settings.h"
 #include "fs/daemon/worker.h"
@@ -309,7 +308,6 @@ Result<void> CheckTakeOver(int number) {
                 "again instead",
                 why);
   }
-  KeepReadPrivileges();
   return TryOpening(*options, Inherited(state->root));
 }
 

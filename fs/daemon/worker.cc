@@ -9,6 +9,7 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -16,6 +17,7 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -26,6 +28,7 @@
 #include "fs/daemon/privileges.h"
 #include "fs/daemon/session.h"
 #include "fs/daemon/settings.h"
+#include "fs/daemon/worker_sandbox.h"
 #include "fs/fuse/caretaker.h"
 #include "fs/fuse/connection.h"
 #include "fs/fuse/server.h"
@@ -46,6 +49,8 @@ constexpr auto kGrace = std::chrono::seconds(2);
 constexpr int kAttendMs = 5000;
 // How often it wakes the main thread that should end: one wake-up may come before its wait.
 constexpr int kWakeMs = 100;
+// A worker that can serve no longer ends after this time at the earliest: not many do in a minute.
+constexpr auto kLeastTime = std::chrono::seconds(20);
 
 [[noreturn]] void EndProcess(int code) {
   spdlog::default_logger_raw()->flush();
@@ -65,15 +70,18 @@ Descriptor OpenHiddenSource(const MountOptions& options) {
   return Descriptor(open(options.source.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
 }
 
-// `hidden`: see OpenHiddenSource(). `ids`: see Tree::Open().
+// `hidden`: see OpenHiddenSource(). `ids`: see Tree::Open(). `on_out_of_reach`: of
+// LocalStoreOptions.
 Result<std::unique_ptr<Tree>> OpenStore(const MountOptions& options, const Descriptor& hidden,
-                                        Descriptor ids) {
+                                        Descriptor ids, std::function<void()> on_out_of_reach) {
   RaiseOpenFileLimit();
   auto store = OpenLocalStore(options.source,
                               {.max_open_files = 0,
                                .follow_path = !hidden,
                                .links = LinksInForce(options),
-                               .others_read = AllowsOthers(options)},
+                               .others_read = AllowsOthers(options),
+                               .reader = options.user,
+                               .on_out_of_reach = std::move(on_out_of_reach)},
                               Descriptor(fcntl(hidden.get(), F_DUPFD_CLOEXEC, 0)));
   if (!store) return Fail(store);
   TreeOptions tree_options = options;
@@ -83,8 +91,9 @@ Result<std::unique_ptr<Tree>> OpenStore(const MountOptions& options, const Descr
 
 class Worker {
  public:
-  Worker(MountOptions options, std::string mountpoint, WorkerStart start)
+  Worker(MountOptions options, std::string mountpoint, WorkerStart start, WorkerSandbox sandbox)
       : options_(std::move(options)),
+        sandbox_(std::move(sandbox)),
         mountpoint_(std::move(mountpoint)),
         keeper_(std::move(start.keeper)),
         takes_over_(start.takes_over),
@@ -108,7 +117,17 @@ class Worker {
   // Handles a message of the keeper; false once there will be no more.
   bool HandleMessage();
 
+  // The source leads to a folder that the sandbox does not include: the next worker's will.
+  void OnOutOfReach() {
+    if (WhyNoIoUring(options_).empty()) return;  // there would be no next one
+    is_out_of_reach_ = true;
+    EndIfOutOfReach();
+  }
+  void EndIfOutOfReach() const;
+
   const MountOptions options_;
+  const WorkerSandbox sandbox_;
+  const Clock::time_point begin_ = Clock::now();
   const std::string mountpoint_;
   const Channel keeper_;
   const bool takes_over_;
@@ -120,6 +139,7 @@ class Worker {
   dev_t device_before_ = 0;  // at the mount point, before mounting
   dev_t device_ = 0;         // of our mount; 0 if unknown
   std::atomic<bool> end_requested_ = false;
+  std::atomic<bool> is_out_of_reach_ = false;
 };
 
 void Worker::MakeSession() {
@@ -162,6 +182,7 @@ void Worker::Describe(MountStatus& status) const {
   status.pid = options_.pid;
   status.log_level = LogLevel();
   status.capabilities = CapabilitiesInForce();
+  status.sandbox = sandbox_.text;
   status.options = OneLine(SettingsList(options_));
   status.config_file = OneLine(options_.config_file);
   status.links = OneLine(ToString(LinksInForce(options_)));
@@ -170,6 +191,13 @@ void Worker::Describe(MountStatus& status) const {
   status.uses_io_uring = server_->uses_io_uring();
   status.no_io_uring = WhyNoIoUring(options_);
   if (!status.no_io_uring.empty()) status.hand_over = HandOver::kFormat;
+}
+
+void Worker::EndIfOutOfReach() const {
+  if (!is_out_of_reach_ || Clock::now() - begin_ < kLeastTime) return;
+  spdlog::warn("{} is another folder now, which the sandbox of this worker does not include",
+               options_.source);
+  EndProcess(kExitSystem);
 }
 
 bool Worker::HandleMessage() {
@@ -202,6 +230,10 @@ void Worker::Attend() {
   // process.
   if (!options_.foreground && !takes_over_) LeaveTerminal(mountpoint_);
   keeper_.Send({Message::Kind::kReady});
+  if (!takes_over_) {
+    spdlog::log(sandbox_.is_whole ? spdlog::level::info : spdlog::level::warn,
+                "{}: the worker's sandbox: {}", mountpoint_, sandbox_.text);
+  }
 
   std::optional<Clock::time_point> deadline;
   pollfd wait = {keeper_.fd(), POLLIN, 0};
@@ -209,6 +241,7 @@ void Worker::Attend() {
     poll(&wait, 1, deadline ? kWakeMs : kAttendMs);
     // Without a keeper nobody could unmount: better a dead mount than one without an owner.
     if (wait.revents != 0 && !HandleMessage()) EndProcess(kExitSystem);
+    EndIfOutOfReach();
     if (!end_requested_ && fuse_session_exited(session_) == 0) continue;
     if (!deadline) {
       deadline = Clock::now() + kGrace;
@@ -225,7 +258,7 @@ void Worker::Attend() {
 
 void Worker::Run() {
   if (!takes_over_) source_ = OpenHiddenSource(options_);
-  auto tree = OpenStore(options_, source_, std::move(ids_));
+  auto tree = OpenStore(options_, source_, std::move(ids_), [this] { OnOutOfReach(); });
   if (!tree) FailStart(tree.error().message);
   (*tree)->DescribeDaemonWith([this](MountStatus& status) { Describe(status); });
   server_ = new Server(*std::move(tree), {.no_epoch = options_.no_epoch,
@@ -252,11 +285,13 @@ void Worker::Run() {
 
 void SetSignals();
 
-void BeginProcess(pid_t keeper_pid) {
+WorkerSandbox BeginProcess(const MountOptions& options, const WorkerStart& start,
+                           bool reads_store) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != keeper_pid) _exit(kExitSystem);
-  KeepReadPrivileges();
   SetSignals();
+  WorkerSandbox sandbox = EnterWorkerSandbox(options, start.source, start.keeper_pid, reads_store);
+  if (getppid() != start.keeper_pid) _exit(kExitSystem);
+  return sandbox;
 }
 
 // The keeper handles signals; those of a terminal or a service manager reach both processes.
@@ -278,13 +313,32 @@ void SetSignals() {
 }  // namespace
 
 Result<void> TryOpening(const MountOptions& options, Descriptor source) {
-  if (!source) source = OpenHiddenSource(options);
-  if (const auto tree = OpenStore(options, source, {}); !tree) return Fail(tree);
+  auto channel = Channel::MakePair();
+  if (!channel) return Fail(ErrorCode::kIo, "no descriptors: {}", ErrnoText(errno));
+  const pid_t parent = getpid();
+  std::fflush(nullptr);
+  const pid_t pid = fork();
+  if (pid < 0) return Fail(ErrorCode::kIo, "no process: {}", ErrnoText(errno));
+  if (pid == 0) {
+    static_cast<void>(EnterWorkerSandbox(options, source, parent));
+    if (!source) source = OpenHiddenSource(options);
+    const auto tree = OpenStore(options, source, {}, {});
+    channel->second.Send(tree ? Message{Message::Kind::kOpened}
+                              : Message{Message::Kind::kFailed, {}, tree.error().message});
+    EndProcess(kExitDone);
+  }
+  channel->second.Close();
+  const auto report = channel->first.Receive();
+  int status = 0;
+  TEMP_FAILURE_RETRY(waitpid(pid, &status, 0));
+  if (!report) return Fail(ErrorCode::kIo, "the process that opened the store ended");
+  if (report->kind == Message::Kind::kFailed) return Fail(ErrorCode::kIo, "{}", report->text);
   return {};
 }
 
 void RunCaretaker(const MountOptions& options, WorkerStart start, std::string status) {
-  BeginProcess(start.keeper_pid);
+  const WorkerSandbox sandbox = BeginProcess(options, start, /*reads_store=*/false);
+  status += fmt::format("sandbox: {}\n", sandbox.text);
   auto journal = std::make_unique<IdJournal>();
   if (const auto continued = journal->Continue(std::move(start.ids)); !continued) {
     spdlog::warn("{}", continued.error().message);
@@ -309,10 +363,11 @@ void RunCaretaker(const MountOptions& options, WorkerStart start, std::string st
 }
 
 void RunWorker(MountOptions options, std::string mountpoint, WorkerStart start) {
-  BeginProcess(start.keeper_pid);
+  WorkerSandbox sandbox = BeginProcess(options, start, /*reads_store=*/true);
   options.pid = start.keeper_pid;
   // Never destroyed: threads that are stuck in a request use it to the end.
-  (new Worker(std::move(options), std::move(mountpoint), std::move(start)))->Run();
+  (new Worker(std::move(options), std::move(mountpoint), std::move(start), std::move(sandbox)))
+      ->Run();
 }
 
 }  // namespace zarrfs

@@ -104,6 +104,7 @@ std::string OptionsText(const MountStatus& status) {
   if (status.hand_over != 0) add("hand_over", status.hand_over);
   add("log_level", status.log_level);
   add("capabilities", status.capabilities);
+  add("sandbox", status.sandbox);
   add("source", status.store);
   add("store", status.store_problem ? "gone or cannot be read: " + *status.store_problem : "there");
   add("options", status.options);
@@ -142,6 +143,7 @@ std::string StatusJson(const MountStatus& status) {
       {"start_time_seconds", figures.start_time},
       {"log_level", status.log_level},
       {"capabilities", status.capabilities},
+      {"sandbox", status.sandbox},
       {"store",
        {{"name", status.store},
         {"problem", status.store_problem ? Json(*status.store_problem) : Json()},

@@ -27,6 +27,7 @@ struct MountStatus : TreeOptions {
   pid_t pid = 0;  // takes signals for the mount
   std::string log_level;
   std::string capabilities;
+  std::string sandbox;                       // of the process that reads the store
   std::string store;                         // its name: the folder
   std::optional<std::string> store_problem;  // why it cannot be read
   std::string options;                       // as after -o, those of config_file too

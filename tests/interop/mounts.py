@@ -58,7 +58,9 @@ def mounted(store, options=None, at=None):
         point = str(at or os.path.join(folder, "mnt"))
         if at is None:
             os.mkdir(point)
-        findings = f"log_path={folder}/sanitizer"
+        os.mkdir(reports := os.path.join(folder, "reports"))
+        os.chmod(reports, 0o777)  # the process that reads the store is another user
+        findings = f"log_path={reports}/sanitizer"
         environment = {**os.environ, "ASAN_OPTIONS": findings, "UBSAN_OPTIONS": findings, "TSAN_OPTIONS": findings}
         alive, held_by_daemon = os.pipe()  # closed when the daemon has ended, which is nobody's child
         try:
@@ -76,7 +78,7 @@ def mounted(store, options=None, at=None):
             assert select.select([alive], [], [], 60)[0], "zarrfs still runs a minute after it was unmounted"
         finally:
             os.close(alive)
-        found = "\n".join(path.read_text() for path in pathlib.Path(folder).glob("sanitizer*"))
+        found = "".join(path.read_text() for path in pathlib.Path(reports).iterdir())
         assert not found, found
 
 

@@ -390,7 +390,7 @@ TEST_F(LifeTest, WorkerOfRootMayReadAnyStoreAndNothingElse) {
   }
   EXPECT_GE(threads, 2U);
   EXPECT_EQ(field("/proc/" + std::to_string(KeeperOf(mnt_)) + "/status", "CapPrm"),
-            "0000000000200004");
+            "00000000002000e4");
 }
 
 TEST_F(LifeTest, MountByRootIsForEverybodyUnlessToldOtherwise) {

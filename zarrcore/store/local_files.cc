@@ -1,5 +1,7 @@
 #include "zarrcore/store/local_files.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -24,6 +26,13 @@ tl::unexpected<Error> FailForType(std::string_view key, uint32_t mode) {
   if (S_ISREG(mode)) return Fail(ErrorCode::kNotFound, "{}: a file", key);
   if (S_ISDIR(mode)) return Fail(ErrorCode::kNotFound, "{}: a folder", key);
   return Fail(ErrorCode::kUnsupported, "{}: neither a regular file nor a folder", key);
+}
+
+// Whether this process may not open the folder although its user may: as its sandbox has it, which
+// access(2) does not know of.
+bool IsOutOfReach(int folder) {
+  return !OpenAt2(folder, ".", kToList, kBeneath) && errno == EACCES &&
+         faccessat(folder, ".", R_OK | X_OK, AT_EACCESS) == 0;
 }
 
 }  // namespace
@@ -51,6 +60,10 @@ std::shared_ptr<const Descriptor> LocalFiles::root() {
   }
   const auto forbidden = devices_.Zarrfs();
   if (!forbidden || std::ranges::find(*forbidden, status.st_dev) != forbidden->end()) return root_;
+  if (on_out_of_reach_ && IsOutOfReach(found.get())) {
+    on_out_of_reach_();
+    return root_;
+  }
   root_ = std::make_shared<const Descriptor>(std::move(found));
   return root_;
 }
@@ -80,7 +93,7 @@ Result<Opened> LocalFiles::OpenOnce(std::string_view key, Purpose purpose) {
   } else if (*opened && rules_.restrict_modes && purpose != Purpose::kList) {
     const auto folders = modes_.Above(root->get(), key, watch());
     const struct stat& status = (*opened)->status;
-    (*opened)->mode_mask = ModeMask(*folders, status.st_uid, status.st_gid);
+    (*opened)->mode_mask = ModeMask(*folders, status.st_uid, status.st_gid, rules_.reader);
   }
   // Nothing is found below a deleted folder, but that must not look like missing chunks.
   if (struct stat status; !*opened && opened->error().code == ErrorCode::kNotFound &&

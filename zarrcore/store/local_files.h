@@ -8,6 +8,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -52,8 +53,11 @@ class LocalFiles {
   using OpenFiles = LruCache<uint64_t, OpenFile>;
 
   /// `path` is where the root was found and will be looked up again; empty to never do so.
-  LocalFiles(Descriptor root, std::string path, WalkRules rules, size_t max_open_files)
+  /// `on_out_of_reach`: of LocalStoreOptions.
+  LocalFiles(Descriptor root, std::string path, WalkRules rules, size_t max_open_files,
+             std::function<void()> on_out_of_reach)
       : path_(std::move(path)),
+        on_out_of_reach_(std::move(on_out_of_reach)),
         rules_(std::move(rules)),
         root_(std::make_shared<const Descriptor>(std::move(root))),
         open_files_(max_open_files, max_open_files >= 1024 ? 4 : 1) {}
@@ -97,6 +101,7 @@ class LocalFiles {
                                Purpose purpose);
 
   const std::string path_;
+  const std::function<void()> on_out_of_reach_;
   const WalkRules rules_;
   MountedDevices devices_;
   PathModes modes_;

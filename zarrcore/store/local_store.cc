@@ -375,6 +375,7 @@ Result<WalkRules> RulesOf(const std::string& path, const Descriptor& root,
   WalkRules rules;
   rules.policy = options.links;
   rules.restrict_modes = options.others_read;
+  rules.reader = options.reader;
   rules.store_moves = options.follow_path;
   std::error_code error;
   // (Without a look at the path, which may be hidden.)
@@ -416,7 +417,8 @@ Result<std::shared_ptr<Store>> OpenLocalStore(const std::string& path, LocalStor
       options.max_open_files != 0 ? options.max_open_files : DefaultMaxOpenFiles();
   const bool is_local = IsLocal(root.get());
   auto files = std::make_shared<LocalFiles>(std::move(root), options.follow_path ? path : "",
-                                            *std::move(rules), max_open_files);
+                                            *std::move(rules), max_open_files,
+                                            std::move(options.on_out_of_reach));
   return std::make_shared<LocalStore>(path, std::move(files), is_local);
 }
 

@@ -17,6 +17,10 @@
 // or replaced by rename keeps its version for as long as its descriptor is open.
 #pragma once
 
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -37,6 +41,11 @@ struct LocalStoreOptions {
   /// Whether other users than this process's will read the data. If so, ObjectInfo::mode grants
   /// them no more than the folders on the way do (ModeMask()).
   bool others_read = true;
+  /// Who may read all of the store: the user whom this process reads for.
+  uid_t reader = geteuid();
+  /// Called when another directory was put in the root's place that the sandbox of this process
+  /// does not let it read; the store stays the one that it was, and this is called again.
+  std::function<void()> on_out_of_reach = {};
 };
 
 /// Opens the directory `path`, or takes it as `root` (O_PATH) where it was opened before: a mount

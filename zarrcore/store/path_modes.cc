@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 
@@ -15,12 +14,13 @@ constexpr std::chrono::seconds kCurrentFor{1};
 
 }  // namespace
 
-uint32_t ModeMask(std::span<const FolderMode> folders, uint32_t uid, uint32_t gid) {
+uint32_t ModeMask(std::span<const FolderMode> folders, uint32_t uid, uint32_t gid,
+                  uint32_t reader) {
   uint32_t mask = 0777;
   for (const FolderMode& folder : folders) {
     const bool lets_all_through = (folder.mode & 0011) == 0011;
     const bool lets_owner_through =
-        uid == geteuid() || (folder.uid == uid ? (folder.mode & 0100) != 0 : lets_all_through);
+        uid == reader || (folder.uid == uid ? (folder.mode & 0100) != 0 : lets_all_through);
     const bool lets_group_through =
         folder.gid == gid ? (folder.mode & 0010) != 0 : lets_all_through;
     if (!lets_owner_through) mask &= ~0700U;

@@ -30,8 +30,9 @@ struct FolderMode {
 /// The permission bits that `folders` leave to a file of this owner and group. A class of users
 /// (owner, group, others) keeps its bits only if each folder lets that class through: by the
 /// class's own x bit if the folder has the same owner or group, else by the x bits of both group
-/// and others. This process's user keeps the owner's bits, because it got there.
-[[nodiscard]] uint32_t ModeMask(std::span<const FolderMode> folders, uint32_t uid, uint32_t gid);
+/// and others. `reader`, whom all folders let through, keeps the owner's bits.
+[[nodiscard]] uint32_t ModeMask(std::span<const FolderMode> folders, uint32_t uid, uint32_t gid,
+                                uint32_t reader);
 
 /// Looks up the modes of the folders above keys, and caches them. Thread-safe.
 class PathModes {

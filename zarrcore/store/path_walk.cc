@@ -265,7 +265,7 @@ class Walker {
       const Glance& folder = steps_[i].glance;
       folders.push_back({folder.mode, folder.uid, folder.gid});
     }
-    return ModeMask(folders, steps_.back().glance.uid, steps_.back().glance.gid);
+    return ModeMask(folders, steps_.back().glance.uid, steps_.back().glance.gid, rules_.reader);
   }
 
   // The part of the key up to the current component.

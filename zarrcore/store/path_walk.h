@@ -29,8 +29,9 @@ struct WalkRules {
   /// may move, that is checked first.
   std::vector<std::string> store_paths;
   bool store_moves = true;
-  /// Whether to compute Walked::mode_mask.
+  /// Whether to compute Walked::mode_mask, and ModeMask()'s `reader` there.
   bool restrict_modes = true;
+  uint32_t reader = 0;
 };
 
 /// A file of any type in the store, opened with O_PATH only.

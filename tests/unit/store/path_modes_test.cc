@@ -12,7 +12,7 @@ namespace zarrfs::path_modes_test {
 namespace {
 
 TEST(ModeMask, AClassOfUsersKeepsItsBitsOnlyIfEachFolderLetsItThrough) {
-  constexpr uint32_t kAlice = 1001, kBob = 1002, kLab = 2001, kStaff = 2002;
+  constexpr uint32_t kAlice = 1001, kBob = 1002, kReader = 1003, kLab = 2001, kStaff = 2002;
   struct Case {
     std::vector<FolderMode> folders;
     uint32_t uid, gid, mask;
@@ -29,10 +29,10 @@ TEST(ModeMask, AClassOfUsersKeepsItsBitsOnlyIfEachFolderLetsItThrough) {
       {{{0710, kBob, kStaff}}, kAlice, kLab, 0},
       {{{0644, kAlice, kLab}}, kAlice, kLab, 0},
       // Who runs this got there.
-      {{{0, kBob, kStaff}}, geteuid(), kLab, 0700},
+      {{{0, kBob, kStaff}}, kReader, kLab, 0700},
   };
   for (const auto& [folders, uid, gid, mask] : cases) {
-    EXPECT_EQ(ModeMask(folders, uid, gid), mask) << std::oct << mask;
+    EXPECT_EQ(ModeMask(folders, uid, gid, kReader), mask) << std::oct << mask;
   }
 }
 

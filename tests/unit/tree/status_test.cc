@@ -14,6 +14,7 @@ MountStatus Example() {
   status.pid = 42;
   status.log_level = "info";
   status.capabilities = "none";
+  status.sandbox = "landlock 6, seccomp";
   status.store = "/data/ocean.zarr";
   status.options = "view=v2";
   status.view = "v2";
@@ -45,6 +46,7 @@ TEST(StatusTest, OptionsTextHasALineForEachOption) {
             "pid: 42\n"
             "log_level: info\n"
             "capabilities: none\n"
+            "sandbox: landlock 6, seccomp\n"
             "source: /data/ocean.zarr\n"
             "store: there\n"
             "options: view=v2\n"
@@ -98,7 +100,7 @@ TEST(StatusTest, JsonHasTheDocumentedKeys) {
     for (const auto& member : value.items()) keys += key + "." + member.key() + " ";
   }
   EXPECT_EQ(keys,
-            "format version pid start_time_seconds log_level capabilities "
+            "format version pid start_time_seconds log_level capabilities sandbox "
             "store store.name store.problem store.reads store.read_bytes store.errors "
             "options config_file view links separator fill ome consolidated_max "
             "changes changes.detected_by changes.ttl_seconds changes.not_watched "
