@@ -58,7 +58,7 @@ std::string BecomeUser(uid_t user) {
   if (setgroups(0, nullptr) != 0 || setresgid(user, user, user) != 0 ||
       setresuid(user, user, user) != 0) {
     std::string why = ErrnoText(errno);
-    static_cast<void>(setresgid(0, 0, 0));
+    if (setresgid(0, 0, 0) != 0) why += ", and the group is another one";
     return why;
   }
   // The kernel forgets both when the user changes: the end with the parent, and core dumps.
