@@ -25,7 +25,7 @@ struct Message {
                   // 1 if requests can come again; FUSE_INIT, unless the worker is to read it
     kEnd,         // the mount is gone, or will be soon: end
     kLogLevel,    // the name of the level
-    kCacheSizes,  // index cache, cache; bytes
+    kCacheSizes,  // index cache, cache, memory (0: the default); bytes
     // From another program of the user or of root, to which the keeper answers as to the process
     // that waits for the start.
     kUpgrade,   // passes the program file

@@ -197,8 +197,8 @@ Unmount with `zarrfs --unmount MNT`, `umount MNT` or `fusermount3 -u MNT`.
   -f                    stay in the foreground and log to stderr
   -d                    the same, and log every request
   --config FILE         read options from FILE, one `name = value` per line, also `source = STORE`;
-                        those after -o override them. SIGHUP makes zarrfs read log_level, cache
-                        and index_cache again
+                        those after -o override them. SIGHUP makes zarrfs read log_level,
+                        memory, cache and index_cache again
   --list                list the zarrfs mounts: process, mount point, store
   --unmount MNT         unmount MNT, also a dead mount
   --check               with the words of a mount: say whether it would work, mount nothing

@@ -55,6 +55,7 @@ constexpr NumberRecord kNumbers[] = {{"foreground", &HandOver::foreground, kFlag
                                      {"made_mountpoint", &HandOver::made_mountpoint, kFlag},
                                      {"index_cache", &HandOver::index_cache},
                                      {"cache", &HandOver::cache},
+                                     {"memory", &HandOver::memory},
                                      {"device_before", &HandOver::device_before},
                                      {"device", &HandOver::device},
                                      {"mount_id", &HandOver::mount_id},
@@ -239,7 +240,8 @@ HandOver WithOptions(const MountOptions& options, const std::vector<std::string>
           .made_mountpoint = options.makes_mountpoint ? 1U : 0U,
           .log_level = LogLevel(),
           .index_cache = options.index_cache,
-          .cache = options.cache};
+          .cache = options.cache,
+          .memory = options.memory.value_or(0)};
 }
 
 Result<MountOptions> OptionsOf(const HandOver& state) {
@@ -258,6 +260,7 @@ Result<MountOptions> OptionsOf(const HandOver& state) {
   options.log_level = state.log_level;
   options.index_cache = state.index_cache;
   options.cache = state.cache;
+  options.memory = state.memory != 0 ? std::optional(state.memory) : std::nullopt;
   return options;
 }
 

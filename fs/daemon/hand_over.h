@@ -44,6 +44,7 @@ struct HandOver {
   std::string log_level = {};
   uint64_t index_cache = 0;
   uint64_t cache = 0;
+  uint64_t memory = 0;  // the option; 0: its default
 
   // --- OwnMount ----------------------------------------------------------------------------------
   uint64_t device_before = 0;

@@ -282,13 +282,12 @@ Result<void> Keeper::Reload(std::string_view more_settings) {
     spdlog::error("{}: not reloaded: {}", mountpoint(), ignored.error().message);
   } else {
     SetLevel(options_.log_level);
-    workers_.Tell({Message::Kind::kCacheSizes, {options_.index_cache, options_.cache}});
+    workers_.Tell({Message::Kind::kCacheSizes,
+                   {options_.index_cache, options_.cache, options_.memory.value_or(0)}});
     spdlog::info("{}: reloaded: log_level {}, index_cache {} and cache {} bytes", mountpoint(),
                  options_.log_level, options_.index_cache, options_.cache);
-    if (!ignored->empty()) {
-      spdlog::warn("{}: {} changed, which needs a new mount", mountpoint(),
-                   fmt::join(*ignored, ", "));
-    }
+    const std::string old = fmt::format("{}", fmt::join(*ignored, ", "));
+    if (!old.empty()) spdlog::warn("{}: {} changed, which needs a new mount", mountpoint(), old);
   }
   NotifyServiceManager("READY=1\n" + StatusLine());
   return ignored ? Result<void>() : Fail(ignored);

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "fs/daemon/log.h"
+#include "fs/daemon/memory_limit.h"
 #include "zarrcore/base/suggestion.h"
 
 namespace zarrfs {
@@ -156,6 +157,14 @@ constexpr Option kOptions[] = {
      "message or auto",
      [](auto& o, auto v) {
        return Set(o.open_messages, Choice<bool>(v, {{"message", true}, {"auto", false}}));
+     }},
+    {"memory", "SIZE",
+     "memory for all of the mount: caches, metadata and what is being decoded\n"
+     "                        (default: a quarter of the machine's, 512M to 4G)",
+     "a size of 64M or more",
+     [](auto& o, auto v) {
+       const auto size = ParseSize(v);
+       return size >= kLeastMemory && Set(o.memory, size);
      }},
     {"index_cache", "SIZE", "memory for shard indexes: 512k, 64M, 1G (default: 64M)", kSize,
      SetSize<&MountOptions::index_cache>},

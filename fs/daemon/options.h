@@ -27,6 +27,8 @@ struct MountOptions : TreeOptions {
 
   NamePatterns names;  // in the root of the store
 
+  std::optional<uint64_t> memory;  // bytes; empty: see DefaultMemory()
+
   // How the mount talks to the kernel.
   uint32_t threads = DefaultThreads();  // at most so many answer the kernel
   bool no_epoch = false;         // do without FUSE_NOTIFY_INC_EPOCH, as kernels before 6.16 must

@@ -155,7 +155,9 @@ Result<std::vector<std::string>> ParseConfig(std::string_view text, std::string_
   return words;
 }
 
-bool IsLive(std::string_view name) { return IsOneOf({"log_level", "index_cache", "cache"}, name); }
+bool IsLive(std::string_view name) {
+  return IsOneOf({"log_level", "memory", "index_cache", "cache"}, name);
+}
 
 Result<void> ApplySettings(MountOptions& options) {
   std::optional<std::string> unknown;
@@ -220,6 +222,7 @@ Result<std::set<std::string>> SetLive(MountOptions& options, std::string_view wo
   options.log_level = again->log_level;
   options.index_cache = again->index_cache;
   options.cache = again->cache;
+  options.memory = again->memory;
   options.config = std::move(again->config);
   options.settings = std::move(changed.settings);
   return ignored;

@@ -12,11 +12,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -25,6 +27,7 @@
 #include "fs/daemon/exit_code.h"
 #include "fs/daemon/hand_over.h"
 #include "fs/daemon/log.h"
+#include "fs/daemon/memory_limit.h"
 #include "fs/daemon/privileges.h"
 #include "fs/daemon/session.h"
 #include "fs/daemon/settings.h"
@@ -91,14 +94,16 @@ Result<std::unique_ptr<Tree>> OpenStore(const MountOptions& options, const Descr
 
 class Worker {
  public:
-  Worker(MountOptions options, std::string mountpoint, WorkerStart start, WorkerSandbox sandbox)
+  Worker(MountOptions options, std::string mountpoint, WorkerStart start, WorkerSandbox sandbox,
+         uint64_t default_memory)
       : options_(std::move(options)),
         sandbox_(std::move(sandbox)),
         mountpoint_(std::move(mountpoint)),
         keeper_(std::move(start.keeper)),
         takes_over_(start.takes_over),
         ids_(std::move(start.ids)),
-        source_(std::move(start.source)) {}
+        source_(std::move(start.source)),
+        default_memory_(default_memory) {}
 
   [[noreturn]] void Run();
 
@@ -133,6 +138,7 @@ class Worker {
   const bool takes_over_;
   Descriptor ids_;
   Descriptor source_;
+  const uint64_t default_memory_;
   const pthread_t main_thread_ = pthread_self();
   Server* server_ = nullptr;  // never destroyed, like the session
   fuse_session* session_ = nullptr;
@@ -211,6 +217,9 @@ bool Worker::HandleMessage() {
       SetLogLevel(message->text);
       break;
     case Message::Kind::kCacheSizes:
+      LimitMemory(message->numbers[2] != 0 ? message->numbers[2] : default_memory_,
+                  options_.threads);
+      server_->tree().GiveUp(UINT64_MAX);  // also what was too large before
       server_->tree().SetCacheSizes(message->numbers[0], message->numbers[1]);
       break;
     default:
@@ -257,8 +266,13 @@ void Worker::Attend() {
 }
 
 void Worker::Run() {
+  const uint64_t memory = options_.memory.value_or(default_memory_);
+  LimitMemory(memory, options_.threads);
   if (!takes_over_) source_ = OpenHiddenSource(options_);
-  auto tree = OpenStore(options_, source_, std::move(ids_), [this] { OnOutOfReach(); });
+  MountOptions options = options_;
+  // What is remembered of stored objects gives way to nothing.
+  options.epochs = std::min(options.epochs, memory / 4);
+  auto tree = OpenStore(options, source_, std::move(ids_), [this] { OnOutOfReach(); });
   if (!tree) FailStart(tree.error().message);
   (*tree)->DescribeDaemonWith([this](MountStatus& status) { Describe(status); });
   server_ = new Server(*std::move(tree), {.no_epoch = options_.no_epoch,
@@ -285,9 +299,20 @@ void Worker::Run() {
 
 void SetSignals();
 
+// Where memory runs out, the kernel kills this process rather than its keeper, which starts another
+// one.
+void DieBeforeKeeper() {
+  constexpr int kMore = 100;
+  constexpr int kMost = 1000;
+  const char* const path = "/proc/self/oom_score_adj";
+  int score = 0;
+  if (std::ifstream(path) >> score) std::ofstream(path) << std::min(score + kMore, kMost);
+}
+
 WorkerSandbox BeginProcess(const MountOptions& options, const WorkerStart& start,
                            bool reads_store) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
+  DieBeforeKeeper();
   SetSignals();
   WorkerSandbox sandbox = EnterWorkerSandbox(options, start.source, start.keeper_pid, reads_store);
   if (getppid() != start.keeper_pid) _exit(kExitSystem);
@@ -363,10 +388,12 @@ void RunCaretaker(const MountOptions& options, WorkerStart start, std::string st
 }
 
 void RunWorker(MountOptions options, std::string mountpoint, WorkerStart start) {
+  const uint64_t default_memory = DefaultMemory();  // of files that the sandbox hides
   WorkerSandbox sandbox = BeginProcess(options, start, /*reads_store=*/true);
   options.pid = start.keeper_pid;
   // Never destroyed: threads that are stuck in a request use it to the end.
-  (new Worker(std::move(options), std::move(mountpoint), std::move(start), std::move(sandbox)))
+  (new Worker(std::move(options), std::move(mountpoint), std::move(start), std::move(sandbox),
+              default_memory))
       ->Run();
 }
 

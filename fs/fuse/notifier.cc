@@ -9,6 +9,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <new>
 #include <thread>
 
 #include "fs/fuse/connection.h"
@@ -97,7 +98,11 @@ void Notifier::Send(Changes& changes) {
   MakeUnique(changes.keys);
   MakeUnique(changes.folders);
   Sender sender(session_, can_invalidate_all_);
-  if (find_names_(changes, sender)) return;
+  try {
+    if (find_names_(changes, sender)) return;
+  } catch (const std::bad_alloc&) {
+    // Names that cannot be found are all invalidated.
+  }
   // The root has no name that could be invalidated; of its inode only the attributes.
   (void)sender.InvalidateFolder(kRootId);
   if (!can_invalidate_all_) return;
@@ -107,9 +112,13 @@ void Notifier::Send(Changes& changes) {
 }
 
 Notifier::Clock::time_point Notifier::SweepNow() {
-  auto [again, forgotten] = sweep_();
-  if (forgotten.size() > 0) Send(forgotten);
-  return again;
+  try {
+    auto [again, forgotten] = sweep_();
+    if (forgotten.size() > 0) Send(forgotten);
+    return again;
+  } catch (const std::bad_alloc&) {
+    return Clock::now() + kBurstPeriod;
+  }
 }
 
 void Notifier::Run() {

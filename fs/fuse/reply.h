@@ -27,16 +27,25 @@ namespace zarrfs {
 
 class Reply {
  public:
-  /// Of a trial: on kWouldBlock nothing is sent, and must_wait() becomes true.
+  /// Of a trial, as all but the second are: on kWouldBlock nothing is sent, and must_wait() becomes
+  /// true.
   Reply(fuse_req_t request, RequestMetrics& metrics, RequestMetrics::Request counted_as)
       : request_(request), metrics_(metrics), counted_as_(counted_as), trial_(true) {}
   /// Of a request that can be interrupted while the handler runs.
   Reply(fuse_req_t request, RequestMetrics& metrics, RequestMetrics::Request counted_as,
-        std::shared_ptr<Ticket> ticket)
-      : request_(request), metrics_(metrics), counted_as_(counted_as), ticket_(std::move(ticket)) {}
+        std::shared_ptr<Ticket> ticket, bool trial)
+      : request_(request),
+        metrics_(metrics),
+        counted_as_(counted_as),
+        ticket_(std::move(ticket)),
+        trial_(trial) {}
   Reply(fuse_req_t request, RequestMetrics& metrics, RequestMetrics::Request counted_as,
         RunningRequest& running)
-      : request_(request), metrics_(metrics), counted_as_(counted_as), running_(&running) {}
+      : request_(request),
+        metrics_(metrics),
+        counted_as_(counted_as),
+        running_(&running),
+        trial_(true) {}
 
   [[nodiscard]] fuse_req_t request() const { return request_; }
   [[nodiscard]] bool must_wait() const { return must_wait_; }
@@ -53,6 +62,12 @@ class Reply {
     if (!entry) return Failed(entry.error().code);
     if (!Claim(entry->id == 0 ? RequestResult::kAbsent : RequestResult::kOk)) return;
     const fuse_entry_param param = ToParam(*entry);
+    fuse_reply_entry(request_, &param);
+  }
+  /// What is known of a name that could not be looked up.
+  void Unreadable(const zarrfs::Entry& entry) {
+    if (!Claim(RequestResult::kError)) return;
+    const fuse_entry_param param = ToParam(entry);
     fuse_reply_entry(request_, &param);
   }
   void Attributes(const Result<zarrfs::Entry>& entry) {
@@ -76,6 +91,7 @@ class Reply {
   // Whether the answer is to be given. It is counted before the kernel has it, so that who got an
   // answer finds it counted.
   bool Claim(RequestResult result, uint64_t bytes = 0) {
+    if (std::exchange(is_claimed_, true)) return false;
     if (ticket_ != nullptr && !ticket_->Claim()) return false;
     if (running_ != nullptr && !running_->Claim()) return false;
     metrics_.End(counted_as_, result, bytes);
@@ -89,6 +105,7 @@ class Reply {
   RunningRequest* const running_ = nullptr;
   const bool trial_ = false;
   bool must_wait_ = false;
+  bool is_claimed_ = false;
 };
 
 }  // namespace zarrfs

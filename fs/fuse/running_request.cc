@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <mutex>
+#include <new>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -36,16 +37,22 @@ RunningRequest::Place& RunningRequest::ThisThread() {
 }
 
 bool RunningRequest::Claim() {
-  State expected = State::kRunning;
-  if (place_.state.compare_exchange_strong(expected, State::kIdle, std::memory_order_acq_rel)) {
-    return true;
+  const std::shared_ptr<Ticket> ticket = HandOver();
+  return ticket == nullptr || ticket->Claim();
+}
+
+std::shared_ptr<Ticket> RunningRequest::HandOver() {
+  for (;;) {
+    State expected = State::kRunning;
+    if (place_.state.compare_exchange_strong(expected, State::kIdle, std::memory_order_acq_rel)) {
+      return nullptr;
+    }
+    if (expected == State::kWatched) break;
+    std::this_thread::yield();  // kAdmitting
   }
-  while (place_.state.load(std::memory_order_acquire) == State::kAdmitting) {
-    std::this_thread::yield();
-  }
-  const std::shared_ptr<Ticket> ticket = std::move(place_.ticket);
+  std::shared_ptr<Ticket> ticket = std::move(place_.ticket);
   place_.state.store(State::kIdle, std::memory_order_relaxed);
-  return ticket->Claim();
+  return ticket;
 }
 
 bool RunningRequest::WatchOnce() {
@@ -62,8 +69,13 @@ bool RunningRequest::WatchOnce() {
       continue;
     }
     // It may be another request by now, which is admitted early.
-    place->ticket = MakeInterruptible(place->request, place->copy(place->on_interrupted));
-    place->state.store(State::kWatched, std::memory_order_release);
+    State state = State::kWatched;
+    try {
+      place->ticket = MakeInterruptible(place->request, place->copy(place->on_interrupted));
+    } catch (const std::bad_alloc&) {
+      state = State::kRunning;
+    }
+    place->state.store(state, std::memory_order_release);
   }
   return any;
 }

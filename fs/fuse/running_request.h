@@ -36,6 +36,9 @@ class RunningRequest {
 
   /// To be called once. True if this thread must reply; else the request is gone.
   [[nodiscard]] bool Claim();
+  /// To be called instead, where the request is to be answered elsewhere: the ticket that it has by
+  /// now; null if nobody else knows of it.
+  [[nodiscard]] std::shared_ptr<Ticket> HandOver();
 
   /// Starts the thread that finds those that run for long. To be called once.
   static void StartWatching();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <new>
 #include <span>
 #include <utility>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "fs/fuse/reply.h"
 #include "fs/fuse/running_request.h"
 #include "fs/fuse/waiting_room.h"
+#include "zarrcore/base/memory_budget.h"
 #include "zarrcore/base/waiting.h"
 
 namespace zarrfs {
@@ -23,7 +25,51 @@ std::span<std::byte> ReadBuffer(size_t size) {
   return {buffer.get(), std::min(size, kMaxRead)};
 }
 
+// Whether there is an answer; if not, the handler has to run where it may wait. Without memory it
+// is what is known, else ENOMEM.
+template <typename Handler, typename Substitute>
+bool Run(const Handler& handler, const Substitute& substitute, Reply reply) {
+  const MemoryBudget::Work work(ProcessMemory());
+  try {
+    handler(reply);
+  } catch (const std::bad_alloc&) {
+    if (const Result<Entry> entry = substitute.Known()) {
+      reply.Unreadable(*entry);
+    } else {
+      reply.Failed(ErrorCode::kNoMemory);
+    }
+  }
+  return !reply.must_wait();
+}
+
 }  // namespace
+
+// What answers a request of which the handler has no answer: with the last that is known, or an
+// error.
+template <typename Interrupted>
+struct Server::Substitute {
+  RequestMetrics& metrics;
+  RequestMetrics::Request counted;
+  Interrupted interrupted;
+
+  [[nodiscard]] Result<Entry> Known() const {
+    try {
+      return interrupted();
+    } catch (const std::bad_alloc&) {
+      return tl::unexpected(Error{ErrorCode::kNoMemory, {}});
+    }
+  }
+  void operator()(fuse_req_t request) const {
+    const Result<Entry> entry = Known();
+    metrics.End(counted, RequestResult::kError);
+    if (entry) {
+      const fuse_entry_param param = ToParam(*entry);
+      fuse_reply_entry(request, &param);
+    } else {
+      fuse_reply_err(request, EINTR);
+    }
+  }
+};
 
 Server::Threads::Threads(uint32_t count) : limit_(count), limit_of_data_(count) {
   // Two are left to take requests, interruptions among them, whatever the others wait for; of the
@@ -46,38 +92,42 @@ void Server::Answer(fuse_req_t request, Operation operation, Handler handler,
                     Interrupted interrupted) {
   RequestMetrics& metrics = tree_->metrics();
   const RequestMetrics::Request counted = RequestMetrics::Start(operation);
+  const Substitute<Interrupted> substitute{metrics, counted, std::move(interrupted)};
   const bool is_data = operation == Operation::kRead;
-  const auto on_interrupted = [&metrics, counted,
-                               interrupted = std::move(interrupted)](fuse_req_t waiting) {
-    const Result<Entry> entry = interrupted();
-    metrics.End(counted, RequestResult::kError);
-    if (entry) {
-      const fuse_entry_param param = ToParam(*entry);
-      fuse_reply_entry(waiting, &param);
-    } else {
-      fuse_reply_err(waiting, EINTR);
-    }
-  };
+  std::shared_ptr<Ticket> ticket;
+  bool was_tried = false;
   if (tree_->answers_fast()) {
     const Threads::Turn turn(threads_, is_data);
     if (turn || uses_io_uring_) {
-      RunningRequest running(request, on_interrupted);
-      Reply reply(request, metrics, counted, running);
-      return handler(reply);
+      RunningRequest running(request, substitute);
+      if (Run(handler, substitute, {request, metrics, counted, running})) return;
+      ticket = running.HandOver();
+      was_tried = true;
     }
   } else {
     const NoWaiting scope;
-    Reply reply(request, metrics, counted);
-    handler(reply);
-    if (!reply.must_wait()) return;
+    if (Run(handler, substitute, {request, metrics, counted})) return;
   }
-  AnswerFromWaitingRoom(
-      request, is_data ? WaitingFor::kData : WaitingFor::kNames,
-      [request, &metrics, counted, handler = std::move(handler)](const auto& ticket) {
-        Reply reply(request, metrics, counted, ticket);
-        handler(reply);
-      },
-      on_interrupted);
+  try {
+    WaitingHandler waiting = [request, was_tried, handler = std::move(handler),
+                              substitute](const std::shared_ptr<Ticket>& own) {
+      const auto run = [&](bool trial) {
+        return Run(handler, substitute,
+                   {request, substitute.metrics, substitute.counted, own, trial});
+      };
+      if (!was_tried && run(/*trial=*/true)) return;
+      // What it waits for now is memory.
+      const MemoryBudget::Alone alone(ProcessMemory(), [&] { return own->answered.load(); });
+      if (alone.granted()) (void)run(/*trial=*/false);
+    };
+    if (ticket == nullptr) ticket = MakeInterruptible(request, substitute);
+    AnswerFromWaitingRoom(request, is_data ? WaitingFor::kData : WaitingFor::kNames,
+                          std::move(waiting), ticket);
+  } catch (const std::bad_alloc&) {
+    if (ticket != nullptr && !ticket->Claim()) return;
+    metrics.End(counted, RequestResult::kError);
+    fuse_reply_err(request, ENOMEM);
+  }
 }
 
 void Server::Read(Reply& reply, NodeId id, size_t size, uint64_t offset) {
@@ -192,7 +242,7 @@ struct Server::Handlers {
     return is_status ? Operation::kOther : operation;
   }
 
-  static void Lookup(fuse_req_t request, fuse_ino_t folder, const char* name) {
+  static void Lookup(fuse_req_t request, fuse_ino_t folder, const char* name) try {
     Server& self = Self(request);
     self.Answer(
         request, Counted(Operation::kLookup, Tree::IsStatus(folder, name)),
@@ -202,6 +252,8 @@ struct Server::Handlers {
         [&self, folder, name = std::string(name)] {
           return self.tree_->LookUpInterrupted(folder, name);
         });
+  } catch (const std::bad_alloc&) {
+    fuse_reply_err(request, ENOMEM);  // for the name; Answer() throws nothing
   }
 
   static void Forget(fuse_req_t request, fuse_ino_t id, uint64_t lookups) {

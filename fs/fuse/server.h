@@ -1,11 +1,11 @@
 // Server: answers the kernel's requests with what a Tree says, and notifies the kernel of changes.
 // The caller creates, mounts and runs the session, whose user data it is.
 //
-// A handler gathers its result, then replies exactly once, holding no lock. On a store that answers
-// fast it runs on the thread that took the request, unless so many others do already that too few
-// threads are left, because a disk hangs: then in a waiting room. On other stores it runs first as
-// a trial that may not wait, with what is cached, and only if that is not enough again in a waiting
-// room.
+// A handler gathers its result, then replies exactly once, holding no lock. It runs first as a
+// trial on the thread that took the request, which must not wait for memory, and not for the store
+// unless that answers fast; not even there if so many others run already that too few threads are
+// left, because a disk hangs. Only if that was not enough it runs again in a waiting room: where it
+// may wait for the store, and then for memory, alone.
 #pragma once
 
 #include <fuse_lowlevel.h>
@@ -81,7 +81,9 @@ class Server {
   // Negotiates the capabilities in FUSE_INIT.
   void Negotiate(fuse_conn_info& connection);
 
-  // Runs `handler`, a void(Reply&): on a slow store perhaps twice, so it must be repeatable.
+  template <typename Interrupted>
+  struct Substitute;
+  // Runs `handler`, a void(Reply&), perhaps three times, so it must be repeatable.
   // `interrupted`, which does not wait, gives the answer if the request is interrupted meanwhile;
   // where it fails, that is EINTR. Either way it counts as an error.
   static Result<Entry> NoEntry() { return Fail(ErrorCode::kInterrupted, "interrupted"); }

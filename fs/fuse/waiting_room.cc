@@ -4,8 +4,9 @@
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <exception>
 #include <mutex>
-#include <system_error>
+#include <new>
 #include <thread>
 #include <unordered_map>
 #include <utility>
@@ -13,10 +14,10 @@
 namespace zarrfs {
 namespace {
 
-constexpr size_t kMaxThreads = 64;
 constexpr std::chrono::seconds kIdle{10};
 
 struct Waiting {
+  fuse_req_t request;
   std::shared_ptr<Ticket> ticket;
   WaitingHandler handler;
 };
@@ -52,9 +53,10 @@ Tickets& TheTickets() {
 // Its number, until the last one lets go of it.
 std::pair<std::shared_ptr<Ticket>, uintptr_t> NewTicket() {
   Tickets& tickets = TheTickets();
+  std::shared_ptr<Ticket> ticket;  // not to be destroyed under the lock
   const std::lock_guard lock(tickets.mutex);
   const uintptr_t number = tickets.next_number++;
-  std::shared_ptr<Ticket> ticket(new Ticket, [number](Ticket* last) {
+  ticket.reset(new Ticket, [number](Ticket* last) {
     delete last;
     Tickets& all = TheTickets();
     const std::lock_guard erasing(all.mutex);
@@ -100,7 +102,11 @@ void Work(Room& room) {
     Waiting waiting = std::move(room.queue.front());
     room.queue.pop_front();
     lock.unlock();
-    if (!waiting.ticket->answered.load()) waiting.handler(waiting.ticket);
+    try {
+      if (!waiting.ticket->answered.load()) waiting.handler(waiting.ticket);
+    } catch (const std::bad_alloc&) {
+      AnswerInterrupted(waiting.request, *waiting.ticket);
+    }
     waiting = {};
     lock.lock();
   }
@@ -124,16 +130,19 @@ std::shared_ptr<Ticket> MakeInterruptible(fuse_req_t request,
 }
 
 void AnswerFromWaitingRoom(fuse_req_t request, WaitingFor what, WaitingHandler handler,
-                           std::function<void(fuse_req_t)> on_interrupted) {
-  auto ticket = MakeInterruptible(request, std::move(on_interrupted));
+                           std::shared_ptr<Ticket> ticket) noexcept {
   Room& room = RoomFor(what);
   const std::lock_guard lock(room.mutex);
-  room.queue.push_back(Waiting{std::move(ticket), std::move(handler)});
-  if (room.idle < room.queue.size() && room.threads < kMaxThreads) {
+  try {
+    room.queue.push_back(Waiting{request, ticket, std::move(handler)});
+  } catch (const std::bad_alloc&) {
+    return AnswerInterrupted(request, *ticket);
+  }
+  if (room.idle < room.queue.size() && room.threads < kMaxWaitingThreads) {
     try {
       std::thread([&room] { Work(room); }).detach();
       ++room.threads;
-    } catch (const std::system_error&) {
+    } catch (const std::exception&) {
       // No more threads are to be had: those there are take it, or the next request tries again.
     }
   }

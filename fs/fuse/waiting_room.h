@@ -2,17 +2,20 @@
 //
 // Each request is answered exactly once: by its handler, or as soon as the kernel interrupts it
 // (Ctrl-C), whichever is first; a late answer is dropped. There is a room for names and one for
-// data, so that slow reads do not hold up look-ups. Handlers run on up to 64 threads of the room's
-// own; when all wait, further requests queue, and can still be interrupted.
+// data, so that slow reads do not hold up look-ups. Handlers run on up to kMaxWaitingThreads
+// threads of the room's own; when all wait, further requests queue, and can still be interrupted.
 #pragma once
 
 #include <fuse_lowlevel.h>
 
 #include <atomic>
+#include <cstddef>
 #include <functional>
 #include <memory>
 
 namespace zarrfs {
+
+inline constexpr size_t kMaxWaitingThreads = 64;
 
 /// Shared by a request's handler and its interruption.
 struct Ticket {
@@ -31,9 +34,9 @@ enum class WaitingFor { kNames, kData };
 
 using WaitingHandler = std::function<void(const std::shared_ptr<Ticket>&)>;
 
-/// Runs `handler` some time on a thread that may wait. `on_interrupted` answers instead if the
-/// request is interrupted before.
+/// Runs `handler` some time on a thread that may wait. Who claims the ticket answers instead: if
+/// the request is interrupted before, or memory runs out, its `on_interrupted`.
 void AnswerFromWaitingRoom(fuse_req_t request, WaitingFor what, WaitingHandler handler,
-                           std::function<void(fuse_req_t)> on_interrupted);
+                           std::shared_ptr<Ticket> ticket) noexcept;
 
 }  // namespace zarrfs

@@ -59,7 +59,11 @@ class Contents {
   [[nodiscard]] EpochTable& made_documents() const { return made_documents_; }
 
   /// Bytes of decoded chunks that are kept, from now on.
-  void SetCacheSize(uint64_t bytes) { chunk_reader_.SetBudget(bytes); }
+  void SetCacheSize(uint64_t bytes) { chunk_reader_.SetCapacity(bytes); }
+  /// Drops a chunk larger than that which was not read since the last call.
+  void Sweep() { chunk_reader_.Sweep(); }
+  /// Memory is short: forgets decoded chunks of `bytes`, or all there are.
+  void GiveUp(size_t bytes) { chunk_reader_.GiveUp(bytes); }
   [[nodiscard]] CacheStatistics cache_statistics() const { return chunk_reader_.statistics(); }
 
  private:

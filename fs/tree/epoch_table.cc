@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <new>
 
 namespace zarrfs {
 namespace {
@@ -18,6 +19,20 @@ uint64_t EpochTable::Page::bytes() const {
 
 size_t EpochTable::Page::IndexOf(uint64_t object) const {
   return static_cast<size_t>(std::popcount(seen & (BitOf(object) - 1)));
+}
+
+void EpochTable::Page::Insert(uint64_t object, uint64_t fingerprint, uint32_t epoch) {
+  const auto at = static_cast<std::ptrdiff_t>(IndexOf(object));
+  if (epochs.empty() && epoch != first_epoch) epochs.resize(fingerprints.size(), first_epoch);
+  const bool has_epochs = !epochs.empty() || epoch != first_epoch;
+  if (has_epochs) epochs.insert(epochs.begin() + at, epoch);
+  try {
+    fingerprints.insert(fingerprints.begin() + at, fingerprint);
+  } catch (const std::bad_alloc&) {
+    if (has_epochs) epochs.erase(epochs.begin() + at);
+    throw;
+  }
+  seen |= BitOf(object);
 }
 
 EpochTable::EpochTable(uint64_t objects, std::shared_ptr<Usage> usage, IdJournal* journal,
@@ -39,17 +54,14 @@ uint32_t EpochTable::Observe(uint64_t object, uint64_t fingerprint) {
   const std::lock_guard lock(part.mutex);
   const auto [entry, added] = part.pages.try_emplace(object / kPageObjects);
   Page& page = entry->second;
-  const uint64_t before = added ? 0 : page.bytes();
+  const CountedPage counted(*usage_, page, added);
   if (added) page.first_epoch = part.first_epoch;
   page.round = usage_->round.load(std::memory_order_relaxed);
   page.is_marked = false;
   const size_t index = page.IndexOf(object);
   bool is_new = true;
   if ((page.seen & BitOf(object)) == 0) {
-    const auto at = static_cast<std::ptrdiff_t>(index);
-    page.fingerprints.insert(page.fingerprints.begin() + at, fingerprint);
-    if (!page.epochs.empty()) page.epochs.insert(page.epochs.begin() + at, page.first_epoch);
-    page.seen |= BitOf(object);
+    page.Insert(object, fingerprint, page.first_epoch);
   } else if (page.fingerprints[index] != fingerprint) {
     if (page.epochs.empty()) page.epochs.resize(page.fingerprints.size(), page.first_epoch);
     if (part.past.size() >= kMaxPast) {
@@ -61,7 +73,6 @@ uint32_t EpochTable::Observe(uint64_t object, uint64_t fingerprint) {
   } else {
     is_new = false;
   }
-  usage_->bytes += page.bytes() - before;
   const uint32_t epoch = page.epochs.empty() ? page.first_epoch : page.epochs[index];
   if (is_new && journal_ != nullptr) journal_->AddEpoch({number_, epoch, object, fingerprint});
   return epoch;
@@ -72,22 +83,17 @@ void EpochTable::Inherit(const IdJournal::Epoch& epoch) {
   const std::lock_guard lock(part.mutex);
   const auto [entry, added] = part.pages.try_emplace(epoch.object / kPageObjects);
   Page& page = entry->second;
-  const uint64_t before = added ? 0 : page.bytes();
-  const size_t index = page.IndexOf(epoch.object);
+  const CountedPage counted(*usage_, page, added);
+  if ((page.seen & BitOf(epoch.object)) == 0) {
+    page.Insert(epoch.object, epoch.fingerprint, epoch.epoch);
+    return;
+  }
   if (page.epochs.empty() && epoch.epoch != page.first_epoch) {
     page.epochs.resize(page.fingerprints.size(), page.first_epoch);
   }
-  const bool has_epochs = !page.epochs.empty() || epoch.epoch != page.first_epoch;
-  if ((page.seen & BitOf(epoch.object)) == 0) {
-    const auto at = static_cast<std::ptrdiff_t>(index);
-    page.fingerprints.insert(page.fingerprints.begin() + at, epoch.fingerprint);
-    if (has_epochs) page.epochs.insert(page.epochs.begin() + at, epoch.epoch);
-    page.seen |= BitOf(epoch.object);
-  } else {
-    page.fingerprints[index] = epoch.fingerprint;
-    if (has_epochs) page.epochs[index] = epoch.epoch;
-  }
-  usage_->bytes += page.bytes() - before;
+  const size_t index = page.IndexOf(epoch.object);
+  page.fingerprints[index] = epoch.fingerprint;
+  if (!page.epochs.empty()) page.epochs[index] = epoch.epoch;
 }
 
 std::optional<EpochTable::Seen> EpochTable::Find(const Part& part, uint64_t object) {

@@ -106,6 +106,22 @@ class EpochTable {
 
     [[nodiscard]] uint64_t bytes() const;
     [[nodiscard]] size_t IndexOf(uint64_t object) const;
+    // Adds an object that was not seen. Without memory for it, changes nothing.
+    void Insert(uint64_t object, uint64_t fingerprint, uint32_t epoch);
+  };
+  // Counts what a page takes more in the end than it did.
+  class CountedPage {
+   public:
+    CountedPage(Usage& usage, Page& page, bool is_new)
+        : usage_(usage), page_(page), before_(is_new ? 0 : page.bytes()) {}
+    ~CountedPage() { usage_.bytes += page_.bytes() - before_; }
+    CountedPage(const CountedPage&) = delete;
+    CountedPage& operator=(const CountedPage&) = delete;
+
+   private:
+    Usage& usage_;
+    const Page& page_;
+    const uint64_t before_;
   };
   struct Part {
     std::mutex mutex;

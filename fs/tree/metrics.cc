@@ -96,6 +96,11 @@ void WriteCaches(PrometheusText& text, const MountFigures& figures) {
   write("zarrfs_cache_limit_bytes", "gauge",
         "Bytes of memory that the cache may hold (options index_cache and cache).",
         &CacheStatistics::limit);
+  text.Only("zarrfs_memory_bytes", "gauge",
+            "Bytes of memory in use: caches, metadata, what is being decoded.",
+            figures.memory_bytes);
+  text.Only("zarrfs_memory_limit_bytes", "gauge",
+            "Bytes of memory that these may use (option memory).", figures.memory_limit);
 }
 
 }  // namespace

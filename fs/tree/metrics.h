@@ -100,6 +100,8 @@ struct MountFigures {
   RequestFigures requests;
   CacheStatistics index_cache;
   CacheStatistics chunk_cache;
+  uint64_t memory_bytes = 0;  // taken from ProcessMemory()
+  uint64_t memory_limit = 0;
   uint64_t store_reads = 0;
   uint64_t store_read_bytes = 0;
   uint64_t store_errors = 0;

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <new>
 #include <tuple>
 #include <utility>
 
@@ -128,8 +129,13 @@ bool NodeTable::Cover(RangeRecord& positions, const ArrayRange& range, uint64_t 
   if (!position) return false;
   const size_t segment = positions.segments.size();
   positions.segments.push_back({covered, more, *position});
-  journal_.AddSegment(positions.number, {covered, more, *position, count});
-  Publish({*position, count, nullptr, &positions, segment});
+  try {
+    journal_.AddSegment(positions.number, {covered, more, *position, count});
+    Publish({*position, count, nullptr, &positions, segment});
+  } catch (const std::bad_alloc&) {
+    positions.segments.pop_back();
+    throw;
+  }
   return true;
 }
 
@@ -141,7 +147,7 @@ RangePtr NodeTable::RefreshRange(const Node& node, NodeRecord& record) {
   const std::unique_lock lock(mutex_);
   RangeRecord* const before = record.range;
   // (What another process has left need not be true.)
-  const bool is_doubtful = before != nullptr && std::exchange(before->is_inherited, false);
+  const bool is_doubtful = before != nullptr && before->is_inherited;
   if (before == nullptr || before->files != files || rows < before->rows ||
       (is_doubtful && !Fits(*before, *made))) {
     const uint64_t objects = node.chunks->layout().outer_grid.size();
@@ -159,9 +165,9 @@ RangePtr NodeTable::RefreshRange(const Node& node, NodeRecord& record) {
     return known;
   }
   RangeRecord& positions = *record.range;
+  record.range = before;  // unless all goes well
   if (!Cover(positions, *made, rows)) {
     if (&positions != before) ranges_.pop_back();
-    record.range = before;
     return nullptr;
   }
   if (before != nullptr && &positions != before) {
@@ -173,6 +179,8 @@ RangePtr NodeTable::RefreshRange(const Node& node, NodeRecord& record) {
   positions.source = node.chunks->id();
   made->epochs = positions.epochs;
   made->SetSegments(positions.segments);
+  if (before != nullptr) before->is_inherited = false;
+  record.range = &positions;
   positions.Set(made);
   return made;
 }
@@ -203,16 +211,22 @@ Result<NodeRecord*> NodeTable::RecordOf(const std::string& path) {
   const std::unique_lock lock(mutex_);
   if (const auto found = by_path_.find(path); found != by_path_.end()) return found->second;
   NodeRecord& made = records_.emplace_back();
-  const auto block = journal_.Allocate(NodeRecord::kBlock);
-  if (!block) {
+  try {
+    const auto block = journal_.Allocate(NodeRecord::kBlock);
+    if (!block) {
+      records_.pop_back();
+      return Fail(ErrorCode::kUnsupported, "{}: no node ids are left", path);
+    }
+    made.path = path;
+    made.block = *block;
+    by_path_.emplace(made.path, &made);
+    journal_.AddNode(*block, NodeRecord::kBlock, path);
+    Publish({*block, NodeRecord::kBlock, &made, nullptr, 0});
+  } catch (const std::bad_alloc&) {
+    by_path_.erase(made.path);
     records_.pop_back();
-    return Fail(ErrorCode::kUnsupported, "{}: no node ids are left", path);
+    throw;
   }
-  made.path = path;
-  made.block = *block;
-  by_path_.emplace(made.path, &made);
-  journal_.AddNode(*block, NodeRecord::kBlock, path);
-  Publish({*block, NodeRecord::kBlock, &made, nullptr, 0});
   return &made;
 }
 
@@ -243,11 +257,8 @@ Result<CurrentNode> NodeTable::Refresh(const NodePtr& node) {
     seen.range = record->current;
   }
   if (was_evicted) {
-    {
-      const std::lock_guard lock(held_mutex_);
-      held_.push_back(record);
-    }
-    Evict();
+    Hold(record);
+    Evict(node_bytes_, /*all=*/false);
   }
   if (seen.node->chunks != nullptr && seen.range == nullptr) {
     return Fail(ErrorCode::kUnsupported, "{}: no node ids are left for its chunks", node->path);
@@ -255,7 +266,16 @@ Result<CurrentNode> NodeTable::Refresh(const NodePtr& node) {
   return seen;
 }
 
-void NodeTable::Replace(NodeRecord& record, const NodePtr& node) {
+void NodeTable::Hold(NodeRecord* record) try {
+  const std::lock_guard lock(held_mutex_);
+  held_.push_back(record);
+} catch (const std::bad_alloc&) {
+  const std::lock_guard lock(record->mutex);
+  record->node = nullptr;
+  throw;
+}
+
+void NodeTable::Replace(NodeRecord& record, const NodePtr& node) try {
   const NodePtr before = std::exchange(record.node, node);
   held_bytes_ += node->bytes_in_memory - record.bytes;
   record.bytes = node->bytes_in_memory;
@@ -291,16 +311,22 @@ void NodeTable::Replace(NodeRecord& record, const NodePtr& node) {
     record.range->Keep();  // perhaps its metadata are half written this moment
   }
   record.current = nullptr;
+} catch (const std::bad_alloc&) {
+  // As if it had been evicted: the next one who looks takes note of all of it.
+  record.node = nullptr;
+  record.current = nullptr;
+  throw;
 }
 
-void NodeTable::Evict() {
+void NodeTable::Evict(size_t bytes, bool all) {
   size_t looks = 0;
-  while (held_bytes_ > node_bytes_) {
+  while (held_bytes_ > bytes) {
     NodeRecord* record = nullptr;
     {
       const std::lock_guard lock(held_mutex_);
       const bool is_too_much = held_bytes_ > std::max(node_bytes_, kVeryLarge);
-      if (held_.size() <= (is_too_much ? 1 : kAlwaysHeld) || ++looks > 2 * held_.size()) return;
+      const size_t least = all ? 0 : (is_too_much ? 1 : kAlwaysHeld);
+      if (held_.size() <= least || ++looks > 2 * held_.size()) return;
       record = held_.front();
       held_.pop_front();
       if (record->was_used.exchange(false)) {
@@ -310,8 +336,10 @@ void NodeTable::Evict() {
     }
     NodePtr node;  // freed without a lock
     RangePtr range;
+    decltype(record->past_documents) past;
     const std::lock_guard lock(record->mutex);
     node.swap(record->node);
+    if (all) past.swap(record->past_documents);
     range.swap(record->current);
     if (record->range != nullptr) record->range->Release();
     held_bytes_ -= std::exchange(record->bytes, 0);

@@ -18,6 +18,7 @@
 // changes gets a new range; the folders of the old one lead on to the new for a while.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <bit>
@@ -198,6 +199,9 @@ class NodeTable {
   /// there are none.
   Clock::time_point Sweep(Clock::time_point now);
 
+  /// Memory is short: evicts nodes of `bytes`, or all there are.
+  void GiveUp(size_t bytes) { Evict(held_bytes_ - std::min<size_t>(held_bytes_, bytes), true); }
+
   /// What all tables of epochs take, and those of layouts that are not dropped.
   [[nodiscard]] EpochTable::Usage& epoch_usage() { return *epoch_usage_; }
   [[nodiscard]] std::vector<std::pair<NodeRecord*, std::shared_ptr<EpochTable>>> EpochTables()
@@ -222,6 +226,8 @@ class NodeTable {
   bool Fits(const RangeRecord& positions, const ArrayRange& range) const;
   // Resolve(), which takes no lock, finds the span from now on: what it points to is complete.
   void Publish(const Span& span);
+  // Remembers that the record has a node now.
+  void Hold(NodeRecord* record);
   // Takes note of another snapshot of the record's node, whose mutex is held.
   void Replace(NodeRecord& record, const NodePtr& node);
   // The range of an array that its record knows, or a new one; null if no positions are left.
@@ -229,8 +235,9 @@ class NodeTable {
   // Gives positions to the first `rows` rows of a range; false if none are left.
   bool Cover(RangeRecord& positions, const ArrayRange& range, uint64_t rows);
 
-  // Evicts nodes that were not used for long.
-  void Evict();
+  // Evicts nodes, unless they were used lately, until those that are held take no more than so many
+  // bytes. `all`: also the few that are held however large they are.
+  void Evict(size_t bytes, bool all);
 
   const uint32_t shown_views_;
   const size_t node_bytes_;

@@ -123,6 +123,7 @@ std::string OptionsText(const MountStatus& status) {
       fmt::format("{} kept, for {} s after the last read, {} at most", status.old_versions,
                   kGraceSeconds, SupersededShards::kMaxSuperseded));
   const MountFigures& figures = status.figures;
+  add("memory", fmt::format("{} of {} bytes", figures.memory_bytes, figures.memory_limit));
   add("index_cache", fmt::format("{} of {} bytes", figures.index_cache.bytes, status.index_cache));
   add("cache", fmt::format("{} of {} bytes", figures.chunk_cache.bytes, status.cache));
   add("node_cache", fmt::format("{} bytes", status.node_cache));
@@ -172,6 +173,7 @@ std::string StatusJson(const MountStatus& status) {
         {"grace_seconds", kGraceSeconds}}},
       {"caches",
        {{"index", CacheJson(figures.index_cache)}, {"chunk", CacheJson(figures.chunk_cache)}}},
+      {"memory", {{"bytes", figures.memory_bytes}, {"limit_bytes", figures.memory_limit}}},
       {"node_cache_bytes", status.node_cache},
       {"threads", status.threads},
       {"io_uring", status.uses_io_uring},

@@ -49,6 +49,12 @@ SupersededShards::Clock::time_point SupersededShards::Sweep(Clock::time_point no
   return order_.empty() ? Clock::time_point::max() : order_.front().read + kGracePeriod;
 }
 
+void SupersededShards::GiveUp() {
+  std::vector<OpenShardPtr> dropped;
+  const std::lock_guard lock(mutex_);
+  while (!order_.empty()) DropFirst(dropped);
+}
+
 size_t SupersededShards::size() const {
   const std::lock_guard lock(mutex_);
   return order_.size();

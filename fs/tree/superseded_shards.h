@@ -36,6 +36,9 @@ class SupersededShards {
   /// empty.
   Clock::time_point Sweep(Clock::time_point now);
 
+  /// Memory is short: lets go of all.
+  void GiveUp();
+
   [[nodiscard]] size_t size() const;
 
  private:

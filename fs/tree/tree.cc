@@ -40,7 +40,8 @@ Tree::Tree(std::shared_ptr<const Store> store, const TreeOptions& options,
       lookup_(nodes_, entries_, timeouts_),
       folders_(nodes_, contents_, entries_, timeouts_, failures_, options.consolidated_max),
       prefetch_(contents_),
-      status_files_(*journal_) {
+      status_files_(*journal_),
+      memory_holder_(ProcessMemory(), [this](uint64_t missing) { GiveUp(missing); }) {
   journal_->DropKept();
   status_files_.Add("options", [this] { return OptionsText(Status()); });
   status_files_.Add("errors", [this] { return failures_.Text(); });
@@ -292,7 +293,15 @@ void Tree::Watch(std::function<void(const Changes&)> on_change, bool can_invalid
 }
 
 std::pair<SupersededShards::Clock::time_point, Changes> Tree::Sweep() {
+  const MemoryBudget::Work work(ProcessMemory());
   store_->CloseIdle();
+  contents_.Sweep();
+  nodes_.hierarchy().Sweep();
+  const uint64_t of_epochs = nodes_.table().epoch_usage().bytes;
+  memory_of_epochs_.ShrinkTo(of_epochs);
+  if (auto more = ProcessMemory().Take(of_epochs - memory_of_epochs_.bytes()); more) {
+    memory_of_epochs_.Add(std::move(*more));
+  }
   Changes forgotten = epoch_limit_.Sweep(nodes_);
   const auto now = SupersededShards::Clock::now();
   const auto again =
@@ -304,6 +313,20 @@ std::pair<SupersededShards::Clock::time_point, Changes> Tree::Sweep() {
 void Tree::SetCacheSizes(uint64_t index_cache, uint64_t cache) {
   nodes_.hierarchy().SetIndexCacheSize(index_cache);
   contents_.SetCacheSize(cache);
+}
+
+void Tree::GiveUp(uint64_t bytes) {
+  MemoryBudget& memory = ProcessMemory();
+  const uint64_t used = memory.used();
+  const uint64_t enough = used - std::min(used, bytes);
+  const auto missing = [&] { return memory.used() - std::min(memory.used(), enough); };
+  // What is made again most easily goes first.
+  if (missing() > 0) contents_.GiveUp(missing());
+  if (missing() > 0) nodes_.hierarchy().GiveUpTexts(missing());
+  if (missing() > 0) nodes_.hierarchy().GiveUpIndexes(missing());
+  if (missing() > 0) superseded_.GiveUp();
+  if (missing() > 0) nodes_.hierarchy().GiveUpNodes(missing());
+  if (missing() > 0) nodes_.table().GiveUp(missing());
 }
 
 MountStatus Tree::Status() {
@@ -331,6 +354,8 @@ MountFigures Tree::Figures() const {
           .requests = metrics_.figures(),
           .index_cache = nodes_.hierarchy().index_cache_statistics(),
           .chunk_cache = contents_.cache_statistics(),
+          .memory_bytes = ProcessMemory().used(),
+          .memory_limit = ProcessMemory().limit(),
           .store_reads = store_counts_->reads(),
           .store_read_bytes = store_counts_->read_bytes(),
           .store_errors = store_counts_->errors(),

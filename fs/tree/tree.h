@@ -35,6 +35,7 @@
 #include "fs/tree/superseded_shards.h"
 #include "fs/tree/timeouts.h"
 #include "fs/tree/tree_options.h"
+#include "zarrcore/base/memory_budget.h"
 #include "zarrcore/base/result.h"
 #include "zarrcore/store/counted_store.h"
 #include "zarrcore/store/store.h"
@@ -111,6 +112,8 @@ class Tree {
 
   /// In bytes, from now on.
   void SetCacheSizes(uint64_t index_cache, uint64_t cache);
+  /// Memory is short: forgets what takes `bytes`, or all that can be made again.
+  void GiveUp(uint64_t bytes);
 
   [[nodiscard]] RequestMetrics& metrics() { return metrics_; }
   [[nodiscard]] const IdJournal& journal() const { return *journal_; }
@@ -150,9 +153,11 @@ class Tree {
   Prefetch prefetch_;
   ListingTable listings_;
   StatusFiles status_files_;
+  MemoryBudget::Share memory_of_epochs_;  // as of the last Sweep()
   std::function<void(MountStatus&)> describe_daemon_;
   std::mutex not_watched_mutex_;
-  std::string not_watched_ = "not yet";  // why the store reports no changes; guarded by it
+  std::string not_watched_ = "not yet";       // why the store reports no changes; guarded by it
+  const MemoryBudget::Holder memory_holder_;  // calls GiveUp(): the last member
 };
 
 }  // namespace zarrfs

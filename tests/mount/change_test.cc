@@ -11,7 +11,6 @@
 #include <cstring>
 #include <filesystem>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
 #include <vector>
@@ -19,6 +18,7 @@
 #include "tests/mount/mounted.h"
 #include "tests/mount/programs.h"
 #include "tests/mount/sample_store.h"
+#include "zarrcore/metadata/json.h"
 
 namespace zarrfs::change_test {
 namespace {
@@ -231,7 +231,7 @@ TEST_F(ChangeTest, DocumentThatDependsOnItsSiblingsIsNewAsSoonAsTheyChange) {
   write("c", 5);
   const TestMount mount(store_, "no_epoch");
   const auto name_in = [&](const std::string& array) {
-    return nlohmann::json::parse(ReadFile(mount / ("netcdf/" + array + "/.zattrs")))
+    return Json::parse(ReadFile(mount / ("netcdf/" + array + "/.zattrs")))
         .value("_ARRAY_DIMENSIONS", std::vector<std::string>())
         .front();
   };
@@ -320,7 +320,7 @@ TEST_F(ChangeTest, FolderThatAnArrayNoLongerReachesIsEmpty) {
   const TestMount mount(store_, kWithTtl);
   const int row = open((mount / "v3/a/c/2").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   ASSERT_GE(row, 0);
-  auto json = nlohmann::ordered_json::parse(ReadFile(store_ / "a/zarr.json"));
+  auto json = Json::parse(ReadFile(store_ / "a/zarr.json"));
   json["shape"][0] = 1;
   Replace(store_ / "a/zarr.json", json.dump());
   WaitForTtl();

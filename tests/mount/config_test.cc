@@ -92,10 +92,11 @@ TEST_F(ConfigTest, HangupReadsItAgain) {
   Write(source + "cache = 1M\n");
   Program program(Line({"-o", "index_cache=2M"}), log_, log_);
   ASSERT_TRUE(Logs("is mounted at")) << Log();
-  Write(source + "cache = 3M\nindex_cache = 4M\nlog_level = warning\nview = v2\n");
+  Write(source + "cache = 3M\nindex_cache = 4M\nmemory = 100M\nlog_level = warning\nview = v2\n");
   program.Signal(SIGHUP);
   EXPECT_TRUE(Says("log_level: warning"));
   EXPECT_TRUE(Says("cache: 0 of 3145728 bytes"));
+  EXPECT_NE(ReadFile(mnt_ / ".zarrfs/options").find(" of 104857600 bytes"), std::string::npos);
   EXPECT_NE(ReadFile(mnt_ / ".zarrfs/options").find(" of 2097152 bytes"), std::string::npos)
       << "the command line wins";
   EXPECT_TRUE(Logs("view changed, which needs a new mount")) << Log();

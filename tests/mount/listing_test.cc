@@ -15,7 +15,6 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -25,6 +24,7 @@
 #include "tests/mount/mounted.h"
 #include "tests/mount/programs.h"
 #include "tests/mount/sample_store.h"
+#include "zarrcore/metadata/json.h"
 
 namespace zarrfs::listing_test {
 namespace {
@@ -98,10 +98,9 @@ long MemoryOf(const TestMount& mount) {
 
 // Writes the metadata of an unsharded array "line" of so many chunks of a byte, in one folder.
 void WriteLine(const fs::path& store, uint64_t count) {
-  const nlohmann::ordered_json zarray = {
-      {"zarr_format", 2},   {"shape", {count}},      {"chunks", {1}},
-      {"dtype", "|u1"},     {"compressor", nullptr}, {"order", "C"},
-      {"filters", nullptr}, {"fill_value", 0},       {"dimension_separator", "."}};
+  const Json zarray = {{"zarr_format", 2},   {"shape", {count}},      {"chunks", {1}},
+                       {"dtype", "|u1"},     {"compressor", nullptr}, {"order", "C"},
+                       {"filters", nullptr}, {"fill_value", 0},       {"dimension_separator", "."}};
   Replace(store / "line/.zarray", zarray.dump());
 }
 
@@ -230,7 +229,7 @@ TEST_F(ListingTest, HugeSparseArrayIsListedAtOnce) {
 // million.
 TEST_F(ListingTest, HugeListingOfMadeUpFilesBeginsAtOnceAndTakesNoMemory) {
   SampleArray huge{.shape = {10'000, 10'000}, .shard = {100, 100}, .chunk = {1, 1}};
-  auto json = nlohmann::ordered_json::parse(huge.ZarrJson());
+  auto json = Json::parse(huge.ZarrJson());
   json["dimension_names"] = {"y", "x"};
   Replace(store_ / "huge/zarr.json", json.dump());
   const TestMount mount(store_);

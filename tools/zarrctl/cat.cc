@@ -105,7 +105,7 @@ Result<void> WriteDecoded(const TargetChunk& target, const ChunkLocation& locati
   }
   Bytes encoded(location.length);
   if (auto read = location.shard->object->Read(location.offset, encoded); !read) return read;
-  const auto decoded = target.source().layout().inner_pipeline->Decode(encoded);
+  const auto decoded = target.source().layout().inner_pipeline->Decode(std::move(encoded));
   if (!decoded) return failure(decoded.error().code, decoded.error().message);
   WriteBytes(*decoded);
   return {};

@@ -158,7 +158,7 @@ Result<uint64_t> ObjectCheck::CheckChunk(const ChunkLocation& location) const {
   if (auto read = location.shard->object->Read(location.offset, encoded); !read) return Fail(read);
   if (vlen_) {
     if (auto checked = vlen_->Check(std::move(encoded)); !checked) return Fail(checked);
-  } else if (auto decoded = layout().inner_pipeline->Decode(encoded); !decoded) {
+  } else if (auto decoded = layout().inner_pipeline->Decode(std::move(encoded)); !decoded) {
     return Fail(decoded);
   }
   return location.length;

@@ -11,6 +11,8 @@
 
 #include "zarrcore/base/byte_order.h"
 #include "zarrcore/base/checked.h"
+#include "zarrcore/base/lru_cache.h"
+#include "zarrcore/base/memory_budget.h"
 #include "zarrcore/codec/widen.h"
 
 namespace zarrfs {
@@ -95,8 +97,32 @@ Result<Bytes> EncodeFill(const FillBytes& fill, const DataType& type,
   if (!pipeline) return Fail(pipeline);
   return pipeline->Encode(elements);
 } catch (const std::bad_alloc&) {
-  return Fail(ErrorCode::kTooLarge, "no memory to encode a chunk of fill values");
+  return Fail(ErrorCode::kNoMemory, "no memory to encode a chunk of fill values");
 }
+
+// Elements, and what codecs make of them one after the other.
+constexpr uint64_t kEncodingCopies = 4;
+
+struct EncodedFill {
+  Bytes bytes;
+  MemoryBudget::Share memory;
+};
+
+// Those of all arrays.
+struct EncodedFills {
+  using Cache = LruCache<uint64_t, EncodedFill>;
+
+  static EncodedFills& OfAll() {
+    static EncodedFills& all = *new EncodedFills;  // as long as ProcessMemory()
+    return all;
+  }
+
+  Cache cache{kMaxEncodedFill};
+  const MemoryBudget::Holder holder{ProcessMemory(),
+                                    [this](uint64_t missing) { cache.GiveUp(missing); }};
+};
+
+std::atomic<uint64_t> last_number;
 
 }  // namespace
 
@@ -123,7 +149,7 @@ Bytes InEncoding(Bytes elements, const ChunkEncoding& encoding, const DataType& 
     }
     elements.resize(static_cast<size_t>(to - elements.data()));
   }
-  return encoding.is_wide ? Widen(elements, type) : std::move(elements);
+  return encoding.is_wide ? Widen(std::move(elements), type) : std::move(elements);
 }
 
 FillChunk::FillChunk(const ArrayMetadata& metadata, const ArrayLayout& layout,
@@ -133,7 +159,8 @@ FillChunk::FillChunk(const ArrayMetadata& metadata, const ArrayLayout& layout,
       codecs_(layout.inner_codecs),
       chunk_shape_(layout.inner_chunk_shape),
       encoding_(std::move(encoding)),
-      element_(encoding_.is_wide ? Widen(fill_, type_) : fill_) {
+      element_(encoding_.is_wide ? Widen(fill_, type_) : fill_),
+      number_(++last_number) {
   if (encoding_.kind == ChunkEncoding::Kind::kDecoded) {
     size_ = encoding_.size;
   } else if (const auto order = ByteOrderOfPlain(codecs_); order && type_.item_size > 0) {
@@ -154,7 +181,8 @@ Result<void> FillChunk::CanBeMade(const ArrayMetadata& metadata, const ArrayLayo
 
 Result<uint64_t> FillChunk::Size() const {
   if (is_periodic()) return size_;
-  return Encoded().map([](const Bytes& encoded) { return uint64_t{encoded.size()}; });
+  if (const uint64_t size = encoded_size_) return size;
+  return Encoded().map([](const auto& encoded) { return uint64_t{encoded->size()}; });
 }
 
 Result<size_t> FillChunk::Read(uint64_t offset, std::span<std::byte> out) const {
@@ -173,14 +201,32 @@ Result<size_t> FillChunk::Read(uint64_t offset, std::span<std::byte> out) const 
       have += more;
     }
   } else {
-    std::copy_n(Encoded()->data() + offset, length, out.data());
+    const auto encoded = Encoded();
+    if (!encoded) return Fail(encoded);
+    std::copy_n((*encoded)->data() + offset, length, out.data());
   }
   return length;
 }
 
-const Result<Bytes>& FillChunk::Encoded() const {
-  std::call_once(once_, [this] { encoded_ = Encode(); });
-  return encoded_;
+Result<std::shared_ptr<const Bytes>> FillChunk::Encoded() const {
+  const auto load = [&]() -> Result<EncodedFills::Cache::Loaded> {
+    const uint64_t elements = std::max<uint64_t>(fill_.size(), 1) *
+                              CheckedProduct(chunk_shape_).value_or(kMaxEncodedFill);
+    auto memory = ProcessMemory().Take(std::min(elements, kMaxEncodedFill) * kEncodingCopies);
+    if (!memory) return Fail(memory);
+    auto encoded = Encode();
+    if (!encoded) return Fail(encoded);
+    encoded->shrink_to_fit();
+    encoded_size_ = encoded->size();
+    const size_t charge = encoded->size() + sizeof(EncodedFill);
+    memory->ShrinkTo(charge);
+    return EncodedFills::Cache::Loaded{
+        std::make_shared<const EncodedFill>(EncodedFill{std::move(*encoded), std::move(*memory)}),
+        charge};
+  };
+  return EncodedFills::OfAll().cache.GetOrLoad(number_, load).map([](const auto& fill) {
+    return std::shared_ptr<const Bytes>(fill, &fill->bytes);
+  });
 }
 
 Result<Bytes> FillChunk::Encode() const {

@@ -2,8 +2,9 @@
 // chunk that is not stored.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
-#include <mutex>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -51,7 +52,8 @@ struct ChunkEncoding {
 inline constexpr uint64_t kMaxEncodedFill = uint64_t{64} << 20;
 
 /// The file of a chunk that is not stored, for readers that must not make it up themselves: fill
-/// values. The same for all chunks of an array; encoded on first use. Thread-safe.
+/// values. The same for all chunks of an array; encoded when it is used, and kept in a cache of
+/// all arrays. Thread-safe.
 class FillChunk {
  public:
   FillChunk(const ArrayMetadata& metadata, const ArrayLayout& layout, ChunkEncoding encoding);
@@ -72,7 +74,7 @@ class FillChunk {
  private:
   [[nodiscard]] bool is_periodic() const { return size_ > 0; }
   Result<Bytes> Encode() const;
-  const Result<Bytes>& Encoded() const;
+  Result<std::shared_ptr<const Bytes>> Encoded() const;
 
   const FillBytes fill_;
   const DataType type_;
@@ -82,8 +84,8 @@ class FillChunk {
   // What the file repeats, up to `size_` bytes, where it is periodic.
   Bytes element_;
   uint64_t size_ = 0;
-  mutable std::once_flag once_;
-  mutable Result<Bytes> encoded_ = Fail(ErrorCode::kUnsupported, "not made");
+  const uint64_t number_;                           // of this one among all
+  mutable std::atomic<uint64_t> encoded_size_ = 0;  // where it is not periodic; 0: not encoded yet
 };
 
 }  // namespace zarrfs

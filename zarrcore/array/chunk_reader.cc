@@ -1,10 +1,10 @@
 #include "zarrcore/array/chunk_reader.h"
 
 #include <algorithm>
-#include <new>
 #include <optional>
 #include <utility>
 
+#include "zarrcore/base/memory_budget.h"
 #include "zarrcore/codec/registry.h"
 #include "zarrcore/codec/zstd_frame.h"
 
@@ -15,6 +15,9 @@ using Kind = ChunkEncoding::Kind;
 
 // What the cache takes for an entry beside the bytes, roughly.
 constexpr size_t kBytesOfEntry = 256;
+
+// What the library takes to encode a frame, roughly.
+constexpr uint64_t kZstdEncoder = 8u << 20;
 
 tl::unexpected<Error> Damaged(const ChunkFile& file, const Error& error) {
   return tl::unexpected(file.source.Damage(file.location.outer, *file.location.shard, error));
@@ -69,7 +72,30 @@ Result<ZstdServing> ServingOf(const ChunkFile& file) {
   return serving;
 }
 
-Result<Bytes> DecodeElements(const ChunkFile& file) {
+// The bytes of a file, and the memory that they are in.
+struct Made {
+  Bytes bytes;
+  MemoryBudget::Share memory;
+};
+
+tl::unexpected<Error> Named(const ChunkFile& file, const Error& error) {
+  return Fail(error.code, "{}: {}", file.source.ObjectKey(file.location.outer), error.message);
+}
+
+// What decoding it gave: nothing is wrong with the chunk where memory is short.
+tl::unexpected<Error> NotDecoded(const ChunkFile& file, const Error& error) {
+  return error.code == ErrorCode::kDamaged ? Damaged(file, error) : Named(file, error);
+}
+
+// What decoding takes beside the chunk's own bytes.
+uint64_t MemoryOf(const ChunkFile& file, const Pipeline& pipeline) {
+  const ChunkEncoding& encoding = file.encoding;
+  const bool is_copied = encoding.is_wide || !encoding.extent.empty();
+  const uint64_t as_file = pipeline.decoded_size() + (is_copied ? encoding.size : 0);
+  return std::max(pipeline.MemoryToDecode(file.location.length), as_file);
+}
+
+Result<Made> DecodeElements(const ChunkFile& file) {
   const ArrayLayout& layout = file.source.layout();
   const auto& pipeline = layout.inner_pipeline;
   if (!pipeline) return Fail(pipeline);
@@ -80,21 +106,21 @@ Result<Bytes> DecodeElements(const ChunkFile& file) {
                           fmt::format("a chunk of {} bytes, of which none can have more than {}",
                                       length, pipeline->max_encoded_size())});
   }
+  auto memory = ProcessMemory().Take(MemoryOf(file, *pipeline));
+  if (!memory) return Named(file, memory.error());
   Bytes encoded(length);
   if (const auto read = file.location.shard->object->Read(file.location.offset, encoded); !read) {
     return Fail(read);
   }
-  auto decoded = pipeline->Decode(encoded);
-  if (!decoded) {
-    if (decoded.error().code == ErrorCode::kTooLarge) return decoded;
-    return Damaged(file, decoded.error());
-  }
-  return InEncoding(std::move(*decoded), file.encoding, pipeline->data_type(),
-                    layout.inner_chunk_shape);
+  auto decoded = pipeline->Decode(std::move(encoded));
+  if (!decoded) return NotDecoded(file, decoded.error());
+  return Made{InEncoding(std::move(*decoded), file.encoding, pipeline->data_type(),
+                         layout.inner_chunk_shape),
+              std::move(*memory)};
 }
 
 // One frame that states its size, of all that the frames of the chunk hold.
-Result<Bytes> Recode(const ChunkFile& file) {
+Result<Made> Recode(const ChunkFile& file) {
   static const auto codec = MakeZstdCodec(CodecSpec{"zstd"});
   if (!codec) return Fail(codec);
   const auto size = StoredSize(file);
@@ -104,22 +130,32 @@ Result<Bytes> Recode(const ChunkFile& file) {
     return Fail(ErrorCode::kTooLarge, "{}: a chunk of {} bytes, at most {} are decoded",
                 file.source.ObjectKey(file.location.outer), std::max(limit, *size), kMaxChunkBytes);
   }
+  auto memory = ProcessMemory().Take(*size);
+  if (!memory) return Named(file, memory.error());
   Bytes encoded(*size);
   if (const auto read = ReadStored(file, 0, encoded); !read) return Fail(read);
-  const auto decoded = (*codec)->Decode(encoded, limit);
-  if (!decoded) return Damaged(file, decoded.error());
+  // (How much the frames hold is known only now; each form is as large as the other, at most.)
+  const auto bound = ZstdDecodedBound(encoded, limit);
+  if (!bound) return Damaged(file, bound.error());
+  auto more = ProcessMemory().Take(2 * *bound + kZstdEncoder, memory->bytes());
+  if (!more) return Named(file, more.error());
+  memory->Add(std::move(*more));
+  auto decoded = (*codec)->Decode(encoded, limit);
+  encoded = Bytes();
+  if (!decoded) return NotDecoded(file, decoded.error());
   if (file.encoding.size != 0 && decoded->size() != file.encoding.size) {
     return Damaged(file, {ErrorCode::kDamaged, fmt::format("chunk: expected {} bytes, found {}",
                                                            file.encoding.size, decoded->size())});
   }
-  return (*codec)->Encode(*decoded);
+  auto recoded = (*codec)->Encode(*decoded);
+  if (!recoded) return Fail(recoded);
+  return Made{std::move(*recoded), std::move(*memory)};
 }
 
-Result<Bytes> Make(const ChunkFile& file) try {
-  return file.encoding.kind == Kind::kDecoded ? DecodeElements(file) : Recode(file);
-} catch (const std::bad_alloc&) {
-  return Fail(ErrorCode::kTooLarge, "{}: no memory to decode a chunk",
-              file.source.ObjectKey(file.location.outer));
+Result<Made> Make(const ChunkFile& file) {
+  auto made = file.encoding.kind == Kind::kDecoded ? DecodeElements(file) : Recode(file);
+  if (made) ShrinkToFit(made->bytes);
+  return made;
 }
 
 }  // namespace
@@ -136,9 +172,10 @@ Result<std::shared_ptr<const Bytes>> ChunkReader::Decoded(const ChunkFile& file)
   const auto load = [&]() -> Result<Loaded> {
     auto made = Make(file);
     if (!made) return Fail(made);
-    ShrinkToFit(*made);
-    const size_t charge = made->capacity() + kBytesOfEntry;
-    return Loaded{std::make_shared<const Bytes>(std::move(*made)), charge};
+    const size_t charge = made->bytes.capacity() + kBytesOfEntry;
+    made->memory.ShrinkTo(charge);
+    const auto kept = std::make_shared<const Made>(std::move(*made));
+    return Loaded{std::shared_ptr<const Bytes>(kept, &kept->bytes), charge};
   };
   if (!file.source.IsRacy(shard)) {
     return cache_.GetOrLoad({file.source.id(), file.chunk, shard.fingerprint, file.encoding_number},

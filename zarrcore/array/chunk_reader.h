@@ -1,5 +1,6 @@
 // ChunkReader: the bytes of chunk files, in each ChunkEncoding. What has to be decoded is decoded
-// once and cached within a memory budget; the rest is read straight from the stored objects.
+// once, in memory taken from ProcessMemory(), and cached; the rest is read straight from the stored
+// objects.
 // Thread-safe; threads that want the same chunk wait for the one that decodes it.
 #pragma once
 
@@ -28,8 +29,9 @@ struct ChunkFile {
 
 class ChunkReader {
  public:
-  /// `budget`: bytes of decoded chunks to keep. A larger one is decoded for each Read().
-  explicit ChunkReader(size_t budget) : cache_(budget, kSplits) {}
+  /// `capacity`: bytes of decoded chunks to keep. Of larger ones only the latest is kept, while it
+  /// is read.
+  explicit ChunkReader(size_t capacity) : cache_(capacity, kSplits) { cache_.KeepLatestLarge(); }
 
   /// Whether Size() has nothing to read.
   [[nodiscard]] static bool KnowsSize(const ChunkEncoding& encoding, const ChunkLocation& location);
@@ -47,8 +49,12 @@ class ChunkReader {
   [[nodiscard]] Result<Piece> Read(const ChunkFile& file, uint64_t offset,
                                    std::span<std::byte> buffer);
 
-  /// Evicts at once what the new budget has no room for.
-  void SetBudget(size_t budget) { cache_.SetCapacity(budget); }
+  /// Evicts at once what is too much.
+  void SetCapacity(size_t capacity) { cache_.SetCapacity(capacity); }
+  /// Drops a chunk larger than all of the cache that was not read since the last call.
+  void Sweep() { cache_.SweepLatestLarge(); }
+  /// Memory is short: evicts chunks of `bytes`, or all there are.
+  void GiveUp(size_t bytes) { cache_.GiveUp(bytes); }
 
   [[nodiscard]] CacheStatistics statistics() const { return cache_.statistics(); }
 

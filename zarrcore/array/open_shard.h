@@ -10,6 +10,7 @@
 #include "zarrcore/array/chunk_grid.h"
 #include "zarrcore/array/shard_index.h"
 #include "zarrcore/base/hash.h"
+#include "zarrcore/base/memory_budget.h"
 #include "zarrcore/base/result.h"
 #include "zarrcore/store/revalidating_cache.h"
 #include "zarrcore/store/store.h"
@@ -20,6 +21,7 @@ namespace zarrfs {
 /// A shard with its index, a shard inside a shard, or a plain chunk. Immutable but for what is
 /// noted about it.
 struct OpenShard {
+  MemoryBudget::Share memory;            // of all this (the last to be destroyed)
   std::shared_ptr<const Object> object;  // null if a plain chunk was only asked for its size
   ObjectInfo info;
   uint64_t fingerprint = 0;         // of info.version

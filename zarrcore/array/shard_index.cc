@@ -50,9 +50,17 @@ Result<ShardIndexSpec> ShardIndexSpec::Make(std::span<const uint64_t> chunks_per
   return spec;
 }
 
+uint64_t ShardIndexSpec::MemoryToDecode() const {
+  // Packed to no less than they were, with a byte of Block and one of OpenShard::frame_notes each.
+  const uint64_t packed = entries_ * (kEntryBytes + 2);
+  return is_plain_ ? packed : packed + pipeline_.MemoryToDecode(encoded_size_);
+}
+
 ShardIndex::Decoder::Decoder(const ShardIndexSpec& spec, uint64_t shard_size) : spec_(spec) {
   index_.shard_size_ = shard_size;
   index_.blocks_.reserve((spec.entries() + kBlockEntries - 1) / kBlockEntries);
+  // As many as there can be: an index that grows would be in memory twice when it moves.
+  index_.words_.reserve(spec.entries() * kEntryBytes / sizeof(uint64_t));
 }
 
 void ShardIndex::Decoder::Take(BytesView piece) {
@@ -106,11 +114,15 @@ Result<ShardIndex> ShardIndex::Decoder::Finish() {
     return Fail(ErrorCode::kDamaged, "shard index: {} bytes, expected {}", taken_,
                 spec_.encoded_size());
   } else {
-    const Result<Bytes> decoded = spec_.pipeline().Decode(rest_);
+    const Result<Bytes> decoded = spec_.pipeline().Decode(std::move(rest_));
     if (!decoded) return Fail(ErrorCode::kDamaged, "shard index: {}", decoded.error().message);
     PackWhole(*decoded);
   }
-  index_.words_.shrink_to_fit();
+  // (A copy of more than half of a large one would need memory that nobody has taken. Its pages
+  // behind the end were never written.)
+  constexpr size_t kSmallWords = (1u << 20) / sizeof(uint64_t);
+  const size_t half = index_.words_.capacity() / 2;
+  if (half <= kSmallWords || index_.words_.size() <= half) index_.words_.shrink_to_fit();
   return std::move(index_);
 }
 

@@ -36,6 +36,8 @@ class ShardIndexSpec {
   /// The index codecs are those nearly every writer uses: little-endian bytes, and perhaps a
   /// crc32c. Such an index can be decoded in pieces.
   [[nodiscard]] bool is_plain() const { return is_plain_; }
+  /// What decoding an index takes at most, with the result, in bytes.
+  [[nodiscard]] uint64_t MemoryToDecode() const;
 
  private:
   Pipeline pipeline_;
@@ -77,8 +79,9 @@ class ShardIndex {
   [[nodiscard]] Result<std::optional<ChunkRange>> Find(uint64_t i) const;
 
   [[nodiscard]] uint64_t entries() const { return entries_; }
+  /// (Words that were reserved and never written take none.)
   [[nodiscard]] size_t memory_bytes() const {
-    return blocks_.capacity() * sizeof(Block) + words_.capacity() * sizeof(uint64_t);
+    return blocks_.capacity() * sizeof(Block) + words_.size() * sizeof(uint64_t);
   }
 
  private:

@@ -12,6 +12,11 @@ namespace {
 // pieces of this size.
 constexpr uint64_t kIndexPiece = 1u << 20;
 
+// Few shards decode to more times their size, of these at least.
+constexpr uint64_t kLikelyRatio = 8;
+constexpr uint64_t kSmallShard = 1u << 20;
+constexpr uint64_t kAnyRatio = UINT64_MAX;
+
 // A stored object as it is once decoded.
 class DecodedObject final : public Object {
  public:
@@ -66,11 +71,18 @@ IndexCache::Loaded ShardReader::Loaded(std::shared_ptr<OpenShard> shard) const {
     shard->frame_notes = std::make_unique<std::atomic<uint8_t>[]>(entries);
     charge += entries;
   }
+  shard->memory.ShrinkTo(charge);
   return {std::move(shard), charge};
 }
 
 Result<void> ShardReader::ReadIndex(const ShardIndexSpec& spec, OpenShard& shard,
                                     BytesView encoded) const {
+  auto memory = ProcessMemory().Take(spec.MemoryToDecode(), shard.memory.bytes());
+  if (!memory) {
+    return Fail(memory.error().code, "a shard index of {} chunks {}", spec.entries(),
+                memory.error().message);
+  }
+  shard.memory.Add(std::move(*memory));
   ShardIndex::Decoder decoder(spec, shard.size);
   decoder.Take(encoded);
   if (encoded.empty()) {
@@ -116,24 +128,57 @@ Result<IndexCache::Loaded> ShardReader::ReadOuter(const std::string& key) const 
                        index_offset + index_size <= answer->offset + answer->length;
   const BytesView encoded =
       is_read ? BytesView(buffer).subspan(index_offset - answer->offset, index_size) : BytesView();
-  if (auto read = ReadIndex(level.index, *shard, encoded); !read) return Fail(read);
+  if (auto read = ReadIndex(level.index, *shard, encoded); !read) {
+    return Fail(read.error().code, "{}: {}", key, read.error().message);
+  }
   return Loaded(std::move(shard));
 }
 
 Result<IndexCache::Loaded> ShardReader::ReadDecoded(const std::string& key) const {
-  auto whole = ReadWhole(store_, key, kMaxChunkBytes);
-  if (!whole) return Fail(whole);
-  auto shard = MakeShard(whole->object);
+  auto loaded = ReadDecoded(key, kLikelyRatio);
+  // Perhaps nothing is wrong with it, but it decodes to more than is likely.
+  const bool was_limited = loaded && loaded->value->damage &&
+                           MaxDecodedSize(loaded->value->info.size(), kLikelyRatio) <
+                               MaxDecodedSize(loaded->value->info.size(), kAnyRatio);
+  return was_limited ? ReadDecoded(key, kAnyRatio) : std::move(loaded);
+}
+
+Result<IndexCache::Loaded> ShardReader::ReadDecoded(const std::string& key,
+                                                    uint64_t max_ratio) const {
   const ShardingLevel& level = layout_.levels.front();
-  const auto encoded = std::as_bytes(std::span(whole->bytes));
-  auto bytes = level.around.Decode({encoded.begin(), encoded.end()}, MaxDecodedSize());
-  whole->bytes = {};
+  MemoryBudget::Share memory;
+  uint64_t limit = 0;
+  const auto take = [&](uint64_t size) -> Result<void> {
+    memory.ShrinkTo(0);
+    limit = MaxDecodedSize(size, max_ratio);
+    auto taken = ProcessMemory().Take(std::max(2 * size, level.around.MemoryToDecode(size, limit)));
+    if (!taken) return Fail(taken.error().code, "{}: {}", key, taken.error().message);
+    memory = std::move(*taken);
+    return {};
+  };
+  auto whole = ReadWhole(store_, key, kMaxChunkBytes, take);
+  if (!whole) return Fail(whole);
+  if (memory.bytes() == 0) {
+    if (auto taken = take(whole->bytes.size()); !taken) return Fail(taken);
+  }
+  auto shard = MakeShard(whole->object);
+  shard->memory = std::move(memory);
+  const auto text = std::as_bytes(std::span(whole->bytes));
+  Bytes encoded(text.begin(), text.end());
+  whole->bytes = std::string();
+  auto bytes = level.around.Decode(std::move(encoded), limit);
   if (!bytes) {
-    if (bytes.error().code != ErrorCode::kDamaged) return Fail(bytes);
+    if (bytes.error().code != ErrorCode::kDamaged) {
+      return Fail(bytes.error().code, "{}: {}", key, bytes.error().message);
+    }
     shard->damage = bytes.error();
     return Loaded(std::move(shard));
   }
+  // (A copy of more than half of it would take memory that nobody has taken. What was reserved
+  // behind the end was never written.)
+  if (bytes->size() <= bytes->capacity() / 2) bytes->shrink_to_fit();
   shard->size = bytes->size();
+  shard->memory.ShrinkTo(shard->size);
   const uint64_t index_size = level.index.encoded_size();
   if (!HasRoom(*shard, "the shard decodes to", shard->size, index_size)) {
     return Loaded(std::move(shard));
@@ -142,7 +187,6 @@ Result<IndexCache::Loaded> ShardReader::ReadDecoded(const std::string& key) cons
       BytesView(*bytes).subspan(level.index.at_end() ? shard->size - index_size : 0, index_size);
   if (auto read = ReadIndex(level.index, *shard, index); !read) return Fail(read);
   if (shard->damage) return Loaded(std::move(shard));
-  bytes->shrink_to_fit();  // its size is what it is charged for
   shard->object = std::make_shared<const DecodedObject>(shard->info, std::move(*bytes));
   shard->is_in_memory = true;
   return Loaded(std::move(shard));
@@ -165,15 +209,17 @@ Result<IndexCache::Loaded> ShardReader::ReadNested(const OpenShard& parent, uint
   return Loaded(std::move(shard));
 }
 
-uint64_t ShardReader::MaxDecodedSize() const {
+uint64_t ShardReader::MaxDecodedSize(uint64_t size, uint64_t max_ratio) const {
+  const uint64_t likely = std::min(
+      CheckedMul(std::max(size, kSmallShard), max_ratio).value_or(kMaxChunkBytes), kMaxChunkBytes);
   const auto& pipeline = layout_.inner_pipeline;
-  if (!pipeline || layout_.levels.size() > 1) return kMaxChunkBytes;
+  if (!pipeline || layout_.levels.size() > 1) return likely;
   const auto chunks = CheckedMul(pipeline->max_encoded_size(), layout_.inner_per_outer_count);
   const auto all =
       chunks ? CheckedAdd(*chunks, layout_.levels.front().index.encoded_size()) : std::nullopt;
   // (Writers that replace chunks in a shard may leave the old ones in it.)
   const auto twice = all ? CheckedMul(*all, 2) : std::nullopt;
-  return std::min(twice.value_or(kMaxChunkBytes), kMaxChunkBytes);
+  return std::min(twice.value_or(likely), likely);
 }
 
 }  // namespace zarrfs

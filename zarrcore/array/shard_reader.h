@@ -30,11 +30,14 @@ class ShardReader {
  private:
   // An object whose shards have to be decoded as a whole.
   Result<IndexCache::Loaded> ReadDecoded(const std::string& key) const;
+  // `max_ratio`: of decoded to stored bytes; one that decodes to more counts as damaged.
+  Result<IndexCache::Loaded> ReadDecoded(const std::string& key, uint64_t max_ratio) const;
   // Sets the shard's `index`, or its `damage`. Its `size` is known; `encoded` is the index, if it
   // was read already, else it is read from the shard's `object`.
   Result<void> ReadIndex(const ShardIndexSpec& spec, OpenShard& shard,
                          BytesView encoded = {}) const;
-  [[nodiscard]] uint64_t MaxDecodedSize() const;
+  // Of a shard of `size` stored bytes, at most kMaxChunkBytes.
+  [[nodiscard]] uint64_t MaxDecodedSize(uint64_t size, uint64_t max_ratio) const;
   [[nodiscard]] IndexCache::Loaded Loaded(std::shared_ptr<OpenShard> shard) const;
 
   const Store& store_;

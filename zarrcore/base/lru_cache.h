@@ -2,7 +2,8 @@
 //
 // - Byte-charged: each entry says how many bytes it holds, with all that was allocated for it; the
 //   least recently used go first once the sum passes the capacity. An entry larger than the
-//   capacity is handed out and not kept; while somebody holds it, others are given the same.
+//   capacity is handed out and not kept; while somebody holds it, others are given the same. (A
+//   cache may be told to hold the latest one itself, until it is not used for a while.)
 // - Split by hash: independent locks, but one capacity: any split may use all of it. No lock is
 //   ever held while a loader runs.
 // - Ref-counted values: an evicted value lives on with whoever holds its shared_ptr.
@@ -14,6 +15,7 @@
 // Every member may be called from any thread.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <cstddef>
@@ -88,6 +90,15 @@ class LruCache {
   /// From now on; what is too much goes now.
   void SetCapacity(size_t capacity_bytes);
 
+  /// From now on the latest entry larger than the capacity is kept until SweepLatestLarge() finds
+  /// it unused: who reads it piece by piece has it loaded once. To be called before any other use.
+  void KeepLatestLarge() { keeps_latest_large_ = true; }
+  /// Drops it if nobody has asked for it since the last call.
+  void SweepLatestLarge();
+
+  /// Memory is short: evicts entries of `bytes`, or all there are.
+  void GiveUp(size_t bytes);
+
   [[nodiscard]] CacheStatistics statistics() const;
 
  private:
@@ -111,6 +122,7 @@ class LruCache {
     std::unordered_map<Key, typename Entries::iterator, Hash> map;
     std::unordered_map<Key, std::weak_ptr<const Value>, Hash> large;  // handed out, not kept
     std::unordered_map<Key, std::shared_ptr<Flight>, Hash> flights;
+    bool large_was_used = false;  // since the last sweep
     size_t bytes = 0;
     uint64_t hits = 0, misses = 0, evictions = 0;
 
@@ -121,6 +133,7 @@ class LruCache {
       ValuePtr value = found == map.end() ? FindLarge(key) : found->second->value;
       if (value == nullptr || (outdated != nullptr && value == outdated)) return nullptr;
       if (found != map.end()) order.splice(order.begin(), order, found->second);
+      if (found == map.end()) large_was_used = true;
       ++hits;
       return value;
     }
@@ -145,7 +158,12 @@ class LruCache {
     void Insert(const Key& key, ValuePtr value, size_t charge, Entries& dropped) {
       Remove(key, nullptr, dropped);
       order.push_front(Entry{key, std::move(value), charge});
-      map.emplace(key, order.begin());
+      try {
+        map.emplace(key, order.begin());
+      } catch (...) {
+        order.pop_front();
+        throw;
+      }
       bytes += charge;
     }
     void InsertLarge(const Key& key, const ValuePtr& value, Entries& dropped) {
@@ -160,21 +178,37 @@ class LruCache {
     const uint64_t hash = static_cast<uint64_t>(Hash{}(key)) * 0x9e3779b97f4a7c15ULL;
     return splits_[(hash >> 32) % split_count_];
   }
-  // Keeps it, or not. The split's mutex is held; MakeRoom() comes after it.
-  void Keep(Split& split, const Key& key, ValuePtr value, size_t charge, Entries& dropped);
+  // Keeps it, or not: also where there is no memory for the entry. The split's mutex is held;
+  // MakeRoom() comes after it.
+  void Keep(Split& split, const Key& key, ValuePtr value, size_t charge, Entries& dropped) noexcept;
   // Evicts from all splits in turn until the capacity holds, but not the only entry of `newest`.
-  void MakeRoom(const Split* newest = nullptr);
+  void MakeRoom(const Split* newest = nullptr) { EvictDownTo(capacity_, newest); }
+  void EvictDownTo(size_t bytes, const Split* newest = nullptr);
+  // Holds the value until another takes its place; no lock is held.
+  void SetLatestLarge(ValuePtr value);
   Result<ValuePtr> Load(Split& split, const Key& key, const std::shared_ptr<Flight>& flight,
                         const std::function<Result<Loaded>()>& load);
-  // Ends a flight: keeps what was loaded and answers those who wait.
+  // Ends a flight: keeps what was loaded and answers those who wait. Never throws, or they would
+  // wait forever.
   Result<ValuePtr> Land(Split& split, const Key& key, const std::shared_ptr<Flight>& flight,
-                        const Result<Loaded>& loaded);
+                        const Result<Loaded>& loaded) noexcept;
+  static Result<ValuePtr> AnswerOf(const Result<Loaded>& loaded) noexcept {
+    if (loaded) return loaded->value;
+    try {
+      return Fail(loaded);
+    } catch (const std::bad_alloc&) {
+      return tl::unexpected(Error{loaded.error().code, {}});  // without its message
+    }
+  }
 
   const size_t split_count_;
   std::atomic<size_t> capacity_;
   std::atomic<size_t> bytes_ = 0;        // of all splits
   std::atomic<size_t> next_victim_ = 0;  // the split to evict from
   std::unique_ptr<Split[]> splits_;
+  bool keeps_latest_large_ = false;
+  std::mutex latest_mutex_;  // guards the next
+  ValuePtr latest_large_;    // held for Split::large to find
 };
 
 // ---------------------------------------------------------------------------------------------
@@ -220,12 +254,12 @@ template <typename K, typename V, typename H>
 Result<typename LruCache<K, V, H>::ValuePtr> LruCache<K, V, H>::Load(
     Split& split, const K& key, const std::shared_ptr<Flight>& flight,
     const std::function<Result<Loaded>()>& load) {
-  Result<Loaded> loaded = Fail(ErrorCode::kIo, "loading this failed in another thread");
+  Result<Loaded> loaded = tl::unexpected(Error{ErrorCode::kNoMemory, {}});
   try {
     loaded = load();
   } catch (const std::bad_alloc&) {
-    loaded = Fail(ErrorCode::kTooLarge, "there is not enough memory");
   } catch (...) {
+    loaded = Fail(ErrorCode::kIo, "loading this failed in another thread");
     (void)Land(split, key, flight, loaded);
     throw;
   }
@@ -235,39 +269,66 @@ Result<typename LruCache<K, V, H>::ValuePtr> LruCache<K, V, H>::Load(
 template <typename K, typename V, typename H>
 Result<typename LruCache<K, V, H>::ValuePtr> LruCache<K, V, H>::Land(
     Split& split, const K& key, const std::shared_ptr<Flight>& flight,
-    const Result<Loaded>& loaded) {
+    const Result<Loaded>& loaded) noexcept {
   Entries dropped;
-  Result<ValuePtr> answer =
-      loaded ? Result<ValuePtr>(loaded->value) : Result<ValuePtr>(Fail(loaded));
   {
     const std::lock_guard lock(split.mutex);
     if (loaded && !flight->discard) Keep(split, key, loaded->value, loaded->charge, dropped);
-    flight->answer = answer;
+    flight->answer.emplace(AnswerOf(loaded));
     if (const auto found = split.flights.find(key);
         found != split.flights.end() && found->second == flight) {
       split.flights.erase(found);
     }
   }
   flight->landed.notify_all();
+  if (loaded && loaded->charge > capacity_) SetLatestLarge(loaded->value);
   MakeRoom(&split);
-  return answer;
+  return AnswerOf(loaded);
+}
+
+template <typename K, typename V, typename H>
+void LruCache<K, V, H>::SetLatestLarge(ValuePtr value) {
+  if (value != nullptr && !keeps_latest_large_) return;
+  const std::lock_guard lock(latest_mutex_);
+  latest_large_.swap(value);  // destroyed without the lock
+}
+
+template <typename K, typename V, typename H>
+void LruCache<K, V, H>::SweepLatestLarge() {
+  bool was_used = false;
+  for (size_t i = 0; i < split_count_; ++i) {
+    const std::lock_guard lock(splits_[i].mutex);
+    was_used |= std::exchange(splits_[i].large_was_used, false);
+  }
+  if (!was_used) SetLatestLarge(nullptr);
+}
+
+template <typename K, typename V, typename H>
+void LruCache<K, V, H>::GiveUp(size_t bytes) {
+  SetLatestLarge(nullptr);
+  const size_t held = bytes_;
+  EvictDownTo(held - std::min(held, bytes));
 }
 
 template <typename K, typename V, typename H>
 void LruCache<K, V, H>::Keep(Split& split, const K& key, ValuePtr value, size_t charge,
-                             Entries& dropped) {
+                             Entries& dropped) noexcept {
   const size_t before = split.bytes;
-  if (charge > capacity_) {
-    split.InsertLarge(key, value, dropped);
-  } else {
-    split.Insert(key, std::move(value), charge, dropped);
+  try {
+    if (charge > capacity_) {
+      split.InsertLarge(key, value, dropped);
+    } else {
+      split.Insert(key, std::move(value), charge, dropped);
+    }
+  } catch (const std::bad_alloc&) {
+    // Handed out and not kept.
   }
   bytes_ += split.bytes - before;
 }
 
 template <typename K, typename V, typename H>
-void LruCache<K, V, H>::MakeRoom(const Split* newest) {
-  for (size_t in_vain = 0; bytes_ > capacity_ && in_vain < split_count_;) {
+void LruCache<K, V, H>::EvictDownTo(size_t bytes, const Split* newest) {
+  for (size_t in_vain = 0; bytes_ > bytes && in_vain < split_count_;) {
     Split& split = splits_[next_victim_++ % split_count_];
     Entries dropped;
     const std::lock_guard lock(split.mutex);
@@ -292,8 +353,9 @@ void LruCache<K, V, H>::Put(const K& key, ValuePtr value, size_t charge) {
     if (const auto found = split.flights.find(key); found != split.flights.end()) {
       found->second->discard = true;
     }
-    Keep(split, key, std::move(value), charge, dropped);
+    Keep(split, key, value, charge, dropped);
   }
+  if (charge > capacity_) SetLatestLarge(std::move(value));
   MakeRoom(&split);
 }
 
@@ -335,6 +397,7 @@ void LruCache<K, V, H>::EraseIf(Goes goes) {
 
 template <typename K, typename V, typename H>
 void LruCache<K, V, H>::Clear() {
+  SetLatestLarge(nullptr);
   for (size_t i = 0; i < split_count_; ++i) {
     Entries dropped;
     const std::lock_guard lock(splits_[i].mutex);

@@ -25,6 +25,7 @@ constexpr std::array kCodes = {
     CodeRow{ErrorCode::kUnsupported, ENOTSUP, "not supported"},
     CodeRow{ErrorCode::kInvalidArgument, EINVAL, "invalid argument"},
     CodeRow{ErrorCode::kTooLarge, EFBIG, "too large"},
+    CodeRow{ErrorCode::kNoMemory, ENOMEM, "out of memory"},
     CodeRow{ErrorCode::kTooManyOpenFiles, EMFILE, "too many open files"},
     CodeRow{ErrorCode::kWouldBlock, EAGAIN, "would block"},
     CodeRow{ErrorCode::kNotADirectory, ENOTDIR, "not a directory"},

@@ -25,6 +25,7 @@ enum class ErrorCode {
   kUnsupported,       // valid Zarr that this program, or this view, cannot express
   kInvalidArgument,   // the request makes no sense
   kTooLarge,          // beyond a stated cap
+  kNoMemory,          // memory has run out
   kTooManyOpenFiles,  // the process is out of descriptors
   kWouldBlock,        // the answer is not cached, and this thread may not wait for it
   kNotADirectory,     // a path goes through something that is not a folder

@@ -8,6 +8,7 @@
 
 #include "zarrcore/base/byte_order.h"
 #include "zarrcore/base/checked.h"
+#include "zarrcore/base/memory_budget.h"
 #include "zarrcore/codec/configuration.h"
 #include "zarrcore/codec/registry.h"
 
@@ -28,9 +29,13 @@ constexpr uint8_t kFlagReserved = 0x08;
 constexpr uint8_t kLastFormat = 4;  // blosclz, lz4, snappy, zlib, zstd
 constexpr size_t kBlockOffsetSize = 4;
 
+// What a decoder has without taking it from ProcessMemory().
+constexpr uint64_t kFreeBuffers = 8u << 20;
+
 struct FrameSizes {
   uint64_t decoded;
   uint64_t encoded;
+  uint64_t buffers = 0;  // that the library allocates: three of a block
 };
 
 // Checks everything that the library reads from a header against the input's size and `limit`:
@@ -87,7 +92,7 @@ Result<FrameSizes> CheckHeader(BytesView frame, uint64_t limit) {
                   encoded);
     }
   }
-  return FrameSizes{decoded, encoded};
+  return FrameSizes{decoded, encoded, 3 * uint64_t{block}};
 }
 
 class BloscCodec : public BytesToBytesCodec {
@@ -102,6 +107,9 @@ class BloscCodec : public BytesToBytesCodec {
         validated != sizes->decoded) {
       return Fail(ErrorCode::kDamaged, "blosc: frame of {} bytes is not valid", sizes->encoded);
     }
+    Result<MemoryBudget::Share> memory{};
+    if (sizes->buffers > kFreeBuffers) memory = ProcessMemory().Take(sizes->buffers);
+    if (!memory) return Fail(memory);
     Bytes decoded(sizes->decoded);
     if (decoded.empty()) return decoded;
     const int written =

@@ -17,6 +17,10 @@ class BytesCodec : public ArrayToBytesCodec {
     return DecodeInPlace(Bytes(encoded.begin(), encoded.end()), spec);
   }
 
+  uint64_t MemoryToDecode(uint64_t encoded, const ChunkSpec& /*spec*/) const override {
+    return encoded;
+  }
+
   Result<Bytes> DecodeInPlace(Bytes encoded, const ChunkSpec& spec) const override {
     return Reorder(std::move(encoded), spec, ErrorCode::kDamaged);
   }

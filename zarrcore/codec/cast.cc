@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <span>
+#include <utility>
 
 #include "zarrcore/codec/configuration.h"
 #include "zarrcore/codec/convert.h"
@@ -18,8 +19,8 @@ class DecodedCastCodec : public StoredAsCodec {
       : StoredAsCodec(std::move(name), std::move(stored)), conversion_(conversion) {}
 
  protected:
-  Result<Bytes> DecodeElements(BytesView encoded, const DataType& type) const override {
-    return ConvertElements(encoded, stored(), type, conversion_);
+  Result<Bytes> DecodeElements(Bytes encoded, const DataType& type) const override {
+    return ConvertElements(std::move(encoded), stored(), type, conversion_);
   }
 
   const Conversion conversion_;
@@ -29,7 +30,7 @@ class CastCodec : public DecodedCastCodec {
   using DecodedCastCodec::DecodedCastCodec;
 
   Result<Bytes> EncodeElements(BytesView elements, const DataType& type) const override {
-    return ConvertElements(elements, type, stored(), conversion_);
+    return ConvertElements({elements.begin(), elements.end()}, type, stored(), conversion_);
   }
 };
 

@@ -27,13 +27,19 @@ class ChecksumCodec : public BytesToBytesCodec {
     return CheckedAdd(decoded_size, kChecksumSize);
   }
 
+  uint64_t MemoryToDecode(uint64_t encoded, uint64_t /*limit*/) const override { return encoded; }
+
   Result<Bytes> Decode(BytesView encoded, uint64_t limit) const override {
+    return DecodeInPlace(Bytes(encoded.begin(), encoded.end()), limit);
+  }
+
+  Result<Bytes> DecodeInPlace(Bytes encoded, uint64_t limit) const override {
     if (encoded.size() < kChecksumSize) {
       return Fail(ErrorCode::kDamaged, "{}: expected at least {} bytes, found {}", name_,
                   kChecksumSize, encoded.size());
     }
     const size_t size = encoded.size() - kChecksumSize;
-    const BytesView content = encoded.subspan(at_start_ ? kChecksumSize : 0, size);
+    const BytesView content = BytesView(encoded).subspan(at_start_ ? kChecksumSize : 0, size);
     if (content.size() > limit) {
       return Fail(ErrorCode::kDamaged, "{}: expected at most {} bytes, found {}", name_, limit,
                   content.size());
@@ -44,7 +50,9 @@ class ChecksumCodec : public BytesToBytesCodec {
       return Fail(ErrorCode::kDamaged, "{} checksum 0x{:08x}, computed 0x{:08x}", name_, stored,
                   computed);
     }
-    return Bytes(content.begin(), content.end());
+    if (at_start_) std::ranges::copy(content, encoded.begin());
+    encoded.resize(size);
+    return encoded;
   }
 
   Result<Bytes> Encode(BytesView decoded) const override {

@@ -51,6 +51,14 @@ class ArrayToArrayCodec {
   /// What the next codec of the chain is applied to: shape and data type may differ.
   [[nodiscard]] virtual ChunkSpec EncodedSpec(const ChunkSpec& decoded) const = 0;
   [[nodiscard]] virtual Result<Bytes> Decode(BytesView encoded, const ChunkSpec& decoded) const = 0;
+  /// Like Decode(), but may reuse or free the memory of `encoded`.
+  [[nodiscard]] virtual Result<Bytes> DecodeInPlace(Bytes encoded, const ChunkSpec& decoded) const {
+    return Decode(encoded, decoded);
+  }
+  /// What DecodeInPlace() holds at most, in bytes: `encoded` ones of input, output, what is beside.
+  [[nodiscard]] virtual uint64_t MemoryToDecode(uint64_t encoded, const ChunkSpec& decoded) const {
+    return encoded + decoded.size().value_or(0);
+  }
   [[nodiscard]] virtual Result<Bytes> Encode(BytesView decoded, const ChunkSpec& spec) const = 0;
 };
 
@@ -66,6 +74,10 @@ class ArrayToBytesCodec {
   [[nodiscard]] virtual Result<Bytes> DecodeInPlace(Bytes encoded, const ChunkSpec& spec) const {
     return Decode(encoded, spec);
   }
+  /// As that of ArrayToArrayCodec.
+  [[nodiscard]] virtual uint64_t MemoryToDecode(uint64_t encoded, const ChunkSpec& spec) const {
+    return encoded + spec.size().value_or(0);
+  }
   [[nodiscard]] virtual Result<Bytes> Encode(BytesView decoded, const ChunkSpec& spec) const = 0;
 };
 
@@ -76,8 +88,17 @@ class BytesToBytesCodec {
   [[nodiscard]] virtual std::optional<uint64_t> EncodedSize(uint64_t /*decoded_size*/) const {
     return std::nullopt;
   }
-  /// kDamaged if there are more than `limit` decoded bytes.
+  /// kDamaged if there are more than `limit` decoded bytes. What an input asks for beyond
+  /// MemoryToDecode() is taken from ProcessMemory().
   [[nodiscard]] virtual Result<Bytes> Decode(BytesView encoded, uint64_t limit) const = 0;
+  /// Like Decode(), but may reuse the memory of `encoded`.
+  [[nodiscard]] virtual Result<Bytes> DecodeInPlace(Bytes encoded, uint64_t limit) const {
+    return Decode(encoded, limit);
+  }
+  /// What DecodeInPlace() holds at most, in bytes, but for some megabytes of its own.
+  [[nodiscard]] virtual uint64_t MemoryToDecode(uint64_t encoded, uint64_t limit) const {
+    return encoded + limit;
+  }
   [[nodiscard]] virtual Result<Bytes> Encode(BytesView decoded) const = 0;
 };
 
@@ -95,8 +116,14 @@ class Pipeline {
   [[nodiscard]] static Result<Pipeline> Make(std::span<const CodecSpec> codecs,
                                              const ChunkSpec& chunk);
 
-  /// Returns exactly decoded_size() bytes, or kDamaged. kTooLarge beyond kMaxChunkBytes.
-  [[nodiscard]] Result<Bytes> Decode(BytesView encoded) const;
+  /// Returns exactly decoded_size() bytes, or kDamaged. kTooLarge beyond kMaxChunkBytes; as
+  /// MemoryBudget::Take() where an input asks for more than MemoryToDecode().
+  [[nodiscard]] Result<Bytes> Decode(Bytes encoded) const;
+  [[nodiscard]] Result<Bytes> Decode(BytesView encoded) const {
+    return Decode(Bytes(encoded.begin(), encoded.end()));
+  }
+  /// What Decode() holds at most, in bytes: `encoded` ones of input, output, and what is between.
+  [[nodiscard]] uint64_t MemoryToDecode(uint64_t encoded) const;
   /// `decoded` must have decoded_size() bytes.
   [[nodiscard]] Result<Bytes> Encode(BytesView decoded) const;
 
@@ -109,6 +136,9 @@ class Pipeline {
   [[nodiscard]] uint64_t max_encoded_size() const;
 
  private:
+  // Bytes that a bytes -> bytes codec decodes to, at most.
+  [[nodiscard]] uint64_t LimitOf(size_t codec) const;
+
   std::vector<std::shared_ptr<const ArrayToArrayCodec>> array_to_array_;
   std::vector<ChunkSpec> specs_;  // specs_[i] is what codec i is applied to; last: array -> bytes
   std::shared_ptr<const ArrayToBytesCodec> array_to_bytes_;
@@ -128,6 +158,8 @@ class BytesPipeline {
   [[nodiscard]] bool empty() const { return codecs_.empty(); }
   /// kDamaged if the result would exceed `limit` bytes, or a step would exceed it by far.
   [[nodiscard]] Result<Bytes> Decode(Bytes encoded, uint64_t limit) const;
+  /// As that of Pipeline.
+  [[nodiscard]] uint64_t MemoryToDecode(uint64_t encoded, uint64_t limit) const;
 
  private:
   std::vector<std::shared_ptr<const BytesToBytesCodec>> codecs_;

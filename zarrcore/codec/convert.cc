@@ -177,9 +177,9 @@ DataType PromotedType(const DataType& a, const DataType& b) {
   return CoreType(size <= 8 ? fmt::format("int{}", 8 * size) : "float64");
 }
 
-Result<Bytes> ConvertElements(BytesView elements, const DataType& from, const DataType& to,
+Result<Bytes> ConvertElements(Bytes elements, const DataType& from, const DataType& to,
                               Conversion conversion) {
-  if (from.name == to.name) return Bytes(elements.begin(), elements.end());
+  if (from.name == to.name) return elements;
   const size_t count = elements.size() / from.item_size;
   Bytes converted(count * to.item_size);
   return WithElementType(from, [&]<typename S>(std::type_identity<S>) -> Result<Bytes> {

@@ -107,7 +107,7 @@ struct Conversion {
 [[nodiscard]] DataType PromotedType(const DataType& a, const DataType& b);
 
 /// Both types must be numbers, and `elements` whole elements.
-[[nodiscard]] Result<Bytes> ConvertElements(BytesView elements, const DataType& from,
+[[nodiscard]] Result<Bytes> ConvertElements(Bytes elements, const DataType& from,
                                             const DataType& to, Conversion conversion);
 
 }  // namespace zarrfs

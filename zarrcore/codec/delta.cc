@@ -1,4 +1,7 @@
+#include <algorithm>
 #include <functional>
+#include <optional>
+#include <utility>
 
 #include "zarrcore/codec/configuration.h"
 #include "zarrcore/codec/convert.h"
@@ -23,19 +26,33 @@ class DeltaCodec : public StoredAsCodec {
   using StoredAsCodec::StoredAsCodec;
 
  private:
-  Result<Bytes> DecodeElements(BytesView encoded, const DataType& type) const override {
+  // In pieces: all elements in the wider type may take twice the memory of a chunk.
+  Result<Bytes> DecodeElements(Bytes encoded, const DataType& type) const override {
+    constexpr size_t kElementsAtOnce = 64 << 10;
     const DataType wide = PromotedType(stored(), type);
-    Result<Bytes> elements = ConvertElements(encoded, stored(), wide, Conversion());
-    if (!elements) return elements;
-    WithElementType(wide, [&]<typename T>(std::type_identity<T>) {
-      T sum = {};
-      for (size_t at = 0; at < elements->size(); at += sizeof(T)) {
-        const T step = LoadElement<T>(elements->data() + at);
-        sum = at == 0 ? step : Calculate(sum, step, std::plus());
-        StoreElement(elements->data() + at, sum);
+    Bytes decoded(encoded.size() / stored().item_size * type.item_size);
+    auto to = decoded.begin();
+    auto summed = WithElementType(wide, [&]<typename T>(std::type_identity<T>) -> Result<void> {
+      std::optional<T> sum;
+      for (BytesView rest = encoded; !rest.empty();) {
+        const BytesView piece =
+            rest.first(std::min(rest.size(), kElementsAtOnce * stored().item_size));
+        rest = rest.subspan(piece.size());
+        auto elements = ConvertElements({piece.begin(), piece.end()}, stored(), wide, Conversion());
+        if (!elements) return Fail(elements);
+        for (size_t at = 0; at < elements->size(); at += sizeof(T)) {
+          const T step = LoadElement<T>(elements->data() + at);
+          sum = sum ? Calculate(*sum, step, std::plus()) : step;
+          StoreElement(elements->data() + at, *sum);
+        }
+        elements = ConvertElements(std::move(*elements), wide, type, Conversion());
+        if (!elements) return Fail(elements);
+        to = std::ranges::copy(*elements, to).out;
       }
+      return {};
     });
-    return ConvertElements(*elements, wide, type, Conversion());
+    if (!summed) return Fail(summed);
+    return decoded;
   }
 
   Result<Bytes> EncodeElements(BytesView elements, const DataType& type) const override {
@@ -47,7 +64,7 @@ class DeltaCodec : public StoredAsCodec {
                      Calculate(LoadElement<T>(elements.data() + at), before, std::minus()));
       }
     });
-    return ConvertElements(steps, type, stored(), Conversion());
+    return ConvertElements(std::move(steps), type, stored(), Conversion());
   }
 };
 

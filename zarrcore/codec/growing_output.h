@@ -11,11 +11,14 @@ namespace zarrfs {
 class GrowingOutput {
  public:
   /// `limit`: as for BytesToBytesCodec::Decode().
-  explicit GrowingOutput(uint64_t limit) : limit_(std::min(limit, UINT64_MAX / 4)) {}
+  explicit GrowingOutput(uint64_t limit) : limit_(std::min<uint64_t>(limit, INT64_MAX / 4)) {}
 
   /// Where to write next. Empty after more than the limit was written.
   [[nodiscard]] std::span<std::byte> Space() {
     if (used_ == bytes_.size()) {
+      // At once, or both the old bytes and the new ones are in memory when they move. (What is not
+      // written takes none.)
+      if (used_ == 0) bytes_.reserve(std::min(limit_ + 1, kMaxReserved));
       // One byte more than allowed, to detect output that is too long.
       bytes_.resize(std::min<uint64_t>(limit_ + 1, std::max<uint64_t>(kFirst, 2 * used_)));
     }
@@ -33,6 +36,8 @@ class GrowingOutput {
 
  private:
   static constexpr uint64_t kFirst = 64 << 10;
+  // More is never expected of a chunk, whatever the limit.
+  static constexpr uint64_t kMaxReserved = 2 * kMaxChunkBytes;
 
   const uint64_t limit_;
   Bytes bytes_;

@@ -5,6 +5,7 @@
 #include <limits>
 #include <vector>
 
+#include "zarrcore/base/memory_budget.h"
 #include "zarrcore/codec/configuration.h"
 #include "zarrcore/codec/growing_output.h"
 #include "zarrcore/codec/registry.h"
@@ -15,6 +16,8 @@ namespace {
 // Memory of a decoder, mostly the dictionary, whose size is in the encoded bytes: 64 MiB at
 // level 9.
 constexpr uint64_t kMaxMemory = 256u << 20;
+// What a decoder has without taking it from ProcessMemory().
+constexpr uint64_t kFreeMemory = 8u << 20;
 
 enum class LzmaFormat { kAuto, kXz, kAlone, kRaw };
 
@@ -45,7 +48,11 @@ FilterChain ChainOf(const std::vector<Filter>& filters) {
 class LzmaCodec : public BytesToBytesCodec {
  public:
   LzmaCodec(LzmaFormat format, lzma_check check, uint32_t preset, std::vector<Filter> filters)
-      : format_(format), check_(check), preset_(preset), filters_(std::move(filters)) {}
+      : format_(format),
+        check_(check),
+        preset_(preset),
+        filters_(std::move(filters)),
+        raw_memory_(filters_.empty() ? 0 : lzma_raw_decoder_memusage(ChainOf(filters_).data())) {}
 
   Result<Bytes> Decode(BytesView encoded, uint64_t limit) const override {
     lzma_stream stream = LZMA_STREAM_INIT;
@@ -53,6 +60,9 @@ class LzmaCodec : public BytesToBytesCodec {
     if (const lzma_ret status = Start(stream); status != LZMA_OK) {
       return Fail(ErrorCode::kIo, "lzma: cannot begin ({})", static_cast<int>(status));
     }
+    Result<MemoryBudget::Share> memory{};
+    if (raw_memory_ > kFreeMemory) memory = ProcessMemory().Take(raw_memory_);
+    if (!memory) return Fail(memory);
     GrowingOutput output(limit);
     stream.next_in = reinterpret_cast<const uint8_t*>(encoded.data());
     stream.avail_in = encoded.size();
@@ -68,6 +78,12 @@ class LzmaCodec : public BytesToBytesCodec {
       if (status == LZMA_MEM_ERROR) return Fail(ErrorCode::kIo, "lzma: out of memory");
       if (status == LZMA_BUF_ERROR) {
         return Fail(ErrorCode::kDamaged, "lzma: {} bytes end inside a stream", encoded.size());
+      }
+      if (const uint64_t needs = lzma_memusage(&stream);
+          status == LZMA_MEMLIMIT_ERROR && needs <= kMaxMemory) {
+        memory = ProcessMemory().Take(needs);
+        if (!memory) return Fail(memory);
+        status = lzma_memlimit_set(&stream, needs);
       }
       if (status == LZMA_MEMLIMIT_ERROR) {
         return Fail(ErrorCode::kDamaged, "lzma: asks for {} bytes of memory, at most {} are given",
@@ -104,11 +120,11 @@ class LzmaCodec : public BytesToBytesCodec {
   lzma_ret Start(lzma_stream& stream) const {
     switch (format_) {
       case LzmaFormat::kAuto:
-        return lzma_auto_decoder(&stream, kMaxMemory, LZMA_CONCATENATED);
+        return lzma_auto_decoder(&stream, kFreeMemory, LZMA_CONCATENATED);
       case LzmaFormat::kXz:
-        return lzma_stream_decoder(&stream, kMaxMemory, LZMA_CONCATENATED);
+        return lzma_stream_decoder(&stream, kFreeMemory, LZMA_CONCATENATED);
       case LzmaFormat::kAlone:
-        return lzma_alone_decoder(&stream, kMaxMemory);
+        return lzma_alone_decoder(&stream, kFreeMemory);
       case LzmaFormat::kRaw:
         return lzma_raw_decoder(&stream, ChainOf(filters_).data());
     }
@@ -119,6 +135,7 @@ class LzmaCodec : public BytesToBytesCodec {
   const lzma_check check_;
   const uint32_t preset_;
   const std::vector<Filter> filters_;  // empty for any format but kRaw
+  const uint64_t raw_memory_;          // of its decoder
 };
 
 // A level, perhaps with the flag "extreme"; other numbers are invalid.

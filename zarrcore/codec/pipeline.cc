@@ -115,7 +115,23 @@ uint64_t Pipeline::max_encoded_size() const {
   return size;
 }
 
-Result<Bytes> Pipeline::Decode(BytesView encoded) const try {
+uint64_t Pipeline::MemoryToDecode(uint64_t encoded) const {
+  uint64_t most = encoded;
+  uint64_t input = encoded;
+  for (size_t i = bytes_to_bytes_.size(); i-- > 0;) {
+    const uint64_t limit = LimitOf(i);
+    most = std::max(most, bytes_to_bytes_[i]->MemoryToDecode(input, limit));
+    input = limit;
+  }
+  most = std::max(most, array_to_bytes_->MemoryToDecode(input, specs_.back()));
+  for (size_t i = array_to_array_.size(); i-- > 0;) {
+    input = specs_[i + 1].size().value_or(0);
+    most = std::max(most, array_to_array_[i]->MemoryToDecode(input, specs_[i]));
+  }
+  return most;
+}
+
+Result<Bytes> Pipeline::Decode(Bytes encoded) const try {
   if (largest_size_ > kMaxChunkBytes) {
     return Fail(ErrorCode::kTooLarge, "a chunk has {} bytes, at most {} are decoded", largest_size_,
                 kMaxChunkBytes);
@@ -124,24 +140,18 @@ Result<Bytes> Pipeline::Decode(BytesView encoded) const try {
     return Fail(ErrorCode::kDamaged, "encoded chunk: expected {} bytes, found {}", *encoded_size_,
                 encoded.size());
   }
-  Bytes bytes;  // what `current` views after a codec has run
-  BytesView current = encoded;
+  Result<Bytes> bytes = std::move(encoded);
   for (size_t i = bytes_to_bytes_.size(); i-- > 0;) {
-    const uint64_t limit = sizes_[i] ? *sizes_[i] : BoundOfCompressed(largest_size_);
-    Result<Bytes> decoded = bytes_to_bytes_[i]->Decode(current, limit);
-    if (!decoded) return decoded;
-    if (sizes_[i] && decoded->size() != *sizes_[i]) {
+    bytes = bytes_to_bytes_[i]->DecodeInPlace(std::move(*bytes), LimitOf(i));
+    if (!bytes) return bytes;
+    if (sizes_[i] && bytes->size() != *sizes_[i]) {
       return Fail(ErrorCode::kDamaged, "encoded chunk decodes to {} bytes, expected {}",
-                  decoded->size(), *sizes_[i]);
+                  bytes->size(), *sizes_[i]);
     }
-    bytes = std::move(*decoded);
-    current = bytes;
   }
-  Result<Bytes> array = bytes_to_bytes_.empty()
-                            ? array_to_bytes_->Decode(current, specs_.back())
-                            : array_to_bytes_->DecodeInPlace(std::move(bytes), specs_.back());
+  Result<Bytes> array = array_to_bytes_->DecodeInPlace(std::move(*bytes), specs_.back());
   for (size_t i = array_to_array_.size(); array && i-- > 0;) {
-    array = array_to_array_[i]->Decode(*array, specs_[i]);
+    array = array_to_array_[i]->DecodeInPlace(std::move(*array), specs_[i]);
   }
   if (array && array->size() != decoded_size_) {
     return Fail(ErrorCode::kDamaged, "chunk: expected {} bytes, found {}", decoded_size_,
@@ -149,7 +159,11 @@ Result<Bytes> Pipeline::Decode(BytesView encoded) const try {
   }
   return array;
 } catch (const std::bad_alloc&) {
-  return Fail(ErrorCode::kTooLarge, "no memory to decode a chunk of {} bytes", decoded_size_);
+  return Fail(ErrorCode::kNoMemory, "no memory to decode a chunk of {} bytes", decoded_size_);
+}
+
+uint64_t Pipeline::LimitOf(size_t codec) const {
+  return sizes_[codec] ? *sizes_[codec] : BoundOfCompressed(largest_size_);
 }
 
 Result<Bytes> Pipeline::Encode(BytesView decoded) const try {
@@ -178,7 +192,7 @@ Result<Bytes> Pipeline::Encode(BytesView decoded) const try {
   }
   return bytes;
 } catch (const std::bad_alloc&) {
-  return Fail(ErrorCode::kTooLarge, "no memory to encode a chunk of {} bytes", decoded_size_);
+  return Fail(ErrorCode::kNoMemory, "no memory to encode a chunk of {} bytes", decoded_size_);
 }
 
 Result<BytesPipeline> BytesPipeline::Make(std::span<const CodecSpec> codecs) {
@@ -199,11 +213,22 @@ Result<BytesPipeline> BytesPipeline::Make(std::span<const CodecSpec> codecs) {
 Result<Bytes> BytesPipeline::Decode(Bytes encoded, uint64_t limit) const try {
   Result<Bytes> bytes = std::move(encoded);
   for (size_t i = codecs_.size(); bytes && i-- > 0;) {
-    bytes = codecs_[i]->Decode(*bytes, i == 0 ? limit : BoundOfCompressed(limit));
+    bytes = codecs_[i]->DecodeInPlace(std::move(*bytes), i == 0 ? limit : BoundOfCompressed(limit));
   }
   return bytes;
 } catch (const std::bad_alloc&) {
-  return Fail(ErrorCode::kTooLarge, "no memory to decode {} bytes", limit);
+  return Fail(ErrorCode::kNoMemory, "no memory to decode {} bytes", limit);
+}
+
+uint64_t BytesPipeline::MemoryToDecode(uint64_t encoded, uint64_t limit) const {
+  uint64_t most = encoded;
+  uint64_t input = encoded;
+  for (size_t i = codecs_.size(); i-- > 0;) {
+    const uint64_t output = i == 0 ? limit : BoundOfCompressed(limit);
+    most = std::max(most, codecs_[i]->MemoryToDecode(input, output));
+    input = output;
+  }
+  return most;
 }
 
 }  // namespace zarrfs

@@ -38,13 +38,18 @@ class ScaleOffsetCodec : public StoredAsCodec {
         offset_(std::move(offset)) {}
 
  private:
-  Result<Bytes> DecodeElements(BytesView encoded, const DataType& type) const override {
+  size_t CalculatedItemSize(const DataType& /*type*/) const override {
+    return calculated_.item_size;
+  }
+
+  Result<Bytes> DecodeElements(Bytes encoded, const DataType& type) const override {
     const uint64_t elements = encoded.size() / stored().item_size;
     if (elements > kMaxChunkBytes / calculated_.item_size) {
       return Fail(ErrorCode::kTooLarge, "codec '{}': {} elements to calculate with in {}", name(),
                   elements, calculated_.name);
     }
-    Result<Bytes> numbers = ConvertElements(encoded, stored(), calculated_, Conversion());
+    Result<Bytes> numbers =
+        ConvertElements(std::move(encoded), stored(), calculated_, Conversion());
     if (!numbers) return numbers;
     WithElementType(calculated_, [&]<typename T>(std::type_identity<T>) {
       const T scale = LoadElement<T>(scale_.data());
@@ -55,7 +60,7 @@ class ScaleOffsetCodec : public StoredAsCodec {
       }
     });
     if (calculated_.name == type.name) return numbers;
-    return ConvertElements(*numbers, calculated_, type, Conversion());
+    return ConvertElements(std::move(*numbers), calculated_, type, Conversion());
   }
 
   const DataType calculated_;
@@ -77,7 +82,7 @@ Result<FillBytes> NumberMember(const CodecSpec& codec, std::string_view member,
   if (value == nullptr || !value->is_number()) return WrongMember(codec, member, "a number");
   FillBytes number(sizeof(double));
   StoreElement(number.data(), value->get<double>());
-  return ConvertElements(number, CoreType("float64"), type, Conversion());
+  return ConvertElements(std::move(number), CoreType("float64"), type, Conversion());
 }
 
 }  // namespace

@@ -1,5 +1,8 @@
 #include "zarrcore/codec/stored_as.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "zarrcore/codec/configuration.h"
 #include "zarrcore/metadata/v2_dtype.h"
 
@@ -39,10 +42,17 @@ tl::unexpected<Error> RefuseTypes(const CodecSpec& codec, const DataType& type,
               type.name, stored.name);
 }
 
-Result<Bytes> StoredAsCodec::Decode(BytesView encoded, const ChunkSpec& decoded) const {
+uint64_t StoredAsCodec::MemoryToDecode(uint64_t encoded, const ChunkSpec& decoded) const {
+  const uint64_t size = decoded.size().value_or(0);
+  const uint64_t elements = size / decoded.data_type.item_size;
+  const uint64_t calculated = elements * CalculatedItemSize(decoded.data_type);
+  return std::max(encoded, size) + (calculated == 0 ? std::min(encoded, size) : calculated);
+}
+
+Result<Bytes> StoredAsCodec::DecodeInPlace(Bytes encoded, const ChunkSpec& decoded) const {
   const auto checked = CheckSize(name_, encoded, stored_, decoded.shape, ErrorCode::kDamaged);
   if (!checked) return Fail(checked);
-  return DecodeElements(encoded, decoded.data_type);
+  return DecodeElements(std::move(encoded), decoded.data_type);
 }
 
 Result<Bytes> StoredAsCodec::Encode(BytesView decoded, const ChunkSpec& spec) const {

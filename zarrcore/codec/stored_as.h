@@ -29,7 +29,11 @@ class StoredAsCodec : public ArrayToArrayCodec {
       : name_(std::move(name)), stored_(std::move(stored)) {}
 
   ChunkSpec EncodedSpec(const ChunkSpec& decoded) const final { return {stored_, decoded.shape}; }
-  Result<Bytes> Decode(BytesView encoded, const ChunkSpec& decoded) const final;
+  Result<Bytes> Decode(BytesView encoded, const ChunkSpec& decoded) const final {
+    return DecodeInPlace({encoded.begin(), encoded.end()}, decoded);
+  }
+  Result<Bytes> DecodeInPlace(Bytes encoded, const ChunkSpec& decoded) const final;
+  uint64_t MemoryToDecode(uint64_t encoded, const ChunkSpec& decoded) const final;
   Result<Bytes> Encode(BytesView decoded, const ChunkSpec& spec) const final;
 
  protected:
@@ -38,8 +42,9 @@ class StoredAsCodec : public ArrayToArrayCodec {
 
  private:
   /// The base has checked the number of elements. `type` is the type of the decoded ones.
-  [[nodiscard]] virtual Result<Bytes> DecodeElements(BytesView stored,
-                                                     const DataType& type) const = 0;
+  [[nodiscard]] virtual Result<Bytes> DecodeElements(Bytes stored, const DataType& type) const = 0;
+  /// Bytes of an element of what the stored ones become first; 0 if that is the decoded ones.
+  [[nodiscard]] virtual size_t CalculatedItemSize(const DataType& /*type*/) const { return 0; }
   /// kUnsupported unless overridden.
   [[nodiscard]] virtual Result<Bytes> EncodeElements(BytesView elements,
                                                      const DataType& type) const;

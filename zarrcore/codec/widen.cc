@@ -56,20 +56,19 @@ std::optional<DataType> WideTypeOf(const DataType& type) {
   }
 }
 
-Bytes Widen(BytesView elements, const DataType& type) {
-  Bytes wide(elements.begin(), elements.end());
+Bytes Widen(Bytes elements, const DataType& type) {
   if (type.kind == DataKind::kNarrowInt || type.kind == DataKind::kNarrowUint) {
     const size_t unused = 8 - type.integer_bits();
-    for (std::byte& element : wide) {
+    for (std::byte& element : elements) {
       const auto bits = static_cast<uint8_t>(std::to_integer<unsigned>(element) << unused);
       element = type.kind == DataKind::kNarrowUint
                     ? static_cast<std::byte>(bits >> unused)
                     : static_cast<std::byte>(static_cast<int8_t>(bits) >> unused);
     }
-    return wide;
+    return elements;
   }
   if (const FloatFormat* format = type.float_format()) return WidenFloats(elements, *format);
-  return wide;
+  return elements;
 }
 
 }  // namespace zarrfs

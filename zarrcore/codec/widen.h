@@ -14,6 +14,6 @@ namespace zarrfs {
 
 /// Converts `elements` of `type`, little-endian, to WideTypeOf(type), which must exist. Exact, also
 /// for the payload of NaNs of IEEE 754 formats.
-[[nodiscard]] Bytes Widen(BytesView elements, const DataType& type);
+[[nodiscard]] Bytes Widen(Bytes elements, const DataType& type);
 
 }  // namespace zarrfs

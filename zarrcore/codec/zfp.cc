@@ -35,14 +35,19 @@ struct Free {
 };
 
 // A copy of a stream with zeros behind it, which the library reads past the end of a truncated one.
-// Only what is stored takes memory: pages that are never written are all the same one.
+// Only what is stored takes memory, and counts against a limit of it (RLIMIT_DATA): pages that
+// cannot be written are all the same one.
 class PaddedCopy {
  public:
-  PaddedCopy(BytesView stream, uint64_t padding) : size_(stream.size() + padding) {
-    void* const pages = mmap(nullptr, size_, PROT_READ | PROT_WRITE,
-                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  PaddedCopy(BytesView stream, uint64_t padding) : size_(stream.size() + kWord + padding) {
+    void* const pages =
+        mmap(nullptr, size_, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (pages == MAP_FAILED) throw std::bad_alloc();
     pages_ = static_cast<std::byte*>(pages);
+    if (mprotect(pages_, stream.size() + kWord, PROT_READ | PROT_WRITE) != 0) {
+      munmap(pages_, size_);
+      throw std::bad_alloc();
+    }
     std::ranges::copy(stream, pages_);
   }
   ~PaddedCopy() { munmap(pages_, size_); }
@@ -149,6 +154,12 @@ class ZfpStreamCodec : public ArrayToBytesCodec {
     decoded = DecodePadded(copy, encoded, spec, *size);
     if (!decoded || DigestOf(*decoded) != digest) return EndsEarly(encoded);
     return decoded;
+  }
+
+  uint64_t MemoryToDecode(uint64_t encoded, const ChunkSpec& spec) const override {
+    const auto wide = CheckedProduct(spec.shape, zfp_type_size(type_));
+    const bool is_demoted = spec.data_type.item_size != zfp_type_size(type_);
+    return 2 * encoded + wide.value_or(0) + (is_demoted ? spec.size().value_or(0) : 0);
   }
 
   Result<Bytes> Encode(BytesView, const ChunkSpec&) const override {

@@ -1,59 +1,16 @@
 #include <zstd.h>
 
-#include <algorithm>
-
-#include "zarrcore/base/byte_order.h"
 #include "zarrcore/codec/configuration.h"
 #include "zarrcore/codec/registry.h"
+#include "zarrcore/codec/zstd_frame.h"
 
 namespace zarrfs {
 namespace {
-
-// A block of at least four encoded bytes holds at most 128 KiB: what a short input cannot fill is
-// never allocated.
-constexpr uint64_t kBestZstdRatio = ZSTD_BLOCKSIZE_MAX / 4;
 
 struct FreeContext {
   void operator()(ZSTD_DCtx* context) const { ZSTD_freeDCtx(context); }
   void operator()(ZSTD_CCtx* context) const { ZSTD_freeCCtx(context); }
 };
-
-// An upper bound of what the frames decode to. Walks the frame and block headers, decodes nothing.
-Result<uint64_t> DecodedBound(BytesView encoded, uint64_t limit) {
-  uint64_t stated = 0;
-  bool all_stated = true;
-  BytesView rest = encoded;
-  while (!rest.empty()) {
-    const size_t at = encoded.size() - rest.size();
-    // The library may also know the formats before RFC 8878; their decoders are not hardened and
-    // nothing wrote Zarr with them.
-    const uint32_t magic = rest.size() < 4 ? 0 : LoadLittle<uint32_t>(rest.data());
-    const bool skippable = (magic & ZSTD_MAGIC_SKIPPABLE_MASK) == ZSTD_MAGIC_SKIPPABLE_START;
-    if (magic != ZSTD_MAGICNUMBER && !skippable) {
-      return Fail(ErrorCode::kDamaged, "zstd: no frame starts at byte {} of {}", at,
-                  encoded.size());
-    }
-    const size_t size = ZSTD_findFrameCompressedSize(rest.data(), rest.size());
-    if (ZSTD_isError(size) != 0 || size > rest.size() || size == 0) {
-      return Fail(ErrorCode::kDamaged, "zstd: frame at byte {} of {} has no end", at,
-                  encoded.size());
-    }
-    if (!skippable) {
-      const unsigned long long content = ZSTD_getFrameContentSize(rest.data(), rest.size());
-      if (content == ZSTD_CONTENTSIZE_UNKNOWN) {
-        all_stated = false;
-      } else if (content == ZSTD_CONTENTSIZE_ERROR || content > limit || stated > limit - content) {
-        return Fail(ErrorCode::kDamaged, "zstd: expected at most {} bytes, found more", limit);
-      } else {
-        stated += content;
-      }
-    }
-    rest = rest.subspan(size);
-  }
-  const uint64_t reachable =
-      encoded.size() < (uint64_t{1} << 48) ? encoded.size() * kBestZstdRatio : UINT64_MAX;
-  return std::min(all_stated ? stated : limit, reachable);
-}
 
 class ZstdCodec : public BytesToBytesCodec {
  public:
@@ -62,7 +19,7 @@ class ZstdCodec : public BytesToBytesCodec {
   Result<Bytes> Decode(BytesView encoded, uint64_t limit) const override {
     // For an input without any frame, the library returns empty content.
     if (encoded.empty()) return Fail(ErrorCode::kDamaged, "zstd: 0 bytes hold no frame");
-    const Result<uint64_t> bound = DecodedBound(encoded, limit);
+    const Result<uint64_t> bound = ZstdDecodedBound(encoded, limit);
     if (!bound) return Fail(bound);
     // Setting up a context means some 100 KB, so each thread keeps one. It holds no state between
     // calls.

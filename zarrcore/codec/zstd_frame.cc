@@ -1,5 +1,7 @@
 #include "zarrcore/codec/zstd_frame.h"
 
+#include <zstd.h>
+
 #include <algorithm>
 #include <array>
 
@@ -27,6 +29,10 @@ constexpr uint64_t kFrameChecksumSize = 4;
 constexpr int kMaxBlocks = 1 << 16;
 
 constexpr uint64_t kSkippableHeader = 8;
+
+// A block of at least four encoded bytes holds at most 128 KiB: what a short input cannot fill is
+// never allocated.
+constexpr uint64_t kBestZstdRatio = ZSTD_BLOCKSIZE_MAX / 4;
 
 bool IsSkippable(uint32_t magic) { return (magic & 0xfffffff0) == 0x184d2a50; }
 
@@ -103,6 +109,23 @@ Result<std::optional<uint64_t>> FindEnd(const FrameHeader& header, uint64_t size
   return std::nullopt;
 }
 
+// What the blocks of a whole frame decode to at most.
+uint64_t BoundOfBlocks(BytesView frame) {
+  uint64_t bound = 0;
+  const auto header = ParseHeader(frame.first(std::min(frame.size(), kLargestHeader)));
+  if (!header) return UINT64_MAX / 2;  // decoding says what is wrong
+  for (uint64_t at = header->size; at + kBlockHeader <= frame.size();) {
+    const uint64_t value = Number(frame.subspan(at, kBlockHeader));
+    const uint64_t length = value >> 3;
+    const bool is_compressed = (value >> 1 & 3) == 2;
+    const bool is_repeated = (value >> 1 & 3) == 1;
+    bound += is_compressed ? kLargestBlock : length;
+    if ((value & 1) != 0) break;
+    at += kBlockHeader + (is_repeated ? 1 : length);
+  }
+  return bound;
+}
+
 // Whether only skippable frames follow from `at` on; old readers skip those, too.
 Result<bool> IsOnlySkippable(uint64_t at, uint64_t size, const ReadChunkBytes& read) {
   for (int frame = 0; at < size && frame < kMaxBlocks; ++frame) {
@@ -152,6 +175,44 @@ Result<ZstdServing> ServeZstd(uint64_t size, std::optional<uint64_t> decoded_siz
   if (!*ends) return ZstdServing{ZstdServing::Kind::kRecode};
 
   return ZstdServing{ZstdServing::Kind::kPatch, header->size};
+}
+
+Result<uint64_t> ZstdDecodedBound(BytesView encoded, uint64_t limit) {
+  uint64_t stated = 0;
+  uint64_t bound = 0;  // with what is not stated
+  const auto add = [&](uint64_t bytes) { bound += std::min(bytes, limit - bound); };
+  BytesView rest = encoded;
+  while (!rest.empty()) {
+    const size_t at = encoded.size() - rest.size();
+    // The library may also know the formats before RFC 8878; their decoders are not hardened and
+    // nothing wrote Zarr with them.
+    const uint32_t magic = rest.size() < 4 ? 0 : LoadLittle<uint32_t>(rest.data());
+    const bool skippable = (magic & ZSTD_MAGIC_SKIPPABLE_MASK) == ZSTD_MAGIC_SKIPPABLE_START;
+    if (magic != ZSTD_MAGICNUMBER && !skippable) {
+      return Fail(ErrorCode::kDamaged, "zstd: no frame starts at byte {} of {}", at,
+                  encoded.size());
+    }
+    const size_t size = ZSTD_findFrameCompressedSize(rest.data(), rest.size());
+    if (ZSTD_isError(size) != 0 || size > rest.size() || size == 0) {
+      return Fail(ErrorCode::kDamaged, "zstd: frame at byte {} of {} has no end", at,
+                  encoded.size());
+    }
+    if (!skippable) {
+      const unsigned long long content = ZSTD_getFrameContentSize(rest.data(), rest.size());
+      if (content == ZSTD_CONTENTSIZE_UNKNOWN) {
+        add(BoundOfBlocks(rest.first(size)));
+      } else if (content == ZSTD_CONTENTSIZE_ERROR || content > limit || stated > limit - content) {
+        return Fail(ErrorCode::kDamaged, "zstd: expected at most {} bytes, found more", limit);
+      } else {
+        stated += content;
+        add(content);
+      }
+    }
+    rest = rest.subspan(size);
+  }
+  const uint64_t reachable =
+      encoded.size() < (uint64_t{1} << 48) ? encoded.size() * kBestZstdRatio : UINT64_MAX;
+  return std::min(bound, reachable);
 }
 
 Bytes PatchZstdHeader(Bytes header, uint64_t decoded_size) {

@@ -40,6 +40,11 @@ using ReadChunkBytes = std::function<Result<void>(uint64_t offset, std::span<std
 [[nodiscard]] Result<ZstdServing> ServeZstd(uint64_t size, std::optional<uint64_t> decoded_size,
                                             const ReadChunkBytes& read);
 
+/// An upper bound of what the frames of a chunk decode to, `limit` at most: walks the headers of
+/// frames and blocks, and decodes nothing. kDamaged if they are no whole frames, or state more than
+/// `limit` bytes.
+[[nodiscard]] Result<uint64_t> ZstdDecodedBound(BytesView encoded, uint64_t limit);
+
 /// The header of a frame (ZstdServing::replaced bytes) with the content size, as its last member.
 /// The window may stay larger than that.
 [[nodiscard]] Bytes PatchZstdHeader(Bytes header, uint64_t decoded_size);

@@ -270,6 +270,41 @@ size_t IndentationOf(const Json& json, size_t depth = 0) {
   return bytes;
 }
 
+// Of the JSON text in ASCII, without white space, at most.
+uint64_t LengthOfString(std::string_view text) {
+  constexpr uint64_t kEscaped = 6;      // of a control character
+  constexpr uint64_t kOfByteAbove = 3;  // of the two to four of any other character
+  uint64_t length = 2;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < ' ' || byte == 0x7f) {
+      length += kEscaped;
+    } else if (byte > 0x7f) {
+      length += kOfByteAbove;
+    } else {
+      length += c == '"' || c == '\\' ? 2 : 1;
+    }
+  }
+  return length;
+}
+
+uint64_t LengthOfText(const Json& json) {
+  constexpr uint64_t kOfNumber = 24;
+  constexpr uint64_t kOfLiteral = 5;
+  constexpr uint64_t kSeparators = 2;
+  if (const auto* text = json.get_ptr<const std::string*>()) return LengthOfString(*text);
+  if (!json.is_structured()) return json.is_number() ? kOfNumber : kOfLiteral;
+  uint64_t length = kSeparators;
+  if (const auto* members = json.get_ptr<const Json::object_t*>()) {
+    for (const auto& [name, value] : *members) {
+      length += LengthOfString(name) + LengthOfText(value) + kSeparators;
+    }
+  } else {
+    for (const Json& each : json) length += LengthOfText(each) + kSeparators;
+  }
+  return length;
+}
+
 }  // namespace
 
 Result<Json> ParseJson(std::string_view text, std::string_view key) {
@@ -288,6 +323,22 @@ Result<Json> ParseJson(std::string_view text, std::string_view key,
     notes.push_back(fmt::format("{}: {}", key, change));
   }
   return repaired;
+}
+
+uint64_t MemoryToParse(std::string_view text) {
+  // Of a value, twice: its place in its container, and what it points to.
+  constexpr uint64_t kOfValue = 128;
+  // Of a member of an object, more: its name, its place while the object is built.
+  constexpr uint64_t kOfMember = 96;
+  // The text, marked or repaired, its strings, and one of them while it is read.
+  constexpr uint64_t kOfCharacter = 4;
+  uint64_t bytes = kOfValue + text.size() * kOfCharacter;
+  // Each value comes after one of these, or is the first.
+  for (const char c : text) {
+    if (c == ',' || c == '[' || c == '{') bytes += kOfValue;
+    if (c == ':') bytes += kOfMember;
+  }
+  return bytes;
 }
 
 std::optional<double> NonFinite(const Json& json) {
@@ -393,6 +444,13 @@ size_t MemoryOf(const Json& json) {
     return bytes;
   }
   return 0;
+}
+
+uint64_t MemoryToDump(const Json& json) {
+  // Of a text while it grows: what it was, and twice as much.
+  constexpr uint64_t kCopies = 3;
+  const size_t indentation = IndentationOf(json);
+  return kCopies * (LengthOfText(json) + (indentation > kMaxIndentation ? 0 : indentation));
 }
 
 std::string Excerpt(const Json& json) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "zarrcore/base/result.h"
+#include "zarrcore/metadata/json_allocator.h"
 
 namespace zarrfs {
 
@@ -66,6 +67,13 @@ enum class JsonEncoding { kAscii, kUtf8 };  // kAscii: everything else is \uXXXX
 
 /// `text` as JSON, quoted, in pure ASCII; bytes that are not UTF-8 become U+FFFD.
 [[nodiscard]] std::string JsonText(std::string_view text);
+
+/// Bytes of memory that parsing `text` takes at most, roughly, or the result and a copy of it.
+/// Looks at the characters alone.
+[[nodiscard]] uint64_t MemoryToParse(std::string_view text);
+
+/// Bytes of memory that DumpJson() in ASCII takes at most, roughly.
+[[nodiscard]] uint64_t MemoryToDump(const Json& json);
 
 /// Bytes of memory that a value takes beside itself, roughly.
 [[nodiscard]] size_t MemoryOf(const Json& json);

@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <new>
 #include <system_error>
 
 #include "zarrcore/store/open_at.h"
@@ -304,38 +305,55 @@ void FolderWatch::WatchPath() {
 }
 
 void FolderWatch::Run() {
-  for (;;) {
-    std::array<pollfd, 3> wait = {pollfd{folders_fd_.get(), POLLIN, 0},
-                                  pollfd{path_fd_.get(), POLLIN, 0},
-                                  pollfd{wake_fd_.get(), POLLIN, 0}};
-    poll(wait.data(), wait.size(), path_is_watched_ ? -1 : kLookForPathMs);
-    if (is_ending_) return;
-
-    Changes changes;
-    bool start_over = false;
-    bool changed = wait[0].revents != 0 && ReadEvents(changes, start_over);
-    if (wait[2].revents != 0) {
-      uint64_t wakes = 0;
-      [[maybe_unused]] const ssize_t got = read(wake_fd_.get(), &wakes, sizeof wakes);
-      const std::lock_guard lock(mutex_);
-      changed = changed || !evicted_.empty();
-      changes.folders.insert(changes.folders.end(), evicted_.begin(), evicted_.end());
-      evicted_.clear();
+  for (bool goes_on = true; goes_on;) {
+    try {
+      goes_on = Step();
+    } catch (const std::bad_alloc&) {
+      // What has changed is not known: perhaps all.
+      {
+        const std::lock_guard lock(mutex_);
+        count_.fetch_add(1, std::memory_order_acq_rel);
+        StartOverLocked();
+      }
+      Changes all;
+      all.all = true;
+      listener_(all);
     }
-    const bool path_changed = (wait[1].revents != 0 && ReadPathEvents()) ||
-                              (!path_is_watched_ && IdentityOfPath() != identity_);
-    if (path_changed) WatchPath();
-    if (start_over || path_changed) {
-      const std::lock_guard lock(mutex_);
-      // Counted before the watches are dropped: no answer may outlive the watches it relies on.
-      count_.fetch_add(1, std::memory_order_acq_rel);
-      StartOverLocked();
-      changes.all = changed = true;
-    } else if (changed) {
-      count_.fetch_add(1, std::memory_order_acq_rel);
-    }
-    if (changed) listener_(changes);
   }
+}
+
+bool FolderWatch::Step() {
+  std::array<pollfd, 3> wait = {pollfd{folders_fd_.get(), POLLIN, 0},
+                                pollfd{path_fd_.get(), POLLIN, 0},
+                                pollfd{wake_fd_.get(), POLLIN, 0}};
+  poll(wait.data(), wait.size(), path_is_watched_ ? -1 : kLookForPathMs);
+  if (is_ending_) return false;
+
+  Changes changes;
+  bool start_over = false;
+  bool changed = wait[0].revents != 0 && ReadEvents(changes, start_over);
+  if (wait[2].revents != 0) {
+    uint64_t wakes = 0;
+    [[maybe_unused]] const ssize_t got = read(wake_fd_.get(), &wakes, sizeof wakes);
+    const std::lock_guard lock(mutex_);
+    changed = changed || !evicted_.empty();
+    changes.folders.insert(changes.folders.end(), evicted_.begin(), evicted_.end());
+    evicted_.clear();
+  }
+  const bool path_changed = (wait[1].revents != 0 && ReadPathEvents()) ||
+                            (!path_is_watched_ && IdentityOfPath() != identity_);
+  if (path_changed) WatchPath();
+  if (start_over || path_changed) {
+    const std::lock_guard lock(mutex_);
+    // Counted before the watches are dropped: no answer may outlive the watches it relies on.
+    count_.fetch_add(1, std::memory_order_acq_rel);
+    StartOverLocked();
+    changes.all = changed = true;
+  } else if (changed) {
+    count_.fetch_add(1, std::memory_order_acq_rel);
+  }
+  if (changed) listener_(changes);
+  return true;
 }
 
 }  // namespace zarrfs

@@ -63,6 +63,8 @@ class FolderWatch {
   void StartOverLocked();
   void WatchPath();
   void Run();
+  // Waits for changes and reports them; false at the end.
+  bool Step();
   void Wake() const;
   // True if something changed, with what in `changes`. Sets `start_over` if the watched paths may
   // be other folders by now.

@@ -88,6 +88,9 @@ class RevalidatingCache {
   /// As LruCache::Erase().
   void Erase(const Key& key, const ValuePtr& expected = nullptr) { cache_.Erase(key, expected); }
   void SetCapacity(size_t capacity_bytes) { cache_.SetCapacity(capacity_bytes); }
+  void KeepLatestLarge() { cache_.KeepLatestLarge(); }
+  void SweepLatestLarge() { cache_.SweepLatestLarge(); }
+  void GiveUp(size_t bytes) { cache_.GiveUp(bytes); }
   [[nodiscard]] CacheStatistics statistics() const { return cache_.statistics(); }
 
  private:

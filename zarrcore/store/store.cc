@@ -19,7 +19,8 @@ constexpr int kWholeReadTries = 3;
 // Names that List() asks for at a time.
 constexpr size_t kListedAtOnce = 4096;
 
-Result<WholeObject> ReadWholeOnce(const Store& store, std::string_view key, uint64_t limit) {
+Result<WholeObject> ReadWholeOnce(const Store& store, std::string_view key, uint64_t limit,
+                                  const MakeRoom& make_room) {
   WholeObject whole;
   whole.bytes.resize(static_cast<size_t>(std::min(kFirstReadBytes, limit)));
   Result<ReadAnswer> first = store.Read(key, ByteRange::At(0, whole.bytes.size()),
@@ -28,6 +29,9 @@ Result<WholeObject> ReadWholeOnce(const Store& store, std::string_view key, uint
   const uint64_t size = first->object->info().size();
   if (size > limit) {
     return Fail(ErrorCode::kTooLarge, "{}: expected at most {} bytes, found {}", key, limit, size);
+  }
+  if (make_room && size > whole.bytes.size()) {
+    if (auto made = make_room(size); !made) return Fail(made);
   }
   const size_t have = std::min<size_t>(first->length, static_cast<size_t>(size));
   whole.bytes.resize(static_cast<size_t>(size));
@@ -66,11 +70,12 @@ Result<std::vector<ListEntry>> Store::List(std::string_view folder) const {
   }
 }
 
-Result<WholeObject> ReadWhole(const Store& store, std::string_view key, uint64_t limit) {
-  Result<WholeObject> whole = ReadWholeOnce(store, key, limit);
+Result<WholeObject> ReadWhole(const Store& store, std::string_view key, uint64_t limit,
+                              const MakeRoom& make_room) {
+  Result<WholeObject> whole = ReadWholeOnce(store, key, limit, make_room);
   for (int tries = 1; !whole && whole.error().code == ErrorCode::kStale && tries < kWholeReadTries;
        ++tries) {
-    whole = ReadWholeOnce(store, key, limit);
+    whole = ReadWholeOnce(store, key, limit, make_room);
   }
   return whole;
 }

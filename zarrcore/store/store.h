@@ -192,13 +192,16 @@ class Store {
   [[nodiscard]] virtual std::string name() const = 0;
 };
 
-/// A whole object of at most `limit` bytes (kTooLarge beyond), all of one version.
+/// A whole object of at most `limit` bytes (kTooLarge beyond), all of one version. `make_room`,
+/// unless it is null, is called with the size of an object that the first request did not hold,
+/// before there is memory for it; it may fail.
 struct WholeObject {
   std::string bytes;
   std::shared_ptr<const Object> object;
 };
+using MakeRoom = std::function<Result<void>(uint64_t size)>;
 [[nodiscard]] Result<WholeObject> ReadWhole(const Store& store, std::string_view key,
-                                            uint64_t limit);
+                                            uint64_t limit, const MakeRoom& make_room = {});
 
 /// `key` up to its last slash; "" for a name at the root.
 [[nodiscard]] inline std::string_view FolderOf(std::string_view key) {

@@ -1,10 +1,15 @@
 // Hierarchy: consolidated documents.
+#include <algorithm>
 #include <utility>
 
 #include "zarrcore/view/hierarchy.h"
 
 namespace zarrfs {
 namespace {
+
+// Of the documents: as they are, in the text, while that grows and is converted to ASCII.
+constexpr uint64_t kCopiesOfDocuments = 8;
+constexpr uint64_t kMemoryAtOnce = 64u << 10;
 
 std::string ConsolidatedKey(const Node& group, size_t view) {
   return fmt::format("{}/{}", view, group.path);
@@ -64,14 +69,29 @@ Result<Valid<Hierarchy::ConsolidatedCache::Loaded>> Hierarchy::MakeConsolidated(
   };
   std::vector<Shown> shown;
   uint64_t bytes = 0;
+  Result<MemoryBudget::Share> memory{};
+  const auto take_memory = [&](uint64_t needed) {
+    if (!memory || memory->bytes() >= needed) return memory.has_value();
+    // (Twice as much as before: few times.)
+    auto more = ProcessMemory().Take(
+        std::max({needed, 2 * memory->bytes(), kMemoryAtOnce}) - memory->bytes(), memory->bytes());
+    if (more) {
+      memory->Add(std::move(*more));
+    } else {
+      memory = Fail(more.error().code, "{}: consolidated metadata of {} bytes and more: {}",
+                    group->path, bytes, more.error().message);
+    }
+    return memory.has_value();
+  };
   auto made = std::make_shared<Consolidated>();
   const auto add = [&](const Node& node) {
     made->nodes.push_back(DigestOf(node, view));
     std::string below = node.path.substr(group->path.size());
     if (below.starts_with('/')) below.erase(0, 1);
+    for (const Document& document : node.views[view].documents) bytes += document.bytes.size();
+    if (!take_memory(bytes)) return false;
     shown.push_back({std::move(below), node.views[view].documents});
     TakeLater(made->version, node.info.version);
-    for (const Document& document : shown.back().documents) bytes += document.bytes.size();
     made->is_too_large =
         bytes > kMaxMetadataBytes ||
         (!group->has_zmetadata() && made->nodes.size() > options_.consolidated_max + 1);
@@ -87,6 +107,7 @@ Result<Valid<Hierarchy::ConsolidatedCache::Loaded>> Hierarchy::MakeConsolidated(
   };
   const auto walked = Walk(group, view, max_age, leave_out, add);
   if (!walked) return Fail(walked);
+  if (!memory) return Fail(memory);
   const auto loaded = [&](const ConsolidatedPtr& value) {
     size_t charge = sizeof(Consolidated) + value->nodes.capacity() * sizeof(value->nodes[0]) +
                     value->paths.capacity() * sizeof(value->paths[0]);
@@ -106,12 +127,13 @@ Result<Valid<Hierarchy::ConsolidatedCache::Loaded>> Hierarchy::MakeConsolidated(
                              options_.consolidated_max, kMaxMetadataBytes >> 20)});
     return loaded(made);
   }
+  if (!take_memory(bytes * kCopiesOfDocuments)) return Fail(memory);
   std::vector<NodeBelow> nodes;
   for (const Shown& one : shown) {
     nodes.push_back({one.path, one.documents});
     made->paths.push_back(JoinKey(group->path, one.path));
   }
-  auto kept = texts_.Keep(AllViews()[view]->Consolidate(nodes), *made);
+  auto kept = texts_.Keep(AllViews()[view]->Consolidate(nodes), *made, std::move(*memory));
   if (text != nullptr) *text = std::move(kept);
   return loaded(made);
 }

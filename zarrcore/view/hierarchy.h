@@ -96,6 +96,16 @@ class Hierarchy {
   }
   /// From now on, instead of HierarchyOptions::index_cache_bytes.
   void SetIndexCacheSize(size_t bytes) { reader_.index_cache().SetCapacity(bytes); }
+  /// Drops an index larger than all of the cache that was not used since the last call.
+  void Sweep() { reader_.index_cache().SweepLatestLarge(); }
+
+  // Memory is short: these forget what takes `bytes`, or all there is.
+  void GiveUpTexts(size_t bytes) { texts_.GiveUp(bytes); }
+  void GiveUpIndexes(size_t bytes) { reader_.index_cache().GiveUp(bytes); }
+  void GiveUpNodes(size_t bytes) {
+    nodes_.GiveUp(bytes);
+    newest_.GiveUp(bytes);
+  }
 
  private:
   using NodeCache = RevalidatingCache<std::string, Node>;

@@ -4,13 +4,20 @@
 
 namespace zarrfs {
 
-MadeTexts::Text MadeTexts::Keep(std::string text, MadeDocument& document) {
+MadeTexts::Text MadeTexts::Keep(std::string text, MadeDocument& document,
+                                MemoryBudget::Share memory) {
   DigestBuilder digest;
   digest.Add(text);
   document.text_number = DigestHash{}(digest.Finish());
   document.size = text.size();
   text.shrink_to_fit();  // its size is what it is charged for
-  auto kept = std::make_shared<const std::string>(std::move(text));
+  memory.ShrinkTo(text.size());
+  struct Kept {
+    std::string text;
+    MemoryBudget::Share memory;
+  };
+  const auto owner = std::make_shared<const Kept>(Kept{std::move(text), std::move(memory)});
+  Text kept(owner, &owner->text);
   texts_.Put(document.text_number, kept, document.size);
   return kept;
 }

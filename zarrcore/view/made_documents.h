@@ -15,6 +15,7 @@
 
 #include "zarrcore/base/digest.h"
 #include "zarrcore/base/lru_cache.h"
+#include "zarrcore/base/memory_budget.h"
 #include "zarrcore/base/result.h"
 #include "zarrcore/store/store.h"
 #include "zarrcore/store/validity.h"
@@ -61,13 +62,16 @@ class MadeTexts {
   using Text = std::shared_ptr<const std::string>;
 
   /// Keeps the bytes of a document, and sets its text_number and size. Returns them: who needs
-  /// those that are too many to be kept has to hold them.
-  Text Keep(std::string text, MadeDocument& document);
+  /// those that are too many to be kept has to hold them. `memory`: that they were made in.
+  Text Keep(std::string text, MadeDocument& document, MemoryBudget::Share memory);
 
   /// The bytes of this number. If they have been forgotten, `make` makes the document of the node
   /// at `path` again, and returns its number and bytes; kStale if that is another one now.
   [[nodiscard]] Result<Text> Get(uint64_t number, std::string_view path,
                                  const std::function<Result<uint64_t>(Text& text)>& make);
+
+  /// Memory is short: forgets texts of `bytes`, or all there are.
+  void GiveUp(size_t bytes) { texts_.GiveUp(bytes); }
 
  private:
   static constexpr size_t kBytes = 64u << 20;

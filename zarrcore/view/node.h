@@ -12,6 +12,7 @@
 
 #include "zarrcore/array/chunk_source.h"
 #include "zarrcore/base/digest.h"
+#include "zarrcore/base/memory_budget.h"
 #include "zarrcore/base/result.h"
 #include "zarrcore/store/store.h"
 #include "zarrcore/store/validity.h"
@@ -46,8 +47,9 @@ struct SourceDocument {
 };
 
 struct Node {
-  std::string path;     // key of the folder; "" for the root
-  uint64_t number = 0;  // of the snapshot: later ones of the same path have greater ones
+  MemoryBudget::Share memory;  // bytes_in_memory, once it is read (the last to be destroyed)
+  std::string path;            // key of the folder; "" for the root
+  uint64_t number = 0;         // of the snapshot: later ones of the same path have greater ones
   /// kDamaged, kUnsupported or kTooLarge if its documents cannot be used: every view hides it then.
   Result<NodeMetadata> metadata = Fail(ErrorCode::kUnsupported, "not read");
   std::string_view document = kZarrJson;  // that makes it a node: kZarrJson, kZarray or kZgroup

@@ -70,6 +70,29 @@ void ShowFile(const Store& store, Node& node) {
   node.bytes_in_memory = SizeInMemory(node);
 }
 
+// What each node takes beside what grows with its documents is small.
+constexpr uint64_t kSmallMetadata = 64u << 10;
+
+// Memory for what views make of a large document, all of them: attributes as they are changed, of
+// which one view keeps some, and the texts, of which the last one still grows.
+Result<void> TakeMemoryToShow(Node& node) {
+  const auto needed = [](const auto& metadata) -> uint64_t {
+    if (MemoryOf(metadata.document) <= kSmallMetadata) return 0;
+    return 3 * MemoryOf(metadata.attributes) + (kMaxViews - 1) * MemoryToDump(metadata.document);
+  };
+  const uint64_t bytes = std::visit(needed, *node.metadata);
+  if (bytes == 0) return {};
+  // What parsing took beside what is left of it is free.
+  node.memory.ShrinkTo(SizeInMemory(node));
+  auto memory = ProcessMemory().Take(bytes, node.memory.bytes());
+  if (!memory) {
+    return Fail(memory.error().code, "{}: {}", JoinKey(node.path, node.document),
+                memory.error().message);
+  }
+  node.memory.Add(std::move(*memory));
+  return {};
+}
+
 }  // namespace
 
 std::string ChunksText(const ArrayMetadata& array, bool without_rows) {
@@ -86,7 +109,9 @@ NodeReader::NodeReader(std::shared_ptr<const Store> store, const HierarchyOption
       report_(report ? std::move(report) : [](const Error&) {}),
       reports_(reports),
       index_cache_(
-          std::make_shared<IndexCache>(store_, options.index_cache_bytes, kIndexCacheParts)) {}
+          std::make_shared<IndexCache>(store_, options.index_cache_bytes, kIndexCacheParts)) {
+  index_cache_->KeepLatestLarge();
+}
 
 Result<std::shared_ptr<const Node>> NodeReader::Read(const std::string& path, bool parent_below_ome,
                                                      const NodePtr& before) const {
@@ -126,6 +151,11 @@ Result<std::shared_ptr<const Node>> NodeReader::Read(const std::string& path, bo
     return Fail(node->metadata);
   }
   node->racy = node->racy || IsRacy(*store_, node->info);
+  if (node->metadata) {
+    const auto taken = TakeMemoryToShow(*node);
+    if (!taken && !IsVerdict(taken.error().code)) return Fail(taken);
+    if (!taken) node->metadata = Fail(taken);
+  }
   if (!node->metadata) {
     const Error& reason = node->metadata.error();
     reports_.ReportFault(*node, {reason.code, fmt::format("not shown: {}", reason.message)});
@@ -140,6 +170,7 @@ Result<std::shared_ptr<const Node>> NodeReader::Read(const std::string& path, bo
     reports_.ReportName(*node);
   }
   node->bytes_in_memory = SizeInMemory(*node);
+  node->memory.ShrinkTo(node->bytes_in_memory);
   return node;
 }
 

@@ -9,6 +9,9 @@
 namespace zarrfs {
 namespace {
 
+// Of a document: its attributes, with other names, as text, while that grows.
+constexpr uint64_t kCopiesOfAttributes = 6;
+
 constexpr size_t kMaxNodes = 4096;  // where HierarchyOptions::consolidated_max says none
 
 // A look at all siblings takes at most this share of the time, as long as it is repeated this
@@ -170,9 +173,12 @@ Result<Valid<MadeDocument>> Hierarchy::ShareDimensions(const NodePtr& node, size
       TakeLater(made.value.version, of_root->newest);
     }
   }
+  auto memory =
+      ProcessMemory().Take(kCopiesOfAttributes * shown.documents[kSharedDocument].bytes.size());
+  if (!memory) return Fail(memory);
   auto kept = texts_.Keep(names ? AllViews()[view]->ShareDimensions(*shown.array, *names)
                                 : shown.documents[kSharedDocument].bytes,
-                          made.value);
+                          made.value, std::move(*memory));
   if (text != nullptr) *text = std::move(kept);
   return made;
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "zarrcore/base/memory_budget.h"
 #include "zarrcore/metadata/v2_metadata.h"
 
 namespace zarrfs {
@@ -35,6 +36,26 @@ void SetSeparator(ArrayMetadata& array, char separator) {
       Json{{"name", "v2"}, {"configuration", {{"separator", std::string(1, separator)}}}};
 }
 
+// Memory for what a node is made from and of, beside what it has.
+Result<void> TakeMemory(Node& node, std::string_view name, uint64_t bytes) {
+  auto memory = ProcessMemory().Take(bytes, node.memory.bytes());
+  if (!memory) {
+    return Fail(memory.error().code, "{}: {}", JoinKey(node.path, name), memory.error().message);
+  }
+  node.memory.Add(std::move(*memory));
+  return {};
+}
+
+// What every node takes while it is read, unless its documents are large.
+constexpr uint64_t kMemoryOfSmallNode = 256u << 10;
+constexpr uint64_t kSmallDocument = 4u << 10;
+
+// Memory to parse a document, of which the node keeps the bytes as well.
+Result<void> TakeMemoryToParse(Node& node, std::string_view name, std::string_view text) {
+  if (text.size() <= kSmallDocument) return {};
+  return TakeMemory(node, name, MemoryToParse(text) + text.size());
+}
+
 Result<Text> ReadSource(const Store& store, Node& node, std::string_view name) {
   const std::string key = JoinKey(node.path, name);
   SourceDocument& source = node.sources.emplace_back(SourceDocument{name, std::nullopt});
@@ -50,7 +71,11 @@ Result<Text> ReadSource(const Store& store, Node& node, std::string_view name) {
     node.info.may_change_elsewhere = elsewhere;
     node.racy = node.racy || IsRacy(store, info);
   };
-  auto whole = ReadWhole(store, key, kMaxMetadataBytes);
+  auto whole = ReadWhole(store, key, kMaxMetadataBytes,
+                         [&](uint64_t size) { return TakeMemory(node, name, size); });
+  if (whole) {
+    if (auto taken = TakeMemoryToParse(node, name, whole->bytes); !taken) whole = Fail(taken);
+  }
   if (whole) {
     add(whole->object->info());
     return std::move(whole->bytes);
@@ -165,6 +190,7 @@ Result<bool> FindNode(const Store& store, const std::string& folder, int depth, 
 }  // namespace
 
 Result<NodeMetadata> ReadMetadata(const Store& store, Node& node) {
+  if (auto taken = TakeMemory(node, kZarrJson, kMemoryOfSmallNode); !taken) return Fail(taken);
   const auto zarr_json = ReadSource(store, node, kZarrJson);
   if (!zarr_json) return Fail(zarr_json);
   if (*zarr_json) {

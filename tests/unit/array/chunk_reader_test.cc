@@ -5,6 +5,7 @@
 #include "tests/unit/array/array_testing.h"
 #include "tests/unit/support/fake_store.h"
 #include "tests/unit/support/memory.h"
+#include "zarrcore/base/memory_budget.h"
 #include "zarrcore/codec/registry.h"
 
 namespace zarrfs::chunk_reader_test {
@@ -185,7 +186,96 @@ TEST(ChunkReader, CacheHoldsNoMoreMemoryThanItsBudget) {
     EXPECT_EQ(fixture.Text(i, Elements(kChunkSize), kChunkSize, 1).size(), kChunkSize);
   }
   EXPECT_EQ(fixture.served.statistics().entries, kChunks);
+  fixture.served.Sweep();
+  fixture.served.Sweep();
   EXPECT_LT(LiveBytes() - before, 1U << 20);
+}
+
+std::string Encoded(const Bytes& elements) {
+  const auto codec = MakeZstdCodec(CodecSpec{"zstd"});
+  const Bytes encoded = *(*codec)->Encode(elements);
+  return {reinterpret_cast<const char*>(encoded.data()), encoded.size()};
+}
+
+TEST(ChunkReader, AChunkLargerThanTheCacheIsDecodedOnceWhileItIsRead) {
+  constexpr uint64_t kChunkSize = 4 << 20;
+  Fixture fixture(Array("[8388608]", "[4194304]", kZstd));
+  fixture.store->Put("a/c/0", Encoded(Bytes(kChunkSize)));
+  fixture.store->Put("a/c/1", Encoded(Bytes(kChunkSize)));
+  const auto reads = [&](uint64_t chunk) {
+    const uint64_t before = fixture.store->count(FakeStore::Call::kObjectRead);
+    EXPECT_EQ(fixture.Text(chunk, Elements(kChunkSize), 128 << 10).size(), kChunkSize);
+    return fixture.store->count(FakeStore::Call::kObjectRead) - before;
+  };
+  EXPECT_EQ(reads(0), 1U) << "in 32 pieces";
+  EXPECT_EQ(reads(0), 0U);
+  fixture.served.Sweep();
+  EXPECT_EQ(reads(0), 0U) << "it was read since the sweep before";
+  EXPECT_EQ(reads(1), 1U);
+  EXPECT_EQ(reads(0), 1U) << "only the latest is kept";
+  fixture.served.Sweep();
+  fixture.served.Sweep();
+  EXPECT_EQ(reads(0), 1U) << "nobody had read it";
+  fixture.served.GiveUp(1);
+  EXPECT_EQ(reads(0), 1U) << "memory was short";
+}
+
+// Sets the budget of the process while it lives.
+class LimitedMemory {
+ public:
+  explicit LimitedMemory(uint64_t bytes) { ProcessMemory().SetLimit(bytes); }
+  ~LimitedMemory() { ProcessMemory().SetLimit(UINT64_MAX); }
+  LimitedMemory(const LimitedMemory&) = delete;
+  LimitedMemory& operator=(const LimitedMemory&) = delete;
+};
+
+TEST(ChunkReader, MemoryIsTakenBeforeAChunkIsRead) {
+  constexpr uint64_t kChunkSize = 64 << 20;
+  Fixture fixture(Array("[67108864]", "[67108864]", kZstd));
+  fixture.store->Put("a/c/0", Encoded(Bytes(kChunkSize)));
+  const LimitedMemory limit(32 << 20);
+  const std::string text = fixture.Text(0, Elements(kChunkSize), 4096);
+  EXPECT_TRUE(Contains(text, "a/c/0: needs") && Contains(text, "memory=")) << text;
+  EXPECT_EQ(fixture.store->count(FakeStore::Call::kObjectRead), 0U);
+  EXPECT_EQ(fixture.reports.size(), 0U) << "nothing is wrong with the chunk";
+}
+
+std::string Gzip(const std::string& text) {
+  const auto codec = MakeGzipCodec(CodecSpec{"gzip"});
+  const Bytes encoded = *(*codec)->Encode(std::as_bytes(std::span(text)));
+  return {reinterpret_cast<const char*>(encoded.data()), encoded.size()};
+}
+
+// A shard that may hold 64 MiB is decoded in less where it holds little, and in all that it needs
+// where that is hundreds of times what is stored.
+TEST(ChunkReader, AShardCompressedAsAWholeTakesLittleMemoryUnlessItNeedsMore) {
+  constexpr uint64_t kChunkSize = 64 << 10;
+  Fixture fixture(Array("[134217728]", "[67108864]",
+                        fmt::format("{}, {}", Sharding("[65536]", kBytesCodec), kGzipCodec)));
+  Chunks chunks(1024);
+  const std::string first(kChunkSize, 'x');
+  chunks[0] = first;
+  fixture.store->Put("a/c/0", Gzip(ShardBytes(chunks)));
+  const std::string all(kChunkSize, 'y');
+  std::ranges::fill(chunks, all);
+  fixture.store->Put("a/c/1", Gzip(ShardBytes(chunks)));
+  EXPECT_EQ(fixture.Text(2047, {}, kChunkSize), all);
+  const LimitedMemory limit(32 << 20);
+  EXPECT_EQ(fixture.Text(0, {}, kChunkSize), first);
+  const std::string text = fixture.Text(1500, {}, kChunkSize);
+  EXPECT_TRUE(Contains(text, "a/c/1: needs") && Contains(text, "memory=")) << text.substr(0, 200);
+}
+
+TEST(ChunkReader, WhatIsKeptIsTakenFromTheBudget) {
+  const uint64_t before = ProcessMemory().used();
+  {
+    Fixture fixture(Array("[6]", "[6]", kZstd));
+    fixture.store->Put("a/c/0", kUnsized);
+    EXPECT_EQ(fixture.Text(0, Elements(6)), "zarrfs");
+    EXPECT_GT(ProcessMemory().used(), before);
+    EXPECT_LT(ProcessMemory().used(), before + 4096) << "what decoding took is given back";
+  }
+  EXPECT_EQ(ProcessMemory().used(), before);
 }
 
 TEST(ChunkReader, FramesOfAnotherSizeThanTheChunkAreDamaged) {

@@ -298,7 +298,7 @@ TEST(LruCache, LoaderWithoutMemoryIsAnErrorAndNotTheEndOfTheProcess) {
   const auto loaded =
       cache.GetOrLoad(1, []() -> Result<LruCache<int, int>::Loaded> { throw std::bad_alloc(); });
   ASSERT_FALSE(loaded);
-  EXPECT_EQ(loaded.error().code, ErrorCode::kTooLarge);
+  EXPECT_EQ(loaded.error().code, ErrorCode::kNoMemory);
 }
 
 TEST(LruCache, LoaderThatThrowsLeavesNobodyWaiting) {

@@ -59,6 +59,19 @@ TEST(DeltaCodec, ByteOrderInTheDataTypeMeansNothing) {
   EXPECT_EQ(codec.Decode("64000200fffff5ff"), Hex("6400660065005a00"));
 }
 
+TEST(DeltaCodec, ManyElementsAreSummedFromTheFirst) {
+  constexpr size_t kElements = 200'000;  // several times what is summed at once
+  const ChunkSpec chunk{TypeNamed("int32"), {kElements}};
+  const auto codec = *std::get<ArrayToArrayFactory>(*FindCodec("numcodecs.delta"))(
+      CodecSpec{"numcodecs.delta", Configuration(R"({"dtype": "<i4", "astype": "|u1"})")}, chunk);
+  const auto decoded = codec->Decode(Bytes(kElements, std::byte{1}), chunk);
+  ASSERT_TRUE(decoded) << decoded.error().message;
+  ASSERT_EQ(decoded->size(), kElements * sizeof(int32_t));
+  for (size_t i = 0; i < kElements; ++i) {
+    ASSERT_EQ(LoadLittle<uint32_t>(decoded->data() + i * sizeof(int32_t)), i + 1);
+  }
+}
+
 TEST(DeltaCodec, OtherSizesAreDamage) {
   const auto codec = *std::get<ArrayToArrayFactory>(*FindCodec("numcodecs.delta"))(
       CodecSpec{"numcodecs.delta", Configuration(R"({"dtype": "<i2"})")},

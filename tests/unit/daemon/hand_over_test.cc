@@ -28,6 +28,7 @@ HandOver Sample() {
           .log_level = "warning",
           .index_cache = 12345,
           .cache = 1U << 30U,
+          .memory = 1U << 28U,
           .device_before = 66,
           .device = 67,
           .mount_id = 1234,
@@ -134,6 +135,7 @@ TEST(HandOverTest, OptionsAreThoseInForce) {
   EXPECT_EQ(options->umask, 077U);
   EXPECT_EQ(options->index_cache, 12345U);
   EXPECT_EQ(options->cache, uint64_t{1} << 30U);
+  EXPECT_EQ(options->memory, uint64_t{1} << 28U);
   EXPECT_EQ(options->log_level, "warning");
   EXPECT_EQ(options->config, std::vector<std::string>{"view=v3"}) << "with which a reload compares";
   EXPECT_TRUE(options->foreground);

@@ -93,6 +93,8 @@ TEST(OptionTableTest, WrongValueNamesTheOptionAndWhatWasExpected) {
       {"links=data", "inside, follow or folders as /data:/disk2/data"},
       {"links=/data:", "inside, follow or folders as /data:/disk2/data"},
       {"cache=much", "a size such as 512k, 64M or 1G"},
+      {"memory=63M", "a size of 64M or more"},
+      {"memory=much", "a size of 64M or more"},
       {"ttl=-1", "a number of seconds, 0 or more"},
       {"ttl=nan", "a number of seconds, 0 or more"},
       {"ttl=1s", "a number of seconds, 0 or more"},

@@ -33,6 +33,9 @@ std::string OnOneLine(std::string text) {
   return text;
 }
 
+// What is freed stays with the allocator for a while.
+constexpr size_t kSlack = 4 << 20;
+
 TEST(Json, OrderOfKeysSurvives) {
   EXPECT_EQ(DumpJson(Parsed(R"({"z":1,"a":{"y":2,"b":3}})")),
             "{\n  \"z\": 1,\n  \"a\": {\n    \"y\": 2,\n    \"b\": 3\n  }\n}\n");
@@ -224,6 +227,28 @@ TEST(Json, MemoryIsThatOfAllValues) {
     if (taken == 0) GTEST_SKIP() << "not known here";
     EXPECT_GT(MemoryOf(json), taken / 10 * 8) << value;
     EXPECT_LT(MemoryOf(json), taken * 2) << value;
+  }
+}
+
+TEST(Json, ParsingAndDumpingTakeNoMoreMemoryThanIsSaid) {
+  constexpr size_t kValues = 150'000;
+  const auto list_of = [](std::string_view value) {
+    std::string text = "[0";
+    for (size_t i = 0; i < kValues; ++i) text.append(",").append(value);
+    return text + "]";
+  };
+  std::string object = "{";
+  for (size_t i = 0; i < kValues; ++i) object += fmt::format("{}\"{:x}\":0", i == 0 ? "" : ",", i);
+  for (const std::string& text :
+       {list_of("1"), list_of("[]"), list_of("{}"), list_of("0.1"), list_of("\"a\""),
+        list_of("NaN"), list_of(R"({"a":1})"), list_of("[[[1]]]"), object + "}",
+        "\"" + std::string(8 << 20, 'x') + "\"", list_of("\"é\x7f\\n\"")}) {
+    Json json;
+    const auto parsing = PeakBytesOf([&] { json = Parsed(text); });
+    EXPECT_LT(parsing.value_or(0), MemoryToParse(text) + kSlack) << text.substr(0, 20);
+    EXPECT_LT(2 * MemoryOf(json), MemoryToParse(text)) << text.substr(0, 20);
+    const auto dumping = PeakBytesOf([&] { EXPECT_GT(DumpJson(json).size(), 0U); });
+    EXPECT_LT(dumping.value_or(0), MemoryToDump(json) + kSlack) << text.substr(0, 20);
   }
 }
 

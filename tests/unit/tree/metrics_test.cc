@@ -60,6 +60,8 @@ TEST(MetricsTest, TextHasEveryMetricWithHelpAndType) {
   figures.start_time = 1700000000.25;
   figures.index_cache = {.hits = 1, .misses = 2, .evictions = 3, .bytes = 4, .limit = 5};
   figures.chunk_cache = {.hits = 6, .misses = 7, .evictions = 8, .bytes = 9, .limit = 10};
+  figures.memory_bytes = 16;
+  figures.memory_limit = 17;
   figures.arrays = 11;
   figures.damage = 12;
   figures.store_reads = 13;
@@ -74,7 +76,8 @@ TEST(MetricsTest, TextHasEveryMetricWithHelpAndType) {
       {"zarrfs_cache_bytes", "gauge"},          {"zarrfs_cache_limit_bytes", "gauge"},
       {"zarrfs_store_reads_total", "counter"},  {"zarrfs_store_read_bytes_total", "counter"},
       {"zarrfs_store_errors_total", "counter"}, {"zarrfs_arrays", "gauge"},
-      {"zarrfs_damage_total", "counter"},       {"zarrfs_read_ahead_files_total", "counter"}};
+      {"zarrfs_damage_total", "counter"},       {"zarrfs_read_ahead_files_total", "counter"},
+      {"zarrfs_memory_bytes", "gauge"},         {"zarrfs_memory_limit_bytes", "gauge"}};
   EXPECT_EQ(parsed.type, types);
   EXPECT_EQ(parsed.help.size(), types.size());
   const std::map<std::string, double> expected = {
@@ -87,6 +90,8 @@ TEST(MetricsTest, TextHasEveryMetricWithHelpAndType) {
       {R"(zarrfs_cache_limit_bytes{cache="index"})", 5},
       {R"(zarrfs_cache_hits_total{cache="chunk"})", 6},
       {R"(zarrfs_cache_limit_bytes{cache="chunk"})", 10},
+      {"zarrfs_memory_bytes", 16},
+      {"zarrfs_memory_limit_bytes", 17},
       {"zarrfs_arrays", 11},
       {"zarrfs_damage_total", 12},
       {"zarrfs_store_reads_total", 13},

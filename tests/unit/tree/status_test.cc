@@ -30,6 +30,8 @@ MountStatus Example() {
   status.no_io_uring = "noio_uring";
   status.figures.index_cache = {
       .hits = 1, .misses = 2, .evictions = 3, .bytes = 100, .limit = 1000};
+  status.figures.memory_bytes = 500;
+  status.figures.memory_limit = 5000;
   return status;
 }
 
@@ -59,6 +61,7 @@ TEST(StatusTest, OptionsTextHasALineForEachOption) {
             "names: kept until something changes\n"
             "open: auto\n"
             "old versions: 1 kept, for 60 s after the last read, 1024 at most\n"
+            "memory: 500 of 5000 bytes\n"
             "index_cache: 100 of 1000 bytes\n"
             "cache: 0 of 2000 bytes\n"
             "node_cache: 3000 bytes\n"
@@ -106,7 +109,8 @@ TEST(StatusTest, JsonHasTheDocumentedKeys) {
             "changes changes.detected_by changes.ttl_seconds changes.not_watched "
             "changes.watched_folders changes.watch_limit changes.keeps_names "
             "open old_versions old_versions.kept old_versions.limit old_versions.grace_seconds "
-            "caches caches.index caches.chunk node_cache_bytes threads io_uring no_io_uring "
+            "caches caches.index caches.chunk memory memory.bytes memory.limit_bytes "
+            "node_cache_bytes threads io_uring no_io_uring "
             "requests read_bytes read_ahead_files arrays damage errors ");
   EXPECT_EQ(json["caches"]["index"], Json::parse(R"({"bytes": 100, "limit_bytes": 1000, "hits": 1,
                                                      "misses": 2, "evictions": 3})"));

@@ -1,0 +1,159 @@
+#include "zarrcore/base/memory_budget.h"
+
+#include <malloc.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+namespace zarrfs {
+namespace {
+
+// How soon a wait that was given up ends.
+constexpr std::chrono::milliseconds kLook{50};
+// How long a request that is alone waits for what others were answered with, or take little of.
+constexpr int kPatienceMs = 1000;
+
+struct OfThread {
+  MemoryBudget::Work* work = nullptr;
+  const MemoryBudget* alone_in = nullptr;
+};
+thread_local OfThread of_thread;
+
+}  // namespace
+
+MemoryBudget& ProcessMemory() {
+  // (Never destroyed: caches that live as long as the process hold shares.)
+  static MemoryBudget& memory = *new MemoryBudget;
+  return memory;
+}
+
+void MemoryBudget::Share::ShrinkTo(uint64_t bytes) noexcept {
+  if (bytes >= bytes_) return;
+  budget_->used_ -= bytes_ - bytes;
+  budget_->given_back_ += bytes_ - bytes;
+  bytes_ = bytes;
+}
+
+void MemoryBudget::Share::Add(Share&& other) noexcept {
+  if (budget_ == nullptr) budget_ = other.budget_;
+  bytes_ += std::exchange(other.bytes_, 0);
+}
+
+bool MemoryBudget::Add(uint64_t bytes, uint64_t limit) {
+  uint64_t used = used_;
+  do {
+    if (bytes > limit || used > limit - bytes) return false;
+  } while (!used_.compare_exchange_weak(used, used + bytes));
+  return true;
+}
+
+Result<MemoryBudget::Share> MemoryBudget::Take(uint64_t bytes, uint64_t held) {
+  Trim();
+  const uint64_t limit = this->limit();
+  const uint64_t most = limit < UINT64_MAX - kSlack ? limit + kSlack : limit;
+  const bool is_alone = of_thread.alone_in == this;
+  if (bytes > most - std::min(most, held)) {
+    return Fail(ErrorCode::kTooLarge, "needs {} bytes of memory, more than memory={} allows",
+                bytes + held, limit);
+  }
+  const auto no_room = [&] {
+    return Fail(ErrorCode::kWouldBlock, "{} bytes of memory are not free", bytes);
+  };
+  if (!is_alone && bytes > limit / kSmallPart && !Enter()) return no_room();
+  const uint64_t allowed = is_alone ? most : limit;
+  if (Add(bytes, allowed)) return Share(this, bytes);
+  for (int waited_ms = 0;; ++waited_ms) {
+    MakeRoom(bytes);
+    if (Add(bytes, allowed)) return Share(this, bytes);
+    if (!is_alone) return no_room();
+    if (waited_ms == kPatienceMs) break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return Fail(ErrorCode::kNoMemory, "needs {} bytes of memory; of memory={}, {} are in use", bytes,
+              limit, used());
+}
+
+void MemoryBudget::Trim() {
+  if (given_back_.load(std::memory_order_relaxed) < kTrimmedAtOnce) return;
+  given_back_ = 0;
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
+}
+
+bool MemoryBudget::Enter() {
+  Work* const work = of_thread.work;
+  if (work != nullptr && work->is_counted_) return true;  // it ends without waiting
+  const std::lock_guard lock(mutex_);
+  if (!queue_.empty()) return false;
+  if (work != nullptr && &work->budget_ == this) {
+    ++working_;
+    work->is_counted_ = true;
+  }
+  return true;
+}
+
+void MemoryBudget::MakeRoom(uint64_t bytes) {
+  const std::lock_guard lock(holders_mutex_);
+  const uint64_t limit = this->limit();
+  const uint64_t room = limit - std::min(limit, bytes);
+  const uint64_t before = used_;
+  for (const auto& give_up : holders_) {
+    const uint64_t used = used_;
+    if (used <= room) break;
+    give_up(used - room);
+  }
+#ifdef __GLIBC__
+  // Freed small pieces, too, go back to the system.
+  if (used_ < before) malloc_trim(0);
+#endif
+}
+
+void MemoryBudget::SetLimit(uint64_t limit) {
+  limit_ = limit;
+  MakeRoom(0);
+}
+
+MemoryBudget::Work::Work(MemoryBudget& budget) : budget_(budget) { of_thread.work = this; }
+
+MemoryBudget::Work::~Work() {
+  of_thread.work = nullptr;
+  if (!is_counted_) return;
+  const std::lock_guard lock(budget_.mutex_);
+  --budget_.working_;
+  budget_.turned_.notify_all();
+}
+
+MemoryBudget::Alone::Alone(MemoryBudget& budget, const std::function<bool()>& is_given_up)
+    : budget_(budget) {
+  std::unique_lock lock(budget_.mutex_);
+  budget_.queue_.push_back(this);
+  const auto is_turn = [&] { return budget_.queue_.front() == this && budget_.working_ == 0; };
+  while (!is_turn()) {
+    if (is_given_up()) return;
+    budget_.turned_.wait_for(lock, kLook);
+  }
+  granted_ = true;
+  of_thread.alone_in = &budget_;
+}
+
+MemoryBudget::Alone::~Alone() {
+  if (granted_) of_thread.alone_in = nullptr;
+  const std::lock_guard lock(budget_.mutex_);
+  std::erase(budget_.queue_, this);
+  budget_.turned_.notify_all();
+}
+
+MemoryBudget::Holder::Holder(MemoryBudget& budget, std::function<void(uint64_t)> give_up)
+    : budget_(budget) {
+  const std::lock_guard lock(budget_.holders_mutex_);
+  at_ = budget_.holders_.insert(budget_.holders_.end(), std::move(give_up));
+}
+
+MemoryBudget::Holder::~Holder() {
+  const std::lock_guard lock(budget_.holders_mutex_);
+  budget_.holders_.erase(at_);
+}
+
+}  // namespace zarrfs

@@ -1,0 +1,54 @@
+#include "zarrcore/metadata/json_allocator.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <mutex>
+#include <new>
+
+namespace zarrfs::internal {
+namespace {
+
+// Mappings that are in use. (To note one takes no memory.)
+struct Mappings {
+  std::mutex mutex;
+  std::array<void*, 256> at = {};
+  std::atomic<size_t> count = 0;
+};
+constinit Mappings mappings;
+
+// Takes note of `memory` in the place of `instead`; false if that is nowhere.
+bool Replace(void* instead, void* memory) {
+  const std::lock_guard lock(mappings.mutex);
+  const auto found = std::ranges::find(mappings.at, instead);
+  if (found == mappings.at.end()) return false;
+  *found = memory;
+  memory != nullptr ? ++mappings.count : --mappings.count;
+  return true;
+}
+
+}  // namespace
+
+void* AllocateJsonValues(size_t bytes) {
+  if (void* const memory = ::operator new(bytes, std::nothrow)) return memory;
+  void* const mapped =
+      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (mapped == MAP_FAILED) throw std::bad_alloc();
+  if (!Replace(nullptr, mapped)) {
+    munmap(mapped, bytes);
+    throw std::bad_alloc();
+  }
+  return mapped;
+}
+
+void FreeJsonValues(void* memory, size_t bytes) noexcept {
+  if (mappings.count.load(std::memory_order_relaxed) > 0 && Replace(memory, nullptr)) {
+    munmap(memory, bytes);
+  } else {
+    ::operator delete(memory);
+  }
+}
+
+}  // namespace zarrfs::internal

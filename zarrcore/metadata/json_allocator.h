@@ -1,0 +1,43 @@
+// The allocator of lists of JSON values.
+//
+// The library allocates where it destroys a value: a stack of what is still to be destroyed. An
+// exception there ends the process. So these lists are the only memory that is there even when
+// there is none left: they then come from shared mappings, which RLIMIT_DATA does not count.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <type_traits>
+
+namespace zarrfs::internal {
+
+[[nodiscard]] void* AllocateJsonValues(size_t bytes);
+void FreeJsonValues(void* memory, size_t bytes) noexcept;
+
+}  // namespace zarrfs::internal
+
+template <>
+class std::allocator<nlohmann::ordered_json> {
+ public:
+  using value_type = nlohmann::ordered_json;
+  using size_type = size_t;
+  using difference_type = ptrdiff_t;
+  using propagate_on_container_move_assignment = std::true_type;
+  using is_always_equal = std::true_type;
+
+  constexpr allocator() noexcept = default;
+  template <typename Other>
+  explicit(false) constexpr allocator(const allocator<Other>& /*other*/) noexcept {}
+
+  [[nodiscard]] value_type* allocate(size_t count) {
+    return static_cast<value_type*>(
+        zarrfs::internal::AllocateJsonValues(count * sizeof(value_type)));
+  }
+  void deallocate(value_type* memory, size_t count) noexcept {
+    zarrfs::internal::FreeJsonValues(memory, count * sizeof(value_type));
+  }
+  friend constexpr bool operator==(const allocator& /*a*/, const allocator& /*b*/) noexcept {
+    return true;
+  }
+};
