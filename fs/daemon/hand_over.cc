@@ -104,8 +104,9 @@ bool SetRecord(std::string_view name, std::string_view value, HandOver& state) {
   for (const auto& [known, member, is_binary] : kTexts) {
     if (name != known) continue;
     auto text = is_binary ? FromHex(value) : std::string(value);
-    if (text) state.*member = *std::move(text);
-    return text.has_value();
+    if (!text) return false;
+    state.*member = *std::move(text);
+    return true;
   }
   for (const auto& [known, member, max] : kNumbers) {
     if (name == known) return SetNumber(value, max, state.*member);

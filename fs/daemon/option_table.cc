@@ -46,8 +46,9 @@ std::optional<T> ParseNumber(std::string_view text, Base... base) {
 
 template <typename Member, typename T>
 bool Set(Member& member, std::optional<T> value) {
-  if (value) member = *std::move(value);
-  return value.has_value();
+  if (!value) return false;
+  member = *std::move(value);
+  return true;
 }
 
 // What Set() takes: `value` if it `is_valid`, a number up to `max`, what a word stands for.

@@ -32,9 +32,10 @@ class OpenFolders {
     return found == folders_.end() ? nullptr : found->second;
   }
   /// Returns what the handle stands for: `folder`, or what another thread has put there before.
-  [[nodiscard]] std::shared_ptr<Folder> Put(uint64_t handle, std::shared_ptr<Folder> folder) {
+  [[nodiscard]] std::shared_ptr<Folder> Put(uint64_t handle,
+                                            const std::shared_ptr<Folder>& folder) {
     const std::lock_guard lock(mutex_);
-    return folders_.try_emplace(handle, std::move(folder)).first->second;
+    return folders_.try_emplace(handle, folder).first->second;
   }
   void Remove(uint64_t handle) {
     std::shared_ptr<Folder> removed;  // freed without the lock

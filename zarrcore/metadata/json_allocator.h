@@ -28,7 +28,8 @@ class std::allocator<nlohmann::ordered_json> {
 
   constexpr allocator() noexcept = default;
   template <typename Other>
-  explicit(false) constexpr allocator(const allocator<Other>& /*other*/) noexcept {}
+  // NOLINTNEXTLINE(google-explicit-constructor): what an allocator has to have
+  constexpr allocator(const allocator<Other>& /*other*/) noexcept {}
 
   [[nodiscard]] value_type* allocate(size_t count) {
     return static_cast<value_type*>(
