@@ -123,8 +123,9 @@ zarr-python 2, GDAL 3.6, netCDF-C and shell scripts expect. Nothing is copied or
 set(CPACK_RPM_PACKAGE_AUTOREQ OFF)
 set(CPACK_RPM_PACKAGE_REQUIRES fuse3)
 # What other packages own.
-set(CPACK_RPM_EXCLUDE_FROM_AUTO_FILELIST_ADDITION /usr/local/lib/systemd /usr/local/lib/systemd/system /usr/local/lib/systemd/user
-  /usr/local/share/bash-completion /usr/local/share/bash-completion/completions /usr/local/share/zsh /usr/local/share/fish)
+set(CPACK_RPM_EXCLUDE_FROM_AUTO_FILELIST_ADDITION /usr/sbin /usr/lib/systemd /usr/lib/systemd/system /usr/lib/systemd/user
+  /usr/share/bash-completion /usr/share/bash-completion/completions /usr/share/zsh /usr/share/zsh/vendor-completions
+  /usr/share/fish /usr/share/fish/vendor_completions.d)
 
 set(CPACK_SOURCE_PACKAGE_FILE_NAME zarrfs-${PROJECT_VERSION})
 set(CPACK_SOURCE_IGNORE_FILES "^${PROJECT_SOURCE_DIR}/build/" "/\\\\.git" __pycache__ /\\\\.pytest_cache/)

@@ -121,6 +121,18 @@ Result<void> Upgraded(const Mounted& mounted, const MountAnswer& answer, bool ve
   return {};
 }
 
+// Why the mount cannot be changed to `options`; success if it is of that store.
+Result<void> CheckSameStore(const Mounted& mounted, const MountOptions& options) {
+  std::error_code error;
+  if (options.source == mounted.source ||
+      std::filesystem::equivalent(options.source, mounted.source, error) || error) {
+    return {};
+  }
+  return Fail(ErrorCode::kInvalidArgument,
+              "{} is a mount of {}: unmount it to mount another store there", mounted.path,
+              mounted.source);
+}
+
 }  // namespace
 
 int ListMounts() {
@@ -197,6 +209,9 @@ int CheckCommand(MountOptions options) {
   if (!mounted) return RunDaemon(std::move(options));
   const MountAnswer answer = AskMount(*mounted);
   if (answer.state == MountState::kDead) return RunDaemon(std::move(options));
+  if (const auto same = CheckSameStore(*mounted, options); !same) {
+    return FailWith(same.error().message);
+  }
   if (const auto opened = TryOpening(options); !opened) return FailWith(opened.error().message);
   // What is mounted now matters to a reload of its settings.
   if (answer.state != MountState::kAnswers) return kExitDone;
@@ -232,11 +247,8 @@ int RemountCommand(const MountOptions& options) {
   const auto mounted = FindOurs(options.mountpoint);
   if (!mounted) return FailWith(mounted.error().message);
   const std::string& path = mounted->path;
-  std::error_code error;
-  if (options.source != mounted->source &&
-      !std::filesystem::equivalent(options.source, mounted->source, error) && !error) {
-    return FailWith(fmt::format("{} is a mount of {}: unmount it to mount another store there",
-                                path, mounted->source));
+  if (const auto same = CheckSameStore(*mounted, options); !same) {
+    return FailWith(same.error().message);
   }
   const MountAnswer answer = AskMount(*mounted);
   if (answer.state == MountState::kDead) {

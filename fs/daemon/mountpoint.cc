@@ -17,12 +17,13 @@
 #include "fs/daemon/dead_mount.h"
 #include "fs/daemon/mount_control.h"
 #include "zarrcore/base/descriptor.h"
+#include "zarrcore/view/node.h"
 
 namespace zarrfs {
 namespace {
 
 bool LooksLikeStore(const std::string& folder) {
-  return std::ranges::any_of(std::array{"zarr.json", ".zgroup", ".zarray"}, [&](const char* name) {
+  return std::ranges::any_of(std::array{kZarrJson, kZgroup, kZarray}, [&](std::string_view name) {
     return access(fmt::format("{}/{}", folder, name).c_str(), F_OK) == 0;
   });
 }

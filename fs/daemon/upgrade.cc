@@ -107,6 +107,7 @@ void SetInherited(int fd, bool inherited) { fcntl(fd, F_SETFD, inherited ? 0 : F
 // Returns on failure, with errno.
 void Execute(const Descriptor& program, std::vector<std::string> words) {
   std::vector<char*> argv;
+  argv.reserve(words.size() + 1);
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
   syscall(SYS_execveat, program.get(), "", argv.data(), environ, AT_EMPTY_PATH);

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -130,18 +129,13 @@ class CommandLineTest : public testing::Test {
     // The program may lie where users cannot get.
     fs::copy_file(ProgramUnderTest("zarrfs"), folder_ / "zarrfs");
     fs::create_symlink(folder_ / "zarrfs", folder_ / "mount.zarrfs");
-    // In our own mount namespace: a FUSE device that users may open and a configuration of FUSE
-    // without user_allow_other, whatever this machine has.
-    ASSERT_EQ(mknod((folder_ / "dev-fuse").c_str(), S_IFCHR | 0666, makedev(10, 229)), 0);
-    ASSERT_EQ(chmod((folder_ / "dev-fuse").c_str(), 0666), 0);
+    // In our own mount namespace: a configuration of FUSE without user_allow_other, whatever this
+    // machine has.
     Replace(folder_ / "fuse.conf", "#user_allow_other\n");
-    Bind("dev-fuse", "/dev/fuse");
-    Bind("fuse.conf", "/etc/fuse.conf");
+    ASSERT_EQ(mount((folder_ / "fuse.conf").c_str(), "/etc/fuse.conf", nullptr, MS_BIND, nullptr),
+              0)
+        << std::strerror(errno);
     ASSERT_EQ(chown(folder_.Folder("mine").c_str(), kNobody, kNobody), 0);
-  }
-  void Bind(const std::string& name, const char* over) {
-    ASSERT_EQ(mount((folder_ / name).c_str(), over, nullptr, MS_BIND, nullptr), 0)
-        << over << ": " << std::strerror(errno);
   }
   std::vector<std::string> WordsOf(const Row& row) const {
     const std::map<std::string, std::string> paths = {
@@ -166,7 +160,7 @@ class CommandLineTest : public testing::Test {
   TemporaryFolder folder_;
   const Unmounted mnt_too_{folder_ / "mnt"};
   const Unmounted mine_too_{folder_ / "mine"};
-  const Unmounted device_too_{"/dev/fuse"};
+  const FuseDeviceForUsers device_;
   const Unmounted configuration_too_{"/etc/fuse.conf"};
 };
 

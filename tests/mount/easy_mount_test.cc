@@ -90,6 +90,13 @@ TEST_F(EasyMountTest, ACheckOfAMountNamesWhatNeedsANewOne) {
             std::string::npos)
       << other.errors;
   EXPECT_EQ(check("view=v9").code, 1);
+  const fs::path another = folder_ / "another.zarr";
+  (void)WriteSampleStore(another);
+  const Outcome another_store =
+      RunProgram({Zarrfs(), "--check", another.string(), mounted.path().string()});
+  EXPECT_EQ(another_store.code, 32);
+  EXPECT_NE(another_store.errors.find("is a mount of " + store_.string()), std::string::npos)
+      << another_store.errors;
   EXPECT_TRUE(fs::exists(mounted / "a/.zarray"));
 }
 

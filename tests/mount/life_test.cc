@@ -6,7 +6,6 @@
 #include <signal.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -225,17 +224,7 @@ TEST_F(MountProgramTest, RemountChangesWhatItCanAndNamesWhatItCannot) {
 
 TEST_F(LifeTest, UserMountsAndUnmounts) {
   ASSERT_EQ(geteuid(), 0U) << "only root can become another user for this test";
-  // In our own mount namespace: a FUSE device that users may open, whatever /dev has.
-  const fs::path devices = folder_.Folder("dev");
-  ASSERT_EQ(mount("zarrfs-test", devices.c_str(), "tmpfs", 0, "mode=755"), 0)
-      << std::strerror(errno);
-  const Unmounted devices_too(devices);
-  ASSERT_EQ(mknod((devices / "fuse").c_str(), S_IFCHR | 0666, makedev(10, 229)), 0)
-      << std::strerror(errno);
-  ASSERT_EQ(chmod((devices / "fuse").c_str(), 0666), 0);
-  ASSERT_EQ(mount((devices / "fuse").c_str(), "/dev/fuse", nullptr, MS_BIND, nullptr), 0)
-      << std::strerror(errno);
-  const Unmounted device_too("/dev/fuse");
+  const FuseDeviceForUsers device;
   // The program may lie where users cannot get.
   fs::copy_file(kProgram, folder_ / "zarrfs");
   const fs::path mine = folder_.Folder("mine");

@@ -3,11 +3,14 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <stdexcept>
 
 #include "zarrcore/base/mount_table.h"
 
@@ -44,6 +47,18 @@ bool IsMounted(const std::filesystem::path& mountpoint) {
 Unmounted::~Unmounted() {
   for (int tries = 0; tries < 4 && IsMounted(mountpoint_); ++tries) {
     UnmountAt(mountpoint_, /*detach=*/true);
+  }
+}
+
+FuseDeviceForUsers::FuseDeviceForUsers() {
+  const std::filesystem::path devices = folder_.Folder("dev");
+  const std::filesystem::path fuse = devices / "fuse";
+  // (Where temporary files are, devices may not be opened.)
+  if (mount("zarrfs-test", devices.c_str(), "tmpfs", 0, "mode=755") != 0 ||
+      mknod(fuse.c_str(), S_IFCHR | 0666, makedev(10, 229)) != 0 ||
+      chmod(fuse.c_str(), 0666) != 0 ||
+      mount(fuse.c_str(), "/dev/fuse", nullptr, MS_BIND, nullptr) != 0) {
+    throw std::runtime_error(std::string("no /dev/fuse for users: ") + std::strerror(errno));
   }
 }
 

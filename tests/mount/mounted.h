@@ -31,6 +31,18 @@ class Unmounted {
   const std::filesystem::path mountpoint_;
 };
 
+/// While it lives, users may open /dev/fuse, whatever the one of this machine is like. For root, in
+/// its own mount namespace; throws if that fails.
+class FuseDeviceForUsers {
+ public:
+  FuseDeviceForUsers();
+
+ private:
+  TemporaryFolder folder_;
+  const Unmounted devices_{folder_ / "dev"};
+  const Unmounted device_{"/dev/fuse"};
+};
+
 /// `zarrfs STORE MNT -f`, ready to use. In the end it is unmounted, and the test fails unless the
 /// process then ends by itself with exit code 0: so a sanitizer's finding fails the test too.
 class TestMount {

@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <array>
@@ -175,13 +174,7 @@ TEST_F(UnreadableTest, AnArrayThatCouldNeverBeReadIsListedAndCannotBeRead) {
 // A user mounts a store of which not all may be read.
 TEST_F(UnreadableTest, WhatTheMountMayNotReadIsThereAndCannotBeRead) {
   ASSERT_EQ(geteuid(), 0U) << "only root can become another user for this test";
-  const fs::path devices = folder_.Folder("dev");
-  ASSERT_EQ(::mount("zarrfs-test", devices.c_str(), "tmpfs", 0, "mode=755"), 0);
-  const Unmounted devices_too(devices);
-  ASSERT_EQ(mknod((devices / "fuse").c_str(), S_IFCHR | 0666, makedev(10, 229)), 0);
-  ASSERT_EQ(chmod((devices / "fuse").c_str(), 0666), 0);
-  ASSERT_EQ(::mount((devices / "fuse").c_str(), "/dev/fuse", nullptr, MS_BIND, nullptr), 0);
-  const Unmounted device_too("/dev/fuse");
+  const FuseDeviceForUsers device;
   fs::copy_file(ProgramUnderTest("zarrfs"), folder_ / "zarrfs");
   const fs::path point = folder_.Folder("point");
   const Unmounted unmounted(point);

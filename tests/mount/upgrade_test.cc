@@ -7,7 +7,6 @@
 #include <signal.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -304,13 +303,7 @@ TEST_F(UpgradeTest, FolderThatWasMadeForTheMountIsRemovedInTheEnd) {
 
 TEST_F(UpgradeTest, OnlyRootAndTheMountingUserMayAsk) {
   ASSERT_EQ(geteuid(), 0U) << "only root can become another user for this test";
-  const fs::path devices = folder_.Folder("dev");
-  ASSERT_EQ(mount("zarrfs-test", devices.c_str(), "tmpfs", 0, "mode=755"), 0);
-  const Unmounted devices_too(devices);
-  ASSERT_EQ(mknod((devices / "fuse").c_str(), S_IFCHR | 0666, makedev(10, 229)), 0);
-  ASSERT_EQ(chmod((devices / "fuse").c_str(), 0666), 0);
-  ASSERT_EQ(mount((devices / "fuse").c_str(), "/dev/fuse", nullptr, MS_BIND, nullptr), 0);
-  const Unmounted device_too("/dev/fuse");
+  const FuseDeviceForUsers device;
   const fs::path program = folder_ / "zarrfs";  // which may lie where users cannot get
   fs::copy_file(kProgram, program);
   ASSERT_EQ(chown(mnt_.c_str(), 65534, 65534), 0);
