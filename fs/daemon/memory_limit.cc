@@ -29,15 +29,8 @@ constexpr uint64_t kMargin = uint64_t{512} << 20;
 constexpr uint64_t kOtherThreads = 16;
 
 // A sanitizer's own memory is beyond any limit.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef ZARRFS_SANITIZED
 constexpr bool kIsSanitized = true;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || \
-    __has_feature(memory_sanitizer)
-constexpr bool kIsSanitized = true;
-#else
-constexpr bool kIsSanitized = false;
-#endif
 #else
 constexpr bool kIsSanitized = false;
 #endif
