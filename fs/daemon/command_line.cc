@@ -14,6 +14,7 @@
 #include "fs/daemon/settings.h"
 #include "zarrcore/base/suggestion.h"
 #include "zarrcore/base/system_calls.h"
+#include "zarrcore/store/source.h"
 
 namespace zarrfs {
 namespace {
@@ -111,11 +112,12 @@ Result<void> ParseLetters(std::string_view word, bool called_by_mount, Words& wo
   return {};
 }
 
-// "/data/ocean.zarr/" gives "ocean"; "" if there is no name.
+// "/data/ocean.zarr/" and "ocean.zarr.zip" give "ocean"; "" if there is no name.
 std::string NameOfStore(const std::string& store) {
   std::error_code ignored;
   auto path = std::filesystem::absolute(store, ignored).lexically_normal();
   if (!path.has_filename()) path = path.parent_path();
+  if (IsZipName(path.filename().string())) path = path.stem();
   return path.extension() == ".zarr" ? path.stem().string() : path.filename().string();
 }
 
@@ -190,8 +192,9 @@ Result<CommandLine> ParseCommandLine(int argc, const char* const* argv) {
 
 std::string HelpText() {
   constexpr std::string_view kHead = R"(zarrfs STORE [MNT] [-o options] [-f] [-d]
-Shows each inner chunk of the sharded Zarr store STORE as a plain file below MNT, read-only. Without
-MNT it makes a folder here, named like the store without ".zarr", and removes it in the end.
+Shows each inner chunk of the sharded Zarr store STORE, a folder or a zip file, as a plain file below
+MNT, read-only. Without MNT it makes a folder here, named like the store without ".zarr", and removes
+it in the end.
 Unmount with `zarrfs --unmount MNT`, `umount MNT` or `fusermount3 -u MNT`.
 
   -f                    stay in the foreground and log to stderr

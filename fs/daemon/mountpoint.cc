@@ -17,6 +17,7 @@
 #include "fs/daemon/dead_mount.h"
 #include "fs/daemon/mount_control.h"
 #include "zarrcore/base/descriptor.h"
+#include "zarrcore/store/source.h"
 #include "zarrcore/view/node.h"
 
 namespace zarrfs {
@@ -37,8 +38,10 @@ std::string_view OrderHint(const MountOptions& options) {
 
 Result<void> CheckSource(const MountOptions& options) {
   const std::string& source = options.source;
+  if (FindSource(source).is_zip()) return {};  // what is in it, the worker sees
   if (source.find("://") != std::string::npos) {
-    return Fail(ErrorCode::kUnsupported, "{}: only a local folder can be mounted", source);
+    return Fail(ErrorCode::kUnsupported, "{}: only a local folder or zip file can be mounted",
+                source);
   }
   struct stat info = {};
   if (stat(source.c_str(), &info) != 0) {
@@ -51,7 +54,9 @@ Result<void> CheckSource(const MountOptions& options) {
     return Fail(FromErrno(errno), "{} cannot be read: {}", source, ErrnoText(errno));
   }
   if (!S_ISDIR(info.st_mode)) {
-    return Fail(ErrorCode::kNotADirectory, "{} is not a folder, so it is no Zarr store", source);
+    return Fail(ErrorCode::kNotADirectory,
+                "{} is neither a folder nor a zip file (.zip, .ozx), so it is no Zarr store",
+                source);
   }
   return {};
 }

@@ -38,7 +38,7 @@
 #include "fs/tree/tree.h"
 #include "zarrcore/base/mount_table.h"
 #include "zarrcore/base/printable.h"
-#include "zarrcore/store/local_store.h"
+#include "zarrcore/store/source.h"
 
 namespace zarrfs {
 namespace {
@@ -63,14 +63,13 @@ constexpr auto kLeastTime = std::chrono::seconds(20);
 }
 
 // A store below the mount point must not be opened by its path again: that leads into the mount.
-// Its root, or empty.
+// Its folder (SourcePlace::folder), or empty.
 Descriptor OpenHiddenSource(const MountOptions& options) {
   std::error_code ignored;
-  const std::string real_source = std::filesystem::canonical(options.source, ignored).string();
-  if (!LiesIn(options.source, options.mountpoint) && !LiesIn(real_source, options.mountpoint)) {
-    return {};
-  }
-  return Descriptor(open(options.source.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  const std::string folder = FindSource(options.source).folder;
+  const std::string real_folder = std::filesystem::canonical(folder, ignored).string();
+  if (!LiesIn(folder, options.mountpoint) && !LiesIn(real_folder, options.mountpoint)) return {};
+  return Descriptor(open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
 }
 
 // `hidden`: see OpenHiddenSource(). `ids`: see Tree::Open(). `on_out_of_reach`: of
@@ -78,14 +77,14 @@ Descriptor OpenHiddenSource(const MountOptions& options) {
 Result<std::unique_ptr<Tree>> OpenStore(const MountOptions& options, const Descriptor& hidden,
                                         Descriptor ids, std::function<void()> on_out_of_reach) {
   RaiseOpenFileLimit();
-  auto store = OpenLocalStore(options.source,
-                              {.max_open_files = 0,
-                               .follow_path = !hidden,
-                               .links = LinksInForce(options),
-                               .others_read = AllowsOthers(options),
-                               .reader = options.user,
-                               .on_out_of_reach = std::move(on_out_of_reach)},
-                              Descriptor(fcntl(hidden.get(), F_DUPFD_CLOEXEC, 0)));
+  auto store = OpenSource(options.source,
+                          {.max_open_files = 0,
+                           .follow_path = !hidden,
+                           .links = LinksInForce(options),
+                           .others_read = AllowsOthers(options),
+                           .reader = options.user,
+                           .on_out_of_reach = std::move(on_out_of_reach)},
+                          Descriptor(fcntl(hidden.get(), F_DUPFD_CLOEXEC, 0)));
   if (!store) return Fail(store);
   TreeOptions tree_options = options;
   tree_options.is_for_others = AllowsOthers(options);

@@ -26,7 +26,7 @@ struct WorkerStart {
   pid_t keeper_pid = -1;
   bool takes_over = false;  // from another worker
   Descriptor ids = {};      // of the IdJournal; empty: nobody will take over
-  /// The root of the store, where the mount hides its path.
+  /// The folder of the store (SourcePlace::folder), where the mount hides its path.
   Descriptor source = {};
 };
 

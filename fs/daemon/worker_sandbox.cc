@@ -19,6 +19,7 @@
 #include "fs/daemon/session.h"
 #include "zarrcore/base/result.h"
 #include "zarrcore/base/sandbox.h"
+#include "zarrcore/store/source.h"
 
 namespace zarrfs {
 namespace {
@@ -62,6 +63,19 @@ struct Places {
   std::string not_local;
 };
 
+// The folder that holds a zip file, where another may be renamed into its place, and that of the
+// file that a symbolic link leads to. In the root of the machine, the file alone.
+template <typename Add>
+void AddZip(const SourcePlace& place, const Add& add, std::vector<std::string>& readable) {
+  std::error_code ignored;
+  const auto file = std::filesystem::canonical(place.path(), ignored);
+  for (const auto& folder :
+       {std::filesystem::canonical(place.folder, ignored), file.parent_path()}) {
+    if (folder != "/") add(folder);
+  }
+  if (file.parent_path() == "/") readable.push_back(file);
+}
+
 Places PlacesOfStore(const MountOptions& options, const Descriptor& source) {
   Places places;
   std::vector<MountedFolder> mounted;
@@ -73,16 +87,21 @@ Places PlacesOfStore(const MountOptions& options, const Descriptor& source) {
     mounted.push_back(PlaceOf(fd));
     return true;
   };
+  const SourcePlace place = FindSource(options.source, source);
   if (source) {
     add(fmt::format("/proc/self/fd/{}", source.get()));
-  } else if (add(options.source)) {
+  } else if (place.is_zip()) {
+    AddZip(place, add, places.readable);
+  } else if (add(place.folder)) {
     // Another store may be renamed into its place. (All files of the machine would be too much.)
     const auto above = std::filesystem::path(mounted.back().path).parent_path();
     if (above != "/") places.readable.push_back(above);
   }
-  const LinkPolicy links = LinksInForce(options);
-  for (const std::string& folder : links.folders) add(folder);
-  if (links.kind == LinkPolicy::Kind::kFollow) add("/");
+  if (!place.is_zip()) {
+    const LinkPolicy links = LinksInForce(options);
+    for (const std::string& folder : links.folders) add(folder);
+    if (links.kind == LinkPolicy::Kind::kFollow) add("/");
+  }
   places.not_local = WhyNotLocal(mounted, MountTable());
   return places;
 }

@@ -22,7 +22,8 @@ struct WorkerSandbox {
 /// Confines this process, a child of `keeper` with one thread, for good:
 ///
 ///   files         reading in the store, in the folder that holds it (another store may be renamed
-///                 into its place) and in the folders of links=DIR; anywhere with links=follow
+///                 into its place) and in the folders of links=DIR; anywhere with links=follow. Of
+///                 a zip file, in the folder that holds it
 ///   system calls  a list
 ///   capabilities  none but the one to read any file, if root mounts
 ///   user          one without an account, if root mounts a store on local disks for everybody

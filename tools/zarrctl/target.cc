@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "tools/zarrctl/mount_status.h"
-#include "zarrcore/store/local_store.h"
+#include "zarrcore/store/source.h"
 
 namespace zarrfs::ctl {
 namespace {
@@ -25,7 +25,7 @@ LinkPolicy& LinksToFollow() {
 }
 
 bool IsGroup(const fs::path& folder) {
-  const auto store = OpenLocalStore(folder.string(), {.links = LinksToFollow()});
+  const auto store = OpenSource(folder.string(), {.links = LinksToFollow()});
   if (!store) return false;
   const auto whole = ReadWhole(**store, kZarrJson, kMaxMetadataBytes);
   if (!whole) return (*store)->Stat(kZgroup) && !(*store)->Stat(kZarray);
@@ -43,7 +43,7 @@ std::string ToKey(const fs::path& path) {
 }
 
 Result<TargetNode> Open(const fs::path& folder, LinkPolicy links, HierarchyOptions options = {}) {
-  auto store = OpenLocalStore(folder.string(), {.links = std::move(links)});
+  auto store = OpenSource(folder.string(), {.links = std::move(links)});
   if (!store) return Fail(store);
   return TargetNode{folder.string(),
                     std::make_unique<Hierarchy>(std::move(*store), std::move(options), nullptr),
@@ -171,7 +171,8 @@ Error TargetChunk::NotStored() const {
 
 Result<TargetNode> FindNode(const std::string& store, const std::string& path) {
   std::error_code error;
-  fs::path folder = fs::canonical(store, error);
+  const SourcePlace place = FindSource(store);
+  fs::path folder = fs::canonical(place.folder, error);
   if (error) {
     return Fail(FromErrno(error.value()), "{}: {}{}", store, error.message(),
                 error.value() == EACCES ? "; ask as a user who may read it"
@@ -182,8 +183,11 @@ Result<TargetNode> FindNode(const std::string& store, const std::string& path) {
   std::string key = ToKey(path);
   if (!IsValidKey(key))
     return Fail(ErrorCode::kInvalidArgument, "{}: not a path inside a store", path);
+  if (place.is_zip()) folder /= place.zip;
+  const fs::path zip = place.is_zip() ? folder : fs::path();
+  if (!place.below.empty()) folder /= place.below;
   const fs::path wanted = folder / key;
-  while (folder.has_relative_path() && IsGroup(folder.parent_path())) {
+  while (folder.has_relative_path() && folder != zip && IsGroup(folder.parent_path())) {
     key = JoinKey(folder.filename().string(), key);
     folder = folder.parent_path();
   }

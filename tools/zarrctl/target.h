@@ -20,7 +20,7 @@ void SetLinksToFollow(LinkPolicy policy);
 
 /// A store that was opened, and one node of it.
 struct TargetNode {
-  std::string folder;  // of the store: absolute, symbolic links resolved
+  std::string folder;  // of the store, or its zip file: absolute, symbolic links resolved
   std::unique_ptr<Hierarchy> hierarchy;
   NodePtr node;
 

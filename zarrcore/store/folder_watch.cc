@@ -71,10 +71,10 @@ Descriptor NewInotify() { return Descriptor(inotify_init1(IN_NONBLOCK | IN_CLOEX
 
 Result<std::unique_ptr<FolderWatch>> FolderWatch::Start(std::string path, OpenFolder open_folder,
                                                         ChangeListener listener, Report report,
-                                                        size_t max_folders) {
+                                                        size_t max_folders, std::string more) {
   std::unique_ptr<FolderWatch> watch(new FolderWatch(std::move(path), std::move(open_folder),
                                                      std::move(listener), std::move(report),
-                                                     max_folders));
+                                                     max_folders, std::move(more)));
   watch->folders_fd_ = NewInotify();
   watch->path_fd_ = NewInotify();
   watch->wake_fd_.reset(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
@@ -93,12 +93,13 @@ Result<std::unique_ptr<FolderWatch>> FolderWatch::Start(std::string path, OpenFo
 }
 
 FolderWatch::FolderWatch(std::string path, OpenFolder open_folder, ChangeListener listener,
-                         Report report, size_t max_folders)
+                         Report report, size_t max_folders, std::string more)
     : path_(std::move(path)),
       open_folder_(std::move(open_folder)),
       listener_(std::move(listener)),
       report_(std::move(report)),
-      max_folders_(max_folders) {}
+      max_folders_(max_folders),
+      more_(std::move(more)) {}
 
 FolderWatch::~FolderWatch() {
   if (thread_.joinable()) {
@@ -239,7 +240,7 @@ bool FolderWatch::ReadEvents(Changes& changes, bool& start_over) {
     } else if (is_folder && (event.mask & IN_MOVED_FROM) != 0) {
       start_over = true;  // watches below it now have other paths
       add(folder, name);
-    } else if (is_folder || name.empty() || IsZarrName(name)) {
+    } else if (is_folder || name.empty() || IsZarrName(name) || name == more_) {
       add(folder, name);
     }
   });

@@ -40,10 +40,12 @@ class FolderWatch {
 
   /// `path`: of the directory, absolute; empty to not watch the path. A thread of the watch calls
   /// the listener until the watch is destroyed. `max_folders`: how many are watched at most.
+  /// `more`: changes of objects of this name are noticed, beside those of the names that Zarr has.
   /// kUnsupported if the kernel gives no inotify instance.
   static Result<std::unique_ptr<FolderWatch>> Start(std::string path, OpenFolder open_folder,
                                                     ChangeListener listener, Report report,
-                                                    size_t max_folders = kMaxWatchedFolders);
+                                                    size_t max_folders = kMaxWatchedFolders,
+                                                    std::string more = {});
   ~FolderWatch();
   FolderWatch(const FolderWatch&) = delete;
   FolderWatch& operator=(const FolderWatch&) = delete;
@@ -56,7 +58,7 @@ class FolderWatch {
 
  private:
   FolderWatch(std::string path, OpenFolder open_folder, ChangeListener listener, Report report,
-              size_t max_folders);
+              size_t max_folders, std::string more);
   bool AddLocked(const std::string& folder, bool& absent);
   // Makes room: drops the watches of an eighth of the folders.
   void EvictLocked();
@@ -77,6 +79,7 @@ class FolderWatch {
   const ChangeListener listener_;
   const Report report_;
   const size_t max_folders_;
+  const std::string more_;  // "" if there is none
   std::atomic<uint64_t> count_{1};
 
   struct Watched {

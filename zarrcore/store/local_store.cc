@@ -261,8 +261,12 @@ class LocalFolderStream final : public FolderStream {
 
 class LocalStore final : public Store {
  public:
-  LocalStore(std::string path, std::shared_ptr<LocalFiles> files, bool answers_fast)
-      : path_(std::move(path)), files_(std::move(files)), answers_fast_(answers_fast) {}
+  LocalStore(std::string path, std::shared_ptr<LocalFiles> files, bool answers_fast,
+             std::string watched_name)
+      : path_(std::move(path)),
+        files_(std::move(files)),
+        answers_fast_(answers_fast),
+        watched_name_(std::move(watched_name)) {}
   ~LocalStore() override { files_->set_watch(nullptr); }
 
   [[nodiscard]] Result<ObjectInfo> Stat(std::string_view key) const override {
@@ -331,8 +335,8 @@ class LocalStore final : public Store {
       return OpenAt2(files->root()->get(), key.empty() ? "." : key.c_str(), O_PATH | O_DIRECTORY,
                      kDirectly);
     };
-    auto watch =
-        FolderWatch::Start(files_->path(), open_folder, std::move(listener), std::move(report));
+    auto watch = FolderWatch::Start(files_->path(), open_folder, std::move(listener),
+                                    std::move(report), kMaxWatchedFolders, watched_name_);
     if (!watch) return Fail(watch);
     watch_ = std::move(*watch);
     files_->set_watch(watch_.get());
@@ -358,6 +362,7 @@ class LocalStore final : public Store {
   const std::string path_;
   const std::shared_ptr<LocalFiles> files_;
   const bool answers_fast_;
+  const std::string watched_name_;
   mutable std::unique_ptr<FolderWatch> watch_;  // owned here; for use see files_->watch()
 };
 
@@ -419,7 +424,8 @@ Result<std::shared_ptr<Store>> OpenLocalStore(const std::string& path, LocalStor
   auto files = std::make_shared<LocalFiles>(std::move(root), options.follow_path ? path : "",
                                             *std::move(rules), max_open_files,
                                             std::move(options.on_out_of_reach));
-  return std::make_shared<LocalStore>(path, std::move(files), is_local);
+  return std::make_shared<LocalStore>(path, std::move(files), is_local,
+                                      std::move(options.watched_name));
 }
 
 size_t RaiseOpenFileLimit() {

@@ -43,6 +43,8 @@ struct LocalStoreOptions {
   bool others_read = true;
   /// Who may read all of the store: the user whom this process reads for.
   uid_t reader = geteuid();
+  /// A name of objects that are watched (StartWatching()), beside those that Zarr has.
+  std::string watched_name = {};
   /// Called when another directory was put in the root's place that the sandbox of this process
   /// does not let it read; the store stays the one that it was, and this is called again.
   std::function<void()> on_out_of_reach = {};
