@@ -71,7 +71,7 @@ bool RunningRequest::WatchOnce() {
     // It may be another request by now, which is admitted early.
     State state = State::kWatched;
     try {
-      place->ticket = MakeInterruptible(place->request, place->copy(place->on_interrupted));
+      place->ticket = MakeInterruptible(place->request, place->attend(place->attending));
     } catch (const std::bad_alloc&) {
       state = State::kRunning;
     }
@@ -80,9 +80,16 @@ bool RunningRequest::WatchOnce() {
   return any;
 }
 
-void RunningRequest::StartWatching() {
-  std::thread([] {
-    for (;;) std::this_thread::sleep_for(WatchOnce() ? kRound : kIdleRound);
+void RunningRequest::StartWatching(std::chrono::seconds long_time) {
+  std::thread([long_time] {
+    for (;;) {
+      std::this_thread::sleep_for(WatchOnce() ? kRound : kIdleRound);
+      try {
+        TellOfLong(long_time);
+      } catch (const std::bad_alloc&) {
+        // The next round tells of it.
+      }
+    }
   }).detach();
 }
 

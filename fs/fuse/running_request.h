@@ -4,29 +4,32 @@
 // been running for a tenth of a second or more can be interrupted from then on, and is answered at
 // once, as in the waiting room; the late answer is dropped. Until then it costs a request next to
 // nothing: a thread of its own finds out, half a second after the request began at the latest.
+// The same thread tells of the requests that take very long, those in waiting rooms among them.
 #pragma once
 
 #include <fuse_lowlevel.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
-#include <functional>
 #include <memory>
 
 #include "fs/fuse/waiting_room.h"
+#include "zarrcore/base/waiting.h"
 
 namespace zarrfs {
 
 class RunningRequest {
  public:
-  /// `on_interrupted`, a void(fuse_req_t), may be copied and called on any thread, also later than
-  /// this object lives. At most one object a thread.
-  template <typename OnInterrupted>
-  RunningRequest(fuse_req_t request, const OnInterrupted& on_interrupted) : place_(ThisThread()) {
+  /// `attending` can make an Attendance, on any thread, as long as this object lives. At most one
+  /// object a thread.
+  template <typename Attending>
+  RunningRequest(fuse_req_t request, const Attending& attending)
+      : place_(ThisThread()), given_up_([&place = place_] { return IsAnswered(place); }) {
     place_.request = request;
-    place_.on_interrupted = &on_interrupted;
-    place_.copy = [](const void* function) -> std::function<void(fuse_req_t)> {
-      return *static_cast<const OnInterrupted*>(function);
+    place_.attending = &attending;
+    place_.attend = [](const void* self) -> Attendance {
+      return static_cast<const Attending*>(self)->Attend();
     };
     place_.count.fetch_add(1, std::memory_order_relaxed);
     place_.state.store(State::kRunning, std::memory_order_release);
@@ -40,8 +43,10 @@ class RunningRequest {
   /// now; null if nobody else knows of it.
   [[nodiscard]] std::shared_ptr<Ticket> HandOver();
 
+  /// What takes longer is told of.
+  static constexpr std::chrono::seconds kLong{10};
   /// Starts the thread that finds those that run for long. To be called once.
-  static void StartWatching();
+  static void StartWatching(std::chrono::seconds long_time = kLong);
 
  private:
   enum class State : uint8_t {
@@ -55,8 +60,8 @@ class RunningRequest {
     std::atomic<State> state = State::kIdle;
     std::atomic<uint64_t> count = 0;  // of requests until now
     fuse_req_t request = nullptr;
-    const void* on_interrupted = nullptr;
-    std::function<void(fuse_req_t)> (*copy)(const void*) = nullptr;
+    const void* attending = nullptr;
+    Attendance (*attend)(const void*) = nullptr;
     std::shared_ptr<Ticket> ticket;  // kWatched
     uint64_t count_before = 0;       // the watching thread's: at its last round
   };
@@ -65,10 +70,16 @@ class RunningRequest {
 
   static Places& ThePlaces();
   static Place& ThisThread();
+  // For the thread itself, while its request runs.
+  static bool IsAnswered(const Place& place) {
+    return place.state.load(std::memory_order_acquire) == State::kWatched &&
+           place.ticket->answered.load();
+  }
   // True if any request ran since the last round.
   static bool WatchOnce();
 
   Place& place_;
+  const GivenUpIf given_up_;
 };
 
 }  // namespace zarrfs

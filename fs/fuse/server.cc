@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <new>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -45,12 +47,20 @@ bool Run(const Handler& handler, const Substitute& substitute, Reply reply) {
 }  // namespace
 
 // What answers a request of which the handler has no answer: with the last that is known, or an
-// error.
+// error. And tells of one that takes long.
 template <typename Interrupted>
 struct Server::Substitute {
+  Server& server;
+  Question question;
   RequestMetrics& metrics;
   RequestMetrics::Request counted;
   Interrupted interrupted;
+
+  [[nodiscard]] Attendance Attend() const {
+    return {*this, [&tree = *server.tree_, asked = question](std::chrono::seconds time) {
+              tree.OnLongRequest(asked.operation, asked.id, asked.name, time);
+            }};
+  }
 
   [[nodiscard]] Result<Entry> Known() const {
     try {
@@ -88,25 +98,26 @@ Server::Threads::Turn::Turn(Threads& threads, bool is_data)
 }
 
 template <typename Handler, typename Interrupted>
-void Server::Answer(fuse_req_t request, Operation operation, Handler handler,
+void Server::Answer(fuse_req_t request, Question question, Handler handler,
                     Interrupted interrupted) {
   RequestMetrics& metrics = tree_->metrics();
-  const RequestMetrics::Request counted = RequestMetrics::Start(operation);
-  const Substitute<Interrupted> substitute{metrics, counted, std::move(interrupted)};
+  // (Those about the status folder are counted apart.)
+  const bool is_status = Tree::IsStatus(question.id, question.name);
+  const Operation operation = is_status ? Operation::kOther : question.operation;
   const bool is_data = operation == Operation::kRead;
+  const RequestMetrics::Request counted = RequestMetrics::Start(operation);
+  const Substitute<Interrupted> substitute{*this, std::move(question), metrics, counted,
+                                           std::move(interrupted)};
   std::shared_ptr<Ticket> ticket;
   bool was_tried = false;
-  if (tree_->answers_fast()) {
+  {
     const Threads::Turn turn(threads_, is_data);
-    if (turn || uses_io_uring_) {
-      RunningRequest running(request, substitute);
-      if (Run(handler, substitute, {request, metrics, counted, running})) return;
-      ticket = running.HandOver();
-      was_tried = true;
-    }
-  } else {
-    const NoWaiting scope;
-    if (Run(handler, substitute, {request, metrics, counted})) return;
+    was_tried = tree_->answers_fast() && (turn || uses_io_uring_);
+    std::optional<NoWaiting> scope;
+    if (!was_tried) scope.emplace();
+    RunningRequest running(request, substitute);
+    if (Run(handler, substitute, {request, metrics, counted, running})) return;
+    ticket = running.HandOver();
   }
   try {
     WaitingHandler waiting = [request, was_tried, handler = std::move(handler),
@@ -120,7 +131,7 @@ void Server::Answer(fuse_req_t request, Operation operation, Handler handler,
       const MemoryBudget::Alone alone(ProcessMemory(), [&] { return own->answered.load(); });
       if (alone.granted()) (void)run(/*trial=*/false);
     };
-    if (ticket == nullptr) ticket = MakeInterruptible(request, substitute);
+    if (ticket == nullptr) ticket = MakeInterruptible(request, substitute.Attend());
     AnswerFromWaitingRoom(request, is_data ? WaitingFor::kData : WaitingFor::kNames,
                           std::move(waiting), ticket);
   } catch (const std::bad_alloc&) {
@@ -195,7 +206,7 @@ void Server::StatFs(Reply& reply) const {
 }
 
 void Server::OnMounted(fuse_session* session) {
-  if (tree_->answers_fast()) RunningRequest::StartWatching();
+  RunningRequest::StartWatching();
   // notify_store waits while a READ holds the page's lock, so a second thread must be free to
   // answer that READ, without waiting for the store. (Over io_uring each core has only one thread.)
   if (tree_->answers_fast() && options_.threads > 1 && !uses_io_uring_) {
@@ -237,15 +248,11 @@ struct Server::Handlers {
   static void CountAnswered(fuse_req_t request, Operation operation) {
     Self(request).tree_->metrics().End({operation}, RequestResult::kOk);
   }
-  // Requests about the status folder are counted apart.
-  static Operation Counted(Operation operation, bool is_status) {
-    return is_status ? Operation::kOther : operation;
-  }
 
   static void Lookup(fuse_req_t request, fuse_ino_t folder, const char* name) try {
     Server& self = Self(request);
     self.Answer(
-        request, Counted(Operation::kLookup, Tree::IsStatus(folder, name)),
+        request, {Operation::kLookup, folder, name},
         [&self, folder, name = std::string(name)](Reply& reply) {
           reply.Entry(self.tree_->LookUp(folder, name));
         },
@@ -272,7 +279,7 @@ struct Server::Handlers {
 
   static void GetAttributes(fuse_req_t request, fuse_ino_t id, fuse_file_info*) {
     Server& self = Self(request);
-    self.Answer(request, Counted(Operation::kGetAttributes, Tree::IsStatus(id)),
+    self.Answer(request, {Operation::kGetAttributes, id},
                 [&self, id](Reply& reply) { reply.Attributes(self.tree_->Attributes(id)); });
   }
 
@@ -284,23 +291,21 @@ struct Server::Handlers {
       fuse_reply_err(request, ENOSYS);
       return;
     }
-    self.Answer(request, Counted(Operation::kOpen, Tree::IsStatus(id)),
-                [&self, id, info = *info](Reply& reply) {
-                  const auto can_open = self.tree_->CheckOpen(id);
-                  if (!can_open) return reply.Failed(can_open.error().code);
-                  fuse_file_info answer = info;
-                  answer.keep_cache = 1;
-                  answer.noflush = 1;
-                  (void)reply.Opened(answer);
-                });
+    self.Answer(request, {Operation::kOpen, id}, [&self, id, info = *info](Reply& reply) {
+      const auto can_open = self.tree_->CheckOpen(id);
+      if (!can_open) return reply.Failed(can_open.error().code);
+      fuse_file_info answer = info;
+      answer.keep_cache = 1;
+      answer.noflush = 1;
+      (void)reply.Opened(answer);
+    });
   }
 
   static void Read(fuse_req_t request, fuse_ino_t id, size_t size, off_t offset, fuse_file_info*) {
     Server& self = Self(request);
-    self.Answer(request, Counted(Operation::kRead, Tree::IsStatus(id)),
-                [&self, id, size, offset](Reply& reply) {
-                  self.Read(reply, id, size, static_cast<uint64_t>(offset));
-                });
+    self.Answer(request, {Operation::kRead, id}, [&self, id, size, offset](Reply& reply) {
+      self.Read(reply, id, size, static_cast<uint64_t>(offset));
+    });
   }
 
   // Asked by programs that want to know whether a file is a terminal, as Python does at each open;
@@ -313,7 +318,7 @@ struct Server::Handlers {
 
   static void OpenDirectory(fuse_req_t request, fuse_ino_t id, fuse_file_info* info) {
     Server& self = Self(request);
-    self.Answer(request, Counted(Operation::kOpenDirectory, Tree::IsStatus(id)),
+    self.Answer(request, {Operation::kOpenDirectory, id},
                 [&self, id, info = *info](Reply& reply) { self.OpenFolder(reply, id, info); });
   }
 
@@ -321,7 +326,7 @@ struct Server::Handlers {
   static void ReadDirectory(fuse_req_t request, fuse_ino_t id, size_t size, off_t offset,
                             fuse_file_info* info) {
     Server& self = Self(request);
-    self.Answer(request, Counted(Operation::kReadDirectory, Tree::IsStatus(id)),
+    self.Answer(request, {Operation::kReadDirectory, id},
                 [&self, id, handle = info->fh, size, offset](Reply& reply) {
                   self.List(reply, id, handle, size, static_cast<uint64_t>(offset), kPlus);
                 });
@@ -333,9 +338,9 @@ struct Server::Handlers {
     fuse_reply_err(request, 0);
   }
 
-  static void StatFs(fuse_req_t request, fuse_ino_t) {
+  static void StatFs(fuse_req_t request, fuse_ino_t id) {
     Server& self = Self(request);
-    self.Answer(request, Operation::kStatFs, [&self](Reply& reply) { self.StatFs(reply); });
+    self.Answer(request, {Operation::kStatFs, id}, [&self](Reply& reply) { self.StatFs(reply); });
   }
 };
 

@@ -5,7 +5,7 @@
 // trial on the thread that took the request, which must not wait for memory, and not for the store
 // unless that answers fast; not even there if so many others run already that too few threads are
 // left, because a disk hangs. Only if that was not enough it runs again in a waiting room: where it
-// may wait for the store, and then for memory, alone.
+// may wait for the store, and then for memory, alone. So a thread is always free for what is known.
 #pragma once
 
 #include <fuse_lowlevel.h>
@@ -13,6 +13,7 @@
 #include <atomic>
 #include <cstddef>
 #include <memory>
+#include <string>
 
 #include "fs/fuse/connection.h"
 #include "fs/fuse/notifier.h"
@@ -81,6 +82,13 @@ class Server {
   // Negotiates the capabilities in FUSE_INIT.
   void Negotiate(fuse_conn_info& connection);
 
+  // What is asked.
+  struct Question {
+    Operation operation;
+    NodeId id;
+    std::string name = {};  // in the folder `id`
+  };
+
   template <typename Interrupted>
   struct Substitute;
   // Runs `handler`, a void(Reply&), perhaps three times, so it must be repeatable.
@@ -88,7 +96,7 @@ class Server {
   // where it fails, that is EINTR. Either way it counts as an error.
   static Result<Entry> NoEntry() { return Fail(ErrorCode::kInterrupted, "interrupted"); }
   template <typename Handler, typename Interrupted = decltype(&NoEntry)>
-  void Answer(fuse_req_t request, Operation operation, Handler handler,
+  void Answer(fuse_req_t request, Question question, Handler handler,
               Interrupted interrupted = NoEntry);
 
   void Read(Reply& reply, NodeId id, size_t size, uint64_t offset);

@@ -10,6 +10,9 @@
 #include <thread>
 #include <unordered_map>
 #include <utility>
+#include <vector>
+
+#include "zarrcore/base/waiting.h"
 
 namespace zarrfs {
 namespace {
@@ -51,12 +54,12 @@ Tickets& TheTickets() {
 }
 
 // Its number, until the last one lets go of it.
-std::pair<std::shared_ptr<Ticket>, uintptr_t> NewTicket() {
+std::pair<std::shared_ptr<Ticket>, uintptr_t> NewTicket(Attendance attendance) {
   Tickets& tickets = TheTickets();
   std::shared_ptr<Ticket> ticket;  // not to be destroyed under the lock
   const std::lock_guard lock(tickets.mutex);
   const uintptr_t number = tickets.next_number++;
-  ticket.reset(new Ticket, [number](Ticket* last) {
+  ticket.reset(new Ticket{.attendance = std::move(attendance)}, [number](Ticket* last) {
     delete last;
     Tickets& all = TheTickets();
     const std::lock_guard erasing(all.mutex);
@@ -71,7 +74,7 @@ thread_local bool registering = false;
 thread_local bool interrupted_already = false;
 
 void AnswerInterrupted(fuse_req_t request, Ticket& ticket) {
-  if (ticket.Claim()) ticket.on_interrupted(request);
+  if (ticket.Claim()) ticket.attendance.on_interrupted(request);
 }
 
 void OnInterrupt(fuse_req_t request, void* data) {
@@ -103,7 +106,9 @@ void Work(Room& room) {
     room.queue.pop_front();
     lock.unlock();
     try {
-      if (!waiting.ticket->answered.load()) waiting.handler(waiting.ticket);
+      const std::atomic<bool>& answered = waiting.ticket->answered;
+      const GivenUpIf scope([&answered] { return answered.load(); });
+      if (!answered.load()) waiting.handler(waiting.ticket);
     } catch (const std::bad_alloc&) {
       AnswerInterrupted(waiting.request, *waiting.ticket);
     }
@@ -115,10 +120,8 @@ void Work(Room& room) {
 
 }  // namespace
 
-std::shared_ptr<Ticket> MakeInterruptible(fuse_req_t request,
-                                          std::function<void(fuse_req_t)> on_interrupted) {
-  const auto [ticket, number] = NewTicket();
-  ticket->on_interrupted = std::move(on_interrupted);
+std::shared_ptr<Ticket> MakeInterruptible(fuse_req_t request, Attendance attendance) {
+  const auto [ticket, number] = NewTicket(std::move(attendance));
   registering = true;
   interrupted_already = false;
   // NOLINTNEXTLINE(performance-no-int-to-ptr): a number that libfuse hands back
@@ -127,6 +130,22 @@ std::shared_ptr<Ticket> MakeInterruptible(fuse_req_t request,
   // From here on another thread may have answered: `request` belongs to who claims the ticket.
   if (interrupted_already) AnswerInterrupted(request, *ticket);
   return ticket;
+}
+
+void TellOfLong(std::chrono::seconds time) {
+  const auto before = std::chrono::steady_clock::now() - time;
+  std::vector<std::shared_ptr<Ticket>> all;  // not to be let go of under the lock
+  {
+    Tickets& tickets = TheTickets();
+    const std::lock_guard lock(tickets.mutex);
+    all.reserve(tickets.by_number.size());
+    for (const auto& [number, ticket] : tickets.by_number) all.push_back(ticket.lock());
+  }
+  for (const auto& ticket : all) {
+    if (ticket == nullptr || ticket->is_told_of || ticket->since > before) continue;
+    ticket->is_told_of = true;
+    ticket->attendance.on_long(time);
+  }
 }
 
 void AnswerFromWaitingRoom(fuse_req_t request, WaitingFor what, WaitingHandler handler,

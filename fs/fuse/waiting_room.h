@@ -9,6 +9,7 @@
 #include <fuse_lowlevel.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -17,18 +18,31 @@ namespace zarrfs {
 
 inline constexpr size_t kMaxWaitingThreads = 64;
 
-/// Shared by a request's handler and its interruption.
+/// What becomes of a request that takes long. Both are called on any thread.
+struct Attendance {
+  /// Answers it, at once, where it was interrupted.
+  std::function<void(fuse_req_t)> on_interrupted;
+  /// Tells that it has had no answer for so long, or is still worked on for nobody.
+  std::function<void(std::chrono::seconds)> on_long;
+};
+
+/// Shared by a request's handler and its interruption; lives for as long as it is worked on.
 struct Ticket {
   std::atomic<bool> answered{false};
-  std::function<void(fuse_req_t)> on_interrupted;
+  Attendance attendance;
+  std::chrono::steady_clock::time_point since = std::chrono::steady_clock::now();
+  bool is_told_of = false;  // TellOfLong()'s
   /// True for exactly one caller, which must reply; the request is gone for everybody else.
   bool Claim() { return !answered.exchange(true); }
 };
 
 /// A ticket for a request that somebody else may claim from now on: whoever interrupts it, who then
-/// has `on_interrupted` answer, at once and on any thread.
-[[nodiscard]] std::shared_ptr<Ticket> MakeInterruptible(
-    fuse_req_t request, std::function<void(fuse_req_t)> on_interrupted);
+/// has `attendance` answer.
+[[nodiscard]] std::shared_ptr<Ticket> MakeInterruptible(fuse_req_t request, Attendance attendance);
+
+/// Tells of each request that has had a ticket for `time`, once; whether somebody still waits for
+/// it or not.
+void TellOfLong(std::chrono::seconds time);
 
 enum class WaitingFor { kNames, kData };
 

@@ -269,6 +269,24 @@ Result<void> Tree::List(Folder& folder, uint64_t cookie, const AddEntry& add, Li
   return listed;
 }
 
+void Tree::OnLongRequest(Operation operation, NodeId id, std::string_view name,
+                         std::chrono::seconds time) {
+  const NoWaiting scope;
+  std::string key;
+  if (const auto target = nodes_.Resolve(id); !target) {
+    key = fmt::format("inode {}", id);
+  } else if (target->kind == Target::Kind::kChunk) {
+    key = target->range->chunks->ObjectKey(target->range->chunks->OuterOf(target->chunk));
+  } else if (target->record != nullptr) {
+    key = target->record->path;
+  }
+  if (!name.empty()) key = JoinKey(key, name);
+  if (key.empty()) key = "the root";
+  failures_.OnFailure(
+      kOperationNames[static_cast<size_t>(operation)],
+      {ErrorCode::kTimedOut, fmt::format("{}: no answer for {} s", key, time.count())});
+}
+
 void Tree::OnChange(const Changes& changes) {
   for (const std::string& key : changes.keys) {
     NodeRecord* const owner = nodes_.OwnerOf(key);

@@ -11,6 +11,7 @@
 // instead. No lock is held while the store is asked.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -80,6 +81,11 @@ class Tree {
   /// Adds its entries from `cookie` on (0: from the beginning) until there is no room.
   [[nodiscard]] Result<void> List(Folder& folder, uint64_t cookie, const AddEntry& add,
                                   ListingOf what = ListingOf::kAttributes);
+
+  /// Says in the log, with the key, what has had no answer for `time`: a name in the folder `id`,
+  /// or `id` itself if there is none. Never waits.
+  void OnLongRequest(Operation operation, NodeId id, std::string_view name,
+                     std::chrono::seconds time);
 
   [[nodiscard]] Result<StoreCapacity> Capacity() const { return store_->Capacity(); }
 

@@ -3,7 +3,8 @@
 // The program fake_mount (fake_mount_main.cc: STORE MNT OPTIONS) copies STORE into a FakeStore that
 // does not answer fast (if OPTIONS begin with "local,", one that should), mounts it, and takes
 // orders from its standard input, a line each: "block PREFIX" stops all calls for such keys until
-// "release"; "waiting N" waits until N calls hang. Each is answered by one line, "ok" or what went
+// "release"; "waiting N" waits until N calls hang. What takes
+// longer than a second is told of. Each is answered by one line, "ok" or what went
 // wrong.
 #pragma once
 
@@ -26,6 +27,7 @@ class FakeMount {
     return mountpoint_ / name;
   }
   [[nodiscard]] const std::filesystem::path& path() const { return mountpoint_; }
+  [[nodiscard]] std::string Log() const { return ReadFile(folder_ / "log"); }
   [[nodiscard]] Program& program() { return *program_; }
   /// Fails the test unless the answer is "ok".
   void Order(const std::string& order);

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -15,6 +16,7 @@
 #include <thread>
 
 #include "fs/daemon/command_line.h"
+#include "fs/daemon/log.h"
 #include "fs/daemon/session.h"
 #include "fs/fuse/connection.h"
 #include "fs/fuse/running_request.h"
@@ -30,6 +32,7 @@ std::string ReadFile(const std::filesystem::path& path) {
 }
 
 int Serve(const std::filesystem::path& source, const char* mountpoint, const char* options) {
+  LogToStderr("warning");
   auto store = std::make_shared<FakeStore>();
   constexpr std::string_view kLocal = "local,";
   const bool is_local = std::string_view(options).starts_with(kLocal);
@@ -48,7 +51,7 @@ int Serve(const std::filesystem::path& source, const char* mountpoint, const cha
   const uint32_t threads = is_local ? line->options.threads : 4;
   Server server(*std::move(tree),
                 {.open_messages = line->options.open_messages, .threads = threads});
-  if (is_local) RunningRequest::StartWatching();
+  RunningRequest::StartWatching(std::chrono::seconds(1));
   fuse_args arguments = FUSE_ARGS_INIT(0, nullptr);
   fuse_opt_add_arg(&arguments, "fake");
   fuse_opt_add_arg(&arguments, "-o");

@@ -121,28 +121,51 @@ void ExpectCachedAnswers(const FakeMount& mount) {
   EXPECT_GT(ask({"cat", mount / "v2/a/.zattrs"}).output.size(), 5U) << "read for the first time";
 }
 
-TEST_F(SlowStoreTest, CachedAnswersComeWhileAHundredLookupsWait) {
-  // A hundred groups; nobody has looked at the array in each.
-  for (int i = 0; i < 100; ++i) {
+// The argument: what the store's options begin with.
+class AnyStoreTest : public SlowStoreTest, public testing::WithParamInterface<std::string> {};
+
+INSTANTIATE_TEST_SUITE_P(, AnyStoreTest, testing::Values("", "local,"),
+                         [](const auto& test) { return test.param.empty() ? "Slow" : "Local"; });
+
+TEST_P(AnyStoreTest, CachedAnswersComeWhileTwoHundredLookupsWait) {
+  // Two hundred groups; nobody has looked at the array in each.
+  for (int i = 0; i < 200; ++i) {
     const fs::path group = store_ / ("g" + std::to_string(i));
     Replace(group / "zarr.json", GroupJson());
     Replace(group / "array/zarr.json", SampleArrayOfStore().ZarrJson());
   }
-  FakeMount mount(store_, "immutable");
+  FakeMount mount(store_, GetParam() + "immutable");
   EXPECT_EQ(ReadFile(mount / "v2/a/0.0"), chunks_.at("0.0"));
   EXPECT_TRUE(fs::exists(mount / "v3/a"));
-  for (int i = 0; i < 100; ++i) EXPECT_TRUE(fs::exists(mount / ("v2/g" + std::to_string(i))));
+  for (int i = 0; i < 200; ++i) EXPECT_TRUE(fs::exists(mount / ("v2/g" + std::to_string(i))));
   {
     Waiters waiters(mount);
     mount.Order("block g");
-    waiters.Start(100, [&](int i) {
+    waiters.Start(200, [&](int i) {
       struct stat info;
       stat((mount / ("v2/g" + std::to_string(i)) / "array").c_str(), &info);
     });
     mount.Order("waiting 50");
     ExpectCachedAnswers(mount);
   }
-  EXPECT_TRUE(fs::exists(mount / "v2/g99/array"));
+  EXPECT_TRUE(fs::exists(mount / "v2/g199/array"));
+}
+
+TEST_P(AnyStoreTest, WhatIsNotAnsweredForLongIsNamedInTheLog) {
+  Replace(store_ / "b/zarr.json", SampleArrayOfStore().ZarrJson());
+  FakeMount mount(store_, GetParam() + "immutable");
+  EXPECT_EQ(Shell("stat " + (mount / "v2/a/1.2").string()).code, 0);
+  Waiters waiters(mount);
+  mount.Order("block a/c");
+  mount.Order("block b");
+  waiters.Start(1, [&](int) { static_cast<void>(ReadFile(mount / "v2/a/1.2")); });
+  waiters.Start(1, [&](int) { static_cast<void>(fs::exists(mount / "v2/b")); });
+  for (const std::string line : {"read: a/c/0/1: no answer for 1 s", "lookup: b: no answer"}) {
+    EXPECT_TRUE(
+        Eventually(Seconds(20), [&] { return mount.Log().find(line) != std::string::npos; }))
+        << line << ": " << mount.Log();
+  }
+  EXPECT_NE(ReadFile(mount / ".zarrfs/errors").find("a/c/0/1: no answer"), std::string::npos);
 }
 
 TEST_F(SlowStoreTest, NameThatHangsHoldsUpNoOtherOfItsFolder) {
@@ -161,13 +184,13 @@ TEST_F(SlowStoreTest, NameThatHangsHoldsUpNoOtherOfItsFolder) {
   EXPECT_EQ(second.WaitFor(Seconds(1)), 128 + SIGINT);
 }
 
-TEST_F(SlowStoreTest, CachedAnswersComeWhileAHundredReadsWait) {
-  const SampleArray line{.shape = {100}, .shard = {100}, .chunk = {1}};
+TEST_P(AnyStoreTest, CachedAnswersComeWhileTwoHundredReadsWait) {
+  const SampleArray line{.shape = {200}, .shard = {200}, .chunk = {1}};
   Replace(store_ / "line/zarr.json", line.ZarrJson());
   Chunks chunks;
-  for (uint64_t i = 0; i < 100; ++i) chunks[i] = Pattern(2, i);
-  Replace(store_ / "line/c/0", EncodeShard(100, chunks));
-  FakeMount mount(store_, "immutable");
+  for (uint64_t i = 0; i < 200; ++i) chunks[i] = Pattern(2, i);
+  Replace(store_ / "line/c/0", EncodeShard(200, chunks));
+  FakeMount mount(store_, GetParam() + "immutable");
   EXPECT_EQ(ReadFile(mount / "v2/a/0.0"), chunks_.at("0.0"));
   EXPECT_EQ(RunProgram({"ls", "-l", mount / "v2/line"}).code, 0);
   EXPECT_TRUE(fs::exists(mount / "v3/a"));
@@ -175,11 +198,11 @@ TEST_F(SlowStoreTest, CachedAnswersComeWhileAHundredReadsWait) {
     Waiters waiters(mount);
     mount.Order("block line/c");
     waiters.Start(
-        100, [&](int i) { static_cast<void>(ReadFile(mount / "v2/line" / std::to_string(i))); });
+        200, [&](int i) { static_cast<void>(ReadFile(mount / "v2/line" / std::to_string(i))); });
     mount.Order("waiting 50");
     ExpectCachedAnswers(mount);
   }
-  EXPECT_EQ(ReadFile(mount / "v2/line/99"), chunks[99]);
+  EXPECT_EQ(ReadFile(mount / "v2/line/199"), chunks[199]);
 }
 
 // A hundred reads hang, more than threads there are for them.

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "zarrcore/base/waiting.h"
 #include "zarrcore/codec/codec.h"
 #include "zarrcore/codec/registry.h"
 
@@ -31,6 +32,12 @@ Result<void> CheckByteOrderOfDelta(std::span<const CodecSpec> codecs) {
                   member, Excerpt(type));
     }
   }
+  return {};
+}
+
+// To be asked before each codec.
+Result<void> CheckIfWaitedFor() {
+  if (IsGivenUp()) return Fail(ErrorCode::kWouldBlock, "nobody waits for this chunk any more");
   return {};
 }
 
@@ -142,6 +149,7 @@ Result<Bytes> Pipeline::Decode(Bytes encoded) const try {
   }
   Result<Bytes> bytes = std::move(encoded);
   for (size_t i = bytes_to_bytes_.size(); i-- > 0;) {
+    if (const auto go_on = CheckIfWaitedFor(); !go_on) return Fail(go_on);
     bytes = bytes_to_bytes_[i]->DecodeInPlace(std::move(*bytes), LimitOf(i));
     if (!bytes) return bytes;
     if (sizes_[i] && bytes->size() != *sizes_[i]) {
@@ -149,8 +157,10 @@ Result<Bytes> Pipeline::Decode(Bytes encoded) const try {
                   bytes->size(), *sizes_[i]);
     }
   }
+  if (const auto go_on = CheckIfWaitedFor(); !go_on) return Fail(go_on);
   Result<Bytes> array = array_to_bytes_->DecodeInPlace(std::move(*bytes), specs_.back());
   for (size_t i = array_to_array_.size(); array && i-- > 0;) {
+    if (const auto go_on = CheckIfWaitedFor(); !go_on) return Fail(go_on);
     array = array_to_array_[i]->DecodeInPlace(std::move(*array), specs_[i]);
   }
   if (array && array->size() != decoded_size_) {
@@ -213,6 +223,7 @@ Result<BytesPipeline> BytesPipeline::Make(std::span<const CodecSpec> codecs) {
 Result<Bytes> BytesPipeline::Decode(Bytes encoded, uint64_t limit) const try {
   Result<Bytes> bytes = std::move(encoded);
   for (size_t i = codecs_.size(); bytes && i-- > 0;) {
+    if (const auto go_on = CheckIfWaitedFor(); !go_on) return Fail(go_on);
     bytes = codecs_[i]->DecodeInPlace(std::move(*bytes), i == 0 ? limit : BoundOfCompressed(limit));
   }
   return bytes;

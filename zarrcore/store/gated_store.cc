@@ -11,8 +11,9 @@ namespace {
 struct ThroughGate {
   template <typename Call>
   auto operator()(Call call) const -> decltype(call()) {
-    if (MayWait()) return call();
-    return Fail(ErrorCode::kWouldBlock, "the store may take a while to answer");
+    if (!MayWait()) return Fail(ErrorCode::kWouldBlock, "the store may take a while to answer");
+    if (IsGivenUp()) return Fail(ErrorCode::kWouldBlock, "nobody waits for this any more");
+    return call();
   }
   template <typename Call, typename BytesOf>
   auto Read(Call call, BytesOf /*bytes_of*/) const {
@@ -26,13 +27,11 @@ class GatedStore final : public ThroughStore<ThroughGate> {
   uint64_t Watch(std::string_view folder) const override {
     return MayWait() ? ThroughStore::Watch(folder) : 0;
   }
-  bool AnswersFast() const override { return false; }
 };
 
 }  // namespace
 
 std::shared_ptr<const Store> Gate(std::shared_ptr<const Store> store) {
-  if (store->AnswersFast()) return store;
   return std::make_shared<GatedStore>(std::move(store));
 }
 

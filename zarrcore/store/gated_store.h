@@ -1,5 +1,5 @@
-// GatedStore: wraps a store so that its calls, reads and listings fail at once with
-// kWouldBlock on a thread that may not wait (zarrcore/base/waiting.h).
+// GatedStore: wraps a store so that its calls, reads and listings fail at once with kWouldBlock on
+// a thread that may not wait, or that nobody waits for (zarrcore/base/waiting.h).
 #pragma once
 
 #include <memory>
@@ -8,7 +8,6 @@
 
 namespace zarrfs {
 
-/// Wraps `store`, unless it answers fast: then nothing needs gating.
 [[nodiscard]] std::shared_ptr<const Store> Gate(std::shared_ptr<const Store> store);
 
 }  // namespace zarrfs

@@ -1,4 +1,5 @@
 #include "tests/unit/codec/codec_testing.h"
+#include "zarrcore/base/waiting.h"
 #include "zarrcore/codec/codec.h"
 
 namespace zarrfs::pipeline_test {
@@ -29,6 +30,15 @@ Error Refused(const Chain& chain, const ChunkSpec& chunk) {
   const auto made = Pipeline::Make(chain, chunk);
   EXPECT_FALSE(made);
   return made ? Error{} : made.error();
+}
+
+TEST(Pipeline, WhatNobodyWaitsForIsNotDecodedToItsEnd) {
+  const Pipeline pipeline = Make({kLittle, kZstd, kGzip}, Uint16({4}));
+  const Bytes encoded = *pipeline.Encode(Bytes(8));
+  int asked = 0;
+  const GivenUpIf scope([&] { return ++asked > 1; });
+  EXPECT_EQ(pipeline.Decode(encoded).error().code, ErrorCode::kWouldBlock);
+  EXPECT_EQ(asked, 2) << "before the first codec, and before the second";
 }
 
 TEST(Pipeline, DeltaInAnotherByteOrderThanTheBytesIsRefused) {

@@ -119,12 +119,28 @@ TEST(ReadWholeTest, ObjectThatChangesAllTheTimeIsStale) {
   EXPECT_EQ(store.count(Call::kRead), 3U);
 }
 
-TEST(GateTest, FastStoreNeedsNoGate) {
-  const auto store = std::make_shared<const FakeStore>();
-  EXPECT_EQ(Gate(store), store);
+TEST(GateTest, FastStoreIsStillFast) {
+  const auto fake = std::make_shared<FakeStore>();
+  fake->SetAnswersFast(true);
+  EXPECT_TRUE(Gate(fake)->AnswersFast());
+  fake->SetAnswersFast(false);
+  EXPECT_FALSE(Gate(fake)->AnswersFast());
 }
 
-TEST(GateTest, SlowStoreIsNotAskedByAThreadThatMayNotWait) {
+TEST(GateTest, StoreIsNotAskedForWhatNobodyWaitsForAnyMore) {
+  const auto fake = std::make_shared<FakeStore>();
+  fake->Put("k", "0123");
+  const std::shared_ptr<const Store> store = Gate(fake);
+  bool is_given_up = false;
+  const GivenUpIf scope([&] { return is_given_up; });
+  EXPECT_TRUE(store->Stat("k"));
+  is_given_up = true;
+  fake->ResetCounts();
+  EXPECT_EQ(store->Stat("k").error().code, ErrorCode::kWouldBlock);
+  EXPECT_EQ(fake->total_count(), 0U);
+}
+
+TEST(GateTest, StoreIsNotAskedByAThreadThatMayNotWait) {
   const auto fake = std::make_shared<FakeStore>();
   fake->Put("k", "0123");
   fake->SetAnswersFast(false);
