@@ -52,7 +52,7 @@ std::string SuccessText(const MountOptions& options, bool at_terminal) {
   std::string text = fmt::format("zarrfs: {} is mounted at {}\n", Visible(options.source), where);
   if (!at_terminal) return text;
   for (const auto& [view, readers] : kReaders) {
-    if (!options.view.empty() && options.view != view) continue;
+    if (options.view.empty() ? !options.views[*ViewNumber(view)] : options.view != view) continue;
     const std::string folder = options.view.empty() ? fmt::format("{}/{}", where, view) : where;
     text += fmt::format("  {:<{}}  {}\n", folder, where.size() + 7, readers);
   }

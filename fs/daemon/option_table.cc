@@ -108,6 +108,11 @@ constexpr Option kOptions[] = {
      [](auto& o, auto v) {
        return Set(o.view, v == "all" ? "" : If(ViewNumber(v).has_value(), v));
      }},
+    {"views", "VIEWS",
+     "folders that the root lists: views=v2:v3 (default: v2:v3:gdal:netcdf);\n"
+     "                        every view can be opened, listed or not",
+     "names of views such as v2:netcdf",
+     [](auto& o, auto v) { return Set(o.views, ParseViews(v)); }},
     {"separator", ".|/", "between the numbers in chunk names (default: auto)", "'.', '/' or auto",
      [](auto& o, auto v) {
        return Set(o.separator, Choice<char>(v, {{"auto", '\0'}, {".", '.'}, {"/", '/'}}));

@@ -5,7 +5,7 @@
 
 namespace zarrfs {
 
-ArrayRange::ArrayRange(const Node& node, NodeRecord* record_of_node, uint32_t shown_views)
+ArrayRange::ArrayRange(const Node& node, NodeRecord* record_of_node, const ViewSet& listed_views)
     : record(record_of_node), chunks(node.chunks) {
   const auto& counts = chunks->layout().inner_grid.counts();
   for (size_t d = 1; d < counts.size(); ++d) {
@@ -34,9 +34,10 @@ ArrayRange::ArrayRange(const Node& node, NodeRecord* record_of_node, uint32_t sh
   for (auto& part : views) {
     part.links = 0;
     for (size_t other = 0; part.shown && other < AllViews().size(); ++other) {
-      const bool is_link = views[other].shown && (shown_views >> other & 1) != 0;
+      const bool is_link = views[other].shown && listed_views[other];
       if (is_link && views[other].file_block == part.file_block) ++part.links;
     }
+    part.links = std::max(part.links, 1U);
   }
 }
 

@@ -75,7 +75,7 @@ class ArrayRange {
     uint64_t folder_block = 0;
     bool has_folders = false;  // else chunks lie in the array's own folder
     uint64_t files = 0;        // position of chunk 0
-    uint32_t links = 1;        // views that serve the same files
+    uint32_t links = 1;        // listed views that serve the same files, or this one
 
     /// Which sizes of stored chunks have files that can be read.
     [[nodiscard]] Sizes sizes() const { return encoding.as_stored ? Sizes::kAny : Sizes::kChecked; }
@@ -89,8 +89,8 @@ class ArrayRange {
     ChunkCoordinates prefix{};
   };
 
-  /// `shown_views`: as of NodeTable. Without segments yet.
-  ArrayRange(const Node& node, NodeRecord* record, uint32_t shown_views);
+  /// `listed_views`: as of NodeTable. Without segments yet.
+  ArrayRange(const Node& node, NodeRecord* record, const ViewSet& listed_views);
 
   /// How many positions so many rows need in a segment, at least 1.
   [[nodiscard]] uint64_t PositionsOf(uint64_t rows) const;

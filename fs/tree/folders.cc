@@ -28,12 +28,13 @@ class FixedPart final : public FolderPart {
   const std::function<Validity()> validity_;
 };
 
-// The folders of the views, at the root of the mount. Positions are view numbers.
-std::unique_ptr<FolderPart> ViewFolders(const Entries& entries, const CurrentNode& root) {
+// The folders of the views that are listed at the root of the mount. Positions are view numbers.
+std::unique_ptr<FolderPart> ViewFolders(const Entries& entries, const CurrentNode& root,
+                                        const ViewSet& listed) {
   return std::make_unique<FixedPart>(
-      [&entries, root](uint64_t from, const AddEntry& add) {
+      [&entries, root, listed](uint64_t from, const AddEntry& add) {
         for (size_t view = from; view < AllViews().size(); ++view) {
-          if (root.node->views[view].hidden) continue;
+          if (!listed[view] || root.node->views[view].hidden) continue;
           const std::string name(AllViews()[view]->name());
           if (!add(name, entries.Folder(root, view), view + 1)) return false;
         }
@@ -169,7 +170,7 @@ Result<std::unique_ptr<Folder>> Folders::Open(const Target& target) const {
   std::unique_ptr<FolderPart> documents;
   std::unique_ptr<FolderPart> rest;
   if (target.kind == Target::Kind::kRoot) {
-    rest = ViewFolders(entries_, *node);
+    rest = ViewFolders(entries_, *node, nodes_.listed_views());
   } else if (target.kind == Target::Kind::kFolder && node->node->group() != nullptr) {
     auto children = nodes_.hierarchy().Children(*node->node, nodes_.check_age());
     if (!children) return Fail(children);

@@ -59,8 +59,8 @@ Digest FilesDigest(const Node& node) {
 
 }  // namespace
 
-NodeTable::NodeTable(uint32_t shown_views, IdJournal& journal, size_t node_bytes)
-    : shown_views_(shown_views), node_bytes_(node_bytes), journal_(journal) {
+NodeTable::NodeTable(const ViewSet& listed_views, IdJournal& journal, size_t node_bytes)
+    : listed_views_(listed_views), node_bytes_(node_bytes), journal_(journal) {
   Inherit(journal.kept());
 }
 
@@ -142,7 +142,7 @@ bool NodeTable::Cover(RangeRecord& positions, const ArrayRange& range, uint64_t 
 RangePtr NodeTable::RefreshRange(const Node& node, NodeRecord& record) {
   const Digest files = FilesDigest(node);
   // (Not in one piece with its counts, which weak pointers would keep it by.)
-  const std::shared_ptr<ArrayRange> made(new ArrayRange(node, &record, shown_views_));
+  const std::shared_ptr<ArrayRange> made(new ArrayRange(node, &record, listed_views_));
   const uint64_t rows = made->rows();
   const std::unique_lock lock(mutex_);
   RangeRecord* const before = record.range;

@@ -160,10 +160,10 @@ class AppendList {
 
 class NodeTable {
  public:
-  /// `shown_views`: bit v set if the mount shows view v (for link counts). Of nodes it holds those
-  /// of about so many bytes that were seen last.
+  /// `listed_views`: those in which a walk of the mount meets a file (for link counts). Of nodes it
+  /// holds those of about so many bytes that were seen last.
   /// Goes on with the ids that `journal` has, which lives as long.
-  NodeTable(uint32_t shown_views, IdJournal& journal, size_t node_bytes = SIZE_MAX);
+  NodeTable(const ViewSet& listed_views, IdJournal& journal, size_t node_bytes = SIZE_MAX);
 
   /// The record of the node's path, brought up to date with `node`, or with what was seen later.
   /// kUnsupported once so many huge arrays were looked at that the positions are used up.
@@ -239,7 +239,7 @@ class NodeTable {
   // bytes. `all`: also the few that are held however large they are.
   void Evict(size_t bytes, bool all);
 
-  const uint32_t shown_views_;
+  const ViewSet listed_views_;
   const size_t node_bytes_;
   const std::shared_ptr<EpochTable::Usage> epoch_usage_ = std::make_shared<EpochTable::Usage>();
   IdJournal& journal_;

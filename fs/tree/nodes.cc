@@ -33,8 +33,8 @@ Nodes::Nodes(std::shared_ptr<const Store> store, const TreeOptions& options,
       failures_(failures),
       hierarchy_(store_, OptionsOfHierarchy(options, std::move(on_superseded)),
                  [&failures](const Error& error) { failures.OnReport(error); }),
-      table_(only_view ? 1u << *only_view : (1u << AllViews().size()) - 1, journal,
-             options.node_cache) {}
+      listed_(only_view ? ViewSet().set(*only_view) : options.views),
+      table_(listed_, journal, options.node_cache) {}
 
 Result<Target> Nodes::Resolve(NodeId id) {
   auto target = table_.Resolve(id);

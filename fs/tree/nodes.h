@@ -69,6 +69,9 @@ class Nodes {
     return record.path.empty() && only_view_ ? kRootId : record.FolderId(view);
   }
 
+  /// The views whose folders the root of the mount lists, or the one that is there.
+  [[nodiscard]] const ViewSet& listed_views() const { return listed_; }
+
   /// The record of the node that the object or folder with this key belongs to; null if none was
   /// looked at.
   [[nodiscard]] NodeRecord* OwnerOf(std::string_view key) const;
@@ -88,6 +91,7 @@ class Nodes {
   FailureLog& failures_;
   std::atomic<bool> store_is_gone_ = false;
   Hierarchy hierarchy_;
+  const ViewSet listed_;
   NodeTable table_;
 };
 

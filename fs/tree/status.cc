@@ -110,6 +110,7 @@ std::string OptionsText(const MountStatus& status) {
   add("options", status.options);
   if (!status.config_file.empty()) add("config", status.config_file);
   add("view", status.view.empty() ? "all" : status.view);
+  if (status.view.empty()) add("views", ViewNames(status.views));
   add("links", status.links);
   add("separator", Separator(status));
   if (status.consolidated_max == 0) {
@@ -154,6 +155,7 @@ std::string StatusJson(const MountStatus& status) {
       {"options", status.options},
       {"config_file", OrNull(status.config_file)},
       {"view", status.view.empty() ? "all" : status.view},
+      {"views", status.view.empty() ? Json(ViewNames(status.views)) : Json()},
       {"links", status.links},
       {"separator", Separator(status)},
       {"fill", kFillNames[static_cast<size_t>(status.fill)].first},

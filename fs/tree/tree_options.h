@@ -20,7 +20,8 @@ inline constexpr std::pair<std::string_view, FillPolicy> kFillNames[] = {
 
 struct TreeOptions {
   // What the mount shows.
-  std::string view;    // this one at the root; "" for one folder per view
+  std::string view;               // this one at the root; "" for one folder per view
+  ViewSet views = ListedViews();  // which folders the root lists then; it has all of them
   char separator = 0;  // '.' or '/' between the numbers of chunk names; 0: as suits the array
   FillPolicy fill = FillPolicy::kAuto;
   bool keeps_ome = false;            // else OME-Zarr 0.5 is 0.4 in v2, and 0.4 is 0.5 in v3

@@ -10,6 +10,7 @@
 #include "tests/mount/mounted.h"
 #include "tests/mount/programs.h"
 #include "tests/mount/sample_store.h"
+#include "zarrcore/view/view.h"
 
 namespace zarrfs::views_test {
 namespace {
@@ -94,6 +95,21 @@ TEST_F(ViewsTest, AChunkThatIsStoredLaterTakesThePlaceOfTheFillValue) {
   EXPECT_EQ(ReadFile(mount / "v2/a/0.1"), "cd");
   EXPECT_NE(StatOf(mount / "v2/a/0.1").st_ino, before);
   EXPECT_EQ(ReadFile(mount / "v2/a/0.0"), "\7\7") << "the new shard does not have it";
+}
+
+TEST_F(ViewsTest, TheRootListsTheViewsThatAreNamedAndHasAll) {
+  const TestMount mount(store_, "views=v3:v2");
+  EXPECT_EQ(Names(mount.path()), (std::set<std::string>{"v2", "v3"}));
+  const auto links = [&](const char* file) { return StatOf(mount / file).st_nlink; };
+  EXPECT_EQ(links("v2/a/0.0"), 2U) << "names that a walk of the mount meets";
+  for (const View* const view : AllViews()) {
+    const std::string name(view->name());
+    EXPECT_FALSE(Names(mount / name / "a").empty()) << name;
+    const fs::path chunk = mount / name / (name == "v3" ? "a/c/0/0" : "a/0.0");
+    EXPECT_EQ(ReadFile(chunk), "ab") << name;
+    EXPECT_GE(StatOf(chunk).st_nlink, 1U) << name;
+  }
+  EXPECT_FALSE(fs::exists(mount / "v4"));
 }
 
 // The fill value is "", which has no bytes: with and without files of it the array looks much the

@@ -1,5 +1,8 @@
 #include "zarrcore/view/view.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <array>
 
 #include "zarrcore/view/reader_profile.h"
@@ -21,6 +24,32 @@ std::optional<size_t> ViewNumber(std::string_view name) {
     if (AllViews()[i]->name() == name) return i;
   }
   return std::nullopt;
+}
+
+ViewSet ListedViews() {
+  ViewSet listed;
+  for (size_t i = 0; i < AllViews().size(); ++i) listed[i] = AllViews()[i]->is_listed();
+  return listed;
+}
+
+std::optional<ViewSet> ParseViews(std::string_view names) {
+  ViewSet views;
+  for (size_t from = 0; from <= names.size();) {
+    const size_t end = std::min(names.find(':', from), names.size());
+    const auto number = ViewNumber(names.substr(from, end - from));
+    if (!number) return std::nullopt;
+    views.set(*number);
+    from = end + 1;
+  }
+  return views;
+}
+
+std::string ViewNames(const ViewSet& views) {
+  std::string names;
+  for (size_t i = 0; i < AllViews().size(); ++i) {
+    if (views[i]) names += fmt::format("{}{}", names.empty() ? "" : ":", AllViews()[i]->name());
+  }
+  return names;
 }
 
 }  // namespace zarrfs

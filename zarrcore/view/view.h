@@ -7,6 +7,7 @@
 //   netcdf  for netCDF-C, which know less of v2 (reader_profile.h)
 #pragma once
 
+#include <bitset>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -78,6 +79,10 @@ class View {
   virtual ~View() = default;
   /// The name of the view's folder in the mount.
   [[nodiscard]] virtual std::string_view name() const = 0;
+  /// Whether the root of a mount lists that folder unless it is told which views to list. Not if
+  /// the view holds everything once more, for few: `du` and `cp -r` would meet it. It can always be
+  /// opened.
+  [[nodiscard]] virtual bool is_listed() const { return true; }
   /// kUnsupported with the reason if the view cannot express the array.
   [[nodiscard]] virtual Result<ArrayView> ShowArray(const ArrayMetadata& metadata,
                                                     const ArrayLayout& layout,
@@ -115,5 +120,14 @@ inline constexpr size_t kSharedDocument = 1;  // .zattrs
 
 /// The number of the view called `name` in AllViews().
 [[nodiscard]] std::optional<size_t> ViewNumber(std::string_view name);
+
+/// Views by their numbers.
+using ViewSet = std::bitset<kMaxViews>;
+/// Those that the root of a mount lists unless it is told: View::is_listed().
+[[nodiscard]] ViewSet ListedViews();
+/// Of names between colons, "v2:v3"; nullopt if there is no view of one of them.
+[[nodiscard]] std::optional<ViewSet> ParseViews(std::string_view names);
+/// What ParseViews() takes.
+[[nodiscard]] std::string ViewNames(const ViewSet& views);
 
 }  // namespace zarrfs

@@ -32,6 +32,17 @@ TEST(OptionTableTest, EachOptionArrives) {
   EXPECT_EQ(options.kernel_options, std::vector<std::string>{"noexec"});
 }
 
+TEST(OptionTableTest, ViewsAreNamesBetweenColons) {
+  EXPECT_EQ(ViewNames(Options("").views), "v2:v3:gdal:netcdf");
+  EXPECT_EQ(ViewNames(Options("views=netcdf:v2").views), "v2:netcdf");
+  for (const char* word : {"views=", "views=v2:", "views=:v2", "views=v2:v4", "views=v2,v3"}) {
+    EXPECT_NE(ErrorOf(word), "") << word;
+  }
+  EXPECT_EQ(ErrorOf("views=v4"),
+            "option 'views=v4': expected names of views such as v2:netcdf (zarrfs --help lists "
+            "them)");
+}
+
 TEST(OptionTableTest, WordsOfMountAndFstabAreAccepted) {
   for (const char* word : {"rw",
                            "ro",
