@@ -28,6 +28,10 @@ uint64_t ShapeOf(const Node& node) {
   all.Add(uint64_t{node.metadata.has_value()});
   all.Add(uint64_t{node.group() != nullptr});
   all.Add(uint64_t{node.below_ome});
+  // (Which names the dimensions of arrays below have: AxesIn04.)
+  if (const GroupMetadata* const group = node.group(); group != nullptr && node.is_v2()) {
+    all.Add(DumpJson(MemberOrNull(group->attributes, "multiscales")));
+  }
   for (const ObjectInfo* info : {&node.info, &node.folder_info}) {
     for (const uint64_t each : {info->mode, info->uid, info->gid}) all.Add(each);
   }

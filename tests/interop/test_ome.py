@@ -5,6 +5,7 @@ import io
 import json
 import os
 import subprocess
+import time
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ import zarr
 from mounts import READERS_FOLDER, ROOT, ZARR2_PYTHON, ZARRCTL, mounted
 
 OME_PYTHON = str(ROOT / "build/python/ome/bin/python")
+OME05_PYTHON = str(ROOT / "build/python/ome05/bin/python")
 XML = "<OME>" + "é" * 300_000 + "</OME>"
 AXES = [{"name": "c", "type": "channel"}, {"name": "y", "type": "space"}, {"name": "x", "type": "space"}]
 SHAPES = [(2, 64, 64), (2, 32, 32)]
@@ -105,6 +107,30 @@ def test_both_versions_are_the_same_in_either_view(stores, mounts, path):
     assert attributes_in_v2(mounts["0.5"] / "gdal" / path) == written, "which knows nothing of OME-Zarr"
 
 
+def names_of_dimensions(array):
+    return json.loads((array / "zarr.json").read_text()).get("dimension_names")
+
+
+def test_arrays_of_04_have_the_names_of_the_axes_in_v3(stores, mounts, tmp_path):
+    for path, (seed, dtype) in IMAGES.items():
+        for level in range(len(SHAPES)):
+            array = zarr.open_array(mounts["0.4"] / "v3" / path / str(level), mode="r")
+            assert array.metadata.dimension_names == ("c", "y", "x")
+            assert np.array_equal(array[...], values(seed, level, dtype))
+    with mounted(stores["0.4"], "ome=keep") as point:
+        assert names_of_dimensions(point / "v3/0/0") is None
+    image = write(tmp_path / "store", "0.4") / "0"
+    with mounted(tmp_path / "store") as point:
+        assert names_of_dimensions(point / "v3/0/0") == ["c", "y", "x"]
+        renamed = (image / ".zattrs").read_text().replace('"c"', '"t"')
+        (image / "new").write_text(renamed)
+        os.replace(image / "new", image / ".zattrs")
+        deadline = time.monotonic() + 30
+        while names_of_dimensions(point / "v3/0/0") != ["t", "y", "x"] and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert names_of_dimensions(point / "v3/0/0") == ["t", "y", "x"]
+
+
 def test_keep_changes_nothing(stores):
     with mounted(stores["0.5"], "ome=keep") as point:
         assert attributes_in_v2(point / "v2/0") == attributes_in_v3(stores["0.5"] / "0")
@@ -168,6 +194,15 @@ def test_info_tells_what_04_cannot_say(tmp_path):
         assert attributes_in_v2(point / "v2")["ome"]["version"] == "0.6.dev3"
     done = subprocess.run([ZARRCTL, "info", tmp_path / "store"], capture_output=True, text=True, check=True)
     assert 'OME-Zarr "0.6.dev3": not shown as 0.4' in done.stdout + done.stderr
+
+
+@pytest.mark.further_reader
+@pytest.mark.parametrize("path", IMAGES)
+def test_ome_zarr_models_finds_nothing_wrong(mounts, path):
+    script = "import sys, zarr; from ome_zarr_models.v05 import Image; print(len(Image.from_zarr(zarr.open_group(sys.argv[1], mode='r')).datasets))"
+    for version in ("0.4", "0.5"):
+        done = subprocess.run([OME05_PYTHON, "-c", script, mounts[version] / "v3" / path], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.further_reader

@@ -51,7 +51,7 @@ StoredChunks FindStoredChunks(const Node& array, bool read_indexes) {
 
 bool MakesFillChunksAnyway(const Node& array, size_t view) {
   ViewContext keeping;
-  keeping.below_ome = array.parent_below_ome;
+  keeping.below_ome = array.from_parent.below_ome;
   keeping.fill = FillPolicy::kKeep;
   keeping.is_in_root = array.path.find('/') == std::string::npos;
   const auto shown = AllViews()[view]->ShowArray(*array.array(), array.chunks->layout(), keeping);

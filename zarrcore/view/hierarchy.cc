@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "zarrcore/view/ome.h"
 #include "zarrcore/view/source_documents.h"
 
 namespace zarrfs {
@@ -33,7 +34,9 @@ class Hierarchy::NodeLoader final : public NodeCache::Loader {
       return Fail(ErrorCode::kNotFound, "{}: nothing lies below an array", path_);
     }
     if (!IsNodeNameBelow(**parent, name)) return no_name();
-    parent_below_ome_ = (*parent)->below_ome;
+    from_parent_.below_ome = (*parent)->below_ome;
+    const GroupMetadata& group = *(*parent)->group();
+    if (group.is_stored_as_v2()) from_parent_.axes = AxesIn04(group.attributes, name);
     return {};
   }
 
@@ -43,13 +46,12 @@ class Hierarchy::NodeLoader final : public NodeCache::Loader {
   Result<Revalidation> Revalidate(const NodePtr& known) override {
     const auto is_current = IsCurrent(*hierarchy_.store_, *known);
     if (!is_current) return Fail(is_current);
-    const bool is_same =
-        *is_current && !known->racy && known->parent_below_ome == parent_below_ome_;
+    const bool is_same = *is_current && !known->racy && known->from_parent == from_parent_;
     return is_same ? Revalidation::kCurrent : Revalidation::kReplaced;
   }
 
   Result<NodeCache::Loaded> Load() override {
-    auto node = hierarchy_.reader_.Read(path_, parent_below_ome_, hierarchy_.newest_.Get(path_));
+    auto node = hierarchy_.reader_.Read(path_, from_parent_, hierarchy_.newest_.Get(path_));
     if (!node) {
       if (node.error().code == ErrorCode::kNotFound) hierarchy_.newest_.Erase(path_);
       return Fail(node);
@@ -70,7 +72,7 @@ class Hierarchy::NodeLoader final : public NodeCache::Loader {
   const Hierarchy& hierarchy_;
   const std::string& path_;
   const Validity before_;
-  bool parent_below_ome_ = false;
+  FromParent from_parent_;
 };
 
 Hierarchy::Hierarchy(std::shared_ptr<const Store> store, HierarchyOptions options, Report report)

@@ -46,6 +46,13 @@ struct SourceDocument {
   std::optional<Version> version;  // absent if there was none
 };
 
+/// What of the group above decides how a node is shown.
+struct FromParent {
+  bool below_ome = false;         // it or one above it is an OME group
+  std::vector<std::string> axes;  // AxesIn04() of the node
+  bool operator==(const FromParent&) const = default;
+};
+
 struct Node {
   MemoryBudget::Share memory;  // bytes_in_memory, once it is read (the last to be destroyed)
   std::string path;            // key of the folder; "" for the root
@@ -58,7 +65,7 @@ struct Node {
   bool implicit = false;                  // a group without a document, known by what lies below it
   bool is_file = false;                   // no node of Zarr: a file in an OME group, at `path`
   bool below_ome = false;                 // this group or one above it is an OME one
-  bool parent_below_ome = false;
+  FromParent from_parent;
   bool racy = false;  // a later version may look the same: each revalidation reads it again
   // The document's (its version is that of the source that changed last); the folder's, if
   // implicit.

@@ -113,7 +113,8 @@ NodeReader::NodeReader(std::shared_ptr<const Store> store, const HierarchyOption
   index_cache_->KeepLatestLarge();
 }
 
-Result<std::shared_ptr<const Node>> NodeReader::Read(const std::string& path, bool parent_below_ome,
+Result<std::shared_ptr<const Node>> NodeReader::Read(const std::string& path,
+                                                     FromParent from_parent,
                                                      const NodePtr& before) const {
   auto folder = store_->Stat(path);
   // (No socket, FIFO or device is a node either.)
@@ -123,7 +124,7 @@ Result<std::shared_ptr<const Node>> NodeReader::Read(const std::string& path, bo
   }
   if (!folder) return Fail(folder);
   const bool is_file = !folder->is_folder;
-  if (is_file && !(parent_below_ome && IsFileName(path.substr(path.rfind('/') + 1)))) {
+  if (is_file && !(from_parent.below_ome && IsFileName(path.substr(path.rfind('/') + 1)))) {
     return Fail(ErrorCode::kNotFound, "{} is no folder", path);
   }
   // (Not in one piece with its counts, which weak pointers would keep it by.)
@@ -132,8 +133,8 @@ Result<std::shared_ptr<const Node>> NodeReader::Read(const std::string& path, bo
   node->path = path;
   node->number = ++last_number;
   node->folder_info = *folder;
-  node->parent_below_ome = parent_below_ome;
-  node->below_ome = parent_below_ome;
+  node->below_ome = from_parent.below_ome;
+  node->from_parent = std::move(from_parent);
   if (is_file) {
     ShowFile(*store_, *node);
     return node;
@@ -175,9 +176,9 @@ Result<std::shared_ptr<const Node>> NodeReader::Read(const std::string& path, bo
 }
 
 void NodeReader::ShowGroup(Node& node) const {
-  node.below_ome = node.parent_below_ome || IsOme(node.group()->attributes);
+  node.below_ome = node.from_parent.below_ome || IsOme(node.group()->attributes);
   ViewContext context;
-  context.below_ome = node.parent_below_ome;
+  context.below_ome = node.from_parent.below_ome;
   context.keeps_ome = options_.keeps_ome;
   for (size_t v = 0; v < AllViews().size(); ++v) {
     GroupView shown = AllViews()[v]->ShowGroup(*node.group(), context);
@@ -222,8 +223,12 @@ Result<void> NodeReader::FindChunks(Node& node, const NodePtr& before) const {
 }
 
 void NodeReader::ShowArrayIn(size_t view, Node& node) const {
-  const ViewContext context{options_.forced_separator, node.parent_below_ome, options_.fill,
-                            node.path.find('/') == std::string::npos};
+  const ViewContext context{.forced_separator = options_.forced_separator,
+                            .below_ome = node.from_parent.below_ome,
+                            .fill = options_.fill,
+                            .is_in_root = node.path.find('/') == std::string::npos,
+                            .keeps_ome = options_.keeps_ome,
+                            .axes = node.from_parent.axes};
   const std::string_view view_name = AllViews()[view]->name();
   NodeView& shown = node.views[view];
   auto array = AllViews()[view]->ShowArray(*node.array(), node.chunks->layout(), context);

@@ -41,7 +41,7 @@ class NodeReader {
   /// cannot be used is one, hidden in every view. Takes the ChunkSource of `before`, an earlier
   /// snapshot or null, as long as chunks lie where they lay.
   [[nodiscard]] Result<std::shared_ptr<const Node>> Read(const std::string& path,
-                                                         bool parent_below_ome,
+                                                         FromParent from_parent,
                                                          const NodePtr& before) const;
 
   [[nodiscard]] IndexCache& index_cache() const { return *index_cache_; }

@@ -43,6 +43,12 @@ void VisitVersioned(Json& attributes, const auto& visit) {
   }
 }
 
+// The list; an empty one if it is none.
+const Json& ListOrEmpty(const Json& list) {
+  static const Json kEmpty = Json::array();
+  return list.is_array() ? list : kEmpty;
+}
+
 bool Is(const Json& version, std::string_view wanted) {
   const std::string* const text = TextOf(version);
   return text != nullptr && (*text == wanted || text->starts_with(std::string(wanted) + "."));
@@ -106,6 +112,26 @@ OmeAttributes AsOme05(Json attributes, bool below_ome) {
   if (!another.is_null()) return {std::move(attributes), {StaysAsItIs(another, "0.5")}};
   others[kOme] = std::move(ome);
   return {std::move(others), {}};
+}
+
+std::vector<std::string> AxesIn04(const Json& attributes, std::string_view array) {
+  for (const Json& image : ListOrEmpty(MemberOrNull(attributes, "multiscales"))) {
+    const Json& version = MemberOrNull(image, kVersion);
+    if (!version.is_null() && !Is(version, "0.4")) continue;
+    const Json& sizes = ListOrEmpty(MemberOrNull(image, "datasets"));
+    const bool has_array = std::ranges::any_of(sizes, [&](const Json& size) {
+      const std::string* const path = TextOf(MemberOrNull(size, "path"));
+      return path != nullptr && *path == array;
+    });
+    if (!has_array) continue;
+    std::vector<std::string> names;
+    for (const Json& axis : ListOrEmpty(MemberOrNull(image, "axes"))) {
+      if (const std::string* const name = TextOf(MemberOrNull(axis, "name")))
+        names.push_back(*name);
+    }
+    return names;
+  }
+  return {};
 }
 
 }  // namespace zarrfs

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "zarrcore/metadata/json.h"
@@ -27,5 +28,9 @@ struct OmeAttributes {
 /// `attributes` of a group with the members of 0.4 in `ome`. Other versions stay where they are,
 /// with a note. `below_ome`: an ancestor is an OME group, so `labels` and `series` are members too.
 [[nodiscard]] OmeAttributes AsOme05(Json attributes, bool below_ome);
+
+/// The names of the axes of the array called `array` in a group with these `attributes`, if the
+/// group is an image of 0.4 that the array is one size of. 0.5 wants them as dimension_names.
+[[nodiscard]] std::vector<std::string> AxesIn04(const Json& attributes, std::string_view array);
 
 }  // namespace zarrfs

@@ -43,6 +43,11 @@ class V3ViewImplementation final : public View {
         json.erase(found);
       }
     }
+    const bool needs_names = metadata.is_stored_as_v2() && !context.keeps_ome &&
+                             !context.axes.empty() && context.axes.size() == metadata.rank();
+    if (needs_names && !json.contains("dimension_names")) {
+      json["dimension_names"] = std::vector(context.axes.begin(), context.axes.end());
+    }
     Json grid;
     grid["name"] = "regular";
     grid["configuration"]["chunk_shape"] = layout.inner_chunk_shape;

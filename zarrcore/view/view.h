@@ -72,6 +72,7 @@ struct ViewContext {
   FillPolicy fill = FillPolicy::kAuto;
   bool is_in_root = true;  // of the store: its group or the array itself
   bool keeps_ome = false;  // OME-Zarr metadata stay in the version that the store has
+  std::span<const std::string> axes = {};  // of the OME-Zarr 0.4 image that the array belongs to
 };
 
 class View {

@@ -673,8 +673,8 @@ TEST(Hierarchy, ArraysBelowOmeGroupsKnowIt) {
     fixture.store->Put("image/labels/cells/0/zarr.json", ArrayJson());
     fixture.store->Put("other/zarr.json", ArrayJson());
     EXPECT_TRUE(fixture.Node("image")->below_ome);
-    EXPECT_FALSE(fixture.Node("image")->parent_below_ome);
-    EXPECT_TRUE(fixture.Node("image/labels/cells/0")->parent_below_ome);
+    EXPECT_FALSE(fixture.Node("image")->from_parent.below_ome);
+    EXPECT_TRUE(fixture.Node("image/labels/cells/0")->from_parent.below_ome);
     EXPECT_EQ(fixture.Node("image/labels/cells/0")->views[kV2].array->naming.separator, '/');
     EXPECT_EQ(fixture.Node("other")->views[kV2].array->naming.separator, '.');
     // No OME group any more: what lies below is shown otherwise.

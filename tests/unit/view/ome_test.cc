@@ -100,6 +100,21 @@ TEST(Ome, OtherStoresAreLeftAlone) {
   (void)AsOme05(Parsed(R"({"multiscales": [1, {"version": {}}], "well": "x"})"), false);
 }
 
+TEST(Ome, AnArrayOf04HasTheAxesOfTheImageThatNamesIt) {
+  const Json image = Parsed(R"({"multiscales": [
+      {"version": "0.4", "axes": [{"name": "y"}, {"name": "x"}], "datasets": [{"path": "0"}]},
+      {"axes": [{"name": "t"}], "datasets": [{}, {"path": "1"}]},
+      {"version": "0.3", "axes": [{"name": "z"}], "datasets": [{"path": "2"}]}]})");
+  EXPECT_EQ(AxesIn04(image, "0"), (std::vector<std::string>{"y", "x"}));
+  EXPECT_EQ(AxesIn04(image, "1"), std::vector<std::string>{"t"});
+  EXPECT_TRUE(AxesIn04(image, "2").empty()) << "which is not shown as 0.5 either";
+  EXPECT_TRUE(AxesIn04(image, "3").empty());
+  for (const char* other : {"{}", R"({"multiscales": 1})", R"({"multiscales": [1, {"axes": 2}]})",
+                            R"({"multiscales": [{"datasets": [{"path": 0}, {"path": "0"}]}]})"}) {
+    EXPECT_TRUE(AxesIn04(Parsed(other), "0").empty()) << other;
+  }
+}
+
 TEST(Ome, OnlyTheViewOfV2ReadersShows04AndOnlyIfItMay) {
   GroupMetadata group;
   group.attributes = Parsed(kPairs[0].v05);
