@@ -9,6 +9,11 @@ namespace {
 // Retries when a shard is replaced during a look-up.
 constexpr int kMaxAttempts = 3;
 
+// Whether an array that nobody has seen may have a chunk of this name in its folder.
+bool MayBeChunk(std::string_view name) {
+  return name.find_first_not_of("0123456789.") == name.npos && !name.starts_with('.');
+}
+
 Error Absent(std::string_view what) { return {ErrorCode::kNotFound, std::string(what)}; }
 
 }  // namespace
@@ -24,10 +29,17 @@ Result<Entry> Lookup::Find(const Target& folder, const std::string& name) const 
                             ? InChunkFolder(folder, *known, name)
                         : known->error ? InUnreadable(*known, folder.view, name)
                                        : InNode(*known, folder.view, name);
-  // What a node was not seen to have may be there by now, if it cannot be read.
-  const bool is_unknown = !entry && entry.error().code == ErrorCode::kNotFound && known->error &&
+  const bool is_unknown = !entry && entry.error().code != ErrorCode::kWouldBlock && known->error &&
                           known->error->code != ErrorCode::kNotFound;
-  if (is_unknown) return tl::unexpected(*known->error);
+  if (!is_unknown) return entry;
+  // What a node was not seen to have may be there by now. Readers take an error for an absent
+  // chunk: there is a file that gives the reason, its document.
+  const CurrentNode& node = known->current;
+  const bool may_be_array = node.node == nullptr || node.node->group() == nullptr;
+  if (folder.kind == Target::Kind::kFolder && may_be_array && MayBeChunk(name)) {
+    return entries_.UnreadableDocument(node, folder.view, 0);
+  }
+  if (entry.error().code == ErrorCode::kNotFound) return tl::unexpected(*known->error);
   return entry;
 }
 

@@ -3,7 +3,11 @@
 // through a path must be there or have been there a moment ago; every error must have its reason in
 // what was changed; nothing may hang; the daemon must not grow.
 //
-//   endurance_test SECONDS [-o OPTIONS]
+//   endurance_test SECONDS [--faults] [-o OPTIONS]
+//
+// With --faults everything else fails, too, at random: the disk, the memory, the worker
+// (mischief.h). Then reads may fail for that reason, but nothing that is there may be absent, and
+// no byte wrong.
 //
 // OPTIONS are those of the mount; changes must be visible within ten seconds. The last line sums
 // up; the exit code is 1 if anything was wrong.
@@ -40,6 +44,7 @@
 
 #include "tests/endurance/content.h"
 #include "tests/endurance/history.h"
+#include "tests/endurance/mischief.h"
 #include "tests/mount/mounted.h"
 #include "tests/mount/programs.h"
 #include "tests/mount/sample_store.h"
@@ -58,7 +63,7 @@ constexpr uint32_t kColumns = kShardColumns * kPerShard;
 constexpr uint32_t kChunkEdge = 10;  // elements
 
 // No operation may take longer, and no change may stay unseen longer.
-const Time kLongest = static_cast<Time>(10e9 * Patience());
+Time longest = static_cast<Time>(10e9 * Patience());
 
 constexpr size_t kHeld = 6;  // descriptors that a reader keeps open
 constexpr size_t kMaxPart = 1 << 20;
@@ -69,6 +74,11 @@ constexpr size_t kPage = 4096;
 constexpr double kWarmUp = 70;  // seconds
 constexpr int64_t kMoreDescriptors = 64;
 constexpr int64_t kMoreKiB = 32 << 10;
+
+// An array of which nothing changes: three chunks of ten bytes, the last one half beyond its end.
+constexpr const char* kConstant = "constant";
+constexpr uint64_t kConstantSize = 25;
+std::string ConstantChunk(uint64_t chunk) { return Pattern(10, chunk + 1); }
 
 // Of the array 0 shards are replaced by rename and nothing else happens: no chunk of it that is in
 // every version may ever be missing.
@@ -116,9 +126,18 @@ struct Watch {
 /// The store with its history, the mount, and what was found.
 class Trial {
  public:
-  Trial(fs::path store, fs::path mountpoint)
-      : store_(std::move(store)), mountpoint_(std::move(mountpoint)), watches_(kReaders + 1) {
+  Trial(fs::path store, fs::path mountpoint, bool with_faults)
+      : has_faults(with_faults),
+        store_(std::move(store)),
+        mountpoint_(std::move(mountpoint)),
+        watches_(kReaders + 1) {
     Replace(store_ / "zarr.json", GroupJson());
+    const SampleArray constant{
+        .shape = {kConstantSize}, .shard = {20}, .chunk = {10}, .compressed = false};
+    Replace(store_ / kConstant / "zarr.json", constant.ZarrJson());
+    Replace(store_ / kConstant / "c/0",
+            EncodeShard(2, {{0, ConstantChunk(0)}, {1, ConstantChunk(1)}}));
+    Replace(store_ / kConstant / "c/1", EncodeShard(2, {{0, ConstantChunk(2)}}));
     for (uint32_t array = 0; array < kArrays; ++array) {
       metadata_.emplace_back(1);
       Replace(ArrayFolder(array) / "zarr.json", ArrayOf(array, 1).ZarrJson());
@@ -142,7 +161,8 @@ class Trial {
            fmt::format("c/{}/{}", at.row / kPerShard, at.column / kPerShard);
   }
   [[nodiscard]] std::string Path(const ChunkAt& at, bool v2) const {
-    return mountpoint_ / (v2 ? fmt::format("v2/a{}/{}.{}", at.array, at.row, at.column)
+    return mountpoint_ / (v2 ? fmt::format("{}/a{}/{}.{}", at.column % 3 == 2 ? "gdal" : "v2",
+                                           at.array, at.row, at.column)
                              : fmt::format("v3/a{}/c/{}/{}", at.array, at.row, at.column));
   }
   [[nodiscard]] const fs::path& mountpoint() const { return mountpoint_; }
@@ -179,12 +199,35 @@ class Trial {
   void Blend(const std::string& what) { Report("BLEND", blends, what); }
   void Wrong(const std::string& what) { Report("WRONG", wrong, what); }
   void Hang(const std::string& what) { Report("HANG", hangs, what); }
+  void Absent(const std::string& what) { Report("ABSENT", absences, what); }
+  /// Chunks that never change, of an array that `netcdf` decodes, as each view shows them. To be
+  /// called while all is well.
+  void ReadConstants() {
+    for (const std::string view : {"v2", "gdal", "netcdf"}) {
+      for (const uint64_t chunk : {0, 1, 2}) {
+        const fs::path path = mountpoint_ / view / kConstant / std::to_string(chunk);
+        const std::string bytes = ReadFile(path);
+        if (bytes.empty() || !ConstantChunk(chunk).starts_with(bytes)) Wrong(path.string());
+        constants.emplace_back(path, bytes);
+      }
+    }
+  }
+  std::vector<std::pair<std::string, std::string>> constants;  // by path
+
+  /// Whether what failed may have failed because of a fault.
+  bool MayFail(int error, bool by_name) {
+    if (!has_faults || error == ENOENT) return false;
+    // A name is there whatever cannot be read; but who has no memory can say nothing.
+    if (by_name && error != ENOMEM) return false;
+    ++faulty;
+    return true;
+  }
 
   /// An error that a shard being written in place explains, so long after its end.
   void Unfinished(Time after) {
     ++unfinished;
-    Time longest = worst_unfinished;
-    while (after > longest && !worst_unfinished.compare_exchange_weak(longest, after)) {
+    Time until_now = worst_unfinished;
+    while (after > until_now && !worst_unfinished.compare_exchange_weak(until_now, after)) {
     }
   }
 
@@ -192,15 +235,16 @@ class Trial {
   void TellHangs() {
     for (Watch& watch : watches_) {
       const std::lock_guard lock(watch.mutex);
-      if (watch.since == 0 || watch.told || Now() - watch.since < kLongest) continue;
+      if (watch.since == 0 || watch.told || Now() - watch.since < longest) continue;
       watch.told = true;
       Hang(watch.what);
     }
   }
 
+  const bool has_faults;
   std::atomic<bool> stop = false;
-  std::atomic<uint64_t> reads = 0, versions = 0, missing = 0, stale = 0, unfinished = 0;
-  std::atomic<uint64_t> blends = 0, wrong = 0, hangs = 0;
+  std::atomic<uint64_t> reads = 0, versions = 0, missing = 0, stale = 0, unfinished = 0, faulty = 0;
+  std::atomic<uint64_t> blends = 0, wrong = 0, hangs = 0, absences = 0;
   std::atomic<Time> worst_unfinished = 0;
 
   struct Renamed {
@@ -270,6 +314,10 @@ class Writer {
     const uint64_t version = NextVersion(corner);
     const std::string bytes = ShardOf(corner, version);
     trial_.shard(corner).Begin(version, /*in_place=*/true);
+    if (trial_.has_faults && Below(2) == 0) {
+      fs::resize_file(trial_.ShardPath(corner), Below(30'000));
+      SleepFor(Seconds(0.001 * Below(1000)));
+    }
     RewriteInPlace(trial_.ShardPath(corner), bytes);
     trial_.shard(corner).End();
   }
@@ -342,8 +390,10 @@ class Reader {
         ReadOn();
       } else if (what < 94) {
         List();
-      } else {
+      } else if (what < 97) {
         ReadMetadata();
+      } else {
+        ReadConstant();
       }
     }
   }
@@ -452,17 +502,28 @@ class Reader {
   void Judge(int error, const char* what, const std::string& path, const ChunkAt& at, Time begin,
              Time opened, bool by_name) {
     const Time now = Now();
-    const bool changed = trial_.MayHaveChanged(at, opened - kLongest, now);
-    if (by_name && error == ENOENT && trial_.MayBeMissing(at, begin - kLongest, now)) {
+    const bool changed = trial_.MayHaveChanged(at, opened - longest, now);
+    if (by_name && error == ENOENT && trial_.MayBeMissing(at, begin - longest, now)) {
       ++trial_.missing;
     } else if ((error == ESTALE || error == EFAULT) && changed) {
       ++trial_.stale;
-    } else if (error == EIO && trial_.MayBeUnfinished(at, begin - kLongest, now)) {
+    } else if (error == EIO && trial_.MayBeUnfinished(at, begin - longest, now)) {
       trial_.Unfinished(begin - trial_.shard(at).LastUnfinished());
+    } else if (trial_.MayFail(error, by_name && !MayBeBeyond(path, at))) {
+      return;
+    } else if (by_name) {
+      trial_.Absent(fmt::format("{}: {}: {}", path, what, std::strerror(error)));
     } else {
       trial_.Wrong(fmt::format("{}: {}: {}; version {} in the store", path, what,
                                std::strerror(error), trial_.shard(at).Latest().version));
     }
+  }
+
+  // Whether an array that cannot be read now may have been seen last without this row. Then its
+  // folder, in the view v3, gives an error, which readers of Zarr v3 do not take for absence.
+  static bool MayBeBeyond(const std::string& path, const ChunkAt& at) {
+    return path.find("/v3/") != path.npos && at.array != kSteadyArray &&
+           at.row >= (kShardRows - 1) * kPerShard;
   }
 
   void CheckBytes(const std::string& path, const ChunkAt& at, uint64_t version, uint64_t offset,
@@ -485,7 +546,7 @@ class Reader {
     const auto version = VersionIn(at, bytes);
     if (!version) {
       trial_.Wrong(fmt::format("{}: the first {} bytes are of no version", path, bytes.size()));
-    } else if (!trial_.MayBeVersion(at, *version, begin - kLongest, Now())) {
+    } else if (!trial_.MayBeVersion(at, *version, begin - longest, Now())) {
       trial_.Wrong(fmt::format("{}: version {}, long after {} was written", path, *version,
                                trial_.shard(at).Latest().version));
     }
@@ -596,18 +657,17 @@ class Reader {
       const auto any = [&](auto&& condition) { return std::ranges::any_of(possible, condition); };
       const bool reason =
           (error == ENOENT && !v2 &&
-           std::ranges::all_of(possible,
-                               [&](const ChunkAt& at) {
-                                 return trial_.MayBeMissing(at, begin - kLongest, now);
-                               })) ||
+           std::ranges::all_of(
+               possible,
+               [&](const ChunkAt& at) { return trial_.MayBeMissing(at, begin - longest, now); })) ||
           (error == ESTALE && any([&](const ChunkAt& at) {
-             return trial_.MayHaveChanged(at, begin - kLongest, now);
+             return trial_.MayHaveChanged(at, begin - longest, now);
            })) ||
           (error == EIO && any([&](const ChunkAt& at) {
-             return trial_.MayBeUnfinished(at, begin - kLongest, now);
+             return trial_.MayBeUnfinished(at, begin - longest, now);
            }));
-      if (!reason) {
-        trial_.Wrong(fmt::format("{}: {}: {}", folder, what, std::strerror(error)));
+      if (!reason && !trial_.MayFail(error, /*by_name=*/false)) {
+        trial_.Absent(fmt::format("{}: {}: {}", folder, what, std::strerror(error)));
       }
     };
     DIR* opened = nullptr;
@@ -637,8 +697,8 @@ class Reader {
     for (const ChunkAt& at : possible) {
       const std::string name =
           v2 ? fmt::format("{}.{}", at.row, at.column) : fmt::format("{}", at.column);
-      if (!names.contains(name) && !trial_.MayBeMissing(at, begin - kLongest, now)) {
-        trial_.Wrong(fmt::format("{}: {} is not listed", folder, name));
+      if (!names.contains(name) && !trial_.MayBeMissing(at, begin - longest, now)) {
+        trial_.Absent(fmt::format("{}: {} is not listed", folder, name));
       }
     }
     for (const std::string& name : names) {
@@ -661,8 +721,10 @@ class Reader {
     const auto answer =
         Timed("stat", path, [&] { return fstatat(dirfd(directory), name.c_str(), &status, 0); });
     if (answer < 0) return Judge(static_cast<int>(-answer), "stat", path, at, begin, begin, true);
+    // (Of what cannot be read now the size may be unknown.)
     const bool right =
-        trial_.shard(at).Any(begin - kLongest, Now(), [&](const History::State& state) {
+        (trial_.has_faults && status.st_size == 1) ||
+        trial_.shard(at).Any(begin - longest, Now(), [&](const History::State& state) {
           return state.unfinished ||
                  (state.version > 0 &&
                   SizeOf(at, state.version) == static_cast<uint64_t>(status.st_size));
@@ -683,9 +745,9 @@ class Reader {
     const int error = file.get() < 0 ? -file.get() : Read(file, path, 0, kToTheEnd, text);
     History& history = trial_.metadata(array);
     if (error != 0) {
-      if (error == ESTALE && history.Changed(begin - kLongest, Now())) {
+      if (error == ESTALE && history.Changed(begin - longest, Now())) {
         ++trial_.stale;
-      } else {
+      } else if (!trial_.MayFail(error, /*by_name=*/false)) {
         trial_.Wrong(fmt::format("{}: {}", path, std::strerror(error)));
       }
       return;
@@ -700,11 +762,26 @@ class Reader {
     if (!v3) wanted["_ARRAY_DIMENSIONS"] = attributes.value("_ARRAY_DIMENSIONS", nlohmann::json());
     if (attributes != wanted || (v3 && json["shape"][0] != RowsOf(array, version) * kChunkEdge)) {
       trial_.Blend(fmt::format("{}: is of no version: {:.200}", path, text));
-    } else if (!history.Any(begin - kLongest, Now(), [&](const History::State& state) {
+    } else if (!history.Any(begin - longest, Now(), [&](const History::State& state) {
                  return state.version == version;
                })) {
       trial_.Wrong(fmt::format("{}: version {}, long after {} was written", path, version,
                                history.Latest().version));
+    }
+  }
+
+  void ReadConstant() {
+    const auto& [path, wanted] = trial_.constants[Below(trial_.constants.size())];
+    const Descriptor file = Open(path, Below(2) == 0 ? O_DIRECT : 0);
+    std::string bytes;
+    const bool is_open = file.get() >= 0;
+    const int error = is_open ? Read(file, path, 0, kToTheEnd, bytes) : -file.get();
+    if (error == 0) {
+      ++trial_.reads;
+      if (bytes != wanted) trial_.Wrong(path + ": other bytes than before");
+    } else if (!trial_.MayFail(error, !is_open)) {
+      const std::string what = fmt::format("{}: {}", path, std::strerror(error));
+      is_open ? trial_.Wrong(what) : trial_.Absent(what);
     }
   }
 
@@ -769,11 +846,18 @@ Sample MedianOf(const std::vector<Sample>& samples, double from, double to) {
   return {Median(std::move(descriptors)), Median(std::move(kib))};
 }
 
-int Run(double seconds, const std::string& options) {
+int Run(double seconds, const std::string& options, bool has_faults) {
   const TemporaryFolder folder;
-  Trial trial(folder / "store.zarr", folder.Folder("mnt"));
+  std::optional<Mischief> mischief;
+  if (has_faults) {
+    // Readers wait while there is no worker, or it is stopped.
+    longest *= 3;
+    mischief.emplace(folder.path());
+  }
+  Trial trial(folder / "store.zarr", folder.Folder("mnt"), has_faults);
   TestMount mount(folder / "store.zarr", options, trial.mountpoint());
   if (testing::UnitTest::GetInstance()->Failed()) return 1;
+  trial.ReadConstants();
 
   std::vector<std::thread> threads;
   for (uint32_t array = 0; array < kArrays; ++array) {
@@ -788,7 +872,11 @@ int Run(double seconds, const std::string& options) {
   std::vector<Sample> samples;
   const Time end = Now() + static_cast<Time>(seconds * 1e9);
   while (Now() < end && trial.hangs == 0) {
-    samples.push_back(SampleOf(worker));
+    if (mischief) {
+      mischief->Next(trial.mountpoint(), folder / "store.zarr");
+    } else {
+      samples.push_back(SampleOf(worker));
+    }
     trial.TellHangs();
     if (mount.program().WaitFor(Seconds(0))) {
       trial.Wrong("the daemon ended by itself");
@@ -797,6 +885,7 @@ int Run(double seconds, const std::string& options) {
     SleepFor(Seconds(0.2));
   }
   trial.stop = true;
+  if (mischief) mischief->End();
   // What hangs is let go only by the end of the daemon.
   if (trial.hangs > 0) mount.program().Signal(SIGKILL);
   for (std::thread& thread : threads) thread.join();
@@ -809,7 +898,7 @@ int Run(double seconds, const std::string& options) {
                        i / kColumns % (kShardRows * kPerShard), i % kColumns};
       for (const bool v2 : {false, true}) {
         while (!reader.IsSettled(at, v2)) {
-          if (Now() - stopped > kLongest) {
+          if (Now() - stopped > longest) {
             trial.Wrong(fmt::format("{}: is not the last version in the end", trial.Path(at, v2)));
             break;
           }
@@ -820,7 +909,10 @@ int Run(double seconds, const std::string& options) {
   }
 
   const double warm_up = std::max(1.0 / 3, kWarmUp / seconds);
-  if (warm_up < 0.8) {
+  if (mischief) {
+    fmt::print("{}\n{} operations failed because of it\n", mischief->Summary(),
+               trial.faulty.load());
+  } else if (warm_up < 0.8) {
     const Sample warm = MedianOf(samples, warm_up, warm_up + 0.1);
     const Sample late = MedianOf(samples, 0.9, 1);
     fmt::print("the daemon, after {:.0f} s and at the end: {} and {} descriptors, {} and {} KiB\n",
@@ -851,25 +943,31 @@ int Run(double seconds, const std::string& options) {
   fmt::print("slowest operation: {:.1f} ms\n", Milliseconds(worst));
   fmt::print("from rename to visible, {} times: median {:.1f} ms, worst {:.1f} ms\n",
              trial.lags.size(), Milliseconds(Median(trial.lags)), Milliseconds(worst_lag));
-  fmt::print("{} reads of {} versions: blends {}, wrong {}, hangs {}, worst lag {:.1f} ms\n",
-             trial.reads.load(), trial.versions.load(), trial.blends.load(), trial.wrong.load(),
-             trial.hangs.load(), Milliseconds(worst_lag));
-  return ended_well && trial.blends == 0 && trial.wrong == 0 && trial.hangs == 0 ? 0 : 1;
+  fmt::print(
+      "{} reads of {} versions: blends {}, wrong {}, hangs {}, absences {}, worst lag {:.1f} ms\n",
+      trial.reads.load(), trial.versions.load(), trial.blends.load(), trial.wrong.load(),
+      trial.hangs.load(), trial.absences.load(), Milliseconds(worst_lag));
+  const uint64_t bad = trial.blends + trial.wrong + trial.hangs + trial.absences;
+  if (bad > 0) fmt::print("the log of the mount:\n{}", mount.Log());
+  return ended_well && bad == 0 ? 0 : 1;
 }
 
 }  // namespace
 }  // namespace zarrfs
 
 int main(int argc, char** argv) {
-  const double seconds = argc > 1 ? std::atof(argv[1]) : 0;
-  const bool with_options = argc == 4 && std::string(argv[2]) == "-o";
-  if (seconds <= 0 || (argc != 2 && !with_options)) {
-    std::fputs("usage: endurance_test SECONDS [-o OPTIONS]\n", stderr);
+  std::vector<std::string> words(argv + 1, argv + argc);
+  const double seconds = words.empty() ? 0 : std::atof(words[0].c_str());
+  const bool has_faults = words.size() > 1 && words[1] == "--faults";
+  if (has_faults) words.erase(words.begin() + 1);
+  const bool has_options = words.size() == 3 && words[1] == "-o";
+  if (seconds <= 0 || (words.size() != 1 && !has_options)) {
+    std::fputs("usage: endurance_test SECONDS [--faults] [-o OPTIONS]\n", stderr);
     return 1;
   }
   if (const std::string obstacle = zarrfs::EnterOwnMountNamespace(); !obstacle.empty()) {
     std::fprintf(stderr, "endurance_test: %s\n", obstacle.c_str());
     return 1;
   }
-  return zarrfs::Run(seconds, with_options ? argv[3] : "");
+  return zarrfs::Run(seconds, has_options ? words[2] : "", has_faults);
 }

@@ -153,6 +153,7 @@ TEST_F(UnreadableTest, ChunksBelowMetadataThatCannotBeReadAreFilesThatCannotBeRe
   EXPECT_EQ(Seen(mount / "v2/a/0.0"), "error");
   EXPECT_EQ(Seen(mount / "v2/a/3.3"), "error");
   EXPECT_EQ(Seen(mount / "v3/a/c/0/0"), "error");
+  EXPECT_EQ(Seen(mount / "v2/a/4.0"), "error") << "the array may have grown";
   EXPECT_EQ(Seen(mount / "v2/a/.zarray"), "error");
   EXPECT_EQ(Seen(mount / "v3/a/zarr.json"), "error");
   EXPECT_NE(Shell("ls " + (mount / "v2/a").string()).code, 0) << "not an empty folder";
@@ -164,6 +165,7 @@ TEST_F(UnreadableTest, AnArrayThatCouldNeverBeReadIsListedAndCannotBeRead) {
   EXPECT_EQ(Shell("ls " + (mount / "v2").string()).output, "a\nb\n");
   EXPECT_EQ(Seen(mount / "v2/b"), "folder");
   EXPECT_EQ(Seen(mount / "v2/b/.zarray"), "error");
+  EXPECT_EQ(Seen(mount / "v2/b/0.0"), "error") << "a chunk that a reader may know of";
   EXPECT_EQ(Seen(mount / "v3/b/zarr.json"), "error");
   EXPECT_NE(Shell("cp -r " + (mount / "v2").string() + " " + (folder_ / "copy").string()).code, 0);
   EXPECT_EQ(ReadFile(folder_ / "copy/a/0.1"), chunks_.at("0.1")) << "what is sound is copied";
