@@ -80,8 +80,8 @@ def test_commands_and_options_of_zarrctl_are_those_of_the_program(pages):
         all_options |= options
         line = next(line for line in synopsis.splitlines() if line.split()[:2] == ["zarrctl", command])
         # One spelling of each is enough there; --help and --color are everybody's.
-        assert set(re.findall(r"(?<=\[)--?[\w-]+", line)) <= options, command
-        missing = options - set(re.findall(r"(?<=\[)--?[\w-]+", line)) - {"-h", "--help", "--color", "--long", "--jobs"}
+        assert set(re.findall(r"(?<=[\[ ])--?[\w-]+", line)) <= options, command
+        missing = options - set(re.findall(r"(?<=[\[ ])--?[\w-]+", line)) - {"-h", "--help", "--color", "--long", "--jobs"}
         assert missing == set(), command
     assert set(re.findall(r"(?<![\w-])--?[a-z][\w-]*", everywhere, re.IGNORECASE)) == all_options
 

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "zarrcore/base/descriptor.h"
+#include "zarrcore/base/result.h"
 
 namespace zarrfs::ctl {
 
@@ -64,6 +66,23 @@ struct MapOptions : NodeOptions {
 [[nodiscard]] std::string WhyNotWritten(const std::string& file, int error_number);
 /// Draws which chunks of an array are stored.
 int Map(const TargetNode& target, const MapOptions& options);
+
+struct RefsOptions {
+  std::string store;
+  std::string path;
+  std::string out;              // FILE.json, else the folder of tables in Parquet
+  std::string view = "v2";      // or v3
+  std::string prefix;           // URL of the folder `store`; empty: where it is here
+  std::string separator;        // of names of chunks: "." or "/"; empty: as a mount has it
+  std::string fill = "auto";    // or keep: as the option of a mount
+  uint64_t inline_decoded = 0;  // bytes of decoded chunks that an array may have in the references
+};
+/// Before Refs(), and before the sandbox: makes the path of `out` absolute, and the folder for
+/// tables. Gives the folder that will be written to.
+[[nodiscard]] Result<std::string> MakeRoomForRefs(RefsOptions& options);
+/// Writes references to the chunks of a node and all below it, for fsspec. kExitUnchecked if not
+/// all of them could be told.
+int Refs(const RefsOptions& options);
 
 struct StatusOptions {
   std::string mount;

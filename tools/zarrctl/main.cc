@@ -30,7 +30,8 @@ constexpr const char* kFooter =
     "zarrctl COMMAND --help shows options and examples.\n"
     "Exit codes: 0 all well; 1 wrong usage, damage, or no such chunk; 2 the store or mount cannot "
     "be\n"
-    "read; 3 verify found no damage but could not check everything; 130 ended by Ctrl-C.";
+    "read; 3 no damage, but not everything could be checked (verify) or told (refs); 130 ended by\n"
+    "Ctrl-C.";
 
 constexpr const char* kChunkWords =
     "ARRAY CHUNK, STORE PATH CHUNK, or the path of a chunk file below a zarrfs mount. A CHUNK is "
@@ -42,6 +43,10 @@ constexpr const char* kExitCodesOfVerify =
     "not followed counts as such); 2 something could not be read;\n"
     "3 no damage was found, but not everything could be checked (for example chunks of a codec\n"
     "that is not built in); 130 ended by Ctrl-C.\n\n";
+
+constexpr const char* kExitCodesOfRefs =
+    "Exit codes: 0 all is told; 1 wrong usage or damage; 2 something could not be read, or not\n"
+    "written; 3 something was left out, which is named on standard error; 130 ended by Ctrl-C.\n\n";
 
 template <typename Options>
 int OnNode(int (*command)(const TargetNode&, const Options&), const Options& options) {
@@ -60,6 +65,7 @@ class CommandLine {
 
     AddInspecting();
     AddChecking();
+    AddWriting();
     AddMounts();
   }
 
@@ -95,15 +101,22 @@ class CommandLine {
       map_.out_file.reset(open(map_.out.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666));
       if (!map_.out_file) return Complain(WhyNotWritten(map_.out, errno), kExitSystem);
     }
-    if (only_reads_) Confine();
+    if (make_room_) {
+      const auto folder = make_room_();
+      if (!folder) return Complain(folder.error());
+      Confine({*folder});
+    } else if (only_reads_) {
+      Confine({});
+    }
     return run_();
   }
 
  private:
   // Anybody may have written the store. Whatever it makes this process do, that can read, and write
-  // to what is open, and nothing else.
-  static void Confine() {
-    const SandboxState state = EnterSandbox({.readable = {"/"}, .writable = {}});
+  // to what is open and below the folders `changeable`, and nothing else.
+  static void Confine(std::vector<std::string> changeable) {
+    const SandboxState state =
+        EnterSandbox({.readable = {"/"}, .writable = {}, .changeable = std::move(changeable)});
     if (state.landlock > 0 || geteuid() != 0) return;
     fmt::print(stderr, "zarrctl: warning: runs with all rights of root: {}\n", state.Text());
   }
@@ -192,6 +205,52 @@ class CommandLine {
     AddJson(command, map_.json);
   }
 
+  void AddWriting() {
+    CLI::App* command =
+        Add("refs", "Write references to the chunks, which fsspec opens as a store without shards",
+            std::string(kExitCodesOfRefs) +
+                "Examples:\n"
+                "  zarrctl refs /data/ocean.zarr --out ocean.json\n"
+                "  zarrctl refs /data/ocean.zarr --out ocean.json --prefix s3://bucket/ocean.zarr\n"
+                "  zarrctl refs /data/ocean.zarr --out ocean.parq    for millions of chunks",
+            [this] { return Refs(refs_); });
+    command->parse_complete_callback(
+        [this] { make_room_ = [this] { return MakeRoomForRefs(refs_); }; });
+    command->add_option("STORE", refs_.store, "Folder of the store")->required();
+    command->add_option("PATH", refs_.path, "A group or array in it");
+    command
+        ->add_option("--out", refs_.out,
+                     "Where to: FILE.json, or a new folder for Parquet, DIR.parq")
+        ->type_name("FILE")
+        ->required();
+    command->add_option("--view", refs_.view, "What they show: v2 (default) or v3")
+        ->type_name("VIEW")
+        ->check(CLI::IsMember({"v2", "v3"}));
+    command
+        ->add_option("--prefix", refs_.prefix,
+                     "URL of the folder STORE where they will be used (default: file:// and its "
+                     "path)")
+        ->type_name("URL");
+    command
+        ->add_option("--separator", refs_.separator,
+                     "In names of chunks: . or / (default: as in a mount)")
+        ->type_name("CHAR")
+        ->check(CLI::IsMember({".", "/"}));
+    command
+        ->add_option("--fill", refs_.fill,
+                     "auto (default) or keep: what readers take chunks for that are not stored, as "
+                     "the option of a mount")
+        ->type_name("POLICY")
+        ->check(CLI::IsMember({"auto", "keep"}));
+    command
+        ->add_option("--inline-decoded", refs_.inline_decoded,
+                     "Arrays whose chunks have to be decoded: put up to SIZE of each into the "
+                     "references (default: leave them out)")
+        ->type_name("SIZE")
+        ->transform(CLI::AsSizeValue(false));
+    AddLinks(command);
+  }
+
   void AddMounts() {
     CLI::App* command =
         Add("status", "What a zarrfs mount has done so far, and what it found wrong",
@@ -248,6 +307,8 @@ class CommandLine {
   CLI::App app_;
   std::function<int()> run_;  // what was asked for
   bool only_reads_ = true;
+  // Of commands that write: makes the folder, and gives its path.
+  std::function<Result<std::string>()> make_room_;
   std::string color_ = "auto";
   std::string links_;
   InfoOptions info_;
@@ -257,6 +318,7 @@ class CommandLine {
   VerifyOptions verify_;
   MapOptions map_;
   std::string map_by_ = "size";
+  RefsOptions refs_;
   StatusOptions status_;
   LogLevelOptions log_level_;
 };

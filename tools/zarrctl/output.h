@@ -20,7 +20,7 @@ namespace zarrfs::ctl {
 inline constexpr int kExitOk = 0;
 inline constexpr int kExitWrong = 1;      // usage, damage, or a chunk that is not there
 inline constexpr int kExitSystem = 2;     // the store, or stdout, cannot be used
-inline constexpr int kExitUnchecked = 3;  // no damage found, but not everything could be checked
+inline constexpr int kExitUnchecked = 3;  // not everything could be checked, or told; no damage
 inline constexpr int kExitCtrlC = 130;    // as a shell says it
 
 /// Whether to use colours, whatever the environment says. Before anything is printed.

@@ -169,7 +169,8 @@ Error TargetChunk::NotStored() const {
                       name(), ObjectFile())};
 }
 
-Result<TargetNode> FindNode(const std::string& store, const std::string& path) {
+Result<TargetNode> FindNode(const std::string& store, const std::string& path,
+                            HierarchyOptions options) {
   std::error_code error;
   const SourcePlace place = FindSource(store);
   fs::path folder = fs::canonical(place.folder, error);
@@ -192,7 +193,7 @@ Result<TargetNode> FindNode(const std::string& store, const std::string& path) {
     folder = folder.parent_path();
   }
   if (key.ends_with('/')) key.pop_back();
-  auto target = Open(folder, LinksToFollow());
+  auto target = Open(folder, LinksToFollow(), std::move(options));
   if (!target) return Fail(target);
   auto node = target->hierarchy->Get(key, kAnyAge);
   if (!node && node.error().code == ErrorCode::kNotFound) {  // its key is not what anyone typed

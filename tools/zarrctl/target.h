@@ -32,7 +32,8 @@ struct TargetNode {
 
 /// Opens the store that `store` lies in (the topmost of the groups that hold each other; what is
 /// above decides how a view names chunks) and finds the node `path` below `store`.
-[[nodiscard]] Result<TargetNode> FindNode(const std::string& store, const std::string& path);
+[[nodiscard]] Result<TargetNode> FindNode(const std::string& store, const std::string& path,
+                                          HierarchyOptions options = {});
 
 /// A chunk of an array, whether or not the store holds it.
 struct TargetChunk {

@@ -49,7 +49,12 @@ struct [[gnu::packed]] PathRule {
 constexpr uint64_t kWriteFile = 1 << 1;
 constexpr uint64_t kReadFile = 1 << 2;
 constexpr uint64_t kReadFolder = 1 << 3;
+constexpr uint64_t kRemove = 1 << 4 | 1 << 5;  // folders, files
+constexpr uint64_t kMake = 1 << 7 | 1 << 8;    // folders, files
+constexpr uint64_t kRenameElsewhere = 1 << 13;
+constexpr uint64_t kTruncate = 1 << 14;
 constexpr uint64_t kUseDevice = 1 << 15;  // ioctl
+constexpr int kRenamingLandlock = 2;      // the first ABI that can allow kRenameElsewhere
 constexpr uint64_t kTcp = 3;              // bind, connect
 constexpr uint64_t kAbstractSocket = 1;   // of processes outside
 constexpr uint64_t kSignal = 2;           // to processes outside
@@ -113,6 +118,10 @@ SandboxState RestrictFiles(const SandboxRules& rules, int newest_landlock) {
   const long known = syscall(kCreateRuleset, nullptr, 0, kAskVersion);
   if (known < 1) return give_up();
   const int abi = static_cast<int>(std::min<long>({known, newest_landlock, kNewestLandlock}));
+  if (abi < kRenamingLandlock && !rules.changeable.empty()) {
+    state.no_landlock = "this kernel's cannot allow renaming";
+    return state;
+  }
   const Ruleset all{.files = FileRights(abi),
                     .network = abi >= 4 ? kTcp : 0,
                     .scoped = abi >= 6 ? kAbstractSocket | kSignal : 0};
@@ -127,6 +136,9 @@ SandboxState RestrictFiles(const SandboxRules& rules, int newest_landlock) {
   for (const std::string& path : rules.writable) {
     Allow(ruleset.get(), path, (kReadFile | kWriteFile | kUseDevice) & all.files);
   }
+  constexpr uint64_t kChange =
+      kReadFile | kReadFolder | kWriteFile | kRemove | kMake | kRenameElsewhere | kTruncate;
+  for (const std::string& path : rules.changeable) Allow(ruleset.get(), path, kChange & all.files);
   if (syscall(kRestrictSelf, ruleset.get(), 0) != 0) return give_up();
   state.landlock = abi;
   return state;
@@ -138,7 +150,7 @@ SandboxState EnterSandbox(const SandboxRules& rules, int newest_landlock) {
   OpenReports();
 #endif
   SandboxState state = RestrictFiles(rules, newest_landlock);
-  state.no_seccomp = RestrictSystemCalls(rules.io_uring);
+  state.no_seccomp = RestrictSystemCalls(rules.io_uring, !rules.changeable.empty());
   return state;
 }
 

@@ -3,8 +3,9 @@
 // kernel.
 //
 // Whoever makes a codec or a parser run code of his own can read the files that are named here and
-// use the descriptors that the process has: nothing can be written, made, removed or executed, no
-// process be started or hit by a signal, no network be reached.
+// use the descriptors that the process has: nothing can be written, made, removed or executed (but
+// in folders that are named for it), no process be started or hit by a signal, no network be
+// reached.
 #pragma once
 
 #include <string>
@@ -18,6 +19,8 @@ struct SandboxRules {
   std::vector<std::string> readable;
   /// Files that may be read and written, but neither made nor truncated.
   std::vector<std::string> writable;
+  /// Folders below which files and folders may be made, read, written, renamed and removed.
+  std::vector<std::string> changeable = {};
   /// Whether io_uring may be used.
   bool io_uring = false;
 };

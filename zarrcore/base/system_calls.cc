@@ -139,6 +139,12 @@ constexpr int kIoUring[] = {SCMP_SYS(io_uring_setup),
                             SCMP_SYS(set_mempolicy),
                             SCMP_SYS(mbind)};
 
+// Names; which ones is Landlock's to say.
+constexpr int kChangingFiles[] = {SCMP_SYS(mkdir),     SCMP_SYS(mkdirat),   SCMP_SYS(rename),
+                                  SCMP_SYS(renameat),  SCMP_SYS(renameat2), SCMP_SYS(unlink),
+                                  SCMP_SYS(unlinkat),  SCMP_SYS(rmdir),     SCMP_SYS(fsync),
+                                  SCMP_SYS(fdatasync), SCMP_SYS(syncfs)};
+
 // Calls of kernels to come (from futex_wake of Linux 6.7 on; the numbers are the same everywhere)
 // fail as on a kernel without them: a newer C library may try them and do without.
 constexpr int kFirstUnknown = 454;
@@ -215,11 +221,14 @@ void AddConditions(Filter& filter) {
 
 }  // namespace
 
-std::string RestrictSystemCalls(bool io_uring) {
+std::string RestrictSystemCalls(bool io_uring, bool changes_files) {
   Filter filter;
   for (const int call : kAllowed) filter.Allow(call);
   if (io_uring) {
     for (const int call : kIoUring) filter.Allow(call);
+  }
+  if (changes_files) {
+    for (const int call : kChangingFiles) filter.Allow(call);
   }
   AddConditions(filter);
   for (int call = kFirstUnknown; call <= kLastUnknown; ++call) {
@@ -248,7 +257,7 @@ constexpr const char* kWhyNot = "not for this architecture";
 constexpr const char* kWhyNot = "built without libseccomp";
 #endif
 
-std::string RestrictSystemCalls(bool /*io_uring*/) { return kWhyNot; }
+std::string RestrictSystemCalls(bool /*io_uring*/, bool /*changes_files*/) { return kWhyNot; }
 
 std::string SystemCallFilterVersion() { return std::string("none: ") + kWhyNot; }
 

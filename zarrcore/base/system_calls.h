@@ -8,8 +8,8 @@ namespace zarrfs {
 /// From here on, in all threads of this process, a system call that is not in the list of
 /// system_calls.cc kills the process (SIGSYS); the kernel's log has its number ("audit: type=1326
 /// … syscall="). The process must have one thread, and PR_SET_NO_NEW_PRIVS. Returns why there is no
-/// such filter; "" if it is in force.
-[[nodiscard]] std::string RestrictSystemCalls(bool io_uring);
+/// such filter; "" if it is in force. `changes_files`: names may be made, renamed and removed.
+[[nodiscard]] std::string RestrictSystemCalls(bool io_uring, bool changes_files = false);
 
 /// "libseccomp 2.5.4", "none: built without libseccomp": what this program was built with.
 [[nodiscard]] std::string SystemCallFilterVersion();

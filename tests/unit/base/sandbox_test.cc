@@ -201,6 +201,40 @@ TEST_F(SandboxTest, WritesMakesRemovesAndExecutesNothing) {
   }
 }
 
+TEST_F(SandboxTest, ChangesWhatLiesInFoldersThatAreNamedForIt) {
+  if (State().landlock < 3) GTEST_SKIP() << "not all of Landlock is here";
+  const fs::path out = folder_ / "out";
+  fs::create_directories(out);
+  const auto in_sandbox = [&](const Attempt& attempt) {
+    return InChild([&] {
+      SandboxRules rules = Rules();
+      rules.changeable = {out};
+      static_cast<void>(EnterSandbox(rules));
+      errno = 0;
+      return attempt();
+    });
+  };
+  EXPECT_EQ(in_sandbox([&]() -> long {
+              const long file = Create(out / "partial");
+              if (file < 0 || write(static_cast<int>(file), "x", 1) != 1) return -1;
+              if (ftruncate(static_cast<int>(file), 0) != 0 || fsync(static_cast<int>(file)) != 0) {
+                return -1;
+              }
+              if (mkdir((out / "a").c_str(), 0700) != 0) return -1;
+              if (rename((out / "partial").c_str(), (out / "a/whole").c_str()) != 0) return -1;
+              if (Create(out / "removed") < 0) return -1;
+              return unlink((out / "removed").c_str());
+            }),
+            0);
+  EXPECT_TRUE(fs::exists(out / "a/whole"));
+  EXPECT_EQ(in_sandbox([&] { return Create(store_ / "new"); }), EACCES);
+  EXPECT_EQ(in_sandbox([&] { return Create(folder_ / "new"); }), EACCES);
+  EXPECT_EQ(in_sandbox([&] { return unlink((store_ / "a/c").c_str()); }), EACCES);
+  EXPECT_NE(in_sandbox([&] { return rename((store_ / "a/c").c_str(), (out / "c").c_str()); }), 0);
+  EXPECT_NE(in_sandbox([&] { return symlink("/etc/passwd", (out / "link").c_str()); }), 0);
+  EXPECT_FALSE(fs::exists(out / "c"));
+}
+
 #ifndef ZARRFS_SANITIZED  // sanitizers have no filter: they start programs
 
 // Calls of which none is on the list.
