@@ -47,7 +47,8 @@ std::string SuccessText(const MountOptions& options, bool at_terminal) {
       {"v2", "zarr-python 2, xarray with it, whatever reads Zarr v2"},
       {"v3", "readers of Zarr v3 that lack sharding"},
       {"gdal", "GDAL"},
-      {"netcdf", "netCDF-C; chunks are plain numbers"}};
+      {"netcdf", "netCDF-C; chunks are plain numbers"},
+      {"java", "jzarr: Bio-Formats, OMERO, QuPath, SNAP"}};
   const std::string where = Visible(options.mountpoint);
   std::string text = fmt::format("zarrfs: {} is mounted at {}\n", Visible(options.source), where);
   if (!at_terminal) return text;

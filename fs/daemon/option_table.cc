@@ -103,8 +103,9 @@ constexpr std::string_view kPatterns = "patterns of names such as *.zarr or scra
 // Each row has the option, what --help says of it (continuation lines are indented to its column),
 // which values it takes and its effect.
 constexpr Option kOptions[] = {
-    {"view", "v2|v3|gdal|netcdf", "show only this view, at the root (default: one folder per view)",
-     "v2, v3, gdal, netcdf or all",
+    {"view", "v2|v3|gdal|netcdf|java",
+     "show only this view, at the root (default: one folder per view)",
+     "v2, v3, gdal, netcdf, java or all",
      [](auto& o, auto v) {
        return Set(o.view, v == "all" ? "" : If(ViewNumber(v).has_value(), v));
      }},
@@ -131,6 +132,11 @@ constexpr Option kOptions[] = {
      [](auto& o, auto v) {
        return Set(o.keeps_ome, Choice<bool>(v, {{"auto", false}, {"keep", true}}));
      }},
+    {"compressors", "LIST",
+     "readers know no other compressors: compressors=zlib:blosc, or none;\n"
+     "                        chunks with another one are shown decoded (default: each view's)",
+     "names between colons of gzip, zlib, zstd, bz2, lz4, lzma, blosc, or none",
+     [](auto& o, auto v) { return Set(o.compressors, ParseCompressors(v)); }},
     {"links", "inside|follow",
      "whether symbolic links may leave the store; links=DIR:DIR: only to these\n"
      "                        folders (default: follow; inside with allow_other)",

@@ -16,6 +16,7 @@ HierarchyOptions OptionsOfHierarchy(const TreeOptions& options, OnSuperseded on_
           .forced_separator = options.separator,
           .fill = options.fill,
           .keeps_ome = options.keeps_ome,
+          .compressors = options.compressors,
           .on_superseded = std::move(on_superseded),
           .on_note = [](const Error& property) { spdlog::info("{}", OneLine(property.message)); },
           .is_for_others = options.is_for_others && !options.umask};

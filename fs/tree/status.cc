@@ -113,6 +113,9 @@ std::string OptionsText(const MountStatus& status) {
   if (status.view.empty()) add("views", ViewNames(status.views));
   add("links", status.links);
   add("separator", Separator(status));
+  if (status.compressors != kAllCompressors) {
+    add("compressors", CompressorNames(status.compressors));
+  }
   if (status.consolidated_max == 0) {
     add("consolidated", "no");
   } else {
@@ -160,6 +163,7 @@ std::string StatusJson(const MountStatus& status) {
       {"separator", Separator(status)},
       {"fill", kFillNames[static_cast<size_t>(status.fill)].first},
       {"ome", status.keeps_ome ? "keep" : "auto"},
+      {"compressors", CompressorNames(status.compressors)},
       {"consolidated_max", status.consolidated_max},
       {"changes",
        {{"detected_by", DetectionName(status)},

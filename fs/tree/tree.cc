@@ -78,7 +78,8 @@ Result<std::unique_ptr<Tree>> Tree::Open(std::shared_ptr<const Store> store,
   }
   tree->failures_.StartLogging();
   for (size_t v = 0; v < AllViews().size(); ++v) {
-    if (const auto& hidden = (*root)->views[v].hidden) {
+    const auto& hidden = (*root)->views[v].hidden;
+    if (hidden && tree->nodes_.listed_views()[v]) {
       spdlog::warn("not shown in {}: {}", AllViews()[v]->name(), hidden->message);
     }
   }

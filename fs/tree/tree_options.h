@@ -24,7 +24,8 @@ struct TreeOptions {
   ViewSet views = ListedViews();  // which folders the root lists then; it has all of them
   char separator = 0;  // '.' or '/' between the numbers of chunk names; 0: as suits the array
   FillPolicy fill = FillPolicy::kAuto;
-  bool keeps_ome = false;            // else OME-Zarr 0.5 is 0.4 in v2, and 0.4 is 0.5 in v3
+  bool keeps_ome = false;  // else OME-Zarr 0.5 is 0.4 in v2, and 0.4 is 0.5 in v3
+  CompressorSet compressors = kAllCompressors;  // that readers know; chunks with others are decoded
   uint64_t consolidated_max = 4096;  // nodes in a .zmetadata; a group with more below has none
   std::optional<uint32_t> umask;     // 0555 and 0444 less these; else as in the store
   std::optional<uint32_t> uid;       // owner of everything; else as in the store

@@ -14,6 +14,7 @@ from generated import NOT_A_TIME, Generated, Kind
 from serving import CUT, EXACT, NOT_SHOWN, TRANSCODED
 
 VIEWS = ["v2", "v3", "gdal", "netcdf"]
+ALL_VIEWS = [*VIEWS, "java"]  # also those that the root does not list
 
 CHECKSUMS = [
     "crc32c", "numcodecs.crc32c", "numcodecs.fletcher32", "numcodecs.crc32", "numcodecs.adler32", "numcodecs.jenkins_lookup3"]
@@ -47,6 +48,10 @@ PROFILES = {
     "netcdf": Profile(
         refused="raw structured complex utf32 null_terminated", objects=False, compressors=(), widened={**NARROW, "float16": "<f4"},
         reread={"M": "<i8", "m": "<i8", "b": "|u1"}, big_endian=False, fortran_order=False, padding=False, empty=False,
+        scalars=False),
+    "java": Profile(
+        refused="raw structured complex utf32 null_terminated uint64", objects=False, compressors=("zlib", "blosc"),
+        widened={**NARROW, "float16": "<f4"}, reread={"M": "<i8", "m": "<i8", "b": "|u1"}, fortran_order=False, empty=False,
         scalars=False),
 }
 

@@ -39,6 +39,12 @@ READERS_OF_VIEWS = {
     "netcdf": ("netcdf", [SYSTEM_PYTHON, "read_netcdf.py"]),
 }
 
+# Of the view for jzarr, which tools/setup --readers installs.
+READERS_OF_JAVA = {
+    "zarr-python-2-of-java": ("java", READERS["zarr-python-2"][1]),
+    "jzarr": ("java", [sys.executable, "read_jzarr.py"]),
+}
+
 
 def unmount(point):
     command = ["umount", point] if os.getuid() == 0 else ["fusermount3", "-u", point]

@@ -14,8 +14,8 @@ from serving import served
 PAGE = ROOT / "docs/READERS.md"
 BEGIN, END = "<!-- table: made by tests/interop/readers_table.py -->", "<!-- end of the table -->"
 
-VIEWS = ["v2", "gdal", "netcdf", "v3"]
-HEADER = ["zarr-python 2, xarray (`v2`)", "GDAL 3.6 (`gdal`)", "netCDF-C (`netcdf`)", "v3 readers without sharding (`v3`)"]
+VIEWS = ["v2", "gdal", "netcdf", "java", "v3"]
+HEADER = ["zarr-python 2, xarray (`v2`)", "GDAL 3.6 (`gdal`)", "netCDF-C (`netcdf`)", "jzarr (`java`)", "v3 readers without sharding (`v3`)"]
 
 
 def configured(name, **configuration):
@@ -58,7 +58,8 @@ TEXT = configured("fixed_length_utf32", length_bytes=16)
 DATA_TYPES = {
     "`bool`": numbers("bool", False, [PLAIN]),
     "`int8`, `uint8`": numbers("int8 uint8", codecs=[PLAIN]),
-    "`int16` to `int64`, `uint16` to `uint64`": numbers("int16 int32 int64 uint16 uint32 uint64"),
+    "`int16` to `int64`, `uint16`, `uint32`": numbers("int16 int32 int64 uint16 uint32"),
+    "`uint64`": numbers("uint64"),
     "`float16`": numbers("float16", 0.0),
     "`float32`, `float64`": numbers("float32 float64", 0.0),
     "`complex64`, `complex128`": numbers("complex64 complex128", [0.0, 0.0]),
@@ -87,10 +88,11 @@ CODECS = {
     "`transpose` to F order": [array(codecs=[configured("transpose", order=[1, 0]), LITTLE])],
     "`transpose` to another order": [array(
         codecs=[configured("transpose", order=[1, 2, 0]), LITTLE], shape=(8, 8, 8), chunks=(2, 3, 4))],
-    "`gzip`, `zstd`, `blosc`": [array(codecs=[LITTLE, codec]) for codec in (GZIP, ZSTD, BLOSC)],
-    "`zlib`, `lz4`, `lzma` (`numcodecs.*`)": [
-        numcodecs("zlib", level=1), numcodecs("lz4", acceleration=1),
-        numcodecs("lzma", format=1, check=-1, preset=None, filters=None)],
+    "`gzip`, `zstd`": [array(codecs=[LITTLE, codec]) for codec in (GZIP, ZSTD)],
+    "`blosc`": [array(codecs=[LITTLE, BLOSC])],
+    "`numcodecs.zlib`": [numcodecs("zlib", level=1)],
+    "`numcodecs.lz4`, `lzma`": [
+        numcodecs("lz4", acceleration=1), numcodecs("lzma", format=1, check=-1, preset=None, filters=None)],
     "`numcodecs.bz2`": [numcodecs("bz2", level=1)],
     "a checksum last (`crc32c`, `numcodecs.crc32`, `adler32`, `fletcher32`, `jenkins_lookup3`)": [
         array(codecs=[LITTLE, CRC32C]), *(numcodecs(name) for name in ("crc32", "adler32", "fletcher32", "jenkins_lookup3"))],

@@ -15,13 +15,19 @@ import numpy as np
 import pytest
 from arrays import bytes_codec, write_group, write_with_tensorstore, write_with_zarr_python
 from digest import describe
-from expectations import VIEWS, as_seen, attributes_as_shown, masked, serving, v2_fill, why_unreadable
+from expectations import ALL_VIEWS, as_seen, attributes_as_shown, masked, serving, v2_fill, why_unreadable
 from generated import KINDS, OF_NUMCODECS, generated
-from mounts import READERS_OF_VIEWS, mounted, run_reader, zarrctl
+from mounts import READERS_OF_JAVA, READERS_OF_VIEWS, mounted, run_reader, zarrctl
 from serving import NOT_SHOWN, TRANSCODED, figures_of, served
 from strict import problems_below
 
 PIPELINES = {"zarrs": "zarrs.ZarrsCodecPipeline", "zarr-python": "zarr.core.codec_pipeline.BatchedCodecPipeline"}
+
+READERS = {**READERS_OF_VIEWS, **READERS_OF_JAVA}
+
+
+def marks_of(reader):
+    return [pytest.mark.further_reader] * (reader == "jzarr")
 
 
 @pytest.fixture(scope="session")
@@ -91,7 +97,7 @@ def opaque(store, tmp_path_factory):
 def rightly_seen(originals, opaque):
     """All that a reader may say of an array."""
     def of(reader, case):
-        values = as_seen(reader, READERS_OF_VIEWS[reader][0], case.kind, originals[case.name], opaque.get(case.name))
+        values = as_seen(reader, READERS[reader][0], case.kind, originals[case.name], opaque.get(case.name))
         return [describe(some) for some in values]
 
     return of
@@ -104,7 +110,7 @@ def point(store):
 
 
 def shown(reader):
-    return [case for case in generated() if serving(READERS_OF_VIEWS[reader][0], case)[0] != NOT_SHOWN]
+    return [case for case in generated() if serving(READERS[reader][0], case)[0] != NOT_SHOWN]
 
 
 def readable(reader):
@@ -118,7 +124,7 @@ def readings(point):
 
     def of(reader):
         if reader not in seen:
-            view, command = READERS_OF_VIEWS[reader]
+            view, command = READERS[reader]
             cases = shown(reader)
             seen[reader] = {case.name: entry for case, entry in zip(
                 cases, run_reader(command, [point / view / case.name for case in cases]))}
@@ -130,28 +136,29 @@ def readings(point):
 @pytest.fixture(scope="session")
 def tally(figures):
     """reader -> serving -> number of arrays that it read right."""
-    counts = {reader: collections.Counter() for reader in READERS_OF_VIEWS}
+    counts = {reader: collections.Counter() for reader in READERS}
     yield counts
     figures.append(f"generated arrays: {len(generated())}; read right, of those that the reader knows:")
-    for reader, (view, _) in READERS_OF_VIEWS.items():
+    for reader, (view, _) in READERS.items():
         hidden = sum(serving(view, case)[0] == NOT_SHOWN for case in generated())
         unknown = len(shown(reader)) - len(readable(reader))
         figures.append(figures_of(reader, view, counts[reader], hidden, unknown))
 
 
-CASES = [(reader, case) for reader in READERS_OF_VIEWS for case in readable(reader)]
+CASES = [(reader, case) for reader in READERS for case in readable(reader)]
 
 
-@pytest.mark.parametrize("reader,case", CASES, ids=[f"{reader}-{case}" for reader, case in CASES])
+@pytest.mark.parametrize(
+    "reader,case", [pytest.param(reader, case, marks=marks_of(reader), id=f"{reader}-{case}") for reader, case in CASES])
 def test_values_are_those_in_the_store(readings, rightly_seen, tally, reader, case):
     entry = readings(reader)[case.name]
     assert "error" not in entry, entry
     wanted = rightly_seen(reader, case)
     assert {key: entry[key] for key in wanted[0]} in wanted
-    tally[reader][serving(READERS_OF_VIEWS[reader][0], case)[0]] += 1
+    tally[reader][serving(READERS[reader][0], case)[0]] += 1
 
 
-@pytest.mark.parametrize("reader", READERS_OF_VIEWS)
+@pytest.mark.parametrize("reader", [pytest.param(reader, marks=marks_of(reader)) for reader in READERS])
 def test_what_a_reader_is_said_not_to_know_it_still_does_not_read(readings, rightly_seen, reader):
     read_right = {}  # reason: whether all arrays were
     for case in shown(reader):
@@ -184,7 +191,7 @@ def information(store):
     return {node["path"]: node["views"] for node in json.loads(said.stdout)["nodes"] if node["node_type"] == "array"}
 
 
-@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("view", ALL_VIEWS)
 def test_chunks_are_served_as_expected(information, view):
     wrong = {}
     for case in generated():
@@ -194,7 +201,7 @@ def test_chunks_are_served_as_expected(information, view):
     assert not wrong
 
 
-@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("view", ALL_VIEWS)
 def test_what_a_view_does_not_show_is_absent(point, view):
     for kind in KINDS:
         here = {path.name for path in (point / view / kind.name).iterdir() if not path.name.startswith((".z", "zarr.json"))}
@@ -207,7 +214,7 @@ def entries_of(readings, reader):
     return [(case, entry) for case in readable(reader) if "error" not in (entry := readings(reader)[case.name])]
 
 
-@pytest.mark.parametrize("reader", [name for name, (view, _) in READERS_OF_VIEWS.items() if view == "v2" and "zarr-python" in name])
+@pytest.mark.parametrize("reader", [name for name, (view, _) in READERS.items() if view == "v2" and "zarr-python" in name])
 def test_zarr_python_2_sees_attributes_and_dimension_names(readings, reader):
     for case, entry in entries_of(readings, reader):
         attributes = dict(entry["attributes"])

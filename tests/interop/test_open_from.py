@@ -17,7 +17,7 @@ PYTHON_OF = {
 # Those that tools/setup --readers installs.
 FURTHER = {"dask", "rasterio", "R"}
 NOT_RUN = {
-    "QGIS": "it takes the names of GDAL", "Julia": "Debian has no Julia",
+    "Java": "test_generated.py has jzarr read the view", "QGIS": "it takes the names of GDAL", "Julia": "Debian has no Julia",
     "Viewers in a browser": "test_recipes.py has zarr.js read through nginx"}
 
 COMMANDS = [

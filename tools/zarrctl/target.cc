@@ -72,6 +72,8 @@ MountSettings SettingsOf(const MountedPath& mounted) {
                             : fill == "materialize" ? FillPolicy::kMaterialize
                                                     : FillPolicy::kAuto;
   settings.hierarchy.keeps_ome = TextIn(*status, "ome") == "keep";
+  settings.hierarchy.compressors =
+      ParseCompressors(TextIn(*status, "compressors")).value_or(kAllCompressors);
   return settings;
 }
 

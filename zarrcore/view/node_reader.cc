@@ -184,13 +184,14 @@ void NodeReader::ShowGroup(Node& node) const {
     GroupView shown = AllViews()[v]->ShowGroup(*node.group(), context);
     node.views[v].documents = std::move(shown.documents);
     node.views[v].notes = std::move(shown.notes);
+    if (options_.consolidated_max > 0 || node.has_zmetadata()) {
+      node.views[v].consolidated = AllViews()[v]->ConsolidatedName(*node.group());
+    }
+    if (!AllViews()[v]->is_listed()) continue;  // perhaps nobody ever looks there
     for (const std::string& note : node.views[v].notes) {
       reports_.ReportNote(node, {ErrorCode::kUnsupported,
                                  fmt::format("{}: {}: {}", node.path.empty() ? "/" : node.path,
                                              AllViews()[v]->name(), note)});
-    }
-    if (options_.consolidated_max > 0 || node.has_zmetadata()) {
-      node.views[v].consolidated = AllViews()[v]->ConsolidatedName(*node.group());
     }
   }
 }
@@ -228,8 +229,8 @@ void NodeReader::ShowArrayIn(size_t view, Node& node) const {
                             .fill = options_.fill,
                             .is_in_root = node.path.find('/') == std::string::npos,
                             .keeps_ome = options_.keeps_ome,
+                            .compressors = options_.compressors,
                             .axes = node.from_parent.axes};
-  const std::string_view view_name = AllViews()[view]->name();
   NodeView& shown = node.views[view];
   auto array = AllViews()[view]->ShowArray(*node.array(), node.chunks->layout(), context);
   if (!array) {
@@ -237,19 +238,24 @@ void NodeReader::ShowArrayIn(size_t view, Node& node) const {
     return;
   }
   shown.documents = std::move(array->documents);
+  if (AllViews()[view]->is_listed()) ReportNotes(node, AllViews()[view]->name(), *array);
+  shown.array = std::move(*array);
+}
+
+void NodeReader::ReportNotes(const Node& node, std::string_view view,
+                             const ArrayView& array) const {
   const uint64_t files = node.chunks->layout().inner_grid.size();
-  if (array->fill_chunk != nullptr && files > kManyFiles) {
+  if (array.fill_chunk != nullptr && files > kManyFiles) {
     reports_.ReportNote(
         node, {ErrorCode::kUnsupported,
                fmt::format("{}: {}: all {} chunks are files, stored or not; a copy makes them "
                            "all, which fill=keep avoids",
-                           node.path, view_name, files)});
+                           node.path, view, files)});
   }
-  for (const std::string& note : array->notes) {
+  for (const std::string& note : array.notes) {
     reports_.ReportFault(
-        node, {ErrorCode::kUnsupported, fmt::format("{}: {}: {}", node.path, view_name, note)});
+        node, {ErrorCode::kUnsupported, fmt::format("{}: {}: {}", node.path, view, note)});
   }
-  shown.array = std::move(*array);
 }
 
 void NodeReader::ReportHidden(const Node& node) const {
@@ -257,7 +263,8 @@ void NodeReader::ReportHidden(const Node& node) const {
   std::map<std::string, std::vector<std::string_view>> views_by_reason;
   for (size_t v = 0; v < AllViews().size(); ++v) {
     const std::optional<Error>& reason = node.views[v].hidden;
-    if (reason) views_by_reason[reason->message].push_back(AllViews()[v]->name());
+    if (reason && AllViews()[v]->is_listed())
+      views_by_reason[reason->message].push_back(AllViews()[v]->name());
   }
   const bool is_shown =
       std::ranges::any_of(node.views, [](const NodeView& view) { return view.array.has_value(); });

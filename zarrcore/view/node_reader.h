@@ -21,6 +21,7 @@ struct HierarchyOptions {
   char forced_separator = '\0';
   FillPolicy fill = FillPolicy::kAuto;
   bool keeps_ome = false;  // shows OME-Zarr metadata in the version that the store has
+  CompressorSet compressors = kAllCompressors;  // that readers know
   OnSuperseded on_superseded = {};
   /// Called once for each property of the store that users may want to know and that is no fault,
   /// such as a type that one view does not have.
@@ -52,7 +53,9 @@ class NodeReader {
   // Sets node.chunks.
   [[nodiscard]] Result<void> FindChunks(Node& node, const NodePtr& before) const;
   void ShowArrayIn(size_t view, Node& node) const;
-  // Reports why views do not show the array.
+  // Reports what a view leaves out of the array, and why views do not show it. (Of views that are
+  // listed: perhaps nobody ever looks into the others.)
+  void ReportNotes(const Node& node, std::string_view view, const ArrayView& array) const;
   void ReportHidden(const Node& node) const;
 
   const std::shared_ptr<const Store> store_;

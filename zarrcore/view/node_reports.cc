@@ -23,7 +23,7 @@ void NodeReports::ReportName(const Node& node) {
   const std::string_view name = std::string_view(node.path).substr(node.path.rfind('/') + 1);
   std::string views;
   for (const View* view : AllViews()) {
-    if (view->AllowsNodeName(name)) continue;
+    if (!view->is_listed() || view->AllowsNodeName(name)) continue;
     views += fmt::format("{}{}", views.empty() ? "" : ", ", view->name());
   }
   if (views.empty()) return;

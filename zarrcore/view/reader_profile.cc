@@ -2,6 +2,8 @@
 
 #include <initializer_list>
 
+#include "zarrcore/view/compressors.h"
+
 namespace zarrfs {
 namespace {
 
@@ -17,9 +19,8 @@ constexpr std::array<TypeUse, kDataKinds> Types(std::initializer_list<DataKind> 
   return types;
 }
 
-constexpr std::array kNumcodecs = {"gzip"sv, "zlib"sv, "zstd"sv, "bz2"sv,
-                                   "lz4"sv,  "lzma"sv, "blosc"sv};
 constexpr std::array kOfGdal = {"gzip"sv, "zlib"sv, "zstd"sv, "lz4"sv, "lzma"sv, "blosc"sv};
+constexpr std::array kOfJzarr = {"zlib"sv, "blosc"sv};
 
 }  // namespace
 
@@ -30,7 +31,7 @@ const ReaderProfile& ZarrPython2Profile() {
                       kNarrowFloat, kNarrowComplex, kDatetime, kTimedelta, kFixedLengthUtf32,
                       kNullTerminatedBytes, kStruct, kString, kBytes},
                      {}),
-      .compressors = kNumcodecs,
+      .compressors = kCompressors,
       .needs_plain_zstd = true,
       .masks_fill = true,
       .passes_v2_through = true,
@@ -75,6 +76,30 @@ const ReaderProfile& NetcdfProfile() {
       .shares_dimensions = true,
       .needs_plain_names = true,
       .needs_utf8 = true,
+  };
+  return profile;
+}
+
+const ReaderProfile& JavaProfile() {
+  static constexpr ReaderProfile profile = {
+      .name = "java",
+      .is_listed = false,
+      .types = Types({kInt, kUint, kFloat},
+                     {kBool, kNarrowInt, kNarrowUint, kNarrowFloat, kDatetime, kTimedelta}),
+      .takes_float16 = false,
+      .takes_uint64 = false,
+      .takes_fortran_order = false,
+      .compressors = kOfJzarr,
+      .takes_snappy_in_blosc = false,
+      .takes_fill_literally = true,
+      .keeps_fill_attribute = true,
+      .takes_scalars = false,
+      .takes_empty_dimensions = false,
+      .largest_extent = std::numeric_limits<int32_t>::max(),
+      .has_consolidated_metadata = true,
+      .shows_ome_04 = true,
+      .has_cf_time = true,
+      .needs_strict_json = true,
   };
   return profile;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <limits>
 #include <span>
 #include <string_view>
 
@@ -19,16 +20,19 @@ enum class TypeUse {
 
 struct ReaderProfile {
   std::string_view name;  // of the view: the folder of the mount
+  bool is_listed = true;  // View::is_listed()
 
   // Data types, by DataKind.
   std::array<TypeUse, kDataKinds> types;
   bool takes_float16 = true;
+  bool takes_uint64 = true;
   bool takes_big_endian = true;
   bool takes_fortran_order = true;
 
   // Compressors whose chunks are passed through, by their v2 ids. Chunks with any other, and with
   // what v2 cannot say, are decoded.
   std::span<const std::string_view> compressors;
+  bool takes_snappy_in_blosc = true;
   /// Decoders of zstd fail at frames that do not state their size, and at skippable ones.
   bool needs_plain_zstd = false;
 
@@ -36,6 +40,8 @@ struct ReaderProfile {
   /// Masks what .zarray calls the fill value, also where no attribute _FillValue asks for it; and
   /// knows no value for a missing chunk where that is null.
   bool masks_fill = false;
+  /// The fill value is that of missing chunks and masks nothing: it can be said whatever it is.
+  bool takes_fill_literally = false;
   bool takes_complex_fill = true;  // [re, im]
   bool takes_text_fill = true;     // of fixed-length text
   bool takes_all_uint64_fill = true;
@@ -47,6 +53,8 @@ struct ReaderProfile {
   bool takes_scalars = true;           // else they are vectors of one element
   bool takes_empty_dimensions = true;  // else an array with one is not shown
   bool takes_padding = true;           // chunks that are longer than the array
+  /// The longest dimension, and the most elements of a chunk; an array with more is not shown.
+  uint64_t largest_extent = std::numeric_limits<uint64_t>::max();
 
   // Documents.
   /// Reads whatever a v2 source holds: its documents and chunks are passed through.
@@ -57,6 +65,7 @@ struct ReaderProfile {
   bool needs_plain_attributes = false;  // numbers, lists of numbers, strings and objects only
   /// A dimension is known by its name alone, in the whole store: shared_dimensions.h.
   bool shares_dimensions = false;
+  bool needs_strict_json = false;  // NaN and infinities in attributes are text
   bool needs_plain_names = false;  // of dimensions, attributes and nodes: v2_attributes.h
   bool needs_utf8 = false;         // text is not escaped; else it is pure ASCII
 };
@@ -67,5 +76,7 @@ struct ReaderProfile {
 [[nodiscard]] const ReaderProfile& GdalProfile();
 /// netCDF-C 4.9, as Debian builds it: without filters.
 [[nodiscard]] const ReaderProfile& NetcdfProfile();
+/// jzarr 0.4, which Bio-Formats, OMERO, QuPath and SNAP read by.
+[[nodiscard]] const ReaderProfile& JavaProfile();
 
 }  // namespace zarrfs

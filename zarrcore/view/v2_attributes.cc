@@ -193,6 +193,14 @@ Json PlainAttributes(const Json& attributes) {
   return plain;
 }
 
+void MakeStrict(Json& value) {
+  if (const auto number = NonFinite(value); number && !std::isfinite(*number)) {
+    value = std::isnan(*number) ? "NaN" : *number > 0 ? "Infinity" : "-Infinity";
+  } else if (value.is_structured()) {
+    for (Json& each : value) MakeStrict(each);
+  }
+}
+
 Json WithCfTime(Json attributes, const DataType& type) {
   const bool is_datetime = type.kind == DataKind::kDatetime;
   if (!is_datetime && type.kind != DataKind::kTimedelta) return attributes;

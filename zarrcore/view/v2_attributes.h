@@ -31,6 +31,10 @@ inline constexpr size_t kMaxPlainName = 200;
 /// fits, or are floats. Names are plain ones; an attribute without a name is left out.
 [[nodiscard]] Json PlainAttributes(const Json& attributes);
 
+/// Makes text of NaN and infinities, anywhere: JSON has no such numbers, and jzarr refuses a
+/// .zattrs with one.
+void MakeStrict(Json& value);
+
 /// Adds the attribute _NCZARR_ATTR, which states the type of _FillValue, where netCDF-C 4.9.0 would
 /// infer another type than the array's (`dtype`) from how the number is written: it could not copy
 /// the variable then. (Later versions need no such help; 4.9.3 and later show it, as a text.)

@@ -27,7 +27,7 @@ struct OneParameter {
 };
 constexpr std::array kOneParameter = {
     OneParameter{"gzip", "level", 0, 9, 5},
-    OneParameter{"zlib", "level", -1, 9, 1},
+    OneParameter{"zlib", "level", 0, 9, 1},  // (jzarr refuses -1, the library's default.)
     OneParameter{"zstd", "level", -131072, 22, 0},
     OneParameter{"bz2", "level", 1, 9, 1},
     OneParameter{"lz4", "acceleration", -kMaxInt, kMaxInt, 1},
@@ -85,13 +85,19 @@ std::optional<char> MemoryOrder(const std::vector<size_t>& axes,
   return std::nullopt;
 }
 
-Result<void> SetCompressor(Json compressor, const ReaderProfile& profile, V2Chain& chain) {
+Result<void> SetCompressor(Json compressor, const ReaderProfile& profile,
+                           const CompressorSet& compressors, V2Chain& chain) {
   if (!chain.compressor.is_null()) {
     return Fail(ErrorCode::kUnsupported, "two compressors are not translated to v2");
   }
   const std::string& id = compressor["id"].get_ref<const std::string&>();
-  if (std::ranges::find(profile.compressors, id) == profile.compressors.end()) {
+  const bool is_in_profile =
+      std::ranges::find(profile.compressors, id) != profile.compressors.end();
+  if (!is_in_profile || !Has(compressors, id)) {
     return Fail(ErrorCode::kUnsupported, "compressor '{}' is not known there", id);
+  }
+  if (!profile.takes_snappy_in_blosc && MemberOrNull(compressor, "cname") == "snappy") {
+    return Fail(ErrorCode::kUnsupported, "snappy is not known there");
   }
   chain.has_zstd = id == "zstd";
   chain.compressor = std::move(compressor);
@@ -100,7 +106,8 @@ Result<void> SetCompressor(Json compressor, const ReaderProfile& profile, V2Chai
 
 }  // namespace
 
-Result<V2Chain> ToV2Chain(const ArrayLayout& layout, const ReaderProfile& profile) {
+Result<V2Chain> ToV2Chain(const ArrayLayout& layout, const ReaderProfile& profile,
+                          const CompressorSet& compressors) {
   V2Chain chain;
   const auto& chunk_shape = layout.inner_chunk_shape;
   std::vector<size_t> axes(chunk_shape.size());
@@ -137,7 +144,7 @@ Result<V2Chain> ToV2Chain(const ArrayLayout& layout, const ReaderProfile& profil
         return Fail(ErrorCode::kUnsupported,
                     "a checksum before the compressor '{}' is not translated to v2", codec.name);
       }
-      const auto set = SetCompressor(std::move(*compressor), profile, chain);
+      const auto set = SetCompressor(std::move(*compressor), profile, compressors, chain);
       if (!set) return Fail(set);
     } else {
       return Fail(ErrorCode::kUnsupported, "codec '{}' is not translated to v2", codec.name);

@@ -4,6 +4,7 @@
 #include "zarrcore/array/layout.h"
 #include "zarrcore/base/result.h"
 #include "zarrcore/metadata/json.h"
+#include "zarrcore/view/compressors.h"
 #include "zarrcore/view/reader_profile.h"
 
 namespace zarrfs {
@@ -20,7 +21,9 @@ struct V2Chain {
 };
 
 /// The chain of the innermost chunks, where their bytes can be passed through to the reader.
-/// kUnsupported, with the reason, where they cannot.
-[[nodiscard]] Result<V2Chain> ToV2Chain(const ArrayLayout& layout, const ReaderProfile& profile);
+/// kUnsupported, with the reason, where they cannot. `compressors`: of the profile's those that the
+/// reader knows.
+[[nodiscard]] Result<V2Chain> ToV2Chain(const ArrayLayout& layout, const ReaderProfile& profile,
+                                        const CompressorSet& compressors = kAllCompressors);
 
 }  // namespace zarrfs

@@ -104,10 +104,10 @@ V2Fill ChooseV2Fill(const FillBytes& fill, const DataType& type, char byte_order
   }
 
   const bool keeps =
-      context.fill == FillPolicy::kKeep ||
+      context.fill == FillPolicy::kKeep || profile.takes_fill_literally ||
       (profile.masks_fill && (IsNan(fill, type) || context.below_ome || !has_named_dimensions));
   std::optional<FillBytes> wanted;
-  if (context.fill == FillPolicy::kAuto && given) {
+  if (context.fill == FillPolicy::kAuto && given && !profile.takes_fill_literally) {
     wanted = given;
   } else if (context.fill != FillPolicy::kMaterialize && keeps) {
     wanted = fill;

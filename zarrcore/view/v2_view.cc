@@ -29,6 +29,9 @@ TypeUse UseOf(const DataType& type, const ReaderProfile& profile) {
   if (type.kind == DataKind::kFloat && type.item_size == 2 && !profile.takes_float16) {
     return TypeUse::kWide;
   }
+  if (type.kind == DataKind::kUint && type.item_size == 8 && !profile.takes_uint64) {
+    return TypeUse::kRefused;
+  }
   return profile.types[static_cast<size_t>(type.kind)];
 }
 
@@ -52,6 +55,21 @@ char Separator(const ChunkKeyEncoding& encoding, const ViewContext& context) {
   return context.below_ome ? '/' : '.';
 }
 
+// kUnsupported if the reader knows no such shape.
+Result<void> TakeShape(const ArrayMetadata& metadata, const ArrayLayout& layout,
+                       const ReaderProfile& profile) {
+  const uint64_t most = profile.largest_extent;
+  const bool has_more = std::ranges::any_of(metadata.shape, [&](uint64_t n) { return n > most; });
+  if (has_more || CheckedProduct(layout.inner_chunk_shape).value_or(UINT64_MAX) > most) {
+    return Fail(ErrorCode::kUnsupported, "more than {} elements along an axis or in a chunk", most);
+  }
+  if (!profile.takes_empty_dimensions &&
+      std::ranges::find(metadata.shape, 0) != metadata.shape.end()) {
+    return Fail(ErrorCode::kUnsupported, "empty dimension");
+  }
+  return {};
+}
+
 // Elements in the files of chunks: all that the chunk has, or those that lie in the array.
 std::vector<uint64_t> FileExtent(const ArrayMetadata& metadata, const ArrayLayout& layout,
                                  const ReaderProfile& profile) {
@@ -65,11 +83,12 @@ std::vector<uint64_t> FileExtent(const ArrayMetadata& metadata, const ArrayLayou
 // How the files of chunks come from what is stored, and how the reader decodes them. `type` is that
 // of the elements in the files. `must_decode`: do not pass the stored bytes through.
 Result<V2Chain> ChooseEncoding(const ArrayMetadata& metadata, const ArrayLayout& layout,
-                               const DataType& type, const ReaderProfile& profile, bool must_decode,
+                               const DataType& type, const ReaderProfile& profile,
+                               const CompressorSet& compressors, bool must_decode,
                                ChunkEncoding& encoding) {
   const DataType& stored = metadata.data_type;
   const std::vector<uint64_t> extent = FileExtent(metadata, layout, profile);
-  auto chain = ToV2Chain(layout, profile);
+  auto chain = ToV2Chain(layout, profile, compressors);
   if (chain && !encoding.is_wide && extent == layout.inner_chunk_shape && !must_decode) {
     encoding.cut_front = chain->cut_front;
     encoding.cut_back = chain->cut_back;
@@ -101,10 +120,23 @@ Result<V2Chain> ChooseEncoding(const ArrayMetadata& metadata, const ArrayLayout&
 Result<ArrayView> V2View::ShowArray(const ArrayMetadata& metadata, const ArrayLayout& layout,
                                     const ViewContext& context) const {
   if (profile_.passes_v2_through && metadata.is_stored_as_v2()) {
-    return PassThroughV2(metadata, context);
+    return ShowStoredV2(metadata, layout, context);
   }
   if (metadata.grid_only) return tl::unexpected(*metadata.grid_only);
   return ShowArray(metadata, layout, context, /*must_decode=*/false);
+}
+
+Result<ArrayView> V2View::ShowStoredV2(const ArrayMetadata& metadata, const ArrayLayout& layout,
+                                       const ViewContext& context) const {
+  const bool has_unknown = !metadata.grid_only && context.compressors != kAllCompressors &&
+                           ToV2Chain(layout, profile_) &&
+                           !ToV2Chain(layout, profile_, context.compressors);
+  if (has_unknown) {
+    ViewContext keeping = context;  // the store's own fill value
+    keeping.fill = FillPolicy::kKeep;
+    if (auto shown = ShowArray(metadata, layout, keeping, /*must_decode=*/true)) return shown;
+  }
+  return PassThroughV2(metadata, context);
 }
 
 Result<ArrayView> V2View::ShowArray(const ArrayMetadata& metadata, const ArrayLayout& layout,
@@ -112,14 +144,12 @@ Result<ArrayView> V2View::ShowArray(const ArrayMetadata& metadata, const ArrayLa
   const DataType& stored = metadata.data_type;
   const TypeUse use = UseOf(stored, profile_);
   if (use == TypeUse::kRefused) return NotShown(stored);
-  if (!profile_.takes_empty_dimensions &&
-      std::ranges::find(metadata.shape, 0) != metadata.shape.end()) {
-    return Fail(ErrorCode::kUnsupported, "empty dimension");
-  }
+  if (const auto taken = TakeShape(metadata, layout, profile_); !taken) return Fail(taken);
   const DataType type = use == TypeUse::kWide ? *WideTypeOf(stored) : stored;
   ArrayView view;
   view.encoding.is_wide = use == TypeUse::kWide && ChangesBytes(stored);
-  const auto chain = ChooseEncoding(metadata, layout, type, profile_, must_decode, view.encoding);
+  const auto chain = ChooseEncoding(metadata, layout, type, profile_, context.compressors,
+                                    must_decode, view.encoding);
   if (!chain) return Fail(chain);
   if (type.item_size == 0 && chain->filters.is_null()) return NotShown(stored);
   const auto v2_type = V2TypeOf(type, chain->byte_order);
@@ -180,6 +210,7 @@ void V2View::AddDocuments(const ArrayMetadata& metadata, const ArrayLayout& layo
   view.documents.push_back({".zarray", Dump(zarray)});
 
   if (profile_.needs_plain_attributes) attributes = PlainAttributes(attributes);
+  if (profile_.needs_strict_json) MakeStrict(attributes);
   if (profile_.needs_typed_fill) TypeFillAttribute(attributes, type.get<std::string>());
   attributes[kDimensionsAttribute] =
       is_vector ? Json::array({kScalarDimension})
@@ -208,6 +239,7 @@ GroupView V2View::ShowGroup(const GroupMetadata& metadata, const ViewContext& co
   OmeAttributes shown{metadata.attributes, {}};
   if (profile_.shows_ome_04 && !context.keeps_ome) shown = AsOme04(std::move(shown.attributes));
   if (profile_.needs_plain_attributes) shown.attributes = PlainAttributes(shown.attributes);
+  if (profile_.needs_strict_json) MakeStrict(shown.attributes);
   return {{{".zgroup", Dump(Json{{"zarr_format", 2}})}, {".zattrs", Dump(shown.attributes)}},
           std::move(shown.notes)};
 }

@@ -8,7 +8,8 @@
 
 namespace zarrfs {
 
-/// Passes a v2 source through where the profile says so (pass_through.h). Otherwise shows what the
+/// Passes a v2 source through where the profile says so (pass_through.h), unless its chunks have a
+/// compressor that the user says readers do not know. Otherwise shows what the
 /// reader of a profile can take: the stored bytes where v2 can say how to decode
 /// them (v2_chain.h), else the elements, decoded. The fill value is chosen such that the reader
 /// masks nothing that a v3 reader would not (v2_fill.h). _ARRAY_DIMENSIONS in .zattrs are the
@@ -18,6 +19,7 @@ class V2View final : public View {
   explicit V2View(const ReaderProfile& profile) : profile_(profile) {}
 
   [[nodiscard]] std::string_view name() const override { return profile_.name; }
+  [[nodiscard]] bool is_listed() const override { return profile_.is_listed; }
   [[nodiscard]] Result<ArrayView> ShowArray(const ArrayMetadata& metadata,
                                             const ArrayLayout& layout,
                                             const ViewContext& context) const override;
@@ -37,6 +39,10 @@ class V2View final : public View {
   [[nodiscard]] Result<ArrayView> ShowArray(const ArrayMetadata& metadata,
                                             const ArrayLayout& layout, const ViewContext& context,
                                             bool must_decode) const;
+  // An array that the store holds as v2, to a reader of whatever v2 has.
+  [[nodiscard]] Result<ArrayView> ShowStoredV2(const ArrayMetadata& metadata,
+                                               const ArrayLayout& layout,
+                                               const ViewContext& context) const;
   // The documents of an array, and what of it depends on its siblings.
   void AddDocuments(const ArrayMetadata& metadata, const ArrayLayout& layout, const V2Chain& chain,
                     const Json& type, Json fill_value, Json attributes, const ViewContext& context,

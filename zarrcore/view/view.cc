@@ -15,7 +15,8 @@ std::span<const View* const> AllViews() {
   static const V2View v2(ZarrPython2Profile());
   static const V2View gdal(GdalProfile());
   static const V2View netcdf(NetcdfProfile());
-  static const std::array<const View*, kMaxViews> views = {&v2, &V3View(), &gdal, &netcdf};
+  static const V2View java(JavaProfile());
+  static const std::array<const View*, kMaxViews> views = {&v2, &V3View(), &gdal, &netcdf, &java};
   return views;
 }
 

@@ -4,7 +4,8 @@
 //   v3      the hierarchy unsharded: zarr.json rewritten, one file an innermost chunk
 //   v2      the same as Zarr v2: .zgroup, .zarray, .zattrs, one file an innermost chunk
 //   gdal    the same for GDAL 3.6, and
-//   netcdf  for netCDF-C, which know less of v2 (reader_profile.h)
+//   netcdf  for netCDF-C, and
+//   java    for jzarr, which know less of v2 (reader_profile.h)
 #pragma once
 
 #include <bitset>
@@ -21,6 +22,7 @@
 #include "zarrcore/array/layout.h"
 #include "zarrcore/base/result.h"
 #include "zarrcore/metadata/metadata.h"
+#include "zarrcore/view/compressors.h"
 #include "zarrcore/view/shared_dimensions.h"
 
 namespace zarrfs {
@@ -72,6 +74,7 @@ struct ViewContext {
   FillPolicy fill = FillPolicy::kAuto;
   bool is_in_root = true;  // of the store: its group or the array itself
   bool keeps_ome = false;  // OME-Zarr metadata stay in the version that the store has
+  CompressorSet compressors = kAllCompressors;  // that readers know, of those of the view
   std::span<const std::string> axes = {};  // of the OME-Zarr 0.4 image that the array belongs to
 };
 
@@ -112,9 +115,9 @@ class View {
   [[nodiscard]] virtual bool AllowsNodeName(std::string_view node) const = 0;
 };
 
-/// All views, in the order of their numbers: v2, v3, gdal, netcdf.
+/// All views, in the order of their numbers: v2, v3, gdal, netcdf, java.
 [[nodiscard]] std::span<const View* const> AllViews();
-inline constexpr size_t kMaxViews = 4;
+inline constexpr size_t kMaxViews = 5;
 inline constexpr size_t kMaxDocuments =
     3;  // of one node in one view, the consolidated one included
 inline constexpr size_t kSharedDocument = 1;  // .zattrs

@@ -43,6 +43,13 @@ TEST(OptionTableTest, ViewsAreNamesBetweenColons) {
             "them)");
 }
 
+TEST(OptionTableTest, CompressorsAreNamesBetweenColons) {
+  EXPECT_EQ(Options("").compressors, kAllCompressors);
+  EXPECT_EQ(CompressorNames(Options("compressors=blosc:zlib").compressors), "zlib:blosc");
+  EXPECT_TRUE(Options("compressors=none").compressors.none());
+  EXPECT_NE(ErrorOf("compressors=zlib:snappy"), "");
+}
+
 TEST(OptionTableTest, WordsOfMountAndFstabAreAccepted) {
   for (const char* word : {"rw",
                            "ro",
@@ -96,7 +103,7 @@ TEST(OptionTableTest, UnknownOptionIsNamed) {
 
 TEST(OptionTableTest, WrongValueNamesTheOptionAndWhatWasExpected) {
   const std::vector<std::pair<const char*, const char*>> cases = {
-      {"view=v4", "v2, v3, gdal, netcdf or all"},
+      {"view=v4", "v2, v3, gdal, netcdf, java or all"},
       {"separator=-", "'.', '/' or auto"},
       {"fill=zero", "auto, keep or materialize"},
       {"links=", "inside, follow or folders as /data:/disk2/data"},

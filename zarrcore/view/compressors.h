@@ -1,0 +1,30 @@
+// The compressors that Zarr v2 has a word for: "id" of "compressor" in .zarray.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bitset>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace zarrfs {
+
+inline constexpr std::array<std::string_view, 7> kCompressors = {"gzip", "zlib", "zstd", "bz2",
+                                                                 "lz4",  "lzma", "blosc"};
+
+/// Some of them, by their numbers in kCompressors.
+using CompressorSet = std::bitset<kCompressors.size()>;
+inline constexpr CompressorSet kAllCompressors = (1U << kCompressors.size()) - 1;
+
+[[nodiscard]] inline bool Has(const CompressorSet& set, std::string_view id) {
+  const auto* const found = std::ranges::find(kCompressors, id);
+  return found != kCompressors.end() && set[static_cast<size_t>(found - kCompressors.begin())];
+}
+
+/// Of ids between colons, "zlib:blosc", or "none"; nullopt if one of them is unknown.
+[[nodiscard]] std::optional<CompressorSet> ParseCompressors(std::string_view ids);
+/// What ParseCompressors() takes.
+[[nodiscard]] std::string CompressorNames(const CompressorSet& set);
+
+}  // namespace zarrfs
