@@ -118,6 +118,20 @@ def test_they_do_so_from_a_server(ocean, tmp_path, name):
         assert run_reader([*READER[:2], "http"], [out]) == {str(out): expected(ocean)}
 
 
+def test_references_into_a_zip_file(ocean, tmp_path):
+    (name, stored), deflated = ("ocean.zip", tmp_path / "ocean.zip"), tmp_path / "deflated.zip"
+    for file, *options in [(stored, "-0"), (deflated,)]:
+        subprocess.run(["zip", "-rq", *options, str(file), ocean.name], cwd=ocean.parent, check=True)
+    make(stored / ocean.name, out := tmp_path / "refs.json")
+    assert run_reader(READER, [out]) == {str(out): expected(ocean)}
+    with serving(tmp_path) as url:
+        make(stored / ocean.name, served := tmp_path / "served.parq", "--prefix", f"{url}/{name}")
+        assert run_reader([*READER[:2], "http"], [served]) == {str(served): expected(ocean)}
+    assert "have to be decoded" in make(deflated / ocean.name, tmp_path / "none.json", code=3)
+    make(deflated / ocean.name, inlined := tmp_path / "inlined.json", "--inline-decoded", "1M")
+    assert run_reader(READER, [inlined]) == {str(inlined): expected(ocean)}
+
+
 def test_references_of_a_group_inside_a_store(ocean, tmp_path):
     make(ocean, out := tmp_path / "below.json", "deep")
     seen = run_reader(READER, [out])[str(out)]["zarr"]

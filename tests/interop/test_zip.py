@@ -10,7 +10,7 @@ import zipfile
 import numpy as np
 import pytest
 from corpus import PLACE
-from mounts import mounted, read, zarrctl
+from mounts import ZARRCTL, mounted, read, zarrctl
 
 
 VALUES = {"sharded": np.full((100, 90), -1, "i4"), "plain": np.linspace(0, 1, 1000)}
@@ -129,8 +129,16 @@ def test_zarrctl_looks_into_zip_files(folder, tmp_path):
         of_zip, of_folder = zarrctl(*command, store), zarrctl(*command, folder)
         assert of_zip.returncode == of_folder.returncode == 0, of_zip.stderr
         assert of_zip.stdout.replace(str(store), str(folder)) == of_folder.stdout
-    where = zarrctl("where", store / "sharded", "0.0")
-    assert where.stdout.splitlines()[0] == f"file    {store}/sharded/c/0/0", where.stderr
+    # Where bytes lie: in the zip file, or, if they were deflated, in what they inflate to.
+    chunk = subprocess.run([str(ZARRCTL), "cat", str(store / "sharded"), "0.0"], capture_output=True, check=True).stdout
+    where = dict(line.split(None, 1) for line in zarrctl("where", store / "sharded", "0.0").stdout.splitlines())
+    assert (where["file"], where["member"]) == (str(tmp_path / "all.zip"), f"{folder.name}/sharded/c/0/0")
+    begin = int(where["offset"])
+    assert (tmp_path / "all.zip").read_bytes()[begin:begin + int(where["length"])] == chunk
+    run_in(folder.parent, "zip", "-r", "-q", str(tmp_path / "deflated.zip"), folder.name)
+    deflated = tmp_path / "deflated.zip" / folder.name / "sharded"
+    where = zarrctl("where", deflated, "0.0").stdout.splitlines()
+    assert where[0] == f"file    {deflated}/c/0/0 (once inflated: it is compressed in the zip file)"
     assert zarrctl("info", tmp_path / "all.zip").stdout.splitlines()[2].startswith(folder.name)
 
 

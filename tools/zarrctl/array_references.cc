@@ -22,9 +22,10 @@ constexpr uint64_t kMaxFill = 64u << 20;  // bytes of fill values in all referen
 
 class ArrayReferences {
  public:
-  ArrayReferences(const Node& node, size_t view, const ObjectUrls& urls, uint64_t max_decoded,
-                  ReferenceWriter& writer)
-      : source_(*node.chunks),
+  ArrayReferences(const Store& store, const Node& node, size_t view, const ObjectUrls& urls,
+                  uint64_t max_decoded, ReferenceWriter& writer)
+      : store_(store),
+        source_(*node.chunks),
         shown_(*node.views[view].array),
         urls_(urls),
         max_decoded_(max_decoded),
@@ -139,12 +140,17 @@ class ArrayReferences {
       if (!*passes) return Inline(chunk);
     }
     if (!url_of_ || *url_of_ != location.outer) {
+      const std::string key = source_.ObjectKey(location.outer);
+      begin_ = store_.OffsetInFile(key);
       url_of_ = location.outer;
-      url_ = urls_.Of(source_.ObjectKey(location.outer));
+      url_ = urls_.Of(key);
+    }
+    if (!begin_) {
+      return begin_.error().code == ErrorCode::kUnsupported ? Inline(chunk) : Fail(begin_);
     }
     ++made_.chunks;
     return writer_.AddChunk(chunk, {.url = url_,
-                                    .offset = location.offset + encoding.cut_front,
+                                    .offset = *begin_ + location.offset + encoding.cut_front,
                                     .length = location.length - cut});
   }
 
@@ -195,6 +201,7 @@ class ArrayReferences {
     return AddBytes(chunk, bytes);
   }
 
+  const Store& store_;
   const ChunkSource& source_;
   const ArrayView& shown_;
   const ObjectUrls& urls_;
@@ -205,8 +212,9 @@ class ArrayReferences {
   uint64_t decoded_ = 0;     // bytes
   uint64_t fill_bytes_ = 0;
   std::optional<std::string> fill_;
-  std::optional<OuterIndex> url_of_;
+  std::optional<OuterIndex> url_of_;  // whose the next two are
   std::string url_;
+  Result<uint64_t> begin_;  // of the object in the file at that URL
   ReferencesMade made_;
 };
 
@@ -237,13 +245,15 @@ ObjectUrls::ObjectUrls(std::string prefix, std::string base)
 }
 
 std::string ObjectUrls::Of(std::string_view key) const {
+  if (is_one_file_) return prefix_;
   key.remove_prefix(base_.empty() ? 0 : base_.size() + 1);
   return prefix_ + "/" + (is_escaped_ ? Escaped(key) : std::string(key));
 }
 
-Result<ReferencesMade> ReferToChunks(const Node& node, size_t view, const ObjectUrls& urls,
-                                     uint64_t max_decoded, ReferenceWriter& writer) {
-  return ArrayReferences(node, view, urls, max_decoded, writer).Make();
+Result<ReferencesMade> ReferToChunks(const Store& store, const Node& node, size_t view,
+                                     const ObjectUrls& urls, uint64_t max_decoded,
+                                     ReferenceWriter& writer) {
+  return ArrayReferences(store, node, view, urls, max_decoded, writer).Make();
 }
 
 }  // namespace zarrfs::ctl

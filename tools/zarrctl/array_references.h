@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "tools/zarrctl/reference_writer.h"
 #include "zarrcore/base/result.h"
@@ -16,6 +18,8 @@ class ObjectUrls {
  public:
   /// `prefix`: URL of the folder with the key `base`. Web addresses have their keys escaped.
   ObjectUrls(std::string prefix, std::string base);
+  /// `url`: of the file that holds all objects.
+  explicit ObjectUrls(std::string url) : prefix_(std::move(url)), is_one_file_(true) {}
   /// Only for keys below `base`.
   [[nodiscard]] std::string Of(std::string_view key) const;
 
@@ -23,6 +27,7 @@ class ObjectUrls {
   std::string prefix_;  // without a slash at its end
   std::string base_;
   bool is_escaped_ = false;
+  bool is_one_file_ = false;
 };
 
 struct ReferencesMade {
@@ -31,12 +36,12 @@ struct ReferencesMade {
   uint64_t inlined = 0;  // of these, those with the bytes themselves
 };
 
-/// Gives `writer` all chunk files that view number `view` has of an array, whose `chunks` is not
-/// null and which the view shows. Chunks that are not byte ranges of the store are given as bytes,
-/// up to `max_decoded` of them in all. Fails if something of the array cannot be read, and with
-/// kInterrupted once StopRequested().
-[[nodiscard]] Result<ReferencesMade> ReferToChunks(const Node& node, size_t view,
-                                                   const ObjectUrls& urls, uint64_t max_decoded,
-                                                   ReferenceWriter& writer);
+/// Gives `writer` all chunk files that view number `view` has of an array of `store`, whose
+/// `chunks` is not null and which the view shows. Chunks that are not byte ranges of the store are
+/// given as bytes, up to `max_decoded` of them in all. Fails if something of the array cannot be
+/// read, and with kInterrupted once StopRequested().
+[[nodiscard]] Result<ReferencesMade> ReferToChunks(const Store& store, const Node& node,
+                                                   size_t view, const ObjectUrls& urls,
+                                                   uint64_t max_decoded, ReferenceWriter& writer);
 
 }  // namespace zarrfs::ctl

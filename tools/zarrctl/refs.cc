@@ -110,8 +110,14 @@ class References {
         continue;
       }
       const std::string url = urls_.Of((*file)->path);
+      const auto begin = target_.hierarchy->store().OffsetInFile((*file)->path);
+      if (!begin && begin.error().code == ErrorCode::kUnsupported) {
+        LeaveOut(**file, "compressed in the zip file");
+        continue;
+      }
+      if (!begin) return Fail(begin);
       const auto added =
-          writer_.AddFile(path, {.url = url, .offset = 0, .length = (*file)->info.size()});
+          writer_.AddFile(path, {.url = url, .offset = *begin, .length = (*file)->info.size()});
       if (!added) return Fail(added);
       if (!*added) LeaveOut(**file, "in Parquet there are arrays only");
     }
@@ -127,7 +133,8 @@ class References {
       return {};
     }
     if (const auto begun = writer_.BeginArray(array); !begun) return begun;
-    const auto made = ReferToChunks(node, view_, urls_, max_decoded_, writer_);
+    const auto made =
+        ReferToChunks(target_.hierarchy->store(), node, view_, urls_, max_decoded_, writer_);
     if (!made) return Fail(made);
     if (!made->left_out.empty()) {
       LeaveOut(node, made->left_out);
@@ -189,8 +196,12 @@ class References {
   ReferencesMade counts_;
 };
 
-// The key of the folder that was named on the command line, and its URL.
+// The URL of the zip file; or the key of the folder that was named on the command line, and its
+// URL.
 Result<ObjectUrls> UrlsOf(const TargetNode& target, const RefsOptions& options) {
+  if (const std::string zip = target.ZipFile(); !zip.empty()) {
+    return ObjectUrls(options.prefix.empty() ? "file://" + zip : options.prefix);
+  }
   std::error_code error;
   const fs::path named = fs::canonical(options.store, error);
   if (error) return Fail(FromErrno(error.value()), "{}: {}", options.store, error.message());

@@ -152,6 +152,11 @@ Result<TargetChunk> FindInMount(const fs::path& path, const MountedPath& mounted
 
 void SetLinksToFollow(LinkPolicy policy) { LinksToFollow() = std::move(policy); }
 
+std::string TargetNode::ZipFile() const {
+  const SourcePlace place = FindSource(folder);
+  return place.is_zip() ? place.path() : "";
+}
+
 std::string TargetNode::FileOf(std::string_view key) const {
   return (fs::path(folder) / key).string();
 }

@@ -24,6 +24,8 @@ struct TargetNode {
   std::unique_ptr<Hierarchy> hierarchy;
   NodePtr node;
 
+  /// Absolute path of the zip file that is the store; "" if that is a folder.
+  [[nodiscard]] std::string ZipFile() const;
   /// Absolute path of an object.
   [[nodiscard]] std::string FileOf(std::string_view key) const;
   /// Why the node has no chunks to look at, if node->chunks is null: it is a group, or broken.

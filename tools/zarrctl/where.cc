@@ -23,18 +23,44 @@ Result<ByteRange> RangeOf(const TargetChunk& target, const ChunkLocation& locati
               target.name());
 }
 
-// `range`: nullopt if the chunk is not stored. `is_decoded`: it counts from the start of the
-// decoded shard.
-void PrintJson(const TargetChunk& target, const std::optional<ByteRange>& range, bool is_decoded,
-               const std::optional<ViewFile>& in_view) {
+// Where programs that do not know Zarr find a stored object.
+struct ObjectPlace {
+  std::string file;         // absolute path of the object, or of the zip file that holds it
+  std::string member = {};  // the object's name in that; "": it is a file itself
+  uint64_t begin = 0;       // of its bytes in the file
+  /// Why ranges count from the start of the decoded object; "": from that of the file.
+  std::string decoded = {};
+};
+
+Result<ObjectPlace> PlaceOf(const TargetChunk& target) {
+  ObjectPlace place{target.ObjectFile()};
+  const ArrayLayout& layout = target.source().layout();
+  if (layout.is_sharded() && !layout.levels[0].around.empty()) {
+    place.decoded = "once decoded: the shard is compressed as a whole";
+    return place;
+  }
+  const std::string zip = target.array.ZipFile();
+  if (zip.empty()) return place;
+  const auto begin = target.array.hierarchy->store().OffsetInFile(
+      target.source().ObjectKey(target.source().OuterOf(target.inner())));
+  if (begin) return ObjectPlace{zip, place.file.substr(zip.size() + 1), *begin};
+  if (begin.error().code != ErrorCode::kUnsupported) return Fail(begin);
+  place.decoded = "once inflated: it is compressed in the zip file";
+  return place;
+}
+
+// `range`: in place.file; nullopt if the chunk is not stored.
+void PrintJson(const TargetChunk& target, const ObjectPlace& place,
+               const std::optional<ByteRange>& range, const std::optional<ViewFile>& in_view) {
   Json json = {{"array", target.array.FileOf(target.array.node->path)},
                {"chunk", target.at},
                {"present", range.has_value()},
-               {"file", target.ObjectFile()}};
+               {"file", place.file}};
+  if (!place.member.empty()) json["member"] = place.member;
   if (range) {
     json["offset"] = range->offset;
     json["length"] = range->length;
-    if (is_decoded) json["decoded"] = true;
+    if (!place.decoded.empty()) json["decoded"] = true;
   }
   if (in_view) {
     Json& view = json["view"] = {{"name", in_view->view}};
@@ -58,10 +84,14 @@ int Where(const WhereOptions& options) {
   const auto located = target->source().Locate(target->inner(), kAnyAge);
   if (!located) return Complain(located.error());
   std::optional<ByteRange> range;
+  ObjectPlace place{target->ObjectFile()};
   if (located->location) {
     const auto found = RangeOf(*target, *located->location);
     if (!found) return Complain(found.error());
-    range = *found;
+    auto holder = PlaceOf(*target);
+    if (!holder) return Complain(holder.error());
+    place = *std::move(holder);
+    range = ByteRange::At(place.begin + found->offset, found->length);
   }
   std::optional<ViewFile> in_view;
   if (target->view) {
@@ -69,19 +99,17 @@ int Where(const WhereOptions& options) {
     if (!described) return Complain(described.error());
     in_view = std::move(*described);
   }
-  const ArrayLayout& layout = target->source().layout();
-  const bool is_decoded = layout.is_sharded() && !layout.levels[0].around.empty();
   const bool is_fill_file = !range && in_view && in_view->size;
   if (options.json) {
-    PrintJson(*target, range, is_decoded, in_view);
+    PrintJson(*target, place, range, in_view);
   } else if (range) {
-    Print("file    {}{}\noffset  {}\nlength  {}\n", Visible(target->ObjectFile()),
-          is_decoded ? " (once decoded: the shard is compressed as a whole)" : "", range->offset,
-          range->length);
+    Print("file    {}{}\n", Visible(place.file),
+          place.decoded.empty() ? "" : fmt::format(" ({})", place.decoded));
+    if (!place.member.empty()) Print("member  {}\n", Visible(place.member));
+    Print("offset  {}\nlength  {}\n", range->offset, range->length);
     if (in_view) Print("{:<7} {}\n", in_view->view, in_view->text);
   } else if (is_fill_file) {
-    Print("{:<7} {} (it would be in {})\n", in_view->view, in_view->text,
-          Visible(target->ObjectFile()));
+    Print("{:<7} {} (it would be in {})\n", in_view->view, in_view->text, Visible(place.file));
   } else {
     Complain(target->NotStored());
   }

@@ -27,6 +27,9 @@ class ForwardingStore : public Store {
   Result<std::unique_ptr<FolderStream>> OpenFolder(std::string_view folder) const override {
     return store_->OpenFolder(folder);
   }
+  Result<uint64_t> OffsetInFile(std::string_view key) const override {
+    return store_->OffsetInFile(key);
+  }
   Result<StoreCapacity> Capacity() const override { return store_->Capacity(); }
   Result<void> StartWatching(ChangeListener listener,
                              std::function<void(std::string_view)> report) const override {

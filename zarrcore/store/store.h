@@ -149,6 +149,10 @@ class Store {
   /// All names of OpenFolder().
   [[nodiscard]] Result<std::vector<ListEntry>> List(std::string_view folder) const;
 
+  /// Where an object begins in the file that holds it, for programs that read it there: 0 in a
+  /// store whose objects are files themselves. kUnsupported if it is compressed in that file.
+  [[nodiscard]] virtual Result<uint64_t> OffsetInFile(std::string_view /*key*/) const { return 0; }
+
   /// True if every answer comes at the speed of a local disk. If false, callers wait for answers
   /// on threads of their own.
   [[nodiscard]] virtual bool AnswersFast() const = 0;

@@ -234,8 +234,7 @@ Result<InflatedMembers::BytesPtr> InflatedMembers::Get(const Object& file, const
   return cache_.GetOrLoad({file.info().version.Fingerprint(), member.header}, load);
 }
 
-Result<std::shared_ptr<const Object>> OpenZipMember(const ZipFile& zip, const ZipMember& member,
-                                                    std::shared_ptr<InflatedMembers> inflated) {
+Result<uint64_t> FindZipMember(const ZipFile& zip, const ZipMember& member) {
   if (auto readable = CheckReadable(member); !readable) return Fail(readable);
   std::string header(kZipLocalHeader + member.name.size(), '\0');
   if (auto read = zip.object->Read(member.header, BytesOf(header)); !read) return Fail(read);
@@ -245,7 +244,14 @@ Result<std::shared_ptr<const Object>> OpenZipMember(const ZipFile& zip, const Zi
   if (data > zip.members_end || member.packed_size > zip.members_end - data) {
     return Fail(ErrorCode::kIo, "damaged zip file: it reaches into the directory");
   }
-  return std::make_shared<ZipObject>(zip.object, zip.InfoOf(member), member, data,
+  return data;
+}
+
+Result<std::shared_ptr<const Object>> OpenZipMember(const ZipFile& zip, const ZipMember& member,
+                                                    std::shared_ptr<InflatedMembers> inflated) {
+  const auto data = FindZipMember(zip, member);
+  if (!data) return Fail(data);
+  return std::make_shared<ZipObject>(zip.object, zip.InfoOf(member), member, *data,
                                      std::move(inflated));
 }
 

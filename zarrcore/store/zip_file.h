@@ -66,6 +66,9 @@ class InflatedMembers {
   const MemoryBudget::Holder holder_;
 };
 
+/// Where the bytes of a member begin in the file. Fails as OpenZipMember() does.
+[[nodiscard]] Result<uint64_t> FindZipMember(const ZipFile& zip, const ZipMember& member);
+
 /// A member that is a file as an Object. Fails with kUnsupported or kIo where it cannot be read.
 [[nodiscard]] Result<std::shared_ptr<const Object>> OpenZipMember(
     const ZipFile& zip, const ZipMember& member, std::shared_ptr<InflatedMembers> inflated);

@@ -147,6 +147,16 @@ class ZipStore final : public ForwardingStore {
     return std::make_unique<ZipFolderStream>(std::move(found->zip), std::move(prefix));
   }
 
+  [[nodiscard]] Result<uint64_t> OffsetInFile(std::string_view key) const override {
+    const auto found = Find(key);
+    if (!found) return Fail(found);
+    if (!found->member) return Fail(ErrorCode::kNotFound, "{}: a folder", key);
+    const auto offset = FindZipMember(*found->zip, *found->member);
+    if (!offset) return Fail(offset.error().code, "{}: {}", key, offset.error().message);
+    if (found->member->method == kZipStored) return *offset;
+    return Fail(ErrorCode::kUnsupported, "{}: compressed in the zip file", key);
+  }
+
   // Whatever else changes in the folder of the zip file is no change of it.
   [[nodiscard]] Result<void> StartWatching(
       ChangeListener listener, std::function<void(std::string_view)> report) const override {
