@@ -113,6 +113,16 @@ def test_names_and_sizes_beyond_the_first_form_of_zip_files(tmp_path):
         assert len(os.listdir(point / "größe")) == 70001
 
 
+def test_offsets_of_more_than_32_bits(folder, tmp_path):
+    with open(tmp_path / "far.zip", "wb") as file:
+        file.seek(5 << 30)  # a hole
+        with zipfile.ZipFile(file, "w") as far:
+            for path in sorted(folder.rglob("*")):
+                far.write(path, path.relative_to(folder))
+    with mounted(folder) as of_folder, mounted(tmp_path / "far.zip") as of_zip:
+        assert snapshot(of_zip) == snapshot(of_folder)
+
+
 def test_an_ozx_file_is_a_zip_file(folder, tmp_path):
     with zipfile.ZipFile(tmp_path / "image.ozx", "w") as file:
         file.comment = b'{"ome": {"version": "0.5", "zipFile": {"centralDirectory": {"jsonFirst": true}}}}'

@@ -186,6 +186,8 @@ Result<ZipDirectory> ZipDirectory::Parse(std::string bytes, const ZipDirectoryPl
   records.erase(std::unique(records.begin(), records.end(), is_repeated), records.end());
   for (size_t i = 0; i < records.size(); ++i) {
     const std::string_view name = directory.SortedName(i);
+    // (What begins with a name follows it, what is in a folder of that name further down.)
+    if (i + 1 == records.size() || !directory.SortedName(i + 1).starts_with(name)) continue;
     if (name.ends_with('/')) continue;
     const std::string below = std::string(name) + "/";
     const size_t next = directory.LowerBound(below);

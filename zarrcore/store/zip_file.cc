@@ -21,6 +21,12 @@ constexpr size_t kPiece = 256u << 10;
 // What inflate() needs beside input and output.
 constexpr uint64_t kInflateState = 64u << 10;
 
+// What begins so near to a member's header is read with it, in one request, though it is not known
+// where the member's bytes begin: behind a name and extra fields, which are rarely longer than
+// this.
+constexpr uint64_t kNear = 64u << 10;
+constexpr uint64_t kLikelyExtra = 64;
+
 // No deflated stream is longer: 258 bytes of output take two bits at least.
 constexpr uint64_t kMaxRatio = 1032;
 
@@ -98,6 +104,36 @@ Result<void> Inflate(const Object& file, const ZipMember& member, uint64_t data,
   return {};
 }
 
+// A file of which some bytes were read before.
+class FileWithHead final : public Object {
+ public:
+  static Result<FileWithHead> Read(const Object& file, uint64_t begin, uint64_t length) {
+    std::string bytes(static_cast<size_t>(length), '\0');
+    if (auto read = file.Read(begin, BytesOf(bytes)); !read) return Fail(read);
+    return FileWithHead(file, begin, std::move(bytes));
+  }
+
+  [[nodiscard]] const ObjectInfo& info() const override { return file_.info(); }
+  [[nodiscard]] std::span<const std::byte> head() const { return std::as_bytes(std::span(head_)); }
+
+  [[nodiscard]] Result<void> Read(uint64_t offset, std::span<std::byte> out) const override {
+    const bool is_read = offset >= begin_ && offset - begin_ <= head_.size() &&
+                         out.size() <= head_.size() - (offset - begin_);
+    if (!is_read) return file_.Read(offset, out);
+    std::ranges::copy(head().subspan(static_cast<size_t>(offset - begin_), out.size()),
+                      out.begin());
+    return {};
+  }
+
+ private:
+  FileWithHead(const Object& file, uint64_t begin, std::string head)
+      : file_(file), begin_(begin), head_(std::move(head)) {}
+
+  const Object& file_;
+  const uint64_t begin_;
+  const std::string head_;
+};
+
 class ZipObject final : public Object {
  public:
   ZipObject(std::shared_ptr<const Object> file, ObjectInfo info, ZipMember member, uint64_t data,
@@ -114,24 +150,27 @@ class ZipObject final : public Object {
   [[nodiscard]] const ObjectInfo& info() const override { return info_; }
 
   [[nodiscard]] Result<void> Read(uint64_t offset, std::span<std::byte> out) const override {
+    auto read = ReadFrom(*file_, offset, out);
+    if (read) return read;
+    return Fail(read.error().code, "{}: {}", name_, read.error().message);
+  }
+
+  // The same by way of `file`, with errors that do not name the member.
+  [[nodiscard]] Result<void> ReadFrom(const Object& file, uint64_t offset,
+                                      std::span<std::byte> out) const {
     if (offset > member_.size || out.size() > member_.size - offset) {
-      return Fail(ErrorCode::kDamaged, "{}: ends early: expected {} bytes at {}, found {} in all",
-                  name_, out.size(), offset, member_.size);
+      return Fail(ErrorCode::kDamaged, "ends early: expected {} bytes at {}, found {} in all",
+                  out.size(), offset, member_.size);
     }
     if (out.empty()) return {};
-    if (member_.method == kZipStored) return Named(file_->Read(data_ + offset, out));
-    const auto inflated = inflated_->Get(*file_, member_, data_);
-    if (!inflated) return Named(Fail(inflated));
+    if (member_.method == kZipStored) return file.Read(data_ + offset, out);
+    const auto inflated = inflated_->Get(file, member_, data_);
+    if (!inflated) return Fail(inflated);
     std::memcpy(out.data(), (*inflated)->bytes.data() + offset, out.size());
     return {};
   }
 
  private:
-  [[nodiscard]] Result<void> Named(Result<void> result) const {
-    if (result) return result;
-    return Fail(result.error().code, "{}: {}", name_, result.error().message);
-  }
-
   const std::shared_ptr<const Object> file_;
   const ObjectInfo info_;
   const std::string name_;
@@ -150,6 +189,19 @@ Result<void> CheckReadable(const ZipMember& member) {
                 member.method);
   }
   return {};
+}
+
+// Where the bytes of a member begin, by its local header or as much of that as ZipDataOffset()
+// needs.
+Result<uint64_t> BeginOf(const ZipFile& zip, const ZipMember& member,
+                         std::span<const std::byte> header) {
+  const auto skipped = ZipDataOffset(header, member);
+  if (!skipped) return Fail(ErrorCode::kIo, "{}", skipped.error().message);
+  const uint64_t data = member.header + *skipped;
+  if (data > zip.members_end || member.packed_size > zip.members_end - data) {
+    return Fail(ErrorCode::kIo, "damaged zip file: it reaches into the directory");
+  }
+  return data;
 }
 
 }  // namespace
@@ -214,6 +266,10 @@ InflatedMembers::InflatedMembers()
   cache_.KeepLatestLarge();
 }
 
+bool InflatedMembers::Has(const Object& file, const ZipMember& member) {
+  return cache_.Get(KeyOf(file, member)) != nullptr;
+}
+
 Result<InflatedMembers::BytesPtr> InflatedMembers::Get(const Object& file, const ZipMember& member,
                                                        uint64_t data) {
   const auto load = [&]() -> Result<LruCache<Key, Bytes, HashOfKey>::Loaded> {
@@ -231,28 +287,45 @@ Result<InflatedMembers::BytesPtr> InflatedMembers::Get(const Object& file, const
     return LruCache<Key, Bytes, HashOfKey>::Loaded{inflated,
                                                    inflated->bytes.size() + sizeof(Bytes)};
   };
-  return cache_.GetOrLoad({file.info().version.Fingerprint(), member.header}, load);
+  return cache_.GetOrLoad(KeyOf(file, member), load);
 }
 
 Result<uint64_t> FindZipMember(const ZipFile& zip, const ZipMember& member) {
   if (auto readable = CheckReadable(member); !readable) return Fail(readable);
   std::string header(kZipLocalHeader + member.name.size(), '\0');
   if (auto read = zip.object->Read(member.header, BytesOf(header)); !read) return Fail(read);
-  const auto skipped = ZipDataOffset(BytesOf(header), member);
-  if (!skipped) return Fail(ErrorCode::kIo, "{}", skipped.error().message);
-  const uint64_t data = member.header + *skipped;
-  if (data > zip.members_end || member.packed_size > zip.members_end - data) {
-    return Fail(ErrorCode::kIo, "damaged zip file: it reaches into the directory");
-  }
-  return data;
+  return BeginOf(zip, member, BytesOf(header));
 }
 
-Result<std::shared_ptr<const Object>> OpenZipMember(const ZipFile& zip, const ZipMember& member,
-                                                    std::shared_ptr<InflatedMembers> inflated) {
-  const auto data = FindZipMember(zip, member);
+Result<ReadAnswer> ReadZipMember(const ZipFile& zip, const ZipMember& member,
+                                 std::shared_ptr<InflatedMembers> inflated, ByteRange range,
+                                 std::span<std::byte> out) {
+  if (auto readable = CheckReadable(member); !readable) return Fail(readable);
+  const uint64_t size = member.size;
+  const uint64_t offset =
+      range.from_end ? size - std::min(size, range.length) : std::min(size, range.offset);
+  out =
+      out.first(static_cast<size_t>(std::min({range.length, size - offset, uint64_t{out.size()}})));
+
+  const bool is_stored = member.method == kZipStored;
+  const uint64_t wanted = is_stored                            ? offset + out.size()
+                          : inflated->Has(*zip.object, member) ? 0
+                                                               : member.packed_size;
+  const uint64_t more = wanted > 0 && wanted <= kNear ? kLikelyExtra + wanted : 0;
+  const uint64_t head =
+      std::min(kZipLocalHeader + member.name.size() + more, zip.members_end - member.header);
+  const auto file = FileWithHead::Read(*zip.object, member.header, head);
+  if (!file) return Fail(file);
+  const auto data = BeginOf(zip, member, file->head());
   if (!data) return Fail(data);
-  return std::make_shared<ZipObject>(zip.object, zip.InfoOf(member), member, *data,
-                                     std::move(inflated));
+  auto object = std::make_shared<const ZipObject>(zip.object, zip.InfoOf(member), member, *data,
+                                                  std::move(inflated));
+  if (auto read = object->ReadFrom(*file, offset, out); !read) return Fail(read);
+  // (Of what is larger, the checksum would take longer than the reading.)
+  if (is_stored && out.size() == size && size <= kNear && CrcOf(out) != member.crc) {
+    return Fail(ErrorCode::kIo, "damaged zip file: its bytes have another checksum");
+  }
+  return ReadAnswer{std::move(object), offset, out.size()};
 }
 
 }  // namespace zarrfs

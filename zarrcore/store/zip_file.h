@@ -49,6 +49,9 @@ class InflatedMembers {
   /// are not those of its size and CRC; else fails like Object::Read() or MemoryBudget::Take().
   [[nodiscard]] Result<BytesPtr> Get(const Object& file, const ZipMember& member, uint64_t data);
 
+  /// Whether Get() has them already.
+  [[nodiscard]] bool Has(const Object& file, const ZipMember& member);
+
   /// To be called every minute or so: gives up what was not used since the last time.
   void Sweep() { cache_.SweepLatestLarge(); }
 
@@ -62,15 +65,23 @@ class InflatedMembers {
     size_t operator()(const Key& key) const;
   };
 
+  static Key KeyOf(const Object& file, const ZipMember& member) {
+    return {file.info().version.Fingerprint(), member.header};
+  }
+
   LruCache<Key, Bytes, HashOfKey> cache_;
   const MemoryBudget::Holder holder_;
 };
 
-/// Where the bytes of a member begin in the file. Fails as OpenZipMember() does.
+/// Where the bytes of a member begin in the file. kUnsupported or kIo where it cannot be read.
 [[nodiscard]] Result<uint64_t> FindZipMember(const ZipFile& zip, const ZipMember& member);
 
-/// A member that is a file as an Object. Fails with kUnsupported or kIo where it cannot be read.
-[[nodiscard]] Result<std::shared_ptr<const Object>> OpenZipMember(
-    const ZipFile& zip, const ZipMember& member, std::shared_ptr<InflatedMembers> inflated);
+/// Reads from a member that is a file, as Store::Read() does. The first 64 KiB of a member, or all
+/// of a deflated one that is no larger, take one read of the file; anything else takes two. A
+/// stored member of at most 64 KiB that is read as a whole is checked by its CRC. kUnsupported or
+/// kIo where the member cannot be read.
+[[nodiscard]] Result<ReadAnswer> ReadZipMember(const ZipFile& zip, const ZipMember& member,
+                                               std::shared_ptr<InflatedMembers> inflated,
+                                               ByteRange range, std::span<std::byte> out);
 
 }  // namespace zarrfs

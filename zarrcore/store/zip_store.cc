@@ -101,17 +101,18 @@ class ZipLoader final : public ZipFiles::Loader {
 
 class ZipStore final : public ForwardingStore {
  public:
-  ZipStore(std::shared_ptr<const Store> container, std::string key, std::string folder)
+  ZipStore(std::shared_ptr<const Store> container, std::string key, std::string folder, Age max_age)
       : ForwardingStore(container),
         container_(std::move(container)),
         key_(std::move(key)),
         folder_(std::move(folder)),
+        max_age_(max_age),
         zips_(container_, /*capacity_bytes=*/1, /*splits=*/1) {}
 
-  /// The file as it is now.
-  [[nodiscard]] Result<ZipFilePtr> Current() const {
+  /// The file, known to be the current one `max_age` ago.
+  [[nodiscard]] Result<ZipFilePtr> Current(Age max_age) const {
     ZipLoader loader(*container_, key_);
-    auto zip = zips_.Get(0, Age{0}, loader).value;
+    auto zip = zips_.Get(0, max_age, loader).value;
     if (zip) return zip;
     // (Whoever parses Zarr reports what is damaged; of a store it takes an error.)
     const ErrorCode code = zip.error().code;
@@ -120,7 +121,7 @@ class ZipStore final : public ForwardingStore {
   }
 
   [[nodiscard]] Result<ObjectInfo> Stat(std::string_view key) const override {
-    auto found = Find(key);
+    auto found = Find(key, max_age_);
     if (!found) return Fail(found);
     return found->member ? found->zip->InfoOf(*found->member) : found->zip->InfoOfFolder();
   }
@@ -128,7 +129,8 @@ class ZipStore final : public ForwardingStore {
   [[nodiscard]] Result<ReadAnswer> Read(std::string_view key, ByteRange range,
                                         std::span<std::byte> out) const override {
     for (int tries = 1;; ++tries) {
-      auto answer = ReadOnce(key, range, out);
+      // (What is stale is not current any more, however young the knowledge of it is.)
+      auto answer = ReadOnce(key, range, out, tries == 1 ? max_age_ : Age{0});
       const bool is_stale = !answer && answer.error().code == ErrorCode::kStale;
       if (!is_stale || tries == kMaxMemberReads) return answer;
     }
@@ -136,7 +138,7 @@ class ZipStore final : public ForwardingStore {
 
   [[nodiscard]] Result<std::unique_ptr<FolderStream>> OpenFolder(
       std::string_view folder) const override {
-    auto found = Find(folder);
+    auto found = Find(folder, max_age_);
     if (!found) return Fail(found);
     if (found->member) {
       return Fail(ErrorCode::kNotFound, "{}: a file, not a folder", folder);
@@ -202,9 +204,9 @@ class ZipStore final : public ForwardingStore {
     return folder.ends_with('/') ? folder + key_ : JoinKey(folder, key_);
   }
 
-  [[nodiscard]] Result<Found> Find(std::string_view key) const {
+  [[nodiscard]] Result<Found> Find(std::string_view key, Age max_age) const {
     if (!IsValidKey(key)) return Fail(ErrorCode::kInvalidArgument, "{}: not a key", key);
-    auto zip = Current();
+    auto zip = Current(max_age);
     if (!zip) return Fail(zip);
     const ZipDirectory& directory = (*zip)->directory;
     const std::string name = key.empty() ? folder_ : JoinKey(folder_, key);
@@ -226,24 +228,19 @@ class ZipStore final : public ForwardingStore {
   }
 
   [[nodiscard]] Result<ReadAnswer> ReadOnce(std::string_view key, ByteRange range,
-                                            std::span<std::byte> out) const {
-    const auto found = Find(key);
+                                            std::span<std::byte> out, Age max_age) const {
+    const auto found = Find(key, max_age);
     if (!found) return Fail(found);
     if (!found->member) return Fail(ErrorCode::kNotFound, "{}: a folder", key);
-    auto object = OpenZipMember(*found->zip, *found->member, inflated_);
-    if (!object) return Fail(object.error().code, "{}: {}", key, object.error().message);
-    const uint64_t size = found->member->size;
-    const uint64_t offset =
-        range.from_end ? size - std::min(size, range.length) : std::min(size, range.offset);
-    const auto length =
-        static_cast<size_t>(std::min({range.length, size - offset, uint64_t{out.size()}}));
-    if (auto read = (*object)->Read(offset, out.first(length)); !read) return Fail(read);
-    return ReadAnswer{*std::move(object), offset, length};
+    auto answer = ReadZipMember(*found->zip, *found->member, inflated_, range, out);
+    if (!answer) return Fail(answer.error().code, "{}: {}", key, answer.error().message);
+    return answer;
   }
 
   const std::shared_ptr<const Store> container_;
   const std::string key_;
   const std::string folder_;
+  const Age max_age_;
   const std::shared_ptr<InflatedMembers> inflated_ = std::make_shared<InflatedMembers>();
   const std::shared_ptr<std::atomic<uint64_t>> change_count_ =
       std::make_shared<std::atomic<uint64_t>>(1);
@@ -253,11 +250,12 @@ class ZipStore final : public ForwardingStore {
 }  // namespace
 
 Result<std::shared_ptr<Store>> OpenZipStore(std::shared_ptr<const Store> container, std::string key,
-                                            std::string folder) {
+                                            std::string folder, Age max_age) {
   if (!IsValidKey(folder)) {
     return Fail(ErrorCode::kInvalidArgument, "{}: not a path in a zip file", folder);
   }
-  auto store = std::make_shared<ZipStore>(std::move(container), std::move(key), std::move(folder));
+  auto store =
+      std::make_shared<ZipStore>(std::move(container), std::move(key), std::move(folder), max_age);
   if (const auto root = store->Stat(""); !root) return Fail(root);
   if (auto listing = store->OpenFolder(""); !listing) return Fail(listing);
   return store;

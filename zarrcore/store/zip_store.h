@@ -19,6 +19,7 @@
 
 #include "zarrcore/base/result.h"
 #include "zarrcore/store/store.h"
+#include "zarrcore/store/validity.h"
 
 namespace zarrfs {
 
@@ -26,9 +27,12 @@ namespace zarrfs {
 inline constexpr uint64_t kInflatedBytes = 64u << 20;
 
 /// Opens the zip file `key` of `container`, and reads its directory. `folder`: the root of the
-/// store is this folder of the zip file, "" for the file's own. Fails if the file cannot be read,
-/// is no zip file, or is damaged; kNotFound if there is no such file or folder.
+/// store is this folder of the zip file, "" for the file's own. `max_age`: how long ago `container`
+/// may have been asked whether the file has changed, where it cannot be watched (a read of another
+/// version fails all the same, and asks); each call asks by default. Fails if the file cannot be
+/// read, is no zip file, or is damaged; kNotFound if there is no such file or folder.
 [[nodiscard]] Result<std::shared_ptr<Store>> OpenZipStore(std::shared_ptr<const Store> container,
-                                                          std::string key, std::string folder = "");
+                                                          std::string key, std::string folder = "",
+                                                          Age max_age = Age{0});
 
 }  // namespace zarrfs

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <memory>
 #include <ostream>
 #include <string>
@@ -102,13 +103,55 @@ TEST_F(ZipStoreTest, StoredMembersAreReadInPlaceAndByRange) {
   EXPECT_EQ(Read(*store, "a", ByteRange::Suffix(3)), "789");
   EXPECT_EQ(Read(*store, "a", ByteRange::At(8, 100)), "89");
   EXPECT_EQ(Read(*store, "a", ByteRange::Suffix(100)), "0123456789");
-  EXPECT_LT(container->bytes_read(), 4 * (30 + 1 + 10 + 1)) << "headers and what was asked for";
+  EXPECT_LT(container->bytes_read(), 4 * (30 + 1 + 64 + 10)) << "headers and what was asked for";
+  EXPECT_EQ(container->total_count(), 4U + 4) << "a Stat and a read each";
 
   std::byte out[4];
   const auto answer = store->Read("a", ByteRange::At(0, 1), std::span(out).first(1));
   EXPECT_TRUE(answer->object->Read(6, out));
   EXPECT_EQ(std::to_integer<char>(out[3]), '9');
   EXPECT_EQ(answer->object->Read(7, out).error().code, ErrorCode::kDamaged) << "beyond its end";
+}
+
+TEST_F(ZipStoreTest, WhatIsFarFromTheHeaderIsReadAlone) {
+  const std::string text = Long();
+  zip.Add("a", text);
+  zip.Add("b", "");
+  const auto store = Open();
+  (void)store->Stat("");
+  container->ResetCounts();
+  EXPECT_EQ(Read(*store, "a", ByteRange::At(200'000, 10)), text.substr(200'000, 10));
+  EXPECT_EQ(Read(*store, "a", ByteRange::Suffix(10)), text.substr(text.size() - 10));
+  EXPECT_EQ(container->bytes_read(), 2 * (30 + 1 + 10));
+  EXPECT_EQ(Read(*store, "a"), text);
+  EXPECT_EQ(Read(*store, "a", ByteRange::At(0, 10)), text.substr(0, 10));
+  EXPECT_EQ(Read(*store, "b"), "");
+}
+
+TEST_F(ZipStoreTest, ASmallStoredMemberThatIsReadAsAWholeIsChecked) {
+  zip.Add({.name = "a", .bytes = "0123456789", .crc = 1});
+  const auto store = Open();
+  EXPECT_NE(Read(*store, "a").find("another checksum"), std::string::npos);
+  EXPECT_EQ(Read(*store, "a", ByteRange::At(0, 9)), "012345678");
+}
+
+TEST_F(ZipStoreTest, WhereItCannotBeWatchedTheFileIsAskedForAsOftenAsIsWished) {
+  zip.Add("a", "old");
+  container->Put("x.zip", zip.Finish());
+  const auto always = OpenZipStore(container, "x.zip").value();
+  const auto seldom = OpenZipStore(container, "x.zip", "", std::chrono::hours(1)).value();
+  container->ResetCounts();
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(always->Stat("a"));
+  EXPECT_EQ(container->count(Call::kStat), 3U);
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(seldom->Stat("a"));
+  EXPECT_EQ(container->count(Call::kStat), 3U);
+  container->SetReplacedIsStale(true);
+  ZipWriter next;
+  next.Add("a", "newer");
+  container->Put("x.zip", next.Finish());
+  EXPECT_EQ(seldom->Stat("a")->size(), 3U) << "as it was known";
+  EXPECT_EQ(Read(*seldom, "a"), "newer") << "never bytes of two versions";
+  EXPECT_EQ(seldom->Stat("a")->size(), 5U);
 }
 
 TEST_F(ZipStoreTest, DeflatedMembersAreReadByRangeAndInflatedOnce) {
