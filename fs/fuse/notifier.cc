@@ -18,7 +18,10 @@ namespace zarrfs {
 namespace {
 
 constexpr size_t kMaxPending = 65536;  // changes; beyond these, everything is invalidated
-constexpr uint32_t kExpireOnly = 1;    // FUSE_EXPIRE_ONLY, which older headers lack
+// How long after the one before a new epoch is repeated.
+constexpr std::array<std::chrono::seconds, 2> kRepeats = {std::chrono::seconds(1),
+                                                          std::chrono::seconds(9)};
+constexpr uint32_t kExpireOnly = 1;  // FUSE_EXPIRE_ONLY, which older headers lack
 
 // Removes duplicates.
 void MakeUnique(std::vector<std::string>& values) {
@@ -67,7 +70,8 @@ class Notifier::Sender final : public EntryInvalidator {
   const bool can_expire_;
 };
 
-void Notifier::Start(fuse_session* session, bool use_epoch, FindNames find_names, Sweep sweep) {
+void Notifier::Start(fuse_session* session, bool use_epoch, bool has_names, FindNames find_names,
+                     Sweep sweep) {
   session_ = session;
   find_names_ = std::move(find_names);
   sweep_ = std::move(sweep);
@@ -76,6 +80,7 @@ void Notifier::Start(fuse_session* session, bool use_epoch, FindNames find_names
     spdlog::debug("names have timeouts: {}",
                   use_epoch ? "the kernel cannot invalidate all at once" : "as asked for");
   }
+  if (has_names) RepeatInvalidateAll();
   std::thread([this] { Run(); }).detach();
 }
 
@@ -103,6 +108,25 @@ void Notifier::Send(Changes& changes) {
   } catch (const std::bad_alloc&) {
     // Names that cannot be found are all invalidated.
   }
+  InvalidateAll();
+  RepeatInvalidateAll();
+}
+
+void Notifier::RepeatInvalidateAll() {
+  repeats_ = 0;
+  repeat_at_ = Clock::now() + kRepeats.front();
+}
+
+void Notifier::RepeatIfDue() {
+  if (Clock::now() < repeat_at_) return;
+  InvalidateAll();
+  ++repeats_;
+  repeat_at_ =
+      repeats_ < kRepeats.size() ? Clock::now() + kRepeats[repeats_] : Clock::time_point::max();
+}
+
+void Notifier::InvalidateAll() {
+  Sender sender(session_, can_invalidate_all_);
   // The root has no name that could be invalidated; of its inode only the attributes.
   (void)sender.InvalidateFolder(kRootId);
   if (!can_invalidate_all_) return;
@@ -127,6 +151,7 @@ void Notifier::Run() {
   std::unique_lock lock(mutex_);
   for (;;) {
     Clock::time_point until = sweep_at;
+    until = std::min(until, repeat_at_);
     if (pending_) {
       until = std::min(until, std::max(pending_since_ + kGather, last_burst + kBurstPeriod));
     }
@@ -143,6 +168,7 @@ void Notifier::Run() {
       last_burst = Clock::now();
       Send(*burst);
     }
+    RepeatIfDue();
     if (Clock::now() >= sweep_at) sweep_at = SweepNow();
     lock.lock();
   }

@@ -6,7 +6,9 @@
 // the pages of files that nobody has open. Older kernels give directory entries a timeout.
 //
 // A notice about one name cannot come too early: it waits for look-ups and listings of the folder
-// in progress, whose answers may be from before the change.
+// in progress, whose answers may be from before the change. A new epoch can: names of a READDIRPLUS
+// get the epoch of the moment when its reader takes them from the answer (fuse_direntplus_link),
+// not of the question. So it is repeated twice, when readers have had the time.
 //
 // After Start(), messages are sent from a thread of the notifier's own: the kernel may make the
 // sender wait for requests in progress. Changes are batched: sent kGather after the first, at most
@@ -42,8 +44,10 @@ class Notifier {
   using Sweep = std::function<std::pair<Clock::time_point, Changes>()>;
 
   /// Call once, after FUSE_INIT was answered. The callbacks run on the notifier's thread. The
-  /// notifier and the session live until the process ends.
-  void Start(fuse_session* session, bool use_epoch, FindNames find_names, Sweep sweep);
+  /// notifier and the session live until the process ends. `has_names`: the kernel has names of an
+  /// earlier process, which are all invalidated.
+  void Start(fuse_session* session, bool use_epoch, bool has_names, FindNames find_names,
+             Sweep sweep);
 
   /// Whether one message invalidates every name. False until Start() has found out.
   [[nodiscard]] bool can_invalidate_all() const { return can_invalidate_all_.load(); }
@@ -58,11 +62,17 @@ class Notifier {
   // When to do it again.
   Clock::time_point SweepNow();
   void Send(Changes& changes);
+  void InvalidateAll();
+  // From now on InvalidateAll() is repeated.
+  void RepeatInvalidateAll();
+  void RepeatIfDue();
 
   fuse_session* session_ = nullptr;
   FindNames find_names_;
   Sweep sweep_;
   std::atomic<bool> can_invalidate_all_ = false;
+  size_t repeats_ = 0;  // of InvalidateAll(), since it was first called
+  Clock::time_point repeat_at_ = Clock::time_point::max();
 
   std::mutex mutex_;  // guards the rest
   std::condition_variable woken_;

@@ -219,7 +219,7 @@ void Server::OnMounted(fuse_session* session) {
     });
   }
   notifier_.Start(
-      session, !options_.no_epoch,
+      session, !options_.no_epoch, tree_->journal().predecessors() > 0,
       [this](const Changes& changes, EntryInvalidator& invalidator) {
         return tree_->FindInvalidEntries(changes, invalidator);
       },

@@ -119,9 +119,9 @@ Result<Entry> Lookup::InUnreadable(const KnownNode& known, size_t view,
   if (node.range != nullptr) {
     return ChunkPath(node, view, {}, 0, /*in_array=*/true, name, known.why());
   }
-  // Below a group, only what was seen there is known to be a node.
+  // Below a group, only what was seen there, if by a worker before this one, is known to be a node.
   const CurrentNode child = nodes_.LastSeen(JoinKey(node.record->path, name));
-  if (child.node == nullptr) return tl::unexpected(*known.error);
+  if (child.record == nullptr) return tl::unexpected(*known.error);
   return entries_.UnreadableFolder({child, known.error}, view);
 }
 

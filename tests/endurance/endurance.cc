@@ -260,10 +260,11 @@ class Trial {
   void Report(const char* kind, std::atomic<uint64_t>& count, const std::string& what) {
     constexpr uint64_t kMaxTold = 20;
     if (++count > kMaxTold) return;
-    fmt::print("{}: {}\n", kind, what);
+    fmt::print("{:.1f} s: {}: {}\n", static_cast<double>(Now() - begin_) / 1e9, kind, what);
     std::fflush(stdout);
   }
 
+  const Time begin_ = Now();
   const fs::path store_;
   const fs::path mountpoint_;
   std::deque<History> shards_;
@@ -948,7 +949,8 @@ int Run(double seconds, const std::string& options, bool has_faults) {
       trial.reads.load(), trial.versions.load(), trial.blends.load(), trial.wrong.load(),
       trial.hangs.load(), trial.absences.load(), Milliseconds(worst_lag));
   const uint64_t bad = trial.blends + trial.wrong + trial.hangs + trial.absences;
-  if (bad > 0) fmt::print("the log of the mount:\n{}", mount.Log());
+  if (bad > 0)
+    fmt::print("{}the log of the mount:\n{}", mischief ? mischief->Story() : "", mount.Log());
   return ended_well && bad == 0 ? 0 : 1;
 }
 

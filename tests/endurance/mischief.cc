@@ -26,8 +26,16 @@ constexpr std::array kEnds = {SIGKILL, SIGSEGV, SIGABRT};
 
 // After more than five ends within a minute nothing is read any more.
 constexpr std::chrono::seconds kBetweenEnds{15};
-// Of which each makes two events: more than the kernel queues.
-constexpr int kFiles = 9'000;
+// Renames, of which each makes two events: more than the kernel queues.
+constexpr int kRenames = 9'000;
+
+void Overflow(const fs::path& folder) {
+  const fs::path one = folder / "one";
+  const fs::path two = folder / "two";
+  fs::create_directory(one);
+  for (int i = 0; i < kRenames; ++i) fs::rename(i % 2 == 0 ? one : two, i % 2 == 0 ? two : one);
+  fs::remove(one);
+}
 
 }  // namespace
 
@@ -93,11 +101,7 @@ void Mischief::Do(Kind kind, pid_t worker, const fs::path& mountpoint, const fs:
       return;
     case kOverflow:
       kill(worker, SIGSTOP);
-      for (int i = 0; i < kFiles; ++i) {
-        const fs::path name = store / (i % 2 == 0 ? "a1" : "a2") / "junk";
-        std::ofstream(name).put('x');
-        fs::remove(name);
-      }
+      Overflow(store / "a1");
       kill(worker, SIGCONT);
       return;
     case kEnd:
@@ -121,6 +125,7 @@ void Mischief::Next(const fs::path& mountpoint, const fs::path& store) {
   try {
     const pid_t worker = WorkerOf(mountpoint);
     faults_->process = worker;
+    story_ += fmt::format("{:.1f} s: {}\n", Seconds(Clock::now() - begin_).count(), kNames[kind]);
     Do(kind, worker, mountpoint, store);
     ++done_[kind];
   } catch (const std::exception&) {

@@ -25,6 +25,8 @@ class Mischief {
   void End();
   /// How often each was done.
   [[nodiscard]] std::string Summary() const;
+  /// What was done when, in seconds: a line each.
+  [[nodiscard]] const std::string& Story() const { return story_; }
 
  private:
   enum Kind {
@@ -51,6 +53,8 @@ class Mischief {
   std::mt19937 random_{7};
   std::vector<Kind> left_;  // of this round
   std::array<uint64_t, kKinds> done_{};
+  std::string story_;
+  const Clock::time_point begin_ = Clock::now();
   uint64_t refused_ = 0;                       // upgrades
   Clock::time_point next_end_ = Clock::now();  // of a worker
 };
