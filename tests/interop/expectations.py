@@ -20,6 +20,10 @@ CHECKSUMS = [
     "crc32c", "numcodecs.crc32c", "numcodecs.fletcher32", "numcodecs.crc32", "numcodecs.adler32", "numcodecs.jenkins_lookup3"]
 
 
+# Of numcodecs, which v2 has before a compressor.
+FILTERS = ("delta", "fixedscaleoffset", "shuffle")
+
+
 @dataclasses.dataclass(frozen=True)
 class Profile:
     """What the readers of a v2 view can take."""
@@ -27,6 +31,7 @@ class Profile:
     refused: str = ""               # kinds of numpy types, "n" for types that numpy has not
     objects: bool = True            # of variable length
     compressors: tuple = ("gzip", "zlib", "zstd", "bz2", "lz4", "lzma", "blosc")
+    filters: tuple = ()
     widened: dict = dataclasses.field(default_factory=dict)  # type -> wider type; these are transcoded
     reread: dict = dataclasses.field(default_factory=dict)   # type -> type of as many bytes, of which the view calls it
     big_endian: bool = True
@@ -41,7 +46,7 @@ NARROW = {
     "float8_e4m3b11fnuz": "<f4", "float8_e8m0fnu": "<f4", "float4_e2m1fn": "<f4", "int4": "|i1", "int2": "|i1"}
 
 PROFILES = {
-    "v2": Profile(),
+    "v2": Profile(filters=FILTERS),
     "gdal": Profile(
         refused="raw", objects=False, compressors=("gzip", "zlib", "zstd", "lz4", "lzma", "blosc"), widened=NARROW,
         reread={"M": "<i8", "m": "<i8"}, empty=False),
@@ -59,16 +64,22 @@ PROFILES = {
 def why_transcoded(case: Generated, profile):
     """Why v2 cannot say the codecs of the chunks such that the view's readers understand; "" if it can."""
     axes = list(range(len(case.chunks)))
-    compressor = checksum = None
+    compressor = checksum = filter_ = None
     for codec in case.inner_codecs:
         name = codec["name"].removeprefix("numcodecs.")
         if name == "transpose":
+            if filter_:
+                return f"{filter_} before transpose"
             axes = [axes[i] for i in codec["configuration"]["order"]]
         elif name == "bytes":
-            if codec.get("configuration", {}).get("endian") == "big" and not profile.big_endian:
+            if codec.get("configuration", {}).get("endian") == "big" and (filter_ or not profile.big_endian):
                 return "big-endian elements"
         elif name in ("vlen-utf8", "vlen-bytes", "bitround"):
             pass
+        elif name in profile.filters:
+            if compressor or checksum:
+                return f"{compressor or checksum} before {name}"
+            filter_ = name
         elif codec["name"] in CHECKSUMS:
             checksum = name
         elif name in PROFILES["v2"].compressors:
@@ -106,11 +117,19 @@ def serving(view, case: Generated):
         reason = f"data type {kind.name}"
     elif not profile.padding and any(chunk > length for chunk, length in zip(case.chunks, case.shape)):
         reason = reason or "chunks longer than the array"
+    if not reason and "numcodecs.fixedscaleoffset" in str(case.inner_codecs) and makes_fill_chunks(view, case):
+        reason = "chunks of fill values that no codec encodes"
     if not reason:
         return (CUT, "checksum") if is_cut(case) else (EXACT, "")
     if kind.is_text:
         return NOT_SHOWN, reason
     return TRANSCODED, reason
+
+
+def makes_fill_chunks(view, case):
+    """Whether chunks that are not stored have files in `v2`: its fill_value is another one than the store's."""
+    fill = v2_fill(case)
+    return view == "v2" and fill != case.document["fill_value"] and repr(fill) != repr(float("nan"))
 
 
 TENSORSTORE_TYPES = ["bool", "int", "uint", "float16", "float32", "float64", "complex"]
@@ -126,6 +145,8 @@ def why_unreadable(reader, case: Generated):
         compressors = codecs & {"numcodecs.lz4", "numcodecs.lzma"}
         if serving("v2", case)[0] != TRANSCODED and compressors:
             return f"has no {compressors.pop()} in v2"
+        if serving("v2", case)[0] != TRANSCODED and codecs & {f"numcodecs.{name}" for name in FILTERS}:
+            return "has no filters in v2"
     elif reader == "tensorstore-v3":
         if not kind.is_narrow and not any(kind.name.startswith(name) for name in TENSORSTORE_TYPES):
             return f"has no data type {kind.name}"

@@ -102,10 +102,11 @@ CODECS = {
     "`string` with two compressors": [array("string", [configured("vlen-utf8"), GZIP, ZSTD], "")],
     "`bitround`": [filtered("bitround", keepbits=6), filtered("numcodecs.bitround", keepbits=6)],
     "`numcodecs.shuffle`": [numcodecs("shuffle", elementsize=2)],
-    "`numcodecs.delta`, `quantize`, `fixedscaleoffset`, `astype`": [
+    "`numcodecs.delta`, `fixedscaleoffset`": [
         filtered("numcodecs.delta", "int32", dtype="<i4", astype="<i4"),
+        filtered("numcodecs.fixedscaleoffset", offset=0, scale=8, dtype="<f4", astype="<i4")],
+    "`numcodecs.quantize`, `astype`": [
         filtered("numcodecs.quantize", digits=1, dtype="<f4", astype="<f4"),
-        filtered("numcodecs.fixedscaleoffset", offset=0, scale=8, dtype="<f4", astype="<i4"),
         filtered("numcodecs.astype", "int32", encode_dtype="<i8", decode_dtype="<i4")],
     "`packbits`": [filtered("numcodecs.packbits", "bool", PLAIN, False), array("bool", [configured("packbits")], False)],
     "`scale_offset`, `cast_value`": [

@@ -72,7 +72,7 @@ UNREADABLE = {
     **dict.fromkeys(READERS, {}),
     "zarr-python-3": {**BITROUND, **OPTIONAL, **NOT_INSTALLED},
     "zarrs": {**BITROUND, **OPTIONAL, **NUMCODECS, **TEXT},
-    "tensorstore-v2": {**VARIABLE, **TEXT, **DATES},
+    "tensorstore-v2": {**VARIABLE, **TEXT, **DATES, "zarrita.js/v3/data.zarr/1d.contiguous.delta.i4": "filters"},
     "tensorstore-v3": {
         **BITROUND, **OPTIONAL, **VARIABLE, **TEXT, **DATES, **NUMCODECS, **NOT_INSTALLED,
         "zarrs/v3_zarr_python/array_bz2.zarr": "codec numcodecs.bz2",

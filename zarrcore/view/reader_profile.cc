@@ -20,6 +20,7 @@ constexpr std::array<TypeUse, kDataKinds> Types(std::initializer_list<DataKind> 
 }
 
 constexpr std::array kOfGdal = {"gzip"sv, "zlib"sv, "zstd"sv, "lz4"sv, "lzma"sv, "blosc"sv};
+constexpr std::array kFilters = {"delta"sv, "fixedscaleoffset"sv, "shuffle"sv};
 constexpr std::array kOfJzarr = {"zlib"sv, "blosc"sv};
 
 }  // namespace
@@ -32,6 +33,7 @@ const ReaderProfile& ZarrPython2Profile() {
                       kNullTerminatedBytes, kStruct, kString, kBytes},
                      {}),
       .compressors = kCompressors,
+      .filters = kFilters,
       .needs_plain_zstd = true,
       .masks_fill = true,
       .passes_v2_through = true,

@@ -33,6 +33,8 @@ struct ReaderProfile {
   // what v2 cannot say, are decoded.
   std::span<const std::string_view> compressors;
   bool takes_snappy_in_blosc = true;
+  /// Filters of numcodecs, by their v2 ids, that come before a compressor, likewise.
+  std::span<const std::string_view> filters = {};
   /// Decoders of zstd fail at frames that do not state their size, and at skippable ones.
   bool needs_plain_zstd = false;
 

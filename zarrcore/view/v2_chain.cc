@@ -10,6 +10,9 @@
 
 #include "zarrcore/codec/blosc.h"
 #include "zarrcore/codec/configuration.h"
+#include "zarrcore/codec/convert.h"
+#include "zarrcore/codec/stored_as.h"
+#include "zarrcore/view/v2_types.h"
 
 namespace zarrfs {
 namespace {
@@ -85,88 +88,165 @@ std::optional<char> MemoryOrder(const std::vector<size_t>& axes,
   return std::nullopt;
 }
 
-Result<void> SetCompressor(Json compressor, const ReaderProfile& profile,
-                           const CompressorSet& compressors, V2Chain& chain) {
-  if (!chain.compressor.is_null()) {
-    return Fail(ErrorCode::kUnsupported, "two compressors are not translated to v2");
+// Takes the codecs of a chain one by one.
+class Translator {
+ public:
+  Translator(const ArrayLayout& layout, const DataType& type, const ReaderProfile& profile,
+             const CompressorSet& compressors)
+      : layout_(layout), profile_(profile), compressors_(compressors), type_(type) {
+    axes_.resize(layout.inner_chunk_shape.size());
+    std::iota(axes_.begin(), axes_.end(), size_t{0});
   }
-  const std::string& id = compressor["id"].get_ref<const std::string&>();
-  const bool is_in_profile =
-      std::ranges::find(profile.compressors, id) != profile.compressors.end();
-  if (!is_in_profile || !Has(compressors, id)) {
-    return Fail(ErrorCode::kUnsupported, "compressor '{}' is not known there", id);
+
+  Result<void> Add(const CodecSpec& codec) {
+    return in_bytes_ ? AddToBytes(codec) : AddToArray(codec);
   }
-  if (!profile.takes_snappy_in_blosc && MemberOrNull(compressor, "cname") == "snappy") {
-    return Fail(ErrorCode::kUnsupported, "snappy is not known there");
+
+  Result<V2Chain> Finish() && {
+    if (!in_bytes_) {
+      return Fail(ErrorCode::kUnsupported,
+                  "a chain without the codec 'bytes' is not translated to v2");
+    }
+    const auto order = MemoryOrder(axes_, layout_.inner_chunk_shape);
+    if (!order) {
+      return Fail(ErrorCode::kUnsupported,
+                  "a transpose that is neither C nor F order is not translated to v2");
+    }
+    chain_.order = *order;
+    if (chain_.order == 'F' && !profile_.takes_fortran_order) {
+      return Fail(ErrorCode::kUnsupported, "order F is not known there");
+    }
+    if (chain_.byte_order == '>' && !profile_.takes_big_endian) {
+      return Fail(ErrorCode::kUnsupported, "big-endian elements are not known there");
+    }
+    // What is wrong with a filter is found where it is made.
+    const bool is_text = type_.item_size == 0;  // which has no such pipeline
+    if (has_filters_ && !is_text && !layout_.inner_pipeline) return Fail(layout_.inner_pipeline);
+    chain_.filtered_item_size = type_.item_size;
+    return std::move(chain_);
   }
-  chain.has_zstd = id == "zstd";
-  chain.compressor = std::move(compressor);
-  return {};
-}
+
+ private:
+  static tl::unexpected<Error> NotTranslated(const CodecSpec& codec) {
+    return Fail(ErrorCode::kUnsupported, "codec '{}' is not translated to v2", codec.name);
+  }
+
+  Result<void> AddToArray(const CodecSpec& codec) {
+    if (codec.name == "transpose") {
+      const auto order = TransposeOrder(codec, axes_.size());
+      if (!order) return Fail(order);
+      if (has_filters_) return NotTranslated(codec);  // v2 transposes first
+      std::vector<size_t> composed(axes_.size());
+      for (size_t j = 0; j < axes_.size(); ++j) composed[j] = axes_[(*order)[j]];
+      axes_ = std::move(composed);
+    } else if (codec.name == "bytes") {
+      const Json endian = codec.configuration.value("endian", Json("little"));
+      if (endian != "little" && endian != "big") {
+        return Fail(ErrorCode::kUnsupported, "endian {} is not translated to v2", Excerpt(endian));
+      }
+      chain_.byte_order = endian == "big" ? '>' : '<';
+      if (has_filters_ && endian == "big") return NotTranslated(codec);  // see AddFilter
+      in_bytes_ = true;
+    } else if (codec.name == "vlen-utf8" || codec.name == "vlen-bytes") {
+      chain_.filters = Json::array({Json{{"id", codec.name}}});
+      in_bytes_ = true;
+    } else if (codec.name == "numcodecs.delta" || codec.name == "numcodecs.fixedscaleoffset") {
+      return AddElementFilter(codec);
+    } else if (codec.name != "bitround" && codec.name != "numcodecs.bitround") {
+      // (bitround changes what is written, not how it is read.)
+      return NotTranslated(codec);
+    }
+    return {};
+  }
+
+  Result<void> AddToBytes(const CodecSpec& codec) {
+    if (CutChecksum(codec, chain_)) {
+      has_checksums_ = true;
+      return {};
+    }
+    auto compressor = Compressor(codec);
+    const bool is_shuffle = codec.name == "numcodecs.shuffle";
+    if (!compressor && !is_shuffle) return NotTranslated(codec);
+    if (has_checksums_) {
+      return Fail(ErrorCode::kUnsupported, "a checksum before '{}' is not translated to v2",
+                  codec.name);
+    }
+    if (compressor) return SetCompressor(std::move(*compressor));
+    // A filter comes before the compressor.
+    const Json& size = MemberOrNull(codec.configuration, "elementsize");
+    const bool is_valid = size.is_number_integer() && ParseInteger(size, 31, false);
+    if (!chain_.compressor.is_null() || !is_valid) return NotTranslated(codec);
+    return AddFilter(codec, Json::object());
+  }
+
+  // One that makes other elements: with explicit types, little-endian as the stored bytes are then.
+  Result<void> AddElementFilter(const CodecSpec& codec) {
+    const auto stored = StoredType(codec, type_);
+    if (!stored) return Fail(stored);
+    if (!IsIntegerOrFloat(type_) || !IsIntegerOrFloat(*stored)) return NotTranslated(codec);
+    const auto dtype = V2TypeOf(type_, '<');
+    const auto astype = V2TypeOf(*stored, '<');
+    if (!dtype || !astype) return NotTranslated(codec);
+    type_ = *stored;
+    return AddFilter(codec, Json{{"dtype", *dtype}, {"astype", *astype}});
+  }
+
+  Result<void> AddFilter(const CodecSpec& codec, Json members) {
+    const std::string_view id = codec.plain_name();
+    const bool is_known = std::ranges::find(profile_.filters, id) != profile_.filters.end();
+    if (!is_known || compressors_ != kAllCompressors) {
+      return Fail(ErrorCode::kUnsupported, "filter '{}' is not known there", id);
+    }
+    Json filter = {{"id", id}};
+    for (const char* const member : {"elementsize", "offset", "scale"}) {
+      const auto found = codec.configuration.find(member);
+      if (found != codec.configuration.end()) filter[member] = *found;
+    }
+    filter.update(members);
+    if (chain_.filters.is_null()) chain_.filters = Json::array();
+    chain_.filters.push_back(std::move(filter));
+    has_filters_ = true;
+    return {};
+  }
+
+  Result<void> SetCompressor(Json compressor) {
+    if (!chain_.compressor.is_null()) {
+      return Fail(ErrorCode::kUnsupported, "two compressors are not translated to v2");
+    }
+    const std::string& id = compressor["id"].get_ref<const std::string&>();
+    const bool is_in_profile =
+        std::ranges::find(profile_.compressors, id) != profile_.compressors.end();
+    if (!is_in_profile || !Has(compressors_, id)) {
+      return Fail(ErrorCode::kUnsupported, "compressor '{}' is not known there", id);
+    }
+    if (!profile_.takes_snappy_in_blosc && MemberOrNull(compressor, "cname") == "snappy") {
+      return Fail(ErrorCode::kUnsupported, "snappy is not known there");
+    }
+    chain_.has_zstd = id == "zstd";
+    chain_.compressor = std::move(compressor);
+    return {};
+  }
+
+  const ArrayLayout& layout_;
+  const ReaderProfile& profile_;
+  const CompressorSet& compressors_;
+  DataType type_;  // of the elements that the codecs so far make
+  std::vector<size_t> axes_;
+  V2Chain chain_;
+  bool in_bytes_ = false;
+  bool has_filters_ = false;  // but for those of text
+  bool has_checksums_ = false;
+};
 
 }  // namespace
 
-Result<V2Chain> ToV2Chain(const ArrayLayout& layout, const ReaderProfile& profile,
-                          const CompressorSet& compressors) {
-  V2Chain chain;
-  const auto& chunk_shape = layout.inner_chunk_shape;
-  std::vector<size_t> axes(chunk_shape.size());
-  std::iota(axes.begin(), axes.end(), size_t{0});
-  bool in_bytes = false;
-  bool checksums = false;
+Result<V2Chain> ToV2Chain(const ArrayLayout& layout, const DataType& type,
+                          const ReaderProfile& profile, const CompressorSet& compressors) {
+  Translator translator(layout, type, profile, compressors);
   for (const CodecSpec& codec : layout.inner_codecs) {
-    if (!in_bytes) {
-      if (codec.name == "transpose") {
-        const auto order = TransposeOrder(codec, axes.size());
-        if (!order) return Fail(order);
-        std::vector<size_t> composed(axes.size());
-        for (size_t j = 0; j < axes.size(); ++j) composed[j] = axes[(*order)[j]];
-        axes = std::move(composed);
-      } else if (codec.name == "bytes") {
-        const Json endian = codec.configuration.value("endian", Json("little"));
-        if (endian != "little" && endian != "big") {
-          return Fail(ErrorCode::kUnsupported, "endian {} is not translated to v2",
-                      Excerpt(endian));
-        }
-        chain.byte_order = endian == "big" ? '>' : '<';
-        in_bytes = true;
-      } else if (codec.name == "vlen-utf8" || codec.name == "vlen-bytes") {
-        chain.filters = Json::array({Json{{"id", codec.name}}});
-        in_bytes = true;
-      } else if (codec.name != "bitround" && codec.name != "numcodecs.bitround") {
-        // (bitround changes what is written, not how it is read.)
-        return Fail(ErrorCode::kUnsupported, "codec '{}' is not translated to v2", codec.name);
-      }
-    } else if (CutChecksum(codec, chain)) {
-      checksums = true;
-    } else if (auto compressor = Compressor(codec)) {
-      if (checksums) {
-        return Fail(ErrorCode::kUnsupported,
-                    "a checksum before the compressor '{}' is not translated to v2", codec.name);
-      }
-      const auto set = SetCompressor(std::move(*compressor), profile, compressors, chain);
-      if (!set) return Fail(set);
-    } else {
-      return Fail(ErrorCode::kUnsupported, "codec '{}' is not translated to v2", codec.name);
-    }
+    if (const auto added = translator.Add(codec); !added) return Fail(added);
   }
-  if (!in_bytes) {
-    return Fail(ErrorCode::kUnsupported,
-                "a chain without the codec 'bytes' is not translated to v2");
-  }
-  const auto order = MemoryOrder(axes, chunk_shape);
-  if (!order) {
-    return Fail(ErrorCode::kUnsupported,
-                "a transpose that is neither C nor F order is not translated to v2");
-  }
-  chain.order = *order;
-  if (chain.order == 'F' && !profile.takes_fortran_order) {
-    return Fail(ErrorCode::kUnsupported, "order F is not known there");
-  }
-  if (chain.byte_order == '>' && !profile.takes_big_endian) {
-    return Fail(ErrorCode::kUnsupported, "big-endian elements are not known there");
-  }
-  return chain;
+  return std::move(translator).Finish();
 }
 
 }  // namespace zarrfs

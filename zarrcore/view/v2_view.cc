@@ -88,13 +88,16 @@ Result<V2Chain> ChooseEncoding(const ArrayMetadata& metadata, const ArrayLayout&
                                ChunkEncoding& encoding) {
   const DataType& stored = metadata.data_type;
   const std::vector<uint64_t> extent = FileExtent(metadata, layout, profile);
-  auto chain = ToV2Chain(layout, profile, compressors);
+  auto chain = ToV2Chain(layout, stored, profile, compressors);
   if (chain && !encoding.is_wide && extent == layout.inner_chunk_shape && !must_decode) {
     encoding.cut_front = chain->cut_front;
     encoding.cut_back = chain->cut_back;
     if (chain->has_zstd && profile.needs_plain_zstd) {
       encoding.kind = ChunkEncoding::Kind::kPatchedZstd;
-      if (layout.inner_pipeline) encoding.size = layout.inner_pipeline->decoded_size();
+      if (layout.inner_pipeline) {
+        const uint64_t elements = CheckedProduct(layout.inner_chunk_shape).value_or(0);
+        encoding.size = elements * chain->filtered_item_size;
+      }
     }
     return chain;
   }
@@ -129,8 +132,8 @@ Result<ArrayView> V2View::ShowArray(const ArrayMetadata& metadata, const ArrayLa
 Result<ArrayView> V2View::ShowStoredV2(const ArrayMetadata& metadata, const ArrayLayout& layout,
                                        const ViewContext& context) const {
   const bool has_unknown = !metadata.grid_only && context.compressors != kAllCompressors &&
-                           ToV2Chain(layout, profile_) &&
-                           !ToV2Chain(layout, profile_, context.compressors);
+                           ToV2Chain(layout, metadata.data_type, profile_) &&
+                           !ToV2Chain(layout, metadata.data_type, profile_, context.compressors);
   if (has_unknown) {
     ViewContext keeping = context;  // the store's own fill value
     keeping.fill = FillPolicy::kKeep;

@@ -101,6 +101,37 @@ TEST(V2View, AGroupIsZgroupAndItsAttributes) {
   EXPECT_EQ(documents[1], (Document{".zattrs", "{\n  \"title\": \"Z\\u00fcrich\"\n}\n"}));
 }
 
+TEST(V2View, FiltersOfNumcodecsAreHandedOn) {
+  constexpr std::string_view kDelta =
+      R"({"name": "numcodecs.delta", "configuration": {"dtype": "i2", "astype": "int32"}})";
+  constexpr std::string_view kShuffle =
+      R"({"name": "numcodecs.shuffle", "configuration": {"elementsize": 4}})";
+  constexpr std::string_view kZstd = R"({"name": "zstd", "configuration": {"level": 3}})";
+  const auto filtered = [&](std::string_view bytes, std::string_view filter) {
+    return Array("[4]", "[2]", fmt::format("{}, {}, {}, {}", kDelta, bytes, filter, kZstd),
+                 R"({"data_type": "int16"})");
+  };
+  const ArrayView view = Shown(filtered(kBytesCodec, kShuffle));
+  EXPECT_EQ(Parsed(Text(view, ".zarray"))["filters"],
+            Parsed(R"([{"id": "delta", "dtype": "<i2", "astype": "<i4"},
+                       {"id": "shuffle", "elementsize": 4}])"));
+  EXPECT_EQ(view.encoding.kind, ChunkEncoding::Kind::kPatchedZstd);
+  EXPECT_EQ(view.encoding.size, 8U) << "of what zstd decodes to, which has larger elements";
+
+  const auto is_decoded = [](const ArrayMetadata& metadata, const ViewContext& context = {}) {
+    return Shown(metadata, context).encoding.kind == ChunkEncoding::Kind::kDecoded;
+  };
+  const std::string transpose = R"({"name": "transpose", "configuration": {"order": [1, 0]}})";
+  EXPECT_TRUE(is_decoded(Array("[4, 4]", "[2, 2]",
+                               fmt::format("{}, {}, {}", kDelta, transpose, kBytesCodec),
+                               R"({"data_type": "int16"})")))
+      << "readers of v2 transpose before they filter";
+  EXPECT_TRUE(is_decoded(filtered(kBytesCodec, fmt::format("{}, {}", kGzip, kShuffle))));
+  EXPECT_TRUE(
+      is_decoded(filtered(kBytesCodec, kShuffle), {.compressors = *ParseCompressors("zstd")}))
+      << "a reader that lacks compressors is not trusted with filters";
+}
+
 TEST(V2View, ANameThatIsAMetadataFileIsNotShown) {
   for (const char* name : {".zarray", ".zattrs", ".zgroup", ".zmetadata"}) {
     EXPECT_FALSE(kV2.AllowsNodeName(name)) << name;
