@@ -84,6 +84,26 @@ struct RefsOptions {
 /// all of them could be told.
 int Refs(const RefsOptions& options);
 
+struct PackOptions {
+  std::string store;
+  std::string path;
+  std::string target;  // the new store
+  bool keep_codecs = false;
+  uint64_t shard_size = uint64_t{256} << 20;  // decoded, in bytes
+  std::vector<uint64_t> chunks_per_shard;     // along each axis, for arrays of as many
+  uint64_t part = 1;                          // this process does every `parts`th shard
+  uint64_t parts = 1;
+  unsigned jobs = 0;  // threads; 0: one per core
+  bool verify = false;
+  bool dry_run = false;
+};
+/// Before Pack(), and before the sandbox: makes the folder `target` and its path absolute. Gives
+/// the folder that will be written to; "" for none.
+[[nodiscard]] Result<std::string> MakeRoomForPack(PackOptions& options);
+/// Writes a node and all below it as a new store, with shards. kExitOk also if other parts of it
+/// are not finished.
+int Pack(const TargetNode& source, const PackOptions& options);
+
 struct StatusOptions {
   std::string mount;
   bool json = false;

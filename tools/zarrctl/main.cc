@@ -8,6 +8,7 @@
 #include <csignal>
 #include <cstdio>
 #include <functional>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -65,7 +66,8 @@ class CommandLine {
 
     AddInspecting();
     AddChecking();
-    AddWriting();
+    AddReferring();
+    AddPacking();
     AddMounts();
   }
 
@@ -104,7 +106,7 @@ class CommandLine {
     if (make_room_) {
       const auto folder = make_room_();
       if (!folder) return Complain(folder.error());
-      Confine({*folder});
+      Confine(folder->empty() ? std::vector<std::string>() : std::vector{*folder});
     } else if (only_reads_) {
       Confine({});
     }
@@ -205,7 +207,7 @@ class CommandLine {
     AddJson(command, map_.json);
   }
 
-  void AddWriting() {
+  void AddReferring() {
     CLI::App* command =
         Add("refs", "Write references to the chunks, which fsspec opens as a store without shards",
             std::string(kExitCodesOfRefs) +
@@ -249,6 +251,57 @@ class CommandLine {
         ->type_name("SIZE")
         ->transform(CLI::AsSizeValue(false));
     AddLinks(command);
+  }
+
+  void AddPacking() {
+    CLI::App* command =
+        Add("pack", "Write a Zarr v2 store, or a v3 one without shards, as a v3 store with shards",
+            "Chunks are copied, not compressed again, where readers of v3 know their codecs.\n"
+            "Run it again after it was ended: it goes on where it was.\n\n"
+            "Examples:\n"
+            "  zarrctl pack --dry-run /data/old.zarr /data/new.zarr\n"
+            "  zarrctl pack --verify /data/old.zarr /data/new.zarr\n"
+            "  zarrctl pack --shards 1,8,8 --part 3/16 /data/old.zarr /data/new.zarr",
+            [this] { return OnNode(Pack, pack_); });
+    command->parse_complete_callback(
+        [this] { make_room_ = [this] { return MakeRoomForPack(pack_); }; });
+    command->add_option("SRC", pack_.store, "Folder of the store, or of a group or array in one")
+        ->required();
+    command->add_option("DST", pack_.target, "Folder of the new store")->required();
+    command
+        ->add_option("--shard-size", pack_.shard_size,
+                     "Most bytes of decoded chunks in a shard (default: 256M)")
+        ->type_name("SIZE")
+        ->transform(CLI::AsSizeValue(false));
+    command
+        ->add_option("--shards", pack_.chunks_per_shard,
+                     "Chunks in a shard along each axis, of arrays with as many axes")
+        ->type_name("N,N,...")
+        ->delimiter(',')
+        ->check(CLI::Range(uint64_t{1}, uint64_t{1} << 26));
+    command->add_flag("--keep-codecs", pack_.keep_codecs,
+                      "Copy all chunks, also those of codecs that few readers of v3 know "
+                      "(numcodecs.*)");
+    command->add_flag("--verify", pack_.verify,
+                      "Read back what was written, and compare the values with the source");
+    command->add_flag("--dry-run", pack_.dry_run, "Only say what would be done");
+    command
+        ->add_option_function<std::string>(
+            "--part", [this](const std::string& text) { SetPart(text); },
+            "Do the i-th of n parts, each in a process of its own; "
+            "whichever ends last completes the store")
+        ->type_name("i/n");
+    command->add_option("-j,--jobs", pack_.jobs, "Threads (default: one per core)")
+        ->check(CLI::Range(1, 256));
+    AddLinks(command);
+  }
+  void SetPart(const std::string& text) {
+    char slash = '\0';
+    std::istringstream words(text);
+    if (!(words >> pack_.part >> slash >> pack_.parts) || slash != '/' || !words.eof() ||
+        pack_.part < 1 || pack_.part > pack_.parts || pack_.parts > 1'000'000) {
+      throw CLI::ValidationError("--part", text + ": not i/n, as 3/16");
+    }
   }
 
   void AddMounts() {
@@ -319,6 +372,7 @@ class CommandLine {
   MapOptions map_;
   std::string map_by_ = "size";
   RefsOptions refs_;
+  PackOptions pack_;
   StatusOptions status_;
   LogLevelOptions log_level_;
 };

@@ -70,10 +70,14 @@ complete -c zarrctl -l fill -x -a 'auto keep'
 complete -c zarrctl -l separator -x -a '. /'
 complete -c zarrctl -l prefix -x
 complete -c zarrctl -l inline-decoded -x
+complete -c zarrctl -l shard-size -x
+complete -c zarrctl -l shards -x
+complete -c zarrctl -l part -x
 complete -c zarrctl -s j -l jobs -x
 complete -c zarrctl -n 'string match -q -- "-*" (commandline -ct)' -a '(__zarrctl_options)'
-complete -c zarrctl -n '__zarrctl_at 0 info ls verify map refs' -a '(__fish_complete_directories; __fish_complete_path (commandline -ct) | string match -r "^[^\t]*\.(?:zip|ozx)\b.*")'
+complete -c zarrctl -n '__zarrctl_at 0 info ls verify map refs pack' -a '(__fish_complete_directories; __fish_complete_path (commandline -ct) | string match -r "^[^\t]*\.(?:zip|ozx)\b.*")'
 complete -c zarrctl -n '__zarrctl_at 0 where cat' -F
 complete -c zarrctl -n '__zarrctl_at 1 info ls verify map refs where cat' -a '(__zarrctl_nodes)'
+complete -c zarrctl -n '__zarrctl_at 1 pack' -a '(__fish_complete_directories)'
 complete -c zarrctl -n '__zarrctl_at 0 status log-level' -a '(__zarrctl_mounts)'
 complete -c zarrctl -n '__zarrctl_at 1 log-level' -a 'error warning info debug'
