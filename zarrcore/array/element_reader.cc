@@ -103,7 +103,7 @@ Result<std::shared_ptr<const Bytes>> ElementReader::ElementsOf(InnerIndex chunk)
     const auto found = source_.Locate(chunk, attempt == 1 ? max_age_ : Age{0});
     if (!found) return Fail(found);
     if (check_) {
-      if (const auto checked = check_(*found); !checked) return Fail(checked);
+      if (const auto checked = check_(chunk, *found); !checked) return Fail(checked);
     }
     if (!found->location) return nullptr;
     auto elements = chunks_.Elements(source_, chunk, *found->location);

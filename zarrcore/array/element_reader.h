@@ -19,7 +19,7 @@ namespace zarrfs {
 
 /// Called with where a chunk of the array was found, or that it is not stored, before it is used;
 /// may refuse it.
-using CheckChunk = std::function<Result<void>(const Located& found)>;
+using CheckChunk = std::function<Result<void>(InnerIndex chunk, const Located& found)>;
 
 class ElementReader {
  public:

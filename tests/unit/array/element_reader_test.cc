@@ -105,7 +105,7 @@ TEST(ElementReader, ChunksThatAreNotStoredAreFillValues) {
 TEST(ElementReader, OnlyTheChunksOfTheRangeAreTouched) {
   Fixture at({6, 6}, {2, 3});
   std::vector<uint64_t> touched;
-  const auto read = at.Read(6, 6, [&](const Located& found) -> Result<void> {
+  const auto read = at.Read(6, 6, [&](InnerIndex, const Located& found) -> Result<void> {
     touched.push_back(ToNumber(found.location->outer));
     return {};
   });
@@ -126,8 +126,8 @@ TEST(ElementReader, ADamagedChunkFailsRangesThatTouchItAndNoOthers) {
 
 TEST(ElementReader, WhatIsRefusedIsNotRead) {
   Fixture at({4}, {2});
-  const auto refused =
-      at.Read(0, 4, [](const Located&) { return Fail(ErrorCode::kPermissionDenied, "no"); });
+  const auto refused = at.Read(
+      0, 4, [](InnerIndex, const Located&) { return Fail(ErrorCode::kPermissionDenied, "no"); });
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::kPermissionDenied);
 }
