@@ -20,12 +20,13 @@ constexpr size_t kMostArrays = 4096;  // where HierarchyOptions::consolidated_ma
 
 std::string_view LastName(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
-// The name of the source without ".zarr".
+// The name of the source without ".zip" and ".zarr".
 std::string NameOfSource(std::string_view source) {
   while (source.ends_with('/')) source.remove_suffix(1);
   source = LastName(source);
-  constexpr std::string_view kZarr = ".zarr";
-  if (source.size() > kZarr.size() && source.ends_with(kZarr)) source.remove_suffix(kZarr.size());
+  for (const std::string_view end : {".zip", ".ozx", ".zarr"}) {
+    if (source.size() > end.size() && source.ends_with(end)) source.remove_suffix(end.size());
+  }
   return source.empty() ? "root" : std::string(source);
 }
 
