@@ -48,7 +48,9 @@ std::string SuccessText(const MountOptions& options, bool at_terminal) {
       {"v3", "readers of Zarr v3 that lack sharding"},
       {"gdal", "GDAL"},
       {"netcdf", "netCDF-C; chunks are plain numbers"},
-      {"java", "jzarr: Bio-Formats, OMERO, QuPath, SNAP"}};
+      {"java", "jzarr: Bio-Formats, OMERO, QuPath, SNAP"},
+      {"nc", "one NetCDF file for each group"},
+      {"npy", "one .npy file for each array"}};
   const std::string where = Visible(options.mountpoint);
   std::string text = fmt::format("zarrfs: {} is mounted at {}\n", Visible(options.source), where);
   if (!at_terminal) return text;

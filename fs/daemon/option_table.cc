@@ -103,9 +103,9 @@ constexpr std::string_view kPatterns = "patterns of names such as *.zarr or scra
 // Each row has the option, what --help says of it (continuation lines are indented to its column),
 // which values it takes and its effect.
 constexpr Option kOptions[] = {
-    {"view", "v2|v3|gdal|netcdf|java",
+    {"view", "v2|v3|gdal|netcdf|java|nc|npy",
      "show only this view, at the root (default: one folder per view)",
-     "v2, v3, gdal, netcdf, java or all",
+     "v2, v3, gdal, netcdf, java, nc, npy or all",
      [](auto& o, auto v) {
        return Set(o.view, v == "all" ? "" : If(ViewNumber(v).has_value(), v));
      }},
@@ -137,6 +137,10 @@ constexpr Option kOptions[] = {
      "                        chunks with another one are shown decoded (default: each view's)",
      "names between colons of gzip, zlib, zstd, bz2, lz4, lzma, blosc, or none",
      [](auto& o, auto v) { return Set(o.compressors, ParseCompressors(v)); }},
+    {"nc", "auto|2|5",
+     "format of the files in nc: 2: CDF-2; 5: CDF-5; auto (default): CDF-2 where\n"
+     "                        that can hold everything, else CDF-5",
+     "auto, 2 or 5", [](auto& o, auto v) { return Set(o.netcdf, Choice(v, kNetcdfNames)); }},
     {"links", "inside|follow",
      "whether symbolic links may leave the store; links=DIR:DIR: only to these\n"
      "                        folders (default: follow; inside with allow_other)",

@@ -7,8 +7,8 @@
 namespace zarrfs {
 namespace {
 
-ChunkFile FileOf(const ArrayRange& range, size_t view, InnerIndex chunk,
-                 const ChunkLocation& location) {
+ChunkFile ChunkFileOf(const ArrayRange& range, size_t view, InnerIndex chunk,
+                      const ChunkLocation& location) {
   const auto& part = range.views[view];
   return {*range.chunks, part.encoding, part.encoding_number, chunk, location};
 }
@@ -52,13 +52,13 @@ Result<ChunkLocation> Contents::Locate(const Target& target) const {
 
 Result<uint64_t> Contents::SizeOf(const ArrayRange& range, size_t view, InnerIndex chunk,
                                   const ChunkLocation& location) const {
-  return chunk_reader_.Size(FileOf(range, view, chunk, location));
+  return chunk_reader_.Size(ChunkFileOf(range, view, chunk, location));
 }
 
 Result<FileBytes> Contents::ReadChunk(const ArrayRange& range, size_t view, InnerIndex chunk,
                                       const ChunkLocation& location, uint64_t offset,
                                       std::span<std::byte> buffer) const {
-  auto piece = chunk_reader_.Read(FileOf(range, view, chunk, location), offset, buffer);
+  auto piece = chunk_reader_.Read(ChunkFileOf(range, view, chunk, location), offset, buffer);
   if (!piece) return Fail(piece);
   return FileBytes{piece->bytes, std::move(piece->owner), {}};
 }
@@ -97,6 +97,13 @@ Error Contents::ErrorOfRead(Error error) {
 Result<FileBytes> Contents::ReadDocument(const Target& target, uint64_t offset,
                                          std::span<std::byte> buffer) const {
   if (target.epoch == kUnreadableEpoch) return tl::unexpected(WhyUnreadable(target));
+  if (HasFiles(target.view)) {
+    const auto version = VersionOf(target);
+    if (!version) return Fail(version);
+    const auto length = files_.Read(*version, offset, buffer, chunk_reader_);
+    if (!length) return Fail(length);
+    return FileBytes{buffer.first(*length), nullptr, {}};
+  }
   std::shared_ptr<const std::string> text;
   if (target.document == kConsolidatedDocument ||
       Hierarchy::DependsOnSiblings(target.record->path, target.view, target.document)) {
@@ -114,6 +121,14 @@ Result<FileBytes> Contents::ReadDocument(const Target& target, uint64_t offset,
   const auto bytes = std::as_bytes(std::span(*text));
   const size_t from = std::min<uint64_t>(offset, bytes.size());
   return FileBytes{bytes.subspan(from, std::min(buffer.size(), bytes.size() - from)), text, {}};
+}
+
+Result<AssembledFiles::Version> Contents::VersionOf(const Target& target) const {
+  const NodeRecord& record = *target.record;
+  const auto number =
+      made_documents_.FingerprintOf(record.DocumentId(target.view, 0, 0), IsEpochOf(target));
+  if (!number) return Replaced(record.path);
+  return files_.Get(record, target.view, *number);
 }
 
 Result<std::shared_ptr<const std::string>> Contents::MadeTextOf(const Target& target) const {
@@ -172,6 +187,10 @@ Error Contents::WhyUnreadable(const Target& target) const {
   if (known->error) {
     return {ErrorCode::kIo,
             fmt::format("{}: not in the store any more", path.empty() ? "/" : path)};
+  }
+  if (HasFiles(target.view)) {
+    const auto file = files_.Current(known->current, target.view);
+    if (!file) return file.error();
   }
   if (target.kind == Target::Kind::kChunk) {
     const auto found =

@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 
+#include "fs/tree/assembled_files.h"
 #include "fs/tree/epoch_table.h"
 #include "fs/tree/nodes.h"
 #include "fs/tree/superseded_shards.h"
@@ -27,8 +28,10 @@ struct FileBytes {
 
 class Contents {
  public:
-  Contents(Nodes& nodes, SupersededShards& superseded, IdJournal& journal, uint64_t cache_bytes)
+  Contents(Nodes& nodes, AssembledFiles& files, SupersededShards& superseded, IdJournal& journal,
+           uint64_t cache_bytes)
       : nodes_(nodes),
+        files_(files),
         superseded_(superseded),
         chunk_reader_(cache_bytes),
         made_documents_(UINT64_MAX, std::make_shared<EpochTable::Usage>(), &journal) {
@@ -55,7 +58,11 @@ class Contents {
   /// The error that a READ gives: never kNotFound, which readers of Zarr take for an absent chunk.
   [[nodiscard]] static Error ErrorOfRead(Error error);
 
-  /// Versions of documents that are made from several nodes, by DocumentId(view, document, 0).
+  /// The version of an assembled file (HasFiles()) that an inode stands for.
+  [[nodiscard]] Result<AssembledFiles::Version> VersionOf(const Target& file) const;
+
+  /// Versions of documents that are made from several nodes and of assembled files, by
+  /// DocumentId(view, document, 0).
   [[nodiscard]] EpochTable& made_documents() const { return made_documents_; }
 
   /// Bytes of decoded chunks that are kept, from now on.
@@ -81,6 +88,7 @@ class Contents {
   Error WhyUnreadable(const Target& target) const;
 
   Nodes& nodes_;
+  AssembledFiles& files_;
   SupersededShards& superseded_;
   mutable ChunkReader chunk_reader_;
   mutable EpochTable made_documents_;

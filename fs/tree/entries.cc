@@ -40,10 +40,12 @@ uint64_t SizeOfUnreadable(const ArrayRange& range, size_t view) {
 }  // namespace
 
 Entries::Entries(const TreeOptions& options, Nodes& nodes, const Contents& contents,
-                 const IdJournal& journal, const Timeouts& timeouts, FailureLog& failures)
+                 AssembledFiles& files, const IdJournal& journal, const Timeouts& timeouts,
+                 FailureLog& failures)
     : options_(options),
       nodes_(nodes),
       contents_(contents),
+      files_(files),
       timeouts_(timeouts),
       failures_(failures),
       generation_(journal.generation()) {}
@@ -118,7 +120,37 @@ Entry Entries::FolderOrFile(const CurrentNode& node, size_t view) const {
   return entry;
 }
 
+Entry Entries::MakeFile(NodeId id, uint32_t epoch, const AssembledFiles::Version& version) const {
+  ObjectInfo info = version.file->info;
+  for (const NodePtr& array : version.file->arrays) {
+    const int64_t changed_ns = array->chunks->changed_ns();
+    if (options_.immutable || changed_ns <= info.version.mtime_ns) continue;
+    info.version.mtime_ns = info.version.ctime_ns = changed_ns;
+  }
+  // (Its name is looked up each time: whatever it is made from may have changed.)
+  return MakeFile(id, epoch, info, version.file->file.size);
+}
+
+Result<Entry> Entries::File(const CurrentNode& node, size_t view) const {
+  const auto version = files_.Current(node, view);
+  if (!version && version.error().code == ErrorCode::kWouldBlock) return Fail(version);
+  if (!version) {
+    failures_.OnFailure("look-up", version.error());
+    return UnreadableDocument(node, view, 0);
+  }
+  const uint32_t epoch =
+      contents_.made_documents().Observe(node.record->DocumentId(view, 0, 0), version->number);
+  return MakeFile(node.record->DocumentId(view, 0, epoch), epoch, *version);
+}
+
+Result<Entry> Entries::FileAsOf(const Target& target) const {
+  const auto version = contents_.VersionOf(target);
+  if (!version) return Fail(version);
+  return MakeFile(target.record->DocumentId(target.view, 0, target.epoch), target.epoch, *version);
+}
+
 Result<Entry> Entries::Document(const CurrentNode& node, size_t view, size_t document) const {
+  if (HasFiles(view)) return File(node, view);
   const NodeView& shown = node.node->views[view];
   if (document == kConsolidatedDocument && !shown.consolidated.empty()) {
     return Consolidated(node, view);

@@ -30,7 +30,7 @@ struct ChunkName {
 
 class Entries {
  public:
-  Entries(const TreeOptions& options, Nodes& nodes, const Contents& contents,
+  Entries(const TreeOptions& options, Nodes& nodes, const Contents& contents, AssembledFiles& files,
           const IdJournal& journal, const Timeouts& timeouts, FailureLog& failures);
 
   /// The root of the mount.
@@ -39,6 +39,7 @@ class Entries {
   /// The folder of a node, or a file beside the nodes.
   [[nodiscard]] Entry FolderOrFile(const CurrentNode& node, size_t view) const;
   /// kNotFound if the node has fewer documents in the view, or the view does without a consolidated
+  /// one. In a view of files (HasFiles()), the node's file: its newest version becomes the current
   /// one.
   [[nodiscard]] Result<Entry> Document(const CurrentNode& node, size_t view, size_t document) const;
 
@@ -56,6 +57,8 @@ class Entries {
                                   std::span<const uint64_t> prefix, Validity validity = {}) const;
 
   [[nodiscard]] Result<Entry> UnreadableChunk(const ChunkName& chunk, const Error& error) const;
+  /// An assembled file as it was in the inode's version; kStale if that is gone.
+  [[nodiscard]] Result<Entry> FileAsOf(const Target& file) const;
   [[nodiscard]] Entry UnreadableDocument(const CurrentNode& node, size_t view,
                                          size_t document) const;
   /// With the permissions of the node's folder, or none if they are not known.
@@ -75,12 +78,15 @@ class Entries {
   Entry MakeFile(const CurrentNode& node, size_t view, size_t document,
                  const MadeDocument& made) const;
 
+  Result<Entry> File(const CurrentNode& node, size_t view) const;
+  Entry MakeFile(NodeId id, uint32_t epoch, const AssembledFiles::Version& version) const;
   Result<Entry> Consolidated(const CurrentNode& node, size_t view) const;
   Result<Entry> SharedDocument(const CurrentNode& node, size_t view) const;
 
   const TreeOptions& options_;
   Nodes& nodes_;
   const Contents& contents_;
+  AssembledFiles& files_;
   const Timeouts& timeouts_;
   FailureLog& failures_;
   const uint64_t generation_;  // drawn at mount time: ids of an earlier mount mean nothing

@@ -115,6 +115,50 @@ std::unique_ptr<FolderPart> ChildFolders(Nodes& nodes, const Entries& entries, F
       });
 }
 
+// The files of the nodes below a group, in a view of files, and folders of the groups. Positions
+// are those in `names`.
+std::unique_ptr<FolderPart> AssembledFileNames(Nodes& nodes, const Contents& contents,
+                                               const Entries& entries, FailureLog& failures,
+                                               const CurrentNode& group, size_t view,
+                                               std::vector<std::string> names) {
+  const auto add_file = [&nodes, &contents, view](const std::string& path, const AddEntry& add,
+                                                  uint64_t next) -> Result<bool> {
+    const auto name = nodes.hierarchy().FileName(path, view, kAnyAge);
+    if (!name) return Fail(name);
+    const auto record = nodes.table().RecordOf(path);
+    if (!record) return Fail(record);
+    // (What it is made from is looked at when somebody wants it.)
+    const uint32_t epoch = contents.made_documents().Current((*record)->DocumentId(view, 0, 0));
+    return add(*name, NameOnly((*record)->DocumentId(view, 0, epoch), S_IFREG), next);
+  };
+  // Each node has two positions: that of its file, and that of its folder.
+  return std::make_unique<FixedPart>([&nodes, &entries, &failures, add_file, node = group.node,
+                                      view, names = std::move(names)](
+                                         uint64_t from, const AddEntry& add) -> Result<bool> {
+    for (uint64_t at = from; at < 2 * names.size(); ++at) {
+      const std::string& name = names[at / 2];
+      const std::string path = name.empty() ? node->path : JoinKey(node->path, name);
+      const auto child = nodes.Refresh(path, kAnyAge);
+      if (!child && child.error().code == ErrorCode::kWouldBlock) return Fail(child);
+      if (!child && child.error().code == ErrorCode::kNotFound) continue;
+      if (!child) failures.OnFailure("readdir", child.error());
+      const bool is_readable = child && child->node->unreadable() == nullptr;
+      if (is_readable && child->node->views[view].hidden) continue;
+      Result<bool> added = true;
+      if (at % 2 == 0) {
+        const auto has_file = nodes.hierarchy().HasFileOrFolder(path, view, /*file=*/true, kAnyAge);
+        if (!has_file) return Fail(has_file);
+        if (*has_file) added = add_file(path, add, at + 1);
+      } else if (is_readable && !name.empty() && child->node->group() != nullptr) {
+        added = add(name, entries.Folder(*child, view), at + 1);
+      }
+      if (!added || !*added) return added;
+    }
+    if (const auto gone = nodes.WhyGone(*node)) return tl::unexpected(*gone);
+    return true;
+  });
+}
+
 // Folders of chunks: of these coordinates along the next axis (sorted), or of all up to `count`.
 // Positions are coordinates.
 std::unique_ptr<FolderPart> ChunkFolders(const Entries& entries, const ChunkPrefix& prefix,
@@ -171,6 +215,14 @@ Result<std::unique_ptr<Folder>> Folders::Open(const Target& target) const {
   std::unique_ptr<FolderPart> rest;
   if (target.kind == Target::Kind::kRoot) {
     rest = ViewFolders(entries_, *node, nodes_.listed_views());
+  } else if (target.kind == Target::Kind::kFolder && HasFiles(target.view)) {
+    auto children = nodes_.hierarchy().Children(*node->node, nodes_.check_age());
+    if (!children) return Fail(children);
+    // (That of the root itself, if it has one, stands before them.)
+    if (target.record->path.empty()) children->value.emplace(children->value.begin());
+    id = nodes_.FolderId(*node->record, target.view);
+    rest = AssembledFileNames(nodes_, contents_, entries_, failures_, *node, target.view,
+                              std::move(children->value));
   } else if (target.kind == Target::Kind::kFolder && node->node->group() != nullptr) {
     auto children = nodes_.hierarchy().Children(*node->node, nodes_.check_age());
     if (!children) return Fail(children);

@@ -79,6 +79,7 @@ Result<Entry> Lookup::InNode(const KnownNode& known, size_t view, const std::str
   const CurrentNode& node = known.current;
   const NodeView& shown = node.node->views[view];
   if (shown.hidden) return tl::unexpected(Absent("hidden"));
+  if (HasFiles(view)) return InFolderOfFiles(node, view, name);
   if (!name.empty() && name == shown.consolidated) {
     return entries_.Document(node, view, kConsolidatedDocument);
   }
@@ -96,6 +97,29 @@ Result<Entry> Lookup::InNode(const KnownNode& known, size_t view, const std::str
   if (child->error) return entries_.UnreadableFolder(*child, view);
   if (!Hierarchy::Shows(*child->current.node, name, view)) return tl::unexpected(Absent("hidden"));
   return entries_.FolderOrFile(child->current, view);
+}
+
+Result<Entry> Lookup::InFolderOfFiles(const CurrentNode& group, size_t view,
+                                      const std::string& name) const {
+  const Hierarchy& hierarchy = nodes_.hierarchy();
+  const std::string& folder = group.node->path;
+  const auto is_folder =
+      hierarchy.HasFileOrFolder(JoinKey(folder, name), view, /*file=*/false, nodes_.check_age());
+  if (!is_folder) return Fail(is_folder);
+  if (*is_folder) {
+    const auto child = nodes_.Know(JoinKey(folder, name));
+    if (!child) return Fail(child);
+    return child->error ? entries_.UnreadableFolder(*child, view)
+                        : entries_.Folder(child->current, view);
+  }
+  const auto path = hierarchy.PathOfFile(folder, view, name, nodes_.check_age());
+  if (!path) return Fail(path);
+  if (!*path) return tl::unexpected(Absent("no such file"));
+  const auto known = nodes_.Know(**path);
+  if (!known) return Fail(known);
+  if (known->error) return entries_.UnreadableDocument(known->current, view, 0);
+  if (known->current.node->views[view].hidden) return tl::unexpected(Absent("hidden"));
+  return entries_.Document(known->current, view, 0);
 }
 
 Result<Entry> Lookup::InUnreadable(const KnownNode& known, size_t view,

@@ -29,6 +29,9 @@ class Lookup {
  private:
   Result<Entry> InRootOfViews(const std::string& name) const;
   Result<Entry> InNode(const KnownNode& node, size_t view, const std::string& name) const;
+  // In a view of files.
+  Result<Entry> InFolderOfFiles(const CurrentNode& group, size_t view,
+                                const std::string& name) const;
   Result<Entry> InUnreadable(const KnownNode& node, size_t view, const std::string& name) const;
   Result<Entry> InChunkFolder(const Target& folder, const KnownNode& node,
                               std::string_view name) const;

@@ -49,14 +49,15 @@ struct NodeRecord {
   std::string path;
   uint64_t block = 0;  // first position of its block
 
-  std::atomic<bool> was_used = false;  // since Evict() considered it last
+  std::atomic<bool> was_used = false;   // since Evict() considered it last
+  std::atomic<bool> was_array = false;  // once
+  std::atomic<uint64_t> changes = 0;    // that the store has reported (AssembledFiles)
 
   std::mutex mutex;              // guards the rest
   NodePtr node;                  // as seen last; null once it was evicted
   RangePtr current;              // the chunks of `node`, if it has any
   size_t bytes = 0;              // that `node` is charged for
   RangeRecord* range = nullptr;  // of the array as seen last
-  bool was_array = false;
   uint32_t document_epoch = 0;
   // Stands for all documents in this epoch, once a node was seen; they are evicted with it.
   std::optional<Digest> documents;

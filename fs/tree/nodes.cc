@@ -17,6 +17,7 @@ HierarchyOptions OptionsOfHierarchy(const TreeOptions& options, OnSuperseded on_
           .fill = options.fill,
           .keeps_ome = options.keeps_ome,
           .compressors = options.compressors,
+          .netcdf = options.netcdf,
           .on_superseded = std::move(on_superseded),
           .on_note = [](const Error& property) { spdlog::info("{}", OneLine(property.message)); },
           .is_for_others = options.is_for_others && !options.umask};

@@ -164,6 +164,7 @@ std::string StatusJson(const MountStatus& status) {
       {"fill", kFillNames[static_cast<size_t>(status.fill)].first},
       {"ome", status.keeps_ome ? "keep" : "auto"},
       {"compressors", CompressorNames(status.compressors)},
+      {"nc", kNetcdfNames[static_cast<size_t>(status.netcdf)].first},
       {"consolidated_max", status.consolidated_max},
       {"changes",
        {{"detected_by", DetectionName(status)},

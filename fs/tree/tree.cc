@@ -35,8 +35,9 @@ Tree::Tree(std::shared_ptr<const Store> store, const TreeOptions& options,
                superseded_.Put(source.id(), outer, old, SupersededShards::Clock::now());
              }),
       epoch_limit_(options.epochs),
-      contents_(nodes_, superseded_, *journal_, options.cache),
-      entries_(options_, nodes_, contents_, *journal_, timeouts_, failures_),
+      files_(nodes_, timeouts_, options_),
+      contents_(nodes_, files_, superseded_, *journal_, options.cache),
+      entries_(options_, nodes_, contents_, files_, *journal_, timeouts_, failures_),
       lookup_(nodes_, entries_, timeouts_),
       folders_(nodes_, contents_, entries_, timeouts_, failures_, options.consolidated_max),
       prefetch_(contents_),
@@ -126,9 +127,10 @@ Result<Entry> Tree::EntryAsOf(const Target& target, const KnownNode& known) {
       return known.error ? entries_.UnreadableFolder(known, target.view)
                          : Result<Entry>(entries_.Folder(node, target.view));
     case Target::Kind::kDocument: {
-      if (target.epoch == kUnreadableEpoch && known.error) {
+      if (target.epoch == kUnreadableEpoch && (known.error || HasFiles(target.view))) {
         return entries_.UnreadableDocument(node, target.view, target.document);
       }
+      if (HasFiles(target.view)) return entries_.FileAsOf(target);
       if (node.node == nullptr) break;
       auto entry = entries_.Document(node, target.view, target.document);
       if (!entry && entry.error().code == ErrorCode::kNotFound) break;
@@ -289,6 +291,7 @@ void Tree::OnLongRequest(Operation operation, NodeId id, std::string_view name,
 }
 
 void Tree::OnChange(const Changes& changes) {
+  files_.OnChange(changes);
   for (const std::string& key : changes.keys) {
     NodeRecord* const owner = nodes_.OwnerOf(key);
     if (owner == nullptr) continue;

@@ -20,6 +20,7 @@
 #include <string>
 #include <utility>
 
+#include "fs/tree/assembled_files.h"
 #include "fs/tree/contents.h"
 #include "fs/tree/entries.h"
 #include "fs/tree/epoch_limit.h"
@@ -152,6 +153,7 @@ class Tree {
   const std::unique_ptr<IdJournal> journal_;
   Nodes nodes_;
   EpochLimit epoch_limit_;
+  AssembledFiles files_;
   Contents contents_;
   Entries entries_;
   Lookup lookup_;

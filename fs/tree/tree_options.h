@@ -18,6 +18,10 @@ inline constexpr std::pair<std::string_view, FillPolicy> kFillNames[] = {
     {"keep", FillPolicy::kKeep},
     {"materialize", FillPolicy::kMaterialize}};
 
+/// The formats of the files in nc as options, in the order of the values.
+inline constexpr std::pair<std::string_view, NetcdfFormat> kNetcdfNames[] = {
+    {"auto", NetcdfFormat::kAuto}, {"2", NetcdfFormat::kCdf2}, {"5", NetcdfFormat::kCdf5}};
+
 struct TreeOptions {
   // What the mount shows.
   std::string view;               // this one at the root; "" for one folder per view
@@ -26,6 +30,7 @@ struct TreeOptions {
   FillPolicy fill = FillPolicy::kAuto;
   bool keeps_ome = false;  // else OME-Zarr 0.5 is 0.4 in v2, and 0.4 is 0.5 in v3
   CompressorSet compressors = kAllCompressors;  // that readers know; chunks with others are decoded
+  NetcdfFormat netcdf = NetcdfFormat::kAuto;    // of the files in nc
   uint64_t consolidated_max = 4096;  // nodes in a .zmetadata; a group with more below has none
   std::optional<uint32_t> umask;     // 0555 and 0444 less these; else as in the store
   std::optional<uint32_t> uid;       // owner of everything; else as in the store

@@ -12,7 +12,7 @@ PAGE = "docs/OPEN_FROM.md"
 PYTHON_OF = {
     "dask": "ome", "rasterio": "ome", "R": "",
     "xarray": "zarr2", "zarr-python 2": "zarr2", "zarr-python 3": "zarr3", "tensorstore": "zarr3", "GDAL": "system",
-    "netCDF-C": "system", "The shell, numpy, C": "system"}
+    "netCDF-C": "system", "One NetCDF file": "system", "NumPy files": "system", "The shell, numpy, C": "system"}
 
 # Those that tools/setup --readers installs.
 FURTHER = {"dask", "rasterio", "R"}

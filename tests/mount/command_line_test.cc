@@ -49,7 +49,7 @@ const std::vector<Row>& Rows() {
       {{"ZARRFS", "STORE", "MNT", "-o", "veiw=v2"}, 1, "'veiw=v2': did you mean 'view'?"},
       {{"ZARRFS", "STORE", "MNT", "-o", "view=v9"},
        1,
-       "expected v2, v3, gdal, netcdf, java or all"},
+       "expected v2, v3, gdal, netcdf, java, nc, npy or all"},
       {{"ZARRFS", "STORE", "MNT", "-o", "view"}, 1, "expected a value"},
       {{"ZARRFS", "STORE", "MNT", "-o", "immutable=1"}, 1, "expected yes, no or nothing"},
       {{"ZARRFS", "STORE", "MNT", "-o", "cache=lots"}, 1, "a size such as 512k, 64M or 1G"},

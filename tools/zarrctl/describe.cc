@@ -60,7 +60,8 @@ std::string WhyNotShown(const Node& array, size_t view) {
   if (!array.path.empty() && !Hierarchy::Shows(array, name, view)) {
     return fmt::format("the name '{}' means something else to its readers", name);
   }
-  return shown.array ? "" : "no array";
+  const bool is_in_file = AllViews()[view]->file_of() != FileOf::kNothing;
+  return shown.array || is_in_file ? "" : "no array";
 }
 
 struct Serving {
@@ -131,6 +132,14 @@ ViewSummary DescribeView(const Node& array, size_t view) {
     return summary;
   }
   const NodeView& shown = array.views[view];
+  if (const FileOf file_of = AllViews()[view]->file_of(); file_of != FileOf::kNothing) {
+    static const ArrayView kNoChunks;
+    summary.shown = &kNoChunks;
+    summary.serving = "assembled";
+    summary.text = file_of == FileOf::kArrays ? "assembled: one file of all chunks, in order C"
+                                              : "assembled: a variable in the file of its group";
+    return summary;
+  }
   summary.shown = &*shown.array;
   const ChunkEncoding& encoding = shown.array->encoding;
   const bool is_decoded = encoding.kind == ChunkEncoding::Kind::kDecoded;

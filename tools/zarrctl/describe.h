@@ -40,7 +40,7 @@ struct ViewSummary {
   std::string text;          // "chunks as they are, order C, named 0.0", "not shown: codec 'x' …"
   std::string reason;        // why not shown
   std::string example;       // path of the first chunk below the array
-  std::string_view serving;  // "exact", "cut" or "transcoded"
+  std::string_view serving;  // "exact", "cut", "transcoded", or "assembled": there are no chunks
 
   /// Chunks that are not stored have files.
   [[nodiscard]] bool has_fill_chunks() const { return shown != nullptr && shown->fill_chunk; }

@@ -172,8 +172,9 @@ Json NodeJson(const Node& node, const ArrayFindings& findings) {
       view["reason"] = summary.reason;
       continue;
     }
-    view["first_chunk"] = summary.example;
     view["serving"] = summary.serving;
+    if (AllViews()[v]->file_of() != FileOf::kNothing) continue;
+    view["first_chunk"] = summary.example;
     view["cut_front"] = summary.shown->encoding.cut_front;
     view["cut_back"] = summary.shown->encoding.cut_back;
     view["fill_chunks"] = summary.has_fill_chunks();
@@ -222,6 +223,7 @@ class Information {
     } else {
       PrintNode(node, findings);
     }
+    if (node.group() != nullptr) AddFiles(node);
     if (!children) {
       const std::string reason = WithoutKey(children.error().message, node.path);
       if (json_) {
@@ -242,6 +244,24 @@ class Information {
       }
     }
     if (node.group() != nullptr) VisitMounts(node.path);
+  }
+
+  // What of a group its files lack, or why there are none.
+  void AddFiles(const Node& group) {
+    for (size_t v = 0; v < AllViews().size(); ++v) {
+      if (AllViews()[v]->file_of() != FileOf::kGroups) continue;
+      const auto node = target_.hierarchy->Get(group.path, kAnyAge);
+      const auto file = node ? target_.hierarchy->Assemble(*node, v, kAnyAge) : Fail(node);
+      const std::vector<std::string> notes =
+          file ? (*file)->file.notes : std::vector<std::string>{file.error().message};
+      for (const std::string& note : notes) {
+        if (json_) {
+          nodes_.back()["views"][std::string(AllViews()[v]->name())]["left_out"].push_back(note);
+        } else {
+          PrintNotShown(AllViews()[v]->name(), "left out: " + note);
+        }
+      }
+    }
   }
 
   // zarrfs mounts below a group: they are not part of the store.

@@ -74,6 +74,10 @@ MountSettings SettingsOf(const MountedPath& mounted) {
   settings.hierarchy.keeps_ome = TextIn(*status, "ome") == "keep";
   settings.hierarchy.compressors =
       ParseCompressors(TextIn(*status, "compressors")).value_or(kAllCompressors);
+  const std::string nc = TextIn(*status, "nc");
+  settings.hierarchy.netcdf = nc == "2"   ? NetcdfFormat::kCdf2
+                              : nc == "5" ? NetcdfFormat::kCdf5
+                                          : NetcdfFormat::kAuto;
   return settings;
 }
 

@@ -16,6 +16,9 @@ using Kind = ChunkEncoding::Kind;
 // What the cache takes for an entry beside the bytes, roughly.
 constexpr size_t kBytesOfEntry = 256;
 
+// The number of an encoding that no file has: the elements themselves.
+constexpr uint32_t kElements = UINT32_MAX;
+
 // What the library takes to encode a frame, roughly.
 constexpr uint64_t kZstdEncoder = 8u << 20;
 
@@ -199,6 +202,15 @@ Result<uint64_t> ChunkReader::Size(const ChunkFile& file) {
       break;
   }
   return Decoded(file).map([](const auto& decoded) { return uint64_t{decoded->size()}; });
+}
+
+Result<std::shared_ptr<const Bytes>> ChunkReader::Elements(const ChunkSource& source,
+                                                           InnerIndex chunk,
+                                                           const ChunkLocation& location) {
+  const auto& pipeline = source.layout().inner_pipeline;
+  if (!pipeline) return Fail(pipeline);
+  const ChunkEncoding elements{.kind = Kind::kDecoded, .size = pipeline->decoded_size()};
+  return Decoded({source, elements, kElements, chunk, location});
 }
 
 Result<ChunkReader::Piece> ChunkReader::Read(const ChunkFile& file, uint64_t offset,

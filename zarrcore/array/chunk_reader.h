@@ -49,6 +49,12 @@ class ChunkReader {
   [[nodiscard]] Result<Piece> Read(const ChunkFile& file, uint64_t offset,
                                    std::span<std::byte> buffer);
 
+  /// All elements of a stored chunk as the codecs decode them, of a fixed size each. Fails as
+  /// Read() does.
+  [[nodiscard]] Result<std::shared_ptr<const Bytes>> Elements(const ChunkSource& source,
+                                                              InnerIndex chunk,
+                                                              const ChunkLocation& location);
+
   /// Evicts at once what is too much.
   void SetCapacity(size_t capacity) { cache_.SetCapacity(capacity); }
   /// Drops a chunk larger than all of the cache that was not read since the last call.

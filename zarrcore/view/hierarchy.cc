@@ -10,6 +10,7 @@ namespace zarrfs {
 namespace {
 
 constexpr size_t kConsolidatedBytes = 8u << 20;  // without the texts
+constexpr size_t kAssembledBytes = 16u << 20;    // headers of files
 
 std::string_view NameOf(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
@@ -83,7 +84,8 @@ Hierarchy::Hierarchy(std::shared_ptr<const Store> store, HierarchyOptions option
       nodes_(store_, options_.node_cache_bytes),
       newest_(options_.node_cache_bytes),  // mostly the same ones
       consolidated_(store_, kConsolidatedBytes),
-      dimensions_(store_, kMaxViews, 1) {}  // each is charged 1
+      dimensions_(store_, kMaxViews, 1),  // each is charged 1
+      assembled_(store_, kAssembledBytes) {}
 
 Result<NodePtr> Hierarchy::Get(const std::string& path, Age max_age) const {
   if (NodePtr known = nodes_.Find(path); known != nullptr && IsFresh(*known, max_age)) return known;

@@ -15,6 +15,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -24,6 +25,7 @@
 #include "zarrcore/store/revalidating_cache.h"
 #include "zarrcore/store/store.h"
 #include "zarrcore/store/validity.h"
+#include "zarrcore/view/assembled.h"
 #include "zarrcore/view/made_documents.h"
 #include "zarrcore/view/node.h"
 #include "zarrcore/view/node_reader.h"
@@ -88,6 +90,24 @@ class Hierarchy {
   /// What was made last, or null; never asks the store.
   [[nodiscard]] RootDimensionsPtr KnownDimensions(size_t view) const;
 
+  // --- hierarchy_files.cc, of views with a file_of() ---
+
+  /// The name, in the folder of the group above, of the file that the view makes of the node at
+  /// `path`; in the view's folder, that of the root's. It is the node's name and the suffix; where
+  /// something else has that name, `_` stands between.
+  [[nodiscard]] Result<std::string> FileName(const std::string& path, size_t view,
+                                             Age max_age) const;
+  /// The node whose file has this name in the folder of the group at `folder`; nullopt if none has.
+  [[nodiscard]] Result<std::optional<std::string>> PathOfFile(const std::string& folder,
+                                                              size_t view, std::string_view name,
+                                                              Age max_age) const;
+  /// Whether there is a node at `path` that the view makes a file of (`file`), or a folder.
+  [[nodiscard]] Result<bool> HasFileOrFolder(const std::string& path, size_t view, bool file,
+                                             Age max_age) const;
+  /// The file that the view makes of a node. Fails if one of the nodes that it is made from cannot
+  /// be read.
+  [[nodiscard]] Result<AssembledPtr> Assemble(const NodePtr& node, size_t view, Age max_age) const;
+
   // ---
 
   [[nodiscard]] const Store& store() const { return *store_; }
@@ -100,7 +120,10 @@ class Hierarchy {
   void Sweep() { reader_.index_cache().SweepLatestLarge(); }
 
   // Memory is short: these forget what takes `bytes`, or all there is.
-  void GiveUpTexts(size_t bytes) { texts_.GiveUp(bytes); }
+  void GiveUpTexts(size_t bytes) {
+    texts_.GiveUp(bytes);
+    assembled_.GiveUp(bytes);
+  }
   void GiveUpIndexes(size_t bytes) { reader_.index_cache().GiveUp(bytes); }
   void GiveUpNodes(size_t bytes) {
     nodes_.GiveUp(bytes);
@@ -111,6 +134,7 @@ class Hierarchy {
   using NodeCache = RevalidatingCache<std::string, Node>;
   using ConsolidatedCache = RevalidatingCache<std::string, Consolidated>;
   using DimensionsCache = RevalidatingCache<size_t, RootDimensions>;
+  using AssembledCache = RevalidatingCache<std::string, Assembled>;
   class NodeLoader;
   template <typename Cache>
   class Remaker;
@@ -139,6 +163,14 @@ class Hierarchy {
       const NodePtr& group, size_t view, Age max_age, const ConsolidatedPtr& known,
       MadeTexts::Text* text = nullptr) const;
 
+  // Makes it; returns `known` (which may be null) itself if nothing has changed.
+  [[nodiscard]] Result<Valid<AssembledCache::Loaded>> MakeAssembled(
+      const std::string& path, size_t view, Age max_age, const AssembledPtr& known) const;
+
+  // The arrays in a group that the view has in its file, or the one that is the node.
+  [[nodiscard]] Result<Valid<std::vector<NodePtr>>> ArraysOfFile(const NodePtr& node, size_t view,
+                                                                 Age max_age) const;
+
   [[nodiscard]] Result<RootDimensionsPtr> DimensionsOfRoot(size_t view, Age max_age) const;
   // Makes it; returns `known` (which may be null) itself if nothing has changed.
   [[nodiscard]] Result<Valid<DimensionsCache::Loaded>> MakeDimensions(
@@ -162,6 +194,7 @@ class Hierarchy {
   mutable MadeTexts texts_;
   mutable ConsolidatedCache consolidated_;  // by view and path
   mutable DimensionsCache dimensions_;      // by view
+  mutable AssembledCache assembled_;        // by view and path
 };
 
 /// Loads what is made from many nodes. Whether it is current is found out by making it again.

@@ -239,7 +239,8 @@ void NodeReader::ShowArrayIn(size_t view, Node& node) const {
   }
   shown.documents = std::move(array->documents);
   if (AllViews()[view]->is_listed()) ReportNotes(node, AllViews()[view]->name(), *array);
-  shown.array = std::move(*array);
+  // (Of an array that is one file, no chunks are files.)
+  if (AllViews()[view]->file_of() == FileOf::kNothing) shown.array = std::move(*array);
 }
 
 void NodeReader::ReportNotes(const Node& node, std::string_view view,

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 
+#include "zarrcore/view/nc_view.h"
+#include "zarrcore/view/npy_view.h"
 #include "zarrcore/view/reader_profile.h"
 #include "zarrcore/view/v2_view.h"
 #include "zarrcore/view/v3_view.h"
@@ -16,7 +18,8 @@ std::span<const View* const> AllViews() {
   static const V2View gdal(GdalProfile());
   static const V2View netcdf(NetcdfProfile());
   static const V2View java(JavaProfile());
-  static const std::array<const View*, kMaxViews> views = {&v2, &V3View(), &gdal, &netcdf, &java};
+  static const std::array<const View*, kMaxViews> views = {&v2,   &V3View(), &gdal,     &netcdf,
+                                                           &java, &NcView(), &NpyView()};
   return views;
 }
 

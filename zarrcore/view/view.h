@@ -6,6 +6,8 @@
 //   gdal    the same for GDAL 3.6, and
 //   netcdf  for netCDF-C, and
 //   java    for jzarr, which know less of v2 (reader_profile.h)
+//   nc      one NetCDF file a group, and
+//   npy     one file an array, for readers that know nothing of Zarr (assembled_file.h)
 #pragma once
 
 #include <bitset>
@@ -22,6 +24,7 @@
 #include "zarrcore/array/layout.h"
 #include "zarrcore/base/result.h"
 #include "zarrcore/metadata/metadata.h"
+#include "zarrcore/view/assembled_file.h"
 #include "zarrcore/view/compressors.h"
 #include "zarrcore/view/shared_dimensions.h"
 
@@ -78,6 +81,13 @@ struct ViewContext {
   std::span<const std::string> axes = {};  // of the OME-Zarr 0.4 image that the array belongs to
 };
 
+/// Of which nodes a view makes one file each, in the folder of the group above.
+enum class FileOf {
+  kNothing,  // nodes are folders of documents and chunks
+  kArrays,   // and groups are folders of these files
+  kGroups,   // and a group is also a folder, of the groups below it
+};
+
 class View {
  public:
   virtual ~View() = default;
@@ -95,6 +105,13 @@ class View {
                                             const ViewContext& context) const = 0;
   /// Whether files beside the nodes of OME groups are shown: METADATA.ome.xml.
   [[nodiscard]] virtual bool shows_files() const { return false; }
+  [[nodiscard]] virtual FileOf file_of() const { return FileOf::kNothing; }
+  /// What the names of these files end in: ".npy".
+  [[nodiscard]] virtual std::string_view suffix() const { return ""; }
+  /// Such a file. kUnsupported with the reason if there can be none.
+  [[nodiscard]] virtual Result<AssembledFile> Assemble(const FileSource& /*source*/) const {
+    return Fail(ErrorCode::kUnsupported, "{} has no such files", name());
+  }
   /// The name of the document that makes a folder an array to the view's readers.
   [[nodiscard]] virtual std::string_view ArrayDocumentName() const = 0;
   /// The name of the group's document that repeats those of all nodes below it, instead of the one
@@ -115,9 +132,9 @@ class View {
   [[nodiscard]] virtual bool AllowsNodeName(std::string_view node) const = 0;
 };
 
-/// All views, in the order of their numbers: v2, v3, gdal, netcdf, java.
+/// All views, in the order of their numbers: v2, v3, gdal, netcdf, java, nc, npy.
 [[nodiscard]] std::span<const View* const> AllViews();
-inline constexpr size_t kMaxViews = 5;
+inline constexpr size_t kMaxViews = 7;
 inline constexpr size_t kMaxDocuments =
     3;  // of one node in one view, the consolidated one included
 inline constexpr size_t kSharedDocument = 1;  // .zattrs

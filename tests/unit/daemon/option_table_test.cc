@@ -103,9 +103,10 @@ TEST(OptionTableTest, UnknownOptionIsNamed) {
 
 TEST(OptionTableTest, WrongValueNamesTheOptionAndWhatWasExpected) {
   const std::vector<std::pair<const char*, const char*>> cases = {
-      {"view=v4", "v2, v3, gdal, netcdf, java or all"},
+      {"view=v4", "v2, v3, gdal, netcdf, java, nc, npy or all"},
       {"separator=-", "'.', '/' or auto"},
       {"fill=zero", "auto, keep or materialize"},
+      {"nc=4", "auto, 2 or 5"},
       {"links=", "inside, follow or folders as /data:/disk2/data"},
       {"links=outside", "inside, follow or folders as /data:/disk2/data"},
       {"links=data", "inside, follow or folders as /data:/disk2/data"},

@@ -1,0 +1,223 @@
+#include "fs/tree/assembled_files.h"
+
+#include <algorithm>
+#include <random>
+#include <utility>
+
+#include "zarrcore/base/clocks.h"
+
+namespace zarrfs {
+namespace {
+
+// No number of another process.
+uint64_t FirstNumber() {
+  std::random_device random;
+  return uint64_t{random()} << 32;
+}
+
+tl::unexpected<Error> Changed(std::string_view path) {
+  return Fail(ErrorCode::kStale, "{}: changed since the file was opened", path);
+}
+
+bool IsWatched(const Store& store) { return Moment::Now(store).validity().is_known(); }
+
+}  // namespace
+
+struct AssembledFiles::State {
+  std::string path;
+  uint64_t number = 0;
+  uint64_t since = 0;  // versions from this number on differ by having expired, and nothing else
+  Digest digest;
+  std::vector<uint64_t> changes;        // of each array
+  int64_t made_ns = 0;                  // wall-clock, before anything of it was asked for
+  std::atomic<int64_t> read_ns = 0;     // when chunks were read first; 0: none was
+  std::atomic<bool> is_polled = false;  // a change of something in it may not be reported
+  std::atomic<uint64_t> counted = 0;    // when `changes` were compared last
+};
+
+AssembledFiles::AssembledFiles(Nodes& nodes, const Timeouts& timeouts, const TreeOptions& options)
+    : nodes_(nodes),
+      timeouts_(timeouts),
+      is_for_others_(options.is_for_others && !options.umask),
+      immutable_(options.immutable),
+      last_number_(FirstNumber()) {}
+
+uint64_t AssembledFiles::ChangesAt(std::string_view path) const {
+  uint64_t changes = all_changes_;
+  for (;; path = FolderOf(path)) {
+    if (const NodeRecord* const record = nodes_.table().Find(path)) changes += record->changes;
+    if (path.empty()) return changes;
+  }
+}
+
+Result<std::vector<uint64_t>> AssembledFiles::ChangesOf(const Assembled& file) {
+  std::vector<uint64_t> changes;
+  for (const NodePtr& array : file.arrays) {
+    // (From now on they are counted.)
+    if (const auto record = nodes_.table().RecordOf(array->path); !record) return Fail(record);
+    changes.push_back(ChangesAt(array->path));
+  }
+  return changes;
+}
+
+bool AssembledFiles::IsExpired(const State& state, const Assembled& file) const {
+  if (immutable_ || !state.is_polled) return false;
+  const double age = static_cast<double>(RealNowNs() - state.made_ns) * 1e-9;
+  return age < 0 || age >= timeouts_.Name(file.info.version.ctime_ns, {});
+}
+
+Result<AssembledFiles::Version> AssembledFiles::Current(const CurrentNode& node, size_t view) {
+  const int64_t now_ns = RealNowNs();
+  const bool is_watched = IsWatched(nodes_.store());
+  const auto file = nodes_.hierarchy().Assemble(node.node, view, nodes_.check_age());
+  if (!file) return Fail(file);
+  const uint64_t counted = counted_;
+  auto changes = ChangesOf(**file);
+  if (!changes) return Fail(changes);
+  const std::lock_guard lock(mutex_);
+  StatePtr& state = states_[node.record->DocumentId(view, 0, 0)];
+  const bool is_same =
+      state != nullptr && state->digest == (*file)->digest && state->changes == *changes;
+  if (!is_same || IsExpired(*state, **file)) {
+    auto made = std::make_shared<State>();
+    made->path = node.record->path;
+    made->number = ++last_number_;
+    made->since = is_same ? state->since : made->number;
+    made->digest = (*file)->digest;
+    made->changes = std::move(*changes);
+    made->made_ns = now_ns;
+    made->is_polled = !is_watched;
+    made->counted = counted;
+    state = std::move(made);
+  }
+  return Version{state->number, *file, state};
+}
+
+Result<AssembledFiles::Version> AssembledFiles::Get(const NodeRecord& record, size_t view,
+                                                    uint64_t number) {
+  StatePtr state;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = states_.find(record.DocumentId(view, 0, 0));
+    if (found != states_.end()) state = found->second;
+  }
+  if (state == nullptr || number < state->since || number > state->number) {
+    return Changed(record.path);
+  }
+  const auto node = nodes_.hierarchy().Get(record.path, kAnyAge);
+  if (!node) return Fail(node);
+  const auto file = nodes_.hierarchy().Assemble(*node, view, nodes_.check_age());
+  if (!file) return Fail(file);
+  if (state->digest != (*file)->digest) return Changed(record.path);
+  if (const uint64_t counted = counted_; state->counted != counted) {
+    const auto changes = ChangesOf(**file);
+    if (!changes) return Fail(changes);
+    if (*changes != state->changes) return Changed(record.path);
+    state->counted = counted;
+  }
+  return Version{number, *file, std::move(state)};
+}
+
+// Whether what changed at `ctime_ns` may have changed after something of the version was read.
+bool AssembledFiles::IsNewer(State& state, int64_t ctime_ns) const {
+  const int64_t now_ns = RealNowNs();
+  if (ctime_ns > now_ns) state.is_polled = true;  // by another clock
+  if (state.is_polled || immutable_) return false;
+  int64_t since_ns = 0;
+  const bool is_first = state.read_ns.compare_exchange_strong(since_ns, now_ns);
+  if (is_first) since_ns = now_ns;
+  // (Times of files lag behind the clock.)
+  if (ctime_ns <= since_ns - nodes_.store().TimestampGranularityNs()) return false;
+  if (!is_first) return true;
+  // It changed just before the first read. What changes from now on is to look different.
+  (void)WaitOutRacy(nodes_.store());
+  state.read_ns = RealNowNs();
+  return false;
+}
+
+tl::unexpected<Error> AssembledFiles::Stale(const State& state, const Node& array) {
+  if (NodeRecord* const record = nodes_.table().Find(array.path)) CountChange(*record);
+  return Changed(state.path);
+}
+
+// An answer about the object `key`, which becomes part of the version.
+void AssembledFiles::Observe(State& state, std::string_view key, Validity validity) {
+  if (state.is_polled || validity.is_known()) return;
+  // (Of what changed a moment ago nothing is promised, though it is watched.)
+  if (nodes_.store().Watch(FolderOf(key)) == 0) state.is_polled = true;
+}
+
+Result<void> AssembledFiles::CheckStored(const Version& version, const Node& array,
+                                         const Located& located) {
+  State& state = *version.state;
+  const ChunkLocation& found = *located.location;
+  const ObjectInfo& object = found.shard->info;
+  if (object.may_change_elsewhere) state.is_polled = true;
+  if (!located.validity.is_known()) {
+    Observe(state, array.chunks->ObjectKey(found.outer), located.validity);
+  }
+  if (IsNewer(state, object.version.ctime_ns)) return Stale(state, array);
+  const ObjectInfo& file = version.file->info;
+  const bool has_same_owner = object.uid == file.uid && object.gid == file.gid;
+  const bool is_as_open =
+      (file.mode & 0444 & ~object.mode) == 0 && (has_same_owner || (object.mode & 0444) == 0444);
+  if (is_for_others_ && !is_as_open) {
+    return Fail(ErrorCode::kPermissionDenied, "{}: fewer people may read it than the file it is in",
+                array.chunks->ObjectKey(found.outer));
+  }
+  return {};
+}
+
+Result<void> AssembledFiles::CheckMissing(const Version& version, const Node& array,
+                                          InnerIndex chunk, const Located& found) {
+  State& state = *version.state;
+  if (const auto gone = nodes_.WhyGone(array)) return tl::unexpected(*gone);
+  if (immutable_) return {};
+  const std::string key = array.chunks->ObjectKey(array.chunks->OuterOf(chunk));
+  Observe(state, key, found.validity);
+  if (state.is_polled) return {};
+  // It may have been there until a moment ago: the folder that it was in tells.
+  for (std::string_view folder = FolderOf(key);; folder = FolderOf(folder)) {
+    const auto info = nodes_.store().Stat(folder);
+    if (info && IsNewer(state, info->version.ctime_ns)) return Stale(state, array);
+    if (info) return {};
+    if (info.error().code != ErrorCode::kNotFound) return Fail(info);
+    if (folder.size() <= array.path.size()) return Stale(state, array);
+  }
+}
+
+Result<size_t> AssembledFiles::Read(const Version& version, uint64_t offset,
+                                    std::span<std::byte> buffer, ChunkReader& chunks) {
+  const uint64_t size = version.file->file.size;
+  if (offset >= size) return size_t{0};
+  const auto out = buffer.first(std::min<uint64_t>(buffer.size(), size - offset));
+  const auto check = [&](const Node& array, InnerIndex chunk, const Located& found) {
+    return found.location ? CheckStored(version, array, found)
+                          : CheckMissing(version, array, chunk, found);
+  };
+  const auto read = ReadAssembled(*version.file, offset, out, chunks, nodes_.check_age(), check);
+  if (!read) return Fail(read);
+  return out.size();
+}
+
+void AssembledFiles::CountChange(NodeRecord& record) {
+  ++record.changes;
+  ++counted_;
+}
+
+void AssembledFiles::OnChange(const Changes& changes) {
+  if (changes.all) {
+    ++all_changes_;
+    ++counted_;
+  }
+  for (const std::string& key : changes.keys) {
+    NodeRecord* const owner = nodes_.OwnerOf(key);
+    // (Of a group, what is directly in it are nodes, which count for themselves, and documents.)
+    if (owner != nullptr && (owner->was_array || owner->path == key)) CountChange(*owner);
+  }
+  for (const std::string& folder : changes.folders) {
+    if (NodeRecord* const owner = nodes_.OwnerOf(folder)) CountChange(*owner);
+  }
+}
+
+}  // namespace zarrfs

@@ -1,0 +1,88 @@
+// AssembledFiles: the versions of files that views make of whole arrays and groups.
+//
+// One version a file: a change of one of its arrays' documents or stored objects is another
+// version, a new inode, and whoever has an older one open gets kStale. For that each NodeRecord
+// counts the changes that the store reports below it. Where the store reports none, nobody knows
+// whether an object has changed that the kernel has pages of: then a name leads to a new version
+// once it has expired, and each chunk of any of these versions is that of the store when it is
+// read. A version lasts no longer than the process. Thread-safe.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "fs/tree/nodes.h"
+#include "fs/tree/timeouts.h"
+#include "zarrcore/array/chunk_reader.h"
+#include "zarrcore/base/result.h"
+#include "zarrcore/store/store.h"
+#include "zarrcore/view/assembled.h"
+
+namespace zarrfs {
+
+/// Whether the nodes of a view are files, or groups of files.
+[[nodiscard]] inline bool HasFiles(size_t view) {
+  return AllViews()[view]->file_of() != FileOf::kNothing;
+}
+
+class AssembledFiles {
+ public:
+  /// A file as of a number of its newest version.
+  struct State;
+  struct Version {
+    uint64_t number = 0;  // of this version among all, of all processes
+    AssembledPtr file;
+    std::shared_ptr<State> state;
+  };
+
+  AssembledFiles(Nodes& nodes, const Timeouts& timeouts, const TreeOptions& options);
+
+  /// The version of a node's file that its name stands for now. Fails as Hierarchy::Assemble().
+  [[nodiscard]] Result<Version> Current(const CurrentNode& node, size_t view);
+  /// The version of this number; kStale if it is gone.
+  [[nodiscard]] Result<Version> Get(const NodeRecord& record, size_t view, uint64_t number);
+
+  /// Fills `buffer` with bytes of a version from `offset` on, and returns how many: fewer only at
+  /// the end. kStale if something is found to be newer than the version.
+  [[nodiscard]] Result<size_t> Read(const Version& version, uint64_t offset,
+                                    std::span<std::byte> buffer, ChunkReader& chunks);
+
+  /// The store reports a change.
+  void OnChange(const Changes& changes);
+
+ private:
+  using StatePtr = std::shared_ptr<State>;
+
+  // How often what lies at the path, or the path itself, has changed.
+  [[nodiscard]] uint64_t ChangesAt(std::string_view path) const;
+  // The same of each array of a file.
+  [[nodiscard]] Result<std::vector<uint64_t>> ChangesOf(const Assembled& file);
+  [[nodiscard]] bool IsExpired(const State& state, const Assembled& file) const;
+  void CountChange(NodeRecord& record);
+  // Whether a chunk that is read now, or that there is none, belongs to the version.
+  Result<void> CheckStored(const Version& version, const Node& array, const Located& found);
+  Result<void> CheckMissing(const Version& version, const Node& array, InnerIndex chunk,
+                            const Located& found);
+  void Observe(State& state, std::string_view key, Validity validity);
+  [[nodiscard]] bool IsNewer(State& state, int64_t ctime_ns) const;
+  // An array has changed, which the store has not reported yet.
+  [[nodiscard]] tl::unexpected<Error> Stale(const State& state, const Node& array);
+
+  Nodes& nodes_;
+  const Timeouts& timeouts_;
+  const bool is_for_others_;
+  const bool immutable_;
+  std::atomic<uint64_t> last_number_;
+  std::atomic<uint64_t> counted_ = 0;            // changes of any node
+  std::atomic<uint64_t> all_changes_ = 0;        // of them, those that concern everything
+  mutable std::mutex mutex_;                     // guards the next
+  std::unordered_map<NodeId, StatePtr> states_;  // by NodeRecord::DocumentId(view, 0, 0)
+};
+
+}  // namespace zarrfs

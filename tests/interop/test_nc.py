@@ -1,0 +1,258 @@
+"""Each group as one NetCDF file: real readers of NetCDF read it value for value as xarray reads the store."""
+
+import json
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import xarray
+import zarr
+
+from mounts import SYSTEM_PYTHON, ZARRCTL, mounted
+
+
+def write_ocean(folder):
+    """What climate data look like: packed, masked, times, coordinates, text, missing chunks."""
+    rng = np.random.default_rng(1)
+    temperature = rng.normal(280, 10, (6, 20, 30)).astype("float32")
+    temperature[1, 2:5] = np.nan
+    data = xarray.Dataset(
+        {
+            "temperature": (("time", "lat", "lon"), temperature, {"units": "K", "valid_range": np.array([200, 350], "float32")}),
+            "packed": (("time", "lat"), rng.normal(0, 1, (6, 20)), {"long_name": "packed in int16"}),
+            "flags": (("lat", "lon"), rng.integers(0, 255, (20, 30)).astype("uint8"), {"flag_values": [0, 1, 2]}),
+            "land": (("lat", "lon"), rng.integers(0, 2, (20, 30)).astype(bool)),
+            "count": (("lon",), np.arange(30, dtype="int64") * 1000),
+            "half": (("lon",), np.arange(30).astype("float16") / 3),
+            "level": ((), np.float64(2.5)),
+        },
+        coords={
+            "time": np.datetime64("2020-01-01", "ns") + np.arange(6) * np.timedelta64(36, "h"),
+            "lat": np.linspace(-80, 80, 20),
+            "lon": np.linspace(0, 348, 30).astype("float32"),
+        },
+        attrs={"title": "An ocean", "number": 5, "numbers": [1.5, 2.5]})
+    encoding = {
+        "temperature": {"chunks": (2, 7, 11), "shards": (4, 14, 33)},
+        "packed": {"dtype": "int16", "scale_factor": 0.001, "add_offset": 1.0, "_FillValue": -32768, "chunks": (4, 20)},
+    }
+    data.to_zarr(folder, zarr_format=3, encoding=encoding, consolidated=False)
+    root = zarr.open_group(folder)
+    sparse = root.create_array("sparse", shape=(20, 30), chunks=(7, 7), dtype="int32", fill_value=7, dimension_names=("lat", "lon"))
+    sparse[:7, :7] = 1
+    sub = root.create_group("sub", attributes={"institution": "below"})
+    sub.create_array("x", shape=(4,), chunks=(3,), dtype="int32", dimension_names=("x",))[:] = [4, 3, 2, 1]
+    sub.create_group("deeper").create_array("y", shape=(2,), chunks=(1,), dtype="int8")[:] = 9
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("nc") / "ocean.zarr"
+    write_ocean(folder)
+    return folder
+
+
+@pytest.fixture(scope="module", params=["auto", "5"])
+def mount(request, store):
+    with mounted(store, f"nc={request.param}") as point:
+        yield point / "nc", request.param
+
+
+@pytest.fixture(scope="module")
+def cdf2(store):
+    """For readers that do not know CDF-5."""
+    with mounted(store) as point:
+        yield point / "nc"
+
+
+def run(*command):
+    result = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=120)
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+def raw_of(store):
+    """The stored numbers by name, as Python says them."""
+    return {name: array[...] for name, array in zarr.open_group(store, mode="r").arrays()}
+
+
+def test_names_of_files(store, mount):
+    nc, _ = mount
+    assert sorted(path.name for path in nc.iterdir()) == ["ocean.nc", "sub", "sub.nc"]
+    assert sorted(path.name for path in (nc / "sub").iterdir()) == ["deeper", "deeper.nc"]
+
+
+def test_ncdump_knows_the_format_and_copies_it(store, mount, tmp_path):
+    nc, option = mount
+    assert run("ncdump", "-k", nc / "ocean.nc").strip() == {"auto": "64-bit offset", "5": "cdf5"}[option]
+    run("nccopy", "-k", "nc4", nc / "ocean.nc", tmp_path / "copy.nc")
+    assert run("ncdump", "-n", "x", tmp_path / "copy.nc") == run("ncdump", "-n", "x", nc / "ocean.nc")
+
+
+READ = """
+import json, sys
+import netCDF4, numpy
+data = netCDF4.Dataset(sys.argv[1])
+data.set_auto_maskandscale(False)
+out = {}
+for name, variable in data.variables.items():
+    out[name] = [str(variable.dtype), list(variable.dimensions), numpy.asarray(variable[...]).astype(float).tolist()]
+json.dump(out, sys.stdout)
+"""
+
+
+def test_netcdf4_reads_every_value(store, mount):
+    nc, option = mount
+    values = json.loads(run(SYSTEM_PYTHON, "-c", READ, nc / "ocean.nc"))
+    stored = raw_of(store)
+    assert sorted(values) == sorted(stored)
+    for name, expected in stored.items():
+        assert np.array_equal(np.array(values[name][2]), expected.astype(float), equal_nan=True), name
+    types = {name: values[name][0] for name in ("flags", "count", "half", "land", "packed", "temperature")}
+    exact = {"flags": "uint8", "count": "int64"} if option == "5" else {"flags": "int16", "count": "int32"}
+    assert types == {**exact, "half": "float32", "land": "int8", "packed": "int16", "temperature": "float32"}
+    assert values["temperature"][1] == ["time", "lat", "lon"]
+
+
+WITH_XARRAY = """
+import pickle, sys
+import xarray
+data = xarray.open_dataset(sys.argv[1], engine=sys.argv[2])
+out = {name: (v.dims, v.values, {k: v.attrs[k] for k in v.attrs}) for name, v in data.variables.items()}
+sys.stdout.buffer.write(pickle.dumps((out, dict(data.attrs)), protocol=4))
+"""
+
+
+def decoded_with(python, engine, path):
+    result = subprocess.run([python, "-c", WITH_XARRAY, str(path), engine], capture_output=True, timeout=120)
+    assert result.returncode == 0, result.stderr.decode()
+    return pickle.loads(result.stdout)
+
+
+def expect_as_store(store, read, attrs):
+    expected = xarray.open_zarr(store, consolidated=False, chunks=None)
+    assert set(read) == set(expected.variables)
+    for name, variable in expected.variables.items():
+        dims, values, _ = read[name]
+        assert tuple(dims) == variable.dims, name
+        if variable.dtype.kind == "M":
+            assert np.array_equal(values.astype("M8[ns]"), variable.values.astype("M8[ns]")), name
+        else:
+            # (Older versions of xarray unpack in float32.)
+            np.testing.assert_allclose(values.astype(float), variable.values.astype(float), rtol=1e-6, atol=1e-6, err_msg=name)
+    assert attrs["title"] == "An ocean" and attrs["number"] == 5 and list(attrs["numbers"]) == [1.5, 2.5]
+
+
+def test_xarray_decodes_as_from_the_store(store, mount):
+    nc, _ = mount
+    expect_as_store(store, *decoded_with(SYSTEM_PYTHON, "netcdf4", nc / "ocean.nc"))
+
+
+def test_xarray_with_scipy_reads_cdf2(store, cdf2):
+    read = decoded_with(sys.executable, "scipy", cdf2 / "ocean.nc")
+    expect_as_store(store, *read)
+
+
+GDAL = """
+import json, sys
+from osgeo import gdal
+gdal.UseExceptions()
+data = gdal.Open(f'NETCDF:"{sys.argv[1]}":temperature')
+json.dump(data.GetRasterBand(2).ReadAsArray().astype(float).tolist(), sys.stdout)
+"""
+
+
+def test_gdal_reads_a_band_of_cdf2(store, cdf2):
+    band = np.array(json.loads(run(SYSTEM_PYTHON, "-c", GDAL, cdf2 / "ocean.nc")))
+    expected = zarr.open_array(store / "temperature")[1].astype(float)
+    # (Rows come from north to south.)
+    assert np.array_equal(band, expected, equal_nan=True) or np.array_equal(band[::-1], expected, equal_nan=True)
+
+
+R = """
+library(ncdf4)
+f <- nc_open(commandArgs(TRUE)[1])
+cat(sum(ncvar_get(f, "count")), dim(ncvar_get(f, "temperature")), ncvar_get(f, "packed")[3, 2], ncatt_get(f, 0, "title")$value, sep=";")
+"""
+
+
+def test_r_reads_cdf2(store, cdf2, tmp_path):
+    (tmp_path / "read.R").write_text(R)
+    total, lon, lat, time, packed, title = run("Rscript", tmp_path / "read.R", cdf2 / "ocean.nc").strip().split(";")
+    assert float(total) == zarr.open_array(store / "count")[...].sum()
+    assert (lon, lat, time, title) == ("30", "20", "6", "An ocean")
+    assert float(packed) == pytest.approx(float(xarray.open_zarr(store, consolidated=False)["packed"].values[1, 2]), abs=1e-9)
+
+
+def test_nco_cuts_out_a_hyperslab(store, mount, tmp_path):
+    nc, _ = mount
+    run("ncks", "-O", "-4", "-v", "temperature", "-d", "time,1,3", "-d", "lon,5,9", nc / "ocean.nc", tmp_path / "part.nc")
+    values = json.loads(run(SYSTEM_PYTHON, "-c", READ, tmp_path / "part.nc"))["temperature"][2]
+    assert np.array_equal(np.array(values), zarr.open_array(store / "temperature")[1:4, :, 5:10].astype(float), equal_nan=True)
+
+
+def test_cdo_reads_what_it_can_represent(store, mount):
+    nc, _ = mount
+    expected = xarray.open_zarr(store, consolidated=False)
+    for name in ("sparse", "flags"):
+        numbers = run("cdo", "-s", "outputf,%.9g", f"-selname,{name}", nc / "ocean.nc").split()
+        assert [float(number) for number in numbers] == expected[name].values.ravel().tolist(), name
+
+
+def test_texts_are_characters(tmp_path):
+    root = zarr.create_group(tmp_path / "text.zarr")
+    root.create_array("station", shape=(3,), chunks=(2,), dtype="<U6", dimension_names=("station",))[:] = ["a", "\N{GREEK SMALL LETTER MU}m", "Halle"]
+    root.create_array("code", shape=(3,), chunks=(2,), dtype="S3", dimension_names=("station",))[:] = [b"a", b"bcd", b""]
+    with mounted(tmp_path / "text.zarr") as point:
+        read, _ = decoded_with(SYSTEM_PYTHON, "netcdf4", point / "nc/text.nc")
+    assert read["station"][1].tolist() == ["a", "\N{GREEK SMALL LETTER MU}m", "Halle"]
+    assert read["code"][1].tolist() == [b"a", b"bcd", b""]
+
+
+def test_integers_that_fit_no_int_need_cdf5(tmp_path):
+    root = zarr.create_group(tmp_path / "ids.zarr")
+    root.create_array("id", shape=(2,), chunks=(2,), dtype="uint64", dimension_names=("x",))[:] = [2**63 + 1, 5]
+    for option, kind, names in (("auto", "cdf5", ["id"]), ("2", "64-bit offset", [])):
+        with mounted(tmp_path / "ids.zarr", f"nc={option}") as point:
+            assert run("ncdump", "-k", point / "nc/ids.nc").strip() == kind
+            assert list(json.loads(run(SYSTEM_PYTHON, "-c", READ, point / "nc/ids.nc"))) == names
+            if names:
+                assert "9223372036854775809, 5" in run("ncdump", point / "nc/ids.nc")
+    said = json.loads(run(ZARRCTL, "info", "--json", tmp_path / "ids.zarr"))
+    assert said["nodes"][1]["views"]["nc"] == {"shown": True, "serving": "assembled"}
+
+
+def test_what_netcdf_cannot_say_is_told(tmp_path):
+    root = zarr.create_group(tmp_path / "odd.zarr")
+    for name, shape, dimensions in (("none", (0, 2), ("n", "two")), ("wrong", (2, 0), ("two", "n")), ("good", (2,), ("two",))):
+        root.create_array(name, shape=shape, chunks=(1,) * len(shape), dtype="int8", dimension_names=dimensions)
+    root.create_array("complex", shape=(2,), chunks=(1,), dtype="complex64", dimension_names=("two",))
+    with mounted(tmp_path / "odd.zarr") as point:
+        values = json.loads(run(SYSTEM_PYTHON, "-c", READ, point / "nc/odd.nc"))
+        assert values == {"good": ["int8", ["two"], [0.0, 0.0]], "none": ["int8", ["n", "two"], []]}
+    said = run(ZARRCTL, "info", tmp_path / "odd.zarr")
+    assert "wrong: only one dimension of a NetCDF file may have no length" in said
+    assert "complex64" in said
+
+
+def test_one_name_with_two_lengths(tmp_path):
+    root = zarr.create_group(tmp_path / "two.zarr")
+    for name, length in (("x", 4), ("other", 3)):
+        root.create_array(name, shape=(length,), chunks=(2,), dtype="int8", dimension_names=("x",))
+    root.create_group("two")
+    root.create_group("two.nc")
+    with mounted(tmp_path / "two.zarr") as point:
+        assert sorted(path.name for path in (point / "nc").iterdir()) == ["two", "two.nc", "two.nc.nc", "two_.nc", "two__.nc"]
+        assert "other" not in run("ncdump", "-h", point / "nc/two_.nc"), "that is the group's"
+        values = json.loads(run(SYSTEM_PYTHON, "-c", READ, point / "nc/two__.nc"))
+    assert {name: value[1] for name, value in values.items()} == {"x": ["x"], "other": ["x_3"]}
+
+
+def test_groups_below_are_files_of_their_own(store, mount):
+    nc, _ = mount
+    read, attrs = decoded_with(SYSTEM_PYTHON, "netcdf4", nc / "sub.nc")
+    assert read["x"][1].tolist() == [4, 3, 2, 1] and attrs["institution"] == "below"
+    read, _ = decoded_with(SYSTEM_PYTHON, "netcdf4", nc / "sub/deeper.nc")
+    assert read["y"][1].tolist() == [9, 9]

@@ -1,0 +1,196 @@
+// Files that are assembled from the chunks of whole arrays: one version each.
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <set>
+#include <string>
+
+#include "tests/mount/mounted.h"
+#include "tests/mount/programs.h"
+#include "tests/mount/sample_store.h"
+
+namespace zarrfs::files_test {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr Seconds kSoon{20};
+constexpr size_t kRow = 1 << 16;
+constexpr size_t kHeader = 128;
+
+// Chunks are rows, two in a shard.
+const SampleArray kArray = {
+    .shape = {6, kRow}, .shard = {2, kRow}, .chunk = {1, kRow}, .compressed = false};
+
+std::set<std::string> ListFolder(const fs::path& folder) {
+  std::set<std::string> names;
+  for (const auto& entry : fs::directory_iterator(folder)) names.insert(entry.path().filename());
+  return names;
+}
+
+class Opened {
+ public:
+  explicit Opened(const fs::path& path) : fd_(open(path.c_str(), O_RDONLY)) {
+    EXPECT_GE(fd_, 0) << path << ": " << std::strerror(errno);
+  }
+  ~Opened() { close(fd_); }
+  Opened(const Opened&) = delete;
+  Opened& operator=(const Opened&) = delete;
+
+  // One byte of a row; minus the error if it cannot be read.
+  [[nodiscard]] int ByteOf(size_t row, size_t at = 100) const {
+    return ByteAt(kHeader + row * kRow + at);
+  }
+  [[nodiscard]] int FirstByte() const { return ByteAt(0); }
+
+ private:
+  [[nodiscard]] int ByteAt(size_t offset) const {
+    unsigned char byte = 0;
+    return pread(fd_, &byte, 1, static_cast<off_t>(offset)) == 1 ? byte : -errno;
+  }
+
+  const int fd_;
+};
+
+class FilesTest : public testing::Test {
+ protected:
+  FilesTest() {
+    Replace(store_ / "zarr.json", GroupJson());
+    for (const char* array : {"a", "b"}) {
+      Replace(store_ / array / "zarr.json", kArray.ZarrJson());
+      for (int shard = 0; shard < 3; ++shard) WriteShard(array, shard, 'a' + shard);
+    }
+    // What was written a moment ago may change again without looking different.
+    SleepFor(Seconds(0.05));
+  }
+
+  void WriteShard(const std::string& array, int shard, int byte) const {
+    const std::string row(kRow, static_cast<char>(byte));
+    Replace(store_ / array / "c" / std::to_string(shard) / "0",
+            EncodeShard(2, {{0, row}, {1, row}}));
+  }
+
+  static uint64_t InodeOf(const fs::path& path) {
+    struct stat info = {};
+    EXPECT_EQ(stat(path.c_str(), &info), 0) << path << ": " << std::strerror(errno);
+    return info.st_ino;
+  }
+
+  TemporaryFolder folder_;
+  const fs::path store_ = folder_ / "sample.zarr";
+};
+
+TEST_F(FilesTest, SizeIsExactAndEachRowIsThatOfItsChunk) {
+  const TestMount mount(store_);
+  const std::string file = ReadFile(mount / "npy/a.npy");
+  EXPECT_EQ(file.size(), kHeader + 6 * kRow);
+  EXPECT_EQ(fs::file_size(mount / "npy/a.npy"), file.size());
+  for (size_t row = 0; row < 6; ++row) {
+    EXPECT_EQ(file.substr(kHeader + row * kRow, kRow),
+              std::string(kRow, static_cast<char>('a' + row / 2)));
+  }
+}
+
+TEST_F(FilesTest, ListedOnlyWhereViewsNamesThem) {
+  const TestMount mount(store_);
+  const TestMount naming(store_, "views=v3:npy");
+  EXPECT_FALSE(ListFolder(mount.path()).contains("npy"));
+  EXPECT_TRUE(ListFolder(naming.path()).contains("npy"));
+  EXPECT_EQ(ListFolder(mount / "npy"), (std::set<std::string>{"a.npy", "b.npy"}));
+}
+
+TEST_F(FilesTest, AChangeOfAShardIsAnotherFileAndTheOneThatWasOpenIsStale) {
+  const TestMount mount(store_);
+  const Opened before(mount / "npy/a.npy");
+  const uint64_t inode = InodeOf(mount / "npy/a.npy");
+  const uint64_t other = InodeOf(mount / "npy/b.npy");
+  EXPECT_EQ(before.ByteOf(0), 'a');
+  WriteShard("a", 0, 'x');
+  EXPECT_TRUE(Eventually(kSoon, [&] { return Opened(mount / "npy/a.npy").ByteOf(0) == 'x'; }));
+  EXPECT_NE(InodeOf(mount / "npy/a.npy"), inode);
+  EXPECT_EQ(before.ByteOf(5), -ESTALE) << "a row that was not read yet, of a shard as it was";
+  EXPECT_EQ(Opened(mount / "npy/a.npy").ByteOf(5), 'c');
+  EXPECT_EQ(InodeOf(mount / "npy/b.npy"), other);
+}
+
+TEST_F(FilesTest, WhatWasNotReadWhenItsShardWasReplacedIsNeverMixedIn) {
+  const TestMount mount(store_);
+  for (int round = 0; round < 20; ++round) {
+    const Opened before(mount / "npy/a.npy");
+    const int first = before.ByteOf(0);
+    ASSERT_GT(first, 0);
+    WriteShard("a", 0, 'A' + round);
+    const int later = before.ByteOf(1, 60000);  // no page that was read with the first
+    EXPECT_TRUE(later == first || later == -ESTALE) << first << " " << later;
+  }
+}
+
+TEST_F(FilesTest, AChangeOfADocumentIsAnotherFile) {
+  const TestMount mount(store_);
+  const Opened before(mount / "npy/a.npy");
+  SampleArray grown = kArray;
+  grown.shape[0] = 8;
+  Replace(store_ / "a/zarr.json", grown.ZarrJson());
+  EXPECT_TRUE(
+      Eventually(kSoon, [&] { return fs::file_size(mount / "npy/a.npy") == kHeader + 8 * kRow; }));
+  EXPECT_EQ(before.ByteOf(0), -ESTALE);
+  EXPECT_EQ(Opened(mount / "npy/a.npy").ByteOf(7), 0) << "a fill value";
+}
+
+TEST_F(FilesTest, ADamagedChunkGivesAnErrorForItsPagesOnly) {
+  std::string shard = ReadFile(store_ / "a/c/1/0");
+  shard[2 * kRow] = static_cast<char>(shard[2 * kRow] ^ 1);  // in the index
+  Replace(store_ / "a/c/1/0", shard);
+  SleepFor(Seconds(0.05));
+  const TestMount mount(store_);
+  const Opened file(mount / "npy/a.npy");
+  EXPECT_EQ(file.ByteOf(1), 'a');
+  EXPECT_EQ(file.ByteOf(2), -EIO);
+  EXPECT_EQ(file.ByteOf(3), -EIO);
+  EXPECT_EQ(file.ByteOf(4, 5000), 'c');
+  EXPECT_NE(ReadFile(mount / ".zarrfs/errors").find("a/c/1/0"), std::string::npos);
+}
+
+TEST_F(FilesTest, AnArrayThatIsGoneIsNotMadeOfFillValues) {
+  const TestMount mount(store_);
+  const Opened before(mount / "npy/a.npy");
+  EXPECT_EQ(before.ByteOf(0), 'a');
+  fs::remove_all(store_ / "a");
+  EXPECT_LT(before.ByteOf(4), 0);
+}
+
+TEST_F(FilesTest, AShardThatIsDeletedDoesNotBecomeFillValuesOfAFileThatIsOpen) {
+  const TestMount mount(store_);
+  const Opened before(mount / "npy/a.npy");
+  EXPECT_EQ(before.ByteOf(0), 'a');
+  fs::remove(store_ / "a/c/2/0");
+  EXPECT_EQ(before.ByteOf(4), -ESTALE);
+  EXPECT_TRUE(Eventually(kSoon, [&] { return Opened(mount / "npy/a.npy").ByteOf(4) == 0; }));
+}
+
+TEST_F(FilesTest, AnArrayWhoseDocumentIsDamagedIsAFileThatCannotBeRead) {
+  Replace(store_ / "a/zarr.json", "{");
+  const TestMount mount(store_);
+  EXPECT_TRUE(ListFolder(mount / "npy").contains("a.npy"));
+  const int first = Opened(mount / "npy/a.npy").FirstByte();
+  EXPECT_TRUE(first < 0 && first != -ENOENT) << first;
+  EXPECT_EQ(Opened(mount / "npy/b.npy").ByteOf(0), 'a');
+}
+
+TEST_F(FilesTest, WhereChangesAreNotReportedTheNameLeadsToTheNewBytesOnceItHasExpired) {
+  const TestMount mount(store_, "ttl=0.3");
+  const Opened before(mount / "npy/a.npy");
+  EXPECT_EQ(before.ByteOf(0), 'a');
+  WriteShard("a", 0, 'x');
+  EXPECT_TRUE(Eventually(kSoon, [&] { return Opened(mount / "npy/a.npy").ByteOf(0) == 'x'; }));
+  EXPECT_EQ(before.ByteOf(5), 'c') << "nobody can tell whether it belongs to what was read before";
+}
+
+}  // namespace
+}  // namespace zarrfs::files_test

@@ -1,0 +1,58 @@
+// ElementReader: an array as one run of elements, in C order, assembled from its chunks.
+//
+// Any range of elements is read from the chunks that it touches and no others, one chunk at a time:
+// so however many there are, only one is held beside what the cache keeps. A chunk that is not
+// stored is fill values. Thread-safe.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+
+#include "zarrcore/array/chunk_reader.h"
+#include "zarrcore/array/chunk_source.h"
+#include "zarrcore/base/result.h"
+#include "zarrcore/metadata/metadata.h"
+
+namespace zarrfs {
+
+/// Called with where a chunk of the array was found, or that it is not stored, before it is used;
+/// may refuse it.
+using CheckChunk = std::function<Result<void>(InnerIndex chunk, const Located& found)>;
+
+class ElementReader {
+ public:
+  /// `array`: of elements of a fixed size; `source` has its chunks. All outlive this.
+  ElementReader(const ArrayMetadata& array, const ChunkSource& source, ChunkReader& chunks,
+                Age max_age, CheckChunk check);
+
+  /// Fills `out` with whole elements, from number `first` on; there must be as many. Each is
+  /// little-endian, as the codecs decode it. The chunks are those of the store at most `max_age`
+  /// ago. Fails as ChunkReader::Read() does if one of these chunks cannot be read.
+  [[nodiscard]] Result<void> Read(uint64_t first, std::span<std::byte> out) const;
+
+ private:
+  // Elements that lie one after the other in C order: of each axis [from, to).
+  struct Box {
+    ChunkCoordinates from{};
+    ChunkCoordinates to{};
+  };
+
+  Result<void> ReadRange(size_t axis, uint64_t first, uint64_t end, Box box,
+                         std::span<std::byte> out) const;
+  Result<void> ReadBox(const Box& box, std::span<std::byte> out) const;
+  Result<void> ReadChunk(const ChunkCoordinates& chunk, const Box& box,
+                         std::span<std::byte> out) const;
+  // Null for a chunk that is not stored.
+  Result<std::shared_ptr<const Bytes>> ElementsOf(InnerIndex chunk) const;
+
+  const ArrayMetadata& array_;
+  const ChunkSource& source_;
+  ChunkReader& chunks_;
+  const Age max_age_;
+  const CheckChunk check_;
+  ChunkCoordinates strides_{};  // elements, along each axis of the array
+};
+
+}  // namespace zarrfs

@@ -1,0 +1,134 @@
+#include "zarrcore/view/assembled.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "zarrcore/array/element_reader.h"
+#include "zarrcore/base/checked.h"
+
+namespace zarrfs {
+namespace {
+
+// Elements are assembled in pieces of so many bytes, as they are in the chunks, or one by one.
+constexpr uint64_t kPieceBytes = 1u << 20;
+
+// Arrays of more are not looked at as a whole to find out what type their values need.
+constexpr uint64_t kMaxScannedBytes = 1u << 20;
+constexpr uint64_t kMaxScannedChunks = 64;
+
+class PartReader {
+ public:
+  PartReader(const Assembled& assembled, const FilePart& part, ChunkReader& chunks, Age max_age,
+             const CheckChunkOf& check)
+      : part_(part),
+        array_(*assembled.arrays[part.array]),
+        type_(array_.array()->data_type),
+        reader_(*array_.array(), *array_.chunks, chunks, max_age,
+                [this, &check](InnerIndex chunk, const Located& found) {
+                  return check(array_, chunk, found);
+                }) {}
+
+  // `offset`: in the part, which has as many bytes.
+  Result<void> Read(uint64_t offset, std::span<std::byte> out) const {
+    const size_t item = part_.form.item_size();
+    const uint64_t most = std::max<uint64_t>(kPieceBytes / std::max(type_.item_size, item), 1);
+    while (!out.empty()) {
+      const uint64_t first = offset / item;
+      const uint64_t skipped = offset % item;
+      const uint64_t elements = std::min(CeilDiv(skipped + out.size(), item), most);
+      const auto piece = out.first(std::min<uint64_t>(elements * item - skipped, out.size()));
+      auto read = part_.form.is_as_stored() && piece.size() == elements * item
+                      ? ReadInPlace(first, piece)
+                      : ReadPiece(first, elements, skipped, piece);
+      if (!read) return read;
+      out = out.subspan(piece.size());
+      offset += piece.size();
+    }
+    return {};
+  }
+
+ private:
+  Result<void> ReadInPlace(uint64_t first, std::span<std::byte> out) const {
+    auto read = reader_.Read(first, out);
+    if (read && part_.form.is_big_endian) ReverseByteOrder(out, type_);
+    return read;
+  }
+
+  // So many elements in their form, of which `skipped` bytes are not wanted, nor those after `out`.
+  Result<void> ReadPiece(uint64_t first, uint64_t elements, uint64_t skipped,
+                         std::span<std::byte> out) const {
+    const uint64_t bytes = elements * (type_.item_size + part_.form.item_size());
+    const auto memory = ProcessMemory().Take(bytes);
+    if (!memory) return Fail(memory);
+    Bytes stored(elements * type_.item_size);
+    if (auto read = reader_.Read(first, stored); !read) return read;
+    const auto formed = InForm(std::move(stored), type_, part_.form);
+    if (!formed) {
+      return Fail(formed.error().code, "{}: {}", array_.path, formed.error().message);
+    }
+    std::memcpy(out.data(), formed->data() + skipped, out.size());
+    return {};
+  }
+
+  const FilePart& part_;
+  const Node& array_;
+  const DataType& type_;
+  const ElementReader reader_;
+};
+
+}  // namespace
+
+std::pair<Digest, std::optional<ElementRange>> ScanElements(
+    const Node& array, Age max_age, const std::pair<Digest, std::optional<ElementRange>>* known) {
+  const ArrayMetadata& metadata = *array.array();
+  const uint64_t chunks = array.chunks->layout().inner_grid.size();
+  const auto bytes = CheckedProduct(metadata.shape, metadata.data_type.item_size);
+  if (chunks > kMaxScannedChunks || !bytes || *bytes > kMaxScannedBytes) return {};
+  DigestBuilder objects;
+  for (uint64_t chunk = 0; chunk < chunks; ++chunk) {
+    const auto found = array.chunks->Locate(InnerIndex{chunk}, max_age);
+    if (!found) return {};
+    const auto& at = found->location;
+    objects.Add(at ? at->shard->fingerprint : 0).Add(at ? at->offset : 0).Add(at ? at->length : 0);
+  }
+  const Digest digest = objects.Finish();
+  if (known != nullptr && known->first == digest) return *known;
+  const auto memory = ProcessMemory().Take(*bytes);
+  if (!memory) return {};
+  Bytes elements(*bytes);
+  ChunkReader decoded(kMaxScannedBytes);
+  const ElementReader reader(metadata, *array.chunks, decoded, max_age, {});
+  if (!reader.Read(0, elements)) return {};
+  return {digest, RangeOf(elements, metadata.data_type)};
+}
+
+Result<void> ReadAssembled(const Assembled& assembled, uint64_t offset, std::span<std::byte> out,
+                           ChunkReader& chunks, Age max_age, const CheckChunkOf& check) {
+  const AssembledFile& file = assembled.file;
+  // Moves on behind `bytes` of what is asked for.
+  const auto take = [&](uint64_t bytes) {
+    const auto piece = out.first(std::min<uint64_t>(bytes, out.size()));
+    out = out.subspan(piece.size());
+    offset += piece.size();
+    return piece;
+  };
+  if (offset < file.header.size()) {
+    const auto rest = std::as_bytes(std::span(file.header)).subspan(offset);
+    const auto piece = take(rest.size());
+    std::ranges::copy(rest.first(piece.size()), piece.begin());
+  }
+  auto part = std::ranges::upper_bound(
+      file.parts, offset, {}, [](const FilePart& each) { return each.offset + each.size(); });
+  for (; !out.empty(); ++part) {
+    const uint64_t begin = part == file.parts.end() ? file.size : part->offset;
+    if (offset < begin) std::ranges::fill(take(begin - offset), std::byte{0});
+    if (out.empty() || part == file.parts.end()) break;
+    const uint64_t in_part = offset - part->offset;
+    const PartReader reader(assembled, *part, chunks, max_age, check);
+    if (auto read = reader.Read(in_part, take(part->size() - in_part)); !read) return read;
+  }
+  return {};
+}
+
+}  // namespace zarrfs

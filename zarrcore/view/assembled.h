@@ -1,0 +1,57 @@
+// Assembled: a file that a view makes of arrays of the store, as of now, and its bytes.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "zarrcore/array/chunk_reader.h"
+#include "zarrcore/base/digest.h"
+#include "zarrcore/base/memory_budget.h"
+#include "zarrcore/base/result.h"
+#include "zarrcore/store/store.h"
+#include "zarrcore/store/validity.h"
+#include "zarrcore/view/assembled_file.h"
+#include "zarrcore/view/node.h"
+
+namespace zarrfs {
+
+struct Assembled {
+  MemoryBudget::Share memory;  // of the header (the last to be destroyed)
+  AssembledFile file;
+  std::vector<NodePtr> arrays;  // by FilePart::array
+  /// Stands for the header, for where each element is, and for how chunks are found and decoded:
+  /// for all but what the chunks hold.
+  Digest digest;
+  ObjectInfo info;  // owner and permissions: no more open than any of the documents; latest times
+
+  /// What looking at all elements of an array has shown, and the digest of the stored objects then;
+  /// by the array's path.
+  std::map<std::string, std::pair<Digest, std::optional<ElementRange>>> scans;
+
+  mutable Freshness freshness;
+};
+using AssembledPtr = std::shared_ptr<const Assembled>;
+
+/// Looks at all elements of an array, if they are few and can be read; nullopt otherwise. `known`:
+/// what was found of it before, or null. The digest changes with the stored objects.
+[[nodiscard]] std::pair<Digest, std::optional<ElementRange>> ScanElements(
+    const Node& array, Age max_age, const std::pair<Digest, std::optional<ElementRange>>* known);
+
+/// Called with each chunk that is read, as CheckChunk is.
+using CheckChunkOf =
+    std::function<Result<void>(const Node& array, InnerIndex chunk, const Located& found)>;
+
+/// Fills `out` with bytes of the file from `offset` on; there must be as many. Each chunk is that
+/// of the store at most `max_age` ago. Fails if one of those cannot be read.
+[[nodiscard]] Result<void> ReadAssembled(const Assembled& assembled, uint64_t offset,
+                                         std::span<std::byte> out, ChunkReader& chunks, Age max_age,
+                                         const CheckChunkOf& check);
+
+}  // namespace zarrfs

@@ -1,0 +1,265 @@
+#include "zarrcore/view/nc_variable.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <set>
+#include <utility>
+
+#include "zarrcore/base/byte_order.h"
+#include "zarrcore/codec/convert.h"
+#include "zarrcore/codec/widen.h"
+#include "zarrcore/view/v2_attributes.h"
+
+namespace zarrfs {
+namespace {
+
+using std::string_view_literals::operator""sv;
+
+// CF conventions, 2.5.1 and 3.5.
+constexpr std::array kOfTheTypeOfValues = {"valid_min"sv,     "valid_max"sv,    "valid_range"sv,
+                                           "missing_value"sv, "actual_range"sv, "flag_values"sv,
+                                           "flag_masks"sv};
+
+// The type that holds all values of a number type, exactly.
+std::optional<NcType> ExactType(const DataType& type) {
+  const size_t size = type.item_size;
+  switch (type.kind) {
+    case DataKind::kBool:
+      return NcType::kByte;
+    case DataKind::kInt:
+      return size == 1   ? NcType::kByte
+             : size == 2 ? NcType::kShort
+             : size == 4 ? NcType::kInt
+                         : NcType::kInt64;
+    case DataKind::kUint:
+      return size == 1   ? NcType::kUbyte
+             : size == 2 ? NcType::kUshort
+             : size == 4 ? NcType::kUint
+                         : NcType::kUint64;
+    case DataKind::kFloat:
+      return size == 8 ? NcType::kDouble : NcType::kFloat;
+    default:
+      return std::nullopt;
+  }
+}
+
+// The type of CDF-2 that holds all its values, or those that are known to be there.
+std::optional<NcType> Cdf2Type(NcType exact, bool fits_int32) {
+  if (exact <= NcType::kDouble) return exact;
+  if (exact == NcType::kUbyte) return NcType::kShort;
+  if (exact == NcType::kUshort) return NcType::kInt;
+  if (fits_int32) return NcType::kInt;
+  return std::nullopt;
+}
+
+std::optional<double> NumberOf(const Json& json) {
+  if (json.is_number()) return json.get<double>();
+  return NonFinite(json);
+}
+
+bool IsInt32(const Json& json) {
+  return json.is_number_integer() && ParseInteger(json, 32, /*is_signed=*/true).has_value();
+}
+
+// Whether the attributes promise that all values fit int, as does the fill value.
+bool IsPromisedToFit(const ArrayMetadata& array) {
+  const Json& range = MemberOrNull(array.attributes, "valid_range");
+  const bool has_range =
+      range.is_array() && range.size() == 2 && IsInt32(range[0]) && IsInt32(range[1]);
+  const bool has_ends = IsInt32(MemberOrNull(array.attributes, "valid_min")) &&
+                        IsInt32(MemberOrNull(array.attributes, "valid_max"));
+  const auto fill = RangeOf(array.fill_value, array.data_type);
+  const Json& masked = MemberOrNull(array.attributes, "_FillValue");
+  return (has_range || has_ends) && fill && fill->fits_int32 &&
+         (masked.is_null() || IsInt32(masked));
+}
+
+template <typename T>
+void AppendBig(std::string& out, T value) {
+  auto bits = std::bit_cast<BitsOf<sizeof(T)>>(value);
+  if constexpr (std::endian::native == std::endian::little) bits = ByteSwap(bits);
+  out.append(reinterpret_cast<const char*>(&bits), sizeof bits);
+}
+
+// A number as a value of the type; false if that cannot hold it exactly.
+bool AppendNumber(std::string& out, const Json& json, NcType type) {
+  const auto number = NumberOf(json);
+  if (!number) return false;
+  return WithElementType(DataTypeOf(type), [&]<typename T>(std::type_identity<T>) {
+    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+      const auto bits = ParseInteger(json, 8 * sizeof(T), std::is_signed_v<T>);
+      if (bits) AppendBig(out, static_cast<T>(*bits));
+      return bits.has_value();
+    } else if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>) {
+      const auto value = static_cast<T>(*number);
+      const bool is_exact = std::isnan(*number) || static_cast<double>(value) == *number;
+      // (An integer of more bits than the fraction of a double.)
+      const bool is_whole = !json.is_number_integer() || std::abs(*number) <= 0x1p53;
+      if (is_exact && is_whole) AppendBig(out, value);
+      return is_exact && is_whole;
+    } else {
+      return false;
+    }
+  });
+}
+
+// The numbers as values of the first of the types that holds all of them.
+std::optional<NcAttribute> NumbersAs(const std::string& name, const Json& numbers,
+                                     std::span<const NcType> types) {
+  for (const NcType type : types) {
+    NcAttribute attribute{name, type, ""};
+    const bool all = std::ranges::all_of(
+        numbers, [&](const Json& each) { return AppendNumber(attribute.values, each, type); });
+    if (all) return attribute;
+  }
+  return std::nullopt;
+}
+
+NcAttribute TextAs(const std::string& name, const Json& value) {
+  if (const std::string* text = TextOf(value)) return {name, NcType::kChar, *text};
+  std::string text = DumpJson(value, JsonEncoding::kUtf8);
+  std::erase(text, '\n');
+  return {name, NcType::kChar, std::move(text)};
+}
+
+NcAttribute AttributeAs(const std::string& name, const Json& value, int version,
+                        std::optional<NcType> preferred) {
+  const Json numbers = value.is_boolean() ? Json::array({value.get<bool>() ? 1 : 0})
+                       : value.is_array() ? value
+                                          : Json::array({value});
+  std::vector<NcType> types;
+  if (preferred) types.push_back(*preferred);
+  if (value.is_boolean()) types.push_back(NcType::kByte);
+  const bool are_integers = std::ranges::all_of(numbers, &Json::is_number_integer);
+  if (are_integers) types.push_back(NcType::kInt);
+  if (are_integers && version == 5) {
+    types.push_back(NcType::kInt64);
+    types.push_back(NcType::kUint64);
+  }
+  types.push_back(NcType::kDouble);
+  if (auto attribute = numbers.empty() ? std::nullopt : NumbersAs(name, numbers, types)) {
+    return *attribute;
+  }
+  return TextAs(name, value);
+}
+
+// What xarray masks: the attribute; in v2 also the fill value. As an element of the array.
+std::optional<FillBytes> MaskedValue(const ArrayMetadata& array, const Json& attributes) {
+  const auto given = attributes.find("_FillValue");
+  if (given != attributes.end()) {
+    if (auto fill = DecodeFillAttribute(*given, array.data_type)) return fill;
+    if (array.data_type.is_date()) {
+      if (const auto bits = ParseInteger(*given, 64, true)) {
+        FillBytes fill(8);
+        StoreLittle(fill.data(), *bits);
+        return fill;
+      }
+    }
+    return std::nullopt;
+  }
+  if (!array.is_stored_as_v2() || array.undefined_fill) return std::nullopt;
+  return array.fill_value;
+}
+
+}  // namespace
+
+bool NeedsScan(const ArrayMetadata& array) {
+  const DataType& type = array.data_type;
+  const bool is_wide_integer = type.is_date() ||
+                               (type.kind == DataKind::kInt && type.item_size == 8) ||
+                               (type.kind == DataKind::kUint && type.item_size >= 4);
+  return is_wide_integer || type.kind == DataKind::kFixedLengthUtf32;
+}
+
+Result<NcElements> NcElementsOf(const ArrayMetadata& array, int version,
+                                const std::optional<ElementRange>& known) {
+  const DataType& type = array.data_type;
+  if (type.kind == DataKind::kNullTerminatedBytes) {
+    return NcElements{NcType::kChar, {.type = type}, type.item_size};
+  }
+  if (type.kind == DataKind::kFixedLengthUtf32) {
+    // (A character has four bytes in UTF-8, too, at most.)
+    const uint64_t bytes = known ? known->text_bytes : type.item_size;
+    return NcElements{NcType::kChar, {.type = TextType(bytes), .is_converted = true}, bytes};
+  }
+  DataType number = type;
+  NcElements elements;
+  // (A half float, too, is widened; a bool is a number as it is.)
+  const bool is_half = type.kind == DataKind::kFloat && type.item_size == 2;
+  if (const auto wide = WideTypeOf(type); wide && (!IsNumber(type) || is_half)) {
+    elements.form.is_wide = true;
+    number = *wide;
+  }
+  const auto exact = ExactType(number);
+  if (!exact) {
+    return Fail(ErrorCode::kUnsupported,
+                "data type '{}': NetCDF's classic formats have no such type", type.name);
+  }
+  const bool fits = known ? known->fits_int32 : IsPromisedToFit(array);
+  const auto stored = version == 2 ? Cdf2Type(*exact, fits) : exact;
+  if (!stored) {
+    return Fail(ErrorCode::kUnsupported,
+                "data type '{}': CDF-2 has no such type, and that all values are int is not known",
+                type.name);
+  }
+  elements.type = *stored;
+  elements.form.type = DataTypeOf(*stored);
+  elements.form.is_converted = number.name != elements.form.type.name;
+  elements.form.is_big_endian = true;
+  return elements;
+}
+
+std::vector<NcAttribute> NcAttributesOf(const Json& attributes, int version) {
+  std::vector<NcAttribute> made;
+  std::set<std::string> names;
+  for (const auto& [name, value] : attributes.items()) {
+    if (name == kDimensionsAttribute) continue;
+    const auto [nc_name, is_new] = names.insert(NcName(name));
+    if (is_new) made.push_back(AttributeAs(*nc_name, value, version, std::nullopt));
+  }
+  return made;
+}
+
+std::vector<NcAttribute> NcAttributesOf(const ArrayMetadata& array, const NcElements& elements,
+                                        int version) {
+  const Json attributes = WithCfTime(array.attributes, array.data_type);
+  std::vector<NcAttribute> made;
+  const auto masked = MaskedValue(array, attributes);
+  if (masked && elements.type != NcType::kChar) {
+    // (What the type of the file cannot hold is not there.)
+    const auto value = InForm(*masked, array.data_type, elements.form);
+    if (value) {
+      const auto bytes = std::span(*value);
+      made.push_back({"_FillValue", elements.type,
+                      std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size())});
+    }
+  }
+  if (array.data_type.kind == DataKind::kFixedLengthUtf32) {
+    made.push_back({"_Encoding", NcType::kChar, "utf-8"});
+  }
+  std::set<std::string> names = {"_FillValue", "_Encoding", kDimensionsAttribute};
+  for (const auto& [name, value] : attributes.items()) {
+    const auto [nc_name, is_new] = names.insert(NcName(name));
+    if (!is_new) continue;
+    const bool is_like_values =
+        std::ranges::find(kOfTheTypeOfValues, name) != kOfTheTypeOfValues.end() &&
+        elements.type != NcType::kChar;
+    made.push_back(AttributeAs(*nc_name, value, version,
+                               is_like_values ? std::optional(elements.type) : std::nullopt));
+  }
+  return made;
+}
+
+std::string NcName(std::string name) {
+  name = PlainName(std::move(name));
+  const auto first = static_cast<unsigned char>(name.empty() ? '\0' : name[0]);
+  const bool may_begin = first >= 0x80 || std::isalnum(first) != 0 || first == '_';
+  if (!may_begin) name.insert(0, "_");
+  while (name.ends_with(' ')) name.back() = '_';
+  return name;
+}
+
+}  // namespace zarrfs

@@ -1,0 +1,213 @@
+#include "zarrcore/view/nc_view.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "zarrcore/base/checked.h"
+#include "zarrcore/view/nc_variable.h"
+#include "zarrcore/view/netcdf_header.h"
+#include "zarrcore/view/shared_dimensions.h"
+#include "zarrcore/view/v2_attributes.h"
+
+namespace zarrfs {
+namespace {
+
+constexpr uint64_t kBoundary = 4096;
+constexpr uint64_t kMaxNcSize = uint64_t{1} << 62;
+
+uint64_t RoundedUp(uint64_t value, uint64_t to) { return CeilDiv(value, to) * to; }
+
+// A variable before it has its place in the file.
+struct Planned {
+  size_t array = 0;
+  NcElements elements;
+  uint64_t count = 0;  // of the array's elements
+  uint64_t size = 0;   // bytes, of all values
+};
+
+class FilePlan {
+ public:
+  FilePlan(const FileSource& source, int version) : source_(source), version_(version) {
+    std::vector<std::string> nodes;
+    for (const FileSource::Array& array : source_.arrays) {
+      nodes.emplace_back(array.name);
+      dimensions_of_.push_back(
+          {std::string(array.name), array.metadata->shape, PlainDimensionNames(*array.metadata)});
+    }
+    shared_ = ShareDimensions(dimensions_of_, nodes, {});
+    for (size_t a = 0; a < source_.arrays.size(); ++a) {
+      if (auto planned = Plan(a)) {
+        variables_.push_back(std::move(*planned));
+      } else {
+        left_out_.push_back(std::move(planned.error().message));
+      }
+    }
+    LimitSizes();
+  }
+
+  // What of the arrays cannot be in a file of this version.
+  [[nodiscard]] const std::vector<std::string>& left_out() const { return left_out_; }
+
+  AssembledFile Make() {
+    NetcdfHeader header;
+    if (source_.group != nullptr) {
+      header.attributes = NcAttributesOf(source_.group->attributes, version_);
+    }
+    std::set<std::string> names;
+    for (const Planned& planned : variables_) AddVariable(header, planned, names);
+    AssembledFile file;
+    uint64_t end = header.Encode(version_).size();
+    for (size_t v = 0; v < variables_.size(); ++v) {
+      const Planned& planned = variables_[v];
+      header.variables[v].begin = RoundedUp(end, kBoundary);
+      if (planned.size == 0) continue;
+      file.parts.push_back(
+          {header.variables[v].begin, planned.count, planned.array, planned.elements.form});
+      end = header.variables[v].begin + RoundedUp(planned.size, 4);
+    }
+    file.header = header.Encode(version_);
+    file.size = end;
+    file.notes = std::move(left_out_);
+    return file;
+  }
+
+ private:
+  [[nodiscard]] Error WhyNot(size_t array, std::string_view reason) const {
+    return {ErrorCode::kUnsupported, fmt::format("{}: {}", source_.arrays[array].name, reason)};
+  }
+
+  Result<Planned> Plan(size_t a) {
+    const ArrayMetadata& array = *source_.arrays[a].metadata;
+    const auto known =
+        NeedsScan(array) && source_.scan ? source_.scan(a) : std::optional<ElementRange>();
+    auto elements = NcElementsOf(array, version_, known);
+    if (!elements) return tl::unexpected(WhyNot(a, elements.error().message));
+    const auto size = CheckedProduct(array.shape, elements->form.item_size());
+    if (!size || *size > kMaxNcSize) return tl::unexpected(WhyNot(a, "too large for one file"));
+    const auto empty = std::ranges::find(array.shape, 0);
+    if (empty != array.shape.end() && !MayHaveNoRecords(a)) {
+      return tl::unexpected(WhyNot(a,
+                                   "only one dimension of a NetCDF file may have no length, and "
+                                   "only as the first one of an array"));
+    }
+    const bool is_long =
+        std::ranges::any_of(array.shape, [](uint64_t length) { return length > kMaxCdf2Length; });
+    if (version_ == 2 && is_long)
+      return tl::unexpected(WhyNot(a, "a dimension is too long for CDF-2"));
+    return Planned{a, std::move(*elements), CheckedProduct(array.shape).value_or(0), *size};
+  }
+
+  // Of an array with a dimension of no length, which is that of the records.
+  bool MayHaveNoRecords(size_t a) {
+    const ArrayDimensions& dimensions = dimensions_of_[a];
+    if (dimensions.shape[0] != 0 || std::ranges::count(dimensions.shape, 0) != 1) return false;
+    const std::string name = NamesOf(dimensions, shared_)->front();
+    if (records_.empty()) records_ = name;
+    return records_ == name;
+  }
+
+  // In CDF-2 one variable may be larger than 4 GiB: the last one.
+  void LimitSizes() {
+    if (version_ != 2) return;
+    const auto is_small = [](const Planned& each) { return each.size <= kMaxCdf2Size; };
+    const auto large = std::stable_partition(variables_.begin(), variables_.end(), is_small);
+    if (variables_.end() - large <= 1) return;
+    for (auto each = large + 1; each != variables_.end(); ++each) {
+      left_out_.push_back(
+          WhyNot(each->array, "only one variable of CDF-2 may be larger than 4 GiB").message);
+    }
+    variables_.erase(large + 1, variables_.end());
+  }
+
+  size_t DimensionNumber(NetcdfHeader& header, const std::string& name, uint64_t length) {
+    const auto [found, is_new] = numbers_.try_emplace({name, length}, header.dimensions.size());
+    if (is_new) {
+      std::string nc_name = NcName(name);
+      while (!dimension_names_.insert(nc_name).second) nc_name += '_';
+      header.dimensions.push_back({std::move(nc_name), length});
+    }
+    return found->second;
+  }
+
+  void AddVariable(NetcdfHeader& header, const Planned& planned, std::set<std::string>& names) {
+    const FileSource::Array& array = source_.arrays[planned.array];
+    NcVariable variable;
+    variable.name = NcName(std::string(array.name));
+    while (!names.insert(variable.name).second) variable.name += '_';
+    const auto dimensions = NamesOf(dimensions_of_[planned.array], shared_);
+    for (size_t d = 0; d < array.metadata->rank(); ++d) {
+      variable.dimensions.push_back(
+          DimensionNumber(header, (*dimensions)[d], array.metadata->shape[d]));
+    }
+    variable.size = planned.size;
+    if (const uint64_t bytes = planned.elements.text_bytes; bytes > 0) {
+      variable.dimensions.push_back(DimensionNumber(header, fmt::format("string{}", bytes), bytes));
+    }
+    if (planned.count == 0) {
+      variable.size = planned.elements.form.item_size();
+      for (size_t d = 1; d < array.metadata->rank(); ++d) variable.size *= array.metadata->shape[d];
+    }
+    variable.attributes = NcAttributesOf(*array.metadata, planned.elements, version_);
+    variable.type = planned.elements.type;
+    header.variables.push_back(std::move(variable));
+  }
+
+  const FileSource& source_;
+  const int version_;
+  std::vector<ArrayDimensions> dimensions_of_;  // of each array
+  SharedDimensions shared_;
+  std::string records_;  // the dimension of no length
+  std::vector<Planned> variables_;
+  std::vector<std::string> left_out_;
+  std::map<std::pair<std::string, uint64_t>, size_t> numbers_;  // of dimensions
+  std::set<std::string> dimension_names_;
+};
+
+class NcViewImplementation final : public View {
+ public:
+  std::string_view name() const override { return "nc"; }
+
+  bool is_listed() const override { return false; }
+  FileOf file_of() const override { return FileOf::kGroups; }
+  std::string_view suffix() const override { return ".nc"; }
+
+  Result<ArrayView> ShowArray(const ArrayMetadata& metadata, const ArrayLayout& layout,
+                              const ViewContext& /*context*/) const override {
+    if (metadata.grid_only) return tl::unexpected(*metadata.grid_only);
+    const auto elements = NcElementsOf(metadata, 5, std::nullopt);
+    if (!elements) return Fail(elements);
+    if (!layout.inner_pipeline) return Fail(layout.inner_pipeline);
+    return ArrayView{};
+  }
+
+  Result<AssembledFile> Assemble(const FileSource& source) const override {
+    if (source.netcdf == NetcdfFormat::kCdf5) return FilePlan(source, 5).Make();
+    FilePlan plan(source, 2);
+    if (source.netcdf == NetcdfFormat::kCdf2 || plan.left_out().empty()) return plan.Make();
+    FilePlan larger(source, 5);
+    // (What CDF-5 cannot hold either is no reason for it.)
+    return larger.left_out().size() < plan.left_out().size() ? larger.Make() : plan.Make();
+  }
+
+  GroupView ShowGroup(const GroupMetadata& /*metadata*/,
+                      const ViewContext& /*context*/) const override {
+    return {};
+  }
+  std::string_view ArrayDocumentName() const override { return ""; }
+  std::string_view ConsolidatedName(const GroupMetadata& /*metadata*/) const override { return ""; }
+  std::string Consolidate(std::span<const NodeBelow> /*nodes*/) const override { return ""; }
+  bool AllowsNodeName(std::string_view /*node*/) const override { return true; }
+};
+
+}  // namespace
+
+const View& NcView() {
+  static const NcViewImplementation view;
+  return view;
+}
+
+}  // namespace zarrfs
