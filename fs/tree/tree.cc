@@ -176,9 +176,16 @@ Result<Entry> Tree::Attributes(NodeId id) {
   if (target->kind == Target::Kind::kChunk && target->epoch != kFillEpoch &&
       target->epoch != kUnreadableEpoch) {
     const auto location = contents_.Locate(*target);
-    if (!location) return Fail(location);
-    entry = entries_.Chunk(*target->range, target->view, target->chunk, *location, target->epoch);
+    entry = location ? entries_.Chunk(*target->range, target->view, target->chunk, *location,
+                                      target->epoch)
+                     : Fail(location);
     if (entry) entry->id = id;  // (an inode has the lower bits of its epoch)
+    // A reader would take any other error for absence; after this one the kernel looks up the name,
+    // which is that of a file that cannot be read.
+    if (!entry && entry.error().code != ErrorCode::kWouldBlock) {
+      failures_.OnFailure("getattr", entry.error());
+      entry.error().code = ErrorCode::kStale;
+    }
   } else {
     entry = CurrentEntry(*target);
   }

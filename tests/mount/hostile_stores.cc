@@ -1,6 +1,7 @@
 #include "tests/mount/hostile_stores.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <cerrno>
 #include <fstream>
@@ -160,6 +161,53 @@ void WriteRecoded(const fs::path& store) {
   Write(store / "a/c/0", ZstdOfZeros((uint64_t{1} << 30) / kZstdBlock));
 }
 
+// Attributes of very many members, which are not to be searched one for the other.
+void WriteManyMembers(const fs::path& store) {
+  WriteRoot(store);
+  constexpr int kMembers = 1 << 18;
+  std::string attributes = "{";
+  for (int i = 0; i < kMembers; ++i)
+    attributes += fmt::format("{}\"k{}\": 0", i == 0 ? "" : ",", i);
+  WriteArray(store / "a", 1, 1, kBytes);
+  std::string text = ReadFile(store / "a/zarr.json");
+  text.replace(text.rfind('}'), 1, ", \"attributes\": " + attributes + "}}");
+  Write(store / "a/zarr.json", text);
+}
+
+// A document of 60 MB of numbers.
+void WriteZeros(const fs::path& store) {
+  WriteRoot(store);
+  std::string zeros = "[0";
+  for (int i = 0; i < 30'000'000; ++i) zeros += ",0";
+  Write(store / "a/zarr.json",
+        R"({"zarr_format": 3, "node_type": "group", "attributes": {"x": )" + zeros + "]}}");
+}
+
+// Three levels of shards, of 2^27 chunks together.
+void WriteNestedShards(const fs::path& store) {
+  WriteRoot(store);
+  std::string codecs(kBytes);
+  for (const uint64_t chunk : {1u, 1u << 9, 1u << 18}) {
+    codecs = fmt::format(R"({{"name": "sharding_indexed", "configuration": {{"chunk_shape": [{}],
+                 "codecs": [{}], "index_codecs": [{{"name": "bytes",
+                 "configuration": {{"endian": "little"}}}}]}}}})",
+                         chunk, codecs);
+  }
+  WriteArray(store / "a", 1 << 27, 1 << 27, codecs);
+  Write(store / "a/c/0", std::string(1 << 20, '\0'));
+}
+
+// What is no file, where one is read.
+void WriteSpecialFiles(const fs::path& store) {
+  WriteRoot(store);
+  fs::create_directory(store / "a");
+  mkfifo((store / "a/zarr.json").c_str(), 0644);
+  WriteArray(store / "b", 2, 1, kBytes);
+  fs::create_directories(store / "b/c");
+  mkfifo((store / "b/c/0").c_str(), 0644);
+  fs::create_symlink("/dev/zero", store / "b/c/1");
+}
+
 std::vector<HostileFile> Numbered(std::string_view pattern, int count, int error = 0) {
   std::vector<HostileFile> files;
   for (int i = 0; i < count; ++i) {
@@ -180,6 +228,12 @@ const std::vector<HostileStore>& HostileStores() {
       {"FillChunks", WriteFills, Numbered("v2/a{}/0", kManyFills), Seconds(120)},
       {"Consolidated", WriteConsolidated, {{"v2/.zmetadata"}, {"v2/a199/.zattrs"}}, Seconds(120)},
       {"Recoded", WriteRecoded, {{"v2/a/0", EFBIG}}},
+      {"ManyMembers", WriteManyMembers, {{"v2/a/.zattrs"}, {"netcdf/a/.zattrs"}}, Seconds(60)},
+      {"Zeros", WriteZeros, {{"v2/a/.zattrs", EFBIG}}, Seconds(60)},
+      {"NestedShards", WriteNestedShards, {{"v3/a/zarr.json", ENOENT}, {"v3/a/c/0", ENOENT}}},
+      {"SpecialFiles",
+       WriteSpecialFiles,
+       {{"v2/b/0", EOPNOTSUPP}, {"v2/b/1", EIO}}},
   };
   return stores;
 }
