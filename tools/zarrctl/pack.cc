@@ -58,8 +58,7 @@ struct Work {
 // Keeps what is there once.
 void Compact(std::vector<uint64_t>& numbers) {
   std::ranges::sort(numbers);
-  const auto rest = std::ranges::unique(numbers);
-  numbers.erase(rest.begin(), rest.end());
+  numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
 }
 
 class Packing {
