@@ -118,7 +118,6 @@ Result<AssembledFiles::Version> AssembledFiles::Get(const NodeRecord& record, si
   return Version{number, *file, std::move(state)};
 }
 
-// Whether what changed at `ctime_ns` may have changed after something of the version was read.
 bool AssembledFiles::IsNewer(State& state, int64_t ctime_ns) const {
   const int64_t now_ns = RealNowNs();
   if (ctime_ns > now_ns) state.is_polled = true;  // by another clock
@@ -140,7 +139,6 @@ tl::unexpected<Error> AssembledFiles::Stale(const State& state, const Node& arra
   return Changed(state.path);
 }
 
-// An answer about the object `key`, which becomes part of the version.
 void AssembledFiles::Observe(State& state, std::string_view key, Validity validity) {
   if (state.is_polled || validity.is_known()) return;
   // (Of what changed a moment ago nothing is promised, though it is watched.)

@@ -33,8 +33,7 @@ namespace zarrfs {
 
 class AssembledFiles {
  public:
-  /// A file as of a number of its newest version.
-  struct State;
+  struct State;  // what the newest version of a file is known by
   struct Version {
     uint64_t number = 0;  // of this version among all, of all processes
     AssembledPtr file;
@@ -69,7 +68,9 @@ class AssembledFiles {
   Result<void> CheckStored(const Version& version, const Node& array, const Located& found);
   Result<void> CheckMissing(const Version& version, const Node& array, InnerIndex chunk,
                             const Located& found);
+  // An answer about the object `key`, which becomes part of the version.
   void Observe(State& state, std::string_view key, Validity validity);
+  // Whether what changed at `ctime_ns` may have changed after something of the version was read.
   [[nodiscard]] bool IsNewer(State& state, int64_t ctime_ns) const;
   // An array has changed, which the store has not reported yet.
   [[nodiscard]] tl::unexpected<Error> Stale(const State& state, const Node& array);

@@ -17,7 +17,7 @@ from arrays import bytes_codec, write_group, write_with_tensorstore, write_with_
 from digest import describe
 from expectations import ALL_VIEWS, as_seen, attributes_as_shown, masked, serving, v2_fill, why_unreadable
 from generated import KINDS, OF_NUMCODECS, generated
-from mounts import READERS_OF_JAVA, READERS_OF_VIEWS, mounted, run_reader, zarrctl
+from mounts import READERS_OF_JAVA, READERS_OF_VIEWS, SYSTEM_PYTHON, mounted, run_reader, zarrctl
 from serving import NOT_SHOWN, TRANSCODED, figures_of, served
 from strict import problems_below
 
@@ -199,6 +199,57 @@ def test_chunks_are_served_as_expected(information, view):
         if said != serving(view, case)[0]:
             wrong[str(case)] = (said, *serving(view, case))
     assert not wrong
+
+
+def widened(values):
+    """As the views of files have types that numpy lacks."""
+    values = np.asarray(values)
+    if values.dtype.kind == "V" or values.dtype.isbuiltin != 1:
+        return values.astype("f4") if "float" in values.dtype.name else values.astype("i1")
+    return values
+
+
+def test_npy_files_have_the_values_of_the_store(point, originals, information):
+    compared = 0
+    for case in generated():
+        if information[case.name]["npy"]["shown"] and (case.kind.is_narrow or case.kind.dtype.kind in "biufcmMUS"):
+            values, expected = np.load(point / "npy" / f"{case.name}.npy", mmap_mode="r"), originals[case.name]
+            assert describe(np.asarray(values)) == describe(widened(expected) if case.kind.is_narrow else expected), case
+            compared += 1
+    assert compared >= 200
+
+
+READ_NETCDF = """
+import sys
+import netCDF4, numpy
+data = netCDF4.Dataset(sys.argv[1])
+data.set_auto_maskandscale(False)
+data.set_auto_chartostring(False)
+numpy.savez(sys.argv[2], **{name: numpy.asarray(variable[...]) for name, variable in data.variables.items()})
+"""
+
+
+def test_netcdf_files_have_the_values_of_the_store(point, originals, information, tmp_path):
+    compared = 0
+    for kind in KINDS:
+        cases = [case for case in generated() if case.kind is kind and information[case.name]["nc"]["shown"]]
+        if not cases or not (kind.is_narrow or kind.dtype.kind in "biufmM"):
+            continue
+        target = tmp_path / f"{kind.name}.npz"
+        subprocess.run([SYSTEM_PYTHON, "-c", READ_NETCDF, point / "nc" / f"{kind.name}.nc", target], check=True, timeout=120)
+        with np.load(target) as read:
+            for case in cases:
+                name, expected = case.name.split("/")[1], np.asarray(originals[case.name])
+                if name not in read:
+                    assert 0 in case.shape, case  # of a dimension of no length there is one in a file at most
+                    continue
+                expected = widened(expected) if kind.is_narrow else expected.astype("i8") if kind.dtype.kind in "mM" else expected
+                values = read[name]
+                assert values.shape == expected.shape, case
+                wide = "f8" if values.dtype.kind == "f" else object
+                assert np.array_equal(values.astype(wide), expected.astype(wide), equal_nan=wide == "f8"), case
+                compared += 1
+    assert compared >= 150
 
 
 @pytest.mark.parametrize("view", ALL_VIEWS)

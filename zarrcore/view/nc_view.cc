@@ -63,11 +63,18 @@ class FilePlan {
     uint64_t end = header.Encode(version_).size();
     for (size_t v = 0; v < variables_.size(); ++v) {
       const Planned& planned = variables_[v];
-      header.variables[v].begin = RoundedUp(end, kBoundary);
       if (planned.size == 0) continue;
+      header.variables[v].begin = RoundedUp(end, kBoundary);
       file.parts.push_back(
           {header.variables[v].begin, planned.count, planned.array, planned.elements.form});
       end = header.variables[v].begin + RoundedUp(planned.size, 4);
+    }
+    // Records, of which there are none, would lie behind all others.
+    uint64_t records = RoundedUp(end, kBoundary);
+    for (size_t v = 0; v < variables_.size(); ++v) {
+      if (variables_[v].size > 0) continue;
+      header.variables[v].begin = records;
+      records += RoundedUp(header.variables[v].size, 4);
     }
     file.header = header.Encode(version_);
     file.size = end;

@@ -22,7 +22,7 @@ struct HierarchyOptions {
   FillPolicy fill = FillPolicy::kAuto;
   bool keeps_ome = false;  // shows OME-Zarr metadata in the version that the store has
   CompressorSet compressors = kAllCompressors;  // that readers know
-  NetcdfFormat netcdf = NetcdfFormat::kAuto;  // of the files in nc
+  NetcdfFormat netcdf = NetcdfFormat::kAuto;    // of the files in nc
   OnSuperseded on_superseded = {};
   /// Called once for each property of the store that users may want to know and that is no fault,
   /// such as a type that one view does not have.

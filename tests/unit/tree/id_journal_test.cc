@@ -150,7 +150,8 @@ TEST_F(IdJournalTest, WhatDoesNotHoldTogetherIsDropped) {
   EXPECT_TRUE(is_dropped([&](IdJournal&) { WriteNumber(UINT64_MAX, kUsed); }));
   EXPECT_TRUE(is_dropped([&](IdJournal&) { WriteNumber(8, kUsed); })) << "in a record";
   EXPECT_TRUE(is_dropped([&](IdJournal&) { WriteNumber(77, kRecords); })) << "of no kind";
-  EXPECT_TRUE(is_dropped([&](IdJournal&) { WriteNumber(2, 0); })) << "another format";
+  EXPECT_TRUE(is_dropped([&](IdJournal&) { WriteNumber(IdJournal::kFormat + 1, 0); }))
+      << "another format";
   WriteNumber(1, kNextLow);
   EXPECT_FALSE(IdJournal().Continue(Descriptor(dup(file_.get()))));
 }

@@ -105,7 +105,8 @@ TEST(StatusTest, JsonHasTheDocumentedKeys) {
   EXPECT_EQ(keys,
             "format version pid start_time_seconds log_level capabilities sandbox "
             "store store.name store.problem store.reads store.read_bytes store.errors "
-            "options config_file view views links separator fill ome compressors consolidated_max "
+            "options config_file view views links separator fill ome compressors nc "
+            "consolidated_max "
             "changes changes.detected_by changes.ttl_seconds changes.not_watched "
             "changes.watched_folders changes.watch_limit changes.keeps_names "
             "open old_versions old_versions.kept old_versions.limit old_versions.grace_seconds "

@@ -913,6 +913,7 @@ double SecondsToShow(int count) {
   for (const char* path : {"", "a", "b"}) {
     const NodePtr node = fixture.Node(path);
     for (const NodeView& view : node->views) {
+      if (view.documents.empty()) continue;  // of a view of files
       EXPECT_NE(view.documents.back().bytes.find("\"last\": 0"), std::string::npos);
     }
   }
