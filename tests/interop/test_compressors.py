@@ -7,7 +7,7 @@ import pytest
 import zarr
 from digest import describe
 from mounts import READERS, READERS_OF_JAVA, mounted, run_reader
-from numcodecs import Blosc, LZ4, Zlib
+from numcodecs import Blosc, Delta, LZ4, Zlib
 from zarr.codecs import BloscCodec, GzipCodec, ZstdCodec
 
 VALUES = np.random.default_rng(22).integers(0, 9, (7, 30)).astype("int16")
@@ -47,6 +47,20 @@ def test_a_store_in_shards(stores):
         assert compressors_of(point / "v2", NEW) == {"zstd": None, "gzip": None, "blosc": "blosc", "none": None}
         assert (point / "v2/zstd/0.0").stat().st_size == 2 * 10 * 2
         check_values(READERS["zarr-python-2"], point / "v2", NEW)
+
+
+def test_filters_are_handed_on_to_readers_that_know_all_compressors(tmp_path):
+    from zarr.codecs.numcodecs import Delta as NewDelta
+
+    new = zarr.create_array(tmp_path / "3", shape=VALUES.shape, chunks=(2, 10), shards=(4, 20), dtype="int16", filters=NewDelta(dtype="<i2"))
+    old = zarr.create_array(tmp_path / "2", zarr_format=2, shape=VALUES.shape, chunks=(2, 10), dtype="int16", filters=Delta("<i2"))
+    new[...] = old[...] = WANTED
+    for version in ("2", "3"):
+        for options, filters in ((None, ["delta"]), ("compressors=zlib:zstd", None)):
+            with mounted(tmp_path / version, options) as point:
+                said = json.loads((point / "v2/.zarray").read_text())["filters"]
+                assert (said and [each["id"] for each in said]) == filters
+                check_values(READERS["zarr-python-2"], point / "v2", [""])
 
 
 def test_a_store_that_is_already_v2(stores):
