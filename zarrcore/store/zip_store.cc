@@ -150,7 +150,7 @@ class ZipStore final : public ForwardingStore {
   }
 
   [[nodiscard]] Result<uint64_t> OffsetInFile(std::string_view key) const override {
-    const auto found = Find(key);
+    const auto found = Find(key, max_age_);
     if (!found) return Fail(found);
     if (!found->member) return Fail(ErrorCode::kNotFound, "{}: a folder", key);
     const auto offset = FindZipMember(*found->zip, *found->member);
