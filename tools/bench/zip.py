@@ -3,7 +3,7 @@
     build/python/zarr3/bin/python tools/bench/zip.py [ROUNDS]     # 5 by default
 
 Of shards of 32x32x32 zstd chunks and of plain chunks of 1 MiB: all files of a new mount once, read by this program, and a scan by
-zarr-python 2. Prints medians, and of zip files also the share of the folder's speed in the same round. Mounts with
+zarr-python 2. Prints medians, the share of the folder's speed in the same round, and the processor time of the process that serves the mount. Mounts with
 build/release/bin/zarrfs, on /dev/shm: everything is in memory.
 """
 
@@ -49,6 +49,11 @@ def scan(folder):
     return json.loads(result.stdout)["scan"]
 
 
+def busy_seconds(process):
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def main():
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 5
     with tempfile.TemporaryDirectory(prefix="zarrfs-zip-", dir="/dev/shm") as folder:
@@ -59,17 +64,20 @@ def main():
         sources = {"folder": folder / "store.zarr", "stored": folder / "stored.zip", "deflated": folder / "deflated.zip"}
         time.sleep(1)  # what is younger may not be cached
         tasks = {"files/s": files_per_second, "scan, MB/s": scan}
-        seen = {(array, task, source): [] for array in ["sharded", "plain"] for task in tasks for source in sources}
+        busy, seen = {}, {(array, task, source): [] for array in ["sharded", "plain"] for task in tasks for source in sources}
         mounts = (folder / f"mnt{number}" for number in itertools.count())
         for number in range(rounds):
             turn = list(sources)[number % 3:] + list(sources)[:number % 3]
             for array, task, source in [(a, t, s) for a in ["sharded", "plain"] for t in tasks for s in turn]:
-                with mounted(sources[source], next(mounts)) as (mount, _):
+                with mounted(sources[source], next(mounts)) as (mount, worker):
+                    before = busy_seconds(worker)
                     seen[array, task, source].append(tasks[task](mount / "v2" / array))
+                    busy.setdefault((array, task, source), []).append(busy_seconds(worker) - before)
         for (array, task, source), values in seen.items():
             shares = [value / of_folder for value, of_folder in zip(values, seen[array, task, "folder"])]
             print(f"{array:8} {task:11} {source:9} {statistics.median(values):8.0f}"
-                  f"  share {statistics.median(shares):5.2f} ({min(shares):.2f} to {max(shares):.2f})")
+                  f"  share {statistics.median(shares):5.2f} ({min(shares):.2f} to {max(shares):.2f})"
+                  f"  worker busy for {statistics.median(busy[array, task, source]):.2f} s")
 
 
 if __name__ == "__main__":

@@ -218,7 +218,7 @@ class CommandLine {
             [this] { return Refs(refs_); });
     command->parse_complete_callback(
         [this] { make_room_ = [this] { return MakeRoomForRefs(refs_); }; });
-    command->add_option("STORE", refs_.store, "Folder of the store")->required();
+    command->add_option("STORE", refs_.store, "Folder of the store, or a zip file")->required();
     command->add_option("PATH", refs_.path, "A group or array in it");
     command
         ->add_option("--out", refs_.out,
@@ -341,7 +341,7 @@ class CommandLine {
         ->check(CLI::IsMember({"auto", "always", "never"}));
   }
   void AddNode(CLI::App* command, NodeOptions& options) {
-    command->add_option("STORE", options.store, "Folder of the store")->required();
+    command->add_option("STORE", options.store, "Folder of the store, or a zip file")->required();
     command->add_option("PATH", options.path, "A group or array in it");
     AddLinks(command);
   }

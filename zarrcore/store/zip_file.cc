@@ -213,7 +213,7 @@ Result<std::shared_ptr<const ZipFile>> ZipFile::Read(const Store& container, std
   tail.resize(answer->length);
   const uint64_t file_size = answer->object->info().size();
   const auto place = FindZipDirectory(BytesOf(tail), file_size);
-  if (!place) return Fail(place.error().code, "{}", place.error().message);
+  if (!place) return Fail(place);
 
   auto zip = std::make_shared<ZipFile>();
   auto memory = ProcessMemory().Take(place->bytes_in_memory());
