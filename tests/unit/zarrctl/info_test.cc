@@ -39,7 +39,8 @@ TEST(Info, GroupThatCannotBeListedIsShown) {
   store->FailWith(Call::kList, "", kDenied);
   const Outcome outcome = RunOnStore(Info, store);
   EXPECT_EQ(outcome.code, kExitSystem);
-  EXPECT_TRUE(Contains(outcome.out, "/  group\n    not read what lies below: permission denied\n"))
+  EXPECT_TRUE(Contains(outcome.out, "/  group\n")) << outcome.out;
+  EXPECT_TRUE(Contains(outcome.out, "    not read what lies below: permission denied\n"))
       << outcome.out;
 }
 
