@@ -113,7 +113,7 @@ TEST_F(LifeTest, WrongUsageIsRefused) {
 TEST_F(LifeTest, WhatIsNoStoreIsRefused) {
   ExpectRefused({folder_.Folder("empty"), mnt_}, 32, "not a Zarr store");
   ExpectRefused({folder_ / "nowhere", mnt_}, 32, "does not exist");
-  ExpectRefused({store_ / "zarr.json", mnt_}, 32, "not a folder");
+  ExpectRefused({store_ / "zarr.json", mnt_}, 32, "neither a folder nor a zip file");
   Replace(folder_ / "broken/zarr.json", "{");
   ExpectRefused({folder_ / "broken", mnt_}, 32, "zarr.json");
   ExpectGone();
