@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -200,7 +201,8 @@ TEST_F(DeadMountTest, AbortedIsThatConnectionAndNoOtherThatHasItsNumberByNow) {
   EXPECT_FALSE(IsConnected(gone));
   AbortConnection(gone, number, path);
   EXPECT_TRUE(IsConnected(other)) << "is innocent";
-  AbortConnection(other, number + 1, path);
+  constexpr unsigned kNobodys = (1U << 20) - 1;  // the largest; (others have the next ones)
+  AbortConnection(other, makedev(major(number), kNobodys), path);
   EXPECT_TRUE(IsConnected(other)) << "is another number";
   AbortConnection(other, number, path);
   EXPECT_FALSE(IsConnected(other));
