@@ -4,6 +4,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstring>
 
 namespace zarrfs {
@@ -49,7 +50,12 @@ bool Channel::Send(const Message& message, int passed) const {
 
 std::optional<Message> Channel::Receive() const {
   Packet packet;
-  const auto length = TEMP_FAILURE_RETRY(recvmsg(fd(), &packet.header, MSG_CMSG_CLOEXEC));
+  const auto receive = [&] {
+    return TEMP_FAILURE_RETRY(recvmsg(fd(), &packet.header, MSG_CMSG_CLOEXEC));
+  };
+  auto length = receive();
+  // The other end closed without reading all that it was sent; what it sent before is still here.
+  if (length < 0 && errno == ECONNRESET) length = receive();
   if (length < static_cast<ssize_t>(sizeof packet.head)) return std::nullopt;
   Message message{
       packet.head.kind, packet.head.numbers,

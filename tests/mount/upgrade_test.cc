@@ -215,7 +215,7 @@ TEST_F(UpgradeTest, ProgramThatHangsIsGivenUp) {
     const auto asked = AskForUpgrade(keeper, "/proc/self/exe");
     if (!asked) reason = asked.error().message;
   });
-  EXPECT_TRUE(Eventually(Seconds(5), [&] { return fs::exists(hangs); }));
+  EXPECT_TRUE(Eventually(Seconds(9), [&] { return fs::exists(hangs); }));
   ExpectRefused(Upgrade(mnt_), "another upgrade is under way");
   asker.join();
   EXPECT_EQ(reason, "the new program could not open the store within 10 s");
