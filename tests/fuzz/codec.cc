@@ -18,6 +18,7 @@ namespace zarrfs {
 namespace {
 
 constexpr uint64_t kMaxDecoded = 64u << 10;
+constexpr size_t kMaxMissing = 5;  // bytes at the end of a chunk that is right
 
 struct Chain {
   std::vector<CodecSpec> codecs;
@@ -47,7 +48,12 @@ void DecodeChunk(std::string_view input) {
   const BytesView bytes = std::as_bytes(std::span(input));
   if (VlenChain::IsOne(chain->codecs)) {
     const auto vlen = VlenChain::Make(chain->codecs, chain->chunk);
-    if (vlen) (void)vlen->Check(Bytes(bytes.begin(), bytes.end()));
+    if (!vlen || !vlen->Check(Bytes(bytes.begin(), bytes.end()))) return;
+    for (size_t missing = 1; missing <= std::min(kMaxMissing, bytes.size()); ++missing) {
+      const BytesView cut = bytes.first(bytes.size() - missing);
+      const bool is_right = vlen->Check(Bytes(cut.begin(), cut.end())).has_value();
+      Require(!is_right || chain->codecs.size() > 1, "elements that end early to be damaged");
+    }
     return;
   }
   const auto pipeline = Pipeline::Make(chain->codecs, chain->chunk);
@@ -66,6 +72,11 @@ void DecodeChunk(std::string_view input) {
   const auto again = pipeline->Decode(*encoded);
   RequireOk(again, "what was encoded to be decoded");
   Require(promised == 0 || again->size() == promised, "again the promised size");
+  for (size_t missing = 1; missing <= std::min(kMaxMissing, encoded->size()); ++missing) {
+    const BytesView all = *encoded;
+    const auto cut = pipeline->Decode(all.first(all.size() - missing));
+    Require(promised == 0 || !cut || cut->size() == promised, "all of a chunk, or an error");
+  }
 }
 
 }  // namespace

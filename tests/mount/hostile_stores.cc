@@ -231,7 +231,9 @@ const std::vector<HostileStore>& HostileStores() {
       {"ManyMembers", WriteManyMembers, {{"v2/a/.zattrs"}, {"netcdf/a/.zattrs"}}, Seconds(60)},
       {"Zeros", WriteZeros, {{"v2/a/.zattrs", EFBIG}}, Seconds(60)},
       {"NestedShards", WriteNestedShards, {{"v3/a/zarr.json", ENOENT}, {"v3/a/c/0", ENOENT}}},
-      {"SpecialFiles", WriteSpecialFiles, {{"v2/b/0", EOPNOTSUPP}, {"v2/b/1", EIO}}},
+      {"SpecialFiles",
+       WriteSpecialFiles,
+       {{"v2/a/0", EIO}, {"v3/a/zarr.json", EIO}, {"v2/b/0", EOPNOTSUPP}, {"v2/b/1", EIO}}},
   };
   return stores;
 }

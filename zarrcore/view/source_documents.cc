@@ -87,6 +87,10 @@ Result<Text> ReadSource(const Store& store, Node& node, std::string_view name) {
     node.racy = true;
     if (name != kZattrs) node.document = name;
   }
+  // A FIFO in its place: there may be an array here, which nobody may take for absent.
+  if (whole.error().code == ErrorCode::kUnsupported) {
+    return Fail(ErrorCode::kDamaged, "{}", whole.error().message);
+  }
   return Fail(whole);
 }
 
