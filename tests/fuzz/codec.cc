@@ -18,7 +18,7 @@ namespace zarrfs {
 namespace {
 
 constexpr uint64_t kMaxDecoded = 64u << 10;
-constexpr size_t kMaxMissing = 5;  // bytes at the end of a chunk that is right
+constexpr size_t kFew = 5;  // bytes
 
 struct Chain {
   std::vector<CodecSpec> codecs;
@@ -49,7 +49,7 @@ void DecodeChunk(std::string_view input) {
   if (VlenChain::IsOne(chain->codecs)) {
     const auto vlen = VlenChain::Make(chain->codecs, chain->chunk);
     if (!vlen || !vlen->Check(Bytes(bytes.begin(), bytes.end()))) return;
-    for (size_t missing = 1; missing <= std::min(kMaxMissing, bytes.size()); ++missing) {
+    for (size_t missing = 1; missing <= std::min(kFew, bytes.size()); ++missing) {
       const BytesView cut = bytes.first(bytes.size() - missing);
       const bool is_right = vlen->Check(Bytes(cut.begin(), cut.end())).has_value();
       Require(!is_right || chain->codecs.size() > 1, "elements that end early to be damaged");
@@ -72,10 +72,13 @@ void DecodeChunk(std::string_view input) {
   const auto again = pipeline->Decode(*encoded);
   RequireOk(again, "what was encoded to be decoded");
   Require(promised == 0 || again->size() == promised, "again the promised size");
-  for (size_t missing = 1; missing <= std::min(kMaxMissing, encoded->size()); ++missing) {
-    const BytesView all = *encoded;
-    const auto cut = pipeline->Decode(all.first(all.size() - missing));
-    Require(promised == 0 || !cut || cut->size() == promised, "all of a chunk, or an error");
+  // The begin of a chunk that is right, of a few bytes or without the last few.
+  const BytesView all = *encoded;
+  for (size_t few = 0; few <= std::min(kFew, all.size()); ++few) {
+    for (const BytesView part : {all.first(few), all.first(all.size() - few)}) {
+      const auto cut = pipeline->Decode(part);
+      Require(promised == 0 || !cut || cut->size() == promised, "all of a chunk, or an error");
+    }
   }
 }
 
