@@ -59,6 +59,8 @@ void Workers::HandOverTo(HandOver& state) const {
   state.root = NumberFor(source_);
   state.gives_errors = errors_only_.empty() ? 0 : 1;
   for (const pid_t pid : left_behind_) state.stuck.push_back(std::to_string(pid));
+  // It ends with the worker; the next program starts another one.
+  if (fetcher_.pid() >= 0) state.stuck.push_back(std::to_string(fetcher_.pid()));
 }
 
 Result<void> Workers::MakeJournal() {
@@ -80,7 +82,10 @@ Result<void> Workers::Start(bool takes_over) {
                       .keeper_pid = keeper,
                       .takes_over = takes_over,
                       .ids = std::move(ids_),
-                      .source = std::move(source_)};
+                      .source = std::move(source_),
+                      .fetch_socket = Descriptor(fetcher_.channel().client.get()),
+                      .fetch_memory = Descriptor(fetcher_.channel().memory.get())};
+    close(fetcher_.channel().server.get());
     if (errors_only_.empty()) RunWorker(options_, mountpoint_, std::move(start));
     RunCaretaker(
         options_, std::move(start),
@@ -169,6 +174,7 @@ std::string Workers::Replace() {
 }
 
 void Workers::StartIfDue() {
+  fetcher_.Attend();
   if (start_at_ && !channel_ && Clock::now() >= *start_at_) StartOrPlan();
 }
 
