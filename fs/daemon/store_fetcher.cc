@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "fs/daemon/privileges.h"
@@ -10,8 +11,10 @@
 namespace zarrfs {
 namespace {
 
-// Between two starts at least.
+// Between two starts, and twice as long after each that has ended before kLongLife.
 constexpr auto kLeastPeriod = std::chrono::seconds(1);
+constexpr auto kLongestPeriod = std::chrono::seconds(16);
+constexpr auto kLongLife = std::chrono::seconds(20);
 
 }  // namespace
 
@@ -36,14 +39,21 @@ Result<void> StoreFetcher::StartProcess() {
   return {};
 }
 
+void StoreFetcher::Forget() {
+  process_.Forget();
+  if (source_) ForgetSecrets();
+}
+
 void StoreFetcher::Attend() {
   pollfd ended = {process_.fd(), POLLIN, 0};
   if (process_.pid() >= 0 && poll(&ended, 1, 0) > 0) {
     process_.Kill();
+    const bool has_lived = Clock::now() - started_ > kLongLife;
+    period_ = has_lived ? kLeastPeriod : std::min(period_ * 2, kLongestPeriod);
     spdlog::error("{}: the process that fetches has ended; another one takes its place",
                   options_.source);
   }
-  if (!source_ || process_.pid() >= 0 || Clock::now() - started_ < kLeastPeriod) return;
+  if (!source_ || process_.pid() >= 0 || Clock::now() - started_ < period_) return;
   if (const auto started = StartProcess(); !started) {
     spdlog::error("{}: {}", options_.source, started.error().message);
   }

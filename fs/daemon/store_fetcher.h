@@ -27,8 +27,8 @@ class StoreFetcher {
   [[nodiscard]] int fd() const { return process_.fd(); }
   /// For workers; empty descriptors without a fetcher.
   [[nodiscard]] const FetchChannel& channel() const { return channel_; }
-  /// In a worker that was just forked: the fetcher is not its own.
-  void Forget() { process_.Forget(); }
+  /// In a worker that was just forked: the fetcher is not its own, nor what that alone may know.
+  void Forget();
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -39,6 +39,7 @@ class StoreFetcher {
   FetchChannel channel_;
   FetcherProcess process_;
   Clock::time_point started_;
+  std::chrono::seconds period_{1};  // from one start to the next
 };
 
 }  // namespace zarrfs

@@ -86,6 +86,7 @@ Result<void> Workers::Start(bool takes_over) {
                       .fetch_socket = Descriptor(fetcher_.channel().client.get()),
                       .fetch_memory = Descriptor(fetcher_.channel().memory.get())};
     close(fetcher_.channel().server.get());
+    fetcher_.Forget();
     if (errors_only_.empty()) RunWorker(options_, mountpoint_, std::move(start));
     RunCaretaker(
         options_, std::move(start),
@@ -148,6 +149,8 @@ void Workers::NoteFailure(std::string_view reason) {
 }
 
 void Workers::StartOrPlan() {
+  // An older program's fetcher ends with its worker, but for one that is stopped.
+  for (const pid_t pid : left_behind_) kill(pid, SIGKILL);
   if (const auto started = Start(/*takes_over=*/true); !started) {
     spdlog::error("{}: {}", mountpoint_, started.error().message);
     start_at_ = Clock::now() + kPauseAfterFailure;

@@ -70,6 +70,15 @@ class Handler(http.server.BaseHTTPRequestHandler):
         status = 206 if wanted and fault != "no ranges" else 200
         if fault == "cut":
             return self.finish_with(status, part[:len(part) // 2], headers, len(part))
+        if fault == "drip":
+            self.finish_with(status, part[:1], headers, len(part))
+            for _ in range(60):
+                time.sleep(0.5)
+                try:
+                    self.wfile.write(b"x")
+                except OSError:
+                    return None
+            return None
         if fault == "stall":
             time.sleep(0.5)
         self.finish_with(status, part, headers)

@@ -199,6 +199,7 @@ Result<void> ConnectTo(const std::string& store, const RemoteOptions& options) {
   if (!channel) return Fail(channel);
   auto process = FetcherProcess::Start(*source, *channel);
   if (!process) return Fail(process);
+  ForgetSecrets();
   TheConnection().emplace(Connection{options, *std::move(channel), *std::move(process)});
   return {};
 }

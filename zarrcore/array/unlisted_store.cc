@@ -8,6 +8,7 @@
 #include <mutex>
 #include <set>
 #include <span>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -78,7 +79,7 @@ class UnlistedStore final : public ForwardingStore {
   };
   struct Probed {
     int64_t at_ns = 0;
-    std::shared_ptr<const KeyList> keys;
+    Result<std::shared_ptr<const KeyList>> keys;
   };
 
   [[nodiscard]] tl::unexpected<Error> CannotList(std::string_view folder) const;
@@ -128,7 +129,8 @@ Result<ObjectInfo> UnlistedStore::StatFirstFolder(std::string_view key, Error ab
   const auto json = ParseJson(zarray->bytes, key);
   const size_t rank =
       json && json->is_object() && json->contains("shape") ? (*json)["shape"].size() : 0;
-  if (rank < 2 || zarray->bytes.find("\"dimension_separator\"") != std::string::npos) {
+  if (rank < 2 || rank > kMaxRank ||
+      zarray->bytes.find("\"dimension_separator\"") != std::string::npos) {
     return tl::unexpected(std::move(absence));
   }
   std::string nested = array;
@@ -247,7 +249,10 @@ Result<KeyList> UnlistedStore::Existing(std::span<const std::string> keys) const
   {
     std::vector<std::jthread> threads;
     const size_t count = std::min<size_t>(options_.probes_at_once, keys.size());
-    for (size_t i = 1; i < count; ++i) threads.emplace_back(work);
+    try {
+      for (size_t i = 1; i < count; ++i) threads.emplace_back(work);
+    } catch (const std::system_error&) {  // No more threads: those that there are do it.
+    }
     work();
   }
   if (failure) return tl::unexpected(*std::move(failure));
@@ -260,12 +265,11 @@ Result<KeyList> UnlistedStore::Existing(std::span<const std::string> keys) const
 
 Result<std::shared_ptr<const KeyList>> UnlistedStore::Probe(const Array& array,
                                                             std::string_view folder) const {
-  {
-    const std::lock_guard lock(mutex_);
-    const auto known = probed_.find(array.path);
-    if (known != probed_.end() && SteadyNowNs() - known->second.at_ns < kProbesHoldNs) {
-      return known->second.keys;
-    }
+  // One array at a time: many who list the same one ask once, and wait for one failure.
+  const std::lock_guard lock(mutex_);
+  const auto known = probed_.find(array.path);
+  if (known != probed_.end() && SteadyNowNs() - known->second.at_ns < kProbesHoldNs) {
+    return known->second.keys;
   }
   const auto layout = MakeArrayLayout(array.metadata);
   if (!layout) return Fail(layout);
@@ -286,17 +290,15 @@ Result<std::shared_ptr<const KeyList>> UnlistedStore::Probe(const Array& array,
     grid.Coordinates(chunk, at);
     keys.push_back(JoinKey(array.path, naming.Path({at.data(), grid.rank()})));
   }
-  auto existing = Existing(keys);
-  if (!existing) return Fail(existing);
-  std::ranges::sort(*existing);
-  auto shared = std::make_shared<const KeyList>(*std::move(existing));
-  const std::lock_guard lock(mutex_);
-  // (Of many arrays, what is out of date is forgotten.)
-  std::erase_if(probed_, [](const auto& known) {
-    return SteadyNowNs() - known.second.at_ns >= kProbesHoldNs;
+  const Result<std::shared_ptr<const KeyList>> found = Existing(keys).map([](KeyList existing) {
+    std::ranges::sort(existing);
+    return std::make_shared<const KeyList>(std::move(existing));
   });
-  probed_[array.path] = {SteadyNowNs(), shared};
-  return shared;
+  // (Of many arrays, what is out of date is forgotten.)
+  std::erase_if(probed_,
+                [](const auto& old) { return SteadyNowNs() - old.second.at_ns >= kProbesHoldNs; });
+  probed_.insert_or_assign(array.path, Probed{SteadyNowNs(), found});
+  return found;
 }
 
 Result<std::unique_ptr<FolderStream>> UnlistedStore::OpenFolder(std::string_view folder) const {

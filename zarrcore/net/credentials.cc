@@ -1,11 +1,17 @@
 #include "zarrcore/net/credentials.h"
 
 #include <curl/curl.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <condition_variable>
-#include <cstdio>
 #include <ctime>
 #include <initializer_list>
 #include <mutex>
@@ -14,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "zarrcore/base/descriptor.h"
 #include "zarrcore/net/aws_profile.h"
 #include "zarrcore/net/http_transfer.h"
 
@@ -29,6 +36,8 @@ constexpr auto kLeastPause = std::chrono::seconds(10);
 // How long the machine's own services may take.
 constexpr long kLocalSeconds = 2;
 constexpr long kRemoteSeconds = 10;
+// How long a credential_process may take.
+constexpr auto kProgramLimit = std::chrono::seconds(60);
 
 size_t Collect(char* bytes, size_t size, size_t count, void* text) {
   auto& all = *static_cast<std::string*>(text);
@@ -41,6 +50,7 @@ struct Question {
   std::string url;
   std::vector<std::string> headers = {};
   bool puts = false;
+  std::string form = {};  // to post, if there is one
   long seconds = kLocalSeconds;
   bool through_proxy = false;
 };
@@ -66,13 +76,14 @@ std::string AskServer(const Question& question) {
   set(CURLOPT_WRITEDATA, &text);
   if (!question.through_proxy) set(CURLOPT_NOPROXY, "*");
   if (question.puts) set(CURLOPT_CUSTOMREQUEST, "PUT");
+  if (!question.form.empty()) set(CURLOPT_POSTFIELDS, question.form.c_str());
   const std::string certificates = CertificatesFile();
   if (!certificates.empty()) set(CURLOPT_CAINFO, certificates.c_str());
   const CURLcode code = curl_easy_perform(curl.get());
   long status = 0;
   curl_easy_getinfo(curl.get(), CURLINFO_RESPONSE_CODE, &status);
   curl_slist_free_all(headers);
-  return code == CURLE_OK && status == 200 ? text : "";
+  return code == CURLE_OK && status == 200 ? std::string(WithoutBlanks(text)) : "";
 }
 
 std::string TextIn(const Json& json, std::initializer_list<const char*> names) {
@@ -116,12 +127,12 @@ Result<ExpiringKey> FromWebIdentity(const RemoteSource& source, const std::strin
   std::string host = Environment("AWS_ENDPOINT_URL_STS");
   if (host.empty()) host = fmt::format("https://sts.{}.amazonaws.com", source.region);
   const std::string answer =
-      AskServer({.url = fmt::format("{}/?{}", host,
-                                    CanonicalQuery({{"Action", "AssumeRoleWithWebIdentity"},
-                                                    {"Version", "2011-06-15"},
-                                                    {"RoleArn", role},
-                                                    {"RoleSessionName", session},
-                                                    {"WebIdentityToken", token}})),
+      AskServer({.url = host + '/',
+                 .form = CanonicalQuery({{"Action", "AssumeRoleWithWebIdentity"},
+                                         {"Version", "2011-06-15"},
+                                         {"RoleArn", role},
+                                         {"RoleSessionName", session},
+                                         {"WebIdentityToken", token}}),
                  .seconds = kRemoteSeconds,
                  .through_proxy = true});
   ExpiringKey found{
@@ -133,14 +144,50 @@ Result<ExpiringKey> FromWebIdentity(const RemoteSource& source, const std::strin
               "no credentials: {} does not give the role {} for the token in {}", host, role, file);
 }
 
-Result<ExpiringKey> FromProcess(const std::string& command) {
+// What a command of the shell writes, within kProgramLimit; "" if that takes longer.
+std::string OutputOf(const std::string& command) {
+  std::array<int, 2> ends = {-1, -1};
+  if (pipe2(ends.data(), O_CLOEXEC) != 0) return "";
+  const Descriptor output(ends[0]);
+  Descriptor input(ends[1]);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, input.get(), STDOUT_FILENO);
+  // What this process ignores would be ignored by the program.
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+  sigset_t all;
+  sigfillset(&all);
+  posix_spawnattr_setsigdefault(&attributes, &all);
+  const std::array<const char*, 4> words = {"sh", "-c", command.c_str(), nullptr};
+  pid_t pid = -1;
+  const int error = posix_spawn(&pid, "/bin/sh", &actions, &attributes,
+                                const_cast<char* const*>(words.data()), environ);
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&actions);
+  input.reset();
+  if (error != 0) return "";
   std::string text;
-  const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(command.c_str(), "re"), pclose);
-  if (pipe != nullptr) {
-    text.resize(kMaxText);
-    text.resize(fread(text.data(), 1, text.size(), pipe.get()));
+  const auto deadline = std::chrono::steady_clock::now() + kProgramLimit;
+  bool has_ended = false;
+  while (!has_ended && text.size() <= kMaxText) {
+    const auto left = deadline - std::chrono::steady_clock::now();
+    pollfd ready = {output.get(), POLLIN, 0};
+    const auto left_ms = std::chrono::ceil<std::chrono::milliseconds>(left).count();
+    if (left_ms <= 0 || poll(&ready, 1, static_cast<int>(left_ms)) <= 0) break;
+    std::array<char, 4096> piece;
+    const ssize_t count = read(output.get(), piece.data(), piece.size());
+    has_ended = count <= 0;
+    if (count > 0) text.append(piece.data(), static_cast<size_t>(count));
   }
-  if (auto key = KeyInJson(text)) return *std::move(key);
+  if (!has_ended) kill(pid, SIGKILL);
+  waitpid(pid, nullptr, 0);
+  return has_ended ? text : "";
+}
+
+Result<ExpiringKey> FromProcess(const std::string& command) {
+  if (auto key = KeyInJson(OutputOf(command))) return *std::move(key);
   return Fail(ErrorCode::kPermissionDenied,
               "no credentials: the credential_process of the profile gives none");
 }

@@ -16,7 +16,7 @@ namespace zarrfs {
 namespace {
 
 // Keys of S3 have 1024 bytes at most, continuations some hundred.
-constexpr size_t kMaxTexts = 32u << 10;
+constexpr size_t kMaxMessageText = 16u << 10;
 
 // Messages as they are sent: numbers, then two texts.
 struct RequestHead {
@@ -33,8 +33,10 @@ struct AnswerHead {
 template <typename Head>
 bool SendMessage(const Descriptor& socket, Head head, std::string_view first,
                  std::string_view second, bool waits) {
-  first = first.substr(0, kMaxTexts / 2);
-  second = second.substr(0, kMaxTexts / 2);
+  if (first.size() > kMaxMessageText || second.size() > kMaxMessageText) {
+    errno = EMSGSIZE;
+    return false;
+  }
   head.first = static_cast<uint32_t>(first.size());
   head.second = static_cast<uint32_t>(second.size());
   std::array<iovec, 3> parts = {iovec{&head, sizeof head},
@@ -53,7 +55,7 @@ struct Received {
 
 template <typename Head>
 std::optional<Received<Head>> ReceiveMessage(const Descriptor& socket, bool waits) {
-  std::array<char, sizeof(Head) + kMaxTexts> buffer;
+  std::array<char, sizeof(Head) + 2 * kMaxMessageText> buffer;
   for (;;) {
     const auto length = TEMP_FAILURE_RETRY(
         recv(socket.get(), buffer.data(), buffer.size(), waits ? 0 : MSG_DONTWAIT));
@@ -123,7 +125,8 @@ bool Send(const Descriptor& socket, const FetchAnswer& answer, bool waits) {
                            .first = 0,
                            .second = 0,
                            .unused = 0};
-  return SendMessage(socket, head, answer.etag, answer.message, waits);
+  return SendMessage(socket, head, answer.etag,
+                     std::string_view(answer.message).substr(0, kMaxMessageText), waits);
 }
 
 std::optional<FetchRequest> ReceiveRequest(const Descriptor& socket, bool waits) {

@@ -68,7 +68,8 @@ struct FetchChannel {
   [[nodiscard]] static std::byte* Map(const Descriptor& memory);
 };
 
-/// Sends without waiting unless `waits`. False, with errno, if it cannot.
+/// Sends without waiting unless `waits`. False, with errno, if it cannot: EMSGSIZE if a key, a
+/// condition or an ETag is longer than 16 KiB. (A message is cut.)
 bool Send(const Descriptor& socket, const FetchRequest& request, bool waits = true);
 bool Send(const Descriptor& socket, const FetchAnswer& answer, bool waits = false);
 

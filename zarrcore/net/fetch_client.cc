@@ -6,6 +6,7 @@
 #include <sys/time.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <condition_variable>
 #include <cstring>
@@ -29,6 +30,21 @@ constexpr uint64_t kUnit = 4096;
 constexpr uint64_t kKept = 256u << 10;
 // How long a request may wait to be sent, while there is no server.
 constexpr auto kMaxSend = std::chrono::seconds(5);
+// What a page of a listing has beside its keys, and a key in it, encoded and with what is said of
+// it.
+constexpr uint64_t kPageBytes = 16u << 10;
+constexpr uint64_t kKeyBytes = 4096;
+
+// Codes that the answer of a store may have: others would be taken for something that happened
+// here.
+ErrorCode CodeOfStore(ErrorCode code) {
+  constexpr std::array<ErrorCode, 8> kCodes = {
+      ErrorCode::kNotFound, ErrorCode::kDamaged,     ErrorCode::kPermissionDenied,
+      ErrorCode::kStale,    ErrorCode::kTimedOut,    ErrorCode::kInvalidArgument,
+      ErrorCode::kTooLarge, ErrorCode::kUnsupported,
+  };
+  return std::ranges::find(kCodes, code) != kCodes.end() ? code : ErrorCode::kIo;
+}
 
 // Which pieces of the memory are taken. Not thread-safe.
 class Pieces {
@@ -90,6 +106,7 @@ class FetchClient final : public Fetcher, public std::enable_shared_from_this<Fe
   void GiveBack(uint64_t at) const;
   void Receive() const;
   void OnAnswer(FetchAnswer answer) const;
+  void SendTo(const FetchRequest& request) const;
   // Sends all that is not answered, to a new server. (The one before has ended.)
   void OnNewServer(uint64_t generation) const;
 
@@ -111,6 +128,30 @@ Result<void> FetchClient::Begin() {
   setsockopt(socket_.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
   std::thread([self = shared_from_this()] { self->Receive(); }).detach();
   return Ask({.kind = FetchRequest::Kind::kHello}, [](const auto&, const auto*) {});
+}
+
+// A request that does not reach the server that it is for is answered here: nobody else would, and
+// its piece would never be free. (If there is no server, the next one gets it in OnNewServer().)
+void FetchClient::SendTo(const FetchRequest& request) const {
+  if (Send(socket_, request)) return;
+  const bool is_too_long = errno == EMSGSIZE;
+  const std::lock_guard lock(mutex_);
+  const auto call = calls_.find(request.id);
+  if (call == calls_.end() || call->second.answer ||
+      call->second.request.generation != request.generation) {
+    return;
+  }
+  if (call->second.given_up) {
+    GiveBack(call->second.request.at);
+    calls_.erase(call);
+    return;
+  }
+  call->second.answer = FetchAnswer{
+      .id = request.id,
+      .error = is_too_long ? ErrorCode::kInvalidArgument : ErrorCode::kTimedOut,
+      .message = is_too_long ? fmt::format("a key of {} bytes", request.key.size())
+                             : request.key + ": the process that fetches takes no requests"};
+  answered_.notify_all();
 }
 
 void FetchClient::GiveBack(uint64_t at) const {
@@ -137,8 +178,7 @@ Result<void> FetchClient::Ask(
   request.generation = generation_;
   const auto call = calls_.emplace(request.id, Call{request}).first;
   lock.unlock();
-  // (If there is no server now, the next one gets it in OnNewServer().)
-  Send(socket_, request);
+  SendTo(request);
   lock.lock();
   if (!answered_.wait_until(lock, deadline, [&] { return call->second.answer || is_over_; }) ||
       !call->second.answer) {
@@ -152,7 +192,7 @@ Result<void> FetchClient::Ask(
   if (!answer.error) use(answer, memory_ + *piece);
   lock.lock();
   GiveBack(*piece);
-  if (answer.error) return Fail(*answer.error, "{}", answer.message);
+  if (answer.error) return Fail(CodeOfStore(*answer.error), "{}", answer.message);
   return {};
 }
 
@@ -188,7 +228,7 @@ void FetchClient::OnNewServer(uint64_t generation) const {
     call = next;
   }
   lock.unlock();
-  for (const FetchRequest& request : requests) Send(socket_, request);
+  for (const FetchRequest& request : requests) SendTo(request);
 }
 
 void FetchClient::Receive() const {
@@ -228,7 +268,7 @@ Result<Fetched> FetchClient::Get(std::string_view key, ByteRange range, const Ve
 Result<std::string> FetchClient::ListPage(std::string_view folder, std::string_view continuation,
                                           uint32_t max_keys) const {
   FetchRequest request{.kind = FetchRequest::Kind::kList,
-                       .length = kMaxListBytes,
+                       .length = std::min(kMaxListBytes, kPageBytes + max_keys * kKeyBytes),
                        .max_keys = max_keys,
                        .key = std::string(folder),
                        .condition = std::string(continuation)};

@@ -15,11 +15,11 @@
 #include <utility>
 #include <vector>
 
+#include "zarrcore/net/addresses.h"
 #include "zarrcore/net/aws_profile.h"
 #include "zarrcore/net/credentials.h"
 #include "zarrcore/net/fetcher.h"
 #include "zarrcore/net/http_transfer.h"
-#include "zarrcore/net/sigv4.h"
 #include "zarrcore/net/verdict.h"
 
 namespace zarrfs {
@@ -40,6 +40,8 @@ constexpr auto kWaitForKey = milliseconds(50);
 // The requests of one moment that are refused (503, 429) halve the number of requests at once, and
 // no later ones.
 constexpr auto kHalvesEach = milliseconds(1000);
+// An attempt has at least so long, however little its request has left.
+constexpr auto kLeastAttempt = milliseconds(1000);
 
 // A request of the client, until it is answered.
 struct Job {
@@ -54,119 +56,13 @@ struct Job {
 };
 using Jobs = std::list<Job>;
 
-std::string TimeText(int64_t seconds) {
-  const time_t time = seconds;
-  std::tm parts = {};
-  gmtime_r(&time, &parts);
-  char text[sizeof "20130524T000000Z"];
-  std::strftime(text, sizeof text, "%Y%m%dT%H%M%SZ", &parts);
-  return text;
-}
-
-std::vector<std::string> LinesOf(std::string_view text) {
-  std::vector<std::string> lines;
-  while (!text.empty()) {
-    const size_t end = std::min(text.find('\n'), text.size());
-    std::string_view line = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
-    while (line.ends_with('\r') || line.ends_with(' ')) line.remove_suffix(1);
-    if (!line.empty() && !line.starts_with('#')) lines.emplace_back(line);
-  }
-  return lines;
-}
-
-// Addresses and headers of requests.
-class Addresses {
- public:
-  explicit Addresses(const RemoteSource& source) : source_(source) {
-    if (!source.options.headers_file.empty()) {
-      headers_ = LinesOf(ReadSmallFile(source.options.headers_file));
-    }
-    if (!source.options.query_file.empty()) {
-      const auto lines = LinesOf(ReadSmallFile(source.options.query_file));
-      if (!lines.empty()) query_ = lines.front().starts_with('?') ? lines[0].substr(1) : lines[0];
-    }
-  }
-
-  [[nodiscard]] HttpGet Of(const Job& job, const AwsKey* key, int64_t now_s,
-                           std::span<std::byte> into) const {
-    const FetchRequest& request = job.request;
-    HttpGet get{.url = "", .headers = headers_, .range = {}, .into = into};
-    std::map<std::string, std::string> query;
-    if (request.kind == FetchRequest::Kind::kList) {
-      get.url = source_.list_url;
-      query = ListQuery(request);
-    } else {
-      get.url = source_.url;
-      if (!request.key.empty()) get.url += '/' + PercentEncode(request.key);
-      get.range = job.no_range ? ByteRange{} : request.range;
-      AddCondition(request, get.headers);
-    }
-    if (source_.options.requester_pays) get.headers.emplace_back("x-amz-request-payer: requester");
-    if (key != nullptr) AddSignature(*key, now_s, query, get);
-    if (!query.empty()) get.url += (HasPath(get.url) ? "?" : "/?") + CanonicalQuery(query);
-    if (!query_.empty()) get.url += (query.empty() ? "?" : "&") + query_;
-    return get;
-  }
-
- private:
-  static bool HasPath(std::string_view url) {
-    return url.find('/', url.find("://") + 3) != url.npos;
-  }
-
-  std::map<std::string, std::string> ListQuery(const FetchRequest& request) const {
-    std::map<std::string, std::string> query = {{"list-type", "2"},
-                                                {"delimiter", "/"},
-                                                {"encoding-type", "url"},
-                                                {"max-keys", std::to_string(request.max_keys)}};
-    query["prefix"] = source_.prefix + request.key + (request.key.empty() ? "" : "/");
-    if (!request.condition.empty()) query["continuation-token"] = request.condition;
-    return query;
-  }
-
-  static void AddCondition(const FetchRequest& request, std::vector<std::string>& headers) {
-    if (!request.is_conditional) return;
-    const std::string& etag = request.condition;
-    if (etag.starts_with('"')) {
-      headers.push_back("If-Match: " + etag);
-    } else if (request.modified_ns > 0) {
-      const time_t time = request.modified_ns / 1'000'000'000;
-      std::tm parts = {};
-      gmtime_r(&time, &parts);
-      char text[64];
-      std::strftime(text, sizeof text, "%a, %d %b %Y %H:%M:%S GMT", &parts);
-      headers.push_back(fmt::format("If-Unmodified-Since: {}", text));
-    }
-  }
-
-  void AddSignature(const AwsKey& key, int64_t now_s,
-                    const std::map<std::string, std::string>& query, HttpGet& get) const {
-    const size_t host = get.url.find("://") + 3;
-    const size_t path = std::min(get.url.find('/', host), get.url.size());
-    SignedRequest request{.host = get.url.substr(host, path - host),
-                          .path = path < get.url.size() ? get.url.substr(path) : "/",
-                          .query = query,
-                          .headers = {}};
-    if (source_.options.requester_pays) request.headers["x-amz-request-payer"] = "requester";
-    const SigningScope scope{.region = source_.region, .time = TimeText(now_s)};
-    for (std::string& line : Sign(request, key, scope)) {
-      // (curl sends the host itself.)
-      if (!line.starts_with("host:")) get.headers.push_back(std::move(line));
-    }
-  }
-
-  const RemoteSource& source_;
-  std::vector<std::string> headers_;
-  std::string query_;
-};
-
 class FetchServer {
  public:
   FetchServer(const RemoteSource& source, const FetchChannel& channel)
-      : source_(source),
+      : source_(WithProfile(source)),
         channel_(channel),
         memory_(FetchChannel::Map(channel.memory)),
-        addresses_(source),
+        addresses_(source_),
         multi_(curl_multi_init(), curl_multi_cleanup),
         limit_(source.options.connections) {
     if (getrandom(&generation_, sizeof generation_, 0) < 0) generation_ = 1;
@@ -175,7 +71,7 @@ class FetchServer {
     curl_multi_setopt(multi_.get(), CURLMOPT_MAXCONNECTS, connections);
     curl_multi_setopt(multi_.get(), CURLMOPT_MAX_TOTAL_CONNECTIONS, connections);
     if (source.is_s3 && !source.options.anonymous) {
-      credentials_.emplace(source, [multi = multi_.get()] { curl_multi_wakeup(multi); });
+      credentials_.emplace(source_, [multi = multi_.get()] { curl_multi_wakeup(multi); });
     }
   }
 
@@ -203,7 +99,7 @@ class FetchServer {
     return request.key.empty() ? source_.name : fmt::format("{}/{}", source_.name, request.key);
   }
 
-  const RemoteSource& source_;
+  const RemoteSource source_;
   const FetchChannel& channel_;
   std::byte* const memory_;
   const Addresses addresses_;
@@ -232,10 +128,13 @@ void FetchServer::Take(FetchRequest request) {
   if (request.generation != generation_) return;
   const bool is_piece = request.length <= FetchChannel::kMemory &&
                         request.at <= FetchChannel::kMemory - request.length;
+  // (A line of a header ends where its text says so.)
+  const bool is_line = std::ranges::none_of(
+      request.condition, [](char c) { return (c >= 0 && c < ' ') || c == 0x7f; });
   const bool is_range = request.kind == FetchRequest::Kind::kList ||
                         (request.range.length > 0 && request.range.length <= request.length &&
                          request.range.offset <= UINT64_MAX - request.range.length);
-  if (!is_piece || !is_range || !IsValidKey(request.key)) {
+  if (!is_piece || !is_range || !is_line || !IsValidKey(request.key)) {
     answers_.push_back({.id = request.id,
                         .error = ErrorCode::kInvalidArgument,
                         .message = fmt::format("{}: not a key", request.key)});
@@ -251,7 +150,7 @@ void FetchServer::Take(FetchRequest request) {
 }
 
 bool FetchServer::Receive() {
-  while (waiting_.size() + running_.size() < kMaxJobs) {
+  while (waiting_.size() + running_.size() + answers_.size() < kMaxJobs) {
     auto request = ReceiveRequest(channel_.server, /*waits=*/false);
     if (!request) return errno == EAGAIN;
     Take(*std::move(request));
@@ -267,6 +166,11 @@ void FetchServer::GiveUpAll() {
 }
 
 bool FetchServer::Begin(Jobs::iterator job) {
+  if (!addresses_.problem().empty()) {
+    AnswerError(job, {ErrorCode::kPermissionDenied,
+                      fmt::format("{}: {}", Name(job->request), addresses_.problem())});
+    return false;
+  }
   const AwsKey* key = nullptr;
   if (credentials_) {
     const auto found = credentials_->Get();
@@ -288,9 +192,14 @@ bool FetchServer::Begin(Jobs::iterator job) {
   job->transfer = std::move(idle_.back());
   idle_.pop_back();
   ++job->attempts;
-  job->transfer->Prepare(
-      addresses_.Of(*job, key, std::time(nullptr) + clock_error_s_, PieceOf(job->request)));
-  curl_easy_setopt(job->transfer->handle(), CURLOPT_PRIVATE, static_cast<void*>(&*job));
+  HttpGet get = addresses_.Of(job->request, key, std::time(nullptr) + clock_error_s_);
+  if (job->request.kind == FetchRequest::Kind::kGet) {
+    get.range = job->no_range ? ByteRange{} : job->request.range;
+  }
+  get.into = PieceOf(job->request);
+  get.limit_ms = std::max<int64_t>(
+      std::chrono::ceil<milliseconds>(job->deadline - Clock::now()).count(), kLeastAttempt.count());
+  job->transfer->Prepare(std::move(get));
   curl_multi_add_handle(multi_.get(), job->transfer->handle());
   running_.splice(running_.end(), waiting_, job);
   return true;

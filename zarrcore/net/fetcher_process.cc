@@ -1,6 +1,7 @@
 #include "zarrcore/net/fetcher_process.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -10,12 +11,17 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstring>
+#include <string_view>
 #include <utility>
 
 #include "zarrcore/net/fetch_server.h"
 
 namespace zarrfs {
 namespace {
+
+// How long a process may take to end. (It may wait in the kernel for a file that does not answer.)
+constexpr int kEndMs = 2000;
 
 // Signals of a terminal or a service manager reach all processes of a mount: its keeper says when
 // to end.
@@ -49,6 +55,7 @@ FetchChannel CloseAllBut(const FetchChannel& channel) {
 [[noreturn]] void RunChild(const RemoteSource& source, const FetchChannel& channel, pid_t parent,
                            const std::function<void()>& in_child) {
   IgnoreSignals();
+  setpgid(0, 0);
   if (in_child) in_child();
   // (After a change of user, which undoes it.)
   prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -61,7 +68,20 @@ FetchChannel CloseAllBut(const FetchChannel& channel) {
   _exit(0);
 }
 
+bool IsSecret(std::string_view name) {
+  return name.starts_with("AWS_") || name.ends_with("_proxy") || name.ends_with("_PROXY");
+}
+
 }  // namespace
+
+void ForgetSecrets() {
+  for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
+    const std::string_view text = *variable;
+    const size_t equals = text.find('=');
+    if (equals == text.npos || !IsSecret(text.substr(0, equals))) continue;
+    explicit_bzero(*variable + equals + 1, text.size() - equals - 1);
+  }
+}
 
 FetcherProcess& FetcherProcess::operator=(FetcherProcess&& other) noexcept {
   Kill();
@@ -79,14 +99,17 @@ Result<FetcherProcess> FetcherProcess::Start(const RemoteSource& source,
   process.pid_ = fork();
   if (process.pid_ < 0) return Fail(ErrorCode::kIo, "no process: {}", ErrnoText(errno));
   if (process.pid_ == 0) RunChild(source, channel, parent, in_child);
+  setpgid(process.pid_, process.pid_);  // whichever is first
   process.ended_.reset(static_cast<int>(syscall(SYS_pidfd_open, process.pid_, 0)));
   return process;
 }
 
 void FetcherProcess::Kill() {
   if (pid_ <= 0) return;
-  kill(pid_, SIGKILL);
-  TEMP_FAILURE_RETRY(waitpid(pid_, nullptr, 0));
+  kill(-pid_, SIGKILL);
+  pollfd ended = {ended_.get(), POLLIN, 0};
+  if (ended_) TEMP_FAILURE_RETRY(poll(&ended, 1, kEndMs));
+  waitpid(pid_, nullptr, WNOHANG);
   Forget();
 }
 

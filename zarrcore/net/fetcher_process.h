@@ -28,7 +28,7 @@ class FetcherProcess {
   [[nodiscard]] pid_t pid() const { return pid_; }  // -1: none
   /// For poll(): readable once it has ended; -1 if there is none.
   [[nodiscard]] int fd() const { return ended_.get(); }
-  /// Ends it, and waits for that.
+  /// Ends it and the programs that it has started, and waits for that, but not for long.
   void Kill();
   /// Leaves it alone, from now on somebody else's child to wait for.
   [[nodiscard]] pid_t Release();
@@ -39,5 +39,9 @@ class FetcherProcess {
   pid_t pid_ = -1;
   Descriptor ended_;
 };
+
+/// Overwrites what the environment says of keys and proxies: for a process that shall not know it,
+/// and its children. To be called after Start().
+void ForgetSecrets();
 
 }  // namespace zarrfs

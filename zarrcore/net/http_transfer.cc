@@ -32,9 +32,11 @@ std::string Lower(std::string_view text) {
   return lower;
 }
 
+// In seconds; 0 for what is no date, or one that nanoseconds cannot count.
 int64_t ParseDate(std::string_view text) {
-  const time_t time = curl_getdate(std::string(text).c_str(), nullptr);
-  return time > 0 ? time : 0;
+  constexpr int64_t kMaxDate = 7'258'118'400;  // 2200
+  const int64_t time = curl_getdate(std::string(text).c_str(), nullptr);
+  return time > 0 && time < kMaxDate ? time : 0;
 }
 
 }  // namespace
@@ -56,7 +58,7 @@ void HttpTransfer::Prepare(HttpGet get) {
   reply_ = {};
   first_ = last_ = total_ = content_length_ = std::nullopt;
   decided_ = false;
-  skip_ = due_ = 0;
+  skip_ = said_ = due_ = 0;
   failure_[0] = '\0';
   headers_.reset();
   const auto add = [&](const std::string& line) {
@@ -73,9 +75,10 @@ void HttpTransfer::Prepare(HttpGet get) {
   set(CURLOPT_USERAGENT, "zarrfs");
   set(CURLOPT_PATH_AS_IS, 1L);
   set(CURLOPT_PROTOCOLS_STR, "http,https");
-  set(CURLOPT_NETRC, static_cast<long>(CURL_NETRC_OPTIONAL));
+  set(CURLOPT_NETRC, static_cast<long>(get_.asks_netrc ? CURL_NETRC_OPTIONAL : CURL_NETRC_IGNORED));
   set(CURLOPT_NOSIGNAL, 1L);
   set(CURLOPT_CONNECTTIMEOUT, kConnectSeconds);
+  set(CURLOPT_TIMEOUT_MS, static_cast<long>(std::max<int64_t>(get_.limit_ms, 1)));
   set(CURLOPT_LOW_SPEED_LIMIT, 1L);
   set(CURLOPT_LOW_SPEED_TIME, kStallSeconds);
   set(CURLOPT_TCP_KEEPALIVE, 1L);
@@ -147,6 +150,10 @@ void HttpTransfer::Decide() {
   if (std::exchange(decided_, true)) return;
   curl_easy_getinfo(handle_.get(), CURLINFO_RESPONSE_CODE, &reply_.status);
   if (reply_.status != 200 && reply_.status != 206) return;
+  if (reply_.etag.size() > kMaxEtag) {
+    reply_.wrong = fmt::format("an ETag of {} bytes", reply_.etag.size());
+    return;
+  }
   if (get_.range) return DecideRange();
   due_ = content_length_.value_or(get_.into.size());
   if (due_ > get_.into.size()) {
@@ -183,7 +190,8 @@ size_t HttpTransfer::TakeBody(std::string_view bytes) {
   if (reply_.status != 200 && reply_.status != 206) {
     reply_.text.append(
         bytes.substr(0, kMaxErrorText - std::min(kMaxErrorText, reply_.text.size())));
-    return bytes.size();
+    said_ += bytes.size();
+    return said_ <= kMaxSkip ? bytes.size() : 0;
   }
   if (!reply_.wrong.empty()) return 0;
   const size_t all = bytes.size();
@@ -208,6 +216,10 @@ HttpReply HttpTransfer::Finish(CURLcode code) {
   const bool has_failed = code != CURLE_OK;
   if (has_failed) {
     reply_.failure = failure_[0] != '\0' ? failure_ : curl_easy_strerror(code);
+    // The address of a proxy may have a password.
+    if (reply_.failure.find('@') != reply_.failure.npos) {
+      reply_.failure = curl_easy_strerror(code);
+    }
   }
   const bool is_good = (reply_.status == 200 || reply_.status == 206) && reply_.wrong.empty();
   const bool ended_by_us = code == CURLE_WRITE_ERROR;

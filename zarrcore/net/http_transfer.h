@@ -26,6 +26,8 @@ struct HttpGet {
   /// that is empty or ends before a range.
   std::optional<ByteRange> range = {};
   std::span<std::byte> into;  // as long as the range, or the most that is taken of a whole answer
+  bool asks_netrc = false;    // for a user's name and password
+  int64_t limit_ms = 60'000;  // until the last byte is there
 };
 
 /// What came.
@@ -51,8 +53,11 @@ struct HttpReply {
 /// For one thread, that of the multi handle. Reused, but its connections are the multi handle's.
 class HttpTransfer {
  public:
-  /// Of what a server that ignores ranges sends, at most so much is skipped.
+  /// Of what a server that ignores ranges sends, or says beside an error, at most so much is
+  /// skipped.
   static constexpr uint64_t kMaxSkip = 1u << 20;
+  /// Bytes that an ETag may have.
+  static constexpr size_t kMaxEtag = 1024;
 
   HttpTransfer();
   HttpTransfer(const HttpTransfer&) = delete;
@@ -89,6 +94,7 @@ class HttpTransfer {
   std::optional<uint64_t> content_length_;
   bool decided_ = false;
   uint64_t skip_ = 0;  // bytes of the body before those that count
+  uint64_t said_ = 0;  // bytes of the body of an error
   uint64_t due_ = 0;   // bytes that count
 };
 

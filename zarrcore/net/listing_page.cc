@@ -3,14 +3,25 @@
 #include <cstring>
 #include <pugixml.hpp>
 
+#include "zarrcore/base/memory_budget.h"
 #include "zarrcore/net/remote_source.h"
 
 namespace zarrfs {
+namespace {
+
+// Longer ones are no token.
+constexpr size_t kMaxContinuation = 8u << 10;
+// Memory that a byte of XML takes as a tree, at most: that of "<a/>".
+constexpr uint64_t kTreePerByte = 32;
+
+}  // namespace
 
 Result<ListingPage> ParseListingPage(std::string_view xml, std::string_view folder) {
   const auto damaged = [&](std::string_view what) {
     return Fail(ErrorCode::kDamaged, "{}: the listing of this folder {}", folder, what);
   };
+  const auto memory = ProcessMemory().Take(xml.size() * kTreePerByte);
+  if (!memory) return Fail(memory);
   pugi::xml_document document;
   if (!document.load_buffer(xml.data(), xml.size(), pugi::parse_default | pugi::parse_ws_pcdata,
                             pugi::encoding_utf8)) {
@@ -52,6 +63,7 @@ Result<ListingPage> ParseListingPage(std::string_view xml, std::string_view fold
   const bool is_cut = std::strcmp(result.child_value("IsTruncated"), "true") == 0;
   page.continuation = result.child_value("NextContinuationToken");
   if (is_cut && page.continuation.empty()) return damaged("is cut off, and cannot be continued");
+  if (page.continuation.size() > kMaxContinuation) return damaged("is continued with no token");
   if (!is_cut) page.continuation.clear();
   return page;
 }

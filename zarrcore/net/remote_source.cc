@@ -99,9 +99,7 @@ Result<RemoteSource> ParseS3(std::string_view source, RemoteSource remote) {
   remote.region = options.region;
   if (remote.region.empty()) remote.region = Environment("AWS_REGION");
   if (remote.region.empty()) remote.region = Environment("AWS_DEFAULT_REGION");
-
-  if (remote.region.empty()) remote.region = ReadAwsProfile(options.profile)["region"];
-
+  remote.is_region_known = !remote.region.empty();
   std::string endpoint = options.endpoint;
   if (endpoint.empty()) endpoint = Environment("AWS_ENDPOINT_URL_S3");
   if (endpoint.empty()) endpoint = Environment("AWS_ENDPOINT_URL");
@@ -186,6 +184,15 @@ Result<RemoteSource> ParseRemoteSource(std::string_view source, const RemoteOpti
   if (const auto checked = CheckUrl(source); !checked) return Fail(checked);
   remote.url = WithoutDefaultPort(WithoutSlashes(source));
   return remote;
+}
+
+RemoteSource WithProfile(const RemoteSource& source) {
+  if (!source.is_s3 || source.is_region_known) return source;
+  RemoteOptions options = source.options;
+  options.region = ReadAwsProfile(options.profile)["region"];
+  if (options.region.empty()) return source;
+  auto remote = ParseRemoteSource(source.name, options);
+  return remote ? *std::move(remote) : source;
 }
 
 std::string PercentEncode(std::string_view text, bool with_slashes) {

@@ -37,18 +37,23 @@ struct RemoteOptions {
 
 struct RemoteSource {
   bool is_s3 = false;
-  std::string name;      // as it was given, for messages; ends in no slash
-  std::string url;       // of the folder of all keys, percent-encoded; ends in no slash
-  std::string list_url;  // of the bucket (S3)
-  std::string prefix;    // of keys in the bucket; "" or ends in a slash (S3)
-  std::string region;    // (S3)
+  std::string name;              // as it was given, for messages; ends in no slash
+  std::string url;               // of the folder of all keys, percent-encoded; ends in no slash
+  std::string list_url;          // of the bucket (S3)
+  std::string prefix;            // of keys in the bucket; "" or ends in a slash (S3)
+  std::string region;            // (S3)
+  bool is_region_known = false;  // from an option or the environment; else it is a guess
   RemoteOptions options;
 };
 
 /// kInvalidArgument, with what to write instead, for what is no address of a store. Looks into the
-/// environment for what `options` leave open.
+/// environment for what `options` leave open, and into no file.
 [[nodiscard]] Result<RemoteSource> ParseRemoteSource(std::string_view source,
                                                      const RemoteOptions& options);
+
+/// The same in the region that the profile in ~/.aws names, if it is not known. Reads files with
+/// secrets: for the process that fetches.
+[[nodiscard]] RemoteSource WithProfile(const RemoteSource& source);
 
 /// `text` as part of a path of an address: all but letters, digits, "-._~" and, unless
 /// `with_slashes`, "/" become %XX.

@@ -15,6 +15,9 @@ namespace {
 
 // What S3 gives at most.
 constexpr uint32_t kKeysOfAPage = 1000;
+// Pages without a name that may follow each other (of objects that were deleted), and pages at all.
+constexpr int kMaxEmptyPages = 1000;
+constexpr int kMaxPages = 100'000;
 // Last-Modified counts seconds, and strong ETags of web servers are made of it.
 constexpr int64_t kWebGranularityNs = 2'000'000'000;
 // What makes a folder a node: docs/ARCHITECTURE.md, "document".
@@ -33,6 +36,9 @@ struct Remote {
   [[nodiscard]] Result<Fetched> Get(std::string_view key, ByteRange range, const Version* only,
                                     std::span<std::byte> out) const {
     auto fetched = fetcher->Get(key, range, only, out);
+    if (!fetched && only == nullptr && fetched.error().code == ErrorCode::kStale) {
+      return Fail(ErrorCode::kIo, "{}", fetched.error().message);  // (Nobody asked for a version.)
+    }
     if (!fetched) return fetched;
     const Version& version = fetched->version;
     if (only != nullptr && version != *only) {
@@ -96,7 +102,12 @@ class BucketFolder final : public FolderStream {
   }
 
   Result<std::vector<ListEntry>> Next(size_t count) override {
-    while (names_.empty() && !is_last_) {
+    for (int page = 0; names_.empty() && !is_last_; ++page) {
+      if (page == kMaxEmptyPages) {
+        return Fail(ErrorCode::kDamaged,
+                    "{}: the listing of this folder has {} pages without a name", folder_,
+                    kMaxEmptyPages);
+      }
       if (auto read = ReadPage(); !read) return Fail(read);
     }
     const auto end = names_.begin() + static_cast<ptrdiff_t>(std::min(count, names_.size()));
@@ -108,6 +119,10 @@ class BucketFolder final : public FolderStream {
 
  private:
   Result<void> ReadPage() {
+    if (++pages_ > kMaxPages) {
+      return Fail(ErrorCode::kTooLarge, "{}: the listing of this folder has more than {} pages",
+                  folder_, kMaxPages);
+    }
     const auto xml = remote_->fetcher->ListPage(folder_, continuation_, kKeysOfAPage);
     if (!xml) return Fail(xml);
     auto page = ParseListingPage(*xml, folder_);
@@ -128,6 +143,7 @@ class BucketFolder final : public FolderStream {
   const std::string folder_;
   std::deque<ListEntry> names_;
   std::string continuation_;
+  int pages_ = 0;
   bool has_any_ = false;
   bool is_last_ = false;
 };

@@ -42,7 +42,9 @@ TEST(ListingPageTest, WhatIsNotUnderstoodIsAnError) {
        {std::string("no xml"), std::string("<html></html>"),
         Page("<Prefix>b/</Prefix><Contents><Key>b/x</Key></Contents>"),
         Page("<Prefix>a/</Prefix><Contents><Key>elsewhere</Key></Contents>"),
-        Page("<Prefix>a/</Prefix><IsTruncated>true</IsTruncated>")}) {
+        Page("<Prefix>a/</Prefix><IsTruncated>true</IsTruncated>"),
+        Page("<Prefix>a/</Prefix><IsTruncated>true</IsTruncated><NextContinuationToken>" +
+             std::string(20'000, 't') + "</NextContinuationToken>")}) {
     EXPECT_FALSE(ParseListingPage(text, "a")) << text;
   }
 }

@@ -17,6 +17,8 @@ class FakeFetcher final : public Fetcher {
   };
   std::map<std::string, Stored, std::less<>> objects;
   bool ignores_conditions = false;
+  bool pages_on = false;        // without end, every second one empty
+  std::string inner_of_a_page;  // of the others
   mutable int requests = 0;
 
   Result<Fetched> Get(std::string_view key, ByteRange range, const Version* only,
@@ -42,6 +44,7 @@ class FakeFetcher final : public Fetcher {
 
   Result<std::string> ListPage(std::string_view folder, std::string_view /*continuation*/,
                                uint32_t /*max_keys*/) const override {
+    ++requests;
     const std::string prefix = folder.empty() ? "" : std::string(folder) + "/";
     std::string inner = "<Prefix>" + prefix + "</Prefix>";
     for (const auto& [key, stored] : objects) {
@@ -50,6 +53,11 @@ class FakeFetcher final : public Fetcher {
       inner += slash == key.npos ? "<Contents><Key>" + key + "</Key></Contents>"
                                  : "<CommonPrefixes><Prefix>" + key.substr(0, slash + 1) +
                                        "</Prefix></CommonPrefixes>";
+    }
+    if (pages_on) {
+      inner = "<Prefix>" + prefix + "</Prefix>" + (requests % 2 == 0 ? inner_of_a_page : "") +
+              "<IsTruncated>true</IsTruncated><NextContinuationToken>" + std::to_string(requests) +
+              "</NextContinuationToken>";
     }
     return "<ListBucketResult>" + inner + "</ListBucketResult>";
   }
@@ -111,6 +119,16 @@ TEST_F(RemoteStoreTest, AnObjectThatIsReplacedOrGoneIsStale) {
     fetcher_->objects.erase("a/c/0");
     EXPECT_EQ(first->object->Read(6, out).error().code, ErrorCode::kStale);
   }
+}
+
+TEST_F(RemoteStoreTest, AListingThatHasNoEndIsAnError) {
+  const auto store = Open();
+  fetcher_->pages_on = true;
+  EXPECT_EQ(store->List("a").error().code, ErrorCode::kDamaged) << "pages without a name";
+  fetcher_->requests = 0;
+  fetcher_->inner_of_a_page = "<Contents><Key>a/x</Key></Contents>";
+  EXPECT_EQ(store->List("a").error().code, ErrorCode::kTooLarge);
+  EXPECT_LE(fetcher_->requests, 100'001);
 }
 
 TEST_F(RemoteStoreTest, WhereNothingIsListedAFolderIsANode) {
