@@ -87,6 +87,13 @@ Result<std::shared_ptr<Store>> OpenLocalSource(const MountOptions& options,
                     Descriptor(fcntl(hidden.get(), F_DUPFD_CLOEXEC, 0)));
 }
 
+// Half of the time that a change may go unnoticed, at most.
+Age ZipAge(const MountOptions& options) {
+  if (!options.ttl) return kZipAge;
+  const std::chrono::duration<double> seconds(std::min(*options.ttl / 2, 1.0));
+  return std::min(kZipAge, std::chrono::duration_cast<Age>(seconds));
+}
+
 // `start`: its `source` is that of OpenHiddenSource(); `ids`: see Tree::Open(). `on_out_of_reach`:
 // of LocalStoreOptions.
 Result<std::unique_ptr<Tree>> OpenStore(const MountOptions& options, const WorkerStart& start,
@@ -99,7 +106,8 @@ Result<std::unique_ptr<Tree>> OpenStore(const MountOptions& options, const Worke
                              start.fetch_memory,
                              {.never_changes = options.immutable,
                               .uid = options.user,
-                              .gid = options.user == 0 ? 0 : getegid()})
+                              .gid = options.user == 0 ? 0 : getegid()},
+                             ZipAge(options))
           : OpenLocalSource(options, start.source, std::move(on_out_of_reach));
   if (!store) return Fail(store);
   TreeOptions tree_options = options;

@@ -205,6 +205,7 @@ Result<void> ConnectTo(const std::string& store, const RemoteOptions& options) {
 }
 
 std::string TargetNode::ZipFile() const {
+  if (const auto zip = FindZipAddress(folder)) return zip->file();
   const SourcePlace place = FindSource(folder);
   return place.is_zip() ? place.path() : "";
 }

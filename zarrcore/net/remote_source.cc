@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "zarrcore/net/aws_profile.h"
+#include "zarrcore/store/source.h"
 
 namespace zarrfs {
 namespace {
@@ -166,6 +167,25 @@ bool IsRemote(std::string_view source) {
   return source.starts_with(kS3) || source.starts_with(kHttp) || source.starts_with(kHttps);
 }
 
+std::optional<ZipAddress> FindZipAddress(std::string_view source) {
+  const size_t host = source.find("://");
+  if (!IsRemote(source) || host == source.npos) return std::nullopt;
+  for (size_t slash = source.find('/', host + 3); slash < source.size();) {
+    const size_t end = std::min(source.find('/', slash + 1), source.size());
+    const std::string_view name = source.substr(slash + 1, end - slash - 1);
+    if (IsZipName(name)) {
+      std::string_view below = WithoutSlashes(source.substr(end));
+      while (below.starts_with('/')) below.remove_prefix(1);
+      // (The name of a member has no %XX of its address.)
+      return ZipAddress{std::string(source.substr(0, slash)), std::string(name),
+                        source.starts_with(kS3) ? std::string(below)
+                                                : PercentDecode(below, /*plus_is_blank=*/false)};
+    }
+    slash = end;
+  }
+  return std::nullopt;
+}
+
 Result<RemoteSource> ParseRemoteSource(std::string_view source, const RemoteOptions& options) {
 #ifndef ZARRFS_REMOTE
   if (IsRemote(source)) {
@@ -174,6 +194,9 @@ Result<RemoteSource> ParseRemoteSource(std::string_view source, const RemoteOpti
   }
 #endif
   RemoteSource remote;
+  const auto zip = FindZipAddress(source);
+  const std::string file = zip ? zip->file() : "";
+  if (zip) source = file;
   remote.name = WithoutSlashes(source);
   remote.options = options;
   if (source.starts_with(kS3)) return ParseS3(source, std::move(remote));
@@ -209,7 +232,7 @@ std::string PercentEncode(std::string_view text, bool with_slashes) {
   return encoded;
 }
 
-std::string PercentDecode(std::string_view text) {
+std::string PercentDecode(std::string_view text, bool plus_is_blank) {
   std::string decoded;
   decoded.reserve(text.size());
   for (size_t at = 0; at < text.size(); ++at) {
@@ -220,7 +243,7 @@ std::string PercentDecode(std::string_view text) {
       decoded += static_cast<char>(byte);
       at += 2;
     } else {
-      decoded += text[at] == '+' ? ' ' : text[at];
+      decoded += plus_is_blank && text[at] == '+' ? ' ' : text[at];
     }
   }
   return decoded;

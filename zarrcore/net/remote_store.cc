@@ -27,6 +27,7 @@ constexpr std::array<std::string_view, 3> kDocuments = {"zarr.json", ".zarray", 
 struct Remote {
   std::shared_ptr<const Fetcher> fetcher;
   RemoteStoreOptions options;
+  std::string file = {};  // all that there is, at the address itself; "": a folder of objects
 
   [[nodiscard]] ObjectInfo InfoOf(const Version& version) const {
     return {.version = version, .mode = 0444, .uid = options.uid, .gid = options.gid};
@@ -35,7 +36,8 @@ struct Remote {
   // One request. Fails if the object has no version that could be asked for again.
   [[nodiscard]] Result<Fetched> Get(std::string_view key, ByteRange range, const Version* only,
                                     std::span<std::byte> out) const {
-    auto fetched = fetcher->Get(key, range, only, out);
+    if (!file.empty() && key != file) return Fail(ErrorCode::kNotFound, "{}: no such object", key);
+    auto fetched = fetcher->Get(file.empty() ? key : "", range, only, out);
     if (!fetched && only == nullptr && fetched.error().code == ErrorCode::kStale) {
       return Fail(ErrorCode::kIo, "{}", fetched.error().message);  // (Nobody asked for a version.)
     }
@@ -201,7 +203,7 @@ Result<ObjectInfo> RemoteStore::Stat(std::string_view key) const {
   std::array<std::byte, 1> first;
   const auto found = remote_->Get(key, ByteRange::At(0, first.size()), nullptr, first);
   if (found) return remote_->InfoOf(found->version);
-  if (found.error().code != ErrorCode::kNotFound) return Fail(found);
+  if (found.error().code != ErrorCode::kNotFound || !remote_->file.empty()) return Fail(found);
   return StatFolder(key);
 }
 
@@ -240,7 +242,7 @@ Result<ReadAnswer> RemoteStore::Read(std::string_view key, ByteRange range,
 
 Result<std::unique_ptr<FolderStream>> RemoteStore::OpenFolder(std::string_view folder) const {
   if (auto checked = CheckKey(folder); !checked) return Fail(checked);
-  if (!remote_->options.is_listed) {
+  if (!remote_->options.is_listed || !remote_->file.empty()) {
     return Fail(ErrorCode::kUnsupported, "{}: a web server does not list its folders",
                 folder.empty() ? name() : folder);
   }
@@ -250,6 +252,12 @@ Result<std::unique_ptr<FolderStream>> RemoteStore::OpenFolder(std::string_view f
 }
 
 }  // namespace
+
+std::shared_ptr<Store> MakeRemoteFile(std::shared_ptr<const Fetcher> fetcher,
+                                      RemoteStoreOptions options, std::string file) {
+  return std::make_shared<RemoteStore>(std::make_shared<const Remote>(
+      Remote{std::move(fetcher), std::move(options), std::move(file)}));
+}
 
 Result<std::shared_ptr<Store>> OpenRemoteStore(std::shared_ptr<const Fetcher> fetcher,
                                                RemoteStoreOptions options) {

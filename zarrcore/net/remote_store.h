@@ -33,4 +33,9 @@ struct RemoteStoreOptions {
 [[nodiscard]] Result<std::shared_ptr<Store>> OpenRemoteStore(std::shared_ptr<const Fetcher> fetcher,
                                                              RemoteStoreOptions options);
 
+/// A store of the one object at the address that `fetcher` asks for, by the name `file`.
+/// options.name is the address of the folder that it is in.
+[[nodiscard]] std::shared_ptr<Store> MakeRemoteFile(std::shared_ptr<const Fetcher> fetcher,
+                                                    RemoteStoreOptions options, std::string file);
+
 }  // namespace zarrfs

@@ -22,9 +22,12 @@ class FetchClientTest : public ::testing::Test {
  protected:
   using Answering = std::function<std::optional<FetchAnswer>(const FetchRequest&)>;
 
-  ~FetchClientTest() override {
+  ~FetchClientTest() override { Stop(); }
+  // For tests whose own variables the server uses.
+  void Stop() {
+    if (!server_.joinable()) return;
     shutdown(channel_.server.get(), SHUT_RDWR);
-    if (server_.joinable()) server_.join();
+    server_.join();
   }
   std::shared_ptr<const Fetcher> Open(Answering answer) {
     channel_ = *FetchChannel::Make();
@@ -68,6 +71,7 @@ TEST_F(FetchClientTest, AnErrorIsOneOfAStore) {
     code = other;
     EXPECT_EQ(get().code, ErrorCode::kIo);
   }
+  Stop();
 }
 
 TEST_F(FetchClientTest, AKeyThatIsTooLongIsRefusedAndHoldsNoMemory) {
@@ -93,6 +97,7 @@ TEST_F(FetchClientTest, ANewServerGetsWhatTheOldOneDidNotAnswer) {
     return FetchAnswer{.size = 7};
   });
   EXPECT_EQ(client->Get("a", ByteRange::At(0, 9), nullptr, out_)->version.size, 7U);
+  Stop();
 }
 
 TEST_F(FetchClientTest, ThreadsGetTheirOwnBytes) {
@@ -102,17 +107,20 @@ TEST_F(FetchClientTest, ThreadsGetTheirOwnBytes) {
     std::fill_n(mapped + request.at, request.length, std::byte(request.key.front()));
     return FetchAnswer{.size = request.length, .length = request.length};
   });
-  std::vector<std::jthread> threads;
-  for (const char name : {'a', 'b', 'c', 'd'}) {
-    threads.emplace_back([&client, name] {
-      std::array<std::byte, 5000> out = {};
-      for (int turn = 0; turn < 50; ++turn) {
-        ASSERT_TRUE(client->Get({&name, 1}, ByteRange::At(0, out.size()), nullptr, out));
-        EXPECT_EQ(out.front(), std::byte(name));
-        EXPECT_EQ(out.back(), std::byte(name));
-      }
-    });
+  {
+    std::vector<std::jthread> threads;
+    for (const char name : {'a', 'b', 'c', 'd'}) {
+      threads.emplace_back([&client, name] {
+        std::array<std::byte, 5000> out = {};
+        for (int turn = 0; turn < 50; ++turn) {
+          ASSERT_TRUE(client->Get({&name, 1}, ByteRange::At(0, out.size()), nullptr, out));
+          EXPECT_EQ(out.front(), std::byte(name));
+          EXPECT_EQ(out.back(), std::byte(name));
+        }
+      });
+    }
   }
+  Stop();
 }
 
 }  // namespace
