@@ -100,7 +100,7 @@ int RunDaemon(MountOptions options) {
     }
     return FailWith(kExitMountFailed, reason);
   }
-  options.source = AbsolutePath(options.source);
+  if (!IsRemote(options.source)) options.source = AbsolutePath(options.source);
   options.mountpoint = mountpoint->path;
 
   if (options.fake) {

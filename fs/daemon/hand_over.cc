@@ -131,7 +131,8 @@ bool HoldsTogether(const HandOver& state) {
     uint64_t pid = 0;
     return SetNumber(text, INT_MAX, pid) && pid > 0;
   };
-  return state.source.starts_with('/') && state.mountpoint.starts_with('/') && state.worker > 0 &&
+  return (state.source.starts_with('/') || IsRemote(state.source)) &&
+         state.mountpoint.starts_with('/') && state.worker > 0 &&
          std::ranges::find(kLogLevels, state.log_level) != kLogLevels.end() &&
          std::ranges::all_of(state.stuck, is_pid);
 }

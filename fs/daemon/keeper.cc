@@ -156,6 +156,7 @@ Result<void> Keeper::Start() {
   signals_ = *std::move(taken);
   // Also in the foreground: the working folder may lie below the mount point.
   if (chdir("/") != 0) spdlog::debug("chdir /: {}", ErrnoText(errno));
+  if (auto started = workers_.StartFetcher(); !started) return started;
   if (replaces_) {
     KeepMountPrivileges();
     AskWorkerToEnd(!is_caretaker_);
@@ -459,13 +460,13 @@ int Keeper::Run() {
     EndStart(kExitSystem, started.error().message);
     return exit_code_;
   }
-  std::array<pollfd, 4> wait = {pollfd{signals_.get(), POLLIN, 0}, pollfd{-1, POLLIN, 0},
-                                pollfd{report_.fd(), 0, 0}, pollfd{-1, POLLIN, 0}};
+  std::array<pollfd, 5> wait = {{{signals_.get(), POLLIN, 0}, {}, {report_.fd(), 0, 0}, {}, {}}};
   while (workers_.is_there() || (workers_.is_planned() && !ending_)) {
     workers_.StartIfDue();
     const int limit_ms = KillLateWorker();
-    wait[1].fd = workers_.is_there() ? workers_.channel().fd() : -1;
-    wait[3].fd = upgrade_.fd();
+    wait[1] = {workers_.is_there() ? workers_.channel().fd() : -1, POLLIN, 0};
+    wait[3] = {upgrade_.fd(), POLLIN, 0};
+    wait[4] = {workers_.fetcher_fd(), POLLIN, 0};
     const int events = poll(wait.data(), wait.size(), limit_ms);
     if (events == 0) Watch();
     OnUpgrade(upgrade_.Advance());

@@ -40,8 +40,8 @@ Result<void> CheckSource(const MountOptions& options) {
   const std::string& source = options.source;
   if (FindSource(source).is_zip()) return {};  // what is in it, the worker sees
   if (source.find("://") != std::string::npos) {
-    return Fail(ErrorCode::kUnsupported, "{}: only a local folder or zip file can be mounted",
-                source);
+    const auto remote = ParseRemoteSource(source, options.remote);
+    return remote ? Result<void>() : Fail(remote);
   }
   struct stat info = {};
   if (stat(source.c_str(), &info) != 0) {
@@ -102,6 +102,7 @@ Result<MountPoint> ResolveMountPoint(const std::string& mountpoint) {
 
 // Whether the dead mount hides the source, so that the source cannot be opened while it is there.
 bool IsHidden(const std::string& source, const std::string& mountpoint) {
+  if (IsRemote(source)) return false;
   if (LiesIn(AbsolutePath(source), mountpoint)) return true;
   const auto resolved = ResolveParent(source);
   return resolved && LiesIn(*resolved, mountpoint);

@@ -86,6 +86,19 @@ bool SetFlag(MountOptions& options, std::string_view value) {
   return true;
 }
 
+// The name of an option, as an argument of a template.
+template <size_t kSize>
+struct OptionName {
+  char text[kSize];
+  consteval OptionName(const char (&name)[kSize]) { std::copy_n(name, kSize, text); }  // NOLINT
+};
+
+template <OptionName kName>
+bool SetRemote(MountOptions& options, std::string_view value) {
+  // (A flag comes with its name.)
+  return SetRemoteOption(kName.text, value == kName.text ? "" : value, options.remote);
+}
+
 // "noexec" is passed to the kernel; "exec" undoes that.
 bool SetKernelFlag(MountOptions& options, std::string_view name) {
   if (name == "no") return false;
@@ -152,6 +165,37 @@ constexpr Option kOptions[] = {
      kPatterns, [](auto& o, auto v) { return Set(o.names.show, ParsePatterns(v)); }},
     {"hide", "PATTERNS", "do not show names in STORE that match: hide=scratch:*.tmp", kPatterns,
      [](auto& o, auto v) { return Set(o.names.hide, ParsePatterns(v)); }},
+    {"endpoint", "URL", "of a store s3://…: where it is (default: AWS, or $AWS_ENDPOINT_URL)",
+     "https://HOST or http://HOST:PORT", SetRemote<"endpoint">},
+    {"region", "REGION", "of a bucket (default: $AWS_REGION, ~/.aws/config, us-east-1)",
+     "a region such as eu-central-1", SetRemote<"region">},
+    {"addressing", "path|virtual",
+     "whether a bucket is part of the path or of the name of the host\n"
+     "                        (default: auto)",
+     "auto, path or virtual", SetRemote<"addressing">},
+    {"anonymous", "", "do not sign requests: for public buckets", "", SetRemote<"anonymous">},
+    {"profile", "NAME", "of ~/.aws/credentials and ~/.aws/config (default: $AWS_PROFILE)",
+     "the name of a profile", SetRemote<"profile">},
+    {"requester_pays", "", "pay for what is read from a bucket that asks for it", "",
+     SetRemote<"requester_pays">},
+    {"absent", "404|403", "403: what a bucket or web server refuses does not exist (default: 404)",
+     "404 or 403", SetRemote<"absent">},
+    {"headers", "FILE", "send the lines of FILE, \"Name: value\", with each request", "a file",
+     SetRemote<"headers">},
+    {"query", "FILE", "add what is in FILE, a signature, to each address", "a file",
+     SetRemote<"query">},
+    {"list", "FILE", "all keys of a store on a web server, one a line: it cannot list them itself",
+     "a file", SetRemote<"list">},
+    {"list_max", "N",
+     "to list an array on a web server, ask for at most N objects of it\n"
+     "                        (default: 10000)",
+     "a number from 1 to 1000000", SetRemote<"list_max">},
+    {"timeout", "SECONDS",
+     "how long a bucket or web server may fail to answer before a read fails\n"
+     "                        (default: 60)",
+     "a number of seconds from 1 to 3600", SetRemote<"timeout">},
+    {"connections", "N", "requests to a bucket or web server at once (default: 64)",
+     "a number from 1 to 256", SetRemote<"connections">},
     {"consolidated", "no", "no .zmetadata and no consolidated metadata in zarr.json (default: yes)",
      "yes or no",
      [](auto& o, auto v) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "fs/tree/tree_options.h"
+#include "zarrcore/net/remote_source.h"
 #include "zarrcore/store/link_policy.h"
 #include "zarrcore/store/selected_names.h"
 
@@ -26,6 +27,8 @@ struct MountOptions : TreeOptions {
   std::optional<LinkPolicy> links;  // empty: see LinksInForce()
 
   NamePatterns names;  // in the root of the store
+
+  RemoteOptions remote;  // of a store in a bucket or on a web server
 
   std::optional<uint64_t> memory;  // bytes; empty: see DefaultMemory()
 

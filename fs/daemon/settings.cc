@@ -62,9 +62,9 @@ Result<void> ApplySetting(const std::string& setting, MountOptions& options) {
   const std::string_view name = NameOfOption(setting);
   if (name == "source") {
     options.source = setting.substr(std::min(name.size() + 1, setting.size()));
-    if (options.source.starts_with('/')) return {};
-    return Fail(ErrorCode::kInvalidArgument, "option '{}': expected a path that begins with /",
-                setting);
+    if (options.source.starts_with('/') || IsRemote(options.source)) return {};
+    return Fail(ErrorCode::kInvalidArgument,
+                "option '{}': expected a path that begins with /, s3:// or https://", setting);
   }
   if (name == "config" || name == "remount") return UnknownOption(setting);
   std::optional<std::string> unknown;

@@ -31,11 +31,13 @@
 #include "fs/daemon/privileges.h"
 #include "fs/daemon/session.h"
 #include "fs/daemon/settings.h"
+#include "fs/daemon/store_fetcher.h"
 #include "fs/daemon/worker_sandbox.h"
 #include "fs/fuse/caretaker.h"
 #include "fs/fuse/connection.h"
 #include "fs/fuse/server.h"
 #include "fs/tree/tree.h"
+#include "zarrcore/array/fetched_store.h"
 #include "zarrcore/base/mount_table.h"
 #include "zarrcore/base/printable.h"
 #include "zarrcore/store/source.h"
@@ -72,19 +74,41 @@ Descriptor OpenHiddenSource(const MountOptions& options) {
   return Descriptor(open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
 }
 
-// `hidden`: see OpenHiddenSource(). `ids`: see Tree::Open(). `on_out_of_reach`: of
-// LocalStoreOptions.
-Result<std::unique_ptr<Tree>> OpenStore(const MountOptions& options, const Descriptor& hidden,
+Result<std::shared_ptr<Store>> OpenLocalSource(const MountOptions& options,
+                                               const Descriptor& hidden,
+                                               std::function<void()> on_out_of_reach) {
+  return OpenSource(options.source,
+                    {.max_open_files = 0,
+                     .follow_path = !hidden,
+                     .links = LinksInForce(options),
+                     .others_read = AllowsOthers(options),
+                     .reader = options.user,
+                     .on_out_of_reach = std::move(on_out_of_reach)},
+                    Descriptor(fcntl(hidden.get(), F_DUPFD_CLOEXEC, 0)));
+}
+
+// Half of the time that a change may go unnoticed, at most.
+Age ZipAge(const MountOptions& options) {
+  if (!options.ttl) return kZipAge;
+  const std::chrono::duration<double> seconds(std::min(*options.ttl / 2, 1.0));
+  return std::min(kZipAge, std::chrono::duration_cast<Age>(seconds));
+}
+
+// `start`: its `source` is that of OpenHiddenSource(); `ids`: see Tree::Open(). `on_out_of_reach`:
+// of LocalStoreOptions.
+Result<std::unique_ptr<Tree>> OpenStore(const MountOptions& options, const WorkerStart& start,
                                         Descriptor ids, std::function<void()> on_out_of_reach) {
   RaiseOpenFileLimit();
-  auto store = OpenSource(options.source,
-                          {.max_open_files = 0,
-                           .follow_path = !hidden,
-                           .links = LinksInForce(options),
-                           .others_read = AllowsOthers(options),
-                           .reader = options.user,
-                           .on_out_of_reach = std::move(on_out_of_reach)},
-                          Descriptor(fcntl(hidden.get(), F_DUPFD_CLOEXEC, 0)));
+  auto store =
+      IsRemote(options.source)
+          ? OpenFetchedStore(options.source, options.remote,
+                             Descriptor(fcntl(start.fetch_socket.get(), F_DUPFD_CLOEXEC, 0)),
+                             start.fetch_memory,
+                             {.never_changes = options.immutable,
+                              .uid = options.user,
+                              .gid = options.user == 0 ? 0 : getegid()},
+                             ZipAge(options))
+          : OpenLocalSource(options, start.source, std::move(on_out_of_reach));
   if (!store) return Fail(store);
   TreeOptions tree_options = options;
   tree_options.is_for_others = AllowsOthers(options);
@@ -99,9 +123,8 @@ class Worker {
         sandbox_(std::move(sandbox)),
         mountpoint_(std::move(mountpoint)),
         keeper_(std::move(start.keeper)),
-        takes_over_(start.takes_over),
-        ids_(std::move(start.ids)),
-        source_(std::move(start.source)),
+        start_(std::move(start)),
+        takes_over_(start_.takes_over),
         default_memory_(default_memory) {}
 
   [[noreturn]] void Run();
@@ -134,9 +157,8 @@ class Worker {
   const Clock::time_point begin_ = Clock::now();
   const std::string mountpoint_;
   const Channel keeper_;
+  WorkerStart start_;  // without its channel
   const bool takes_over_;
-  Descriptor ids_;
-  Descriptor source_;
   const uint64_t default_memory_;
   const pthread_t main_thread_ = pthread_self();
   Server* server_ = nullptr;  // never destroyed, like the session
@@ -267,18 +289,18 @@ void Worker::Attend() {
 void Worker::Run() {
   const uint64_t memory = options_.memory.value_or(default_memory_);
   LimitMemory(memory, options_.threads);
-  if (!takes_over_) source_ = OpenHiddenSource(options_);
+  if (!takes_over_) start_.source = OpenHiddenSource(options_);
   MountOptions options = options_;
   // What is remembered of stored objects gives way to nothing.
   options.epochs = std::min(options.epochs, memory / 4);
-  auto tree = OpenStore(options, source_, std::move(ids_), [this] { OnOutOfReach(); });
+  auto tree = OpenStore(options, start_, std::move(start_.ids), [this] { OnOutOfReach(); });
   if (!tree) FailStart(tree.error().message);
   (*tree)->DescribeDaemonWith([this](MountStatus& status) { Describe(status); });
   server_ = new Server(*std::move(tree), {.no_epoch = options_.no_epoch,
                                           .open_messages = options_.open_messages,
                                           .io_uring = WhyNoIoUring(options_).empty(),
                                           .threads = options_.threads});
-  keeper_.Send({Message::Kind::kOpened}, source_.get());
+  keeper_.Send({Message::Kind::kOpened}, start_.source.get());
   MakeSession();
 
   std::thread([this] { Attend(); }).detach();
@@ -337,6 +359,8 @@ void SetSignals() {
 }  // namespace
 
 Result<void> TryOpening(const MountOptions& options, Descriptor source) {
+  StoreFetcher fetcher(options);
+  if (auto started = fetcher.Start(); !started) return started;
   auto channel = Channel::MakePair();
   if (!channel) return Fail(ErrorCode::kIo, "no descriptors: {}", ErrnoText(errno));
   const pid_t parent = getpid();
@@ -344,9 +368,15 @@ Result<void> TryOpening(const MountOptions& options, Descriptor source) {
   const pid_t pid = fork();
   if (pid < 0) return Fail(ErrorCode::kIo, "no process: {}", ErrnoText(errno));
   if (pid == 0) {
+    fetcher.Forget();
     static_cast<void>(EnterWorkerSandbox(options, source, parent));
     if (!source) source = OpenHiddenSource(options);
-    const auto tree = OpenStore(options, source, {}, {});
+    const FetchChannel& fetch = fetcher.channel();
+    const WorkerStart start{.keeper = Channel(),
+                            .source = std::move(source),
+                            .fetch_socket = Descriptor(fetch.client.get()),
+                            .fetch_memory = Descriptor(fetch.memory.get())};
+    const auto tree = OpenStore(options, start, {}, {});
     channel->second.Send(tree ? Message{Message::Kind::kOpened}
                               : Message{Message::Kind::kFailed, {}, tree.error().message});
     EndProcess(kExitDone);

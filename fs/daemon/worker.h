@@ -28,6 +28,9 @@ struct WorkerStart {
   Descriptor ids = {};      // of the IdJournal; empty: nobody will take over
   /// The folder of the store (SourcePlace::folder), where the mount hides its path.
   Descriptor source = {};
+  /// To the fetcher of a store behind a network, else empty: of the StoreFetcher.
+  Descriptor fetch_socket = {};
+  Descriptor fetch_memory = {};
 };
 
 /// Runs in the child that the keeper has just forked, which must have one thread. The process ends

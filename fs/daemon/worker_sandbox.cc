@@ -112,6 +112,7 @@ SandboxRules RulesFor(const MountOptions& options, Places places) {
   // unless somebody has it open.)
   [[maybe_unused]] static const int own = open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC);
   rules.readable.emplace_back("/proc/self");
+  if (!options.remote.list_file.empty()) rules.readable.push_back(options.remote.list_file);
   rules.readable.emplace_back("/proc/sys/fs/fuse");  // limits that libfuse 3.17 goes by
   rules.readable.emplace_back("/proc/sys/vm/overcommit_memory");  // which malloc goes by
   if (WhyNoIoUring(options).empty()) {
@@ -145,7 +146,9 @@ std::string WhyNotLocal(const std::vector<MountedFolder>& folders,
 
 WorkerSandbox EnterWorkerSandbox(const MountOptions& options, const Descriptor& source,
                                  pid_t keeper, bool reads_store) {
-  Places places = reads_store ? PlacesOfStore(options, source) : Places();
+  // (A fetcher reads a store behind a network.)
+  Places places =
+      reads_store && !IsRemote(options.source) ? PlacesOfStore(options, source) : Places();
   const std::string not_local = places.not_local;
   const SandboxRules rules = RulesFor(options, std::move(places));
 

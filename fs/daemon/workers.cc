@@ -59,6 +59,8 @@ void Workers::HandOverTo(HandOver& state) const {
   state.root = NumberFor(source_);
   state.gives_errors = errors_only_.empty() ? 0 : 1;
   for (const pid_t pid : left_behind_) state.stuck.push_back(std::to_string(pid));
+  // It ends with the worker; the next program starts another one.
+  if (fetcher_.pid() >= 0) state.stuck.push_back(std::to_string(fetcher_.pid()));
 }
 
 Result<void> Workers::MakeJournal() {
@@ -80,7 +82,11 @@ Result<void> Workers::Start(bool takes_over) {
                       .keeper_pid = keeper,
                       .takes_over = takes_over,
                       .ids = std::move(ids_),
-                      .source = std::move(source_)};
+                      .source = std::move(source_),
+                      .fetch_socket = Descriptor(fetcher_.channel().client.get()),
+                      .fetch_memory = Descriptor(fetcher_.channel().memory.get())};
+    close(fetcher_.channel().server.get());
+    fetcher_.Forget();
     if (errors_only_.empty()) RunWorker(options_, mountpoint_, std::move(start));
     RunCaretaker(
         options_, std::move(start),
@@ -143,6 +149,8 @@ void Workers::NoteFailure(std::string_view reason) {
 }
 
 void Workers::StartOrPlan() {
+  // An older program's fetcher ends with its worker, but for one that is stopped.
+  for (const pid_t pid : left_behind_) kill(pid, SIGKILL);
   if (const auto started = Start(/*takes_over=*/true); !started) {
     spdlog::error("{}: {}", mountpoint_, started.error().message);
     start_at_ = Clock::now() + kPauseAfterFailure;
@@ -169,6 +177,7 @@ std::string Workers::Replace() {
 }
 
 void Workers::StartIfDue() {
+  fetcher_.Attend();
   if (start_at_ && !channel_ && Clock::now() >= *start_at_) StartOrPlan();
 }
 

@@ -15,6 +15,7 @@
 #include "fs/daemon/channel.h"
 #include "fs/daemon/hand_over.h"
 #include "fs/daemon/options.h"
+#include "fs/daemon/store_fetcher.h"
 #include "zarrcore/base/descriptor.h"
 #include "zarrcore/base/result.h"
 
@@ -35,6 +36,10 @@ class Workers {
   void HandOverTo(HandOver& state) const;
   /// Before anything else, where workers can take over from each other.
   [[nodiscard]] Result<void> MakeJournal();
+  /// Before the first worker, where the store is behind a network; else without effect.
+  [[nodiscard]] Result<void> StartFetcher() { return fetcher_.Start(); }
+  /// For poll(): readable once the fetcher has ended; -1 if there is none.
+  [[nodiscard]] int fetcher_fd() const { return fetcher_.fd(); }
 
   // --- The one there is --------------------------------------------------------------------------
 
@@ -82,7 +87,7 @@ class Workers {
   std::string Replace();
   /// Starts one in place of one that was asked to end, or plans to.
   void StartOrPlan();
-  /// Starts the one that was planned if it is time.
+  /// Starts the one that was planned if it is time, and another fetcher if one has ended.
   void StartIfDue();
   [[nodiscard]] bool is_planned() const { return start_at_.has_value(); }
   void CancelPlan() { start_at_.reset(); }
@@ -92,6 +97,7 @@ class Workers {
  private:
   const MountOptions& options_;
   const std::string& mountpoint_;
+  StoreFetcher fetcher_{options_};
   const std::function<void()> in_child_;
   std::optional<Channel> channel_;
   pid_t pid_ = -1;                             // -1: there is none

@@ -11,6 +11,8 @@ import pytest
 
 sys.path[:0] = [str(pathlib.Path(__file__).parent), str(pathlib.Path(__file__).with_name("readers"))]
 
+from remote import expected, folder, keys, moto, nginx, versitygw  # noqa: E402, F401 (fixtures)
+
 
 def pytest_addoption(parser):
     parser.addoption(

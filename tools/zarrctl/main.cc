@@ -103,6 +103,15 @@ class CommandLine {
       map_.out_file.reset(open(map_.out.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666));
       if (!map_.out_file) return Complain(WhyNotWritten(map_.out, errno), kExitSystem);
     }
+    for (const std::string* store : {&info_.store, &ls_.store, &verify_.store, &map_.store}) {
+      if (const auto connected = Connect(*store); !connected) return Complain(connected.error());
+    }
+    for (const std::vector<std::string>* words : {&where_.words, &cat_.words}) {
+      if (words->empty()) continue;
+      if (const auto connected = Connect(words->front()); !connected) {
+        return Complain(connected.error());
+      }
+    }
     if (make_room_) {
       const auto folder = make_room_();
       if (!folder) return Complain(folder.error());
@@ -121,6 +130,22 @@ class CommandLine {
         EnterSandbox({.readable = {"/"}, .writable = {}, .changeable = std::move(changeable)});
     if (state.landlock > 0 || geteuid() != 0) return;
     fmt::print(stderr, "zarrctl: warning: runs with all rights of root: {}\n", state.Text());
+  }
+
+  // Before this process can reach no network any more.
+  Result<void> Connect(const std::string& store) const {
+    RemoteOptions options;
+    for (std::string_view rest = remote_; !rest.empty();) {
+      const std::string_view word = rest.substr(0, rest.find(','));
+      rest.remove_prefix(std::min(word.size() + 1, rest.size()));
+      const size_t equals = std::min(word.find('='), word.size());
+      const std::string_view value = word.substr(std::min(equals + 1, word.size()));
+      if (!SetRemoteOption(word.substr(0, equals), value, options)) {
+        return Fail(ErrorCode::kInvalidArgument,
+                    "-o {}: no such option, or not what it takes (zarrfs --help lists them)", word);
+      }
+    }
+    return ConnectTo(store, options);
   }
 
   void AddInspecting() {
@@ -155,6 +180,7 @@ class CommandLine {
                   "  zarrctl where /mnt/ocean/v2/forecast/t/0.3.1",
                   [this] { return Where(where_); });
     command->add_option("CHUNK", where_.words, kChunkWords)->required()->expected(1, 3);
+    AddRemote(command);
     AddLinks(command);
     AddJson(command, where_.json);
 
@@ -164,6 +190,7 @@ class CommandLine {
                   "  zarrctl cat --decode /data/ocean.zarr forecast/t 0.3.1 | od -t f4 | head",
                   [this] { return Cat(cat_); });
     command->add_option("CHUNK", cat_.words, kChunkWords)->required()->expected(1, 3);
+    AddRemote(command);
     AddLinks(command);
     command->add_flag("--decode", cat_.decode, "Its elements instead: C order, little-endian");
   }
@@ -341,9 +368,20 @@ class CommandLine {
         ->check(CLI::IsMember({"auto", "always", "never"}));
   }
   void AddNode(CLI::App* command, NodeOptions& options) {
-    command->add_option("STORE", options.store, "Folder of the store, or a zip file")->required();
+    command
+        ->add_option("STORE", options.store,
+                     "Folder of the store, a zip file, s3://BUCKET/PREFIX or https://HOST/PATH")
+        ->required();
     command->add_option("PATH", options.path, "A group or array in it");
+    AddRemote(command);
     AddLinks(command);
+  }
+  void AddRemote(CLI::App* command) {
+    command
+        ->add_option("-o", remote_,
+                     "Options of a store in a bucket or on a web server, as of a mount: "
+                     "endpoint=URL,region=REGION")
+        ->type_name("NAME=VALUE,...");
   }
   void AddLinks(CLI::App* command) {
     command
@@ -364,6 +402,7 @@ class CommandLine {
   std::function<Result<std::string>()> make_room_;
   std::string color_ = "auto";
   std::string links_;
+  std::string remote_;
   InfoOptions info_;
   LsOptions ls_;
   WhereOptions where_;

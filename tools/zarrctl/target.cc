@@ -1,5 +1,6 @@
 #include "tools/zarrctl/target.h"
 
+#include <fcntl.h>
 #include <fmt/ranges.h>
 #include <unistd.h>
 
@@ -10,6 +11,8 @@
 #include <utility>
 
 #include "tools/zarrctl/mount_status.h"
+#include "zarrcore/array/fetched_store.h"
+#include "zarrcore/net/fetcher_process.h"
 #include "zarrcore/store/source.h"
 
 namespace zarrfs::ctl {
@@ -22,6 +25,19 @@ LinkPolicy& LinksToFollow() {
   static LinkPolicy links{geteuid() == 0 ? LinkPolicy::Kind::kInside : LinkPolicy::Kind::kFollow,
                           {}};
   return links;
+}
+
+// The process that fetches, and how to ask it.
+struct Connection {
+  RemoteOptions options;
+  FetchChannel channel;
+  FetcherProcess process;
+};
+// Never destroyed: the other process ends with this one, which may end none itself once it is
+// confined.
+std::optional<Connection>& TheConnection() {
+  static auto* const connection = new std::optional<Connection>;
+  return *connection;
 }
 
 bool IsGroup(const fs::path& folder) {
@@ -47,6 +63,24 @@ Result<TargetNode> Open(const fs::path& folder, LinkPolicy links, HierarchyOptio
   if (!store) return Fail(store);
   return TargetNode{folder.string(),
                     std::make_unique<Hierarchy>(std::move(*store), std::move(options), nullptr),
+                    nullptr};
+}
+
+Result<TargetNode> OpenAddress(const std::string& address, HierarchyOptions options = {}) {
+  auto& connection = TheConnection();
+  if (!connection) {
+    return Fail(
+        ErrorCode::kUnsupported,
+        "{}: a store behind a network: info, ls, where, cat, verify and map read it by its address",
+        address);
+  }
+  auto store = OpenFetchedStore(
+      address, connection->options,
+      Descriptor(fcntl(connection->channel.client.get(), F_DUPFD_CLOEXEC, 0)),
+      connection->channel.memory, {.never_changes = false, .uid = geteuid(), .gid = getegid()});
+  if (!store) return Fail(store);
+  return TargetNode{address,
+                    std::make_unique<Hierarchy>(*std::move(store), std::move(options), nullptr),
                     nullptr};
 }
 
@@ -119,6 +153,7 @@ Result<TargetChunk> ChunkOf(TargetNode target, std::string_view name) {
 }
 
 Result<TargetChunk> FindInMount(const fs::path& path, const MountedPath& mounted) {
+  if (IsRemote(mounted.store)) return Fail(OpenAddress(mounted.store));
   const MountSettings settings = SettingsOf(mounted);
   auto target = Open(mounted.store, settings.links, settings.hierarchy);
   if (!target) return Fail(target);
@@ -156,7 +191,21 @@ Result<TargetChunk> FindInMount(const fs::path& path, const MountedPath& mounted
 
 void SetLinksToFollow(LinkPolicy policy) { LinksToFollow() = std::move(policy); }
 
+Result<void> ConnectTo(const std::string& store, const RemoteOptions& options) {
+  if (!IsRemote(store)) return {};
+  const auto source = ParseRemoteSource(store, options);
+  if (!source) return Fail(source);
+  auto channel = FetchChannel::Make();
+  if (!channel) return Fail(channel);
+  auto process = FetcherProcess::Start(*source, *channel);
+  if (!process) return Fail(process);
+  ForgetSecrets();
+  TheConnection().emplace(Connection{options, *std::move(channel), *std::move(process)});
+  return {};
+}
+
 std::string TargetNode::ZipFile() const {
+  if (const auto zip = FindZipAddress(folder)) return zip->file();
   const SourcePlace place = FindSource(folder);
   return place.is_zip() ? place.path() : "";
 }
@@ -180,8 +229,36 @@ Error TargetChunk::NotStored() const {
                       name(), ObjectFile())};
 }
 
+namespace {
+
+Result<TargetNode> FindIn(Result<TargetNode> target, const std::string& key,
+                          const std::string& wanted) {
+  if (!target) return target;
+  auto node = target->hierarchy->Get(key, kAnyAge);
+  if (!node && node.error().code == ErrorCode::kNotFound) {  // its key is not what anyone typed
+    if (key.empty()) {
+      return Fail(ErrorCode::kNotFound,
+                  "{}: not a Zarr store: no zarr.json, .zgroup or .zarray in it, nor below it",
+                  target->folder);
+    }
+    return Fail(ErrorCode::kNotFound,
+                "{}: no Zarr group or array (zarrctl info STORE lists those of a store)", wanted);
+  }
+  if (!node) return Fail(node);
+  target->node = std::move(*node);
+  return target;
+}
+
+}  // namespace
+
 Result<TargetNode> FindNode(const std::string& store, const std::string& path,
                             HierarchyOptions options) {
+  if (IsRemote(store)) {
+    std::string address = store;
+    while (address.ends_with('/')) address.pop_back();
+    const std::string key = ToKey(path);
+    return FindIn(OpenAddress(address, std::move(options)), key, JoinKey(address, key));
+  }
   std::error_code error;
   const SourcePlace place = FindSource(store);
   fs::path folder = fs::canonical(place.folder, error);
@@ -204,22 +281,7 @@ Result<TargetNode> FindNode(const std::string& store, const std::string& path,
     folder = folder.parent_path();
   }
   if (key.ends_with('/')) key.pop_back();
-  auto target = Open(folder, LinksToFollow(), std::move(options));
-  if (!target) return Fail(target);
-  auto node = target->hierarchy->Get(key, kAnyAge);
-  if (!node && node.error().code == ErrorCode::kNotFound) {  // its key is not what anyone typed
-    if (key.empty()) {
-      return Fail(ErrorCode::kNotFound,
-                  "{}: not a Zarr store: no zarr.json, .zgroup or .zarray in it, nor below it",
-                  folder.string());
-    }
-    return Fail(ErrorCode::kNotFound,
-                "{}: no Zarr group or array (zarrctl info STORE lists those of a store)",
-                wanted.string());
-  }
-  if (!node) return Fail(node);
-  target->node = std::move(*node);
-  return target;
+  return FindIn(Open(folder, LinksToFollow(), std::move(options)), key, wanted.string());
 }
 
 Result<TargetChunk> FindChunk(const std::vector<std::string>& words) {
@@ -228,8 +290,11 @@ Result<TargetChunk> FindChunk(const std::vector<std::string>& words) {
   for (size_t i = 1; i < words.size(); ++i) whole /= ToKey(words[i]);
   // As written first, then with symbolic links resolved: avoids asking another mount, whose daemon
   // may hang. Only what exists can be resolved, and a missing chunk has no file.
-  auto mounted = FindMountedPath(fs::absolute(whole, error).lexically_normal().string());
-  if (!mounted) {
+  const bool is_remote = IsRemote(words.front());
+  auto mounted = is_remote
+                     ? std::nullopt
+                     : FindMountedPath(fs::absolute(whole, error).lexically_normal().string());
+  if (!mounted && !is_remote) {
     const fs::path resolved = fs::weakly_canonical(whole, error);
     if (!error) mounted = FindMountedPath(resolved.string());
   }

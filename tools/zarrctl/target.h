@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "zarrcore/base/result.h"
+#include "zarrcore/net/remote_source.h"
 #include "zarrcore/store/link_policy.h"
 #include "zarrcore/view/hierarchy.h"
 
@@ -18,9 +19,13 @@ namespace zarrfs::ctl {
 /// are followed that a mount by the same user follows without options.
 void SetLinksToFollow(LinkPolicy policy);
 
+/// Starts the process that fetches `store`, if that is in a bucket or on a web server. To be called
+/// before this process is confined and has threads. kInvalidArgument for a wrong address.
+[[nodiscard]] Result<void> ConnectTo(const std::string& store, const RemoteOptions& options);
+
 /// A store that was opened, and one node of it.
 struct TargetNode {
-  std::string folder;  // of the store, or its zip file: absolute, symbolic links resolved
+  std::string folder;  // of the store, or its zip file: absolute, links resolved; or its address
   std::unique_ptr<Hierarchy> hierarchy;
   NodePtr node;
 

@@ -161,6 +161,8 @@ Result<NodeMetadata> ReadZarray(const Store& store, const Node& node, const V2Te
   // Old writers of nested chunks (zarr-python's NestedDirectoryStore) do not say so.
   if (array->rank() > 1 && texts.text.find("\"dimension_separator\"") == std::string::npos) {
     const auto first = store.Stat(JoinKey(node.path, "0"));
+    // (Or its chunks would seem to be absent.)
+    if (!first && first.error().code != ErrorCode::kNotFound) return Fail(first);
     if (first && first->is_folder) SetSeparator(*array, '/');
   }
   NodeMetadata metadata(std::in_place_type<ArrayMetadata>, std::move(*array));

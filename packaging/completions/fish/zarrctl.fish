@@ -63,6 +63,7 @@ complete -c zarrctl -n 'not __zarrctl_command >/dev/null' -a '(__zarrctl_command
 complete -c zarrctl -l out -r -F
 complete -c zarrctl -l by -x -a 'size order present'
 complete -c zarrctl -l color -x -a 'auto always never'
+complete -c zarrctl -s o -x -a 'endpoint= region= anonymous profile= absent=403 headers= query= list= timeout='
 complete -c zarrctl -l links -x -a 'inside follow (__fish_complete_directories)'
 complete -c zarrctl -l slice -x
 complete -c zarrctl -l view -x -a 'v2 v3'

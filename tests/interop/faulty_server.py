@@ -1,0 +1,108 @@
+"""A web server, or a bucket's, that fails as asked: each answer to a GET of an object is what `fault(path, headers)` says."""
+
+import contextlib
+import email.utils
+import hashlib
+import http.server
+import pathlib
+import socket
+import struct
+import threading
+import time
+import urllib.parse
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    wbufsize = -1  # headers and body at once: else each answer waits for an acknowledgement
+
+    def log_message(self, *_):
+        pass
+
+    def finish_with(self, status, body=b"", headers=(), claimed=None):
+        self.send_response(status)
+        for name, value in headers:
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(body) if claimed is None else claimed))
+        self.end_headers()
+        self.wfile.write(body)
+        if claimed is not None:
+            self.close_connection = True
+
+    def do_GET(self):
+        server = self.server
+        path = urllib.parse.unquote(urllib.parse.urlsplit(self.path).path)
+        with server.lock:
+            server.seen.append((path, self.path, dict(self.headers)))
+        fault = server.fault(path, self.headers)
+        if isinstance(fault, int):
+            return self.finish_with(fault, b"<html>no</html>", [("Retry-After", "0")] if fault == 503 else [])
+        if fault == "reset":
+            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            self.close_connection = True
+            return self.connection.close()
+        file = server.root / path.lstrip("/")
+        if file.is_dir() and not path.endswith("/"):
+            return self.finish_with(301, headers=[("Location", f"http://{self.headers['Host']}{self.path.replace('?', '/?') if '?' in self.path else self.path + '/'}")])
+        if not file.is_file():
+            return self.finish_with(404)
+        data, modified = file.read_bytes(), file.stat().st_mtime
+        etag = f'"{hashlib.md5(data).hexdigest()}"'
+        if fault == "other version":
+            etag = f'"{time.time_ns()}"'
+        headers = [("Last-Modified", email.utils.formatdate(modified, usegmt=True))] if server.dates else []
+        if server.etags:
+            headers.append(("ETag", etag))
+        if self.headers.get("If-Match", etag) != etag:
+            return self.finish_with(412)
+        begin, end = 0, len(data)
+        wanted = self.headers.get("Range")
+        if wanted and fault != "no ranges":
+            first, last = wanted.removeprefix("bytes=").split("-")
+            begin = max(len(data) - int(last), 0) if first == "" else int(first)
+            end = len(data) if first == "" or last == "" else min(int(last) + 1, len(data))
+            if begin >= end:
+                return self.finish_with(416, headers=[("Content-Range", f"bytes */{len(data)}")])
+            if fault == "other range":
+                begin, end = begin + 1, end + 1
+            headers.append(("Content-Range", f"bytes {begin}-{end - 1}/{len(data)}"))
+        part = data[begin:end]
+        status = 206 if wanted and fault != "no ranges" else 200
+        if fault == "cut":
+            return self.finish_with(status, part[:len(part) // 2], headers, len(part))
+        if fault == "drip":
+            self.finish_with(status, part[:1], headers, len(part))
+            for _ in range(60):
+                time.sleep(0.5)
+                try:
+                    self.wfile.write(b"x")
+                except OSError:
+                    return None
+            return None
+        if fault == "stall":
+            time.sleep(0.5)
+        self.finish_with(status, part, headers)
+
+
+class Server(http.server.ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 256
+
+    def handle_error(self, *_):
+        pass
+
+
+@contextlib.contextmanager
+def serving(folder, fault=lambda path, headers: None, etags=True, dates=True):
+    """The server, with `url`, and `seen`, what was asked for: path, target and headers."""
+    server = Server(("127.0.0.1", 0), Handler)
+    server.root, server.fault, server.etags, server.dates = pathlib.Path(folder), fault, etags, dates
+    server.lock, server.seen = threading.Lock(), []
+    server.url = f"http://127.0.0.1:{server.server_port}"
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        server.server_close()

@@ -1,0 +1,189 @@
+"""Servers and processes that hang: a mount of a bucket or web server ends when it is told to, and reading it ends."""
+
+import contextlib
+import os
+import pathlib
+import re
+import signal
+import socket
+import subprocess
+import threading
+import time
+
+import pytest
+
+import faulty_server
+from mounts import ZARRFS, mounted
+from remote import BUCKET, KEY, PREFIX, SECRET, children, fetcher_of, options_of, start
+
+
+def ends(pid, seconds=20):
+    for _ in range(seconds * 20):
+        state = pathlib.Path(f"/proc/{pid}/stat")
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            if state.read_text().rsplit(") ", 1)[1][0] != "Z":
+                time.sleep(0.05)
+                continue
+        return True
+    return False
+
+
+def reading(path):
+    """A process that reads the file, and waits."""
+    reader = subprocess.Popen(["cat", str(path)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    time.sleep(0.5)
+    return reader
+
+
+@pytest.fixture
+def hanging(folder):
+    """A server that does not answer requests for chunks while `is_on`."""
+    state = {"is_on": False, "go_on": threading.Event()}
+
+    def fault(path, headers):
+        if state["is_on"] and "/c/" in path:
+            state["go_on"].wait(60)
+        return None
+
+    with faulty_server.serving(folder.parent, fault) as server:
+        yield server, state
+        state["go_on"].set()
+
+
+@pytest.mark.parametrize("how", ["unmount", "signal"])
+@pytest.mark.parametrize("what", ["server", "fetcher"])
+def test_a_mount_ends_while_a_reader_waits(hanging, tmp_path, how, what):
+    server, state = hanging
+    assert start(f"{server.url}/ocean.zarr", tmp_path).returncode == 0
+    keeper = int(options_of(tmp_path)["pid"])
+    processes = children(keeper)
+    if what == "server":
+        state["is_on"] = True
+    else:
+        os.kill(fetcher_of(keeper), signal.SIGSTOP)
+    reader = reading(tmp_path / "v2/shards/0.0")
+    assert reader.poll() is None
+    if how == "unmount":
+        reader.kill()  # (What is busy is not unmounted.)
+        assert reader.wait(20)
+        for _ in range(50):
+            if subprocess.run([ZARRFS, "--unmount", tmp_path], capture_output=True).returncode == 0:
+                break
+            time.sleep(0.1)
+    else:
+        os.kill(keeper, signal.SIGTERM)
+        time.sleep(0.2)
+        os.kill(keeper, signal.SIGTERM)  # detaches
+    assert all(ends(pid) for pid in [keeper, *processes])
+    reader.wait(20)
+    assert not os.path.ismount(tmp_path)
+
+
+def test_a_start_is_interrupted_while_the_server_hangs(tmp_path):
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        server.listen()
+        caller = subprocess.Popen([ZARRFS, f"http://127.0.0.1:{server.getsockname()[1]}/x", tmp_path], stderr=subprocess.DEVNULL)
+        for _ in range(200):
+            if children(caller.pid) and len(children(children(caller.pid)[0])) == 2:
+                break
+            time.sleep(0.05)
+        keeper = children(caller.pid)[0]
+        processes = children(keeper)
+        caller.send_signal(signal.SIGINT)
+        caller.wait(20)
+        assert all(ends(pid) for pid in [keeper, *processes])
+        assert not os.path.ismount(tmp_path)
+
+
+def test_a_stopped_fetcher_costs_readers_time_alone(folder, expected):
+    """While it is stopped another worker starts; and its pieces of memory are free again."""
+    with faulty_server.serving(folder.parent) as server, mounted(f"{server.url}/ocean.zarr", "timeout=60") as point:
+        keeper = int(options_of(point)["pid"])
+        fetcher = fetcher_of(keeper)
+        worker = next(child for child in children(keeper) if child != fetcher)
+        os.kill(fetcher, signal.SIGSTOP)
+        reader = reading(point / "v2/shards/0.0")
+        os.kill(worker, signal.SIGKILL)
+        time.sleep(1)
+        os.kill(fetcher, signal.SIGCONT)
+        assert reader.wait(60) == 0
+        for name, data in expected.items():
+            if name.startswith("v2/shards/"):
+                assert (point / name).read_bytes() == data
+
+
+def test_an_upgrade_replaces_a_stopped_fetcher(folder, expected):
+    with faulty_server.serving(folder.parent) as server, mounted(f"{server.url}/ocean.zarr") as point:
+        keeper = int(options_of(point)["pid"])
+        fetcher = fetcher_of(keeper)
+        os.kill(fetcher, signal.SIGSTOP)
+        result = subprocess.run([ZARRFS, "--upgrade", str(point)], capture_output=True, text=True, timeout=60)
+        assert result.returncode == 0, result.stderr
+        assert (point / "v2/shards/0.0").read_bytes() == expected["v2/shards/0.0"]
+        assert ends(fetcher)
+
+
+def test_a_server_that_drips_is_given_up(folder):
+    """A byte a second is no stall, and would go on for hours."""
+    drips = {"is": False}
+    with faulty_server.serving(folder.parent, lambda path, headers: "drip" if drips["is"] and "/c/" in path else None) as server:
+        with mounted(f"{server.url}/ocean.zarr", "timeout=2") as point:
+            assert (point / "v2/deep/plain/0.1").read_bytes()
+            drips["is"] = True
+            begin = time.monotonic()
+            with pytest.raises(OSError):
+                (point / "v2/deep/plain/0.0").read_bytes()
+            assert time.monotonic() - begin < 30
+
+
+def test_a_fetcher_that_cannot_stay_is_not_started_all_the_time(folder, expected):
+    with faulty_server.serving(folder.parent) as server, mounted(f"{server.url}/ocean.zarr") as point:
+        keeper = int(options_of(point)["pid"])
+        seen = set()
+        end = time.monotonic() + 5
+        while time.monotonic() < end:
+            with contextlib.suppress(StopIteration, FileNotFoundError, ProcessLookupError):
+                fetcher = fetcher_of(keeper)
+                os.kill(fetcher, signal.SIGKILL)
+                seen.add(fetcher)
+            time.sleep(0.05)
+        assert 1 < len(seen) <= 4
+        assert (point / "v2/shards/0.0").read_bytes() == expected["v2/shards/0.0"]
+
+
+def memory_of(pid):
+    with open(f"/proc/{pid}/mem", "rb", 0) as memory:
+        for line in pathlib.Path(f"/proc/{pid}/maps").read_text().splitlines():
+            begin, end, modes = re.match(r"(\w+)-(\w+) (\S+)", line).groups()
+            if modes.startswith("r") and int(end, 16) - int(begin, 16) < 1 << 30:  # (A sanitizer's are larger.)
+                with contextlib.suppress(OSError, ValueError):
+                    memory.seek(int(begin, 16))
+                    yield memory.read(int(end, 16) - int(begin, 16))
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root looks into other processes")
+@pytest.mark.parametrize("place", ["environment", "profile", "headers"])
+def test_the_process_that_reads_the_store_knows_no_secret(moto, folder, keys, tmp_path, monkeypatch, place):
+    (tmp_path / "credentials").write_text(f"[default]\nregion = us-east-1\naws_access_key_id = {KEY}\naws_secret_access_key = {SECRET}\n")
+    (tmp_path / "headers").write_text(f"Authorization: Bearer {SECRET}\n")
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "credentials"))
+    for name in ("AWS_REGION", "AWS_DEFAULT_REGION"):
+        monkeypatch.delenv(name, raising=False)
+    with faulty_server.serving(folder.parent) as server:
+        source, options = f"s3://{BUCKET}/{PREFIX}", f"endpoint={moto}"
+        if place != "environment":
+            monkeypatch.delenv("AWS_ACCESS_KEY_ID")
+            monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
+        if place == "headers":
+            source, options = f"{server.url}/ocean.zarr", f"headers={tmp_path}/headers"
+        with mounted(source, options) as point:
+            assert (point / "v2/shards/0.0").read_bytes()
+            keeper = int(options_of(point)["pid"])
+            fetcher = fetcher_of(keeper)
+            worker = next(child for child in children(keeper) if child != fetcher)
+            assert any(SECRET.encode() in part for part in memory_of(fetcher))
+            assert SECRET not in pathlib.Path(f"/proc/{worker}/environ").read_text()
+            # (The runtime of a sanitizer has a copy of the environment.)
+            if not (place == "environment" and ZARRFS.with_name("sanitizers").read_text().strip()):
+                assert not any(SECRET.encode() in part for part in memory_of(worker))

@@ -1,0 +1,98 @@
+#include "zarrcore/net/remote_source.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+namespace zarrfs::remote_source_test {
+namespace {
+
+class RemoteSourceTest : public ::testing::Test {
+ protected:
+  RemoteSourceTest() {
+    for (const char* name : {"AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ENDPOINT_URL_S3",
+                             "AWS_ENDPOINT_URL", "AWS_PROFILE", "HOME"}) {
+      unsetenv(name);
+    }
+  }
+  RemoteOptions options_;
+};
+
+TEST_F(RemoteSourceTest, BucketOfAmazonIsPartOfTheHost) {
+  options_.region = "eu-central-1";
+  const auto source = ParseRemoteSource("s3://ocean-data/a b/x=1.zarr/", options_);
+  ASSERT_TRUE(source) << source.error().message;
+  EXPECT_TRUE(source->is_s3);
+  EXPECT_EQ(source->name, "s3://ocean-data/a b/x=1.zarr");
+  EXPECT_EQ(source->url, "https://ocean-data.s3.eu-central-1.amazonaws.com/a%20b/x%3D1.zarr");
+  EXPECT_EQ(source->list_url, "https://ocean-data.s3.eu-central-1.amazonaws.com");
+  EXPECT_EQ(source->prefix, "a b/x=1.zarr/");
+}
+
+TEST_F(RemoteSourceTest, BucketElsewhereIsPartOfThePath) {
+  options_.endpoint = "http://minio:9000/";
+  const auto source = ParseRemoteSource("s3://Bucket.with.dots", options_);
+  ASSERT_TRUE(source);
+  EXPECT_EQ(source->url, "http://minio:9000/Bucket.with.dots");
+  EXPECT_EQ(source->list_url, source->url);
+  EXPECT_EQ(source->prefix, "");
+  EXPECT_EQ(source->region, "us-east-1");
+}
+
+TEST_F(RemoteSourceTest, PortThatIsTheSchemesOwnIsLeftOut) {
+  EXPECT_EQ(ParseRemoteSource("https://host:443/x", options_)->url, "https://host/x");
+  EXPECT_EQ(ParseRemoteSource("https://host:80/x", options_)->url, "https://host:80/x");
+}
+
+TEST_F(RemoteSourceTest, SecretsInAnAddressAreRefusedAndNotRepeated) {
+  for (const char* address : {"https://user:secret@host/x", "https://host/x?sig=secret"}) {
+    const auto source = ParseRemoteSource(address, options_);
+    ASSERT_FALSE(source);
+    EXPECT_EQ(source.error().message.find("secret"), std::string::npos) << source.error().message;
+  }
+}
+
+TEST_F(RemoteSourceTest, WhatIsNoAddressIsRefused) {
+  for (const char* address : {"s3://", "s3:///x", "https://", "http://:80/x", "https://a b/x"}) {
+    EXPECT_FALSE(ParseRemoteSource(address, options_)) << address;
+  }
+}
+
+TEST_F(RemoteSourceTest, OptionsTakeWhatTheyTake) {
+  EXPECT_TRUE(SetRemoteOption("timeout", "5", options_));
+  EXPECT_EQ(options_.timeout, 5U);
+  EXPECT_TRUE(SetRemoteOption("absent", "403", options_));
+  EXPECT_TRUE(options_.forbidden_is_absent);
+  for (const auto& [name, value] : {std::pair{"timeout", "0"},
+                                    {"timeout", "x"},
+                                    {"absent", "500"},
+                                    {"connections", "1000"},
+                                    {"endpoint", ""},
+                                    {"no", "1"}}) {
+    EXPECT_FALSE(SetRemoteOption(name, value, options_)) << name << "=" << value;
+  }
+}
+
+TEST_F(RemoteSourceTest, ANameThatEndsLikeThatOfAZipFileIsOne) {
+  const auto zip = FindZipAddress("https://host/a%20b/x.ZIP/in+%C3%BC//deep/");
+  ASSERT_TRUE(zip);
+  EXPECT_EQ(zip->folder, "https://host/a%20b");
+  EXPECT_EQ(zip->name, "x.ZIP");
+  EXPECT_EQ(zip->below, "in+\xc3\xbc//deep");
+  EXPECT_EQ(FindZipAddress("s3://b/x.ozx/a%20+b")->below, "a%20+b");
+  for (const char* source : {"s3://x.zip", "s3://x.zip/a", "https://x.zip/a", "https://host/.zip",
+                             "https://host/a.zip.old", "/data/x.zip"}) {
+    EXPECT_FALSE(FindZipAddress(source)) << source;
+  }
+  EXPECT_EQ(ParseRemoteSource("https://host/x.zip/a", {})->url, "https://host/x.zip");
+}
+
+TEST_F(RemoteSourceTest, PercentCodingIsItsOwnOpposite) {
+  const std::string text = "a/b c+d=%\xc3\xbc~";
+  EXPECT_EQ(PercentEncode(text), "a/b%20c%2Bd%3D%25%C3%BC~");
+  EXPECT_EQ(PercentDecode(PercentEncode(text)), text);
+  EXPECT_EQ(PercentDecode("a+b%2"), "a b%2");
+}
+
+}  // namespace
+}  // namespace zarrfs::remote_source_test

@@ -1,0 +1,97 @@
+#include "zarrcore/net/verdict.h"
+
+#include <gtest/gtest.h>
+
+namespace zarrfs::verdict_test {
+namespace {
+
+using Kind = Verdict::Kind;
+
+constexpr const char* kUrl = "https://host/b/a%20b";
+
+std::string Xml(const std::string& code) { return "<Error><Code>" + code + "</Code></Error>"; }
+
+Verdict Of(long status, const std::string& code = "", bool is_s3 = true, bool absent_403 = false) {
+  RemoteSource source;
+  source.is_s3 = is_s3;
+  source.name = "s3://b";
+  source.region = "us-east-1";
+  source.options.forbidden_is_absent = absent_403;
+  HttpReply reply;
+  reply.status = status;
+  if (!code.empty()) reply.text = Xml(code);
+  return Judge(reply, source, "s3://b/a b", kUrl);
+}
+
+TEST(VerdictTest, OnlyNoSuchKeyMakesAnObjectOfABucketAbsent) {
+  EXPECT_EQ(Of(404, "NoSuchKey").error.code, ErrorCode::kNotFound);
+  for (const Verdict& verdict : {Of(404), Of(404, "NoSuchBucket"), Of(403, "AccessDenied"), Of(403),
+                                 Of(400), Of(301), Of(500), Of(503, "SlowDown")}) {
+    EXPECT_NE(verdict.kind, Kind::kBytes);
+    EXPECT_NE(verdict.error.code, ErrorCode::kNotFound) << verdict.error.message;
+  }
+}
+
+TEST(VerdictTest, OnAWebServer404And410Do) {
+  EXPECT_EQ(Of(404, "", false).error.code, ErrorCode::kNotFound);
+  EXPECT_EQ(Of(410, "", false).error.code, ErrorCode::kNotFound);
+  EXPECT_EQ(Of(403, "", false).error.code, ErrorCode::kPermissionDenied);
+  EXPECT_EQ(Of(401, "", false).error.code, ErrorCode::kPermissionDenied);
+  EXPECT_EQ(Of(302, "", false).error.code, ErrorCode::kIo);
+}
+
+TEST(VerdictTest, ForbiddenIsAbsentWhereTheUserSaysSoAndTheKeyIsGood) {
+  EXPECT_EQ(Of(403, "AccessDenied", true, true).error.code, ErrorCode::kNotFound);
+  EXPECT_EQ(Of(403, "", false, true).error.code, ErrorCode::kNotFound);
+  for (const char* code : {"SignatureDoesNotMatch", "InvalidAccessKeyId", "RequestTimeTooSkewed",
+                           "ExpiredToken", "AllAccessDisabled"}) {
+    EXPECT_EQ(Of(403, code, true, true).error.code, ErrorCode::kPermissionDenied) << code;
+  }
+}
+
+TEST(VerdictTest, WhatMayPassIsAskedAgain) {
+  for (const long status : {408L, 425L, 429L, 500L, 502L, 503L, 504L}) {
+    EXPECT_EQ(Of(status).kind, Kind::kAgain) << status;
+  }
+  EXPECT_TRUE(Of(503, "SlowDown").slow_down);
+  EXPECT_EQ(Of(412).error.code, ErrorCode::kStale);
+  EXPECT_EQ(Of(416).kind, Kind::kNoRange);
+}
+
+TEST(VerdictTest, RedirectionThatAddsASlashIsAFolderOfAWebServer) {
+  RemoteSource source;
+  HttpReply reply;
+  reply.status = 301;
+  reply.location = "http://host/b/a%20b/";
+  EXPECT_EQ(Judge(reply, source, "a b", kUrl).error.code, ErrorCode::kNotFound);
+  reply.location = "/login?token=secret";
+  const Error error = Judge(reply, source, "a b", kUrl).error;
+  EXPECT_EQ(error.code, ErrorCode::kIo);
+  EXPECT_EQ(error.message.find("secret"), std::string::npos) << error.message;
+}
+
+TEST(VerdictTest, MessagesSayWhatToDo) {
+  RemoteSource source;
+  source.is_s3 = true;
+  source.region = "us-east-1";
+  HttpReply reply;
+  reply.status = 301;
+  reply.bucket_region = "eu-west-1";
+  EXPECT_NE(Judge(reply, source, "x", kUrl).error.message.find("region=eu-west-1"),
+            std::string::npos);
+  EXPECT_NE(Of(403, "AccessDenied").error.message.find("absent=403"), std::string::npos);
+}
+
+TEST(VerdictTest, AnswerThatIsCutOffIsNoAnswer) {
+  RemoteSource source;
+  HttpReply reply;
+  reply.status = 206;
+  EXPECT_EQ(Judge(reply, source, "x", kUrl).kind, Kind::kAgain);
+  reply.is_whole = true;
+  EXPECT_EQ(Judge(reply, source, "x", kUrl).kind, Kind::kBytes);
+  reply.wrong = "another range";
+  EXPECT_EQ(Judge(reply, source, "x", kUrl).kind, Kind::kError);
+}
+
+}  // namespace
+}  // namespace zarrfs::verdict_test

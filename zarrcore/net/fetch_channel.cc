@@ -1,0 +1,169 @@
+#include "zarrcore/net/fetch_channel.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <string_view>
+
+namespace zarrfs {
+namespace {
+
+// Keys of S3 have 1024 bytes at most, continuations some hundred.
+constexpr size_t kMaxMessageText = 16u << 10;
+
+// Messages as they are sent: numbers, then two texts.
+struct RequestHead {
+  uint64_t id, generation, offset, range, at, length;
+  int64_t modified_ns;
+  uint32_t kind, max_keys, from_end, is_conditional, first, second;
+};
+struct AnswerHead {
+  uint64_t id, generation, size, offset, length;
+  int64_t modified_ns;
+  uint32_t error, first, second, unused;  // error: 0, or 1 + the code
+};
+
+template <typename Head>
+bool SendMessage(const Descriptor& socket, Head head, std::string_view first,
+                 std::string_view second, bool waits) {
+  if (first.size() > kMaxMessageText || second.size() > kMaxMessageText) {
+    errno = EMSGSIZE;
+    return false;
+  }
+  head.first = static_cast<uint32_t>(first.size());
+  head.second = static_cast<uint32_t>(second.size());
+  std::array<iovec, 3> parts = {iovec{&head, sizeof head},
+                                iovec{const_cast<char*>(first.data()), first.size()},
+                                iovec{const_cast<char*>(second.data()), second.size()}};
+  const msghdr message = {nullptr, 0, parts.data(), parts.size(), nullptr, 0, 0};
+  const int flags = MSG_NOSIGNAL | (waits ? 0 : MSG_DONTWAIT);
+  return TEMP_FAILURE_RETRY(sendmsg(socket.get(), &message, flags)) > 0;
+}
+
+template <typename Head>
+struct Received {
+  Head head;
+  std::string first, second;
+};
+
+template <typename Head>
+std::optional<Received<Head>> ReceiveMessage(const Descriptor& socket, bool waits) {
+  std::array<char, sizeof(Head) + 2 * kMaxMessageText> buffer;
+  for (;;) {
+    const auto length = TEMP_FAILURE_RETRY(
+        recv(socket.get(), buffer.data(), buffer.size(), waits ? 0 : MSG_DONTWAIT));
+    if (length <= 0) {
+      if (length == 0) errno = 0;
+      return std::nullopt;
+    }
+    Received<Head> received;
+    if (static_cast<size_t>(length) < sizeof(Head)) continue;
+    std::memcpy(&received.head, buffer.data(), sizeof(Head));
+    const std::string_view texts(buffer.data() + sizeof(Head),
+                                 static_cast<size_t>(length) - sizeof(Head));
+    if (uint64_t{received.head.first} + received.head.second != texts.size()) continue;
+    received.first = texts.substr(0, received.head.first);
+    received.second = texts.substr(received.head.first);
+    return received;
+  }
+}
+
+}  // namespace
+
+Result<FetchChannel> FetchChannel::Make() {
+  std::array<int, 2> ends = {-1, -1};
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+    return Fail(FromErrno(errno), "no descriptors: {}", ErrnoText(errno));
+  }
+  FetchChannel channel{Descriptor(ends[0]), Descriptor(ends[1]),
+                       Descriptor(memfd_create("zarrfs-fetch", MFD_CLOEXEC | MFD_ALLOW_SEALING))};
+  // Neither process can make the other one touch memory that is gone.
+  if (!channel.memory || ftruncate(channel.memory.get(), kMemory) != 0 ||
+      fcntl(channel.memory.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
+    return Fail(FromErrno(errno), "no memory to share: {}", ErrnoText(errno));
+  }
+  return channel;
+}
+
+std::byte* FetchChannel::Map(const Descriptor& memory) {
+  void* const at = mmap(nullptr, kMemory, PROT_READ | PROT_WRITE, MAP_SHARED, memory.get(), 0);
+  return at == MAP_FAILED ? nullptr : static_cast<std::byte*>(at);
+}
+
+bool Send(const Descriptor& socket, const FetchRequest& request, bool waits) {
+  const RequestHead head = {.id = request.id,
+                            .generation = request.generation,
+                            .offset = request.range.offset,
+                            .range = request.range.length,
+                            .at = request.at,
+                            .length = request.length,
+                            .modified_ns = request.modified_ns,
+                            .kind = static_cast<uint32_t>(request.kind),
+                            .max_keys = request.max_keys,
+                            .from_end = request.range.from_end ? 1U : 0U,
+                            .is_conditional = request.is_conditional ? 1U : 0U,
+                            .first = 0,
+                            .second = 0};
+  return SendMessage(socket, head, request.key, request.condition, waits);
+}
+
+bool Send(const Descriptor& socket, const FetchAnswer& answer, bool waits) {
+  const AnswerHead head = {.id = answer.id,
+                           .generation = answer.generation,
+                           .size = answer.size,
+                           .offset = answer.offset,
+                           .length = answer.length,
+                           .modified_ns = answer.modified_ns,
+                           .error = answer.error ? 1 + static_cast<uint32_t>(*answer.error) : 0,
+                           .first = 0,
+                           .second = 0,
+                           .unused = 0};
+  return SendMessage(socket, head, answer.etag,
+                     std::string_view(answer.message).substr(0, kMaxMessageText), waits);
+}
+
+std::optional<FetchRequest> ReceiveRequest(const Descriptor& socket, bool waits) {
+  while (auto received = ReceiveMessage<RequestHead>(socket, waits)) {
+    const RequestHead& head = received->head;
+    if (head.kind > static_cast<uint32_t>(FetchRequest::Kind::kList) || head.id == 0) continue;
+    return FetchRequest{.kind = static_cast<FetchRequest::Kind>(head.kind),
+                        .id = head.id,
+                        .generation = head.generation,
+                        .range = {head.offset, head.range, head.from_end != 0},
+                        .at = head.at,
+                        .length = head.length,
+                        .is_conditional = head.is_conditional != 0,
+                        .modified_ns = head.modified_ns,
+                        .max_keys = head.max_keys,
+                        .key = std::move(received->first),
+                        .condition = std::move(received->second)};
+  }
+  return std::nullopt;
+}
+
+std::optional<FetchAnswer> ReceiveAnswer(const Descriptor& socket, bool waits) {
+  while (auto received = ReceiveMessage<AnswerHead>(socket, waits)) {
+    const AnswerHead& head = received->head;
+    if (head.error > 1 + static_cast<uint32_t>(ErrorCode::kZarrfsMount)) continue;
+    FetchAnswer answer{.id = head.id,
+                       .generation = head.generation,
+                       .size = head.size,
+                       .modified_ns = head.modified_ns,
+                       .offset = head.offset,
+                       .length = head.length,
+                       .etag = std::move(received->first),
+                       .message = std::move(received->second)};
+    if (head.error != 0) answer.error = static_cast<ErrorCode>(head.error - 1);
+    return answer;
+  }
+  return std::nullopt;
+}
+
+}  // namespace zarrfs

@@ -1,0 +1,296 @@
+#include "zarrcore/net/fetch_client.h"
+
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <condition_variable>
+#include <cstring>
+#include <functional>
+#include <iterator>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "zarrcore/net/fetch_channel.h"
+
+namespace zarrfs {
+namespace {
+
+// Pieces of the memory begin at multiples of this.
+constexpr uint64_t kUnit = 4096;
+// Larger pieces give their pages back.
+constexpr uint64_t kKept = 256u << 10;
+// How long a request may wait to be sent, while there is no server.
+constexpr auto kMaxSend = std::chrono::seconds(5);
+// What a page of a listing has beside its keys, and a key in it, encoded and with what is said of
+// it.
+constexpr uint64_t kPageBytes = 16u << 10;
+constexpr uint64_t kKeyBytes = 4096;
+
+// Codes that the answer of a store may have: others would be taken for something that happened
+// here.
+ErrorCode CodeOfStore(ErrorCode code) {
+  constexpr std::array<ErrorCode, 8> kCodes = {
+      ErrorCode::kNotFound, ErrorCode::kDamaged,     ErrorCode::kPermissionDenied,
+      ErrorCode::kStale,    ErrorCode::kTimedOut,    ErrorCode::kInvalidArgument,
+      ErrorCode::kTooLarge, ErrorCode::kUnsupported,
+  };
+  return std::ranges::find(kCodes, code) != kCodes.end() ? code : ErrorCode::kIo;
+}
+
+// Which pieces of the memory are taken. Not thread-safe.
+class Pieces {
+ public:
+  // nullopt if there is no room now.
+  std::optional<uint64_t> Take(uint64_t length) {
+    length = RoundUp(length);
+    uint64_t at = 0;
+    for (const auto& [begin, size] : taken_) {
+      if (begin - at >= length) break;
+      at = begin + size;
+    }
+    if (FetchChannel::kMemory - at < length) return std::nullopt;
+    taken_.emplace(at, length);
+    return at;
+  }
+  // Returns the length.
+  uint64_t GiveBack(uint64_t at) {
+    const auto piece = taken_.find(at);
+    const uint64_t length = piece->second;
+    taken_.erase(piece);
+    return length;
+  }
+
+ private:
+  static uint64_t RoundUp(uint64_t length) {
+    return std::max((length + kUnit - 1) / kUnit, uint64_t{1}) * kUnit;
+  }
+  std::map<uint64_t, uint64_t> taken_;  // begin to length
+};
+
+class FetchClient final : public Fetcher, public std::enable_shared_from_this<FetchClient> {
+ public:
+  FetchClient(Descriptor socket, std::byte* memory, std::chrono::milliseconds patience)
+      : socket_(std::move(socket)), memory_(memory), patience_(patience) {
+    // Answers to an earlier client must not be taken for answers to this one.
+    if (getrandom(&last_id_, sizeof last_id_, 0) != sizeof last_id_) last_id_ = 1;
+    last_id_ >>= 1;
+  }
+
+  Result<void> Begin();
+  Result<Fetched> Get(std::string_view key, ByteRange range, const Version* only,
+                      std::span<std::byte> out) const override;
+  Result<std::string> ListPage(std::string_view folder, std::string_view continuation,
+                               uint32_t max_keys) const override;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Call {
+    FetchRequest request;
+    std::optional<FetchAnswer> answer = {};
+    bool given_up = false;
+  };
+  using Calls = std::map<uint64_t, Call>;
+
+  // Asks, waits, and hands the answer and its bytes to `use` before the piece is given back.
+  Result<void> Ask(FetchRequest request,
+                   const std::function<void(const FetchAnswer&, const std::byte*)>& use) const;
+  void GiveBack(uint64_t at) const;
+  void Receive() const;
+  void OnAnswer(FetchAnswer answer) const;
+  void SendTo(const FetchRequest& request) const;
+  // Sends all that is not answered, to a new server. (The one before has ended.)
+  void OnNewServer(uint64_t generation) const;
+
+  const Descriptor socket_;
+  std::byte* const memory_;
+  const std::chrono::milliseconds patience_;
+  mutable std::mutex mutex_;
+  mutable std::condition_variable answered_;    // or the server is gone
+  mutable std::condition_variable given_back_;  // a piece
+  mutable Pieces pieces_;
+  mutable Calls calls_;
+  mutable uint64_t last_id_ = 0;
+  mutable uint64_t generation_ = 0;  // of the server
+  mutable bool is_over_ = false;
+};
+
+Result<void> FetchClient::Begin() {
+  const timeval limit = {kMaxSend.count(), 0};
+  setsockopt(socket_.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+  std::thread([self = shared_from_this()] { self->Receive(); }).detach();
+  return Ask({.kind = FetchRequest::Kind::kHello}, [](const auto&, const auto*) {});
+}
+
+// A request that does not reach the server that it is for is answered here: nobody else would, and
+// its piece would never be free. (If there is no server, the next one gets it in OnNewServer().)
+void FetchClient::SendTo(const FetchRequest& request) const {
+  if (Send(socket_, request)) return;
+  const bool is_too_long = errno == EMSGSIZE;
+  const std::lock_guard lock(mutex_);
+  const auto call = calls_.find(request.id);
+  if (call == calls_.end() || call->second.answer ||
+      call->second.request.generation != request.generation) {
+    return;
+  }
+  if (call->second.given_up) {
+    GiveBack(call->second.request.at);
+    calls_.erase(call);
+    return;
+  }
+  call->second.answer = FetchAnswer{
+      .id = request.id,
+      .error = is_too_long ? ErrorCode::kInvalidArgument : ErrorCode::kTimedOut,
+      .message = is_too_long ? fmt::format("a key of {} bytes", request.key.size())
+                             : request.key + ": the process that fetches takes no requests"};
+  answered_.notify_all();
+}
+
+void FetchClient::GiveBack(uint64_t at) const {
+  const uint64_t length = pieces_.GiveBack(at);
+  if (length > kKept) madvise(memory_ + at, length, MADV_REMOVE);
+  given_back_.notify_all();
+}
+
+Result<void> FetchClient::Ask(
+    FetchRequest request,
+    const std::function<void(const FetchAnswer&, const std::byte*)>& use) const {
+  const auto deadline = Clock::now() + patience_;
+  const auto too_late = [&] {
+    return Fail(ErrorCode::kTimedOut, "{}: no answer of the process that fetches within {} s",
+                request.key, std::chrono::duration_cast<std::chrono::seconds>(patience_).count());
+  };
+  std::unique_lock lock(mutex_);
+  std::optional<uint64_t> piece;
+  while (!(piece = pieces_.Take(request.length))) {
+    if (given_back_.wait_until(lock, deadline) == std::cv_status::timeout) return too_late();
+  }
+  request.at = *piece;
+  request.id = ++last_id_;
+  request.generation = generation_;
+  const auto call = calls_.emplace(request.id, Call{request}).first;
+  lock.unlock();
+  SendTo(request);
+  lock.lock();
+  if (!answered_.wait_until(lock, deadline, [&] { return call->second.answer || is_over_; }) ||
+      !call->second.answer) {
+    // The piece is not free before the server says so.
+    call->second.given_up = true;
+    return too_late();
+  }
+  const FetchAnswer answer = std::move(*call->second.answer);
+  calls_.erase(call);
+  lock.unlock();
+  if (!answer.error) use(answer, memory_ + *piece);
+  lock.lock();
+  GiveBack(*piece);
+  if (answer.error) return Fail(CodeOfStore(*answer.error), "{}", answer.message);
+  return {};
+}
+
+void FetchClient::OnAnswer(FetchAnswer answer) const {
+  const std::lock_guard lock(mutex_);
+  const auto call = calls_.find(answer.id);
+  if (call == calls_.end() || call->second.answer) return;
+  if (call->second.request.kind == FetchRequest::Kind::kHello) generation_ = answer.generation;
+  if (call->second.given_up) {
+    GiveBack(call->second.request.at);
+    calls_.erase(call);
+    return;
+  }
+  // (Nothing else that is wrong here could reach beyond the piece.)
+  answer.length = std::min(answer.length, call->second.request.length);
+  call->second.answer = std::move(answer);
+  answered_.notify_all();
+}
+
+void FetchClient::OnNewServer(uint64_t generation) const {
+  std::unique_lock lock(mutex_);
+  generation_ = generation;
+  std::vector<FetchRequest> requests;
+  for (auto call = calls_.begin(); call != calls_.end();) {
+    const auto next = std::next(call);
+    if (call->second.given_up) {
+      GiveBack(call->second.request.at);
+      calls_.erase(call);
+    } else if (!call->second.answer) {
+      call->second.request.generation = generation;
+      requests.push_back(call->second.request);
+    }
+    call = next;
+  }
+  lock.unlock();
+  for (const FetchRequest& request : requests) SendTo(request);
+}
+
+void FetchClient::Receive() const {
+  while (auto answer = ReceiveAnswer(socket_, /*waits=*/true)) {
+    answer->id == 0 ? OnNewServer(answer->generation) : OnAnswer(*std::move(answer));
+  }
+  const std::lock_guard lock(mutex_);
+  is_over_ = true;
+  answered_.notify_all();
+}
+
+Result<Fetched> FetchClient::Get(std::string_view key, ByteRange range, const Version* only,
+                                 std::span<std::byte> out) const {
+  FetchRequest request{.kind = FetchRequest::Kind::kGet,
+                       .range = range,
+                       .length = std::min(out.size(), kMaxFetchBytes),
+                       .key = std::string(key)};
+  request.range.length = std::min<uint64_t>(range.length, request.length);
+  if (only != nullptr) {
+    request.is_conditional = true;
+    request.condition = only->etag;
+    request.modified_ns = only->mtime_ns;
+  }
+  Fetched fetched;
+  const auto asked = Ask(std::move(request), [&](const FetchAnswer& answer, const std::byte* from) {
+    fetched.version.size = answer.size;
+    fetched.version.mtime_ns = fetched.version.ctime_ns = answer.modified_ns;
+    fetched.version.etag = answer.etag;
+    fetched.offset = answer.offset;
+    fetched.length = static_cast<size_t>(answer.length);
+    std::copy_n(from, fetched.length, out.begin());
+  });
+  if (!asked) return Fail(asked);
+  return fetched;
+}
+
+Result<std::string> FetchClient::ListPage(std::string_view folder, std::string_view continuation,
+                                          uint32_t max_keys) const {
+  FetchRequest request{.kind = FetchRequest::Kind::kList,
+                       .length = std::min(kMaxListBytes, kPageBytes + max_keys * kKeyBytes),
+                       .max_keys = max_keys,
+                       .key = std::string(folder),
+                       .condition = std::string(continuation)};
+  std::string page;
+  const auto asked = Ask(std::move(request), [&](const FetchAnswer& answer, const std::byte* from) {
+    page.assign(reinterpret_cast<const char*>(from), static_cast<size_t>(answer.length));
+  });
+  if (!asked) return Fail(asked);
+  return page;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const Fetcher>> OpenFetchClient(Descriptor socket, const Descriptor& memory,
+                                                       std::chrono::milliseconds patience) {
+  std::byte* const mapped = FetchChannel::Map(memory);
+  if (mapped == nullptr) {
+    return Fail(FromErrno(errno), "the memory of the fetcher: {}", ErrnoText(errno));
+  }
+  auto client = std::make_shared<FetchClient>(std::move(socket), mapped, patience);
+  if (auto begun = client->Begin(); !begun) return Fail(begun);
+  return client;
+}
+
+}  // namespace zarrfs

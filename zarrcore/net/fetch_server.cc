@@ -1,0 +1,362 @@
+#include "zarrcore/net/fetch_server.h"
+
+#include <curl/curl.h>
+#include <sys/random.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <ctime>
+#include <deque>
+#include <list>
+#include <memory>
+#include <optional>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "zarrcore/net/addresses.h"
+#include "zarrcore/net/aws_profile.h"
+#include "zarrcore/net/credentials.h"
+#include "zarrcore/net/fetcher.h"
+#include "zarrcore/net/http_transfer.h"
+#include "zarrcore/net/verdict.h"
+
+namespace zarrfs {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+// Requests that are taken from the channel before earlier ones are answered.
+constexpr size_t kMaxJobs = 8192;
+// The pause before the second attempt, at most, and before any.
+constexpr auto kFirstPause = milliseconds(100);
+constexpr auto kLongestPause = milliseconds(5000);
+// As long as the store has never answered, to find out that its address is wrong.
+constexpr auto kFirstPatience = milliseconds(10'000);
+// How often credentials are looked at that are not there yet.
+constexpr auto kWaitForKey = milliseconds(50);
+// The requests of one moment that are refused (503, 429) halve the number of requests at once, and
+// no later ones.
+constexpr auto kHalvesEach = milliseconds(1000);
+// An attempt has at least so long, however little its request has left.
+constexpr auto kLeastAttempt = milliseconds(1000);
+
+// A request of the client, until it is answered.
+struct Job {
+  FetchRequest request;
+  Clock::time_point deadline;
+  Clock::time_point next;  // attempt
+  int attempts = 0;
+  bool no_range = false;
+  Error problem = {};  // of the last attempt
+  AwsKey key = {};     // that it was signed with
+  std::unique_ptr<HttpTransfer> transfer = {};
+};
+using Jobs = std::list<Job>;
+
+class FetchServer {
+ public:
+  FetchServer(const RemoteSource& source, const FetchChannel& channel)
+      : source_(WithProfile(source)),
+        channel_(channel),
+        memory_(FetchChannel::Map(channel.memory)),
+        addresses_(source_),
+        multi_(curl_multi_init(), curl_multi_cleanup),
+        limit_(source.options.connections) {
+    if (getrandom(&generation_, sizeof generation_, 0) < 0) generation_ = 1;
+    curl_multi_setopt(multi_.get(), CURLMOPT_PIPELINING, CURLPIPE_MULTIPLEX);
+    const auto connections = static_cast<long>(source.options.connections);
+    curl_multi_setopt(multi_.get(), CURLMOPT_MAXCONNECTS, connections);
+    curl_multi_setopt(multi_.get(), CURLMOPT_MAX_TOTAL_CONNECTIONS, connections);
+    if (source.is_s3 && !source.options.anonymous) {
+      credentials_.emplace(source_, [multi = multi_.get()] { curl_multi_wakeup(multi); });
+    }
+  }
+
+  void Run();
+
+ private:
+  bool Receive();  // false once there will be no more
+  void Take(FetchRequest request);
+  void GiveUpAll();
+  void BeginDue();
+  bool Begin(Jobs::iterator job);  // false if it has to wait
+  void End(CURL* handle, CURLcode code);
+  void Decide(Jobs::iterator job, HttpReply reply);
+  void AdaptTo(const Verdict& verdict);
+  void Repeat(Jobs::iterator job, Verdict verdict, int64_t pause_s);
+  void AnswerBytes(Jobs::iterator job, const HttpReply& reply);
+  void AnswerError(Jobs::iterator job, const Error& error);
+  void Answer(Jobs::iterator job, FetchAnswer answer);
+  void SendAnswers();
+  [[nodiscard]] milliseconds Pause() const;
+  [[nodiscard]] std::span<std::byte> PieceOf(const FetchRequest& request) const {
+    return {memory_ + request.at, static_cast<size_t>(request.length)};
+  }
+  [[nodiscard]] std::string Name(const FetchRequest& request) const {
+    return request.key.empty() ? source_.name : fmt::format("{}/{}", source_.name, request.key);
+  }
+
+  const RemoteSource source_;
+  const FetchChannel& channel_;
+  std::byte* const memory_;
+  const Addresses addresses_;
+  const std::unique_ptr<CURLM, CURLMcode (*)(CURLM*)> multi_;
+  std::optional<Credentials> credentials_;
+  uint64_t generation_ = 1;
+  uint64_t hello_ = 0;  // the last one
+  Jobs waiting_;        // first the one that came first
+  Jobs running_;
+  std::vector<std::unique_ptr<HttpTransfer>> idle_;
+  std::deque<FetchAnswer> answers_;  // not yet sent
+  size_t limit_;                     // requests at once
+  size_t good_answers_ = 0;          // since limit_ was changed
+  Clock::time_point halve_at_;       // at the earliest
+  bool has_answered_ = false;        // the store, ever
+  int64_t clock_error_s_ = 0;
+  std::minstd_rand random_{std::random_device()()};
+};
+
+void FetchServer::Take(FetchRequest request) {
+  if (request.kind == FetchRequest::Kind::kHello) {
+    if (std::exchange(hello_, request.id) != request.id) GiveUpAll();
+    answers_.push_back({.id = request.id, .generation = generation_});
+    return;
+  }
+  if (request.generation != generation_) return;
+  const bool is_piece = request.length <= FetchChannel::kMemory &&
+                        request.at <= FetchChannel::kMemory - request.length;
+  // (A line of a header ends where its text says so.)
+  const bool is_line = std::ranges::none_of(
+      request.condition, [](char c) { return (c >= 0 && c < ' ') || c == 0x7f; });
+  const bool is_range = request.kind == FetchRequest::Kind::kList ||
+                        (request.range.length > 0 && request.range.length <= request.length &&
+                         request.range.offset <= UINT64_MAX - request.range.length);
+  if (!is_piece || !is_range || !is_line || !IsValidKey(request.key)) {
+    answers_.push_back({.id = request.id,
+                        .error = ErrorCode::kInvalidArgument,
+                        .message = fmt::format("{}: not a key", request.key)});
+    return;
+  }
+  const auto now = Clock::now();
+  const milliseconds patience = std::chrono::seconds(source_.options.timeout);
+  waiting_.push_back(
+      {.request = std::move(request),
+       .deadline =
+           now + (has_answered_ ? patience : std::min(patience, milliseconds(kFirstPatience))),
+       .next = now});
+}
+
+bool FetchServer::Receive() {
+  while (waiting_.size() + running_.size() + answers_.size() < kMaxJobs) {
+    auto request = ReceiveRequest(channel_.server, /*waits=*/false);
+    if (!request) return errno == EAGAIN;
+    Take(*std::move(request));
+  }
+  return true;
+}
+
+void FetchServer::GiveUpAll() {
+  waiting_.clear();
+  for (const Job& job : running_) curl_multi_remove_handle(multi_.get(), job.transfer->handle());
+  running_.clear();
+  answers_.clear();
+}
+
+bool FetchServer::Begin(Jobs::iterator job) {
+  if (!addresses_.problem().empty()) {
+    AnswerError(job, {ErrorCode::kPermissionDenied,
+                      fmt::format("{}: {}", Name(job->request), addresses_.problem())});
+    return false;
+  }
+  const AwsKey* key = nullptr;
+  if (credentials_) {
+    const auto found = credentials_->Get();
+    if (!found) {
+      job->problem = {ErrorCode::kTimedOut,
+                      Name(job->request) + ": no credentials yet (credential_process, metadata)"};
+      job->next = Clock::now() + kWaitForKey;
+      return false;
+    }
+    if (!*found) {
+      AnswerError(job, {found->error().code,
+                        fmt::format("{}: {}", Name(job->request), found->error().message)});
+      return false;
+    }
+    job->key = **found;
+    key = &job->key;
+  }
+  if (idle_.empty()) idle_.push_back(std::make_unique<HttpTransfer>());
+  job->transfer = std::move(idle_.back());
+  idle_.pop_back();
+  ++job->attempts;
+  HttpGet get = addresses_.Of(job->request, key, std::time(nullptr) + clock_error_s_);
+  if (job->request.kind == FetchRequest::Kind::kGet) {
+    get.range = job->no_range ? ByteRange{} : job->request.range;
+  }
+  get.into = PieceOf(job->request);
+  get.limit_ms = std::max<int64_t>(
+      std::chrono::ceil<milliseconds>(job->deadline - Clock::now()).count(), kLeastAttempt.count());
+  job->transfer->Prepare(std::move(get));
+  curl_multi_add_handle(multi_.get(), job->transfer->handle());
+  running_.splice(running_.end(), waiting_, job);
+  return true;
+}
+
+void FetchServer::BeginDue() {
+  const auto now = Clock::now();
+  for (auto job = waiting_.begin(); job != waiting_.end();) {
+    const auto next = std::next(job);
+    if (now >= job->deadline) {
+      Error error = job->problem;
+      if (error.message.empty()) {
+        error = {ErrorCode::kTimedOut, Name(job->request) + ": no answer in time"};
+      } else if (job->attempts > 1) {
+        error.message += fmt::format(", {} times", job->attempts);
+      }
+      AnswerError(job, error);
+    } else if (running_.size() < limit_ && now >= job->next) {
+      Begin(job);
+    }
+    job = next;
+  }
+}
+
+void FetchServer::End(CURL* handle, CURLcode code) {
+  const auto job =
+      std::ranges::find(running_, handle, [](const Job& each) { return each.transfer->handle(); });
+  curl_multi_remove_handle(multi_.get(), handle);
+  if (job == running_.end()) return;
+  HttpReply reply = job->transfer->Finish(code);
+  idle_.push_back(std::move(job->transfer));
+  waiting_.splice(waiting_.begin(), running_, job);
+  Decide(job, std::move(reply));
+}
+
+void FetchServer::AdaptTo(const Verdict& verdict) {
+  const auto now = Clock::now();
+  if (verdict.slow_down && now >= halve_at_) {
+    limit_ = std::max<size_t>(limit_ / 2, 1);
+    good_answers_ = 0;
+    halve_at_ = now + kHalvesEach;
+  } else if (verdict.kind == Verdict::Kind::kBytes && ++good_answers_ >= limit_) {
+    limit_ = std::min<size_t>(limit_ + 1, source_.options.connections);
+    good_answers_ = 0;
+  }
+}
+
+void FetchServer::Decide(Jobs::iterator job, HttpReply reply) {
+  const bool is_list = job->request.kind == FetchRequest::Kind::kList;
+  const std::string url =
+      is_list ? source_.list_url : source_.url + '/' + PercentEncode(job->request.key);
+  Verdict verdict = Judge(reply, source_, Name(job->request), url);
+  using Kind = Verdict::Kind;
+  if (reply.status != 0) has_answered_ = true;
+  // A listing that does not exist is no empty one.
+  if (is_list && verdict.error.code == ErrorCode::kNotFound && verdict.kind == Kind::kError) {
+    verdict.error.code = ErrorCode::kPermissionDenied;
+  }
+  AdaptTo(verdict);
+  switch (verdict.kind) {
+    case Kind::kBytes:
+      return AnswerBytes(job, reply);
+    case Kind::kError:
+      return AnswerError(job, verdict.error);
+    case Kind::kNoRange:
+      if (is_list || std::exchange(job->no_range, true)) {
+        return AnswerError(job, {ErrorCode::kIo, Name(job->request) + ": a range that is none"});
+      }
+      job->next = Clock::now();
+      return;
+    case Kind::kOtherTime: {
+      const int64_t before = clock_error_s_;
+      if (reply.date_s > 0) clock_error_s_ = reply.date_s - std::time(nullptr);
+      if (reply.date_s == 0 || std::abs(before - clock_error_s_) < 10) {
+        return AnswerError(job, verdict.error);
+      }
+      return Repeat(job, std::move(verdict), 0);
+    }
+    case Kind::kOtherKey:
+      if (!credentials_ || !credentials_->Refresh(job->key)) return AnswerError(job, verdict.error);
+      return Repeat(job, std::move(verdict), 0);
+    case Kind::kAgain:
+      return Repeat(job, std::move(verdict), reply.retry_after_s);
+  }
+}
+
+void FetchServer::Repeat(Jobs::iterator job, Verdict verdict, int64_t pause_s) {
+  job->problem = std::move(verdict.error);
+  const auto most = std::min(kLongestPause, kFirstPause * (1 << std::min(job->attempts, 8)));
+  std::uniform_int_distribution<int64_t> pause(most.count() / 4, most.count());
+  job->next = Clock::now() + std::max(milliseconds(pause(random_)), milliseconds(pause_s * 1000));
+}
+
+void FetchServer::AnswerBytes(Jobs::iterator job, const HttpReply& reply) {
+  Answer(job, {.size = reply.size.value_or(0),
+               .modified_ns = reply.modified_ns,
+               .offset = reply.offset,
+               .length = reply.length,
+               .etag = reply.etag});
+}
+
+void FetchServer::AnswerError(Jobs::iterator job, const Error& error) {
+  Answer(job, {.error = error.code, .message = error.message});
+}
+
+void FetchServer::Answer(Jobs::iterator job, FetchAnswer answer) {
+  answer.id = job->request.id;
+  answers_.push_back(std::move(answer));
+  waiting_.erase(job);
+}
+
+void FetchServer::SendAnswers() {
+  while (!answers_.empty() && Send(channel_.server, answers_.front())) answers_.pop_front();
+}
+
+milliseconds FetchServer::Pause() const {
+  constexpr auto kMost = milliseconds(1000);
+  auto pause = kMost;
+  // (Nobody says when the client has read its answers.)
+  if (!answers_.empty()) pause = milliseconds(5);
+  const auto now = Clock::now();
+  for (const Job& job : waiting_) {
+    auto due = job.deadline;
+    if (running_.size() < limit_) due = std::min(due, job.next);
+    const auto left = std::chrono::ceil<milliseconds>(due - now);
+    pause = std::clamp(left, milliseconds(0), pause);
+  }
+  return pause;
+}
+
+void FetchServer::Run() {
+  if (memory_ == nullptr) return;
+  answers_.push_back({.id = 0, .generation = generation_});
+  for (;;) {
+    SendAnswers();
+    BeginDue();
+    int running = 0;
+    curl_multi_perform(multi_.get(), &running);
+    bool has_ended = false;
+    int left = 0;
+    while (const CURLMsg* const message = curl_multi_info_read(multi_.get(), &left)) {
+      if (message->msg != CURLMSG_DONE) continue;
+      has_ended = true;
+      End(message->easy_handle, message->data.result);
+    }
+    if (has_ended) continue;
+    curl_waitfd socket = {channel_.server.get(), CURL_WAIT_POLLIN, 0};
+    curl_multi_poll(multi_.get(), &socket, 1, static_cast<int>(Pause().count()), nullptr);
+    if (!Receive()) return;
+  }
+}
+
+}  // namespace
+
+void RunFetchServer(const RemoteSource& source, const FetchChannel& channel) {
+  curl_global_init(CURL_GLOBAL_DEFAULT);
+  FetchServer(source, channel).Run();
+}
+
+}  // namespace zarrfs

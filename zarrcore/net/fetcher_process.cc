@@ -1,0 +1,126 @@
+#include "zarrcore/net/fetcher_process.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+#include "zarrcore/net/fetch_server.h"
+
+namespace zarrfs {
+namespace {
+
+// How long a process may take to end. (It may wait in the kernel for a file that does not answer.)
+constexpr int kEndMs = 2000;
+
+// Signals of a terminal or a service manager reach all processes of a mount: its keeper says when
+// to end.
+void IgnoreSignals() {
+  struct sigaction action = {};
+  action.sa_handler = SIG_IGN;
+  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGPIPE}) {
+    sigaction(number, &action, nullptr);
+  }
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
+// Nothing else that the parent has open is this process's: neither the kernel's device, nor a pipe
+// that somebody reads to its end.
+FetchChannel CloseAllBut(const FetchChannel& channel) {
+  const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(null, fd);
+  constexpr int kHigh = 100;  // so that nothing is at the places that follow
+  const int server = fcntl(channel.server.get(), F_DUPFD_CLOEXEC, kHigh);
+  const int memory = fcntl(channel.memory.get(), F_DUPFD_CLOEXEC, kHigh);
+  const auto first = static_cast<unsigned>(std::min(server, memory));
+  const auto last = static_cast<unsigned>(std::max(server, memory));
+  close_range(STDERR_FILENO + 1, first - 1, 0);
+  if (last - first > 1) close_range(first + 1, last - 1, 0);
+  close_range(last + 1, ~0U, 0);
+  return {Descriptor(), Descriptor(server), Descriptor(memory)};
+}
+
+[[noreturn]] void RunChild(const RemoteSource& source, const FetchChannel& channel, pid_t parent,
+                           const std::function<void()>& in_child) {
+  IgnoreSignals();
+  setpgid(0, 0);
+  if (in_child) in_child();
+  // (After a change of user, which undoes it.)
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(1);
+  // Nobody else of this user reads its memory, where keys are.
+  prctl(PR_SET_DUMPABLE, 0);
+  const FetchChannel own = CloseAllBut(channel);
+  RunFetchServer(source, own);
+  // Threads that wait for credentials are not waited for.
+  _exit(0);
+}
+
+bool IsSecret(std::string_view name) {
+  return name.starts_with("AWS_") || name.ends_with("_proxy") || name.ends_with("_PROXY");
+}
+
+}  // namespace
+
+void ForgetSecrets() {
+  for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
+    const std::string_view text = *variable;
+    const size_t equals = text.find('=');
+    if (equals == text.npos || !IsSecret(text.substr(0, equals))) continue;
+    explicit_bzero(*variable + equals + 1, text.size() - equals - 1);
+  }
+}
+
+FetcherProcess& FetcherProcess::operator=(FetcherProcess&& other) noexcept {
+  Kill();
+  pid_ = std::exchange(other.pid_, -1);
+  ended_ = std::move(other.ended_);
+  return *this;
+}
+
+Result<FetcherProcess> FetcherProcess::Start(const RemoteSource& source,
+                                             const FetchChannel& channel,
+                                             const std::function<void()>& in_child) {
+  const pid_t parent = getpid();
+  std::fflush(nullptr);
+  FetcherProcess process;
+  process.pid_ = fork();
+  if (process.pid_ < 0) return Fail(ErrorCode::kIo, "no process: {}", ErrnoText(errno));
+  if (process.pid_ == 0) RunChild(source, channel, parent, in_child);
+  setpgid(process.pid_, process.pid_);  // whichever is first
+  process.ended_.reset(static_cast<int>(syscall(SYS_pidfd_open, process.pid_, 0)));
+  return process;
+}
+
+void FetcherProcess::Kill() {
+  if (pid_ <= 0) return;
+  kill(-pid_, SIGKILL);
+  pollfd ended = {ended_.get(), POLLIN, 0};
+  if (ended_) TEMP_FAILURE_RETRY(poll(&ended, 1, kEndMs));
+  waitpid(pid_, nullptr, WNOHANG);
+  Forget();
+}
+
+pid_t FetcherProcess::Release() {
+  ended_.reset();
+  return std::exchange(pid_, -1);
+}
+
+void FetcherProcess::Forget() {
+  ended_.reset();
+  pid_ = -1;
+}
+
+}  // namespace zarrfs

@@ -1,0 +1,234 @@
+#include "zarrcore/net/http_transfer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include "zarrcore/net/aws_profile.h"
+
+namespace zarrfs {
+namespace {
+
+// Enough to name the error.
+constexpr size_t kMaxErrorText = 16u << 10;
+
+std::optional<uint64_t> ParseUint(std::string_view text) {
+  uint64_t number = 0;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || stop != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+std::string Lower(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return lower;
+}
+
+// In seconds; 0 for what is no date, or one that nanoseconds cannot count.
+int64_t ParseDate(std::string_view text) {
+  constexpr int64_t kMaxDate = 7'258'118'400;  // 2200
+  const int64_t time = curl_getdate(std::string(text).c_str(), nullptr);
+  return time > 0 && time < kMaxDate ? time : 0;
+}
+
+}  // namespace
+
+std::string CertificatesFile() {
+  for (const char* const name : {"SSL_CERT_FILE", "CURL_CA_BUNDLE", "AWS_CA_BUNDLE"}) {
+    const char* const file = std::getenv(name);
+    if (file != nullptr && *file != '\0') return file;
+  }
+  return "";
+}
+
+HttpTransfer::HttpTransfer() : handle_(curl_easy_init()) {
+  if (handle_ == nullptr) throw std::bad_alloc();
+}
+
+void HttpTransfer::Prepare(HttpGet get) {
+  get_ = std::move(get);
+  reply_ = {};
+  first_ = last_ = total_ = content_length_ = std::nullopt;
+  decided_ = false;
+  skip_ = said_ = due_ = 0;
+  failure_[0] = '\0';
+  headers_.reset();
+  const auto add = [&](const std::string& line) {
+    headers_.reset(curl_slist_append(headers_.release(), line.c_str()));
+  };
+  for (const std::string& line : get_.headers) add(line);
+  add("Accept-Encoding: identity");
+
+  CURL* const curl = handle_.get();
+  curl_easy_reset(curl);
+  const auto set = [curl](CURLoption option, auto value) { curl_easy_setopt(curl, option, value); };
+  set(CURLOPT_URL, get_.url.c_str());
+  set(CURLOPT_HTTPHEADER, headers_.get());
+  set(CURLOPT_USERAGENT, "zarrfs");
+  set(CURLOPT_PATH_AS_IS, 1L);
+  set(CURLOPT_PROTOCOLS_STR, "http,https");
+  set(CURLOPT_NETRC, static_cast<long>(get_.asks_netrc ? CURL_NETRC_OPTIONAL : CURL_NETRC_IGNORED));
+  set(CURLOPT_NOSIGNAL, 1L);
+  set(CURLOPT_CONNECTTIMEOUT, kConnectSeconds);
+  set(CURLOPT_TIMEOUT_MS, static_cast<long>(std::max<int64_t>(get_.limit_ms, 1)));
+  set(CURLOPT_LOW_SPEED_LIMIT, 1L);
+  set(CURLOPT_LOW_SPEED_TIME, kStallSeconds);
+  set(CURLOPT_TCP_KEEPALIVE, 1L);
+  set(CURLOPT_BUFFERSIZE, 256L << 10);
+  set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+  set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_2TLS));
+  set(CURLOPT_PIPEWAIT, get_.url.starts_with("https:") ? 1L : 0L);
+  set(CURLOPT_ERRORBUFFER, failure_);
+  set(CURLOPT_HEADERFUNCTION, &OnHeader);
+  set(CURLOPT_HEADERDATA, this);
+  set(CURLOPT_WRITEFUNCTION, &OnBody);
+  set(CURLOPT_WRITEDATA, this);
+  if (const std::string file = CertificatesFile(); !file.empty()) {
+    set(CURLOPT_CAINFO, file.c_str());
+  }
+  if (get_.range && get_.range->length > 0) {
+    const ByteRange& range = *get_.range;
+    const std::string text =
+        range.from_end ? fmt::format("-{}", range.length)
+                       : fmt::format("{}-{}", range.offset, range.offset + (range.length - 1));
+    set(CURLOPT_RANGE, text.c_str());
+  }
+}
+
+size_t HttpTransfer::OnHeader(char* text, size_t size, size_t count, void* self) {
+  static_cast<HttpTransfer*>(self)->TakeHeader({text, size * count});
+  return size * count;
+}
+
+size_t HttpTransfer::OnBody(char* bytes, size_t size, size_t count, void* self) {
+  return static_cast<HttpTransfer*>(self)->TakeBody({bytes, size * count});
+}
+
+void HttpTransfer::TakeHeader(std::string_view line) {
+  // Those of an answer that another one follows (100 Continue) do not count.
+  if (line.starts_with("HTTP/")) {
+    reply_ = {};
+    first_ = last_ = total_ = content_length_ = std::nullopt;
+    return;
+  }
+  const size_t colon = line.find(':');
+  if (colon == line.npos) return;
+  const std::string name = Lower(line.substr(0, colon));
+  const std::string_view value = WithoutBlanks(line.substr(colon + 1));
+  if (name == "etag") reply_.etag = value;
+  if (name == "location") reply_.location = value;
+  if (name == "x-amz-bucket-region") reply_.bucket_region = value;
+  if (name == "last-modified") reply_.modified_ns = ParseDate(value) * 1'000'000'000;
+  if (name == "date") reply_.date_s = ParseDate(value);
+  if (name == "retry-after") {
+    reply_.retry_after_s =
+        static_cast<int64_t>(std::min<uint64_t>(ParseUint(value).value_or(0), 3600));
+  }
+  if (name == "content-encoding") reply_.is_encoded = Lower(value) != "identity";
+  if (name == "content-length") content_length_ = ParseUint(value);
+  if (name == "content-range" && value.starts_with("bytes ")) {
+    const std::string_view range = WithoutBlanks(value.substr(6));
+    const size_t dash = range.find('-');
+    const size_t slash = range.find('/');
+    if (slash == range.npos) return;
+    total_ = ParseUint(range.substr(slash + 1));
+    if (dash == range.npos || dash > slash) return;
+    first_ = ParseUint(range.substr(0, dash));
+    last_ = ParseUint(range.substr(dash + 1, slash - dash - 1));
+  }
+}
+
+void HttpTransfer::Decide() {
+  if (std::exchange(decided_, true)) return;
+  curl_easy_getinfo(handle_.get(), CURLINFO_RESPONSE_CODE, &reply_.status);
+  if (reply_.status != 200 && reply_.status != 206) return;
+  if (reply_.etag.size() > kMaxEtag) {
+    reply_.wrong = fmt::format("an ETag of {} bytes", reply_.etag.size());
+    return;
+  }
+  if (get_.range) return DecideRange();
+  due_ = content_length_.value_or(get_.into.size());
+  if (due_ > get_.into.size()) {
+    reply_.wrong = fmt::format("an answer of {} bytes, more than the {} that are taken", due_,
+                               get_.into.size());
+  }
+}
+
+void HttpTransfer::DecideRange() {
+  const ByteRange& range = *get_.range;
+  const bool is_part = reply_.status == 206;
+  reply_.size = is_part ? total_ : content_length_;
+  if (!reply_.size) {
+    reply_.wrong = "an answer that does not say the size of the object";
+    return;
+  }
+  const uint64_t size = *reply_.size;
+  const uint64_t begin =
+      range.from_end ? size - std::min(range.length, size) : std::min(range.offset, size);
+  due_ = std::min(range.length, size - begin);
+  reply_.offset = begin;
+  if (is_part && (range.length == 0 || due_ == 0 || first_ != begin || last_ != begin + due_ - 1)) {
+    reply_.wrong = fmt::format("bytes {}-{}, not {} from {}", first_.value_or(0), last_.value_or(0),
+                               due_, begin);
+  } else if (!is_part && due_ > 0) {
+    skip_ = begin;
+    if (skip_ > kMaxSkip) reply_.wrong = "the whole object: this server does not know ranges";
+  }
+  if (due_ > get_.into.size()) reply_.wrong = "more than was asked for";
+}
+
+size_t HttpTransfer::TakeBody(std::string_view bytes) {
+  Decide();
+  if (reply_.status != 200 && reply_.status != 206) {
+    reply_.text.append(
+        bytes.substr(0, kMaxErrorText - std::min(kMaxErrorText, reply_.text.size())));
+    said_ += bytes.size();
+    return said_ <= kMaxSkip ? bytes.size() : 0;
+  }
+  if (!reply_.wrong.empty()) return 0;
+  const size_t all = bytes.size();
+  const size_t skipped = static_cast<size_t>(std::min<uint64_t>(skip_, bytes.size()));
+  skip_ -= skipped;
+  bytes.remove_prefix(skipped);
+  const size_t taken = static_cast<size_t>(std::min<uint64_t>(due_ - reply_.length, bytes.size()));
+  // (Of one byte too many in an answer of unknown length, nothing may be missed.)
+  if (!get_.range && taken < bytes.size()) {
+    reply_.wrong = "an answer of more bytes than are taken";
+    return 0;
+  }
+  if (taken > 0) std::memcpy(get_.into.data() + reply_.length, bytes.data(), taken);
+  reply_.length += taken;
+  // What comes beyond does not count: the connection is closed.
+  return skip_ == 0 && taken < bytes.size() ? 0 : all;
+}
+
+HttpReply HttpTransfer::Finish(CURLcode code) {
+  if (code == CURLE_OK) Decide();
+  reply_.code = code;
+  const bool has_failed = code != CURLE_OK;
+  if (has_failed) {
+    reply_.failure = failure_[0] != '\0' ? failure_ : curl_easy_strerror(code);
+    // The address of a proxy may have a password.
+    if (reply_.failure.find('@') != reply_.failure.npos) {
+      reply_.failure = curl_easy_strerror(code);
+    }
+  }
+  const bool is_good = (reply_.status == 200 || reply_.status == 206) && reply_.wrong.empty();
+  const bool ended_by_us = code == CURLE_WRITE_ERROR;
+  if (get_.range) {
+    reply_.is_whole = is_good && reply_.length == due_ && (!has_failed || ended_by_us);
+  } else {
+    reply_.is_whole = is_good && !has_failed && (!content_length_ || reply_.length == due_);
+  }
+  return std::move(reply_);
+}
+
+}  // namespace zarrfs

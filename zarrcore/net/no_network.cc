@@ -1,0 +1,18 @@
+// In place of what needs libcurl and pugixml, in a program that is built without them.
+#ifndef ZARRFS_REMOTE
+
+#include "zarrcore/net/fetch_server.h"
+#include "zarrcore/net/listing_page.h"
+
+namespace zarrfs {
+
+// Never called: ParseRemoteSource() has refused the source.
+void RunFetchServer(const RemoteSource& /*source*/, const FetchChannel& /*channel*/) {}
+
+Result<ListingPage> ParseListingPage(std::string_view /*xml*/, std::string_view folder) {
+  return Fail(ErrorCode::kUnsupported, "{}: this program cannot list buckets", folder);
+}
+
+}  // namespace zarrfs
+
+#endif

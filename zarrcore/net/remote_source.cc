@@ -1,0 +1,252 @@
+#include "zarrcore/net/remote_source.h"
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <system_error>
+
+#include "zarrcore/net/aws_profile.h"
+#include "zarrcore/store/source.h"
+
+namespace zarrfs {
+namespace {
+
+constexpr std::string_view kS3 = "s3://";
+constexpr std::string_view kHttp = "http://";
+constexpr std::string_view kHttps = "https://";
+constexpr uint64_t kMaxTimeout = 3600;
+constexpr uint64_t kMaxConnections = 256;
+constexpr uint64_t kMaxListMax = 1'000'000;
+
+bool IsAlphanumeric(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+bool SetFlag(std::string_view value, bool& flag) {
+  flag = value != "no";
+  return value.empty() || value == "yes" || value == "no";
+}
+
+bool SetNumber(std::string_view value, uint64_t max, uint64_t& number) {
+  const char* const end = value.data() + value.size();
+  const auto [stop, error] = std::from_chars(value.data(), end, number);
+  return error == std::errc() && stop == end && number > 0 && number <= max;
+}
+
+// Whether the name can be the first part of a host's that has a certificate for "*.HOST".
+bool IsHostLabel(std::string_view bucket) {
+  return bucket.size() >= 3 && bucket.size() <= 63 && bucket.front() != '-' &&
+         std::ranges::all_of(bucket, [](char c) {
+           return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
+         });
+}
+
+// Cuts slashes at the end.
+std::string_view WithoutSlashes(std::string_view text) {
+  while (text.ends_with('/')) text.remove_suffix(1);
+  return text;
+}
+
+// Scheme and host of an address; the port is left out where it is the scheme's own, as in what is
+// sent as "Host", which is signed.
+std::string WithoutDefaultPort(std::string_view url) {
+  const size_t host = url.find("://") + 3;
+  const size_t slash = std::min(url.find('/', host), url.size());
+  const std::string_view port = url.starts_with(kHttps) ? ":443" : ":80";
+  std::string_view authority = url.substr(0, slash);
+  if (authority.ends_with(port)) authority.remove_suffix(port.size());
+  return std::string(authority) + std::string(url.substr(slash));
+}
+
+// An http(s) address that may stand in a command line, a log and the table of mounts.
+Result<void> CheckUrl(std::string_view url) {
+  const size_t host = url.find("://") + 3;
+  const std::string_view authority = url.substr(host, url.find('/', host) - host);
+  const size_t at = authority.rfind('@');
+  if (at != authority.npos) {
+    return Fail(
+        ErrorCode::kInvalidArgument,
+        "{}…: no user name or password in an address, where others can see it: use ~/.netrc",
+        url.substr(0, host));
+  }
+  if (const size_t query = url.find_first_of("?#"); query != url.npos) {
+    return Fail(ErrorCode::kInvalidArgument,
+                "{}…: no '{}' in an address, where others can see it: write what follows a '?' "
+                "into a file, and name that with query=FILE",
+                url.substr(0, query), url[query]);
+  }
+  if (authority.empty() || authority.front() == ':') {
+    return Fail(ErrorCode::kInvalidArgument, "{}: no host in this address", url);
+  }
+  const auto is_no_text = [](char c) {
+    return static_cast<unsigned char>(c) <= ' ' || c == '\x7f';
+  };
+  if (std::ranges::any_of(url, is_no_text)) {
+    return Fail(ErrorCode::kInvalidArgument, "{}: blanks in an address are written %20", url);
+  }
+  return {};
+}
+
+Result<RemoteSource> ParseS3(std::string_view source, RemoteSource remote) {
+  const RemoteOptions& options = remote.options;
+  const std::string_view place = WithoutSlashes(source.substr(kS3.size()));
+  const size_t slash = std::min(place.find('/'), place.size());
+  const std::string bucket(place.substr(0, slash));
+  if (bucket.empty() || bucket.find_first_of("?#@: \t") != bucket.npos) {
+    return Fail(ErrorCode::kInvalidArgument, "{}: expected s3://BUCKET/PREFIX", source);
+  }
+  if (slash < place.size()) remote.prefix = std::string(place.substr(slash + 1)) + '/';
+  remote.is_s3 = true;
+  remote.region = options.region;
+  if (remote.region.empty()) remote.region = Environment("AWS_REGION");
+  if (remote.region.empty()) remote.region = Environment("AWS_DEFAULT_REGION");
+  remote.is_region_known = !remote.region.empty();
+  std::string endpoint = options.endpoint;
+  if (endpoint.empty()) endpoint = Environment("AWS_ENDPOINT_URL_S3");
+  if (endpoint.empty()) endpoint = Environment("AWS_ENDPOINT_URL");
+  const bool is_aws = endpoint.empty();
+  if (remote.region.empty()) remote.region = "us-east-1";
+  if (is_aws) {
+    endpoint = fmt::format("https://s3.{}.amazonaws.com{}", remote.region,
+                           remote.region.starts_with("cn-") ? ".cn" : "");
+  }
+  if (!endpoint.starts_with(kHttp) && !endpoint.starts_with(kHttps)) {
+    return Fail(ErrorCode::kInvalidArgument, "endpoint={}: expected https://HOST or http://HOST",
+                endpoint);
+  }
+  if (const auto checked = CheckUrl(endpoint); !checked) return Fail(checked);
+  endpoint = WithoutDefaultPort(WithoutSlashes(endpoint));
+  const bool is_virtual =
+      options.addressing.empty() ? is_aws && IsHostLabel(bucket) : options.addressing == "virtual";
+  if (is_virtual) {
+    endpoint.insert(endpoint.find("://") + 3, bucket + '.');
+    remote.list_url = endpoint;
+  } else {
+    remote.list_url = endpoint + '/' + PercentEncode(bucket);
+  }
+  remote.url = std::string(WithoutSlashes(remote.list_url + '/' + PercentEncode(remote.prefix)));
+  return remote;
+}
+
+}  // namespace
+
+bool SetRemoteOption(std::string_view name, std::string_view value, RemoteOptions& options) {
+  const auto set_text = [&](std::string& text) {
+    text = value;
+    return !value.empty();
+  };
+  // (A process that reads it may be in another folder by then.)
+  const auto set_file = [&](std::string& file) {
+    std::error_code ignored;
+    file = std::filesystem::absolute(value, ignored);
+    return !value.empty();
+  };
+  if (name == "endpoint") return set_text(options.endpoint);
+  if (name == "region") return set_text(options.region);
+  if (name == "profile") return set_text(options.profile);
+  if (name == "headers") return set_file(options.headers_file);
+  if (name == "list") return set_file(options.list_file);
+  if (name == "query") return set_file(options.query_file);
+  if (name == "addressing") {
+    options.addressing = value == "auto" ? "" : value;
+    return value == "auto" || value == "path" || value == "virtual";
+  }
+  if (name == "absent") {
+    options.forbidden_is_absent = value == "403";
+    return value == "403" || value == "404";
+  }
+  if (name == "anonymous") return SetFlag(value, options.anonymous);
+  if (name == "requester_pays") return SetFlag(value, options.requester_pays);
+  if (name == "timeout") return SetNumber(value, kMaxTimeout, options.timeout);
+  if (name == "list_max") return SetNumber(value, kMaxListMax, options.list_max);
+  if (name == "connections") return SetNumber(value, kMaxConnections, options.connections);
+  return false;
+}
+
+bool IsRemote(std::string_view source) {
+  return source.starts_with(kS3) || source.starts_with(kHttp) || source.starts_with(kHttps);
+}
+
+std::optional<ZipAddress> FindZipAddress(std::string_view source) {
+  const size_t host = source.find("://");
+  if (!IsRemote(source) || host == source.npos) return std::nullopt;
+  for (size_t slash = source.find('/', host + 3); slash < source.size();) {
+    const size_t end = std::min(source.find('/', slash + 1), source.size());
+    const std::string_view name = source.substr(slash + 1, end - slash - 1);
+    if (IsZipName(name)) {
+      std::string_view below = WithoutSlashes(source.substr(end));
+      while (below.starts_with('/')) below.remove_prefix(1);
+      // (The name of a member has no %XX of its address.)
+      return ZipAddress{std::string(source.substr(0, slash)), std::string(name),
+                        source.starts_with(kS3) ? std::string(below)
+                                                : PercentDecode(below, /*plus_is_blank=*/false)};
+    }
+    slash = end;
+  }
+  return std::nullopt;
+}
+
+Result<RemoteSource> ParseRemoteSource(std::string_view source, const RemoteOptions& options) {
+#ifndef ZARRFS_REMOTE
+  if (IsRemote(source)) {
+    return Fail(ErrorCode::kUnsupported,
+                "{}: this program was built without libcurl: it reads local folders only", source);
+  }
+#endif
+  RemoteSource remote;
+  const auto zip = FindZipAddress(source);
+  const std::string file = zip ? zip->file() : "";
+  if (zip) source = file;
+  remote.name = WithoutSlashes(source);
+  remote.options = options;
+  if (source.starts_with(kS3)) return ParseS3(source, std::move(remote));
+  if (!IsRemote(source)) {
+    return Fail(ErrorCode::kInvalidArgument,
+                "{}: expected a folder, s3://BUCKET/PREFIX, or https://HOST/PATH", source);
+  }
+  if (const auto checked = CheckUrl(source); !checked) return Fail(checked);
+  remote.url = WithoutDefaultPort(WithoutSlashes(source));
+  return remote;
+}
+
+RemoteSource WithProfile(const RemoteSource& source) {
+  if (!source.is_s3 || source.is_region_known) return source;
+  RemoteOptions options = source.options;
+  options.region = ReadAwsProfile(options.profile)["region"];
+  if (options.region.empty()) return source;
+  auto remote = ParseRemoteSource(source.name, options);
+  return remote ? *std::move(remote) : source;
+}
+
+std::string PercentEncode(std::string_view text, bool with_slashes) {
+  std::string encoded;
+  encoded.reserve(text.size());
+  for (const char c : text) {
+    const bool stays = IsAlphanumeric(c) || c == '-' || c == '.' || c == '_' || c == '~';
+    if (stays || (c == '/' && !with_slashes)) {
+      encoded += c;
+    } else {
+      encoded += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+    }
+  }
+  return encoded;
+}
+
+std::string PercentDecode(std::string_view text, bool plus_is_blank) {
+  std::string decoded;
+  decoded.reserve(text.size());
+  for (size_t at = 0; at < text.size(); ++at) {
+    unsigned byte = 0;
+    const char* const digits = text.data() + at + 1;
+    if (text[at] == '%' && at + 2 < text.size() &&
+        std::from_chars(digits, digits + 2, byte, 16).ptr == digits + 2) {
+      decoded += static_cast<char>(byte);
+      at += 2;
+    } else {
+      decoded += plus_is_blank && text[at] == '+' ? ' ' : text[at];
+    }
+  }
+  return decoded;
+}
+
+}  // namespace zarrfs

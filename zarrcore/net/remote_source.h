@@ -1,0 +1,81 @@
+// RemoteSource: where a store in a bucket or on a web server is, and how to ask for it.
+//
+//   s3://bucket/data/ocean.zarr       the keys that begin with data/ocean.zarr/
+//   https://host/ocean.zarr           the objects below this address
+//   https://host/all.zip/ocean.zarr   a folder in a zip file (.zip, .ozx), which is one object
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "zarrcore/base/result.h"
+
+namespace zarrfs {
+
+/// What users choose about a store behind a network. Secrets are in files, which these name.
+struct RemoteOptions {
+  std::string endpoint;         // of S3: "https://host:9000"; "": AWS, or as in the environment
+  std::string region;           // "": as in the environment, else us-east-1
+  std::string addressing;       // "path", "virtual"; "": whichever suits
+  std::string profile;          // of ~/.aws; "": as in the environment
+  std::string headers_file;     // lines "Name: value", sent with each request
+  std::string query_file;       // a query to add to each address: a signature
+  std::string list_file;        // all keys of a store that cannot be listed
+  bool anonymous = false;       // sign nothing
+  bool requester_pays = false;  // pay for what is read
+  bool forbidden_is_absent = false;  // 403 means that there is no such object
+  uint64_t timeout = 60;             // seconds until a request fails for good
+  uint64_t list_max = 10'000;  // objects that are asked for to list an array without list_file
+  uint64_t connections = 64;   // requests at once
+
+  bool operator==(const RemoteOptions&) const = default;
+};
+
+/// Sets the option `name`. False if there is none, or `value` is not what it takes.
+[[nodiscard]] bool SetRemoteOption(std::string_view name, std::string_view value,
+                                   RemoteOptions& options);
+
+/// Whether a store of this name is asked for over a network: "s3://…", "http://…", "https://…".
+[[nodiscard]] bool IsRemote(std::string_view source);
+
+/// The address of a store in a zip file: the first name in it that ends as theirs do is the file's.
+struct ZipAddress {
+  std::string folder;  // the address above the file
+  std::string name;    // of the file
+  std::string below;   // folder in the file; "": its root
+
+  [[nodiscard]] std::string file() const { return folder + '/' + name; }
+};
+/// nullopt if `source` names no zip file.
+[[nodiscard]] std::optional<ZipAddress> FindZipAddress(std::string_view source);
+
+struct RemoteSource {
+  bool is_s3 = false;
+  std::string name;              // as it was given, for messages; ends in no slash
+  std::string url;               // of the folder of all keys, or of the zip file; percent-encoded
+  std::string list_url;          // of the bucket (S3)
+  std::string prefix;            // of keys in the bucket; "" or ends in a slash (S3)
+  std::string region;            // (S3)
+  bool is_region_known = false;  // from an option or the environment; else it is a guess
+  RemoteOptions options;
+};
+
+/// kInvalidArgument, with what to write instead, for what is no address of a store. Looks into the
+/// environment for what `options` leave open, and into no file.
+[[nodiscard]] Result<RemoteSource> ParseRemoteSource(std::string_view source,
+                                                     const RemoteOptions& options);
+
+/// The same in the region that the profile in ~/.aws names, if it is not known. Reads files with
+/// secrets: for the process that fetches.
+[[nodiscard]] RemoteSource WithProfile(const RemoteSource& source);
+
+/// `text` as part of a path of an address: all but letters, digits, "-._~" and, unless
+/// `with_slashes`, "/" become %XX.
+[[nodiscard]] std::string PercentEncode(std::string_view text, bool with_slashes = false);
+
+/// The opposite. What is no %XX stays; "+" is a blank, as in a query, or stays, as in a path.
+[[nodiscard]] std::string PercentDecode(std::string_view text, bool plus_is_blank = true);
+
+}  // namespace zarrfs

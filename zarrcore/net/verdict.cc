@@ -1,0 +1,204 @@
+#include "zarrcore/net/verdict.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "zarrcore/base/printable.h"
+
+namespace zarrfs {
+namespace {
+
+using Kind = Verdict::Kind;
+
+template <typename... Args>
+Verdict Say(Kind kind, ErrorCode code, fmt::format_string<Args...> format, Args&&... args) {
+  return {kind, {code, fmt::format(format, std::forward<Args>(args)...)}, false};
+}
+
+std::string HostOf(std::string_view url) {
+  const size_t host = url.find("://") + 3;
+  return std::string(url.substr(host, url.find('/', host) - host));
+}
+
+// There was no answer, or not all of it.
+Verdict JudgeFailure(const HttpReply& reply, std::string_view what, std::string_view url) {
+  const std::string host = HostOf(url);
+  switch (reply.code) {
+    case CURLE_PEER_FAILED_VERIFICATION:
+    case CURLE_SSL_CACERT_BADFILE:
+    case CURLE_SSL_ISSUER_ERROR:
+    case CURLE_SSL_CERTPROBLEM:
+      return Say(Kind::kError, ErrorCode::kPermissionDenied,
+                 "{}: the certificate of {} is not trusted ({}); SSL_CERT_FILE=FILE names further "
+                 "authorities",
+                 what, host, reply.failure);
+    case CURLE_SSL_CONNECT_ERROR:
+      return Say(Kind::kAgain, ErrorCode::kIo, "{}: {} and this machine agree on no TLS ({})", what,
+                 host, reply.failure);
+    case CURLE_UNSUPPORTED_PROTOCOL:
+    case CURLE_URL_MALFORMAT:
+      return Say(Kind::kError, ErrorCode::kInvalidArgument, "{}: {}", what, reply.failure);
+    case CURLE_COULDNT_RESOLVE_HOST:
+    case CURLE_COULDNT_RESOLVE_PROXY:
+      return Say(Kind::kAgain, ErrorCode::kIo,
+                 "{}: no address of {} is known: is it spelled right?", what, host);
+    case CURLE_COULDNT_CONNECT:
+      return Say(Kind::kAgain, ErrorCode::kIo, "{}: {} does not accept connections ({})", what,
+                 host, reply.failure);
+    case CURLE_OPERATION_TIMEDOUT:
+      return Say(Kind::kAgain, ErrorCode::kTimedOut, "{}: {} does not answer ({})", what, host,
+                 reply.failure);
+    default:
+      return Say(Kind::kAgain, ErrorCode::kIo, "{}: the answer of {} is cut off ({})", what, host,
+                 reply.code != CURLE_OK ? reply.failure : "it ends too early");
+  }
+}
+
+Verdict JudgeBytes(const HttpReply& reply, const RemoteSource& source, std::string_view what,
+                   std::string_view url) {
+  if (!reply.wrong.empty()) {
+    return Say(Kind::kError, ErrorCode::kUnsupported, "{}: {} sends {}", what, HostOf(url),
+               reply.wrong);
+  }
+  if (!reply.is_whole) return JudgeFailure(reply, what, url);
+  if (reply.is_encoded && !source.is_s3) {
+    return Say(Kind::kError, ErrorCode::kUnsupported,
+               "{}: {} sends it compressed, though it was asked not to", what, HostOf(url));
+  }
+  return {};
+}
+
+// Whether the redirection only adds a slash: the key names a folder of a web server.
+bool AddsSlash(std::string_view location, std::string_view url) {
+  url = url.substr(0, url.find('?'));
+  const size_t path = url.find('/', url.find("://") + 3);
+  location = location.substr(0, location.find('?'));
+  const std::string with_slash = std::string(url.substr(std::min(path, url.size()))) + '/';
+  const size_t scheme = location.find("://");
+  if (scheme != location.npos) {
+    location = location.substr(std::min(location.find('/', scheme + 3), location.size()));
+  }
+  return location == with_slash || PercentDecode(location) == PercentDecode(with_slash);
+}
+
+Verdict JudgeRedirection(const HttpReply& reply, const RemoteSource& source, std::string_view what,
+                         std::string_view url) {
+  if (!reply.bucket_region.empty() && reply.bucket_region != source.region) {
+    return Say(Kind::kError, ErrorCode::kIo, "{}: the bucket is in another region: use region={}",
+               what, reply.bucket_region);
+  }
+  if (!source.is_s3 && AddsSlash(reply.location, url)) {
+    return Say(Kind::kError, ErrorCode::kNotFound, "{}: no such object", what);
+  }
+  // (What follows a '?' may be a signature.)
+  return Say(Kind::kError, ErrorCode::kIo,
+             "{}: {} leads elsewhere, to '{}': mount that, if it is to be trusted", what,
+             HostOf(url), AsciiExcerpt(reply.location.substr(0, reply.location.find('?'))));
+}
+
+// Errors of S3 that tell of requests rather than of the object.
+Verdict JudgeS3Code(const HttpReply& reply, const std::string& code, const RemoteSource& source,
+                    std::string_view what, std::string_view url) {
+  constexpr std::array<std::string_view, 4> kExpired = {"ExpiredToken", "TokenRefreshRequired",
+                                                        "InvalidToken", "ExpiredTokenException"};
+  if (std::ranges::find(kExpired, code) != kExpired.end()) {
+    return Say(Kind::kOtherKey, ErrorCode::kPermissionDenied,
+               "{}: {} does not accept the session token ({}): get new credentials", what,
+               HostOf(url), code);
+  }
+  if (code == "RequestTimeTooSkewed") {
+    return Say(Kind::kOtherTime, ErrorCode::kPermissionDenied,
+               "{}: the clock of this machine is wrong", what);
+  }
+  if (code == "InvalidAccessKeyId") {
+    return Say(Kind::kOtherKey, ErrorCode::kPermissionDenied,
+               "{}: {} does not know the access key: are the credentials those of this service?",
+               what, HostOf(url));
+  }
+  if (code == "SignatureDoesNotMatch") {
+    return Say(Kind::kError, ErrorCode::kPermissionDenied,
+               "{}: {} does not accept the signature: is the secret key right?", what, HostOf(url));
+  }
+  if (code == "NoSuchBucket") {
+    return Say(Kind::kError, ErrorCode::kIo, "{}: there is no such bucket at {}", source.name,
+               HostOf(url));
+  }
+  if (code == "AuthorizationHeaderMalformed" || code == "IllegalLocationConstraintException") {
+    const std::string hint = reply.bucket_region.empty() ? "REGION" : reply.bucket_region;
+    return Say(Kind::kError, ErrorCode::kIo,
+               "{}: the bucket is not in the region {}: use region={}", what, source.region, hint);
+  }
+  if (code == "RequestTimeout" || code == "SlowDown" || code == "InternalError") {
+    return Say(Kind::kAgain, ErrorCode::kIo, "{}: {} answers {}", what, HostOf(url), code);
+  }
+  return {};
+}
+
+Verdict JudgeForbidden(const std::string& code, const RemoteSource& source, std::string_view what,
+                       std::string_view url) {
+  const bool is_about_object = !source.is_s3 || code.empty() || code == "AccessDenied";
+  if (source.options.forbidden_is_absent && is_about_object) {
+    return Say(Kind::kError, ErrorCode::kNotFound, "{}: no such object (absent=403)", what);
+  }
+  std::string hint;
+  if (source.is_s3 && is_about_object) {
+    hint =
+        "; without the permission to list the bucket, objects that do not exist are refused, "
+        "too: absent=403 takes them for absent";
+  } else if (is_about_object) {
+    hint = "; if this server refuses what does not exist, absent=403 takes it for absent";
+  }
+  return Say(Kind::kError, ErrorCode::kPermissionDenied, "{}: {} refuses to send it{}{}", what,
+             HostOf(url), code.empty() ? "" : fmt::format(" ({})", AsciiExcerpt(code)), hint);
+}
+
+bool MayPass(long status) {
+  return status == 408 || status == 425 || status == 429 || status == 500 || status == 502 ||
+         status == 503 || status == 504 || status == 509;
+}
+
+}  // namespace
+
+std::string S3ErrorCode(std::string_view text) {
+  constexpr std::string_view kBegin = "<Code>";
+  const size_t begin = text.find(kBegin);
+  if (begin == text.npos) return "";
+  text.remove_prefix(begin + kBegin.size());
+  return std::string(text.substr(0, text.find('<')));
+}
+
+Verdict Judge(const HttpReply& reply, const RemoteSource& source, std::string_view what,
+              std::string_view url) {
+  const long status = reply.status;
+  if (status == 200 || status == 206) return JudgeBytes(reply, source, what, url);
+  const std::string code = source.is_s3 ? S3ErrorCode(reply.text) : "";
+  if (status == 0 || (reply.code != CURLE_OK && code.empty())) {
+    return JudgeFailure(reply, what, url);
+  }
+  if (Verdict said = JudgeS3Code(reply, code, source, what, url); said.kind != Kind::kBytes) {
+    said.slow_down = status == 503;
+    return said;
+  }
+  if (status == 416) return {Kind::kNoRange, {}, false};
+  if (status == 412) {
+    return Say(Kind::kError, ErrorCode::kStale, "{}: another version is there by now", what);
+  }
+  if (status >= 300 && status < 400) return JudgeRedirection(reply, source, what, url);
+  if ((status == 404 || status == 410) && (!source.is_s3 || code == "NoSuchKey")) {
+    return Say(Kind::kError, ErrorCode::kNotFound, "{}: no such object", what);
+  }
+  if (status == 403) return JudgeForbidden(code, source, what, url);
+  if (status == 401) {
+    return Say(Kind::kError, ErrorCode::kPermissionDenied,
+               "{}: {} wants to know who asks: ~/.netrc, or headers=FILE with a token", what,
+               HostOf(url));
+  }
+  Verdict verdict =
+      Say(MayPass(status) ? Kind::kAgain : Kind::kError, ErrorCode::kIo, "{}: {} answers {}{}",
+          what, HostOf(url), status, code.empty() ? "" : fmt::format(" ({})", AsciiExcerpt(code)));
+  verdict.slow_down = status == 503 || status == 429;
+  return verdict;
+}
+
+}  // namespace zarrfs
