@@ -290,7 +290,7 @@ Result<std::shared_ptr<const KeyList>> UnlistedStore::Probe(const Array& array,
     grid.Coordinates(chunk, at);
     keys.push_back(JoinKey(array.path, naming.Path({at.data(), grid.rank()})));
   }
-  const Result<std::shared_ptr<const KeyList>> found = Existing(keys).map([](KeyList existing) {
+  auto found = Existing(keys).map([](KeyList existing) {
     std::ranges::sort(existing);
     return std::make_shared<const KeyList>(std::move(existing));
   });

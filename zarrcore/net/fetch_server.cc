@@ -84,7 +84,7 @@ class FetchServer {
   void BeginDue();
   bool Begin(Jobs::iterator job);  // false if it has to wait
   void End(CURL* handle, CURLcode code);
-  void Decide(Jobs::iterator job, HttpReply reply);
+  void Decide(Jobs::iterator job, const HttpReply& reply);
   void AdaptTo(const Verdict& verdict);
   void Repeat(Jobs::iterator job, Verdict verdict, int64_t pause_s);
   void AnswerBytes(Jobs::iterator job, const HttpReply& reply);
@@ -229,10 +229,10 @@ void FetchServer::End(CURL* handle, CURLcode code) {
       std::ranges::find(running_, handle, [](const Job& each) { return each.transfer->handle(); });
   curl_multi_remove_handle(multi_.get(), handle);
   if (job == running_.end()) return;
-  HttpReply reply = job->transfer->Finish(code);
+  const HttpReply reply = job->transfer->Finish(code);
   idle_.push_back(std::move(job->transfer));
   waiting_.splice(waiting_.begin(), running_, job);
-  Decide(job, std::move(reply));
+  Decide(job, reply);
 }
 
 void FetchServer::AdaptTo(const Verdict& verdict) {
@@ -247,7 +247,7 @@ void FetchServer::AdaptTo(const Verdict& verdict) {
   }
 }
 
-void FetchServer::Decide(Jobs::iterator job, HttpReply reply) {
+void FetchServer::Decide(Jobs::iterator job, const HttpReply& reply) {
   const bool is_list = job->request.kind == FetchRequest::Kind::kList;
   const std::string url =
       is_list ? source_.list_url : source_.url + '/' + PercentEncode(job->request.key);
