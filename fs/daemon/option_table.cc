@@ -154,6 +154,10 @@ constexpr Option kOptions[] = {
      "format of the files in nc: 2: CDF-2; 5: CDF-5; auto (default): CDF-2 where\n"
      "                        that can hold everything, else CDF-5",
      "auto, 2 or 5", [](auto& o, auto v) { return Set(o.netcdf, Choice(v, kNetcdfNames)); }},
+    {"string_scan", "SIZE",
+     "look at so much of an array of strings to find the longest, for gdal and\n"
+     "                        nc (default: 16M)",
+     kSize, SetSize<&MountOptions::string_scan>},
     {"links", "inside|follow",
      "whether symbolic links may leave the store; links=DIR:DIR: only to these\n"
      "                        folders (default: follow; inside with allow_other)",

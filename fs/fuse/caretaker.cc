@@ -75,7 +75,11 @@ std::optional<Caretaker::Found> Caretaker::FindChunk(const Place& folder,
     return may_be ? std::optional(Found{}) : std::nullopt;
   }
   const auto [rank, shown, naming] = NamingIn(word->second, folder.view);
-  if (!shown) return std::nullopt;
+  if (!shown) {
+    // Of texts, which have one chunk in views that show them.
+    const bool may_be = in_array && IsFlat(name, false);
+    return may_be ? std::optional(Found{}) : std::nullopt;
+  }
   if (!naming.nested() || rank == 0) {
     const bool may_be = in_array && IsFlat(name, naming.prefix_c);
     return may_be ? std::optional(Found{}) : std::nullopt;

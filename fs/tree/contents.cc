@@ -18,6 +18,12 @@ auto IsEpochOf(const Target& target) {
   return [&target](uint32_t epoch) { return EpochOf(MakeId(0, epoch)) == target.epoch; };
 }
 
+FileBytes BytesOf(const std::shared_ptr<const std::string>& text, uint64_t offset, size_t most) {
+  const auto bytes = std::as_bytes(std::span(*text));
+  const size_t from = std::min<uint64_t>(offset, bytes.size());
+  return {bytes.subspan(from, std::min(most, bytes.size() - from)), text, {}};
+}
+
 tl::unexpected<Error> Replaced(std::string_view key) {
   return Fail(ErrorCode::kStale, "{}: replaced since it was opened", key);
 }
@@ -97,9 +103,12 @@ Error Contents::ErrorOfRead(Error error) {
 Result<FileBytes> Contents::ReadDocument(const Target& target, uint64_t offset,
                                          std::span<std::byte> buffer) const {
   if (target.epoch == kUnreadableEpoch) return tl::unexpected(WhyUnreadable(target));
-  if (HasFiles(target.view)) {
+  if (HasFiles(target.view) || IsMadeOfTexts(target.document)) {
     const auto version = VersionOf(target);
     if (!version) return Fail(version);
+    if (target.document == kTextDocument) {
+      return BytesOf({version->file, &version->file->file.document}, offset, buffer.size());
+    }
     const auto length = files_.Read(*version, offset, buffer, chunk_reader_);
     if (!length) return Fail(length);
     return FileBytes{buffer.first(*length), nullptr, {}};
@@ -118,15 +127,13 @@ Result<FileBytes> Contents::ReadDocument(const Target& target, uint64_t offset,
     if (target.document >= documents.size()) return Replaced(target.record->path);
     text = {*node, &documents[target.document].bytes};
   }
-  const auto bytes = std::as_bytes(std::span(*text));
-  const size_t from = std::min<uint64_t>(offset, bytes.size());
-  return FileBytes{bytes.subspan(from, std::min(buffer.size(), bytes.size() - from)), text, {}};
+  return BytesOf(text, offset, buffer.size());
 }
 
 Result<AssembledFiles::Version> Contents::VersionOf(const Target& target) const {
   const NodeRecord& record = *target.record;
-  const auto number =
-      made_documents_.FingerprintOf(record.DocumentId(target.view, 0, 0), IsEpochOf(target));
+  const auto number = made_documents_.FingerprintOf(
+      record.DocumentId(target.view, VersionedDocument(target.document), 0), IsEpochOf(target));
   if (!number) return Replaced(record.path);
   return files_.Get(record, target.view, *number);
 }
@@ -188,7 +195,10 @@ Error Contents::WhyUnreadable(const Target& target) const {
     return {ErrorCode::kIo,
             fmt::format("{}: not in the store any more", path.empty() ? "/" : path)};
   }
-  if (HasFiles(target.view)) {
+  const bool is_assembled = target.kind == Target::Kind::kDocument &&
+                            known->current.node->views[target.view].has_texts &&
+                            IsMadeOfTexts(target.document);
+  if (HasFiles(target.view) || is_assembled) {
     const auto file = files_.Current(known->current, target.view);
     if (!file) return file.error();
   }

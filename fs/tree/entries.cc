@@ -120,7 +120,8 @@ Entry Entries::FolderOrFile(const CurrentNode& node, size_t view) const {
   return entry;
 }
 
-Entry Entries::MakeFile(NodeId id, uint32_t epoch, const AssembledFiles::Version& version) const {
+Entry Entries::MakeFile(NodeId id, uint32_t epoch, size_t document,
+                        const AssembledFiles::Version& version) const {
   ObjectInfo info = version.file->info;
   for (const NodePtr& array : version.file->arrays) {
     const int64_t changed_ns = array->chunks->changed_ns();
@@ -128,30 +129,36 @@ Entry Entries::MakeFile(NodeId id, uint32_t epoch, const AssembledFiles::Version
     info.version.mtime_ns = info.version.ctime_ns = changed_ns;
   }
   // (Its name is looked up each time: whatever it is made from may have changed.)
-  return MakeFile(id, epoch, info, version.file->file.size);
+  const AssembledFile& file = version.file->file;
+  return MakeFile(id, epoch, info, document == kTextDocument ? file.document.size() : file.size);
 }
 
-Result<Entry> Entries::File(const CurrentNode& node, size_t view) const {
+Result<Entry> Entries::File(const CurrentNode& node, size_t view, size_t document) const {
   const auto version = files_.Current(node, view);
   if (!version && version.error().code == ErrorCode::kWouldBlock) return Fail(version);
   if (!version) {
     failures_.OnFailure("look-up", version.error());
-    return UnreadableDocument(node, view, 0);
+    return UnreadableDocument(node, view, document);
   }
-  const uint32_t epoch =
-      contents_.made_documents().Observe(node.record->DocumentId(view, 0, 0), version->number);
-  return MakeFile(node.record->DocumentId(view, 0, epoch), epoch, *version);
+  if (IsMadeOfTexts(document) && version->file->file.document.empty()) {
+    return Fail(ErrorCode::kNotFound, "{}: its texts are not shown", node.node->path);
+  }
+  const uint32_t epoch = contents_.made_documents().Observe(
+      node.record->DocumentId(view, VersionedDocument(document), 0), version->number);
+  return MakeFile(node.record->DocumentId(view, document, epoch), epoch, document, *version);
 }
 
 Result<Entry> Entries::FileAsOf(const Target& target) const {
   const auto version = contents_.VersionOf(target);
   if (!version) return Fail(version);
-  return MakeFile(target.record->DocumentId(target.view, 0, target.epoch), target.epoch, *version);
+  return MakeFile(target.record->DocumentId(target.view, target.document, target.epoch),
+                  target.epoch, target.document, *version);
 }
 
 Result<Entry> Entries::Document(const CurrentNode& node, size_t view, size_t document) const {
-  if (HasFiles(view)) return File(node, view);
+  if (HasFiles(view)) return File(node, view, 0);
   const NodeView& shown = node.node->views[view];
+  if (shown.has_texts && IsMadeOfTexts(document)) return File(node, view, document);
   if (document == kConsolidatedDocument && !shown.consolidated.empty()) {
     return Consolidated(node, view);
   }

@@ -78,8 +78,10 @@ class Entries {
   Entry MakeFile(const CurrentNode& node, size_t view, size_t document,
                  const MadeDocument& made) const;
 
-  Result<Entry> File(const CurrentNode& node, size_t view) const;
-  Entry MakeFile(NodeId id, uint32_t epoch, const AssembledFiles::Version& version) const;
+  // `document`: 0 in a view of files.
+  Result<Entry> File(const CurrentNode& node, size_t view, size_t document) const;
+  Entry MakeFile(NodeId id, uint32_t epoch, size_t document,
+                 const AssembledFiles::Version& version) const;
   Result<Entry> Consolidated(const CurrentNode& node, size_t view) const;
   Result<Entry> SharedDocument(const CurrentNode& node, size_t view) const;
 

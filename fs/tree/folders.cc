@@ -60,8 +60,8 @@ std::unique_ptr<FolderPart> DocumentFiles(const Nodes& nodes, const Contents& co
     // A document that is made from several nodes: not for a listing, which nobody may want it for.
     // Most likely it is as it was last.
     const auto made = [&](size_t document) {
-      const uint32_t epoch =
-          contents.made_documents().Current(node.record->DocumentId(view, document, 0));
+      const uint32_t epoch = contents.made_documents().Current(
+          node.record->DocumentId(view, VersionedDocument(document), 0));
       return NameOnly(node.record->DocumentId(view, document, epoch), S_IFREG);
     };
     const NodeView& shown = node.node->views[view];
@@ -73,7 +73,14 @@ std::unique_ptr<FolderPart> DocumentFiles(const Nodes& nodes, const Contents& co
       }
       if (d >= shown.documents.size()) continue;
       const std::string& name = shown.documents[d].name;
-      if (has_consolidated && name == shown.consolidated) continue;
+      if (name.empty() || (has_consolidated && name == shown.consolidated)) continue;
+      if (shown.has_texts && IsMadeOfTexts(d)) {
+        // (Whether they can be shown is seen when somebody wants them.)
+        const auto known = nodes.hierarchy().KnownFile(*node.node, view);
+        if (known != nullptr && known->file.document.empty()) continue;
+        if (!add(name, made(d), d + 1)) return false;
+        continue;
+      }
       auto entry = Hierarchy::DependsOnSiblings(node.node->path, view, d)
                        ? Result<Entry>(made(d))
                        : entries.Document(node, view, d);

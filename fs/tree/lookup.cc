@@ -83,7 +83,7 @@ Result<Entry> Lookup::InNode(const KnownNode& known, size_t view, const std::str
   if (!name.empty() && name == shown.consolidated) {
     return entries_.Document(node, view, kConsolidatedDocument);
   }
-  for (size_t d = 0; d < shown.documents.size(); ++d) {
+  for (size_t d = 0; d < shown.documents.size() && !name.empty(); ++d) {
     if (shown.documents[d].name == name) return entries_.Document(node, view, d);
   }
   if (node.node->chunks != nullptr) {

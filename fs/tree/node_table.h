@@ -44,6 +44,17 @@ namespace zarrfs {
 /// The place, among a folder's documents, of the one that NodeView::consolidated names.
 inline constexpr size_t kConsolidatedDocument = kMaxDocuments - 1;
 
+/// Whether a document is made from the chunks of the array: kTextDocument, kTextChunk. Its versions
+/// are those of an assembled file.
+[[nodiscard]] inline bool IsMadeOfTexts(size_t document) {
+  return document == kTextDocument || document == kTextChunk;
+}
+
+/// The one of the two that the versions of both are noted with; of any other document, that itself.
+[[nodiscard]] inline size_t VersionedDocument(size_t document) {
+  return document == kTextChunk ? kTextDocument : document;
+}
+
 /// A node of the store that was looked up once. Lives as long as the process.
 struct NodeRecord {
   std::string path;

@@ -18,6 +18,7 @@ HierarchyOptions OptionsOfHierarchy(const TreeOptions& options, OnSuperseded on_
           .keeps_ome = options.keeps_ome,
           .compressors = options.compressors,
           .netcdf = options.netcdf,
+          .string_scan = options.string_scan,
           .on_superseded = std::move(on_superseded),
           .on_note = [](const Error& property) { spdlog::info("{}", OneLine(property.message)); },
           .is_for_others = options.is_for_others && !options.umask};

@@ -165,6 +165,7 @@ std::string StatusJson(const MountStatus& status) {
       {"ome", status.keeps_ome ? "keep" : "auto"},
       {"compressors", CompressorNames(status.compressors)},
       {"nc", kNetcdfNames[static_cast<size_t>(status.netcdf)].first},
+      {"string_scan", status.string_scan},
       {"consolidated_max", status.consolidated_max},
       {"changes",
        {{"detected_by", DetectionName(status)},

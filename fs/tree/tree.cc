@@ -127,10 +127,11 @@ Result<Entry> Tree::EntryAsOf(const Target& target, const KnownNode& known) {
       return known.error ? entries_.UnreadableFolder(known, target.view)
                          : Result<Entry>(entries_.Folder(node, target.view));
     case Target::Kind::kDocument: {
-      if (target.epoch == kUnreadableEpoch && (known.error || HasFiles(target.view))) {
+      const bool is_assembled = HasFiles(target.view) || IsMadeOfTexts(target.document);
+      if (target.epoch == kUnreadableEpoch && (known.error || is_assembled)) {
         return entries_.UnreadableDocument(node, target.view, target.document);
       }
-      if (HasFiles(target.view)) return entries_.FileAsOf(target);
+      if (is_assembled) return entries_.FileAsOf(target);
       if (node.node == nullptr) break;
       auto entry = entries_.Document(node, target.view, target.document);
       if (!entry && entry.error().code == ErrorCode::kNotFound) break;

@@ -31,9 +31,10 @@ struct TreeOptions {
   bool keeps_ome = false;  // else OME-Zarr 0.5 is 0.4 in v2, and 0.4 is 0.5 in v3
   CompressorSet compressors = kAllCompressors;  // that readers know; chunks with others are decoded
   NetcdfFormat netcdf = NetcdfFormat::kAuto;    // of the files in nc
-  uint64_t consolidated_max = 4096;  // nodes in a .zmetadata; a group with more below has none
-  std::optional<uint32_t> umask;     // 0555 and 0444 less these; else as in the store
-  std::optional<uint32_t> uid;       // owner of everything; else as in the store
+  uint64_t string_scan = 16ULL << 20;  // stored bytes of an array, looked at to size its texts
+  uint64_t consolidated_max = 4096;    // nodes in a .zmetadata; a group with more below has none
+  std::optional<uint32_t> umask;       // 0555 and 0444 less these; else as in the store
+  std::optional<uint32_t> uid;         // owner of everything; else as in the store
   std::optional<uint32_t> gid;
   bool is_for_others = false;  // users other than the mounting one see the store's permissions
 

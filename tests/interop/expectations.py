@@ -30,6 +30,7 @@ class Profile:
 
     refused: str = ""               # kinds of numpy types, "n" for types that numpy has not
     objects: bool = True            # of variable length
+    texts: bool = False             # of them, strings as text of a fixed length
     compressors: tuple = ("gzip", "zlib", "zstd", "bz2", "lz4", "lzma", "blosc")
     filters: tuple = ()
     widened: dict = dataclasses.field(default_factory=dict)  # type -> wider type; these are transcoded
@@ -48,7 +49,7 @@ NARROW = {
 PROFILES = {
     "v2": Profile(filters=FILTERS),
     "gdal": Profile(
-        refused="raw", objects=False, compressors=("gzip", "zlib", "zstd", "lz4", "lzma", "blosc"), widened=NARROW,
+        refused="raw", objects=False, texts=True, compressors=("gzip", "zlib", "zstd", "lz4", "lzma", "blosc"), widened=NARROW,
         reread={"M": "<i8", "m": "<i8"}, empty=False),
     "netcdf": Profile(
         refused="raw structured complex utf32 null_terminated", objects=False, compressors=(), widened={**NARROW, "float16": "<f4"},
@@ -108,6 +109,10 @@ def serving(view, case: Generated):
     if view == "v3":
         return EXACT, ""
     profile, kind = PROFILES[view], case.kind
+    if kind.name == "string" and profile.texts and (0 not in case.shape or profile.empty):
+        moved = [codec["configuration"]["order"] for codec in case.inner_codecs if codec["name"] == "transpose"]
+        is_in_order = all(list(order) == sorted(order) for order in moved)
+        return (TRANSCODED, "text of a fixed length") if is_in_order else (NOT_SHOWN, "texts in another order than C")
     if kind.is_text and not profile.objects or any(kind.name.startswith(name) for name in profile.refused.split()):
         return NOT_SHOWN, f"data type {kind.name}"
     if 0 in case.shape and not profile.empty:

@@ -43,6 +43,7 @@ LIBRARIES = {
     "zarrs/v3_zarr_python/array_pcodec.zarr": "needs the library pcodec",
 }
 VARIABLE = of_type("string", "variable_length_bytes")
+BYTES = of_type("variable_length_bytes")
 TEXT = of_type("fixed_length_utf32")
 DATES = of_type("numpy.datetime64", "numpy.timedelta64")
 
@@ -50,7 +51,7 @@ DATES = of_type("numpy.datetime64", "numpy.timedelta64")
 NOT_SHOWN = {
     "v2": {**OPTIONAL, **LIBRARIES},
     "v3": {},
-    "gdal": {**OPTIONAL, **LIBRARIES, **VARIABLE},
+    "gdal": {**OPTIONAL, **LIBRARIES, **BYTES},
     "netcdf": {**OPTIONAL, **LIBRARIES, **VARIABLE, **TEXT},
 }
 

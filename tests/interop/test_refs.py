@@ -2,6 +2,7 @@
 
 import base64
 import contextlib
+import fcntl
 import functools
 import http.server
 import json
@@ -245,3 +246,21 @@ def test_damage_leaves_no_references(ocean, tmp_path):
     assert {path.name for path in tmp_path.iterdir()} == {"damaged.zarr", "refs.json", "refs.parq"}
     (tmp_path / "refs.parq/mine").touch()
     assert "is not empty" in refused("refs", ocean, "--out", tmp_path / "refs.parq")
+
+
+@pytest.mark.parametrize("out", ["refs.json", "refs.parq"])
+def test_what_a_killed_run_has_left_is_removed_by_the_next(tmp_path, out):
+    zarr.create_group(tmp_path / "a.zarr").create_array("a", shape=(4,), chunks=(2,), dtype="i4")[:] = 1
+    folder = tmp_path / out if out.endswith("parq") else tmp_path
+    folder.mkdir(exist_ok=True)
+    abandoned, others = folder / ".zarrctl-partial-0123456789abcdef-0", folder / "zarrctl-partial-mine"
+    abandoned.write_text("{")
+    if out.endswith("json"):
+        others.write_text("mine")
+        live = folder / ".zarrctl-partial-fedcba9876543210-0"
+        with live.open("w") as held:
+            fcntl.lockf(held, fcntl.LOCK_EX)  # as a run does that is under way
+            assert zarrctl("refs", tmp_path / "a.zarr", "--out", tmp_path / out).returncode == 0
+            assert live.exists() and others.exists()
+    assert zarrctl("refs", tmp_path / "a.zarr", "--out", tmp_path / out).returncode == 0
+    assert not abandoned.exists() and not list(folder.glob(".zarrctl-partial-*"))

@@ -52,6 +52,8 @@ std::string LeftOut(uint64_t front, uint64_t back) {
   return fmt::format("chunks without their first {} and last {} bytes (checksums)", front, back);
 }
 
+const ArrayView kNoChunks;  // of an array whose chunks have no files of their own
+
 // Empty if the view shows the array.
 std::string WhyNotShown(const Node& array, size_t view) {
   const NodeView& shown = array.views[view];
@@ -61,7 +63,27 @@ std::string WhyNotShown(const Node& array, size_t view) {
     return fmt::format("the name '{}' means something else to its readers", name);
   }
   const bool is_in_file = AllViews()[view]->file_of() != FileOf::kNothing;
-  return shown.array || is_in_file ? "" : "no array";
+  return shown.array || shown.has_texts || is_in_file ? "" : "no array";
+}
+
+// Of texts of variable length, as items of one size.
+ViewSummary DescribeTexts(const Hierarchy& hierarchy, const Node& array, size_t view) {
+  ViewSummary summary;
+  const auto node = hierarchy.Get(array.path, kAnyAge);
+  const auto file = node ? hierarchy.Assemble(*node, view, kAnyAge) : Fail(node);
+  if (!file || (*file)->file.document.empty()) {
+    summary.reason = file ? (*file)->file.notes.front()
+                          : fmt::format("its texts cannot be read: {}", file.error().message);
+    summary.text = "not shown: " + summary.reason;
+    return summary;
+  }
+  summary.shown = &kNoChunks;
+  summary.serving = "transcoded";
+  summary.example = array.views[view].documents[kTextChunk].name;
+  summary.text = fmt::format(
+      "transcoded: texts of up to {}, in one chunk, named {}",
+      CountText((*file)->file.parts.front().form.item_size() / 4, "character"), summary.example);
+  return summary;
 }
 
 struct Serving {
@@ -124,7 +146,7 @@ std::string NodeType(const Node& node) {
   return node.group() != nullptr ? "group" : "unusable";
 }
 
-ViewSummary DescribeView(const Node& array, size_t view) {
+ViewSummary DescribeView(const Hierarchy& hierarchy, const Node& array, size_t view) {
   ViewSummary summary;
   summary.reason = WhyNotShown(array, view);
   if (!summary.reason.empty()) {
@@ -133,13 +155,13 @@ ViewSummary DescribeView(const Node& array, size_t view) {
   }
   const NodeView& shown = array.views[view];
   if (const FileOf file_of = AllViews()[view]->file_of(); file_of != FileOf::kNothing) {
-    static const ArrayView kNoChunks;
     summary.shown = &kNoChunks;
     summary.serving = "assembled";
     summary.text = file_of == FileOf::kArrays ? "assembled: one file of all chunks, in order C"
                                               : "assembled: a variable in the file of its group";
     return summary;
   }
+  if (shown.has_texts) return DescribeTexts(hierarchy, array, view);
   summary.shown = &*shown.array;
   const ChunkEncoding& encoding = shown.array->encoding;
   const bool is_decoded = encoding.kind == ChunkEncoding::Kind::kDecoded;
@@ -177,7 +199,9 @@ Result<ViewFile> DescribeViewFile(const TargetChunk& chunk,
     return file;
   }
   Serving serving{"fill", "made of the fill value: not stored"};
-  if (!location && array && array->fill_chunk == nullptr) {
+  if (chunk.array.node->views[*chunk.view].has_texts) {
+    serving = {"transcoded", "the texts of all chunks, as items of one size"};
+  } else if (!location && array && array->fill_chunk == nullptr) {
     serving = {"", "though the store has no such chunk: perhaps it was removed a moment ago"};
   } else if (location && array) {
     const auto served = ServingOf(array->encoding, *location);

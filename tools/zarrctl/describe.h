@@ -45,8 +45,9 @@ struct ViewSummary {
   /// Chunks that are not stored have files.
   [[nodiscard]] bool has_fill_chunks() const { return shown != nullptr && shown->fill_chunk; }
 };
-/// `array` outlives the summary.
-ViewSummary DescribeView(const Node& array, size_t view);
+/// `array` outlives the summary. Looks at texts of variable length where that decides
+/// (NodeView::has_texts).
+ViewSummary DescribeView(const Hierarchy& hierarchy, const Node& array, size_t view);
 
 /// A chunk file of a mount: its size, and how the view makes it from the stored chunk.
 struct ViewFile {

@@ -25,11 +25,11 @@ struct ArrayFindings {
   std::vector<ViewSummary> views;
   std::optional<StoredChunks> stored;  // of an array whose chunks can be found
 
-  ArrayFindings(const Node& node, bool json) {
+  ArrayFindings(const Hierarchy& hierarchy, const Node& node, bool json) {
     if (node.chunks == nullptr) return;
     bool has_fill_chunks = false;
     for (size_t v = 0; v < AllViews().size(); ++v) {
-      views.push_back(DescribeView(node, v));
+      views.push_back(DescribeView(hierarchy, node, v));
       has_fill_chunks = has_fill_chunks || views.back().has_fill_chunks();
     }
     const bool is_counted = json || node.chunks->layout().inner_grid.size() > kManyFiles;
@@ -212,7 +212,7 @@ class Information {
  private:
   void Visit(const Node& node) {
     progress_.AddDone();
-    const ArrayFindings findings(node, json_);
+    const ArrayFindings findings(*target_.hierarchy, node, json_);
     if (findings.stored) {
       for (const auto& [key, error] : findings.stored->problems) Count(error);
     }

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,10 +10,15 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 namespace zarrfs::ctl {
 namespace {
+
+constexpr std::string_view kPartial = ".zarrctl-partial-";
+constexpr int kMaxPartialNames = 8;  // that are tried
 
 constexpr size_t kBufferBytes = size_t{1} << 20;
 
@@ -26,6 +32,13 @@ Result<void> WriteAll(int fd, const std::string& path, std::span<const std::byte
   return {};
 }
 
+// Until it is closed. False if another process has it, or there are no locks.
+bool Lock(int fd) {
+  struct flock all {};
+  all.l_type = F_WRLCK;
+  return fcntl(fd, F_OFD_SETLK, &all) == 0;
+}
+
 }  // namespace
 
 std::string NameOfPartialFile() {
@@ -35,14 +48,33 @@ std::string NameOfPartialFile() {
     if (getrandom(&random, sizeof random, 0) < 0) random = static_cast<uint64_t>(getpid());
     return random;
   }();
-  return fmt::format(".zarrctl-partial-{:016x}-{}", process, number++);
+  return fmt::format("{}{:016x}-{}", kPartial, process, number++);
 }
 
 Result<OutputFile> OutputFile::Create(const std::string& folder) {
-  std::string path = folder + "/" + NameOfPartialFile();
-  Descriptor fd(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-  if (!fd) return Fail(FromErrno(errno), "{}: {}", path, ErrnoText(errno));
-  return OutputFile(std::move(fd), std::move(path));
+  for (int attempt = 1;; ++attempt) {
+    std::string path = folder + "/" + NameOfPartialFile();
+    Descriptor fd(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+    if (!fd) return Fail(FromErrno(errno), "{}: {}", path, ErrnoText(errno));
+    // As long as it is locked, nobody takes it for abandoned; until then somebody may have.
+    (void)Lock(fd.get());
+    struct stat status {};
+    const bool is_there = fstat(fd.get(), &status) == 0 && status.st_nlink > 0;
+    if (is_there || attempt == kMaxPartialNames) return OutputFile(std::move(fd), std::move(path));
+  }
+}
+
+void RemoveAbandonedFiles(const std::string& folder) {
+  std::error_code error;
+  std::filesystem::directory_iterator entry(folder, error);
+  for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
+    const std::string path = entry->path().string();
+    if (!entry->path().filename().string().starts_with(kPartial)) continue;
+    const Descriptor fd(open(path.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    struct stat status {};
+    const bool is_file = fd && fstat(fd.get(), &status) == 0 && S_ISREG(status.st_mode);
+    if (is_file && Lock(fd.get())) unlink(path.c_str());
+  }
 }
 
 OutputFile::OutputFile(OutputFile&& other) noexcept

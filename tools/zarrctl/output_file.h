@@ -48,6 +48,10 @@ class OutputFile {
 [[nodiscard]] Result<void> WriteFile(const std::string& partial_folder, const std::string& path,
                                      std::string_view bytes);
 
+/// Removes what runs that were killed have left in a folder: files with such names that no process
+/// writes, as far as locks tell.
+void RemoveAbandonedFiles(const std::string& folder);
+
 /// ".zarrctl-partial-…": another one each time, on all machines that write into one folder.
 [[nodiscard]] std::string NameOfPartialFile();
 

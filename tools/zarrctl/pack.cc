@@ -204,7 +204,7 @@ class Packing {
         }
       }
     }
-    Progress progress("object");
+    Progress progress("object", Progress::IsSeen(), "written");
     progress.Begin(work.size());
     unsigned jobs = options_.jobs;
     if (jobs == 0) jobs = std::max(1u, std::thread::hardware_concurrency());

@@ -31,8 +31,8 @@ bool Progress::IsSeen() {
 
 bool Progress::IsSeenBesideOutput() { return IsSeen() && !IsTerminal(STDOUT_FILENO); }
 
-Progress::Progress(std::string_view noun, bool is_seen)
-    : noun_(noun), start_(std::chrono::steady_clock::now()) {
+Progress::Progress(std::string_view noun, bool is_seen, std::string_view verb)
+    : noun_(noun), verb_(verb), start_(std::chrono::steady_clock::now()) {
   if (!is_seen) return;
   thread_ = std::thread([this] {
     std::unique_lock lock(mutex_);
@@ -84,7 +84,7 @@ std::string Progress::Line() const {
     return static_cast<uint64_t>(static_cast<double>(count) / elapsed);
   };
   const std::string rate =
-      bytes > 0 ? fmt::format("{} read, {}/s", SizeText(bytes), SizeText(per_second(bytes)))
+      bytes > 0 ? fmt::format("{} {}, {}/s", SizeText(bytes), verb_, SizeText(per_second(bytes)))
                 : Amount(per_second(done)) + "/s";
   if (found == 0) return fmt::format("{}, {}", Amount(done), rate);
 

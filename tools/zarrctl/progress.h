@@ -20,8 +20,9 @@ class Progress {
   /// The same for a command that prints as it goes: on a terminal that is progress enough.
   [[nodiscard]] static bool IsSeenBesideOutput();
 
-  /// `noun`: what is counted, "object"; empty: bytes. Starts the thread that draws.
-  explicit Progress(std::string_view noun, bool is_seen = IsSeen());
+  /// `noun`: what is counted, "object"; empty: bytes. `verb`: what is done with the bytes of
+  /// AddBytes(). Starts the thread that draws.
+  explicit Progress(std::string_view noun, bool is_seen = IsSeen(), std::string_view verb = "read");
   ~Progress();
 
   Progress(const Progress&) = delete;
@@ -44,6 +45,7 @@ class Progress {
   [[nodiscard]] std::string Amount(uint64_t count) const;
 
   const std::string noun_;
+  const std::string verb_;
   std::atomic<uint64_t> found_{0};
   std::atomic<uint64_t> done_{0};
   std::atomic<uint64_t> bytes_{0};

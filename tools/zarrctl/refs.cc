@@ -10,6 +10,7 @@
 #include "tools/zarrctl/commands.h"
 #include "tools/zarrctl/interrupt.h"
 #include "tools/zarrctl/output.h"
+#include "tools/zarrctl/output_file.h"
 #include "tools/zarrctl/progress.h"
 #include "tools/zarrctl/reference_writer.h"
 #include "tools/zarrctl/target.h"
@@ -221,8 +222,13 @@ Result<std::string> MakeRoomForRefs(RefsOptions& options) {
                 "v2");
   }
   options.out = fs::absolute(options.out, error).lexically_normal().string();
-  if (!is_parquet) return fs::path(options.out).parent_path().string();
+  if (!is_parquet) {
+    std::string folder = fs::path(options.out).parent_path().string();
+    RemoveAbandonedFiles(folder);
+    return folder;
+  }
   if (options.out.ends_with('/')) options.out.pop_back();
+  RemoveAbandonedFiles(options.out);
   if (fs::create_directory(options.out, error); !error && !fs::is_empty(options.out, error)) {
     return Fail(ErrorCode::kInvalidArgument, "{}: is not empty; remove it or use another --out",
                 options.out);

@@ -6,6 +6,7 @@
 
 #include "zarrcore/base/memory_budget.h"
 #include "zarrcore/codec/registry.h"
+#include "zarrcore/codec/vlen.h"
 #include "zarrcore/codec/zstd_frame.h"
 
 namespace zarrfs {
@@ -18,6 +19,11 @@ constexpr size_t kBytesOfEntry = 256;
 
 // The number of an encoding that no file has: the elements themselves.
 constexpr uint32_t kElements = UINT32_MAX;
+
+// Those of texts as items of a size, which is below these numbers.
+constexpr uint32_t kUtf8Items = 1U << 31;
+constexpr uint32_t kUtf32Items = kUtf8Items | 1U << 30;
+static_assert(kMaxTextChunk < (1U << 30) / sizeof(uint32_t));
 
 // What the library takes to encode a frame, roughly.
 constexpr uint64_t kZstdEncoder = 8u << 20;
@@ -155,6 +161,25 @@ Result<Made> Recode(const ChunkFile& file) {
   return Made{std::move(*recoded), std::move(*memory)};
 }
 
+Result<Made> DecodeTexts(const ChunkFile& file, const DataType& type) {
+  const auto& chain = file.source.layout().inner_texts;
+  if (!chain) return Fail(chain);
+  const uint64_t length = file.location.length;
+  const auto decoded = CheckedMul(chain->count(), type.item_size);
+  if (length > kMaxTextChunk || !decoded || *decoded > kMaxChunkBytes) {
+    return Named(file, {ErrorCode::kTooLarge, "a chunk of too many texts"});
+  }
+  auto memory = ProcessMemory().Take(chain->MemoryToDecode(length) + *decoded);
+  if (!memory) return Named(file, memory.error());
+  Bytes encoded(length);
+  if (const auto read = file.location.shard->object->Read(file.location.offset, encoded); !read) {
+    return Fail(read);
+  }
+  auto texts = chain->DecodeTexts(std::move(encoded), TextItemsOf(type), type.item_size);
+  if (!texts) return NotDecoded(file, texts.error());
+  return Made{std::move(*texts), std::move(*memory)};
+}
+
 Result<Made> Make(const ChunkFile& file) {
   auto made = file.encoding.kind == Kind::kDecoded ? DecodeElements(file) : Recode(file);
   if (made) ShrinkToFit(made->bytes);
@@ -169,11 +194,12 @@ bool ChunkReader::KnowsSize(const ChunkEncoding& encoding, const ChunkLocation& 
   return serving && serving->kind != ZstdServing::Kind::kRecode;
 }
 
-Result<std::shared_ptr<const Bytes>> ChunkReader::Decoded(const ChunkFile& file) {
+Result<std::shared_ptr<const Bytes>> ChunkReader::Decoded(const ChunkFile& file,
+                                                          const DataType* texts) {
   const OpenShard& shard = *file.location.shard;
   using Loaded = LruCache<Key, Bytes, KeyHash>::Loaded;
   const auto load = [&]() -> Result<Loaded> {
-    auto made = Make(file);
+    auto made = texts != nullptr ? DecodeTexts(file, *texts) : Make(file);
     if (!made) return Fail(made);
     const size_t charge = made->bytes.capacity() + kBytesOfEntry;
     made->memory.ShrinkTo(charge);
@@ -211,6 +237,14 @@ Result<std::shared_ptr<const Bytes>> ChunkReader::Elements(const ChunkSource& so
   if (!pipeline) return Fail(pipeline);
   const ChunkEncoding elements{.kind = Kind::kDecoded, .size = pipeline->decoded_size()};
   return Decoded({source, elements, kElements, chunk, location});
+}
+
+Result<std::shared_ptr<const Bytes>> ChunkReader::Texts(const ChunkSource& source, InnerIndex chunk,
+                                                        const ChunkLocation& location,
+                                                        const DataType& type) {
+  const uint32_t items = TextItemsOf(type) == TextItems::kUtf32 ? kUtf32Items : kUtf8Items;
+  const auto number = items | static_cast<uint32_t>(type.item_size);
+  return Decoded({source, ChunkEncoding{}, number, chunk, location}, &type);
 }
 
 Result<ChunkReader::Piece> ChunkReader::Read(const ChunkFile& file, uint64_t offset,

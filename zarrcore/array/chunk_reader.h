@@ -55,6 +55,13 @@ class ChunkReader {
                                                               InnerIndex chunk,
                                                               const ChunkLocation& location);
 
+  /// All texts of a stored chunk, of variable length, as items of `type`, a TextType(). Fails as
+  /// Read() does; kStale if one is longer.
+  [[nodiscard]] Result<std::shared_ptr<const Bytes>> Texts(const ChunkSource& source,
+                                                           InnerIndex chunk,
+                                                           const ChunkLocation& location,
+                                                           const DataType& type);
+
   /// Evicts at once what is too much.
   void SetCapacity(size_t capacity) { cache_.SetCapacity(capacity); }
   /// Drops a chunk larger than all of the cache that was not read since the last call.
@@ -79,7 +86,10 @@ class ChunkReader {
     }
   };
 
-  Result<std::shared_ptr<const Bytes>> Decoded(const ChunkFile& file);
+  // What `file.encoding_number` stands for: made by `texts`, items of that type, or else as the
+  // encoding says.
+  Result<std::shared_ptr<const Bytes>> Decoded(const ChunkFile& file,
+                                               const DataType* texts = nullptr);
 
   LruCache<Key, Bytes, KeyHash> cache_;
 };

@@ -37,14 +37,26 @@ void Repeat(std::span<const std::byte> element, std::span<std::byte> out) {
 }  // namespace
 
 ElementReader::ElementReader(const ArrayMetadata& array, const ChunkSource& source,
-                             ChunkReader& chunks, Age max_age, CheckChunk check)
-    : array_(array), source_(source), chunks_(chunks), max_age_(max_age), check_(std::move(check)) {
+                             ChunkReader& chunks, Age max_age, CheckChunk check,
+                             const DataType* texts)
+    : array_(array),
+      source_(source),
+      chunks_(chunks),
+      max_age_(max_age),
+      check_(std::move(check)),
+      texts_(texts),
+      item_size_(texts != nullptr ? texts->item_size : array.data_type.item_size),
+      fill_(array.fill_value) {
+  if (texts_ != nullptr) {
+    fill_.resize(item_size_);
+    if (!StoreText(array.fill_value, TextItemsOf(*texts_), fill_)) fill_.clear();
+  }
   uint64_t stride = 1;
   for (size_t d = array_.rank(); d-- > 0; stride *= array_.shape[d]) strides_[d] = stride;
 }
 
 Result<void> ElementReader::Read(uint64_t first, std::span<std::byte> out) const {
-  const uint64_t count = out.size() / array_.data_type.item_size;
+  const uint64_t count = out.size() / item_size_;
   return count == 0 ? Result<void>() : ReadRange(0, first, first + count, {}, out);
 }
 
@@ -55,7 +67,7 @@ Result<void> ElementReader::ReadRange(size_t axis, uint64_t first, uint64_t end,
   if (axis == array_.rank()) return ReadBox(box, out);
   const uint64_t stride = strides_[axis];
   const auto take = [&](uint64_t elements) {
-    const auto part = out.first(elements * array_.data_type.item_size);
+    const auto part = out.first(elements * item_size_);
     out = out.subspan(part.size());
     return part;
   };
@@ -106,7 +118,8 @@ Result<std::shared_ptr<const Bytes>> ElementReader::ElementsOf(InnerIndex chunk)
       if (const auto checked = check_(chunk, *found); !checked) return Fail(checked);
     }
     if (!found->location) return nullptr;
-    auto elements = chunks_.Elements(source_, chunk, *found->location);
+    auto elements = texts_ != nullptr ? chunks_.Texts(source_, chunk, *found->location, *texts_)
+                                      : chunks_.Elements(source_, chunk, *found->location);
     const bool is_replaced = !elements && elements.error().code == ErrorCode::kStale;
     if (!is_replaced || attempt == kMaxReadAttempts) return elements;
     source_.Forget(found->location->outer);
@@ -117,9 +130,13 @@ Result<void> ElementReader::ReadChunk(const ChunkCoordinates& chunk, const Box& 
                                       std::span<std::byte> out) const {
   const auto& layout = source_.layout();
   const size_t rank = array_.rank();
-  const size_t item = array_.data_type.item_size;
+  const size_t item = item_size_;
   const auto elements = ElementsOf(InnerIndex{layout.inner_grid.Linear({chunk.data(), rank})});
   if (!elements) return Fail(elements);
+  if (*elements == nullptr && fill_.empty()) {
+    return Fail(ErrorCode::kStale, "{}: the fill value is longer than any text was",
+                source_.folder());
+  }
 
   // What box and chunk have in common, and where its first element is in either.
   Box common;
@@ -150,7 +167,7 @@ Result<void> ElementReader::ReadChunk(const ChunkCoordinates& chunk, const Box& 
     }
     const auto to = out.subspan((in_box - first_of_box) * item, run * item);
     if (*elements == nullptr) {
-      Repeat(array_.fill_value, to);
+      Repeat(fill_, to);
     } else {
       std::memcpy(to.data(), (*elements)->data() + in_chunk * item, to.size());
     }

@@ -23,13 +23,15 @@ using CheckChunk = std::function<Result<void>(InnerIndex chunk, const Located& f
 
 class ElementReader {
  public:
-  /// `array`: of elements of a fixed size; `source` has its chunks. All outlive this.
+  /// `array`: of elements of a fixed size; `source` has its chunks. `texts`: of texts, as items of
+  /// this TextType(). All outlive this.
   ElementReader(const ArrayMetadata& array, const ChunkSource& source, ChunkReader& chunks,
-                Age max_age, CheckChunk check);
+                Age max_age, CheckChunk check, const DataType* texts = nullptr);
 
   /// Fills `out` with whole elements, from number `first` on; there must be as many. Each is
   /// little-endian, as the codecs decode it. The chunks are those of the store at most `max_age`
-  /// ago. Fails as ChunkReader::Read() does if one of these chunks cannot be read.
+  /// ago. Fails as ChunkReader::Read() does if one of these chunks cannot be read; kStale if a text
+  /// is longer than an item.
   [[nodiscard]] Result<void> Read(uint64_t first, std::span<std::byte> out) const;
 
  private:
@@ -52,6 +54,9 @@ class ElementReader {
   ChunkReader& chunks_;
   const Age max_age_;
   const CheckChunk check_;
+  const DataType* const texts_;
+  const size_t item_size_;
+  Bytes fill_;                  // an element; none if it is a text longer than an item
   ChunkCoordinates strides_{};  // elements, along each axis of the array
 };
 

@@ -197,6 +197,12 @@ Result<ArrayLayout> MakeArrayLayout(const ArrayMetadata& metadata) {
   }
   layout.inner_pipeline =
       Pipeline::Make(layout.inner_codecs, ChunkSpec{metadata.data_type, layout.inner_chunk_shape});
+  if (metadata.data_type.kind == DataKind::kString) {
+    layout.inner_texts = VlenChain::Make(layout.inner_codecs,
+                                         ChunkSpec{metadata.data_type, layout.inner_chunk_shape});
+    const auto can = layout.inner_texts ? layout.inner_texts->CanDecodeTexts() : Result<void>();
+    if (!can) layout.inner_texts = Fail(can);
+  }
   return layout;
 }
 

@@ -14,6 +14,7 @@
 #include "zarrcore/array/chunk_grid.h"
 #include "zarrcore/array/shard_index.h"
 #include "zarrcore/base/result.h"
+#include "zarrcore/codec/vlen.h"
 #include "zarrcore/metadata/metadata.h"
 
 namespace zarrfs {
@@ -38,6 +39,8 @@ struct ArrayLayout {
   uint64_t inner_per_outer_count = 1;
   /// Decodes innermost chunks, where all codecs and the data type are known; else why not.
   Result<Pipeline> inner_pipeline = Fail(ErrorCode::kUnsupported, "not made");
+  /// Decodes innermost chunks of texts of variable length to items of one size; else why not.
+  Result<VlenChain> inner_texts = Fail(ErrorCode::kUnsupported, "the elements are no texts");
 
   [[nodiscard]] bool is_sharded() const { return !levels.empty(); }
 };

@@ -13,21 +13,20 @@ namespace {
 // Elements are assembled in pieces of so many bytes, as they are in the chunks, or one by one.
 constexpr uint64_t kPieceBytes = 1u << 20;
 
-// Arrays of more are not looked at as a whole to find out what type their values need.
-constexpr uint64_t kMaxScannedBytes = 1u << 20;
-constexpr uint64_t kMaxScannedChunks = 64;
-
 class PartReader {
  public:
   PartReader(const Assembled& assembled, const FilePart& part, ChunkReader& chunks, Age max_age,
              const CheckChunkOf& check)
       : part_(part),
         array_(*assembled.arrays[part.array]),
-        type_(array_.array()->data_type),
-        reader_(*array_.array(), *array_.chunks, chunks, max_age,
-                [this, &check](InnerIndex chunk, const Located& found) {
-                  return check(array_, chunk, found);
-                }) {}
+        is_text_(array_.array()->data_type.kind == DataKind::kString),
+        type_(is_text_ ? part.form.type : array_.array()->data_type),
+        reader_(
+            *array_.array(), *array_.chunks, chunks, max_age,
+            [this, &check](InnerIndex chunk, const Located& found) {
+              return check(array_, chunk, found);
+            },
+            is_text_ ? &type_ : nullptr) {}
 
   // `offset`: in the part, which has as many bytes.
   Result<void> Read(uint64_t offset, std::span<std::byte> out) const {
@@ -73,35 +72,12 @@ class PartReader {
 
   const FilePart& part_;
   const Node& array_;
+  const bool is_text_;  // of variable length
   const DataType& type_;
   const ElementReader reader_;
 };
 
 }  // namespace
-
-std::pair<Digest, std::optional<ElementRange>> ScanElements(
-    const Node& array, Age max_age, const std::pair<Digest, std::optional<ElementRange>>* known) {
-  const ArrayMetadata& metadata = *array.array();
-  const uint64_t chunks = array.chunks->layout().inner_grid.size();
-  const auto bytes = CheckedProduct(metadata.shape, metadata.data_type.item_size);
-  if (chunks > kMaxScannedChunks || !bytes || *bytes > kMaxScannedBytes) return {};
-  DigestBuilder objects;
-  for (uint64_t chunk = 0; chunk < chunks; ++chunk) {
-    const auto found = array.chunks->Locate(InnerIndex{chunk}, max_age);
-    if (!found) return {};
-    const auto& at = found->location;
-    objects.Add(at ? at->shard->fingerprint : 0).Add(at ? at->offset : 0).Add(at ? at->length : 0);
-  }
-  const Digest digest = objects.Finish();
-  if (known != nullptr && known->first == digest) return *known;
-  const auto memory = ProcessMemory().Take(*bytes);
-  if (!memory) return {};
-  Bytes elements(*bytes);
-  ChunkReader decoded(kMaxScannedBytes);
-  const ElementReader reader(metadata, *array.chunks, decoded, max_age, {});
-  if (!reader.Read(0, elements)) return {};
-  return {digest, RangeOf(elements, metadata.data_type)};
-}
 
 Result<void> ReadAssembled(const Assembled& assembled, uint64_t offset, std::span<std::byte> out,
                            ChunkReader& chunks, Age max_age, const CheckChunkOf& check) {

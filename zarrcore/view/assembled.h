@@ -5,10 +5,8 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "zarrcore/array/chunk_reader.h"
@@ -19,6 +17,7 @@
 #include "zarrcore/store/validity.h"
 #include "zarrcore/view/assembled_file.h"
 #include "zarrcore/view/node.h"
+#include "zarrcore/view/scan.h"
 
 namespace zarrfs {
 
@@ -31,18 +30,11 @@ struct Assembled {
   Digest digest;
   ObjectInfo info;  // owner and permissions: no more open than any of the documents; latest times
 
-  /// What looking at all elements of an array has shown, and the digest of the stored objects then;
-  /// by the array's path.
-  std::map<std::string, std::pair<Digest, std::optional<ElementRange>>> scans;
+  std::map<std::string, Scan> scans;  // by the array's path
 
   mutable Freshness freshness;
 };
 using AssembledPtr = std::shared_ptr<const Assembled>;
-
-/// Looks at all elements of an array, if they are few and can be read; nullopt otherwise. `known`:
-/// what was found of it before, or null. The digest changes with the stored objects.
-[[nodiscard]] std::pair<Digest, std::optional<ElementRange>> ScanElements(
-    const Node& array, Age max_age, const std::pair<Digest, std::optional<ElementRange>>* known);
 
 /// Called with each chunk that is read, as CheckChunk is.
 using CheckChunkOf =

@@ -61,14 +61,6 @@ bool AllFitInt32(BytesView elements) {
 
 }  // namespace
 
-DataType TextType(size_t bytes) {
-  DataType type;
-  type.name = "utf8";
-  type.kind = DataKind::kNullTerminatedBytes;
-  type.item_size = bytes;
-  return type;
-}
-
 Result<Bytes> InForm(Bytes elements, const DataType& from, const ElementForm& form) {
   DataType type = from;
   if (form.is_wide) {

@@ -29,9 +29,6 @@ struct ElementForm {
   [[nodiscard]] bool is_as_stored() const { return !is_wide && !is_converted; }
 };
 
-/// UTF-8 of at most so many bytes, with zeros behind it.
-[[nodiscard]] DataType TextType(size_t bytes);
-
 /// `elements` of type `from`, little-endian, as they are in the file.
 [[nodiscard]] Result<Bytes> InForm(Bytes elements, const DataType& from, const ElementForm& form);
 
@@ -50,12 +47,16 @@ struct AssembledFile {
   std::vector<FilePart> parts;          // by offset, without overlap; what is between is zeros
   uint64_t size = 0;                    // bytes
   std::vector<std::string> notes = {};  // what is left out of it or another, and why
+  /// In a view whose array is a folder: the document that says what the file holds, a chunk. None
+  /// if the array cannot be shown, for the reason in `notes`.
+  std::string document = {};
 };
 
 /// What is known of the elements of an array that were all looked at.
 struct ElementRange {
-  bool fits_int32 = false;  // integers and dates: each value does
-  uint64_t text_bytes = 0;  // texts: of the longest one in UTF-8
+  bool fits_int32 = false;       // integers and dates: each value does
+  uint64_t text_bytes = 0;       // texts: of the longest one in UTF-8, at least 1
+  uint64_t text_characters = 0;  // texts of variable length: of the longest one, at least 1
 };
 /// Of elements that are such; otherwise nothing is known.
 [[nodiscard]] std::optional<ElementRange> RangeOf(BytesView elements, const DataType& type);
@@ -76,8 +77,9 @@ struct FileSource {
   const GroupMetadata* group = nullptr;  // null for the file of an array
   std::span<const Array> arrays;         // the array; or those directly below the group, by name
   std::string_view name;                 // of the group, or the array: what the file is called
-  /// Looks at all elements of array number `array`, if they are few.
-  std::function<std::optional<ElementRange>(size_t array)> scan;
+  /// Looks at all elements of array number `array`. Fails if they are too many, or for another
+  /// reason: kUnsupported if the array is the reason.
+  std::function<Result<ElementRange>(size_t array)> scan;
   NetcdfFormat netcdf = NetcdfFormat::kAuto;
 };
 

@@ -104,9 +104,12 @@ class Hierarchy {
   /// Whether there is a node at `path` that the view makes a file of (`file`), or a folder.
   [[nodiscard]] Result<bool> HasFileOrFolder(const std::string& path, size_t view, bool file,
                                              Age max_age) const;
-  /// The file that the view makes of a node. Fails if one of the nodes that it is made from cannot
+  /// The file that the view makes of a node, or of the texts of an array (NodeView::has_texts).
+  /// Fails if one of the nodes that it is made from cannot
   /// be read.
   [[nodiscard]] Result<AssembledPtr> Assemble(const NodePtr& node, size_t view, Age max_age) const;
+  /// What was made last, or null; never asks the store.
+  [[nodiscard]] AssembledPtr KnownFile(const Node& node, size_t view) const;
 
   // ---
 
@@ -166,6 +169,12 @@ class Hierarchy {
   // Makes it; returns `known` (which may be null) itself if nothing has changed.
   [[nodiscard]] Result<Valid<AssembledCache::Loaded>> MakeAssembled(
       const std::string& path, size_t view, Age max_age, const AssembledPtr& known) const;
+
+  // Looks at an array's elements, unless `known` (which may be null) has what that shows.
+  [[nodiscard]] Scan ScanFor(const Node& array, size_t view, Age max_age,
+                             const AssembledPtr& known) const;
+  // What of a node is not in the file that the view makes of it, and why.
+  void ReportLeftOut(const Node& node, size_t view, std::string_view note) const;
 
   // The arrays in a group that the view has in its file, or the one that is the node.
   [[nodiscard]] Result<Valid<std::vector<NodePtr>>> ArraysOfFile(const NodePtr& node, size_t view,

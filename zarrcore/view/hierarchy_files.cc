@@ -38,9 +38,10 @@ bool MakesFile(const Node& node, FileOf of) {
 
 Digest DigestOfFile(const Assembled& made) {
   DigestBuilder all;
-  all.Add(made.file.header).Add(made.file.size);
+  all.Add(made.file.header).Add(made.file.size).Add(made.file.document);
   for (const FilePart& part : made.file.parts) {
     all.Add(part.offset).Add(part.elements).Add(part.array).Add(part.form.type.name);
+    all.Add(part.form.item_size());
     all.Add(uint64_t{part.form.is_wide}).Add(uint64_t{part.form.is_big_endian});
     all.Add(uint64_t{part.form.is_converted});
   }
@@ -49,6 +50,18 @@ Digest DigestOfFile(const Assembled& made) {
   }
   for (const uint64_t each : {made.info.mode, made.info.uid, made.info.gid}) all.Add(each);
   return all.Finish();
+}
+
+// In the cache of files.
+std::string KeyOfFile(const Node& node, size_t view) {
+  return fmt::format("{} {}", view, node.path);
+}
+
+// Whether they are of the same stored objects.
+bool HaveSameScans(const Assembled& a, const Assembled& b) {
+  return std::ranges::equal(a.scans, b.scans, [](const auto& one, const auto& other) {
+    return one.first == other.first && one.second.objects == other.second.objects;
+  });
 }
 
 // `info` becomes no more open than the document of `node`.
@@ -163,11 +176,43 @@ Result<Valid<std::vector<NodePtr>>> Hierarchy::ArraysOfFile(const NodePtr& node,
   return Valid{std::move(arrays), validity};
 }
 
+AssembledPtr Hierarchy::KnownFile(const Node& node, size_t view) const {
+  return assembled_.Find(KeyOfFile(node, view));
+}
+
 Result<AssembledPtr> Hierarchy::Assemble(const NodePtr& node, size_t view, Age max_age) const {
-  const std::string key = fmt::format("{} {}", view, node->path);
+  const std::string key = KeyOfFile(*node, view);
   Remaker<AssembledCache> remaker(
       [&](const AssembledPtr& known) { return MakeAssembled(node->path, view, max_age, known); });
   return assembled_.Get(key, max_age, remaker).value;
+}
+
+Scan Hierarchy::ScanFor(const Node& array, size_t view, Age max_age,
+                        const AssembledPtr& known) const {
+  const Scan* before = nullptr;
+  if (known != nullptr) {
+    const auto found = known->scans.find(array.path);
+    if (found != known->scans.end()) before = &found->second;
+  }
+  Scan scan = ScanElements(*store_, array, max_age, options_.string_scan, before);
+  const bool is_verdict = !scan.found && scan.found.error().code == ErrorCode::kUnsupported;
+  const bool is_text = array.array()->data_type.kind == DataKind::kString;
+  if (is_verdict && is_text && !array.views[view].has_texts) {
+    ReportLeftOut(array, view, scan.found.error().message);
+  }
+  return scan;
+}
+
+void Hierarchy::ReportLeftOut(const Node& node, size_t view, std::string_view note) const {
+  const std::string_view what =
+      node.views[view].has_texts ? "not shown in" : "left out of the file in";
+  const Error error{ErrorCode::kUnsupported,
+                    fmt::format("{}: {} {}: {}", node.path.empty() ? "/" : node.path, what,
+                                AllViews()[view]->name(), note)};
+  // (That a format has no such type is no fault of the store.)
+  node.array() != nullptr&& node.array()->data_type.kind == DataKind::kString
+      ? reports_.ReportFault(node, error)
+      : reports_.ReportNote(node, error);
 }
 
 Result<Valid<Hierarchy::AssembledCache::Loaded>> Hierarchy::MakeAssembled(
@@ -181,37 +226,39 @@ Result<Valid<Hierarchy::AssembledCache::Loaded>> Hierarchy::MakeAssembled(
   auto found = ArraysOfFile(*node, view, max_age);
   if (!found) return Fail(found);
   made->arrays = std::move(found->value);
-  const Validity validity = found->validity;
+  Validity validity = found->validity;
 
   std::vector<FileSource::Array> arrays;
   for (const NodePtr& array : made->arrays) {
     arrays.push_back({LastName(array->path), array->array()});
     Restrict(made->info, *array);
   }
+  std::optional<Error> failed;
   const auto scan = [&](size_t a) {
     const Node& array = *made->arrays[a];
     const auto [at, is_new] = made->scans.try_emplace(array.path);
-    if (is_new) {
-      const bool is_known = known != nullptr && known->scans.contains(array.path);
-      at->second =
-          ScanElements(array, max_age, is_known ? &known->scans.find(array.path)->second : nullptr);
+    if (is_new) at->second = ScanFor(array, view, max_age, known);
+    const auto& seen = at->second.found;
+    validity &= at->second.validity;
+    // (Of texts nothing can be said then; numbers have a type that holds them all.)
+    const ErrorCode why = seen ? ErrorCode::kUnsupported : seen.error().code;
+    const bool is_text = array.array()->data_type.kind == DataKind::kString;
+    if (why != ErrorCode::kUnsupported && (is_text || why == ErrorCode::kWouldBlock)) {
+      failed = seen.error();
     }
-    return at->second.second;
+    return seen;
   };
   const FileSource source{(*node)->group(), arrays, LastName(path), scan, options_.netcdf};
   auto file = AllViews()[view]->Assemble(source);
+  if (failed) return tl::unexpected(*failed);
   if (!file) return Fail(file.error().code, "{}: {}", path, file.error().message);
   made->file = std::move(*file);
-  for (const std::string& note : made->file.notes) {
-    reports_.ReportNote(
-        **node, {ErrorCode::kUnsupported,
-                 fmt::format("{}: left out of the file in {}: {}", path.empty() ? "/" : path,
-                             AllViews()[view]->name(), note)});
-  }
+  for (const std::string& note : made->file.notes) ReportLeftOut(**node, view, note);
   made->digest = DigestOfFile(*made);
   const size_t charge =
       kBytesOfFile + made->file.header.capacity() + made->file.parts.size() * kBytesOfPart;
-  if (known != nullptr && known->digest == made->digest && known->arrays == made->arrays) {
+  if (known != nullptr && known->digest == made->digest && known->arrays == made->arrays &&
+      HaveSameScans(*known, *made)) {
     return Valid{AssembledCache::Loaded{known, charge}, validity};
   }
   auto memory = ProcessMemory().Take(charge);

@@ -10,6 +10,7 @@
 
 #include "zarrcore/base/byte_order.h"
 #include "zarrcore/codec/convert.h"
+#include "zarrcore/codec/vlen.h"
 #include "zarrcore/codec/widen.h"
 #include "zarrcore/view/v2_attributes.h"
 
@@ -164,6 +165,11 @@ std::optional<FillBytes> MaskedValue(const ArrayMetadata& array, const Json& att
   return array.fill_value;
 }
 
+// Of characters.
+bool IsCharacters(const DataType& type) {
+  return type.kind == DataKind::kFixedLengthUtf32 || type.kind == DataKind::kString;
+}
+
 }  // namespace
 
 bool NeedsScan(const ArrayMetadata& array) {
@@ -171,7 +177,7 @@ bool NeedsScan(const ArrayMetadata& array) {
   const bool is_wide_integer = type.is_date() ||
                                (type.kind == DataKind::kInt && type.item_size == 8) ||
                                (type.kind == DataKind::kUint && type.item_size >= 4);
-  return is_wide_integer || type.kind == DataKind::kFixedLengthUtf32;
+  return is_wide_integer || IsCharacters(type);
 }
 
 Result<NcElements> NcElementsOf(const ArrayMetadata& array, int version,
@@ -183,7 +189,12 @@ Result<NcElements> NcElementsOf(const ArrayMetadata& array, int version,
   if (type.kind == DataKind::kFixedLengthUtf32) {
     // (A character has four bytes in UTF-8, too, at most.)
     const uint64_t bytes = known ? known->text_bytes : type.item_size;
-    return NcElements{NcType::kChar, {.type = TextType(bytes), .is_converted = true}, bytes};
+    return NcElements{
+        NcType::kChar, {.type = TextType(TextItems::kUtf8, bytes), .is_converted = true}, bytes};
+  }
+  if (type.kind == DataKind::kString && known) {
+    const uint64_t bytes = known->text_bytes;
+    return NcElements{NcType::kChar, {.type = TextType(TextItems::kUtf8, bytes)}, bytes};
   }
   DataType number = type;
   NcElements elements;
@@ -237,7 +248,7 @@ std::vector<NcAttribute> NcAttributesOf(const ArrayMetadata& array, const NcElem
                       std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size())});
     }
   }
-  if (array.data_type.kind == DataKind::kFixedLengthUtf32) {
+  if (IsCharacters(array.data_type)) {
     made.push_back({"_Encoding", NcType::kChar, "utf-8"});
   }
   std::set<std::string> names = {"_FillValue", "_Encoding", kDimensionsAttribute};

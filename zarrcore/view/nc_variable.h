@@ -21,10 +21,10 @@ struct NcElements {
 };
 
 /// In CDF-`version`, 2 or 5. Nothing that a value says is lost: bool is byte, float16 and smaller
-/// floats are float, texts of a fixed length are characters of UTF-8, dates are the integers that
-/// CF attributes explain. In CDF-2, integers without a sign are the next larger ones with a sign,
-/// and those of 64 bits (and uint32) int, where `known`, or valid_range, says that all fit.
-/// kUnsupported with the reason if the format has no such type.
+/// floats are float, texts are characters of UTF-8 (those of variable length where the longest is
+/// `known`), dates are the integers that CF attributes explain. In CDF-2, integers without a sign
+/// are the next larger ones with a sign, and those of 64 bits (and uint32) int, where `known`, or
+/// valid_range, says that all fit. kUnsupported with the reason if the format has no such type.
 [[nodiscard]] Result<NcElements> NcElementsOf(const ArrayMetadata& array, int version,
                                               const std::optional<ElementRange>& known);
 

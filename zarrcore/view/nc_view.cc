@@ -89,8 +89,14 @@ class FilePlan {
 
   Result<Planned> Plan(size_t a) {
     const ArrayMetadata& array = *source_.arrays[a].metadata;
-    const auto known =
-        NeedsScan(array) && source_.scan ? source_.scan(a) : std::optional<ElementRange>();
+    std::optional<ElementRange> known;
+    if (NeedsScan(array) && source_.scan) {
+      const auto found = source_.scan(a);
+      if (found) known = *found;
+      if (!found && array.data_type.kind == DataKind::kString) {
+        return tl::unexpected(WhyNot(a, found.error().message));
+      }
+    }
     auto elements = NcElementsOf(array, version_, known);
     if (!elements) return tl::unexpected(WhyNot(a, elements.error().message));
     const auto size = CheckedProduct(array.shape, elements->form.item_size());
@@ -185,6 +191,10 @@ class NcViewImplementation final : public View {
   Result<ArrayView> ShowArray(const ArrayMetadata& metadata, const ArrayLayout& layout,
                               const ViewContext& /*context*/) const override {
     if (metadata.grid_only) return tl::unexpected(*metadata.grid_only);
+    if (metadata.data_type.kind == DataKind::kString) {
+      // (How long they are is seen when the file is made.)
+      return layout.inner_texts.map([](const VlenChain&) { return ArrayView{}; });
+    }
     const auto elements = NcElementsOf(metadata, 5, std::nullopt);
     if (!elements) return Fail(elements);
     if (!layout.inner_pipeline) return Fail(layout.inner_pipeline);

@@ -37,6 +37,7 @@ struct NodeView {
   std::string consolidated;
   std::vector<std::string> notes;  // GroupView::notes
   std::optional<ArrayView> array;  // documents are moved out of it
+  bool has_texts = false;          // ArrayView::has_texts; there is no `array` then
   std::optional<Error> hidden;     // the reason; everything else is empty then
 };
 

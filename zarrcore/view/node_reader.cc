@@ -238,9 +238,11 @@ void NodeReader::ShowArrayIn(size_t view, Node& node) const {
     return;
   }
   shown.documents = std::move(array->documents);
+  shown.has_texts = array->has_texts;
   if (AllViews()[view]->is_listed()) ReportNotes(node, AllViews()[view]->name(), *array);
-  // (Of an array that is one file, no chunks are files.)
-  if (AllViews()[view]->file_of() == FileOf::kNothing) shown.array = std::move(*array);
+  // (Of an array that is one file, or has one made of all, no chunks are files.)
+  if (AllViews()[view]->file_of() == FileOf::kNothing && !shown.has_texts)
+    shown.array = std::move(*array);
 }
 
 void NodeReader::ReportNotes(const Node& node, std::string_view view,

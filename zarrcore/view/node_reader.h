@@ -23,6 +23,7 @@ struct HierarchyOptions {
   bool keeps_ome = false;  // shows OME-Zarr metadata in the version that the store has
   CompressorSet compressors = kAllCompressors;  // that readers know
   NetcdfFormat netcdf = NetcdfFormat::kAuto;    // of the files in nc
+  uint64_t string_scan = uint64_t{16} << 20;    // stored bytes of an array, looked at for texts
   OnSuperseded on_superseded = {};
   /// Called once for each property of the store that users may want to know and that is no fault,
   /// such as a type that one view does not have.

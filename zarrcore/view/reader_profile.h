@@ -24,6 +24,8 @@ struct ReaderProfile {
 
   // Data types, by DataKind.
   std::array<TypeUse, kDataKinds> types;
+  /// Texts of variable length are of a fixed one, of at most so many characters; 0: not shown.
+  uint64_t longest_text = 0;
   bool takes_float16 = true;
   bool takes_uint64 = true;
   bool takes_big_endian = true;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "zarrcore/base/checked.h"
+#include "zarrcore/codec/vlen.h"
 #include "zarrcore/codec/widen.h"
 #include "zarrcore/store/store.h"
 #include "zarrcore/view/ome.h"
@@ -15,6 +16,9 @@
 
 namespace zarrfs {
 namespace {
+
+// Texts of an array as one chunk, in bytes.
+constexpr uint64_t kMaxTextFile = uint64_t{1} << 30;
 
 tl::unexpected<Error> NotShown(const DataType& type) {
   return Fail(ErrorCode::kUnsupported, "data type '{}' is not known there", type.name);
@@ -126,6 +130,9 @@ Result<ArrayView> V2View::ShowArray(const ArrayMetadata& metadata, const ArrayLa
     return ShowStoredV2(metadata, layout, context);
   }
   if (metadata.grid_only) return tl::unexpected(*metadata.grid_only);
+  if (metadata.data_type.kind == DataKind::kString && profile_.longest_text > 0) {
+    return ShowTexts(metadata, layout, context);
+  }
   return ShowArray(metadata, layout, context, /*must_decode=*/false);
 }
 
@@ -211,7 +218,12 @@ void V2View::AddDocuments(const ArrayMetadata& metadata, const ArrayLayout& layo
   zarray["filters"] = chain.filters;
   zarray["dimension_separator"] = std::string(1, view.naming.separator);
   view.documents.push_back({".zarray", Dump(zarray)});
+  AddAttributes(metadata, type, std::move(attributes), context, view);
+}
 
+void V2View::AddAttributes(const ArrayMetadata& metadata, const Json& type, Json attributes,
+                           const ViewContext& context, ArrayView& view) const {
+  const bool is_vector = metadata.rank() == 0 && !profile_.takes_scalars;
   if (profile_.needs_plain_attributes) attributes = PlainAttributes(attributes);
   if (profile_.needs_strict_json) MakeStrict(attributes);
   if (profile_.needs_typed_fill) TypeFillAttribute(attributes, type.get<std::string>());
@@ -226,6 +238,55 @@ void V2View::AddDocuments(const ArrayMetadata& metadata, const ArrayLayout& layo
     // (Images of OME groups are the same one in several sizes.)
     if (context.is_in_root && !context.below_ome) view.attributes = std::move(attributes);
   }
+}
+
+Result<ArrayView> V2View::ShowTexts(const ArrayMetadata& metadata, const ArrayLayout& layout,
+                                    const ViewContext& context) const {
+  if (const auto taken = TakeShape(metadata, layout, profile_); !taken) return Fail(taken);
+  if (!layout.inner_texts) return Fail(layout.inner_texts);
+  ArrayView view;
+  view.has_texts = true;
+  Json attributes = metadata.attributes;
+  attributes.erase("_FillValue");  // (nothing is masked)
+  view.documents.emplace_back();
+  AddAttributes(metadata, Json("|O"), std::move(attributes), context, view);
+  view.documents.push_back({".zarray", ""});
+  view.documents.push_back({ChunkNaming{}.Path(std::vector<uint64_t>(metadata.rank(), 0)), ""});
+  return view;
+}
+
+Result<AssembledFile> V2View::Assemble(const FileSource& source) const {
+  AssembledFile file;
+  const ArrayMetadata& metadata = *source.arrays[0].metadata;
+  const auto range = source.scan(0);
+  if (!range) {
+    file.notes.push_back(range.error().message);
+    return file;
+  }
+  if (range->text_characters > profile_.longest_text) {
+    file.notes.push_back(fmt::format("a text of {} characters, of which its readers take {}",
+                                     range->text_characters, profile_.longest_text));
+    return file;
+  }
+  const DataType type = TextType(TextItems::kUtf32, range->text_characters);
+  const auto size = CheckedProduct(metadata.shape, type.item_size);
+  if (!size || *size > kMaxTextFile) {
+    file.notes.push_back(
+        fmt::format("as one chunk it would have more than {} bytes", kMaxTextFile));
+    return file;
+  }
+  file.parts.push_back({0, *CheckedProduct(metadata.shape), 0, {.type = type}});
+  file.size = *size;
+  file.document = Dump({{"zarr_format", 2},
+                        {"shape", metadata.shape},
+                        {"chunks", metadata.shape},
+                        {"dtype", fmt::format("<U{}", range->text_characters)},
+                        {"compressor", nullptr},
+                        {"fill_value", nullptr},
+                        {"order", "C"},
+                        {"filters", nullptr},
+                        {"dimension_separator", "."}});
+  return file;
 }
 
 std::string V2View::ShareDimensions(const ArrayView& array,

@@ -26,6 +26,7 @@ class V2View final : public View {
   [[nodiscard]] GroupView ShowGroup(const GroupMetadata& metadata,
                                     const ViewContext& context) const override;
   [[nodiscard]] bool shows_files() const override { return profile_.shows_ome_04; }
+  [[nodiscard]] Result<AssembledFile> Assemble(const FileSource& source) const override;
   [[nodiscard]] std::string_view ArrayDocumentName() const override { return ".zarray"; }
   [[nodiscard]] std::string_view ConsolidatedName(const GroupMetadata& metadata) const override;
   [[nodiscard]] std::string Consolidate(std::span<const NodeBelow> nodes) const override;
@@ -43,10 +44,17 @@ class V2View final : public View {
   [[nodiscard]] Result<ArrayView> ShowStoredV2(const ArrayMetadata& metadata,
                                                const ArrayLayout& layout,
                                                const ViewContext& context) const;
+  // An array of texts of variable length, to a reader that knows fixed ones.
+  [[nodiscard]] Result<ArrayView> ShowTexts(const ArrayMetadata& metadata,
+                                            const ArrayLayout& layout,
+                                            const ViewContext& context) const;
   // The documents of an array, and what of it depends on its siblings.
   void AddDocuments(const ArrayMetadata& metadata, const ArrayLayout& layout, const V2Chain& chain,
                     const Json& type, Json fill_value, Json attributes, const ViewContext& context,
                     ArrayView& view) const;
+  // .zattrs, with names of dimensions. `type`: "dtype".
+  void AddAttributes(const ArrayMetadata& metadata, const Json& type, Json attributes,
+                     const ViewContext& context, ArrayView& view) const;
   [[nodiscard]] std::string Dump(const Json& json) const;
 
   const ReaderProfile& profile_;

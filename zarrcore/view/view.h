@@ -45,6 +45,9 @@ struct ArrayView {
   /// The files of chunks that are not stored; null: they have no files.
   std::shared_ptr<const FillChunk> fill_chunk;
   std::vector<std::string> notes;  // what of the metadata is left out, and why
+  /// Texts of variable length, shown as items of one size, in one chunk: documents kTextDocument
+  /// and kTextChunk, without bytes here, are made by Assemble(), once the texts were looked at.
+  bool has_texts = false;
   /// Only in views that share dimensions: names and lengths of the dimensions as the view's readers
   /// see them, and of an array in the root group .zattrs without the names.
   ArrayDimensions dimensions;
@@ -108,7 +111,8 @@ class View {
   [[nodiscard]] virtual FileOf file_of() const { return FileOf::kNothing; }
   /// What the names of these files end in: ".npy".
   [[nodiscard]] virtual std::string_view suffix() const { return ""; }
-  /// Such a file. kUnsupported with the reason if there can be none.
+  /// Such a file, or the chunk of an array with ArrayView::has_texts. kUnsupported with the reason
+  /// if there can be none.
   [[nodiscard]] virtual Result<AssembledFile> Assemble(const FileSource& /*source*/) const {
     return Fail(ErrorCode::kUnsupported, "{} has no such files", name());
   }
@@ -136,8 +140,11 @@ class View {
 [[nodiscard]] std::span<const View* const> AllViews();
 inline constexpr size_t kMaxViews = 7;
 inline constexpr size_t kMaxDocuments =
-    3;  // of one node in one view, the consolidated one included
+    5;  // of one node in one view, the consolidated one included
 inline constexpr size_t kSharedDocument = 1;  // .zattrs
+// Of ArrayView::has_texts, in the place of the document that would not depend on the chunks.
+inline constexpr size_t kTextDocument = 2;
+inline constexpr size_t kTextChunk = 3;
 
 /// The number of the view called `name` in AllViews().
 [[nodiscard]] std::optional<size_t> ViewNumber(std::string_view name);

@@ -128,5 +128,58 @@ TEST(VlenChain, SizeOfAChunkIsChecked) {
   EXPECT_EQ(chain.error().code, ErrorCode::kTooLarge);
 }
 
+TEST(Texts, RangeIsInBytesAndCharacters) {
+  const auto chain = Chain(R"([{"name": "vlen-utf8"}])");
+  const auto range = chain->RangeOfTexts(Hex(kThree));
+  ASSERT_TRUE(range);
+  EXPECT_EQ(range->bytes, 5U);
+  EXPECT_EQ(range->characters, 4U);
+  EXPECT_FALSE(range->has_zero);
+  EXPECT_TRUE(chain->RangeOfTexts(Hex("03000000 01000000 00 00000000 00000000"))->has_zero);
+}
+
+TEST(Texts, AreItemsOfOneSizeWithZerosBehind) {
+  const auto chain = Chain(R"([{"name": "vlen-utf8"}])");
+  const auto utf8 = chain->DecodeTexts(Hex(kThree), TextItems::kUtf8, 6);
+  ASSERT_TRUE(utf8) << utf8.error().message;
+  EXPECT_EQ(*utf8, Hex("610000000000 000000000000 6772c3bc6e00"));
+  const auto utf32 = chain->DecodeTexts(Hex(kThree), TextItems::kUtf32, 16);
+  ASSERT_TRUE(utf32) << utf32.error().message;
+  EXPECT_EQ(*utf32, Hex("61000000 00000000 00000000 00000000"
+                        "00000000 00000000 00000000 00000000"
+                        "67000000 72000000 fc000000 6e000000"));
+}
+
+TEST(Texts, OneThatIsLongerThanAnItemIsOfAnotherVersion) {
+  const auto chain = Chain(R"([{"name": "vlen-utf8"}])");
+  for (const auto& [items, size] : {std::pair(TextItems::kUtf8, 4), {TextItems::kUtf32, 12}}) {
+    const auto texts = chain->DecodeTexts(Hex(kThree), items, static_cast<size_t>(size));
+    ASSERT_FALSE(texts);
+    EXPECT_EQ(texts.error().code, ErrorCode::kStale);
+  }
+}
+
+TEST(Texts, DamagedChunksAreDamaged) {
+  const auto chain = Chain(R"([{"name": "vlen-utf8"}])");
+  for (const char* chunk : {"", "03000000", "02000000 00000000 00000000",
+                            "03000000 00000000 00000000 ffffffff", "03000000 01000000 ff"}) {
+    EXPECT_EQ(chain->RangeOfTexts(Hex(chunk)).error().code, ErrorCode::kDamaged) << chunk;
+    EXPECT_EQ(chain->DecodeTexts(Hex(chunk), TextItems::kUtf8, 4).error().code, ErrorCode::kDamaged)
+        << chunk;
+  }
+}
+
+TEST(Texts, OtherOrdersAndBytesAreNotDecoded) {
+  const auto transposed =
+      Chain(R"([{"name": "transpose", "configuration": {"order": [1, 0]}}, {"name": "vlen-utf8"}])",
+            kString, {2, 3});
+  EXPECT_FALSE(transposed->CanDecodeTexts());
+  const auto as_it_is =
+      Chain(R"([{"name": "transpose", "configuration": {"order": [0, 1]}}, {"name": "vlen-utf8"}])",
+            kString, {2, 3});
+  EXPECT_TRUE(as_it_is->CanDecodeTexts());
+  EXPECT_FALSE(Chain(R"([{"name": "vlen-bytes"}])", kBinary)->CanDecodeTexts());
+}
+
 }  // namespace
 }  // namespace zarrfs::vlen_test

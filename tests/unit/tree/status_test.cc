@@ -105,7 +105,7 @@ TEST(StatusTest, JsonHasTheDocumentedKeys) {
   EXPECT_EQ(keys,
             "format version pid start_time_seconds log_level capabilities sandbox "
             "store store.name store.problem store.reads store.read_bytes store.errors "
-            "options config_file view views links separator fill ome compressors nc "
+            "options config_file view views links separator fill ome compressors nc string_scan "
             "consolidated_max "
             "changes changes.detected_by changes.ttl_seconds changes.not_watched "
             "changes.watched_folders changes.watch_limit changes.keeps_names "

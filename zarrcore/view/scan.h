@@ -1,0 +1,29 @@
+// Looks at all elements of an array to find out what type readers need to hold them.
+#pragma once
+
+#include <cstdint>
+
+#include "zarrcore/base/digest.h"
+#include "zarrcore/base/result.h"
+#include "zarrcore/store/validity.h"
+#include "zarrcore/view/assembled_file.h"
+#include "zarrcore/view/node.h"
+
+namespace zarrfs {
+
+/// What that has shown.
+struct Scan {
+  Digest objects;  // another one if what is stored may be other chunks
+  /// kUnsupported if there are too many elements, or of a kind that items of one size cannot hold.
+  Result<ElementRange> found = Fail(ErrorCode::kUnsupported, "not looked at");
+  Validity validity;  // of `objects`
+};
+
+/// Texts of variable length are looked at in up to 16,384 chunks with up to `string_scan` stored
+/// bytes; other elements in up to 64 chunks of up to a MiB in all. `known`: what was found before,
+/// or null; it is taken if the stored objects are the same. Chunks are those of the store at most
+/// `max_age` ago.
+[[nodiscard]] Scan ScanElements(const Store& store, const Node& array, Age max_age,
+                                uint64_t string_scan, const Scan* known);
+
+}  // namespace zarrfs
