@@ -32,6 +32,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         query = dict(urllib.parse.parse_qsl(address.query, keep_blank_values=True))
         key = urllib.parse.unquote(address.path).removeprefix("/bucket").lstrip("/")
         self.server.seen.append((key, query))
+        self.server.headers.append(dict(self.headers))
+        if (refusal := self.server.refuses(self.headers)):
+            return self.answer(403, f"<Error><Code>{refusal}</Code></Error>".encode())
         if "list-type" in query:
             return self.answer(200, self.server.page(query).encode())
         value = self.server.value(key)
@@ -59,7 +62,7 @@ class Server(http.server.ThreadingHTTPServer):
             "zarr_format": 2, "shape": [chunks], "chunks": [1], "dtype": "|u1", "compressor": None, "fill_value": 0, "order": "C",
             "filters": None}).encode()
         self.names = sorted([".zarray", *map(str, range(chunks))])
-        self.chunks, self.seen = chunks, []
+        self.chunks, self.seen, self.headers = chunks, [], []
 
     def value(self, key):
         name = key.removeprefix("store/")
@@ -82,9 +85,11 @@ class Server(http.server.ThreadingHTTPServer):
 
 
 @contextlib.contextmanager
-def serving(chunks):
+def serving(chunks, refuses=lambda headers: None):
+    """The server, with `seen`, keys and queries, and `headers`. `refuses`: the code of an error, or None."""
     server = Server(("127.0.0.1", 0), Handler)
     server.make(chunks)
+    server.refuses = refuses
     server.url = f"http://127.0.0.1:{server.server_port}"
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
