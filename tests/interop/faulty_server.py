@@ -43,7 +43,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.connection.close()
         file = server.root / path.lstrip("/")
         if file.is_dir() and not path.endswith("/"):
-            return self.finish_with(301, headers=[("Location", f"http://{self.headers['Host']}{self.path.replace('?', '/?') if '?' in self.path else self.path + '/'}")])
+            address = urllib.parse.urlsplit(self.path)  # (A proxy is told all of it.)
+            query = f"?{address.query}" if address.query else ""
+            return self.finish_with(301, headers=[("Location", f"http://{self.headers['Host']}{address.path}/{query}")])
         if not file.is_file():
             return self.finish_with(404)
         data, modified = file.read_bytes(), file.stat().st_mtime

@@ -103,15 +103,7 @@ class CommandLine {
       map_.out_file.reset(open(map_.out.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666));
       if (!map_.out_file) return Complain(WhyNotWritten(map_.out, errno), kExitSystem);
     }
-    for (const std::string* store : {&info_.store, &ls_.store, &verify_.store, &map_.store}) {
-      if (const auto connected = Connect(*store); !connected) return Complain(connected.error());
-    }
-    for (const std::vector<std::string>* words : {&where_.words, &cat_.words}) {
-      if (words->empty()) continue;
-      if (const auto connected = Connect(words->front()); !connected) {
-        return Complain(connected.error());
-      }
-    }
+    if (const auto connected = Connect(); !connected) return Complain(connected.error());
     if (make_room_) {
       const auto folder = make_room_();
       if (!folder) return Complain(folder.error());
@@ -133,19 +125,18 @@ class CommandLine {
   }
 
   // Before this process can reach no network any more.
-  Result<void> Connect(const std::string& store) const {
-    RemoteOptions options;
-    for (std::string_view rest = remote_; !rest.empty();) {
-      const std::string_view word = rest.substr(0, rest.find(','));
-      rest.remove_prefix(std::min(word.size() + 1, rest.size()));
-      const size_t equals = std::min(word.find('='), word.size());
-      const std::string_view value = word.substr(std::min(equals + 1, word.size()));
-      if (!SetRemoteOption(word.substr(0, equals), value, options)) {
-        return Fail(ErrorCode::kInvalidArgument,
-                    "-o {}: no such option, or not what it takes (zarrfs --help lists them)", word);
-      }
+  Result<void> Connect() const {
+    const auto options = ParseRemoteOptions(remote_, /*may_have_others=*/false);
+    if (!options) return Fail(options);
+    for (const std::string* store :
+         {&info_.store, &ls_.store, &verify_.store, &map_.store, &refs_.store, &pack_.store}) {
+      if (IsRemote(*store)) return ConnectTo(*store, *options);
     }
-    return ConnectTo(store, options);
+    for (const std::vector<std::string>* words : {&where_.words, &cat_.words}) {
+      if (!words->empty() && IsRemote(words->front())) return ConnectTo(words->front(), *options);
+      if (!words->empty()) return ConnectToStoreOfMount(*words);
+    }
+    return {};
   }
 
   void AddInspecting() {
@@ -245,7 +236,10 @@ class CommandLine {
             [this] { return Refs(refs_); });
     command->parse_complete_callback(
         [this] { make_room_ = [this] { return MakeRoomForRefs(refs_); }; });
-    command->add_option("STORE", refs_.store, "Folder of the store, or a zip file")->required();
+    command
+        ->add_option("STORE", refs_.store,
+                     "Folder of the store, a zip file, s3://BUCKET/PREFIX or https://HOST/PATH")
+        ->required();
     command->add_option("PATH", refs_.path, "A group or array in it");
     command
         ->add_option("--out", refs_.out,
@@ -257,8 +251,8 @@ class CommandLine {
         ->check(CLI::IsMember({"v2", "v3"}));
     command
         ->add_option("--prefix", refs_.prefix,
-                     "URL of the folder STORE where they will be used (default: file:// and its "
-                     "path)")
+                     "URL of the folder STORE where they will be used (default: its address, or "
+                     "file:// and its path)")
         ->type_name("URL");
     command
         ->add_option("--separator", refs_.separator,
@@ -277,6 +271,7 @@ class CommandLine {
                      "references (default: leave them out)")
         ->type_name("SIZE")
         ->transform(CLI::AsSizeValue(false));
+    AddRemote(command);
     AddLinks(command);
   }
 
@@ -292,7 +287,9 @@ class CommandLine {
             [this] { return OnNode(Pack, pack_); });
     command->parse_complete_callback(
         [this] { make_room_ = [this] { return MakeRoomForPack(pack_); }; });
-    command->add_option("SRC", pack_.store, "Folder of the store, or of a group or array in one")
+    command
+        ->add_option("SRC", pack_.store,
+                     "Folder of the store, or of a group or array in one; or its address")
         ->required();
     command->add_option("DST", pack_.target, "Folder of the new store")->required();
     command
@@ -320,6 +317,7 @@ class CommandLine {
         ->type_name("i/n");
     command->add_option("-j,--jobs", pack_.jobs, "Threads (default: one per core)")
         ->check(CLI::Range(1, 256));
+    AddRemote(command);
     AddLinks(command);
   }
   void SetPart(const std::string& text) {

@@ -29,6 +29,7 @@
 #include "tools/zarrctl/target.h"
 #include "zarrcore/base/digest.h"
 #include "zarrcore/base/printable.h"
+#include "zarrcore/net/remote_source.h"
 #include "zarrcore/store/local_store.h"
 #include "zarrcore/view/view.h"
 
@@ -343,7 +344,7 @@ Result<std::string> MakeRoomForPack(PackOptions& options) {
   options.target = target.string();
   const fs::path source = fs::weakly_canonical(options.store, error);
   const fs::path real = fs::weakly_canonical(target, error);
-  if (IsBelow(real, source) || IsBelow(source, real)) {
+  if (!IsRemote(options.store) && (IsBelow(real, source) || IsBelow(source, real))) {
     return Fail(ErrorCode::kInvalidArgument, "{}: source and target are not apart", options.target);
   }
   if (fs::exists(target, error) && !fs::exists(target / kState, error)) {

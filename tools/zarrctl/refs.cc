@@ -15,6 +15,7 @@
 #include "tools/zarrctl/reference_writer.h"
 #include "tools/zarrctl/target.h"
 #include "zarrcore/base/printable.h"
+#include "zarrcore/net/remote_source.h"
 
 namespace zarrfs::ctl {
 namespace {
@@ -201,7 +202,11 @@ class References {
 // URL.
 Result<ObjectUrls> UrlsOf(const TargetNode& target, const RefsOptions& options) {
   if (const std::string zip = target.ZipFile(); !zip.empty()) {
-    return ObjectUrls(options.prefix.empty() ? "file://" + zip : options.prefix);
+    const std::string url = IsRemote(zip) ? zip : "file://" + zip;
+    return ObjectUrls(options.prefix.empty() ? url : options.prefix);
+  }
+  if (IsRemote(target.folder)) {
+    return ObjectUrls(options.prefix.empty() ? target.folder : options.prefix, "");
   }
   std::error_code error;
   const fs::path named = fs::canonical(options.store, error);

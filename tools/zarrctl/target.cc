@@ -69,10 +69,11 @@ Result<TargetNode> Open(const fs::path& folder, LinkPolicy links, HierarchyOptio
 Result<TargetNode> OpenAddress(const std::string& address, HierarchyOptions options = {}) {
   auto& connection = TheConnection();
   if (!connection) {
-    return Fail(
-        ErrorCode::kUnsupported,
-        "{}: a store behind a network: info, ls, where, cat, verify and map read it by its address",
-        address);
+    return Fail(ErrorCode::kUnsupported,
+                "{}: a store in a bucket or on a web server: name it by its address, with its "
+                "options after "
+                "-o",
+                address);
   }
   auto store = OpenFetchedStore(
       address, connection->options,
@@ -152,10 +153,26 @@ Result<TargetChunk> ChunkOf(TargetNode target, std::string_view name) {
               fmt::join(first, "."), fmt::join(last, "."));
 }
 
+fs::path PathIn(const std::vector<std::string>& words) {
+  fs::path whole = words.front();
+  for (size_t i = 1; i < words.size(); ++i) whole /= ToKey(words[i]);
+  return whole;
+}
+
+// As written first, then with symbolic links resolved: avoids asking another mount, whose daemon
+// may hang. Only what exists can be resolved, and a missing chunk has no file.
+std::optional<MountedPath> MountOf(const fs::path& path) {
+  std::error_code error;
+  auto mounted = FindMountedPath(fs::absolute(path, error).lexically_normal().string());
+  if (mounted) return mounted;
+  const fs::path resolved = fs::weakly_canonical(path, error);
+  return error ? std::nullopt : FindMountedPath(resolved.string());
+}
+
 Result<TargetChunk> FindInMount(const fs::path& path, const MountedPath& mounted) {
-  if (IsRemote(mounted.store)) return Fail(OpenAddress(mounted.store));
   const MountSettings settings = SettingsOf(mounted);
-  auto target = Open(mounted.store, settings.links, settings.hierarchy);
+  auto target = IsRemote(mounted.store) ? OpenAddress(mounted.store, settings.hierarchy)
+                                        : Open(mounted.store, settings.links, settings.hierarchy);
   if (!target) return Fail(target);
   // One view may be mounted at the root: then the first name is a node's.
   std::vector<std::string> names;
@@ -202,6 +219,17 @@ Result<void> ConnectTo(const std::string& store, const RemoteOptions& options) {
   ForgetSecrets();
   TheConnection().emplace(Connection{options, *std::move(channel), *std::move(process)});
   return {};
+}
+
+Result<void> ConnectToStoreOfMount(const std::vector<std::string>& words) {
+  const auto mounted = MountOf(PathIn(words));
+  if (!mounted || !IsRemote(mounted->store)) return {};
+  if (mounted->point.empty()) return ConnectTo(mounted->store, {});
+  const auto status = ReadMountStatus(mounted->point);
+  if (!status) return Fail(status);
+  const auto options = ParseRemoteOptions(TextIn(*status, "options"), /*may_have_others=*/true);
+  if (!options) return Fail(options);
+  return ConnectTo(mounted->store, *options);
 }
 
 std::string TargetNode::ZipFile() const {
@@ -285,20 +313,10 @@ Result<TargetNode> FindNode(const std::string& store, const std::string& path,
 }
 
 Result<TargetChunk> FindChunk(const std::vector<std::string>& words) {
-  std::error_code error;
-  fs::path whole = words.front();
-  for (size_t i = 1; i < words.size(); ++i) whole /= ToKey(words[i]);
-  // As written first, then with symbolic links resolved: avoids asking another mount, whose daemon
-  // may hang. Only what exists can be resolved, and a missing chunk has no file.
-  const bool is_remote = IsRemote(words.front());
-  auto mounted = is_remote
-                     ? std::nullopt
-                     : FindMountedPath(fs::absolute(whole, error).lexically_normal().string());
-  if (!mounted && !is_remote) {
-    const fs::path resolved = fs::weakly_canonical(whole, error);
-    if (!error) mounted = FindMountedPath(resolved.string());
+  if (!IsRemote(words.front())) {
+    const fs::path whole = PathIn(words);
+    if (const auto mounted = MountOf(whole)) return FindInMount(whole, *mounted);
   }
-  if (mounted) return FindInMount(whole, *mounted);
 
   const std::string& store = words.front();
   std::string path;

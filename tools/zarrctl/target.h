@@ -23,6 +23,10 @@ void SetLinksToFollow(LinkPolicy policy);
 /// before this process is confined and has threads. kInvalidArgument for a wrong address.
 [[nodiscard]] Result<void> ConnectTo(const std::string& store, const RemoteOptions& options);
 
+/// The same for the store of the mount that the path in `words` (of FindChunk()) lies in, if that
+/// is in a bucket or on a web server, with the options of the mount.
+[[nodiscard]] Result<void> ConnectToStoreOfMount(const std::vector<std::string>& words);
+
 /// A store that was opened, and one node of it.
 struct TargetNode {
   std::string folder;  // of the store, or its zip file: absolute, links resolved; or its address

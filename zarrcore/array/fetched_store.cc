@@ -26,6 +26,7 @@ Result<std::shared_ptr<Store>> OpenFetchedStore(const std::string& source,
     auto keys = ReadKeyList(options.list_file);
     if (!keys) return Fail(keys);
     unlisted.keys = *std::move(keys);
+    shown.some_key = unlisted.keys->front();
   }
   auto fetcher = OpenFetchClient(std::move(socket), memory,
                                  std::chrono::seconds(options.timeout) + kFetcherStart);

@@ -163,6 +163,27 @@ bool SetRemoteOption(std::string_view name, std::string_view value, RemoteOption
   return false;
 }
 
+Result<RemoteOptions> ParseRemoteOptions(std::string_view list, bool may_have_others) {
+  RemoteOptions options;
+  std::string word;
+  for (size_t at = 0; at <= list.size(); ++at) {
+    if (at < list.size() && list[at] != ',') {
+      const bool is_escaped = list[at] == '\\' && at + 1 < list.size();
+      word += list[is_escaped ? ++at : at];
+      continue;
+    }
+    const size_t equals = std::min(word.find('='), word.size());
+    const std::string value = word.substr(std::min(equals + 1, word.size()));
+    if (!word.empty() && !SetRemoteOption(word.substr(0, equals), value, options) &&
+        !may_have_others) {
+      return Fail(ErrorCode::kInvalidArgument,
+                  "-o {}: no such option, or not what it takes (zarrfs --help lists them)", word);
+    }
+    word.clear();
+  }
+  return options;
+}
+
 bool IsRemote(std::string_view source) {
   return source.starts_with(kS3) || source.starts_with(kHttp) || source.starts_with(kHttps);
 }

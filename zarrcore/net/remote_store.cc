@@ -263,7 +263,13 @@ Result<std::shared_ptr<Store>> OpenRemoteStore(std::shared_ptr<const Fetcher> fe
                                                RemoteStoreOptions options) {
   auto remote = std::make_shared<const Remote>(Remote{std::move(fetcher), std::move(options)});
   auto store = std::make_shared<RemoteStore>(remote);
-  const auto root = store->Stat("");
+  const std::string& some_key = remote->options.some_key;
+  const auto root = store->Stat(some_key);
+  if (!root && root.error().code == ErrorCode::kNotFound && !some_key.empty()) {
+    return Fail(ErrorCode::kNotFound,
+                "{}: {}, a key in list=FILE, is not there: is the address spelled right?",
+                remote->options.name, some_key);
+  }
   if (!root && root.error().code == ErrorCode::kNotFound) {
     return Fail(ErrorCode::kNotFound, "{}: {}", remote->options.name,
                 remote->options.is_listed

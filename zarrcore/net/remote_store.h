@@ -23,6 +23,7 @@ namespace zarrfs {
 struct RemoteStoreOptions {
   std::string name = {};       // RemoteSource::name
   bool is_listed = false;      // a bucket
+  std::string some_key = {};   // that there should be, where the root need be no node
   bool never_changes = false;  // then objects need neither an ETag nor Last-Modified
   uint32_t uid = 0;            // who owns everything, as files show it
   uint32_t gid = 0;

@@ -79,7 +79,8 @@ bool AddsSlash(std::string_view location, std::string_view url) {
   if (scheme != location.npos) {
     location = location.substr(std::min(location.find('/', scheme + 3), location.size()));
   }
-  return location == with_slash || PercentDecode(location) == PercentDecode(with_slash);
+  return PercentDecode(location, /*plus_is_blank=*/false) ==
+         PercentDecode(with_slash, /*plus_is_blank=*/false);
 }
 
 Verdict JudgeRedirection(const HttpReply& reply, const RemoteSource& source, std::string_view what,

@@ -64,6 +64,8 @@ TEST(VerdictTest, RedirectionThatAddsASlashIsAFolderOfAWebServer) {
   reply.status = 301;
   reply.location = "http://host/b/a%20b/";
   EXPECT_EQ(Judge(reply, source, "a b", kUrl).error.code, ErrorCode::kNotFound);
+  reply.location = "/a+b%3D/";
+  EXPECT_EQ(Judge(reply, source, "a+b=", "https://host/a%2Bb%3d").error.code, ErrorCode::kNotFound);
   reply.location = "/login?token=secret";
   const Error error = Judge(reply, source, "a b", kUrl).error;
   EXPECT_EQ(error.code, ErrorCode::kIo);
