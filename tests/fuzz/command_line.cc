@@ -24,6 +24,9 @@ void ReadCommandLine(std::string_view input) {
   const auto line = Parse(words);
   if (!line || line->action != CommandLine::Action::kMount) return;
   const std::string settings = SettingsList(line->options);
+  MountOptions live = line->options;
+  (void)SetLive(live, settings);
+  (void)LiveSettings(live);
   (void)LibfuseOptions(line->options);
   (void)LinksInForce(line->options);
   (void)ChangedWords(line->options, settings, /*by_root=*/true);
@@ -43,6 +46,8 @@ void ReadCommandLine(std::string_view input) {
 }  // namespace zarrfs
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  static const size_t texts = zarrfs::HelpText().size() + zarrfs::VersionText().size();
+  zarrfs::Require(texts > 0, "something to print");
   zarrfs::ReadCommandLine(zarrfs::Text(data, size));
   return 0;
 }
