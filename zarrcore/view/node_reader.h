@@ -24,6 +24,7 @@ struct HierarchyOptions {
   CompressorSet compressors = kAllCompressors;  // that readers know
   NetcdfFormat netcdf = NetcdfFormat::kAuto;    // of the files in nc
   OnSuperseded on_superseded = {};
+  Patience patience = {};  // how long what the store said of nodes and shards is used
   /// Called once for each property of the store that users may want to know and that is no fault,
   /// such as a type that one view does not have.
   Report on_note = {};

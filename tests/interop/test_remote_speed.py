@@ -1,0 +1,78 @@
+"""What a mount of a web server or bucket asks for: how many requests, and how many bytes."""
+
+import os
+import time
+
+import numpy as np
+import pytest
+import zarr
+
+import faulty_server
+from mounts import mounted
+
+OLD = time.time() - 86400  # names of what changed so long ago live for a minute
+
+
+def age(folder):
+    for path in folder.rglob("*"):
+        os.utime(path, (OLD, OLD))
+
+
+@pytest.fixture(scope="module")
+def stores(tmp_path_factory):
+    top = tmp_path_factory.mktemp("speed")
+    top.chmod(0o755)
+    top.parent.chmod(0o755)
+    many = zarr.create_group(top / "many.zarr")
+    for number in range(40):
+        many.create_array(f"a{number}", shape=(4,), chunks=(2,), shards=(4,), dtype="i4")[:] = number
+    zarr.consolidate_metadata(top / "many.zarr")
+    cube = zarr.create_group(top / "cube.zarr").create_array(
+        "data", shape=(64, 64, 64), chunks=(8, 8, 8), shards=(32, 32, 32), dtype="u2")
+    cube[:] = np.random.default_rng(1).integers(0, 1 << 12, cube.shape)
+    sparse = zarr.create_array(top / "sparse.zarr", shape=(64,), chunks=(2,), shards=(32,), dtype="i4", fill_value=-1)
+    sparse[:32] = 1
+    age(top)
+    return top
+
+
+def asked(server, part=""):
+    """Targets of the requests so far, without those of the start."""
+    with server.lock:
+        return [path for path, _, _ in server.seen if part in path]
+
+
+def test_a_group_is_listed_by_asking_for_its_nodes_at_once(stores):
+    running, most = [], []
+
+    def fault(path, headers):
+        running.append(path)
+        most.append(len(running))
+        time.sleep(0.05)
+        running.remove(path)
+
+    with faulty_server.serving(stores, fault) as server, mounted(f"{server.url}/many.zarr") as point:
+        server.seen.clear()
+        assert len([name for name in os.listdir(point / "v2") if name.startswith("a")]) == 40
+        documents = asked(server, "/a")
+        assert len(documents) == len(set(documents)) == 40, "one request a node"
+        assert max(most) > 8
+
+
+def test_what_was_asked_serves_all_names_for_half_of_their_life(stores):
+    with faulty_server.serving(stores) as server, mounted(f"{server.url}/cube.zarr", "view=v2") as point:
+        (point / "data/0.0.0").read_bytes()
+        server.seen.clear()
+        for at in range(4):
+            (point / f"data/{at}.1.1").read_bytes()
+            time.sleep(0.2)
+        assert not [path for path in asked(server) if path.endswith("zarr.json")]
+        assert len([1 for _, _, headers in server.seen if headers.get("Range") == "bytes=0-0"]) == 0
+
+
+def test_an_absent_shard_is_asked_for_once(stores):
+    with faulty_server.serving(stores) as server, mounted(f"{server.url}/sparse.zarr", "view=v2,ttl=60") as point:
+        assert (point / "0").exists()
+        server.seen.clear()
+        assert not any((point / str(chunk)).exists() for chunk in range(16, 32))
+        assert len(asked(server, "/c/1")) == 1
