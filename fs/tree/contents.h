@@ -33,7 +33,7 @@ class Contents {
       : nodes_(nodes),
         files_(files),
         superseded_(superseded),
-        chunk_reader_(cache_bytes),
+        chunk_reader_(cache_bytes, !nodes.store().AnswersFast()),
         made_documents_(UINT64_MAX, std::make_shared<EpochTable::Usage>(), &journal) {
     for (const IdJournal::Epoch& epoch : journal.kept().epochs) {
       if (epoch.table == made_documents_.number()) made_documents_.Inherit(epoch);

@@ -1,5 +1,6 @@
 """What a mount of a web server or bucket asks for: how many requests, and how many bytes."""
 
+import concurrent.futures
 import os
 import time
 
@@ -68,6 +69,27 @@ def test_what_was_asked_serves_all_names_for_half_of_their_life(stores):
             time.sleep(0.2)
         assert not [path for path in asked(server) if path.endswith("zarr.json")]
         assert len([1 for _, _, headers in server.seen if headers.get("Range") == "bytes=0-0"]) == 0
+
+
+@pytest.mark.parametrize("view", ["v2", "netcdf"])
+def test_a_chunk_is_one_request_however_it_is_read(stores, view):
+    with faulty_server.serving(stores) as server, mounted(f"{server.url}/cube.zarr", f"view={view}") as point:
+        (point / "data/0.0.0").read_bytes()
+        server.seen.clear()
+        with open(point / "data/3.1.2", "rb", buffering=0) as file:
+            while file.read(100):
+                pass
+        assert len(asked(server)) == 1
+
+
+def test_many_readers_of_a_chunk_are_one_request(stores):
+    with faulty_server.serving(stores, lambda path, headers: time.sleep(0.3)) as server:
+        with mounted(f"{server.url}/cube.zarr", "view=v2") as point:
+            (point / "data/0.0.0").read_bytes()
+            server.seen.clear()
+            with concurrent.futures.ThreadPoolExecutor(16) as pool:
+                read = set(pool.map(lambda _: (point / "data/3.1.2").read_bytes(), range(16)))
+            assert len(read) == 1 and len(asked(server)) == 1
 
 
 def test_an_absent_shard_is_asked_for_once(stores):
