@@ -65,6 +65,12 @@ class Contents {
   /// DocumentId(view, document, 0).
   [[nodiscard]] EpochTable& made_documents() const { return made_documents_; }
 
+  /// See ChunkReader.
+  void TellOfWanted(ChunkReader::OnWanted on_wanted) const {
+    chunk_reader_.TellOfWanted(std::move(on_wanted));
+  }
+  [[nodiscard]] StoredRanges* stored_ranges() const { return chunk_reader_.ranges(); }
+
   /// Bytes of decoded chunks that are kept, from now on.
   void SetCacheSize(uint64_t bytes) { chunk_reader_.SetCapacity(bytes); }
   /// Drops a chunk larger than that which was not read since the last call.

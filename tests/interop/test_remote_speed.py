@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import os
+import random
 import time
 
 import numpy as np
@@ -98,3 +99,43 @@ def test_an_absent_shard_is_asked_for_once(stores):
         server.seen.clear()
         assert not any((point / str(chunk)).exists() for chunk in range(16, 32))
         assert len(asked(server, "/c/1")) == 1
+
+
+def scanned(server, point, places):
+    """Reads chunks one after the other: the requests for data, and the bytes of what they asked for."""
+    server.seen.clear()
+    read = [(point / "data" / ".".join(map(str, place))).read_bytes() for place in places]
+    ranges = [headers["Range"].removeprefix("bytes=").split("-") for path, _, headers in server.seen if "/c/" in path]
+    data = [(int(first), int(last)) for first, last in ranges if first]
+    return read, data
+
+
+ORDERS = {
+    "rows": lambda place: place,
+    "columns": lambda place: place[::-1],
+    "backwards": lambda place: tuple(-at for at in place),
+    "slabs": lambda place: (place[1], place[0], place[2]),
+}
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_chunks_are_fetched_ahead_in_the_order_of_the_array(stores, order):
+    places = sorted(np.ndindex(8, 8, 8), key=ORDERS[order])
+    with mounted(stores / "cube.zarr", "view=v2") as local:
+        expected = [(local / "data" / ".".join(map(str, place))).read_bytes() for place in places]
+    stored = sum(path.stat().st_size for path in (stores / "cube.zarr/data/c").rglob("*") if path.is_file())
+    with faulty_server.serving(stores, lambda path, headers: time.sleep(0.01)) as server:
+        with mounted(f"{server.url}/cube.zarr", "view=v2") as point:
+            read, data = scanned(server, point, places)
+    assert read == expected
+    assert len(data) < len(places) / 4, "neighbours are one request"
+    assert sum(last - first + 1 for first, last in data) < 1.05 * stored, "and no byte is fetched twice"
+
+
+def test_random_readers_get_what_they_read_and_no_more(stores):
+    places = list(np.ndindex(8, 8, 8))
+    random.Random(3).shuffle(places)
+    places = places[:120]
+    with faulty_server.serving(stores) as server, mounted(f"{server.url}/cube.zarr", "view=v2") as point:
+        read, data = scanned(server, point, places)
+        assert sum(last - first + 1 for first, last in data) < 1.05 * sum(map(len, read))

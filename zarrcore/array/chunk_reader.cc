@@ -181,9 +181,9 @@ bool ChunkReader::KnowsSize(const ChunkEncoding& encoding, const ChunkLocation& 
   return serving && serving->kind != ZstdServing::Kind::kRecode;
 }
 
-ChunkFile ChunkReader::Wanted(ChunkFile file) {
+ChunkFile ChunkReader::Wanted(ChunkFile file, uint64_t offset) {
   file.ranges = ranges_.get();
-  if (ranges_ && on_wanted_) on_wanted_(file.source, file.chunk);
+  if (ranges_ && on_wanted_ && offset == 0) on_wanted_(file);
   return file;
 }
 
@@ -252,7 +252,7 @@ Result<std::shared_ptr<const Bytes>> ChunkReader::Elements(const ChunkSource& so
 
 Result<ChunkReader::Piece> ChunkReader::Read(const ChunkFile& asked, uint64_t offset,
                                              std::span<std::byte> buffer) {
-  const ChunkFile file = Wanted(asked);
+  const ChunkFile file = Wanted(asked, offset);
   const auto piece_of = [&](const std::shared_ptr<const Bytes>& bytes) {
     const size_t from = std::min<uint64_t>(offset, bytes->size());
     const size_t length = std::min(buffer.size(), bytes->size() - from);

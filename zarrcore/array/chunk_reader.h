@@ -42,11 +42,11 @@ class ChunkReader {
     if (is_slow) ranges_ = std::make_unique<StoredRanges>(capacity / 2);
   }
 
-  /// Calls `on_wanted` before each read of bytes that are stored, on the thread that wants them,
-  /// perhaps several times a chunk; it must not wait. For slow stores; before any other use.
-  void TellOfWanted(std::function<void(const ChunkSource& source, InnerIndex chunk)> on_wanted) {
-    on_wanted_ = std::move(on_wanted);
-  }
+  /// Calls `on_wanted` when a chunk of a slow store is wanted from its beginning, before it is
+  /// fetched, on the thread that wants it, perhaps several times a chunk; it must not wait. Before
+  /// any other use.
+  using OnWanted = std::function<void(const ChunkFile& file)>;
+  void TellOfWanted(OnWanted on_wanted) { on_wanted_ = std::move(on_wanted); }
   /// What is kept as it is stored; null if the store is not slow.
   [[nodiscard]] StoredRanges* ranges() const { return ranges_.get(); }
 
@@ -100,11 +100,11 @@ class ChunkReader {
   };
 
   // The file, to be read now.
-  ChunkFile Wanted(ChunkFile file);
+  ChunkFile Wanted(ChunkFile file, uint64_t offset = 0);
   Result<std::shared_ptr<const Bytes>> Decoded(const ChunkFile& file);
 
   std::unique_ptr<StoredRanges> ranges_;
-  std::function<void(const ChunkSource&, InnerIndex)> on_wanted_;
+  OnWanted on_wanted_;
   LruCache<Key, Bytes, KeyHash> cache_;
 };
 

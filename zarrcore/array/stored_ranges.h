@@ -10,6 +10,7 @@
 // Thread-safe; no lock is held while the store is asked.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -53,8 +54,19 @@ class StoredRanges {
   /// Whether all of a chunk, of at most kBlock bytes, is there, on its way or planned.
   [[nodiscard]] bool Has(const ChunkSource& source, const ChunkLocation& chunk);
 
+  /// Bytes that are worth fetching ahead of a reader: four times what is on its way at the speed
+  /// that was seen, but no more than a quarter of what is kept.
+  [[nodiscard]] uint64_t Ahead() const;
+  /// Much of what was fetched was never read, or not yet.
+  [[nodiscard]] bool IsWasteful() const {
+    return table_->IsWasteful(cache_.statistics().limit / 4 + Ahead());
+  }
+
+  /// Whether any of these bytes of the stored object that has `chunk` is there, or to come.
+  [[nodiscard]] bool HasAnyOf(const ChunkSource& source, const ChunkLocation& chunk, uint64_t begin,
+                              uint64_t end);
+
   void SetCapacity(size_t capacity) { cache_.SetCapacity(capacity); }
-  [[nodiscard]] size_t capacity() const { return cache_.statistics().limit; }
   /// Memory is short: forgets ranges of `bytes`, or all there are.
   void GiveUp(size_t bytes) { cache_.GiveUp(bytes); }
   [[nodiscard]] CacheStatistics statistics() const { return cache_.statistics(); }
@@ -91,13 +103,33 @@ class StoredRanges {
    public:
     // The range that has [begin, end).
     [[nodiscard]] std::optional<Key> Find(const ObjectKey& object, uint64_t begin, uint64_t end);
+    [[nodiscard]] bool HasAnyOf(const Key& key);
     void Enter(const Key& key);
-    void Leave(const Key& key) noexcept;
+    /// `served`: bytes of it that were read.
+    void Leave(const Key& key, uint64_t served) noexcept;
+    [[nodiscard]] bool IsWasteful(uint64_t most_unread) const;
+    std::atomic<int64_t> unread = 0;  // bytes that have come and were not read so far
 
    private:
-    std::mutex mutex_;
+    mutable std::mutex mutex_;
+    uint64_t fetched_ = 0;  // bytes of ranges that are gone; guarded, as the next ones
+    uint64_t wasted_ = 0;   // of these, never read
     // By object, the ranges' begins and ends; guarded by it.
     std::unordered_map<ObjectKey, std::set<std::pair<uint64_t, uint64_t>>, ObjectKeyHash> objects_;
+  };
+  // How fast the store is. Thread-safe.
+  class Meter {
+   public:
+    void End(int64_t begun_ns, uint64_t bytes);
+    // Bytes on their way at full speed.
+    [[nodiscard]] uint64_t bytes_under_way() const;
+
+   private:
+    mutable std::mutex mutex_;
+    double delay_s_ = 0;      // of a request without its bytes; 0: unknown
+    double bytes_per_s_ = 0;  // the most that was seen
+    int64_t since_ns_ = 0;    // of the next one
+    uint64_t bytes_ = 0;      // that have come since
   };
   // The bytes of a range, which leaves the table with them.
   struct Block;
@@ -110,6 +142,7 @@ class StoredRanges {
                                                          const Key& key);
 
   const std::shared_ptr<Table> table_ = std::make_shared<Table>();
+  Meter meter_;
   LruCache<Key, Block, KeyHash> cache_;
 };
 
