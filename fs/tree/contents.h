@@ -33,7 +33,7 @@ class Contents {
       : nodes_(nodes),
         files_(files),
         superseded_(superseded),
-        chunk_reader_(cache_bytes),
+        chunk_reader_(cache_bytes, !nodes.store().AnswersFast()),
         made_documents_(UINT64_MAX, std::make_shared<EpochTable::Usage>(), &journal) {
     for (const IdJournal::Epoch& epoch : journal.kept().epochs) {
       if (epoch.table == made_documents_.number()) made_documents_.Inherit(epoch);
@@ -64,6 +64,12 @@ class Contents {
   /// Versions of documents that are made from several nodes and of assembled files, by
   /// DocumentId(view, document, 0).
   [[nodiscard]] EpochTable& made_documents() const { return made_documents_; }
+
+  /// See ChunkReader.
+  void TellOfWanted(ChunkReader::OnWanted on_wanted) const {
+    chunk_reader_.TellOfWanted(std::move(on_wanted));
+  }
+  [[nodiscard]] StoredRanges* stored_ranges() const { return chunk_reader_.ranges(); }
 
   /// Bytes of decoded chunks that are kept, from now on.
   void SetCacheSize(uint64_t bytes) { chunk_reader_.SetCapacity(bytes); }

@@ -4,12 +4,14 @@
 
 #include <utility>
 
+#include "zarrcore/base/clocks.h"
 #include "zarrcore/base/printable.h"
 
 namespace zarrfs {
 namespace {
 
-HierarchyOptions OptionsOfHierarchy(const TreeOptions& options, OnSuperseded on_superseded) {
+HierarchyOptions OptionsOfHierarchy(const TreeOptions& options, const Timeouts& timeouts,
+                                    OnSuperseded on_superseded) {
   return {.index_cache_bytes = options.index_cache,
           .node_cache_bytes = options.node_cache,
           .consolidated_max = options.consolidated_max,
@@ -20,6 +22,7 @@ HierarchyOptions OptionsOfHierarchy(const TreeOptions& options, OnSuperseded on_
           .netcdf = options.netcdf,
           .string_scan = options.string_scan,
           .on_superseded = std::move(on_superseded),
+          .patience = timeouts.patience(),
           .on_note = [](const Error& property) { spdlog::info("{}", OneLine(property.message)); },
           .is_for_others = options.is_for_others && !options.umask};
 }
@@ -34,7 +37,7 @@ Nodes::Nodes(std::shared_ptr<const Store> store, const TreeOptions& options,
       only_view_(only_view),
       timeouts_(timeouts),
       failures_(failures),
-      hierarchy_(store_, OptionsOfHierarchy(options, std::move(on_superseded)),
+      hierarchy_(store_, OptionsOfHierarchy(options, timeouts, std::move(on_superseded)),
                  [&failures](const Error& error) { failures.OnReport(error); }),
       listed_(only_view ? ViewSet().set(*only_view) : options.views),
       table_(listed_, journal, options.node_cache) {}
@@ -116,9 +119,16 @@ std::optional<Error> Nodes::CheckStore() {
 
 std::optional<Error> Nodes::WhyGone(const Node& node) const {
   if (!immutable_ && node.freshness.validity().Holds(*store_)) return std::nullopt;
-  const auto document = store_->Stat(node.implicit ? node.path : JoinKey(node.path, node.document));
-  if (document) return std::nullopt;
-  return document.error();
+  const std::string key = node.implicit ? node.path : JoinKey(node.path, node.document);
+  const int64_t now_ns = SteadyNowNs();
+  const auto seen_ns = seen_ns_.Get(key);
+  if (seen_ns != nullptr && now_ns - *seen_ns < check_age().count()) return std::nullopt;
+  const auto document = store_->Stat(key);
+  if (!document) return document.error();
+  if (!store_->AnswersFast()) {
+    seen_ns_.Put(key, std::make_shared<int64_t>(now_ns), key.size() + 256);
+  }
+  return std::nullopt;
 }
 
 ObjectInfo Nodes::InfoOf(const CurrentNode& node) const {

@@ -15,6 +15,7 @@
 #include "fs/tree/node_table.h"
 #include "fs/tree/timeouts.h"
 #include "fs/tree/tree_options.h"
+#include "zarrcore/base/lru_cache.h"
 #include "zarrcore/base/result.h"
 #include "zarrcore/store/store.h"
 #include "zarrcore/view/hierarchy.h"
@@ -90,6 +91,8 @@ class Nodes {
   const Timeouts& timeouts_;
   FailureLog& failures_;
   std::atomic<bool> store_is_gone_ = false;
+  // When WhyGone() last saw a document of a slow store, by its key.
+  mutable LruCache<std::string, int64_t> seen_ns_{1u << 20, 4};
   Hierarchy hierarchy_;
   const ViewSet listed_;
   NodeTable table_;

@@ -8,6 +8,12 @@
 
 namespace zarrfs {
 
+Prefetch::Prefetch(const Contents& contents) : contents_(contents) {
+  if (contents.stored_ranges() == nullptr) return;
+  ahead_.emplace(*contents.stored_ranges());
+  contents.TellOfWanted([this](const ChunkFile& file) { ahead_->OnWanted(file); });
+}
+
 void Prefetch::Start(Offer offer) {
   offer_ = std::move(offer);
   buffer_ = std::make_unique_for_overwrite<std::byte[]>(kMaxFileBytes);

@@ -1,5 +1,7 @@
 // Prefetch: hands the kernel chunk files before they are asked for.
 //
+// Of a slow store they are fetched instead, into this process (FetchAhead).
+//
 // Never before the reader that made it happen has its answer. One thread does it at a time, and
 // none while several readers are served: threads are better used for those. Thread-safe.
 #pragma once
@@ -12,9 +14,11 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 
 #include "fs/tree/contents.h"
+#include "fs/tree/fetch_ahead.h"
 #include "fs/tree/node_table.h"
 
 namespace zarrfs {
@@ -121,7 +125,7 @@ class Prefetch {
   /// Hands over all bytes of a file. False if the kernel does not know the file.
   using Offer = std::function<bool(NodeId file, std::span<const std::byte> bytes)>;
 
-  explicit Prefetch(const Contents& contents) : contents_(contents) {}
+  explicit Prefetch(const Contents& contents);
 
   /// Once. Without it nothing is prefetched.
   void Start(Offer offer);
@@ -158,6 +162,7 @@ class Prefetch {
   std::atomic<bool> is_busy_ = false;
   std::atomic<uint32_t> reading_ = 0;
   ReadingOrder order_;
+  std::optional<FetchAhead> ahead_;  // of a slow store
 };
 
 }  // namespace zarrfs

@@ -11,11 +11,15 @@ namespace {
 
 // The share of a name's life that may pass between asking the store and answering the kernel.
 constexpr double kCheckShare = 0.02;
+constexpr double kCheckShareOfSlow = 0.5;
 
-Age CheckAge(const TreeOptions& options) {
+Age Seconds(double seconds) {
+  return std::chrono::duration_cast<Age>(std::chrono::duration<double>(seconds));
+}
+
+Age CheckAge(const TreeOptions& options, double share) {
   if (options.immutable) return kAnyAge;
-  return std::chrono::duration_cast<Age>(std::chrono::duration<double>(
-      std::min(options.ttl.value_or(Timeouts::kMinTtl), Timeouts::kForever) * kCheckShare));
+  return Seconds(std::min(options.ttl.value_or(Timeouts::kMinTtl), Timeouts::kForever) * share);
 }
 
 }  // namespace
@@ -24,14 +28,21 @@ Timeouts::Timeouts(const TreeOptions& options, const Store& store)
     : store_(store),
       immutable_(options.immutable),
       ttl_(options.ttl),
-      check_age_(CheckAge(options)) {}
+      check_share_(store.AnswersFast() ? kCheckShare : kCheckShareOfSlow),
+      check_age_(CheckAge(options, check_share_)) {}
+
+Patience Timeouts::patience() const {
+  if (immutable_ || ttl_ || store_.AnswersFast()) return {};
+  return {.share_of_age = kShareOfAge * check_share_, .most = Seconds(kMaxTtl * check_share_)};
+}
 
 double Timeouts::Name(int64_t ctime_ns, Validity validity) const {
   if (immutable_) return kForever;
-  if (ttl_) return *ttl_ * (1 - kCheckShare);
+  if (ttl_) return *ttl_ * (1 - check_share_);
   if (can_invalidate_all_ && validity.Holds(store_)) return kForever;
   const double age = static_cast<double>(RealNowNs() - ctime_ns) * 1e-9;
-  return std::clamp(age * kShareOfAge, kMinTtl, kMaxTtl) - kMinTtl * kCheckShare;
+  const double life = std::clamp(age * kShareOfAge, kMinTtl, kMaxTtl);
+  return life - (check_share_ == kCheckShareOfSlow ? life : kMinTtl) * check_share_;
 }
 
 double Timeouts::Absence(Validity validity) const {

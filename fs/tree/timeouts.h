@@ -35,8 +35,10 @@ class Timeouts {
   Timeouts(const TreeOptions& options, const Store& store);
 
   /// How old an answer of the store may be when the kernel gets it: a small share of a name's life,
-  /// which ends that much earlier.
+  /// which ends that much earlier; half of it where the store is slow.
   [[nodiscard]] Age check_age() const { return check_age_; }
+  /// The same of what has not changed for long, whose names live longer.
+  [[nodiscard]] Patience patience() const;
 
   /// A name of what changed last at `ctime_ns`, by an answer that holds for `validity`.
   [[nodiscard]] double Name(int64_t ctime_ns, Validity validity) const;
@@ -58,6 +60,7 @@ class Timeouts {
   const Store& store_;
   const bool immutable_;
   const std::optional<double> ttl_;
+  const double check_share_;  // of a name's life
   const Age check_age_;
   std::atomic<bool> can_invalidate_all_ = false;
 };

@@ -41,10 +41,21 @@ Result<uint64_t> StoredSize(const ChunkFile& file) {
                                     file.location.length, cut)});
 }
 
-Result<void> ReadStored(const ChunkFile& file, uint64_t offset, std::span<std::byte> out) {
-  return file.location.shard->object->Read(file.location.offset + file.encoding.cut_front + offset,
-                                           out);
+// Bytes of the chunk as it is stored.
+Result<void> ReadChunk(const ChunkFile& file, uint64_t offset, std::span<std::byte> out) {
+  const OpenShard& shard = *file.location.shard;
+  if (file.ranges != nullptr && !shard.is_in_memory && !file.source.IsRacy(shard)) {
+    return file.ranges->Read(file.source, file.location, offset, out);
+  }
+  return shard.object->Read(file.location.offset + offset, out);
 }
+
+Result<void> ReadStored(const ChunkFile& file, uint64_t offset, std::span<std::byte> out) {
+  return ReadChunk(file, file.encoding.cut_front + offset, out);
+}
+
+// A chunk of a slow store up to this size is fetched where only its header is needed.
+constexpr uint64_t kFetchedForHeader = 2u << 20;
 
 // What OpenShard::frame_notes says about a frame: 0 for nothing yet, else how it is served, and the
 // bytes of a header that is patched (at most 18) above that.
@@ -68,9 +79,12 @@ Result<ZstdServing> ServingOf(const ChunkFile& file) {
   if (const auto known = KnownServing(file.location)) return *known;
   const auto size = StoredSize(file);
   if (!size) return Fail(size);
-  auto serving =
-      ServeZstd(*size, file.encoding.size == 0 ? std::nullopt : std::optional(file.encoding.size),
-                [&](uint64_t at, std::span<std::byte> to) { return ReadStored(file, at, to); });
+  // Whoever looks a chunk up reads it then; but a large one is not fetched for its header.
+  ChunkFile looked_at = file;
+  if (file.location.length > kFetchedForHeader) looked_at.ranges = nullptr;
+  auto serving = ServeZstd(
+      *size, file.encoding.size == 0 ? std::nullopt : std::optional(file.encoding.size),
+      [&](uint64_t at, std::span<std::byte> to) { return ReadStored(looked_at, at, to); });
   if (!serving && serving.error().code == ErrorCode::kDamaged) {
     return Damaged(file, serving.error());
   }
@@ -118,9 +132,7 @@ Result<Made> DecodeElements(const ChunkFile& file) {
   auto memory = ProcessMemory().Take(MemoryOf(file, *pipeline));
   if (!memory) return Named(file, memory.error());
   Bytes encoded(length);
-  if (const auto read = file.location.shard->object->Read(file.location.offset, encoded); !read) {
-    return Fail(read);
-  }
+  if (const auto read = ReadChunk(file, 0, encoded); !read) return Fail(read);
   auto decoded = pipeline->Decode(std::move(encoded));
   if (!decoded) return NotDecoded(file, decoded.error());
   return Made{InEncoding(std::move(*decoded), file.encoding, pipeline->data_type(),
@@ -142,7 +154,7 @@ Result<Made> Recode(const ChunkFile& file) {
   auto memory = ProcessMemory().Take(*size);
   if (!memory) return Named(file, memory.error());
   Bytes encoded(*size);
-  if (const auto read = ReadStored(file, 0, encoded); !read) return Fail(read);
+  if (const auto read = ReadChunk(file, 0, encoded); !read) return Fail(read);
   // (How much the frames hold is known only now; each form is as large as the other, at most.)
   const auto bound = ZstdDecodedBound(encoded, limit);
   if (!bound) return Damaged(file, bound.error());
@@ -172,9 +184,7 @@ Result<Made> DecodeTexts(const ChunkFile& file, const DataType& type) {
   auto memory = ProcessMemory().Take(chain->MemoryToDecode(length) + *decoded);
   if (!memory) return Named(file, memory.error());
   Bytes encoded(length);
-  if (const auto read = file.location.shard->object->Read(file.location.offset, encoded); !read) {
-    return Fail(read);
-  }
+  if (const auto read = ReadChunk(file, 0, encoded); !read) return Fail(read);
   auto texts = chain->DecodeTexts(std::move(encoded), TextItemsOf(type), type.item_size);
   if (!texts) return NotDecoded(file, texts.error());
   return Made{std::move(*texts), std::move(*memory)};
@@ -192,6 +202,31 @@ bool ChunkReader::KnowsSize(const ChunkEncoding& encoding, const ChunkLocation& 
   if (!encoding.must_be_read_for_size()) return true;
   const auto serving = KnownServing(location);
   return serving && serving->kind != ZstdServing::Kind::kRecode;
+}
+
+ChunkFile ChunkReader::Wanted(ChunkFile file, uint64_t offset) {
+  file.ranges = ranges_.get();
+  if (ranges_ && on_wanted_ && offset == 0) on_wanted_(file);
+  return file;
+}
+
+void ChunkReader::GiveUp(size_t bytes) {
+  const uint64_t before = ranges_ ? ranges_->statistics().bytes : 0;
+  if (ranges_) ranges_->GiveUp(bytes);
+  if (bytes > before) cache_.GiveUp(bytes - before);
+}
+
+CacheStatistics ChunkReader::statistics() const {
+  CacheStatistics all = cache_.statistics();
+  if (!ranges_) return all;
+  const CacheStatistics stored = ranges_->statistics();
+  all.hits += stored.hits;
+  all.misses += stored.misses;
+  all.evictions += stored.evictions;
+  all.bytes += stored.bytes;
+  all.limit += stored.limit;
+  all.entries += stored.entries;
+  return all;
 }
 
 Result<std::shared_ptr<const Bytes>> ChunkReader::Decoded(const ChunkFile& file,
@@ -217,7 +252,7 @@ Result<uint64_t> ChunkReader::Size(const ChunkFile& file) {
   if (file.encoding.kind == Kind::kDecoded) return file.encoding.size;
   const auto stored = StoredSize(file);
   if (!stored || file.encoding.kind == Kind::kPassThrough) return stored;
-  const auto serving = ServingOf(file);
+  const auto serving = ServingOf(Wanted(file));
   if (!serving) return Fail(serving);
   switch (serving->kind) {
     case ZstdServing::Kind::kPass:
@@ -227,7 +262,7 @@ Result<uint64_t> ChunkReader::Size(const ChunkFile& file) {
     case ZstdServing::Kind::kRecode:
       break;
   }
-  return Decoded(file).map([](const auto& decoded) { return uint64_t{decoded->size()}; });
+  return Decoded(Wanted(file)).map([](const auto& decoded) { return uint64_t{decoded->size()}; });
 }
 
 Result<std::shared_ptr<const Bytes>> ChunkReader::Elements(const ChunkSource& source,
@@ -236,7 +271,7 @@ Result<std::shared_ptr<const Bytes>> ChunkReader::Elements(const ChunkSource& so
   const auto& pipeline = source.layout().inner_pipeline;
   if (!pipeline) return Fail(pipeline);
   const ChunkEncoding elements{.kind = Kind::kDecoded, .size = pipeline->decoded_size()};
-  return Decoded({source, elements, kElements, chunk, location});
+  return Decoded(Wanted({source, elements, kElements, chunk, location}));
 }
 
 Result<std::shared_ptr<const Bytes>> ChunkReader::Texts(const ChunkSource& source, InnerIndex chunk,
@@ -244,11 +279,12 @@ Result<std::shared_ptr<const Bytes>> ChunkReader::Texts(const ChunkSource& sourc
                                                         const DataType& type) {
   const uint32_t items = TextItemsOf(type) == TextItems::kUtf32 ? kUtf32Items : kUtf8Items;
   const auto number = items | static_cast<uint32_t>(type.item_size);
-  return Decoded({source, ChunkEncoding{}, number, chunk, location}, &type);
+  return Decoded(Wanted({source, ChunkEncoding{}, number, chunk, location}), &type);
 }
 
-Result<ChunkReader::Piece> ChunkReader::Read(const ChunkFile& file, uint64_t offset,
+Result<ChunkReader::Piece> ChunkReader::Read(const ChunkFile& asked, uint64_t offset,
                                              std::span<std::byte> buffer) {
+  const ChunkFile file = Wanted(asked, offset);
   const auto piece_of = [&](const std::shared_ptr<const Bytes>& bytes) {
     const size_t from = std::min<uint64_t>(offset, bytes->size());
     const size_t length = std::min(buffer.size(), bytes->size() - from);

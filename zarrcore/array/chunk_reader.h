@@ -1,16 +1,19 @@
 // ChunkReader: the bytes of chunk files, in each ChunkEncoding. What has to be decoded is decoded
 // once, in memory taken from ProcessMemory(), and cached; the rest is read straight from the stored
-// objects.
+// objects or, where the store is slow, from the chunks that are kept as they are stored.
 // Thread-safe; threads that want the same chunk wait for the one that decodes it.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
+#include <utility>
 
 #include "zarrcore/array/chunk_encoding.h"
 #include "zarrcore/array/chunk_source.h"
+#include "zarrcore/array/stored_ranges.h"
 #include "zarrcore/base/hash.h"
 #include "zarrcore/base/lru_cache.h"
 #include "zarrcore/base/result.h"
@@ -25,13 +28,27 @@ struct ChunkFile {
   uint32_t encoding_number;  // among the encodings of this source
   InnerIndex chunk;
   const ChunkLocation& location;
+  StoredRanges* ranges = nullptr;  // ChunkReader's
 };
 
 class ChunkReader {
  public:
   /// `capacity`: bytes of decoded chunks to keep. Of larger ones only the latest is kept, while it
   /// is read.
-  explicit ChunkReader(size_t capacity) : cache_(capacity, kSplits) { cache_.KeepLatestLarge(); }
+  /// `is_slow`: half of it is for stored bytes.
+  explicit ChunkReader(size_t capacity, bool is_slow = false)
+      : cache_(is_slow ? capacity / 2 : capacity, kSplits) {
+    cache_.KeepLatestLarge();
+    if (is_slow) ranges_ = std::make_unique<StoredRanges>(capacity / 2);
+  }
+
+  /// Calls `on_wanted` when a chunk of a slow store is wanted from its beginning, before it is
+  /// fetched, on the thread that wants it, perhaps several times a chunk; it must not wait. Before
+  /// any other use.
+  using OnWanted = std::function<void(const ChunkFile& file)>;
+  void TellOfWanted(OnWanted on_wanted) { on_wanted_ = std::move(on_wanted); }
+  /// What is kept as it is stored; null if the store is not slow.
+  [[nodiscard]] StoredRanges* ranges() const { return ranges_.get(); }
 
   /// Whether Size() has nothing to read.
   [[nodiscard]] static bool KnowsSize(const ChunkEncoding& encoding, const ChunkLocation& location);
@@ -63,13 +80,16 @@ class ChunkReader {
                                                            const DataType& type);
 
   /// Evicts at once what is too much.
-  void SetCapacity(size_t capacity) { cache_.SetCapacity(capacity); }
+  void SetCapacity(size_t capacity) {
+    cache_.SetCapacity(ranges_ ? capacity / 2 : capacity);
+    if (ranges_) ranges_->SetCapacity(capacity / 2);
+  }
   /// Drops a chunk larger than all of the cache that was not read since the last call.
   void Sweep() { cache_.SweepLatestLarge(); }
   /// Memory is short: evicts chunks of `bytes`, or all there are.
-  void GiveUp(size_t bytes) { cache_.GiveUp(bytes); }
+  void GiveUp(size_t bytes);
 
-  [[nodiscard]] CacheStatistics statistics() const { return cache_.statistics(); }
+  [[nodiscard]] CacheStatistics statistics() const;
 
  private:
   static constexpr size_t kSplits = 4;
@@ -90,7 +110,11 @@ class ChunkReader {
   // encoding says.
   Result<std::shared_ptr<const Bytes>> Decoded(const ChunkFile& file,
                                                const DataType* texts = nullptr);
+  // The file, to be read now.
+  ChunkFile Wanted(ChunkFile file, uint64_t offset = 0);
 
+  std::unique_ptr<StoredRanges> ranges_;
+  OnWanted on_wanted_;
   LruCache<Key, Bytes, KeyHash> cache_;
 };
 

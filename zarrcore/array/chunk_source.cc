@@ -99,8 +99,9 @@ Error ChunkSource::Damage(OuterIndex outer, const OpenShard& shard, const Error&
 // --------------------------------------------------------------------------------------
 
 ShardCache::Answer ChunkSource::Open(OuterIndex outer, Age max_age, bool may_read) const {
-  return may_read || layout_.is_sharded() ? shards_->Open(outer, max_age)
-                                          : shards_->Look(outer, max_age);
+  // (Of a slow store, one request gives what the next one would ask for.)
+  const bool opens = may_read || layout_.is_sharded() || !store_->AnswersFast();
+  return opens ? shards_->Open(outer, max_age) : shards_->Look(outer, max_age);
 }
 
 Result<Located> ChunkSource::Locate(InnerIndex chunk, Age max_age, bool may_read,

@@ -61,7 +61,7 @@ class ChunkSource;
 using OnSuperseded =
     std::function<void(const ChunkSource& source, OuterIndex outer, const OpenShardPtr& old)>;
 
-class ChunkSource {
+class ChunkSource : public std::enable_shared_from_this<ChunkSource> {
  public:
   /// `folder`: key of the array in the store. `before`: of the same array with another extent along
   /// axis 0, or null; the new one has its id, and what is cached of its chunks, which keep their

@@ -30,6 +30,7 @@ struct OpenShard {
   std::optional<ShardIndex> index;  // absent in a plain chunk, and where there is damage
   std::optional<Error> damage;      // why there is no index: true of this version for ever
   bool is_in_memory = false;        // the object is a decoded one
+  bool is_absent = false;           // there is no such object: of a slow store that is kept, too
 
   mutable Freshness freshness;
   mutable std::atomic<bool> reported{false};  // damage in it was reported

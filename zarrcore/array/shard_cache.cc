@@ -20,13 +20,23 @@ class ShardCache::OuterLoader final : public IndexCache::Loader {
 
   Result<Revalidation> Revalidate(const OpenShardPtr& known) override {
     const auto info = Stat();
+    if (known->is_absent && !info && info.error().code == ErrorCode::kNotFound) {
+      return Revalidation::kCurrent;
+    }
     if (info && info->version == known->info.version) return Revalidation::kCurrent;
     if (info || info.error().code == ErrorCode::kNotFound) shards_.SetChanged();
     if (!info) return Fail(info);
     return Revalidation::kReplaced;
   }
 
-  Result<IndexCache::Loaded> Load() override { return shards_.reader_.ReadOuter(key()); }
+  Result<IndexCache::Loaded> Load() override {
+    auto loaded = shards_.reader_.ReadOuter(key());
+    const bool is_absent = !loaded && loaded.error().code == ErrorCode::kNotFound;
+    if (!is_absent || shards_.store_->AnswersFast()) return loaded;
+    auto absent = std::make_shared<OpenShard>();
+    absent->is_absent = true;
+    return IndexCache::Loaded{std::move(absent), sizeof(OpenShard) + 256};
+  }
 
   Validity ValidityOf(const OpenShard& shard, Validity watched) override {
     return shard.info.may_change_elsewhere ? Validity() : watched;
@@ -34,8 +44,18 @@ class ShardCache::OuterLoader final : public IndexCache::Loader {
   bool IsRacy(const OpenShard& shard) override {
     return zarrfs::IsRacy(*shards_.store_, shard.info);
   }
+  std::optional<int64_t> ChangedNs(const OpenShard& shard) override {
+    if (shard.is_absent) return std::nullopt;
+    return shard.info.version.ctime_ns;
+  }
   void OnForgotten(const OpenShardPtr& old) override {
-    if (shards_.on_superseded_) shards_.on_superseded_(outer_, old);
+    if (shards_.on_superseded_ && !old->is_absent) shards_.on_superseded_(outer_, old);
+  }
+
+  // kNotFound for what stands for nothing.
+  [[nodiscard]] Answer Present(Answer answer) {
+    if (!answer.value || *answer.value == nullptr || !(*answer.value)->is_absent) return answer;
+    return {Fail(ErrorCode::kNotFound, "{}: no such object", key()), answer.validity};
   }
 
   [[nodiscard]] Result<ObjectInfo> Stat() {
@@ -71,13 +91,13 @@ ShardCache::ShardCache(std::shared_ptr<const Store> store, std::string folder,
 
 ShardCache::Answer ShardCache::Open(OuterIndex outer, Age max_age) const {
   OuterLoader loader(*this, outer);
-  return cache_->Get(KeyOf(outer), max_age, loader);
+  return loader.Present(cache_->Get(KeyOf(outer), max_age, loader));
 }
 
 ShardCache::Answer ShardCache::Look(OuterIndex outer, Age max_age) const {
   OuterLoader loader(*this, outer);
   Answer cached = cache_->GetCached(KeyOf(outer), max_age, loader);
-  if (!cached.value || *cached.value != nullptr) return cached;
+  if (!cached.value || *cached.value != nullptr) return loader.Present(std::move(cached));
   const Moment asked = Moment::Now(*store_);
   const bool is_watched = max_age != kAnyAge && asked.validity().is_known();
   const Validity watched = is_watched ? asked.validity() & loader.Watch() : Validity();

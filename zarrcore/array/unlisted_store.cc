@@ -8,12 +8,11 @@
 #include <mutex>
 #include <set>
 #include <span>
-#include <system_error>
-#include <thread>
 #include <utility>
 
 #include "zarrcore/array/chunk_naming.h"
 #include "zarrcore/array/layout.h"
+#include "zarrcore/base/at_once.h"
 #include "zarrcore/base/clocks.h"
 #include "zarrcore/metadata/json.h"
 #include "zarrcore/metadata/metadata.h"
@@ -231,30 +230,20 @@ Result<std::optional<UnlistedStore::Array>> UnlistedStore::FindArray(
 
 Result<KeyList> UnlistedStore::Existing(std::span<const std::string> keys) const {
   std::vector<char> exists(keys.size());
-  std::atomic<size_t> next = 0;
   std::mutex mutex;
   std::optional<Error> failure;
-  const auto work = [&] {
-    for (size_t at = next++; at < keys.size(); at = next++) {
-      const auto found = Exists(keys[at]);
-      if (found) {
-        exists[at] = *found ? 1 : 0;
-        continue;
-      }
-      const std::lock_guard lock(mutex);
-      failure = found.error();
-      next = keys.size();
+  std::atomic<bool> has_failed = false;
+  AtOnce(keys.size(), options_.probes_at_once, [&](size_t at) {
+    if (has_failed) return;
+    const auto found = Exists(keys[at]);
+    if (found) {
+      exists[at] = *found ? 1 : 0;
+      return;
     }
-  };
-  {
-    std::vector<std::jthread> threads;
-    const size_t count = std::min<size_t>(options_.probes_at_once, keys.size());
-    try {
-      for (size_t i = 1; i < count; ++i) threads.emplace_back(work);
-    } catch (const std::system_error&) {  // No more threads: those that there are do it.
-    }
-    work();
-  }
+    has_failed = true;
+    const std::lock_guard lock(mutex);
+    failure = found.error();
+  });
   if (failure) return tl::unexpected(*std::move(failure));
   KeyList existing;
   for (size_t at = 0; at < keys.size(); ++at) {

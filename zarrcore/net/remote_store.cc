@@ -158,6 +158,12 @@ class RemoteStore final : public Store {
   Result<ReadAnswer> Read(std::string_view key, ByteRange range,
                           std::span<std::byte> out) const override;
   Result<std::unique_ptr<FolderStream>> OpenFolder(std::string_view folder) const override;
+  std::optional<ObjectInfo> FolderOfKeys() const override {
+    ObjectInfo folder = remote_->InfoOf({});
+    folder.is_folder = true;
+    folder.mode = 0555;
+    return folder;
+  }
   bool AnswersFast() const override { return false; }
   int64_t TimestampGranularityNs() const override {
     return remote_->options.is_listed ? 0 : kWebGranularityNs;
@@ -176,9 +182,7 @@ class RemoteStore final : public Store {
 };
 
 Result<ObjectInfo> RemoteStore::StatFolder(std::string_view key) const {
-  ObjectInfo folder = remote_->InfoOf({});
-  folder.is_folder = true;
-  folder.mode = 0555;
+  const ObjectInfo folder = *FolderOfKeys();
   if (remote_->options.is_listed) {
     const auto xml = remote_->fetcher->ListPage(key, "", 1);
     if (!xml) return Fail(xml);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -39,6 +40,7 @@ class ForwardingStore : public Store {
   uint64_t Watch(std::string_view folder) const override { return store_->Watch(folder); }
   uint64_t change_count() const override { return store_->change_count(); }
   void CloseIdle() const override { store_->CloseIdle(); }
+  std::optional<ObjectInfo> FolderOfKeys() const override { return store_->FolderOfKeys(); }
   bool AnswersFast() const override { return store_->AnswersFast(); }
   int64_t TimestampGranularityNs() const override { return store_->TimestampGranularityNs(); }
   std::string name() const override { return store_->name(); }

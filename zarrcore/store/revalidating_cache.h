@@ -23,6 +23,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "zarrcore/base/lru_cache.h"
@@ -63,12 +64,16 @@ class RevalidatingCache {
     virtual Validity ValidityOf(const Value& /*value*/, Validity watched) { return watched; }
     /// Whether another version may look the same: the value is used and not remembered.
     virtual bool IsRacy(const Value& /*value*/) { return false; }
+    /// When the object that it was made from changed last (Version::ctime_ns); nullopt for what is
+    /// made from many.
+    virtual std::optional<int64_t> ChangedNs(const Value& /*value*/) { return std::nullopt; }
     /// A value was forgotten because it was replaced or racy.
     virtual void OnForgotten(const ValuePtr& /*old*/) {}
   };
 
-  RevalidatingCache(std::shared_ptr<const Store> store, size_t capacity_bytes, size_t splits = 16)
-      : store_(std::move(store)), cache_(capacity_bytes, splits) {}
+  RevalidatingCache(std::shared_ptr<const Store> store, size_t capacity_bytes, size_t splits = 16,
+                    Patience patience = {})
+      : store_(std::move(store)), patience_(patience), cache_(capacity_bytes, splits) {}
 
   /// The value, known to be current or checked less than `max_age` ago.
   [[nodiscard]] Answer Get(const Key& key, Age max_age, Loader& loader);
@@ -110,6 +115,7 @@ class RevalidatingCache {
   Answer Revalidate(const Question& question, const ValuePtr& known, bool& is_unknown);
 
   const std::shared_ptr<const Store> store_;
+  const Patience patience_;
   Cache cache_;
 };
 
@@ -129,7 +135,9 @@ typename RevalidatingCache<K, V, H>::Question RevalidatingCache<K, V, H>::Ask(
 template <typename K, typename V, typename H>
 typename RevalidatingCache<K, V, H>::Answer RevalidatingCache<K, V, H>::Checked(
     const Question& question, const ValuePtr& value) const {
-  value->freshness.Set(question.asked, question.loader.ValidityOf(*value, question.watched));
+  const auto changed_ns = question.loader.ChangedNs(*value);
+  value->freshness.Set(question.asked, question.loader.ValidityOf(*value, question.watched),
+                       changed_ns ? patience_.For(*changed_ns) : Age{0});
   return Current(value);
 }
 

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -152,6 +153,10 @@ class Store {
   /// Where an object begins in the file that holds it, for programs that read it there: 0 in a
   /// store whose objects are files themselves. kUnsupported if it is compressed in that file.
   [[nodiscard]] virtual Result<uint64_t> OffsetInFile(std::string_view /*key*/) const { return 0; }
+
+  /// The attributes of every folder, if folders are nothing but parts of keys, so that there is one
+  /// wherever there is an object in it; else nullopt.
+  [[nodiscard]] virtual std::optional<ObjectInfo> FolderOfKeys() const { return std::nullopt; }
 
   /// True if every answer comes at the speed of a local disk. If false, callers wait for answers
   /// on threads of their own.

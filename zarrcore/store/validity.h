@@ -9,6 +9,7 @@
 // Moment ends the Validity, so an answer never outlives what it was read from.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -22,6 +23,16 @@ namespace zarrfs {
 /// How long ago a cached answer may have been checked. kAnyAge: it is not checked again.
 using Age = std::chrono::nanoseconds;
 inline constexpr Age kAnyAge = Age::max();
+
+/// Of a slow store: how long answers are used, whatever age a caller accepts (but for one who wants
+/// it checked now): the longer the older the object is.
+struct Patience {
+  double share_of_age = 0;  // of the time since the object changed; 0: not at all
+  Age most{0};
+
+  /// `ctime_ns`: of the object's version.
+  [[nodiscard]] Age For(int64_t ctime_ns) const;
+};
 
 /// How long an answer holds: while Store::change_count() stays what it is, or for an unknown time.
 /// Returned together with the answer.
@@ -79,10 +90,12 @@ struct Moment {
 /// When a cached answer was checked last, and how long that check holds. Thread-safe.
 class Freshness {
  public:
-  /// The store was asked at `asked`, and its answer holds for `validity`.
-  void Set(const Moment& asked, Validity validity) {
+  /// The store was asked at `asked`, and its answer holds for `validity`. It is used for `lasts`
+  /// even if it may not hold.
+  void Set(const Moment& asked, Validity validity, Age lasts = {}) {
     const bool is_valid = validity.is_known() && validity == asked.validity();
     checked_ns_.store(asked.steady_ns, std::memory_order_relaxed);
+    lasts_ns_.store(lasts.count(), std::memory_order_relaxed);
     state_.store(asked.change_count << 1 | (is_valid ? 1 : 0), std::memory_order_release);
   }
 
@@ -91,18 +104,21 @@ class Freshness {
     return Validity((state & 1) != 0 ? state >> 1 : 0);
   }
 
-  /// Known to be true still, or checked less than `max_age` ago, and the store has reported no
-  /// change since.
+  /// Known to be true still, or checked less than `max_age` ago (unless that is 0, or less than it
+  /// lasts), and the store has reported no change since.
   [[nodiscard]] bool IsFresh(const Store& store, Age max_age) const {
     if (max_age == kAnyAge) return true;
     const uint64_t state = state_.load(std::memory_order_acquire);
     if (state >> 1 != store.change_count()) return false;
-    return (state & 1) != 0 ||
-           SteadyNowNs() - checked_ns_.load(std::memory_order_relaxed) < max_age.count();
+    if ((state & 1) != 0) return true;
+    const int64_t lasts = max_age.count() == 0 ? 0 : lasts_ns_.load(std::memory_order_relaxed);
+    const int64_t age = SteadyNowNs() - checked_ns_.load(std::memory_order_relaxed);
+    return age < std::max(lasts, max_age.count());
   }
 
  private:
   std::atomic<int64_t> checked_ns_{0};
+  std::atomic<int64_t> lasts_ns_{0};
   std::atomic<uint64_t> state_{0};  // the change count, and in the last bit whether it is watched
 };
 

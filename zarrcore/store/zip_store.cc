@@ -120,6 +120,8 @@ class ZipStore final : public ForwardingStore {
                 zip.error().message);
   }
 
+  std::optional<ObjectInfo> FolderOfKeys() const override { return std::nullopt; }
+
   [[nodiscard]] Result<ObjectInfo> Stat(std::string_view key) const override {
     auto found = Find(key, max_age_);
     if (!found) return Fail(found);

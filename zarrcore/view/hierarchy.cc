@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "zarrcore/base/at_once.h"
+#include "zarrcore/base/waiting.h"
 #include "zarrcore/view/ome.h"
 #include "zarrcore/view/source_documents.h"
 
@@ -11,6 +13,8 @@ namespace {
 
 constexpr size_t kConsolidatedBytes = 8u << 20;  // without the texts
 constexpr size_t kAssembledBytes = 16u << 20;    // headers of files
+// Nodes that a slow store is asked for at once.
+constexpr size_t kAtOnce = 64;
 
 std::string_view NameOf(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
@@ -68,6 +72,7 @@ class Hierarchy::NodeLoader final : public NodeCache::Loader {
         node.implicit || node.info.may_change_elsewhere || node.folder_info.may_change_elsewhere;
     return is_elsewhere ? Validity() : watched;
   }
+  std::optional<int64_t> ChangedNs(const Node& node) override { return node.info.version.ctime_ns; }
 
  private:
   const Hierarchy& hierarchy_;
@@ -81,7 +86,7 @@ Hierarchy::Hierarchy(std::shared_ptr<const Store> store, HierarchyOptions option
       options_(std::move(options)),
       reports_(report, options_.on_note),
       reader_(store_, options_, report, reports_),
-      nodes_(store_, options_.node_cache_bytes),
+      nodes_(store_, options_.node_cache_bytes, 16, options_.patience),
       newest_(options_.node_cache_bytes),  // mostly the same ones
       consolidated_(store_, kConsolidatedBytes),
       dimensions_(store_, kMaxViews, 1),  // each is charged 1
@@ -116,30 +121,53 @@ Validity Hierarchy::ValidityOfAbsence(const std::string& path, const Error& erro
   return below && std::ranges::none_of(*below, &ListEntry::is_folder) ? watched : Validity();
 }
 
+Result<std::vector<std::string>> Hierarchy::NamesOfNodes(const Node& group) const {
+  std::vector<std::string> names;
+  const auto entries = store_->List(group.path);
+  if (!entries) return Fail(entries);
+  for (const ListEntry& entry : *entries) {
+    if (!(entry.is_folder || entry.is_refused)) continue;
+    if (!IsNodeNameBelow(group, entry.name)) {
+      if (const auto reported = ReportRefusedName(group, entry); !reported) return Fail(reported);
+    } else if (entry.is_folder && entry.is_refused) {
+      reports_.ReportNote(
+          group, {ErrorCode::kZarrfsMount,
+                  fmt::format("{}: not shown: a zarrfs mount", JoinKey(group.path, entry.name))});
+    } else {
+      names.push_back(entry.name);
+    }
+  }
+  return names;
+}
+
+std::vector<Result<NodePtr>> Hierarchy::GetSome(const std::string& folder,
+                                                std::span<const std::string> names,
+                                                Age max_age) const {
+  std::vector<Result<NodePtr>> nodes(names.size(), NodePtr());
+  const auto get = [&](size_t i) { nodes[i] = Get(JoinKey(folder, names[i]), max_age); };
+  AtOnce(names.size(), kAtOnce, get);
+  return nodes;
+}
+
 Result<Valid<std::vector<std::string>>> Hierarchy::Children(const Node& node, Age max_age) const {
   std::vector<std::string> names;
   Validity validity = Moment::Now(*store_).validity() & node.freshness.validity();
   if (node.group() == nullptr) return Valid{std::move(names), validity};
-  const auto entries = store_->List(node.path);
-  if (!entries) return Fail(entries);
-  for (const ListEntry& entry : *entries) {
-    if (!(entry.is_folder || entry.is_refused)) continue;
-    if (!IsNodeNameBelow(node, entry.name)) {
-      if (const auto reported = ReportRefusedName(node, entry); !reported) return Fail(reported);
-      continue;
+  const auto below = NamesOfNodes(node);
+  if (!below) return Fail(below);
+  const size_t step = store_->AnswersFast() || !MayWait() ? 1 : kAtOnce;
+  for (size_t from = 0; from < below->size(); from += step) {
+    const auto some = std::span(*below).subspan(from, std::min(step, below->size() - from));
+    const auto children = GetSome(node.path, some, max_age);
+    for (size_t i = 0; i < some.size(); ++i) {
+      const auto& child = children[i];
+      if (!child && child.error().code == ErrorCode::kWouldBlock) return Fail(child);
+      // A node that cannot be read now is listed: using it gives the error.
+      if (child || child.error().code != ErrorCode::kNotFound) names.push_back(some[i]);
+      if (!validity.is_known()) continue;
+      validity &= child ? (*child)->freshness.validity()
+                        : ValidityOfAbsence(JoinKey(node.path, some[i]), child.error());
     }
-    const std::string path = JoinKey(node.path, entry.name);
-    if (entry.is_folder && entry.is_refused) {
-      reports_.ReportNote(
-          node, {ErrorCode::kZarrfsMount, fmt::format("{}: not shown: a zarrfs mount", path)});
-      continue;
-    }
-    const auto child = Get(path, max_age);
-    if (!child && child.error().code == ErrorCode::kWouldBlock) return Fail(child);
-    // A node that cannot be read now is listed: using it gives the error.
-    if (child || child.error().code != ErrorCode::kNotFound) names.push_back(entry.name);
-    if (!validity.is_known()) continue;
-    validity &= child ? (*child)->freshness.validity() : ValidityOfAbsence(path, child.error());
   }
   std::ranges::sort(names);
   return Valid{std::move(names), validity};

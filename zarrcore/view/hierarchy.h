@@ -17,6 +17,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -144,6 +145,12 @@ class Hierarchy {
 
   // Reports a folder below `group` that holds a node but has a name that no node may have.
   [[nodiscard]] Result<void> ReportRefusedName(const Node& group, const ListEntry& folder) const;
+  // Names in the folder of a group that may be those of nodes; reports what cannot be.
+  [[nodiscard]] Result<std::vector<std::string>> NamesOfNodes(const Node& group) const;
+  // The nodes of these names in a folder, all asked for at once.
+  [[nodiscard]] std::vector<Result<NodePtr>> GetSome(const std::string& folder,
+                                                     std::span<const std::string> names,
+                                                     Age max_age) const;
   // How long it holds that there is no node at `path` (kNotFound); unknown for other errors.
   [[nodiscard]] Validity ValidityOfAbsence(const std::string& path, const Error& error) const;
 

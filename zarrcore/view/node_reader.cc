@@ -108,15 +108,23 @@ NodeReader::NodeReader(std::shared_ptr<const Store> store, const HierarchyOption
       options_(options),
       report_(report ? std::move(report) : [](const Error&) {}),
       reports_(reports),
-      index_cache_(
-          std::make_shared<IndexCache>(store_, options.index_cache_bytes, kIndexCacheParts)) {
+      index_cache_(std::make_shared<IndexCache>(store_, options.index_cache_bytes, kIndexCacheParts,
+                                                options.patience)) {
   index_cache_->KeepLatestLarge();
 }
 
 Result<std::shared_ptr<const Node>> NodeReader::Read(const std::string& path,
                                                      FromParent from_parent,
                                                      const NodePtr& before) const {
-  auto folder = store_->Stat(path);
+  // (Not in one piece with its counts, which weak pointers would keep it by.)
+  const std::shared_ptr<Node> node(new Node);
+  node->path = path;
+  // Where folders are parts of keys, a document says that there is one.
+  const auto implied = store_->FolderOfKeys();
+  if (implied) node->metadata = ReadMetadata(*store_, *node);
+  const bool is_implied =
+      implied && (node->metadata || node->metadata.error().code != ErrorCode::kNotFound);
+  auto folder = is_implied ? Result<ObjectInfo>(*implied) : store_->Stat(path);
   // (No socket, FIFO or device is a node either.)
   if (!folder && (folder.error().code == ErrorCode::kZarrfsMount ||
                   folder.error().code == ErrorCode::kUnsupported)) {
@@ -127,20 +135,18 @@ Result<std::shared_ptr<const Node>> NodeReader::Read(const std::string& path,
   if (is_file && !(from_parent.below_ome && IsFileName(path.substr(path.rfind('/') + 1)))) {
     return Fail(ErrorCode::kNotFound, "{} is no folder", path);
   }
-  // (Not in one piece with its counts, which weak pointers would keep it by.)
-  const std::shared_ptr<Node> node(new Node);
   static std::atomic<uint64_t> last_number;
-  node->path = path;
   node->number = ++last_number;
   node->folder_info = *folder;
   node->below_ome = from_parent.below_ome;
   node->from_parent = std::move(from_parent);
   if (is_file) {
+    node->sources.clear();
     ShowFile(*store_, *node);
     return node;
   }
 
-  node->metadata = ReadMetadata(*store_, *node);
+  if (!implied) node->metadata = ReadMetadata(*store_, *node);
   if (!node->metadata && node->metadata.error().code == ErrorCode::kNotFound) {
     const auto below = HasNodeBelow(*store_, path);
     if (!below) return Fail(below);

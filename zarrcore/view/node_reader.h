@@ -25,6 +25,7 @@ struct HierarchyOptions {
   NetcdfFormat netcdf = NetcdfFormat::kAuto;    // of the files in nc
   uint64_t string_scan = uint64_t{16} << 20;    // stored bytes of an array, looked at for texts
   OnSuperseded on_superseded = {};
+  Patience patience = {};  // how long what the store said of nodes and shards is used
   /// Called once for each property of the store that users may want to know and that is no fault,
   /// such as a type that one view does not have.
   Report on_note = {};

@@ -50,6 +50,28 @@ TEST(ShardCache, AnswersHoldUntilTheStoreReportsAChange) {
   EXPECT_FALSE(absent.validity.Holds(*fixture.store));
 }
 
+// One question tells of all chunks of an absent shard.
+TEST(ShardCache, AbsenceInASlowStoreIsKeptUntilItIsTooOld) {
+  Fixture fixture(PlainChunks());
+  fixture.store->SetCountsChanges(false);
+  fixture.store->SetAnswersFast(false);
+  constexpr OuterIndex kSecond{1};
+  const auto code = [&](Age max_age) {
+    fixture.store->ResetCounts();
+    const auto answer = fixture.shards.Open(kSecond, max_age);
+    return answer.value ? ErrorCode::kInvalidArgument : answer.value.error().code;
+  };
+  EXPECT_EQ(code(std::chrono::hours(1)), ErrorCode::kNotFound);
+  EXPECT_EQ(fixture.store->total_count(), 1U);
+  EXPECT_EQ(code(std::chrono::hours(1)), ErrorCode::kNotFound);
+  EXPECT_EQ(fixture.store->total_count(), 0U);
+  EXPECT_EQ(code(kNow), ErrorCode::kNotFound);
+  EXPECT_EQ(fixture.store->total_count(), 1U) << "asked again, and still absent";
+  fixture.store->Put("a/c/1", "new");
+  EXPECT_TRUE(fixture.shards.Open(kSecond, kNow).value);
+  EXPECT_TRUE(fixture.superseded.empty()) << "nothing was there that could be read on";
+}
+
 TEST(ShardCache, LookingReadsNothingAndIsRemembered) {
   Fixture fixture(PlainChunks());
   const auto seen = fixture.shards.Look(kFirst, kNow);

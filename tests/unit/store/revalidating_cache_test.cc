@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tests/unit/support/fake_store.h"
+#include "zarrcore/base/clocks.h"
 #include "zarrcore/base/waiting.h"
 
 namespace zarrfs::revalidating_cache_test {
@@ -55,9 +56,13 @@ class TextLoader : public Cache::Loader {
     return text.info.may_change_elsewhere ? Validity() : watched;
   }
   bool IsRacy(const Text& text) override { return zarrfs::IsRacy(store_, text.info); }
+  std::optional<int64_t> ChangedNs(const Text& text) override {
+    return changed_ns ? changed_ns : text.info.version.ctime_ns;
+  }
   void OnForgotten(const Cache::ValuePtr& old) override { forgotten.push_back(old->bytes); }
 
   bool always_loads = false;
+  std::optional<int64_t> changed_ns;
   int stale_loads = 0;
   int loads = 0;
   std::vector<std::string> forgotten;
@@ -262,6 +267,23 @@ TEST_F(RevalidatingCacheTest, VersionsUnderOneKeyReplaceEachOther) {
   EXPECT_EQ(text("2")->bytes, "2");
   EXPECT_EQ(text("1")->bytes, "1");
   EXPECT_EQ(loads, 3);
+}
+
+// An old object is asked for less often than a caller asks; but never where it must be current.
+TEST_F(RevalidatingCacheTest, PatienceLetsWhatChangedLongAgoGoUncheckedButForWhoWantsItNow) {
+  Cache patient(store, 1000, 1, {.share_of_age = 0.05, .most = hours(1)});
+  constexpr Age kAlmostNow{1};
+  const auto asks = [&](Age max_age) {
+    store->ResetCounts();
+    EXPECT_TRUE(patient.Get("x", max_age, loader).value);
+    return store->total_count() > 0;
+  };
+  EXPECT_TRUE(asks(kAlmostNow)) << "loaded";
+  EXPECT_FALSE(asks(kAlmostNow)) << "last changed in 2020";
+  EXPECT_TRUE(asks(kNow));
+  loader.changed_ns = RealNowNs();
+  EXPECT_TRUE(asks(kNow)) << "checked, and found to have changed this moment";
+  EXPECT_TRUE(asks(kAlmostNow));
 }
 
 TEST(Validity, OfTwoAnswersIsWhatBothShare) {

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <chrono>
+
 #include "tests/unit/support/fake_store.h"
 #include "zarrcore/base/clocks.h"
 
@@ -40,6 +43,26 @@ TEST(TimeoutsTest, CheckAndLifeOfANameTogetherAreNoLongerThanItsTtl) {
   const Timeouts fixed(Ttl(30), store);
   EXPECT_LE(fixed.Name(0, {}) + std::chrono::duration<double>(fixed.check_age()).count(), 30.0);
   EXPECT_GT(fixed.Name(0, {}), 29);
+}
+
+// What a slow store was asked is used for half of the time, and names live for the other half.
+TEST(TimeoutsTest, NamesOfASlowStoreLeaveHalfOfTheTimeToWhatItSaid) {
+  FakeStore store;
+  store.SetAnswersFast(false);
+  const auto seconds = [](Age age) { return std::chrono::duration<double>(age).count(); };
+  const Timeouts by_age({}, store);
+  for (const double age : {0.0, 5.0, 30.0, 100.0, 1e6}) {
+    const int64_t ctime_ns = RealNowNs() - static_cast<int64_t>(age * 1e9);
+    const double life = std::clamp(age / 10, 1.0, 60.0);
+    EXPECT_NEAR(by_age.Name(ctime_ns, {}), life / 2, 0.1);
+    const double check =
+        std::max(seconds(by_age.check_age()), seconds(by_age.patience().For(ctime_ns)));
+    EXPECT_NEAR(check, life / 2, 0.1);
+  }
+  const Timeouts fixed(Ttl(30), store);
+  EXPECT_EQ(fixed.Name(0, {}), 15);
+  EXPECT_EQ(seconds(fixed.check_age()), 15);
+  EXPECT_EQ(fixed.patience().For(0), Age{0}) << "no more than was asked for";
 }
 
 TEST(TimeoutsTest, KnownAnswerHoldsForEverOnlyIfAllNamesCanBeInvalidated) {

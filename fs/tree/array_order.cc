@@ -1,0 +1,198 @@
+#include "fs/tree/array_order.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <span>
+#include <utility>
+
+namespace zarrfs {
+
+bool ArrayOrder::TakeAhead(Reader& reader, uint64_t chunk, const ChunkCoordinates& at) const {
+  const auto found = std::ranges::find(reader.ahead, chunk, &Ahead::chunk);
+  if (found == reader.ahead.end()) return false;
+  const auto before = static_cast<size_t>(found - reader.ahead.begin());
+  if (found->is_fetched) --reader.fetched;
+  reader.ahead.erase(found);
+  const size_t axis = reader.loops.front().axis;
+  ChunkCoordinates in_row = reader.at;
+  in_row[axis] = at[axis];
+  if (in_row != at && before > 0) {
+    LearnRow(reader, at);
+  } else if (in_row != at) {
+    (void)BeginLoop(reader, at);  // the one that was guessed
+  } else if (before > kMaxLate) {
+    Forget(reader, before - kMaxLate);
+  }
+  reader.newest = chunk;
+  reader.at = at;
+  ++reader.steps;
+  return true;
+}
+
+void ArrayOrder::LearnRow(Reader& reader, const ChunkCoordinates& at) const {
+  const uint64_t end = reader.at[reader.loops.front().axis];
+  // Twice at the same place: it is the end, and what was thought to come after it is not wanted.
+  const bool is_again = std::exchange(reader.row_end, end) == end;
+  if (!BeginLoop(reader, at) && !is_again) return;
+  reader.loops.front().last = end;
+  Restart(reader, at);
+}
+
+void ArrayOrder::Restart(Reader& reader, const ChunkCoordinates& at) {
+  Forget(reader, reader.ahead.size());
+  reader.tip = at;
+  reader.is_over = false;
+}
+
+void ArrayOrder::Forget(Reader& reader, size_t count) {
+  for (; count > 0; --count) {
+    if (reader.ahead.front().is_fetched) --reader.fetched;
+    reader.ahead.pop_front();
+  }
+}
+
+std::optional<int64_t> ArrayOrder::StepsTo(const Reader& reader, const ChunkCoordinates& at) const {
+  const Loop& loop = reader.loops.front();
+  for (size_t d = 0; d < grid_.rank(); ++d) {
+    if (d != loop.axis && at[d] != reader.at[d]) return std::nullopt;
+  }
+  const auto way = static_cast<int64_t>(at[loop.axis]) - static_cast<int64_t>(reader.at[loop.axis]);
+  if (way % loop.step != 0 || std::abs(way / loop.step) > kMaxJump) return std::nullopt;
+  return way / loop.step;
+}
+
+bool ArrayOrder::BeginLoop(Reader& reader, const ChunkCoordinates& at) const {
+  std::optional<size_t> axis;
+  for (size_t d = 0; d < grid_.rank(); ++d) {
+    const auto loop = std::ranges::find(reader.loops, d, &Loop::axis);
+    if (loop != reader.loops.end()) {
+      if (at[d] != loop->begin) return false;
+    } else if (at[d] != reader.at[d]) {
+      if (axis) return false;
+      axis = d;
+    }
+  }
+  if (!axis) return false;
+  for (Loop& loop : reader.loops) loop.last = reader.at[loop.axis];
+  const auto step = static_cast<int64_t>(at[*axis]) - static_cast<int64_t>(reader.at[*axis]);
+  reader.loops.push_back({*axis, step, reader.at[*axis]});
+  return true;
+}
+
+bool ArrayOrder::TurnLoop(Reader& reader, const ChunkCoordinates& at) const {
+  for (size_t d = 0; d < grid_.rank(); ++d) {
+    const bool is_known = std::ranges::find(reader.loops, d, &Loop::axis) != reader.loops.end();
+    if (!is_known && at[d] != reader.at[d]) return false;
+  }
+  for (size_t outer = reader.loops.size(); outer-- > 1;) {
+    const Loop& loop = reader.loops[outer];
+    if (at[loop.axis] == reader.at[loop.axis]) continue;
+    const auto way =
+        static_cast<int64_t>(at[loop.axis]) - static_cast<int64_t>(reader.at[loop.axis]);
+    const auto inner = std::span(reader.loops).first(outer);
+    const bool all_begin =
+        std::ranges::all_of(inner, [&](const Loop& each) { return at[each.axis] == each.begin; });
+    if (way != loop.step || !all_begin) return false;
+    for (Loop& each : inner) each.last = reader.at[each.axis];
+    return true;
+  }
+  return false;
+}
+
+bool ArrayOrder::Follow(Reader& reader, uint64_t chunk, const ChunkCoordinates& at) const {
+  const bool is_first = reader.loops.empty();
+  if (!is_first) {
+    if (const auto steps = StepsTo(reader, at)) {
+      if (*steps < 0) return true;  // late
+      if (*steps != 1 && reader.steps < kMinSteps) return false;
+      Loop& loop = reader.loops.front();
+      if (reader.at[loop.axis] == loop.last) loop.last.reset();
+      ++reader.steps;
+    } else if (TurnLoop(reader, at)) {
+      ++reader.steps;
+    } else if (!BeginLoop(reader, at)) {  // (By chance, chunks often look like the next row.)
+      return false;
+    }
+  } else if (!BeginLoop(reader, at)) {
+    return false;
+  }
+  // What was to come is something else than what was thought.
+  if (reader.fetched > 0) reader.size = std::max<size_t>(reader.size / 2, 1);
+  Restart(reader, at);
+  reader.newest = chunk;
+  reader.at = at;
+  return true;
+}
+
+bool ArrayOrder::Move(const Loop& loop, ChunkCoordinates& at) const {
+  const auto count = static_cast<int64_t>(grid_.counts()[loop.axis]);
+  const auto next = static_cast<int64_t>(at[loop.axis]) + loop.step;
+  if (next < 0 || next >= count || at[loop.axis] == loop.last) return false;
+  at[loop.axis] = static_cast<uint64_t>(next);
+  return true;
+}
+
+bool ArrayOrder::AdvanceGuessed(const Reader& reader, ChunkCoordinates& at) const {
+  const Loop& inner = reader.loops.front();
+  const int64_t step = inner.step > 0 ? 1 : -1;
+  const size_t rank = grid_.rank();
+  for (size_t i = 0; i < rank; ++i) {
+    const size_t axis = inner.axis == 0 ? i : rank - 1 - i;
+    const bool is_known = std::ranges::find(reader.loops, axis, &Loop::axis) != reader.loops.end();
+    // (Of several that are not known, only the next one: how far it goes is not known either.)
+    if (!is_known) return Move({axis, step, at[axis]}, at);
+  }
+  return false;
+}
+
+bool ArrayOrder::Advance(const Reader& reader, ChunkCoordinates& at) const {
+  for (const Loop& loop : reader.loops) {
+    if (Move(loop, at)) return true;
+    at[loop.axis] = loop.begin;
+  }
+  return AdvanceGuessed(reader, at);
+}
+
+std::vector<InnerIndex> ArrayOrder::Extend(Reader& reader, size_t window,
+                                           const IsHere& is_here) const {
+  std::vector<InnerIndex> more;
+  if (reader.steps < kMinSteps || reader.is_over || reader.fetched > reader.size / 2) return more;
+  reader.size = std::clamp<size_t>(kGrowth * reader.size, 1, std::max<size_t>(window, 1));
+  for (size_t tries = kGrowth * reader.size; tries > 0 && reader.fetched < reader.size; --tries) {
+    if (reader.ahead.size() >= kMaxAhead) break;
+    reader.is_over = !Advance(reader, reader.tip);
+    if (reader.is_over) break;
+    const uint64_t next = NumberOf(reader.tip);
+    const bool is_fetched = !is_here(InnerIndex{next});
+    reader.ahead.push_back({next, is_fetched});
+    if (!is_fetched) continue;
+    ++reader.fetched;
+    more.push_back(InnerIndex{next});
+  }
+  return more;
+}
+
+std::vector<InnerIndex> ArrayOrder::OnWanted(InnerIndex chunk, size_t window,
+                                             const IsHere& is_here) {
+  const uint64_t number = ToNumber(chunk);
+  ChunkCoordinates at{};
+  grid_.Coordinates(number, at);
+  const auto is_it = [&](const auto& takes) {
+    const auto found = std::ranges::find_if(readers_, takes);
+    if (found == readers_.end()) return false;
+    std::rotate(readers_.begin(), found, found + 1);
+    return true;
+  };
+  if (is_it([&](Reader& reader) { return reader.newest == number; })) {
+    return Extend(readers_.front(), window, is_here);
+  }
+  if (is_it([&](Reader& reader) { return TakeAhead(reader, number, at); }) ||
+      is_it([&](Reader& reader) { return Follow(reader, number, at); })) {
+    return Extend(readers_.front(), window, is_here);
+  }
+  if (readers_.size() == kReaders) readers_.pop_back();
+  readers_.push_front({.newest = number, .at = at, .tip = at});
+  return {};
+}
+
+}  // namespace zarrfs

@@ -1,0 +1,98 @@
+// ArrayOrder: what readers of an array will ask for next, from what they have asked for.
+//
+// Whoever reads more than a chunk goes over a box of the array, one axis inside the other: rows
+// (C order), columns (F order), backwards, every n-th, slabs along an axis. A Reader is such nested
+// loops, learned from the chunks that it takes: a step that is repeated is the innermost loop;
+// where that begins again, another axis goes on, and is the next one. What lies ahead is what the
+// loops give. An axis that was not learned yet is guessed: the one that C order (or F order) takes
+// next.
+//
+// After a few steps in order the chunks ahead are worth fetching, four times as many each time half
+// of them were wanted, up to a window. Readers in no order get nothing. Not thread-safe.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "zarrcore/array/chunk_grid.h"
+
+namespace zarrfs {
+
+class ArrayOrder {
+ public:
+  explicit ArrayOrder(const ChunkGrid& grid) : grid_(grid) {}
+
+  /// Whether a chunk is there, or on its way, without being asked for.
+  using IsHere = std::function<bool(InnerIndex chunk)>;
+
+  /// A chunk is wanted, perhaps not for the first time. Returns chunks that are worth fetching now,
+  /// in the order in which they will be wanted. `window`: of these that may be ahead of a reader.
+  [[nodiscard]] std::vector<InnerIndex> OnWanted(InnerIndex chunk, size_t window,
+                                                 const IsHere& is_here);
+
+ private:
+  static constexpr size_t kReaders = 8;   // that are told apart
+  static constexpr int kMinSteps = 2;     // in order, before anything is ahead
+  static constexpr int64_t kMaxJump = 8;  // steps at once: chunks that are not stored, threads
+  static constexpr size_t kMaxLate = 64;  // chunks ahead that were passed over and may come yet
+  static constexpr size_t kGrowth = 4;
+  static constexpr size_t kMaxAhead = 8192;
+
+  struct Loop {
+    size_t axis;
+    int64_t step;
+    uint64_t begin;                  // where it begins each time
+    std::optional<uint64_t> last{};  // where it ends each time; else it goes to the grid's end
+  };
+  struct Ahead {
+    uint64_t chunk;
+    bool is_fetched;  // for this reader
+  };
+  struct Reader {
+    uint64_t newest = 0;  // the chunk that it wanted last
+    ChunkCoordinates at{};
+    std::vector<Loop> loops{};          // the innermost first
+    int steps = 0;                      // in order
+    std::optional<uint64_t> row_end{};  // where the innermost loop ended last time
+    size_t size = 1;                    // of what is to be ahead
+    ChunkCoordinates tip{};             // the last one that is ahead
+    bool is_over = false;               // nothing comes after `tip`
+    std::deque<Ahead> ahead{};
+    size_t fetched = 0;  // of `ahead`
+  };
+
+  // Each of these is true if it was the reader who wanted the chunk.
+  bool TakeAhead(Reader& reader, uint64_t chunk, const ChunkCoordinates& at) const;
+  bool Follow(Reader& reader, uint64_t chunk, const ChunkCoordinates& at) const;
+
+  // How many steps of the innermost loop lie between; nullopt if it is not on its way.
+  [[nodiscard]] std::optional<int64_t> StepsTo(const Reader& reader,
+                                               const ChunkCoordinates& at) const;
+  // The innermost loop has begun again at `at`, which was ahead, perhaps with others before it.
+  void LearnRow(Reader& reader, const ChunkCoordinates& at) const;
+  // Begins the first loop, or one around those that are known, or finds one of them going on.
+  bool BeginLoop(Reader& reader, const ChunkCoordinates& at) const;
+  bool TurnLoop(Reader& reader, const ChunkCoordinates& at) const;
+  // The chunk after `at`; false if there is none.
+  [[nodiscard]] bool Advance(const Reader& reader, ChunkCoordinates& at) const;
+  [[nodiscard]] bool AdvanceGuessed(const Reader& reader, ChunkCoordinates& at) const;
+  // Moves one axis; false if it would leave the grid, or go beyond `last`.
+  [[nodiscard]] bool Move(const Loop& loop, ChunkCoordinates& at) const;
+  [[nodiscard]] std::vector<InnerIndex> Extend(Reader& reader, size_t window,
+                                               const IsHere& is_here) const;
+  // `reader` goes on at `at`, elsewhere than was thought.
+  static void Restart(Reader& reader, const ChunkCoordinates& at);
+  static void Forget(Reader& reader, size_t count);
+  [[nodiscard]] uint64_t NumberOf(const ChunkCoordinates& at) const {
+    return grid_.Linear({at.data(), grid_.rank()});
+  }
+
+  const ChunkGrid& grid_;
+  std::deque<Reader> readers_;  // the one that wanted something last is the first
+};
+
+}  // namespace zarrfs

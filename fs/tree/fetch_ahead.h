@@ -1,0 +1,86 @@
+// FetchAhead: fetches chunks of a slow store before they are read, in the order in which they will
+// be (ArrayOrder), into the StoredRanges from which they are then served.
+//
+//   OnWanted()  the reader's thread     which chunks are next; a batch
+//   Plan        one of our threads      where they are (and the indexes of their shards); ranges
+//   Fetch       as many as there are    a range each, one request
+//
+// Neighbours in a stored object are fetched with one request, with what lies between them if that
+// is little: shards are not written in the order in which they are read, so it is mostly what comes
+// next. If it turns out not to be read, it is left out. How much is ahead follows the link: four
+// times what is on its way at full speed. Thread-safe.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "fs/tree/array_order.h"
+#include "zarrcore/array/chunk_reader.h"
+#include "zarrcore/array/stored_ranges.h"
+
+namespace zarrfs {
+
+class FetchAhead {
+ public:
+  explicit FetchAhead(StoredRanges& ranges) : ranges_(ranges) {}
+  /// Waits for what is being fetched.
+  ~FetchAhead() { Stop(); }
+  FetchAhead(const FetchAhead&) = delete;
+  FetchAhead& operator=(const FetchAhead&) = delete;
+
+  /// A reader wants a chunk now. Never waits.
+  void OnWanted(const ChunkFile& file);
+
+  /// Nothing more is begun.
+  void Stop();
+
+ private:
+  using Source = std::shared_ptr<const ChunkSource>;
+  static constexpr size_t kThreads = 32;
+  static constexpr size_t kShardsAtOnce = 16;
+  static constexpr size_t kMaxTasks = 256;
+  static constexpr size_t kArrays = 64;  // whose readers are remembered
+  // Between neighbours that are fetched together, at most.
+  static constexpr uint64_t kGap = 256u << 10;
+
+  struct Range {
+    ChunkLocation chunk;  // one of those in it
+    uint64_t begin;
+    uint64_t end;
+  };
+  struct Array {
+    explicit Array(const Source& of) : source(of), order(of->layout().inner_grid) {}
+    Source source;
+    ArrayOrder order;
+  };
+
+  Array& ArrayOf(const Source& source);
+  [[nodiscard]] bool IsHere(const ChunkSource& source, InnerIndex chunk) const;
+  // False if nothing more is taken. The mutex is held.
+  bool Do(std::function<void()> task, bool first);
+  void Work();
+  void Plan(const Source& source, const std::vector<InnerIndex>& chunks);
+  [[nodiscard]] std::vector<ChunkLocation> Locate(const ChunkSource& source,
+                                                  const std::vector<InnerIndex>& chunks) const;
+  [[nodiscard]] std::vector<Range> Join(const ChunkSource& source,
+                                        std::vector<ChunkLocation> chunks) const;
+
+  StoredRanges& ranges_;
+  std::mutex mutex_;  // guards the rest
+  std::condition_variable arrived_;
+  std::list<Array> arrays_;  // the one that was read last is the first
+  std::deque<std::function<void()>> tasks_;
+  std::vector<std::thread> threads_;
+  size_t idle_ = 0;
+  bool is_over_ = false;
+};
+
+}  // namespace zarrfs

@@ -1,0 +1,141 @@
+"""What a mount of a web server or bucket asks for: how many requests, and how many bytes."""
+
+import concurrent.futures
+import os
+import random
+import time
+
+import numpy as np
+import pytest
+import zarr
+
+import faulty_server
+from mounts import mounted
+
+OLD = time.time() - 86400  # names of what changed so long ago live for a minute
+
+
+def age(folder):
+    for path in folder.rglob("*"):
+        os.utime(path, (OLD, OLD))
+
+
+@pytest.fixture(scope="module")
+def stores(tmp_path_factory):
+    top = tmp_path_factory.mktemp("speed")
+    top.chmod(0o755)
+    top.parent.chmod(0o755)
+    many = zarr.create_group(top / "many.zarr")
+    for number in range(40):
+        many.create_array(f"a{number}", shape=(4,), chunks=(2,), shards=(4,), dtype="i4")[:] = number
+    zarr.consolidate_metadata(top / "many.zarr")
+    cube = zarr.create_group(top / "cube.zarr").create_array(
+        "data", shape=(64, 64, 64), chunks=(8, 8, 8), shards=(32, 32, 32), dtype="u2")
+    cube[:] = np.random.default_rng(1).integers(0, 1 << 12, cube.shape)
+    sparse = zarr.create_array(top / "sparse.zarr", shape=(64,), chunks=(2,), shards=(32,), dtype="i4", fill_value=-1)
+    sparse[:32] = 1
+    age(top)
+    return top
+
+
+def asked(server, part=""):
+    """Targets of the requests so far, without those of the start."""
+    with server.lock:
+        return [path for path, _, _ in server.seen if part in path]
+
+
+def test_a_group_is_listed_by_asking_for_its_nodes_at_once(stores):
+    running, most = [], []
+
+    def fault(path, headers):
+        running.append(path)
+        most.append(len(running))
+        time.sleep(0.05)
+        running.remove(path)
+
+    with faulty_server.serving(stores, fault) as server, mounted(f"{server.url}/many.zarr") as point:
+        server.seen.clear()
+        assert len([name for name in os.listdir(point / "v2") if name.startswith("a")]) == 40
+        documents = asked(server, "/a")
+        assert len(documents) == len(set(documents)) == 40, "one request a node"
+        assert max(most) > 8
+
+
+def test_what_was_asked_serves_all_names_for_half_of_their_life(stores):
+    with faulty_server.serving(stores) as server, mounted(f"{server.url}/cube.zarr", "view=v2") as point:
+        (point / "data/0.0.0").read_bytes()
+        server.seen.clear()
+        for at in range(4):
+            (point / f"data/{at}.1.1").read_bytes()
+            time.sleep(0.2)
+        assert not [path for path in asked(server) if path.endswith("zarr.json")]
+        assert len([1 for _, _, headers in server.seen if headers.get("Range") == "bytes=0-0"]) == 0
+
+
+@pytest.mark.parametrize("view", ["v2", "netcdf"])
+def test_a_chunk_is_one_request_however_it_is_read(stores, view):
+    with faulty_server.serving(stores) as server, mounted(f"{server.url}/cube.zarr", f"view={view}") as point:
+        (point / "data/0.0.0").read_bytes()
+        server.seen.clear()
+        with open(point / "data/3.1.2", "rb", buffering=0) as file:
+            while file.read(100):
+                pass
+        assert len(asked(server)) == 1
+
+
+def test_many_readers_of_a_chunk_are_one_request(stores):
+    with faulty_server.serving(stores, lambda path, headers: time.sleep(0.3)) as server:
+        with mounted(f"{server.url}/cube.zarr", "view=v2") as point:
+            (point / "data/0.0.0").read_bytes()
+            server.seen.clear()
+            with concurrent.futures.ThreadPoolExecutor(16) as pool:
+                read = set(pool.map(lambda _: (point / "data/3.1.2").read_bytes(), range(16)))
+            assert len(read) == 1 and len(asked(server)) == 1
+
+
+def test_an_absent_shard_is_asked_for_once(stores):
+    with faulty_server.serving(stores) as server, mounted(f"{server.url}/sparse.zarr", "view=v2,ttl=60") as point:
+        assert (point / "0").exists()
+        server.seen.clear()
+        assert not any((point / str(chunk)).exists() for chunk in range(16, 32))
+        assert len(asked(server, "/c/1")) == 1
+
+
+def scanned(server, point, places):
+    """Reads chunks one after the other: the requests for data, and the bytes of what they asked for."""
+    server.seen.clear()
+    read = [(point / "data" / ".".join(map(str, place))).read_bytes() for place in places]
+    ranges = [headers["Range"].removeprefix("bytes=").split("-") for path, _, headers in server.seen if "/c/" in path]
+    data = [(int(first), int(last)) for first, last in ranges if first]
+    return read, data
+
+
+ORDERS = {
+    "rows": lambda place: place,
+    "columns": lambda place: place[::-1],
+    "backwards": lambda place: tuple(-at for at in place),
+    "slabs": lambda place: (place[1], place[0], place[2]),
+}
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_chunks_are_fetched_ahead_in_the_order_of_the_array(stores, order):
+    places = sorted(np.ndindex(8, 8, 8), key=ORDERS[order])
+    with mounted(stores / "cube.zarr", "view=v2") as local:
+        expected = [(local / "data" / ".".join(map(str, place))).read_bytes() for place in places]
+    stored = sum(path.stat().st_size for path in (stores / "cube.zarr/data/c").rglob("*") if path.is_file())
+    with faulty_server.serving(stores, lambda path, headers: time.sleep(0.01)) as server:
+        with mounted(f"{server.url}/cube.zarr", "view=v2") as point:
+            read, data = scanned(server, point, places)
+    assert read == expected
+    assert len(data) < len(places) / 4, "neighbours are one request"
+    assert sum(last - first + 1 for first, last in data) < 1.05 * stored, "and no byte is fetched twice"
+
+
+def test_random_readers_get_what_they_read_and_no_more(stores):
+    places = list(np.ndindex(8, 8, 8))
+    random.Random(3).shuffle(places)
+    places = places[:120]
+    with faulty_server.serving(stores) as server, mounted(f"{server.url}/cube.zarr", "view=v2") as point:
+        read, data = scanned(server, point, places)
+        assert sum(last - first + 1 for first, last in data) < 1.05 * sum(map(len, read))

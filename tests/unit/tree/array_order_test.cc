@@ -1,0 +1,157 @@
+#include "fs/tree/array_order.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <set>
+#include <vector>
+
+namespace zarrfs::array_order_test {
+namespace {
+
+ChunkGrid Grid(const std::vector<uint64_t>& counts) {
+  return *ChunkGrid::Make(counts, std::vector<uint64_t>(counts.size(), 1));
+}
+
+// What came of reading chunks one after the other.
+struct Outcome {
+  size_t read = 0;
+  size_t ahead = 0;    // of these, fetched before they were read
+  size_t fetched = 0;  // ahead, read or not
+  [[nodiscard]] double share() const {
+    return static_cast<double>(ahead) / static_cast<double>(read);
+  }
+  [[nodiscard]] size_t in_vain() const { return fetched - ahead; }
+};
+
+Outcome Read(const ChunkGrid& grid, const std::vector<uint64_t>& chunks, size_t window = 16) {
+  ArrayOrder order(grid);
+  std::set<uint64_t> fetched;
+  std::set<uint64_t> read;
+  Outcome outcome;
+  const auto is_here = [&](InnerIndex next) {
+    return fetched.contains(ToNumber(next)) || read.contains(ToNumber(next));
+  };
+  for (const uint64_t chunk : chunks) {
+    outcome.ahead += fetched.contains(chunk) ? 1 : 0;
+    ++outcome.read;
+    read.insert(chunk);
+    for (const InnerIndex next : order.OnWanted(InnerIndex{chunk}, window, is_here)) {
+      EXPECT_LT(ToNumber(next), grid.size());
+      if (!read.contains(ToNumber(next))) fetched.insert(ToNumber(next));
+    }
+  }
+  outcome.fetched = fetched.size();
+  return outcome;
+}
+
+// All chunks of the box [begin, end), every `step`th, the last of `axes` fastest.
+std::vector<uint64_t> Box(const ChunkGrid& grid, const std::vector<size_t>& axes,
+                          std::vector<uint64_t> begin, std::vector<uint64_t> end,
+                          uint64_t step = 1) {
+  std::vector<uint64_t> chunks;
+  std::vector<uint64_t> at = begin;
+  for (;;) {
+    chunks.push_back(grid.Linear(at));
+    size_t i = axes.size();
+    while (i-- > 0) {
+      const size_t axis = axes[i];
+      at[axis] += i + 1 == axes.size() ? step : 1;
+      if (at[axis] < end[axis]) break;
+      at[axis] = begin[axis];
+      if (i == 0) return chunks;
+    }
+  }
+}
+
+const std::vector<uint64_t> kZero = {0, 0, 0};
+const std::vector<uint64_t> kCounts = {8, 10, 12};
+
+TEST(ArrayOrder, RowsColumnsAndSlabsAreFetchedAhead) {
+  const ChunkGrid grid = Grid(kCounts);
+  const std::vector<std::vector<size_t>> orders = {{0, 1, 2}, {2, 1, 0}, {1, 0, 2},
+                                                   {2, 0, 1}, {1, 2, 0}, {0, 2, 1}};
+  for (const auto& axes : orders) {
+    const Outcome outcome = Read(grid, Box(grid, axes, kZero, kCounts));
+    EXPECT_GT(outcome.share(), 0.9) << axes[0] << axes[1] << axes[2];
+    EXPECT_EQ(outcome.in_vain(), 0U) << "all of it is read some time";
+  }
+}
+
+TEST(ArrayOrder, SoIsTheWayBack) {
+  const ChunkGrid grid = Grid(kCounts);
+  auto chunks = Box(grid, {0, 1, 2}, kZero, kCounts);
+  std::ranges::reverse(chunks);
+  EXPECT_GT(Read(grid, chunks).share(), 0.95);
+}
+
+TEST(ArrayOrder, EveryThirdChunkIsFetchedAndNotThoseBetween) {
+  const ChunkGrid grid = Grid(kCounts);
+  const Outcome outcome = Read(grid, Box(grid, {0, 1, 2}, kZero, kCounts, 3));
+  EXPECT_GT(outcome.share(), 0.8);
+  EXPECT_LT(outcome.in_vain(), outcome.read / 20);
+}
+
+TEST(ArrayOrder, PartOfAnArrayIsLearned) {
+  const ChunkGrid grid = Grid({40, 40, 40});
+  const Outcome outcome = Read(grid, Box(grid, {0, 1, 2}, {5, 6, 7}, {25, 26, 27}));
+  EXPECT_GT(outcome.share(), 0.9);
+  EXPECT_LT(outcome.in_vain(), outcome.read / 20);
+}
+
+TEST(ArrayOrder, RowsOfTwoChunksAreRowsToo) {
+  const std::vector<uint64_t> counts = {8, 8, 2};
+  const ChunkGrid grid = Grid(counts);
+  EXPECT_GT(Read(grid, Box(grid, {0, 1, 2}, kZero, counts), 8).share(), 0.8);
+}
+
+TEST(ArrayOrder, TwoReadersAreToldApart) {
+  const ChunkGrid grid = Grid(kCounts);
+  const auto first = Box(grid, {0, 1, 2}, kZero, kCounts);
+  const auto second = Box(grid, {2, 1, 0}, kZero, kCounts);
+  std::vector<uint64_t> both;
+  for (size_t i = 0; i < first.size() / 2; ++i) {
+    both.push_back(first[i]);
+    both.push_back(second[i]);
+  }
+  EXPECT_GT(Read(grid, both).share(), 0.85);
+}
+
+TEST(ArrayOrder, ThreadsOfOneReaderNeedNotKeepTheOrder) {
+  const ChunkGrid grid = Grid(kCounts);
+  auto chunks = Box(grid, {0, 1, 2}, kZero, kCounts);
+  std::minstd_rand random(1);
+  for (size_t at = 4; at + 4 <= chunks.size(); at += 4) {
+    std::shuffle(chunks.begin() + static_cast<ptrdiff_t>(at),
+                 chunks.begin() + static_cast<ptrdiff_t>(at + 4), random);
+  }
+  EXPECT_GT(Read(grid, chunks).share(), 0.8);
+}
+
+TEST(ArrayOrder, RandomReadersGetNothing) {
+  for (const auto& counts : {kCounts, std::vector<uint64_t>{960}, std::vector<uint64_t>{30, 32},
+                             std::vector<uint64_t>{8, 8, 8}}) {
+    const ChunkGrid grid = Grid(counts);
+    std::vector<uint64_t> chunks(grid.size());
+    for (size_t i = 0; i < chunks.size(); ++i) chunks[i] = i;
+    std::ranges::shuffle(chunks, std::minstd_rand(1));
+    EXPECT_LT(Read(grid, chunks).fetched, chunks.size() / 20) << counts.size();
+  }
+}
+
+TEST(ArrayOrder, TheWindowIsTheMostThatIsAhead) {
+  const ChunkGrid grid = Grid({1000});
+  ArrayOrder order(grid);
+  uint64_t last = 0;
+  for (uint64_t chunk = 0; chunk < 500; ++chunk) {
+    for (const InnerIndex next :
+         order.OnWanted(InnerIndex{chunk}, 16, [](InnerIndex) { return false; }))
+      last = ToNumber(next);
+    EXPECT_LE(last, chunk + 16);
+  }
+  EXPECT_GT(last, 500U);
+}
+
+}  // namespace
+}  // namespace zarrfs::array_order_test

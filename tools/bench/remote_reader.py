@@ -1,0 +1,83 @@
+"""Reads one array on a mount or in a bucket and prints how long that took, as JSON.
+
+`remote_reader.py READER PATH TASK [THREADS]`. READER: zarr (whichever zarr-python this interpreter has, on a
+folder), tensorstore2 (its driver for v2, on a folder), tensorstore3 (the shards at an s3:// address,
+`endpoint/bucket/path`), obstore (zarr-python 3 with obstore, likewise). TASK: scan; f, reverse, or axis0,
+axis1, axis2 (slabs of a chunk along it); random:N (N single chunks). Hashing is not part of the time.
+"""
+import concurrent.futures
+import hashlib
+import itertools
+import json
+import random
+import sys
+import time
+
+KEYS = {"access_key_id": "user", "secret_access_key": "secret"}
+
+
+def open_array(reader, path):
+    """The array's shape, its chunks, and how to read a selection."""
+    endpoint, bucket, key = path.split("|") if "|" in path else ("", "", "")
+    if reader == "zarr":
+        import zarr
+
+        array = zarr.open(path, mode="r")
+        return array.shape, array.chunks, lambda selection: array[selection]
+    if reader == "obstore":
+        import obstore
+        import zarr
+
+        store = obstore.store.S3Store(bucket, prefix=key, endpoint=endpoint, region="us-east-1",
+                                      client_options={"allow_http": True}, **KEYS)
+        array = zarr.open_array(zarr.storage.ObjectStore(store, read_only=True), mode="r")
+        return array.shape, array.chunks, lambda selection: array[selection]
+    import tensorstore
+
+    kvstore = {"driver": "file", "path": path}
+    if reader == "tensorstore3":
+        kvstore = {"driver": "s3", "bucket": bucket, "path": key + "/", "endpoint": endpoint,
+                   "aws_region": "us-east-1"}
+    driver = {"tensorstore2": "zarr", "tensorstore3": "zarr3"}[reader]
+    array = tensorstore.open({"driver": driver, "kvstore": kvstore}, read=True).result()
+    chunks = array.chunk_layout.read_chunk.shape
+    return array.shape, chunks, lambda selection: array[selection].read().result()
+
+
+def selections_of(task, shape, chunks):
+    """What is read one after the other."""
+    if task == "scan":
+        return [(slice(None),) * len(shape)]
+    starts = [range(0, n, c) for n, c in zip(shape, chunks)]
+    if task.startswith("axis"):
+        axis = int(task[4:])
+        return [tuple(slice(at, at + chunks[axis]) if d == axis else slice(None) for d in range(len(shape)))
+                for at in starts[axis]]
+    places = list(itertools.product(*starts))
+    if task == "f":
+        places.sort(key=lambda place: place[::-1])
+    elif task == "reverse":
+        places.reverse()
+    else:
+        random.Random(1).shuffle(places)
+        del places[int(task.removeprefix("random:")):]
+    return [tuple(slice(a, a + c) for a, c in zip(place, chunks)) for place in places]
+
+
+def main():
+    reader, path, task = sys.argv[1:4]
+    threads = int(sys.argv[4]) if len(sys.argv) > 4 else 1
+    shape, chunks, read = open_array(reader, path)
+    selections = selections_of(task, shape, chunks)
+    start = time.perf_counter()
+    with concurrent.futures.ThreadPoolExecutor(threads) as pool:
+        parts = list(pool.map(read, selections))
+    seconds = time.perf_counter() - start
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(part.tobytes())
+    print(json.dumps({"seconds": seconds, "pieces": len(parts), "sha256": digest.hexdigest()}))
+
+
+if __name__ == "__main__":
+    main()
