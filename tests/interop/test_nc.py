@@ -171,6 +171,22 @@ def test_gdal_reads_a_band_of_cdf2(store, cdf2):
     assert np.array_equal(band, expected, equal_nan=True) or np.array_equal(band[::-1], expected, equal_nan=True)
 
 
+OPEN_SCIPY = "import sys, scipy.io; scipy.io.netcdf_file(sys.argv[1])"
+OPEN_GDAL = "import sys; from osgeo import gdal; gdal.UseExceptions(); gdal.Open(sys.argv[1])"
+OPEN_R = "library(ncdf4); nc_open(commandArgs(TRUE)[1])"
+
+
+@pytest.mark.parametrize("command", [
+    [sys.executable, "-c", OPEN_SCIPY], [SYSTEM_PYTHON, "-c", OPEN_GDAL], ["Rscript", "-e", OPEN_R]], ids=["scipy", "gdal", "r"])
+def test_those_that_are_said_not_to_know_cdf5_open_cdf2_alone(store, cdf2, command):
+    def opens(path):
+        return subprocess.run([*command, str(path)], capture_output=True, timeout=120).returncode == 0
+
+    assert opens(cdf2 / "ocean.nc")
+    with mounted(store, "nc=5") as point:
+        assert not opens(point / "nc/ocean.nc"), "a row in READERS.md says so"
+
+
 R = """
 library(ncdf4)
 f <- nc_open(commandArgs(TRUE)[1])

@@ -52,6 +52,11 @@ Digest DigestOfFile(const Assembled& made) {
   return all.Finish();
 }
 
+// Of variable length.
+bool HasTexts(const Node& node) {
+  return node.array() != nullptr && node.array()->data_type.kind == DataKind::kString;
+}
+
 // In the cache of files.
 std::string KeyOfFile(const Node& node, size_t view) {
   return fmt::format("{} {}", view, node.path);
@@ -195,11 +200,8 @@ Scan Hierarchy::ScanFor(const Node& array, size_t view, Age max_age,
     if (found != known->scans.end()) before = &found->second;
   }
   Scan scan = ScanElements(*store_, array, max_age, options_.string_scan, before);
-  const bool is_verdict = !scan.found && scan.found.error().code == ErrorCode::kUnsupported;
-  const bool is_text = array.array()->data_type.kind == DataKind::kString;
-  if (is_verdict && is_text && !array.views[view].has_texts) {
-    ReportLeftOut(array, view, scan.found.error().message);
-  }
+  const bool is_told = !scan.range && !scan.failure && HasTexts(array);
+  if (is_told && !array.views[view].has_texts) ReportLeftOut(array, view, scan.why_not);
   return scan;
 }
 
@@ -210,9 +212,11 @@ void Hierarchy::ReportLeftOut(const Node& node, size_t view, std::string_view no
                     fmt::format("{}: {} {}: {}", node.path.empty() ? "/" : node.path, what,
                                 AllViews()[view]->name(), note)};
   // (That a format has no such type is no fault of the store.)
-  node.array() != nullptr&& node.array()->data_type.kind == DataKind::kString
-      ? reports_.ReportFault(node, error)
-      : reports_.ReportNote(node, error);
+  if (HasTexts(node)) {
+    reports_.ReportFault(node, error);
+  } else {
+    reports_.ReportNote(node, error);
+  }
 }
 
 Result<Valid<Hierarchy::AssembledCache::Loaded>> Hierarchy::MakeAssembled(
@@ -238,15 +242,14 @@ Result<Valid<Hierarchy::AssembledCache::Loaded>> Hierarchy::MakeAssembled(
     const Node& array = *made->arrays[a];
     const auto [at, is_new] = made->scans.try_emplace(array.path);
     if (is_new) at->second = ScanFor(array, view, max_age, known);
-    const auto& seen = at->second.found;
-    validity &= at->second.validity;
+    const Scan& seen = at->second;
+    validity &= seen.validity;
+    if (seen.range) return Result<ElementRange>(*seen.range);
     // (Of texts nothing can be said then; numbers have a type that holds them all.)
-    const ErrorCode why = seen ? ErrorCode::kUnsupported : seen.error().code;
-    const bool is_text = array.array()->data_type.kind == DataKind::kString;
-    if (why != ErrorCode::kUnsupported && (is_text || why == ErrorCode::kWouldBlock)) {
-      failed = seen.error();
+    if (seen.failure && (HasTexts(array) || seen.failure->code == ErrorCode::kWouldBlock)) {
+      failed = seen.failure;
     }
-    return seen;
+    return Result<ElementRange>(Fail(ErrorCode::kUnsupported, "{}", seen.why_not));
   };
   const FileSource source{(*node)->group(), arrays, LastName(path), scan, options_.netcdf};
   auto file = AllViews()[view]->Assemble(source);

@@ -14,7 +14,7 @@ namespace {
 
 constexpr uint64_t kMaxScannedBytes = 1u << 20;
 constexpr uint64_t kMaxScannedChunks = 64;
-constexpr uint64_t kMaxTextChunks = 16'384;
+constexpr uint64_t kMaxTextChunks = 4096;
 constexpr int kMaxScanAttempts = 3;  // at a chunk whose stored object is replaced meanwhile
 
 // The stored chunks of an array, without a look into them.
@@ -68,7 +68,8 @@ Result<TextRange> RangeOfChunk(const ChunkSource& source, InnerIndex chunk) {
     if (!found) return Fail(found);
     if (!found->location) return TextRange{};
     if (found->location->length > kMaxTextChunk) {
-      return Fail(ErrorCode::kUnsupported, "a chunk of {} bytes of texts", found->location->length);
+      return Fail(ErrorCode::kTooLarge, "{}: a chunk of {} bytes of texts, at most {} are decoded",
+                  source.ObjectKey(found->location->outer), found->location->length, kMaxTextChunk);
     }
     auto range = RangeOfChunk(source, *found->location);
     const bool is_replaced = !range && range.error().code == ErrorCode::kStale;
@@ -77,14 +78,15 @@ Result<TextRange> RangeOfChunk(const ChunkSource& source, InnerIndex chunk) {
   }
 }
 
-Result<ElementRange> RangeOfTexts(const Node& array, const Stored& stored, uint64_t string_scan) {
+Result<void> LookAtTexts(const Node& array, const Stored& stored, uint64_t string_scan,
+                         Scan& scan) {
   const ChunkSource& source = *array.chunks;
   if (const auto& chain = source.layout().inner_texts; !chain) return Fail(chain);
   if (stored.bytes > string_scan) {
-    return Fail(ErrorCode::kUnsupported,
-                "how long its texts are is not known: {} bytes, of which string_scan={} are "
-                "looked at",
-                stored.bytes, string_scan);
+    scan.why_not = fmt::format(
+        "how long its texts are is not known: {} bytes, of which string_scan={} are looked at",
+        stored.bytes, string_scan);
+    return {};
   }
   TextRange all{.bytes = 1, .characters = 1};
   if (stored.has_missing) all.Add(RangeOfText(array.array()->fill_value));
@@ -94,23 +96,26 @@ Result<ElementRange> RangeOfTexts(const Node& array, const Stored& stored, uint6
     all.Add(*range);
   }
   if (all.has_zero) {
-    return Fail(ErrorCode::kUnsupported, "a text has a character 0, which would end it");
+    scan.why_not = "a text has a character 0, which would end it";
+  } else {
+    scan.range = ElementRange{.text_bytes = all.bytes, .text_characters = all.characters};
   }
-  return ElementRange{.text_bytes = all.bytes, .text_characters = all.characters};
+  return {};
 }
 
-Result<ElementRange> RangeOfOthers(const Node& array, Age max_age) {
+Result<void> LookAtOthers(const Node& array, Age max_age, Scan& scan) {
   const ArrayMetadata& metadata = *array.array();
   const auto bytes = CheckedProduct(metadata.shape, metadata.data_type.item_size);
-  if (!bytes || *bytes > kMaxScannedBytes) return Fail(ErrorCode::kUnsupported, "too many");
+  scan.why_not = "more elements than are looked at";
+  if (!bytes || *bytes > kMaxScannedBytes) return {};
   const auto memory = ProcessMemory().Take(*bytes);
   if (!memory) return Fail(memory);
   Bytes elements(*bytes);
   ChunkReader decoded(kMaxScannedBytes);
   const ElementReader reader(metadata, *array.chunks, decoded, max_age, {});
   if (const auto read = reader.Read(0, elements); !read) return Fail(read);
-  const auto range = RangeOf(elements, metadata.data_type);
-  return range ? Result<ElementRange>(*range) : Fail(ErrorCode::kUnsupported, "not known");
+  scan.range = RangeOf(elements, metadata.data_type);
+  return {};
 }
 
 }  // namespace
@@ -123,23 +128,27 @@ Scan ScanElements(const Store& store, const Node& array, Age max_age, uint64_t s
   const uint64_t chunks = array.chunks->layout().inner_grid.size();
   const uint64_t most = is_text ? kMaxTextChunks : kMaxScannedChunks;
   if (chunks > most) {
-    scan.found = Fail(ErrorCode::kUnsupported,
-                      "how long its texts are is not known: {} chunks, of which {} are looked at",
-                      chunks, most);
+    scan.why_not = fmt::format(
+        "how long its texts are is not known: {} chunks, of which {} are looked at", chunks, most);
     return scan;
   }
   const auto stored = FindStored(array, max_age);
   if (!stored) {
-    scan.found = Fail(stored);
+    scan.failure = stored.error();
     return scan;
   }
   if (chunks > 0) scan.validity &= stored->validity;
   scan.objects = stored->digest;
   if (known != nullptr && known->objects == scan.objects) {
-    scan.found = known->found;
-  } else {
-    scan.found =
-        is_text ? RangeOfTexts(array, *stored, string_scan) : RangeOfOthers(array, max_age);
+    scan.range = known->range;
+    scan.why_not = known->why_not;
+    return scan;
+  }
+  const auto looked =
+      is_text ? LookAtTexts(array, *stored, string_scan, scan) : LookAtOthers(array, max_age, scan);
+  if (!looked) {
+    scan.failure = looked.error();
+    scan.objects = {};  // next time it may be possible
   }
   return scan;
 }

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
 
 #include "zarrcore/base/digest.h"
 #include "zarrcore/base/result.h"
@@ -14,12 +16,15 @@ namespace zarrfs {
 /// What that has shown.
 struct Scan {
   Digest objects;  // another one if what is stored may be other chunks
-  /// kUnsupported if there are too many elements, or of a kind that items of one size cannot hold.
-  Result<ElementRange> found = Fail(ErrorCode::kUnsupported, "not looked at");
-  Validity validity;  // of `objects`
+  std::optional<ElementRange> range;
+  /// Without a range: why there is none, though everything could be read: too many elements, or
+  /// some that items of one size cannot hold.
+  std::string why_not;
+  std::optional<Error> failure;  // else: what could not be read
+  Validity validity;             // of `objects`
 };
 
-/// Texts of variable length are looked at in up to 16,384 chunks with up to `string_scan` stored
+/// Texts of variable length are looked at in up to 4,096 chunks with up to `string_scan` stored
 /// bytes; other elements in up to 64 chunks of up to a MiB in all. `known`: what was found before,
 /// or null; it is taken if the stored objects are the same. Chunks are those of the store at most
 /// `max_age` ago.
