@@ -77,8 +77,8 @@ struct FileSource {
   const GroupMetadata* group = nullptr;  // null for the file of an array
   std::span<const Array> arrays;         // the array; or those directly below the group, by name
   std::string_view name;                 // of the group, or the array: what the file is called
-  /// Looks at all elements of array number `array`. kUnsupported if nothing can be said of them: too
-  /// many, or what no item of one size can hold.
+  /// Looks at all elements of array number `array`. kUnsupported if nothing can be said of them:
+  /// too many, or what no item of one size can hold.
   std::function<Result<ElementRange>(size_t array)> scan;
   NetcdfFormat netcdf = NetcdfFormat::kAuto;
 };
