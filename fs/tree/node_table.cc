@@ -371,7 +371,7 @@ TakenChange NodeTable::TakeChange(NodeRecord& record, bool is_there) {
   for (const RangeRecord* const range : record.ranges) {
     if (RangePtr chunks = range->Get()) change.ranges.push_back(std::move(chunks));
   }
-  if (!record.ranges.empty()) record.ranges = {record.ranges.back()};
+  if (!record.ranges.empty()) record.ranges.erase(record.ranges.begin(), record.ranges.end() - 1);
   return change;
 }
 
