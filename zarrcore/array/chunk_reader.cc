@@ -154,7 +154,7 @@ Result<Made> Recode(const ChunkFile& file) {
   auto memory = ProcessMemory().Take(*size);
   if (!memory) return Named(file, memory.error());
   Bytes encoded(*size);
-  if (const auto read = ReadChunk(file, 0, encoded); !read) return Fail(read);
+  if (const auto read = ReadStored(file, 0, encoded); !read) return Fail(read);
   // (How much the frames hold is known only now; each form is as large as the other, at most.)
   const auto bound = ZstdDecodedBound(encoded, limit);
   if (!bound) return Damaged(file, bound.error());

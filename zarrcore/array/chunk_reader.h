@@ -106,12 +106,12 @@ class ChunkReader {
     }
   };
 
+  // The file, to be read now.
+  ChunkFile Wanted(ChunkFile file, uint64_t offset = 0);
   // What `file.encoding_number` stands for: made by `texts`, items of that type, or else as the
   // encoding says.
   Result<std::shared_ptr<const Bytes>> Decoded(const ChunkFile& file,
                                                const DataType* texts = nullptr);
-  // The file, to be read now.
-  ChunkFile Wanted(ChunkFile file, uint64_t offset = 0);
 
   std::unique_ptr<StoredRanges> ranges_;
   OnWanted on_wanted_;
