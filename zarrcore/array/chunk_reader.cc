@@ -250,7 +250,7 @@ Result<std::shared_ptr<const Bytes>> ChunkReader::Decoded(const ChunkFile& file,
 
 Result<uint64_t> ChunkReader::Size(const ChunkFile& file) {
   if (file.encoding.kind == Kind::kDecoded) return file.encoding.size;
-  const auto stored = StoredSize(file);
+  auto stored = StoredSize(file);
   if (!stored || file.encoding.kind == Kind::kPassThrough) return stored;
   const auto serving = ServingOf(Wanted(file));
   if (!serving) return Fail(serving);
