@@ -80,8 +80,8 @@ Result<std::string> RealPath(const std::string& path, const std::string& mountpo
   const auto real = std::filesystem::canonical(path, error);
   if (!error) return real.string();
   if (error.value() == ENOENT) {
-    return Fail(ErrorCode::kNotFound, "mount point {} does not exist: create it with mkdir",
-                mountpoint);
+    return Fail(ErrorCode::kNotFound, "mount point {} does not exist{}", mountpoint,
+                IsRemote(mountpoint) ? " (is the order STORE MNT?)" : ": create it with mkdir");
   }
   if (error.value() == ENOTCONN) {
     return Fail(ErrorCode::kIo, "mount point {} lies on a dead mount: unmount that first",

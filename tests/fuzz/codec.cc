@@ -65,13 +65,35 @@ void ServeFrames(BytesView encoded, const Pipeline& pipeline) {
   Require(!decoded || (again && *again == *decoded), "the same elements");
 }
 
+// Texts as items of the size that the longest of them needs, and of a smaller one.
+void DecodeTexts(const VlenChain& chain, BytesView encoded) {
+  const Bytes bytes(encoded.begin(), encoded.end());
+  const auto range = chain.RangeOfTexts(bytes);
+  if (!range) {
+    Require(!chain.DecodeTexts(bytes, TextItems::kUtf8, 1), "the same damage");
+    return;
+  }
+  Require(range->characters <= range->bytes, "no more characters than bytes");
+  for (const TextItems items : {TextItems::kUtf8, TextItems::kUtf32}) {
+    const uint64_t length = items == TextItems::kUtf8 ? range->bytes : range->characters;
+    const size_t size = TextType(items, length).item_size;
+    if (length == 0 || size * chain.count() > kMaxDecoded) continue;
+    const auto decoded = chain.DecodeTexts(bytes, items, size);
+    RequireOk(decoded, "texts to have room");
+    Require(decoded->size() == size * chain.count(), "an item for each text");
+    Require(!chain.DecodeTexts(bytes, items, size / length * (length - 1)), "too little room");
+  }
+}
+
 void DecodeChunk(std::string_view input) {
   const auto chain = ParseChain(CutAt(input, "\n"));
   if (!chain) return;
   const BytesView bytes = std::as_bytes(std::span(input));
   if (VlenChain::IsOne(chain->codecs)) {
     const auto vlen = VlenChain::Make(chain->codecs, chain->chunk);
-    if (!vlen || !vlen->Check(Bytes(bytes.begin(), bytes.end()))) return;
+    if (!vlen) return;
+    if (vlen->CanDecodeTexts()) DecodeTexts(*vlen, bytes);
+    if (!vlen->Check(Bytes(bytes.begin(), bytes.end()))) return;
     for (size_t missing = 1; missing <= std::min(kFew, bytes.size()); ++missing) {
       const BytesView cut = bytes.first(bytes.size() - missing);
       const bool is_right = vlen->Check(Bytes(cut.begin(), cut.end())).has_value();

@@ -5,9 +5,10 @@ import contextlib
 import hashlib
 import http.server
 import json
-import threading
 import urllib.parse
 from xml.sax.saxutils import escape
+
+from local_server import LocalServer
 
 PAGE = 1000
 
@@ -53,10 +54,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.answer(206, value[begin:end], [*headers, ("Content-Range", f"bytes {begin}-{end - 1}/{len(value)}")])
 
 
-class Server(http.server.ThreadingHTTPServer):
-    daemon_threads = True
-    request_queue_size = 256
-
+class Server(LocalServer):
     def make(self, chunks):
         self.metadata = json.dumps({
             "zarr_format": 2, "shape": [chunks], "chunks": [1], "dtype": "|u1", "compressor": None, "fill_value": 0, "order": "C",
@@ -87,13 +85,8 @@ class Server(http.server.ThreadingHTTPServer):
 @contextlib.contextmanager
 def serving(chunks, refuses=lambda headers: None):
     """The server, with `seen`, keys and queries, and `headers`. `refuses`: the code of an error, or None."""
-    server = Server(("127.0.0.1", 0), Handler)
+    server = Server(Handler)
     server.make(chunks)
     server.refuses = refuses
-    server.url = f"http://127.0.0.1:{server.server_port}"
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
+    with server:
         yield server
-    finally:
-        server.shutdown()
-        server.server_close()

@@ -11,6 +11,8 @@ import threading
 import time
 import urllib.parse
 
+from local_server import LocalServer
+
 
 class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
@@ -86,10 +88,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.finish_with(status, part, headers)
 
 
-class Server(http.server.ThreadingHTTPServer):
-    daemon_threads = True
-    request_queue_size = 256
-
+class Server(LocalServer):
     def handle_error(self, *_):
         pass
 
@@ -97,14 +96,8 @@ class Server(http.server.ThreadingHTTPServer):
 @contextlib.contextmanager
 def serving(folder, fault=lambda path, headers: None, etags=True, dates=True):
     """The server, with `url`, and `seen`, what was asked for: path, target and headers."""
-    server = Server(("127.0.0.1", 0), Handler)
+    server = Server(Handler)
     server.root, server.fault, server.etags, server.dates = pathlib.Path(folder), fault, etags, dates
     server.lock, server.seen = threading.Lock(), []
-    server.url = f"http://127.0.0.1:{server.server_port}"
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
+    with server:
         yield server
-    finally:
-        server.shutdown()
-        server.server_close()

@@ -7,13 +7,13 @@ import functools
 import http.server
 import json
 import subprocess
-import threading
 
 import numpy as np
 import pytest
 import xarray
 import zarr
 from digest import describe
+from local_server import LocalServer
 from mounts import ZARR2_PYTHON, run_reader, zarrctl
 from zarr.codecs import BloscCodec, Crc32cCodec, GzipCodec, TransposeCodec, ZstdCodec
 from zarrctl_runs import flip, refused
@@ -96,13 +96,8 @@ class Ranges(http.server.SimpleHTTPRequestHandler):
 
 @contextlib.contextmanager
 def serving(folder):
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Ranges, directory=folder))
-    threading.Thread(target=server.serve_forever).start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        server.server_close()
+    with LocalServer(functools.partial(Ranges, directory=folder)) as server:
+        yield server.url
 
 
 @pytest.mark.parametrize("name", ["refs.json", "refs.parq"])

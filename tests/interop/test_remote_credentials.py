@@ -5,13 +5,13 @@ import contextlib
 import datetime
 import http.server
 import json
-import threading
 import time
 
 import pytest
 
 import bucket_server
 import faulty_server
+from local_server import LocalServer
 from mounts import mounted
 
 
@@ -60,15 +60,10 @@ class Service(http.server.BaseHTTPRequestHandler):
 
 @contextlib.contextmanager
 def service(seconds=3600):
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Service)
+    server = LocalServer(Service)
     server.keys, server.seconds, server.asked = 0, seconds, ""
-    server.url = f"http://127.0.0.1:{server.server_port}"
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
+    with server:
         yield server
-    finally:
-        server.shutdown()
-        server.server_close()
 
 
 def key_of(headers):

@@ -98,6 +98,7 @@ const std::vector<Row>& Rows() {
       // What cannot be mounted.
       {{"ZARRFS", "EMPTY", "STORE"}, 32, "is none (is the order STORE MNT?)"},
       {{"ZARRFS", "MISSING", "STORE"}, 32, "does not exist (is the order STORE MNT?)"},
+      {{"ZARRFS", "EMPTY", "s3://bucket/a.zarr"}, 32, "does not exist (is the order STORE MNT?)"},
       {{"ZARRFS", "EMPTY", "MNT"}, 32, "not a Zarr store: no zarr.json"},
       {{"ZARRFS", "MISSING", "MNT"}, 32, "missing does not exist"},
       {{"ZARRFS", "FILE", "MNT"}, 32, "is neither a folder nor a zip file"},
