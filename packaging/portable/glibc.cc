@@ -1,8 +1,10 @@
 // In place of functions of glibc that load libraries of the machine, on which a program without
 // libraries cannot rely: `ld --wrap` sends their callers here. (The linker warns of each that is
 // called all the same, and that is an error.)
+#include <netdb.h>
 #include <pwd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <memory>
 
@@ -19,6 +21,32 @@ passwd* __wrap_getpwuid(uid_t uid) {
     if (entry->pw_uid == uid) return entry;
   }
   return nullptr;
+}
+
+int __wrap_getpwuid_r(uid_t uid, passwd* entry, char* buffer, size_t size, passwd** found) {
+  const std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen("/etc/passwd", "re"), &std::fclose);
+  *found = nullptr;
+  if (file == nullptr) return errno;
+  int error = 0;
+  while ((error = fgetpwent_r(file.get(), entry, buffer, size, found)) == 0) {
+    if (entry->pw_uid == uid) return 0;
+  }
+  *found = nullptr;
+  return error == ENOENT ? 0 : error;
+}
+
+// libcurl looks names of hosts up by c-ares, and passes numbers of ports to it; libcrypto's own
+// connections are not used.
+int __wrap_getaddrinfo(const char* /*host*/, const char* /*service*/, const addrinfo* /*hints*/,
+                       addrinfo** /*found*/) {
+  return EAI_FAIL;
+}
+hostent* __wrap_gethostbyname(const char* /*host*/) { return nullptr; }
+servent* __wrap_getservbyname(const char* /*name*/, const char* /*protocol*/) { return nullptr; }
+int __wrap_getservbyport_r(int /*port*/, const char* /*protocol*/, servent* /*entry*/,
+                           char* /*buffer*/, size_t /*size*/, servent** found) {
+  *found = nullptr;
+  return ENOENT;
 }
 
 }  // extern "C"

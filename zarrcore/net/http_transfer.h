@@ -103,8 +103,8 @@ inline constexpr long kStallSeconds = 15;
 /// How long it may take to connect.
 inline constexpr long kConnectSeconds = 10;
 
-/// Certificates that the environment names (SSL_CERT_FILE, CURL_CA_BUNDLE, AWS_CA_BUNDLE); "":
-/// those of the system.
+/// Certificates that the environment names (SSL_CERT_FILE, CURL_CA_BUNDLE, AWS_CA_BUNDLE), or those
+/// of the system; "": those that libcurl takes by itself.
 [[nodiscard]] std::string CertificatesFile();
 
 }  // namespace zarrfs
