@@ -94,6 +94,7 @@ std::vector<ChunkLocation> FetchAhead::Locate(const ChunkSource& source,
   std::map<OuterIndex, InnerIndex> shards;
   for (const InnerIndex chunk : chunks) shards.emplace(source.OuterOf(chunk), chunk);
   std::vector<InnerIndex> firsts;
+  firsts.reserve(shards.size());
   for (const auto& [outer, chunk] : shards) firsts.push_back(chunk);
   AtOnce(firsts.size(), kShardsAtOnce, [&](size_t i) { (void)source.Locate(firsts[i], kAnyAge); });
   std::vector<ChunkLocation> found;

@@ -1,5 +1,8 @@
 #include "zarrcore/net/aws_profile.h"
 
+#include <pwd.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
@@ -8,6 +11,13 @@ namespace zarrfs {
 namespace {
 
 constexpr size_t kMaxFile = 1u << 20;
+
+// Of who mounts; a service manager that mounts at boot sets no HOME.
+std::string HomeFolder() {
+  if (std::string home = Environment("HOME"); !home.empty()) return home;
+  const passwd* const entry = getpwuid(getuid());
+  return entry != nullptr ? entry->pw_dir : "";
+}
 
 }  // namespace
 
@@ -53,7 +63,7 @@ AwsProfile ReadAwsProfile(std::string_view name) {
   std::string wanted(name);
   if (wanted.empty()) wanted = Environment("AWS_PROFILE");
   if (wanted.empty()) wanted = "default";
-  const std::string home = Environment("HOME") + "/.aws/";
+  const std::string home = HomeFolder() + "/.aws/";
   const auto path = [&](const char* variable, const char* file) {
     const std::string given = Environment(variable);
     return given.empty() ? home + file : given;
