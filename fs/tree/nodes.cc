@@ -66,6 +66,10 @@ Result<Target> Nodes::Resolve(NodeId id) {
 Result<CurrentNode> Nodes::Refresh(const std::string& path, Age max_age) {
   const auto node = hierarchy_.Get(path, max_age);
   if (!node) return Fail(node);
+  if (path.empty()) {
+    const std::lock_guard lock(root_mutex_);
+    root_info_ = (*node)->folder_info;
+  }
   return table_.Refresh(*node);
 }
 
@@ -133,8 +137,8 @@ std::optional<Error> Nodes::WhyGone(const Node& node) const {
 
 ObjectInfo Nodes::InfoOf(const CurrentNode& node) const {
   if (node.node != nullptr) return node.node->folder_info;
-  const CurrentNode root = LastSeen("");
-  ObjectInfo info = root.node != nullptr ? root.node->folder_info : ObjectInfo{};
+  const std::lock_guard lock(root_mutex_);
+  ObjectInfo info = root_info_;
   info.is_folder = true;
   info.mode = 0555;
   return info;

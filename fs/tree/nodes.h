@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -91,6 +92,8 @@ class Nodes {
   const Timeouts& timeouts_;
   FailureLog& failures_;
   std::atomic<bool> store_is_gone_ = false;
+  mutable std::mutex root_mutex_;
+  ObjectInfo root_info_;  // as last seen; its node may be evicted
   // When WhyGone() last saw a document of a slow store, by its key.
   mutable LruCache<std::string, int64_t> seen_ns_{1u << 20, 4};
   Hierarchy hierarchy_;

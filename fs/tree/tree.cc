@@ -73,7 +73,7 @@ Result<std::unique_ptr<Tree>> Tree::Open(std::shared_ptr<const Store> store,
                 "{} is not a Zarr store: no zarr.json, .zarray or .zgroup in it or below", name);
   }
   if (!root) return Fail(root);
-  if (const auto known = tree->nodes_.table().Refresh(*root); !known) return Fail(known);
+  if (const auto known = tree->nodes_.Refresh("", kAnyAge); !known) return Fail(known);
   if (const auto& metadata = (*root)->metadata; !metadata) {
     return Fail(ErrorCode::kDamaged, "{}/{}", name, metadata.error().message);
   }

@@ -260,7 +260,7 @@ TEST_F(UpgradeTest, SettingsInForceStayWhateverTheFileSaysByNow) {
   write("v3", "3M");
   program.Signal(SIGHUP);
   program.Signal(SIGUSR2);
-  ASSERT_TRUE(says("cache: 0 of 3145728 bytes"));
+  ASSERT_TRUE(says("cache: 0 of 3145728 bytes")) << ReadFile(folder_ / "log");
   ASSERT_TRUE(says("log_level: debug"));
   write("gdal", "4M");
   for (int i = 0; i < 2; ++i) {

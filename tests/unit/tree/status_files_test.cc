@@ -3,8 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <memory>
 #include <string>
 #include <vector>
+
+#include "fs/tree/tree.h"
+#include "tests/unit/support/fake_store.h"
 
 namespace zarrfs::status_files_test {
 namespace {
@@ -78,6 +82,19 @@ TEST(StatusFilesTest, SnapshotsAreBounded) {
   for (const NodeId id : ids) kept += fixture.files.Find(id) ? 1 : 0;
   EXPECT_LE(kept, 1024U);
   EXPECT_TRUE(fixture.files.Find(ids.back()));
+}
+
+TEST(StatusFilesTest, BelongToTheOwnerOfTheStoreWhateverMemoryHasGivenUp) {
+  constexpr uint32_t kOwner = 1234;
+  auto store = std::make_shared<FakeStore>();
+  store->Put("zarr.json", R"({"zarr_format": 3, "node_type": "group", "attributes": {}})");
+  store->SetOwner("", 0755, kOwner, kOwner);
+  const auto tree = Tree::Open(store, {});
+  ASSERT_TRUE(tree) << tree.error().message;
+  (*tree)->GiveUp(UINT64_MAX);
+  const auto folder = (*tree)->LookUp(kRootId, ".zarrfs");
+  ASSERT_TRUE(folder) << folder.error().message;
+  EXPECT_EQ(folder->attributes.st_uid, kOwner);
 }
 
 }  // namespace
