@@ -117,6 +117,7 @@ Result<Serving> ServingOf(const ChunkEncoding& encoding, const ChunkLocation& lo
 
 std::string DescribeCodecs(const std::vector<CodecSpec>& codecs) {
   std::vector<std::string> texts;
+  texts.reserve(codecs.size());
   for (const CodecSpec& codec : codecs) texts.push_back(codec.name + Parameters(codec));
   return fmt::format("{}", fmt::join(texts, ", "));
 }

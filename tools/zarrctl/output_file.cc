@@ -88,7 +88,7 @@ OutputFile::~OutputFile() {
 }
 
 Result<void> OutputFile::Flush() {
-  const auto done = WriteAll(fd_.get(), path_, std::as_bytes(std::span(buffer_)));
+  auto done = WriteAll(fd_.get(), path_, std::as_bytes(std::span(buffer_)));
   if (!done) return done;
   written_ += buffer_.size();
   buffer_.clear();
@@ -97,19 +97,19 @@ Result<void> OutputFile::Flush() {
 
 Result<void> OutputFile::Append(std::span<const std::byte> bytes) {
   if (buffer_.size() + bytes.size() > kBufferBytes) {
-    if (const auto flushed = Flush(); !flushed) return flushed;
+    if (auto flushed = Flush(); !flushed) return flushed;
   }
   if (bytes.size() < kBufferBytes) {
     buffer_.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     return {};
   }
-  if (const auto done = WriteAll(fd_.get(), path_, bytes); !done) return done;
+  if (auto done = WriteAll(fd_.get(), path_, bytes); !done) return done;
   written_ += bytes.size();
   return {};
 }
 
 Result<void> OutputFile::ShrinkTo(uint64_t size) {
-  if (const auto flushed = Flush(); !flushed) return flushed;
+  if (auto flushed = Flush(); !flushed) return flushed;
   if (ftruncate(fd_.get(), static_cast<off_t>(size)) != 0 ||
       lseek(fd_.get(), static_cast<off_t>(size), SEEK_SET) < 0) {
     return Fail(FromErrno(errno), "{}: {}", path_, ErrnoText(errno));
@@ -119,7 +119,7 @@ Result<void> OutputFile::ShrinkTo(uint64_t size) {
 }
 
 Result<void> OutputFile::CommitAs(const std::string& path) {
-  if (const auto flushed = Flush(); !flushed) return flushed;
+  if (auto flushed = Flush(); !flushed) return flushed;
   if (fsync(fd_.get()) != 0 || rename(path_.c_str(), path.c_str()) != 0) {
     return Fail(FromErrno(errno), "{}: {}", path, ErrnoText(errno));
   }
@@ -131,7 +131,7 @@ Result<void> WriteFile(const std::string& partial_folder, const std::string& pat
                        std::string_view bytes) {
   auto file = OutputFile::Create(partial_folder);
   if (!file) return Fail(file);
-  if (const auto written = file->Append(bytes); !written) return written;
+  if (auto written = file->Append(bytes); !written) return written;
   return file->CommitAs(path);
 }
 

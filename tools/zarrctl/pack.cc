@@ -71,9 +71,9 @@ class Packing {
     settings_.keep_codecs = options_.keep_codecs;
     settings_.shard_size = options_.shard_size;
     settings_.chunks_per_shard = options_.chunks_per_shard;
-    if (const auto walked = Walk(source_.node); !walked) return walked;
+    if (auto walked = Walk(source_.node); !walked) return walked;
     for (PlannedArray& array : arrays_) {
-      if (const auto found = FindObjects(array); !found) return found;
+      if (auto found = FindObjects(array); !found) return found;
     }
     return {};
   }
@@ -94,9 +94,9 @@ class Packing {
   }
 
   Result<void> Run() {
-    if (const auto begun = Begin(); !begun) return begun;
-    if (const auto made = MakeObjects(); !made) return made;
-    if (const auto synced = Sync(); !synced) return synced;
+    if (auto begun = Begin(); !begun) return begun;
+    if (auto made = MakeObjects(); !made) return made;
+    if (auto synced = Sync(); !synced) return synced;
     return Finish();
   }
 
@@ -130,7 +130,7 @@ class Packing {
     for (const std::string& name : children->value) {
       const auto child = source_.hierarchy->Get(JoinKey(node->path, name), kAnyAge);
       if (!child) return Fail(child);
-      if (const auto walked = Walk(*child); !walked) return walked;
+      if (auto walked = Walk(*child); !walked) return walked;
     }
     const auto files = source_.hierarchy->Files(*node, kAnyAge);
     if (!files) return Fail(files);
@@ -155,7 +155,7 @@ class Packing {
       }
       return !StopRequested();
     };
-    const auto visited = plan.node->chunks->VisitOuter({}, add);
+    auto visited = plan.node->chunks->VisitOuter({}, add);
     Compact(array.objects);
     if (StopRequested()) return Fail(ErrorCode::kInterrupted, "ended by Ctrl-C");
     return visited;
@@ -250,13 +250,13 @@ class Packing {
   }
 
   Result<void> Finish() {
-    if (const auto marked = WriteFile(state_, MarkerOf(options_.part), ""); !marked) return marked;
+    if (auto marked = WriteFile(state_, MarkerOf(options_.part), ""); !marked) return marked;
     for (uint64_t part = 1; part <= options_.parts; ++part) {
       if (access(MarkerOf(part).c_str(), F_OK) != 0) return {};
     }
-    if (const auto copied = CopyFiles(); !copied) return copied;
-    if (const auto written = WriteDocuments(); !written) return written;
-    if (const auto synced = Sync(); !synced) return synced;
+    if (auto copied = CopyFiles(); !copied) return copied;
+    if (auto written = WriteDocuments(); !written) return written;
+    if (auto synced = Sync(); !synced) return synced;
     // Two parts may do all this at once, and give the same.
     std::error_code ignored;
     fs::remove_all(state_, ignored);
@@ -269,7 +269,7 @@ class Packing {
     for (const std::string& key : files_) {
       const auto whole = ReadWhole(source_.hierarchy->store(), key, kMaxChunkBytes);
       if (!whole) return Fail(whole);
-      if (const auto written = Write(Relative(key), whole->bytes); !written) return written;
+      if (auto written = Write(Relative(key), whole->bytes); !written) return written;
     }
     return {};
   }
@@ -279,7 +279,7 @@ class Packing {
     std::error_code error;
     fs::create_directories(file.parent_path(), error);
     if (error) return Fail(FromErrno(error.value()), "{}: {}", file.string(), error.message());
-    const auto written = WriteFile(state_, file.string(), bytes);
+    auto written = WriteFile(state_, file.string(), bytes);
     // (The other one may have removed the folder for partial files.)
     if (!written && fs::exists(fs::path(options_.target) / kZarrJson, error)) return {};
     return written;
@@ -304,7 +304,7 @@ class Packing {
       documents[0][0].bytes = AllViews()[*ViewNumber("v3")]->Consolidate(nodes);
     }
     for (size_t i = paths.size(); i-- > 0;) {  // what is above comes later
-      const auto written = Write(JoinKey(paths[i], kZarrJson), documents[i][0].bytes);
+      auto written = Write(JoinKey(paths[i], kZarrJson), documents[i][0].bytes);
       if (!written) return written;
     }
     return {};

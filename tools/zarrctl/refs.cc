@@ -36,8 +36,8 @@ class References {
 
   Result<void> Make() {
     progress_.Begin();
-    if (const auto walked = Walk(target_.node); !walked) return walked;
-    if (const auto added = AddConsolidated(); !added) return added;
+    if (auto walked = Walk(target_.node); !walked) return walked;
+    if (auto added = AddConsolidated(); !added) return added;
     return writer_.Finish();
   }
 
@@ -87,13 +87,13 @@ class References {
       return {};
     }
     if (node->chunks != nullptr) return AddArray(*node);
-    if (const auto added = AddDocuments(*node); !added) return added;
+    if (auto added = AddDocuments(*node); !added) return added;
     const auto children = target_.hierarchy->Children(*node, kAnyAge);
     if (!children) return Fail(children);
     for (const std::string& name : children->value) {
       const auto child = target_.hierarchy->Get(JoinKey(node->path, name), kAnyAge);
       if (!child) return Fail(child);
-      if (const auto walked = Walk(*child); !walked) return walked;
+      if (auto walked = Walk(*child); !walked) return walked;
     }
     return AddFiles(*node);
   }
@@ -134,7 +134,7 @@ class References {
       LeaveOut(node, reason);
       return {};
     }
-    if (const auto begun = writer_.BeginArray(array); !begun) return begun;
+    if (auto begun = writer_.BeginArray(array); !begun) return begun;
     const auto made =
         ReferToChunks(target_.hierarchy->store(), node, view_, urls_, max_decoded_, writer_);
     if (!made) return Fail(made);
@@ -146,7 +146,7 @@ class References {
     progress_.AddDone(made->chunks);
     counts_.chunks += made->chunks;
     counts_.inlined += made->inlined;
-    if (const auto added = AddDocuments(node); !added) return added;
+    if (auto added = AddDocuments(node); !added) return added;
     return writer_.EndArray();
   }
 
@@ -156,7 +156,7 @@ class References {
     const std::string path = Relative(node.path);
     for (const Document& document : shown.documents) {
       if (path.empty() && document.name == shown.consolidated) continue;
-      const auto added = writer_.AddDocument(JoinKey(path, document.name), document.bytes);
+      auto added = writer_.AddDocument(JoinKey(path, document.name), document.bytes);
       if (!added) return added;
     }
     if (++nodes_ <= kMaxConsolidated) {

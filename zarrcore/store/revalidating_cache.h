@@ -216,7 +216,7 @@ Result<typename RevalidatingCache<K, V, H>::ValuePtr> RevalidatingCache<K, V, H>
     if (is_it(*known)) return known;
     cache_.Erase(key, known);
   }
-  const Result<ValuePtr> shared = cache_.GetOrLoad(key, load);
+  Result<ValuePtr> shared = cache_.GetOrLoad(key, load);
   if (!shared || is_it(**shared)) return shared;
   // Another thread has loaded another version meanwhile.
   return load().map([](const Loaded& own) { return own.value; });
