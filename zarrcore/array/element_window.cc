@@ -10,21 +10,23 @@ namespace {
 struct Axis {
   uint64_t length;
   uint64_t chunk;
-  uint64_t stride = 1;     // elements of one step
-  bool is_shared = false;  // several chunks have elements of one step
+  uint64_t stride = 1;  // elements of one step
+  uint64_t chunks = 1;  // that have elements of one step
 };
 
 // The steps of the window that has step `at`.
 std::optional<ElementWindow> StepsAt(const Axis& axis, uint64_t at, uint64_t enough,
                                      uint64_t most) {
+  if (axis.chunks > kMaxChunksOfWindow) return std::nullopt;
   const uint64_t fit = most / axis.stride;
   if (fit >= axis.chunk || axis.length <= fit) {
-    const uint64_t rows = std::max<uint64_t>(enough / axis.stride / axis.chunk, 1);
+    const uint64_t rows = std::clamp<uint64_t>(enough / axis.stride / axis.chunk, 1,
+                                               kMaxChunksOfWindow / axis.chunks);
     const uint64_t steps = std::min(rows * std::min(axis.chunk, axis.length), axis.length);
     const uint64_t begin = at / steps * steps;
     return ElementWindow{begin, std::min(steps, axis.length - begin)};
   }
-  if (!axis.is_shared) return std::nullopt;
+  if (axis.chunks == 1) return std::nullopt;
   const uint64_t parts = CeilDiv(axis.chunk, fit);
   const uint64_t steps = CeilDiv(axis.chunk, parts);
   const uint64_t chunk = at / axis.chunk * axis.chunk;
@@ -43,8 +45,8 @@ std::optional<ElementWindow> WindowAt(std::span<const uint64_t> shape,
   size_t d = shape.size() - 1;
   Axis axis{shape[d], chunk_shape[d]};
   for (; d > 0 && axis.length * axis.stride <= most; --d) {
-    axis.is_shared = axis.is_shared || axis.chunk < axis.length;
-    axis = {shape[d - 1], chunk_shape[d - 1], axis.length * axis.stride, axis.is_shared};
+    axis = {shape[d - 1], chunk_shape[d - 1], axis.length * axis.stride,
+            axis.chunks * CeilDiv(axis.length, axis.chunk)};
   }
   const uint64_t before = element - element % (axis.length * axis.stride);
   const auto steps = StepsAt(axis, (element - before) / axis.stride, enough, most);

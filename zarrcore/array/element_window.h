@@ -17,10 +17,13 @@ struct ElementWindow {
   uint64_t count = 0;
 };
 
+/// One request may have to wait for all of them.
+inline constexpr uint64_t kMaxChunksOfWindow = 4096;
+
 /// The window that has element number `element`, which must exist; windows do not overlap. Of small
 /// chunks it has several rows, up to `enough` elements, and of others at most `most`. nullopt if
-/// windows do not help: fewer steps than one fit, or chunks larger than that lie one after the
-/// other.
+/// windows do not help: fewer steps than one fit, chunks larger than that lie one after the other,
+/// or one step has elements of more than kMaxChunksOfWindow chunks.
 [[nodiscard]] std::optional<ElementWindow> WindowAt(std::span<const uint64_t> shape,
                                                     std::span<const uint64_t> chunk_shape,
                                                     uint64_t element, uint64_t enough,

@@ -88,6 +88,18 @@ TEST(ElementWindow, ThereIsNoneWhereChunksThatDoNotFitFollowEachOther) {
   EXPECT_FALSE(WindowAt(Shape{}, Shape{}, 0, 1, 30));
 }
 
+TEST(ElementWindow, HasNotTooManyChunks) {
+  // 32 chunks are beside each other.
+  const auto window = WindowAt(Shape{1u << 20, 64}, Shape{1, 2}, 0, 1u << 24, 1u << 26);
+  ASSERT_TRUE(window);
+  EXPECT_EQ(window->count, kMaxChunksOfWindow / 32 * 64);
+  // Not even one step of the first axis fits: of the chunks along the second one each has only one.
+  const auto part = WindowAt(Shape{4, 1u << 20}, Shape{4, 1}, 0, 1u << 14, 1u << 14);
+  ASSERT_TRUE(part);
+  EXPECT_EQ(part->count, kMaxChunksOfWindow);
+  EXPECT_FALSE(WindowAt(Shape{4, 1u << 20}, Shape{1, 1}, 0, 1u << 24, 1u << 26));
+}
+
 TEST(ElementWindow, AnyArrayIsCutIntoWindowsOfTheSizeThatIsAllowed) {
   std::mt19937 random(7);
   const auto below = [&](uint64_t end) { return random() % end; };
