@@ -32,7 +32,7 @@ Bytes MakeBytes(size_t size) {
   const auto begin = reinterpret_cast<uintptr_t>(bytes.data());
   const uintptr_t from = CeilDiv(begin, kHugePage) * kHugePage;
   const uintptr_t to = (begin + size) / kHugePage * kHugePage;
-  if (from < to) (void)madvise(reinterpret_cast<void*>(from), to - from, MADV_HUGEPAGE);
+  if (from < to) (void)madvise(bytes.data() + (from - begin), to - from, MADV_HUGEPAGE);
 #endif
   bytes.resize(size);
   return bytes;
