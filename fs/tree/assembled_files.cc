@@ -1,10 +1,14 @@
 #include "fs/tree/assembled_files.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <random>
 #include <utility>
 
+#include "zarrcore/base/checked.h"
 #include "zarrcore/base/clocks.h"
+#include "zarrcore/base/memory_budget.h"
 
 namespace zarrfs {
 namespace {
@@ -17,6 +21,21 @@ uint64_t FirstNumber() {
 
 tl::unexpected<Error> Changed(std::string_view path) {
   return Fail(ErrorCode::kStale, "{}: changed since the file was opened", path);
+}
+
+// (A fault for each page of a large buffer would take a good part of the time that decoding takes.)
+Bytes MakeBytes(size_t size) {
+  Bytes bytes;
+  bytes.reserve(size);
+#ifdef MADV_HUGEPAGE
+  constexpr uintptr_t kHugePage = uintptr_t{2} << 20;
+  const auto begin = reinterpret_cast<uintptr_t>(bytes.data());
+  const uintptr_t from = CeilDiv(begin, kHugePage) * kHugePage;
+  const uintptr_t to = (begin + size) / kHugePage * kHugePage;
+  if (from < to) (void)madvise(bytes.data() + (from - begin), to - from, MADV_HUGEPAGE);
+#endif
+  bytes.resize(size);
+  return bytes;
 }
 
 bool IsWatched(const Store& store) { return Moment::Now(store).validity().is_known(); }
@@ -190,12 +209,35 @@ Result<size_t> AssembledFiles::Read(const Version& version, uint64_t offset,
   if (offset >= size) return size_t{0};
   const auto out = buffer.first(std::min<uint64_t>(buffer.size(), size - offset));
   const auto check = [&](const Node& array, InnerIndex chunk, const Located& found) {
-    return found.location ? CheckStored(version, array, found)
-                          : CheckMissing(version, array, chunk, found);
+    return Check(version, array, chunk, found);
   };
   const auto read = ReadAssembled(*version.file, offset, out, chunks, nodes_.check_age(), check);
   if (!read) return Fail(read);
   return out.size();
+}
+
+bool AssembledFiles::MayKeep(const Version& version) const {
+  return immutable_ || !version.state->is_polled;
+}
+
+Result<ChunkReader::Made> AssembledFiles::Assemble(const Version& version,
+                                                   const AssembledWindow& window,
+                                                   ChunkReader& chunks) {
+  auto memory = ProcessMemory().Take(window.size);
+  if (!memory) return Fail(memory);
+  ChunkReader::Made made{MakeBytes(window.size), std::move(*memory)};
+  std::atomic<bool> is_racy = false;
+  const auto check = [&](const Node& array, InnerIndex chunk, const Located& found) {
+    if (found.location && array.chunks->IsRacy(*found.location->shard)) is_racy = true;
+    return Check(version, array, chunk, found);
+  };
+  const auto read = ReadAssembled(*version.file, window.offset, made.bytes, chunks,
+                                  nodes_.check_age(), check, Reuse::kNever);
+  if (!read) return Fail(read);
+  if (is_racy || !MayKeep(version)) {
+    return Fail(ErrorCode::kStale, "{}: changed a moment ago", version.state->path);
+  }
+  return made;
 }
 
 void AssembledFiles::CountChange(NodeRecord& record) {

@@ -52,6 +52,15 @@ class AssembledFiles {
   [[nodiscard]] Result<size_t> Read(const Version& version, uint64_t offset,
                                     std::span<std::byte> buffer, ChunkReader& chunks);
 
+  /// Whether bytes of the version that were read once stay right for as long as Get() finds it:
+  /// each change of what they are made of is another version.
+  [[nodiscard]] bool MayKeep(const Version& version) const;
+  /// The bytes of a window, to be kept where MayKeep() still says so. Fails as Read() does, or with
+  /// kStale if they must not be kept.
+  [[nodiscard]] Result<ChunkReader::Made> Assemble(const Version& version,
+                                                   const AssembledWindow& window,
+                                                   ChunkReader& chunks);
+
   /// The store reports a change.
   void OnChange(const Changes& changes);
 
@@ -65,6 +74,11 @@ class AssembledFiles {
   [[nodiscard]] bool IsExpired(const State& state, const Assembled& file) const;
   void CountChange(NodeRecord& record);
   // Whether a chunk that is read now, or that there is none, belongs to the version.
+  Result<void> Check(const Version& version, const Node& array, InnerIndex chunk,
+                     const Located& found) {
+    return found.location ? CheckStored(version, array, found)
+                          : CheckMissing(version, array, chunk, found);
+  }
   Result<void> CheckStored(const Version& version, const Node& array, const Located& found);
   Result<void> CheckMissing(const Version& version, const Node& array, InnerIndex chunk,
                             const Located& found);

@@ -109,9 +109,9 @@ Result<FileBytes> Contents::ReadDocument(const Target& target, uint64_t offset,
     if (target.document == kTextDocument) {
       return BytesOf({version->file, &version->file->file.document}, offset, buffer.size());
     }
-    const auto length = files_.Read(*version, offset, buffer, chunk_reader_);
-    if (!length) return Fail(length);
-    return FileBytes{buffer.first(*length), nullptr, {}};
+    auto piece = assembled_reader_.Read(*version, offset, buffer);
+    if (!piece) return Fail(piece);
+    return FileBytes{piece->bytes, std::move(piece->owner), {}};
   }
   std::shared_ptr<const std::string> text;
   if (target.document == kConsolidatedDocument ||

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "fs/tree/assembled_files.h"
+#include "fs/tree/assembled_reader.h"
 #include "fs/tree/epoch_table.h"
 #include "fs/tree/nodes.h"
 #include "fs/tree/superseded_shards.h"
@@ -34,6 +35,7 @@ class Contents {
         files_(files),
         superseded_(superseded),
         chunk_reader_(cache_bytes, !nodes.store().AnswersFast()),
+        assembled_reader_(files, chunk_reader_, nodes.store().AnswersFast()),
         made_documents_(UINT64_MAX, std::make_shared<EpochTable::Usage>(), &journal) {
     for (const IdJournal::Epoch& epoch : journal.kept().epochs) {
       if (epoch.table == made_documents_.number()) made_documents_.Inherit(epoch);
@@ -97,6 +99,7 @@ class Contents {
   AssembledFiles& files_;
   SupersededShards& superseded_;
   mutable ChunkReader chunk_reader_;
+  mutable AssembledReader assembled_reader_;
   mutable EpochTable made_documents_;
 };
 

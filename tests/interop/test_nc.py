@@ -238,6 +238,10 @@ def test_integers_that_fit_no_int_need_cdf5(tmp_path):
                 assert "9223372036854775809, 5" in run("ncdump", point / "nc/ids.nc")
     said = json.loads(run(ZARRCTL, "info", "--json", tmp_path / "ids.zarr"))
     assert said["nodes"][1]["views"]["nc"] == {"shown": True, "serving": "assembled"}
+    assert "left_out" not in said["nodes"][0].get("views", {}).get("nc", {})
+    said = json.loads(run(ZARRCTL, "info", "--json", "--nc", "2", tmp_path / "ids.zarr"))
+    told, = said["nodes"][0]["views"]["nc"]["left_out"]
+    assert told.startswith("id: data type 'uint64': CDF-2 has no such type")
 
 
 def test_what_netcdf_cannot_say_is_told(tmp_path):

@@ -14,6 +14,7 @@ import pytest
 import zarr
 from documented import Machine, blocks_by_heading
 from mounts import ROOT, ZARRFS
+from scipy.io import netcdf_file
 
 PAGES = ["docs/GETTING_STARTED.md", "docs/RECIPES.md"]
 BLOCKS = [(page, heading, block) for page in PAGES for heading, found in blocks_by_heading(page).items() for block in found]
@@ -29,6 +30,7 @@ RUN = {
     "/data  /mnt/data": "fstab",
     "/lustre/archive/ocean.zarr  /mnt/ocean": "fstab",
     "zarrfs ~/results.zarr": "shell",
+    "zarrfs /data/ocean.zarr /mnt/ocean -o views=v2:nc": "test_an_old_program_opens_one_file",
     "mnt=$(mktemp -d)": "shell",
     "# /etc/nginx/sites-enabled/ocean": "test_nginx_serves_what_zarr_js_reads",
     "# Prolog=": "test_prolog_mounts_and_epilog_ends_it",
@@ -116,6 +118,16 @@ def test_where_to_look(machine):
     for line in block_that_begins("zarrctl status /mnt/ocean ").splitlines():
         if not line.startswith("journalctl"):
             assert machine.run(line)
+
+
+def test_an_old_program_opens_one_file(machine):
+    machine.mount.mkdir()
+    said = machine.run(block_that_begins("zarrfs /data/ocean.zarr /mnt/ocean -o views=v2:nc"))
+    assert "temperature(time, lat, lon)" in said
+    temperature = zarr.open_array(machine.store / "temperature", mode="r")
+    with netcdf_file(machine.folder / "first.nc", mmap=False) as first:
+        np.testing.assert_array_equal(first.variables["temperature"][:], temperature[:2])
+    assert "left out" not in machine.run("zarrctl info --nc 2 /data/ocean.zarr")
 
 
 def test_prolog_mounts_and_epilog_ends_it(machine):

@@ -49,6 +49,16 @@ class Opened {
     return ByteAt(kHeader + row * kRow + at);
   }
   [[nodiscard]] int FirstByte() const { return ByteAt(0); }
+  // Fills `out`; false if that fails, for the reason in errno.
+  [[nodiscard]] bool ReadAt(size_t offset, std::string& out) const {
+    for (size_t done = 0; done < out.size();) {
+      const ssize_t read =
+          pread(fd_, out.data() + done, out.size() - done, static_cast<off_t>(offset + done));
+      if (read <= 0) return false;
+      done += static_cast<size_t>(read);
+    }
+    return true;
+  }
 
  private:
   [[nodiscard]] int ByteAt(size_t offset) const {
@@ -197,6 +207,109 @@ TEST_F(FilesTest, WhereChangesAreNotReportedTheNameLeadsToTheNewBytesOnceItHasEx
   WriteShard("a", 0, 'x');
   EXPECT_TRUE(Eventually(kSoon, [&] { return Opened(mount / "npy/a.npy").ByteOf(0) == 'x'; }));
   EXPECT_EQ(before.ByteOf(5), 'c') << "nobody can tell whether it belongs to what was read before";
+}
+
+// Read in order, files are assembled in windows, of 4 MiB of this array: 32 rows of chunks, of
+// which 8 are in a shard.
+class InOrderTest : public FilesTest {
+ protected:
+  static constexpr size_t kPiece = size_t{128} << 10;  // a chunk, and a row
+  static constexpr size_t kRows = 80;
+
+  InOrderTest() {
+    const SampleArray array = {
+        .shape = {kRows, kPiece}, .shard = {8, kPiece}, .chunk = {1, kPiece}, .compressed = false};
+    Replace(store_ / "rows/zarr.json", array.ZarrJson());
+    for (size_t shard = 0; shard < kRows / 8; ++shard) WriteRows(shard, 0);
+    SleepFor(Seconds(0.05));
+  }
+
+  void WriteRows(size_t shard, uint64_t seed) const {
+    Chunks chunks;
+    for (size_t row = 0; row < 8; ++row) chunks[row] = Row(8 * shard + row, seed);
+    Replace(store_ / "rows/c" / std::to_string(shard) / "0", EncodeShard(8, chunks));
+  }
+  static std::string Row(size_t row, uint64_t seed = 0) {
+    return Pattern(kPiece, 1000 * seed + row + 1);
+  }
+
+  // The bytes of a row; "" if they cannot be read, for the reason in errno.
+  static std::string ReadRow(const Opened& file, size_t row) {
+    std::string read(kPiece, '\0');
+    return file.ReadAt(kHeader + row * kPiece, read) ? read : "";
+  }
+};
+
+TEST_F(InOrderTest, EveryByteIsThatOfItsChunk) {
+  const TestMount mount(store_);
+  const std::string file = ReadFile(mount / "npy/rows.npy");
+  ASSERT_EQ(file.size(), kHeader + kRows * kPiece);
+  for (size_t row = 0; row < kRows; ++row) {
+    EXPECT_EQ(file.compare(kHeader + row * kPiece, kPiece, Row(row)), 0) << row;
+  }
+}
+
+TEST_F(InOrderTest, ADamagedChunkGivesAnErrorForItsPagesOnly) {
+  // One in the part that the reader waits for, one in the part that is assembled ahead.
+  for (const size_t damaged : {11, 43}) {
+    Chunks chunks;
+    for (size_t row = 0; row < 8; ++row) chunks[row] = Row(damaged / 8 * 8 + row);
+    chunks[damaged % 8] = "short";
+    Replace(store_ / "rows/c" / std::to_string(damaged / 8) / "0", EncodeShard(8, chunks));
+  }
+  SleepFor(Seconds(0.05));
+  const TestMount mount(store_);
+  const Opened file(mount / "npy/rows.npy");
+  for (size_t row = 0; row < kRows; ++row) {
+    // (The pages at both ends are those of other rows, too.)
+    const size_t at = 4096;
+    std::string read(kPiece - 2 * at, '\0');
+    const bool is_read = file.ReadAt(kHeader + row * kPiece + at, read);
+    const bool is_damaged = row == 11 || row == 43;
+    EXPECT_EQ(is_read ? 0 : errno, is_damaged ? EIO : 0) << row;
+    EXPECT_TRUE(is_damaged || read == Row(row).substr(at, read.size())) << row;
+  }
+}
+
+TEST_F(InOrderTest, WhatWasAssembledBeforeAChangeIsNotServedAfterIt) {
+  const TestMount mount(store_);
+  const Opened file(mount / "npy/rows.npy");
+  for (size_t row = 0; row < 12; ++row) ASSERT_TRUE(ReadRow(file, row) == Row(row)) << row;
+  WriteRows(2, 1);
+  EXPECT_TRUE(
+      Eventually(kSoon, [&] { return ReadRow(Opened(mount / "npy/rows.npy"), 20) == Row(20, 1); }));
+  EXPECT_EQ(ReadRow(file, 28), "");
+  EXPECT_EQ(errno, ESTALE);
+}
+
+TEST_F(InOrderTest, ChunksOfManyRowsThatTheCacheCannotHoldAreNotDecodedForEachRow) {
+  // Eight chunks of 1 MiB side by side, of 16 rows each.
+  const SampleArray array = {.shape = {16, 512, 1024},
+                             .shard = {16, 512, 1024},
+                             .chunk = {16, 64, 1024},
+                             .compressed = false};
+  constexpr size_t kChunk = size_t{1} << 20;
+  Chunks chunks;
+  for (size_t chunk = 0; chunk < 8; ++chunk) chunks[chunk] = Pattern(kChunk, chunk + 1);
+  Replace(store_ / "wide/zarr.json", array.ZarrJson());
+  Replace(store_ / "wide/c/0/0/0", EncodeShard(8, chunks));
+  SleepFor(Seconds(0.05));
+  const TestMount mount(store_, "cache=5M");
+  const std::string file = ReadFile(mount / "npy/wide.npy");
+  ASSERT_EQ(file.size(), kHeader + 8 * kChunk);
+  constexpr size_t kPart = kChunk / 16;  // a chunk's part of a row
+  for (size_t part = 0; part < 16 * 8; ++part) {
+    EXPECT_EQ(file.compare(kHeader + part * kPart, kPart,
+                           chunks[part % 8].substr(part / 8 * kPart, kPart)),
+              0)
+        << part;
+  }
+  const std::string metrics = ReadFile(mount / ".zarrfs/metrics");
+  const std::string name = "\nzarrfs_store_read_bytes_total ";
+  const size_t at = metrics.find(name);
+  ASSERT_NE(at, metrics.npos);
+  // (Two rows before it is known that they are read in order, and twice eight.)
+  EXPECT_LT(std::stoull(metrics.substr(at + name.size())), 16 / 2 * 8 * kChunk);
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 Prints medians, in MB/s of the file: what decompresses all chunks in one thread (numcodecs, whose input is in memory); `cp` of the file
 from a new mount to a file in memory; the same reader again once the kernel has the pages; and the same of a real NetCDF file. One
 array has slabs of chunks (one chunk along the first axis, all along the others) that fit into `cache`; of the next they do not, and its
-chunks are decoded once for each row that they have. Mounts with build/release/bin/zarrfs, or $ZARRFS_BIN; stores are on /dev/shm.
+chunks are decoded once for each part of a slab that fits. Mounts with build/release/bin/zarrfs, or $ZARRFS_BIN; stores are on /dev/shm.
 """
 
 import contextlib

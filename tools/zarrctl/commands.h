@@ -9,6 +9,7 @@
 
 #include "zarrcore/base/descriptor.h"
 #include "zarrcore/base/result.h"
+#include "zarrcore/view/assembled_file.h"
 
 namespace zarrfs::ctl {
 
@@ -21,7 +22,9 @@ struct NodeOptions {
   bool json = false;
 };
 
-using InfoOptions = NodeOptions;
+struct InfoOptions : NodeOptions {
+  NetcdfFormat netcdf = NetcdfFormat::kAuto;  // as the option nc of a mount
+};
 /// The groups and arrays from a node down, and what each view does with them.
 int Info(const TargetNode& target, const InfoOptions& options);
 

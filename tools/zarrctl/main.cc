@@ -8,6 +8,7 @@
 #include <csignal>
 #include <cstdio>
 #include <functional>
+#include <map>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -51,7 +52,9 @@ constexpr const char* kExitCodesOfRefs =
 
 template <typename Options>
 int OnNode(int (*command)(const TargetNode&, const Options&), const Options& options) {
-  const auto target = FindNode(options.store, options.path);
+  HierarchyOptions as_mounted;
+  if constexpr (requires { options.netcdf; }) as_mounted.netcdf = options.netcdf;
+  const auto target = FindNode(options.store, options.path, std::move(as_mounted));
   return target ? command(*target, options) : Complain(target.error());
 }
 
@@ -149,6 +152,11 @@ class CommandLine {
             [this] { return OnNode(Info, info_); });
     AddNode(command, info_);
     AddJson(command, info_.json);
+    const std::map<std::string, NetcdfFormat> formats = {
+        {"auto", NetcdfFormat::kAuto}, {"2", NetcdfFormat::kCdf2}, {"5", NetcdfFormat::kCdf5}};
+    command->add_option("--nc", info_.netcdf, "What files of nc have with the option nc of a mount")
+        ->type_name("auto|2|5")
+        ->transform(CLI::CheckedTransformer(formats));
 
     command = Add(
         "ls", "What lies below a group, or the stored objects of an array and the chunks in each",

@@ -95,11 +95,7 @@ Result<ZstdServing> ServingOf(const ChunkFile& file) {
   return serving;
 }
 
-// The bytes of a file, and the memory that they are in.
-struct Made {
-  Bytes bytes;
-  MemoryBudget::Share memory;
-};
+using Made = ChunkReader::Made;
 
 tl::unexpected<Error> Named(const ChunkFile& file, const Error& error) {
   return Fail(error.code, "{}: {}", file.source.ObjectKey(file.location.outer), error.message);
@@ -229,23 +225,44 @@ CacheStatistics ChunkReader::statistics() const {
   return all;
 }
 
+ChunkReader::Cache::Loaded ChunkReader::Keep(Made made, size_t beside) {
+  const size_t charge = made.bytes.capacity() + beside;
+  made.memory.ShrinkTo(charge);
+  const auto kept = std::make_shared<const Made>(std::move(made));
+  return {std::shared_ptr<const Bytes>(kept, &kept->bytes), charge};
+}
+
 Result<std::shared_ptr<const Bytes>> ChunkReader::Decoded(const ChunkFile& file,
-                                                          const DataType* texts) {
+                                                          const DataType* texts, Reuse reuse) {
   const OpenShard& shard = *file.location.shard;
-  using Loaded = LruCache<Key, Bytes, KeyHash>::Loaded;
-  const auto load = [&]() -> Result<Loaded> {
-    auto made = texts != nullptr ? DecodeTexts(file, *texts) : Make(file);
-    if (!made) return Fail(made);
-    const size_t charge = made->bytes.capacity() + kBytesOfEntry;
-    made->memory.ShrinkTo(charge);
-    const auto kept = std::make_shared<const Made>(std::move(*made));
-    return Loaded{std::shared_ptr<const Bytes>(kept, &kept->bytes), charge};
+  const Key key{file.source.id(), file.chunk, shard.fingerprint, file.encoding_number};
+  const auto load = [&] {
+    return (texts != nullptr ? DecodeTexts(file, *texts) : Make(file)).map([](Made made) {
+      return Keep(std::move(made), kBytesOfEntry);
+    });
   };
-  if (!file.source.IsRacy(shard)) {
-    return cache_.GetOrLoad({file.source.id(), file.chunk, shard.fingerprint, file.encoding_number},
-                            load);
+  const bool is_racy = file.source.IsRacy(shard);
+  if (!is_racy && reuse == Reuse::kLikely) return cache_.GetOrLoad(key, load);
+  if (!is_racy) {
+    if (auto kept = cache_.Get(key)) return kept;
   }
-  return load().map([](const Loaded& loaded) { return loaded.value; });
+  return load().map([](const Cache::Loaded& loaded) { return loaded.value; });
+}
+
+std::shared_ptr<const Bytes> ChunkReader::Find(const Window& window) {
+  auto kept = cache_.Get(KeyOf(window));
+  return kept != nullptr && kept->size() == window.bytes ? kept : nullptr;
+}
+
+Result<std::shared_ptr<const Bytes>> ChunkReader::Get(const Window& window,
+                                                      const std::function<Result<Made>()>& make) {
+  // (There are few: one may be as large as the cache.)
+  auto got = cache_.GetOrLoad(KeyOf(window), [&] {
+    return make().map([](Made made) { return Keep(std::move(made), 0); });
+  });
+  // (Of the size that windows had in a cache of another capacity.)
+  if (got && (*got)->size() != window.bytes) return Fail(ErrorCode::kUnsupported, "another window");
+  return got;
 }
 
 Result<uint64_t> ChunkReader::Size(const ChunkFile& file) {
@@ -267,19 +284,20 @@ Result<uint64_t> ChunkReader::Size(const ChunkFile& file) {
 
 Result<std::shared_ptr<const Bytes>> ChunkReader::Elements(const ChunkSource& source,
                                                            InnerIndex chunk,
-                                                           const ChunkLocation& location) {
+                                                           const ChunkLocation& location,
+                                                           Reuse reuse) {
   const auto& pipeline = source.layout().inner_pipeline;
   if (!pipeline) return Fail(pipeline);
   const ChunkEncoding elements{.kind = Kind::kDecoded, .size = pipeline->decoded_size()};
-  return Decoded(Wanted({source, elements, kElements, chunk, location}));
+  return Decoded(Wanted({source, elements, kElements, chunk, location}), nullptr, reuse);
 }
 
 Result<std::shared_ptr<const Bytes>> ChunkReader::Texts(const ChunkSource& source, InnerIndex chunk,
                                                         const ChunkLocation& location,
-                                                        const DataType& type) {
+                                                        const DataType& type, Reuse reuse) {
   const uint32_t items = TextItemsOf(type) == TextItems::kUtf32 ? kUtf32Items : kUtf8Items;
   const auto number = items | static_cast<uint32_t>(type.item_size);
-  return Decoded(Wanted({source, ChunkEncoding{}, number, chunk, location}), &type);
+  return Decoded(Wanted({source, ChunkEncoding{}, number, chunk, location}), &type, reuse);
 }
 
 Result<ChunkReader::Piece> ChunkReader::Read(const ChunkFile& asked, uint64_t offset,

@@ -16,6 +16,7 @@
 #include "zarrcore/array/stored_ranges.h"
 #include "zarrcore/base/hash.h"
 #include "zarrcore/base/lru_cache.h"
+#include "zarrcore/base/memory_budget.h"
 #include "zarrcore/base/result.h"
 #include "zarrcore/codec/codec.h"
 
@@ -30,6 +31,9 @@ struct ChunkFile {
   const ChunkLocation& location;
   StoredRanges* ranges = nullptr;  // ChunkReader's
 };
+
+/// Whether what is decoded is likely to be wanted again.
+enum class Reuse { kLikely, kNever };
 
 class ChunkReader {
  public:
@@ -67,17 +71,42 @@ class ChunkReader {
                                    std::span<std::byte> buffer);
 
   /// All elements of a stored chunk as the codecs decode them, of a fixed size each. Fails as
-  /// Read() does.
+  /// Read() does. `reuse`: kNever does not cache it.
   [[nodiscard]] Result<std::shared_ptr<const Bytes>> Elements(const ChunkSource& source,
                                                               InnerIndex chunk,
-                                                              const ChunkLocation& location);
+                                                              const ChunkLocation& location,
+                                                              Reuse reuse = Reuse::kLikely);
 
   /// All texts of a stored chunk, of variable length, as items of `type`, a TextType(). Fails as
   /// Read() does; kStale if one is longer.
   [[nodiscard]] Result<std::shared_ptr<const Bytes>> Texts(const ChunkSource& source,
                                                            InnerIndex chunk,
                                                            const ChunkLocation& location,
-                                                           const DataType& type);
+                                                           const DataType& type,
+                                                           Reuse reuse = Reuse::kLikely);
+
+  /// Elements of many chunks, assembled: the run of them that begins at element `first` of the
+  /// array, of a file's version of which the caller knows the number. They are kept as decoded
+  /// chunks are.
+  struct Window {
+    const ChunkSource& source;
+    uint64_t version;
+    uint64_t first;
+    uint64_t bytes;
+  };
+  /// Bytes and the memory that they are in.
+  struct Made {
+    Bytes bytes;
+    MemoryBudget::Share memory;
+  };
+  /// Null if it is not kept.
+  [[nodiscard]] std::shared_ptr<const Bytes> Find(const Window& window);
+  /// Calls `make` if it is not. Threads that want the same wait for the one that makes it.
+  [[nodiscard]] Result<std::shared_ptr<const Bytes>> Get(const Window& window,
+                                                         const std::function<Result<Made>()>& make);
+  void Drop(const Window& window) { cache_.Erase(KeyOf(window)); }
+  /// Bytes of all that is decoded that are kept, at most.
+  [[nodiscard]] uint64_t capacity() const { return cache_.capacity(); }
 
   /// Evicts at once what is too much.
   void SetCapacity(size_t capacity) {
@@ -93,10 +122,12 @@ class ChunkReader {
 
  private:
   static constexpr size_t kSplits = 4;
+  // The number of an encoding that no file has: a window.
+  static constexpr uint32_t kWindow = UINT32_MAX - 1;
   struct Key {
     uint64_t source;
-    InnerIndex chunk;
-    uint64_t fingerprint;
+    InnerIndex chunk;      // of a window, its first element
+    uint64_t fingerprint;  // of a window, the version
     uint32_t encoding;
     bool operator==(const Key&) const = default;
   };
@@ -105,17 +136,25 @@ class ChunkReader {
       return HashFields(key.source, ToNumber(key.chunk), key.fingerprint, key.encoding);
     }
   };
+  using Cache = LruCache<Key, Bytes, KeyHash>;
 
   // The file, to be read now.
   ChunkFile Wanted(ChunkFile file, uint64_t offset = 0);
   // What `file.encoding_number` stands for: made by `texts`, items of that type, or else as the
   // encoding says.
   Result<std::shared_ptr<const Bytes>> Decoded(const ChunkFile& file,
-                                               const DataType* texts = nullptr);
+                                               const DataType* texts = nullptr,
+                                               Reuse reuse = Reuse::kLikely);
+  static Key KeyOf(const Window& window) {
+    return {window.source.id(), InnerIndex{window.first}, window.version, kWindow};
+  }
+
+  // `beside`: bytes that the cache takes for the entry.
+  static Cache::Loaded Keep(Made made, size_t beside);
 
   std::unique_ptr<StoredRanges> ranges_;
   OnWanted on_wanted_;
-  LruCache<Key, Bytes, KeyHash> cache_;
+  Cache cache_;
 };
 
 }  // namespace zarrfs

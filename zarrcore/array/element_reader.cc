@@ -1,8 +1,13 @@
 #include "zarrcore/array/element_reader.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
+#include <mutex>
+#include <thread>
 #include <utility>
+
+#include "zarrcore/base/at_once.h"
 
 namespace zarrfs {
 namespace {
@@ -21,6 +26,9 @@ bool MoveOn(ChunkCoordinates& at, const ChunkCoordinates& from, const ChunkCoord
   return false;
 }
 
+// That decode chunks of one range, if there are as many processors.
+constexpr unsigned kMaxThreads = 4;
+
 void Repeat(std::span<const std::byte> element, std::span<std::byte> out) {
   if (std::ranges::all_of(element, [](std::byte byte) { return byte == std::byte{0}; })) {
     std::ranges::fill(out, std::byte{0});
@@ -38,13 +46,14 @@ void Repeat(std::span<const std::byte> element, std::span<std::byte> out) {
 
 ElementReader::ElementReader(const ArrayMetadata& array, const ChunkSource& source,
                              ChunkReader& chunks, Age max_age, CheckChunk check,
-                             const DataType* texts)
+                             const DataType* texts, Reuse reuse)
     : array_(array),
       source_(source),
       chunks_(chunks),
       max_age_(max_age),
       check_(std::move(check)),
       texts_(texts),
+      reuse_(reuse),
       item_size_(texts != nullptr ? texts->item_size : array.data_type.item_size),
       fill_(array.fill_value) {
   if (texts_ != nullptr) {
@@ -103,11 +112,36 @@ Result<void> ElementReader::ReadBox(const Box& box, std::span<std::byte> out) co
     chunks.from[d] = box.from[d] / chunk_shape[d];
     chunks.to[d] = (box.to[d] - 1) / chunk_shape[d] + 1;
   }
+  if (reuse_ == Reuse::kNever) return ReadAtOnce(chunks, box, out);
   ChunkCoordinates chunk = chunks.from;
   do {
     if (auto read = ReadChunk(chunk, box, out); !read) return read;
   } while (MoveOn(chunk, chunks.from, chunks.to, array_.rank()));
   return {};
+}
+
+Result<void> ElementReader::ReadAtOnce(const Box& chunks, const Box& box,
+                                       std::span<std::byte> out) const {
+  static const size_t threads = std::clamp(std::thread::hardware_concurrency(), 1U, kMaxThreads);
+  uint64_t count = 1;
+  for (size_t d = 0; d < array_.rank(); ++d) count *= chunks.to[d] - chunks.from[d];
+  std::mutex mutex;
+  Result<void> all;  // guarded by it
+  std::atomic<bool> has_failed = false;
+  AtOnce(count, threads, [&](size_t number) {
+    if (has_failed) return;
+    ChunkCoordinates chunk = chunks.from;
+    for (size_t d = array_.rank(); d-- > 0;) {
+      const uint64_t length = chunks.to[d] - chunks.from[d];
+      chunk[d] += number % length;
+      number /= length;
+    }
+    auto read = ReadChunk(chunk, box, out);
+    if (read || has_failed.exchange(true)) return;
+    const std::lock_guard lock(mutex);
+    all = std::move(read);
+  });
+  return all;
 }
 
 Result<std::shared_ptr<const Bytes>> ElementReader::ElementsOf(InnerIndex chunk) const {
@@ -118,8 +152,9 @@ Result<std::shared_ptr<const Bytes>> ElementReader::ElementsOf(InnerIndex chunk)
       if (const auto checked = check_(chunk, *found); !checked) return Fail(checked);
     }
     if (!found->location) return nullptr;
-    auto elements = texts_ != nullptr ? chunks_.Texts(source_, chunk, *found->location, *texts_)
-                                      : chunks_.Elements(source_, chunk, *found->location);
+    auto elements = texts_ != nullptr
+                        ? chunks_.Texts(source_, chunk, *found->location, *texts_, reuse_)
+                        : chunks_.Elements(source_, chunk, *found->location, reuse_);
     const bool is_replaced = !elements && elements.error().code == ErrorCode::kStale;
     if (!is_replaced || attempt == kMaxReadAttempts) return elements;
     source_.Forget(found->location->outer);

@@ -24,9 +24,11 @@ using CheckChunk = std::function<Result<void>(InnerIndex chunk, const Located& f
 class ElementReader {
  public:
   /// `array`: of elements of a fixed size; `source` has its chunks. `texts`: of texts, as items of
-  /// this TextType(). All outlive this.
+  /// this TextType(). All outlive this. `reuse`: of the chunks; for kNever, chunks are decoded on
+  /// several threads, and `check` is called on these.
   ElementReader(const ArrayMetadata& array, const ChunkSource& source, ChunkReader& chunks,
-                Age max_age, CheckChunk check, const DataType* texts = nullptr);
+                Age max_age, CheckChunk check, const DataType* texts = nullptr,
+                Reuse reuse = Reuse::kLikely);
 
   /// Fills `out` with whole elements, from number `first` on; there must be as many. Each is
   /// little-endian, as the codecs decode it. The chunks are those of the store at most `max_age`
@@ -44,6 +46,8 @@ class ElementReader {
   Result<void> ReadRange(size_t axis, uint64_t first, uint64_t end, Box box,
                          std::span<std::byte> out) const;
   Result<void> ReadBox(const Box& box, std::span<std::byte> out) const;
+  // The part of the box in each of the chunks.
+  Result<void> ReadAtOnce(const Box& chunks, const Box& box, std::span<std::byte> out) const;
   Result<void> ReadChunk(const ChunkCoordinates& chunk, const Box& box,
                          std::span<std::byte> out) const;
   // Null for a chunk that is not stored.
@@ -55,6 +59,7 @@ class ElementReader {
   const Age max_age_;
   const CheckChunk check_;
   const DataType* const texts_;
+  const Reuse reuse_;
   const size_t item_size_;
   Bytes fill_;                  // an element; none if it is a text longer than an item
   ChunkCoordinates strides_{};  // elements, along each axis of the array

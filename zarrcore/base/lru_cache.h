@@ -89,6 +89,7 @@ class LruCache {
 
   /// From now on; what is too much goes now.
   void SetCapacity(size_t capacity_bytes);
+  [[nodiscard]] size_t capacity() const { return capacity_; }
 
   /// From now on the latest entry larger than the capacity is kept until SweepLatestLarge() finds
   /// it unused: who reads it piece by piece has it loaded once. To be called before any other use.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "zarrcore/array/element_reader.h"
+#include "zarrcore/array/element_window.h"
 #include "zarrcore/base/checked.h"
 
 namespace zarrfs {
@@ -13,11 +14,18 @@ namespace {
 // Elements are assembled in pieces of so many bytes, as they are in the chunks, or one by one.
 constexpr uint64_t kPieceBytes = 1u << 20;
 
+// The first part that ends behind `offset`.
+auto PartAt(const AssembledFile& file, uint64_t offset) {
+  return std::ranges::upper_bound(file.parts, offset, {},
+                                  [](const FilePart& part) { return part.offset + part.size(); });
+}
+
 class PartReader {
  public:
   PartReader(const Assembled& assembled, const FilePart& part, ChunkReader& chunks, Age max_age,
-             const CheckChunkOf& check)
+             const CheckChunkOf& check, Reuse reuse)
       : part_(part),
+        piece_bytes_(reuse == Reuse::kNever ? UINT64_MAX : kPieceBytes),
         array_(*assembled.arrays[part.array]),
         is_text_(array_.array()->data_type.kind == DataKind::kString),
         type_(is_text_ ? part.form.type : array_.array()->data_type),
@@ -26,12 +34,12 @@ class PartReader {
             [this, &check](InnerIndex chunk, const Located& found) {
               return check(array_, chunk, found);
             },
-            is_text_ ? &type_ : nullptr) {}
+            is_text_ ? &type_ : nullptr, reuse) {}
 
   // `offset`: in the part, which has as many bytes.
   Result<void> Read(uint64_t offset, std::span<std::byte> out) const {
     const size_t item = part_.form.item_size();
-    const uint64_t most = std::max<uint64_t>(kPieceBytes / std::max(type_.item_size, item), 1);
+    const uint64_t most = std::max<uint64_t>(piece_bytes_ / std::max(type_.item_size, item), 1);
     while (!out.empty()) {
       const uint64_t first = offset / item;
       const uint64_t skipped = offset % item;
@@ -71,6 +79,7 @@ class PartReader {
   }
 
   const FilePart& part_;
+  const uint64_t piece_bytes_;
   const Node& array_;
   const bool is_text_;  // of variable length
   const DataType& type_;
@@ -80,7 +89,8 @@ class PartReader {
 }  // namespace
 
 Result<void> ReadAssembled(const Assembled& assembled, uint64_t offset, std::span<std::byte> out,
-                           ChunkReader& chunks, Age max_age, const CheckChunkOf& check) {
+                           ChunkReader& chunks, Age max_age, const CheckChunkOf& check,
+                           Reuse reuse) {
   const AssembledFile& file = assembled.file;
   // Moves on behind `bytes` of what is asked for.
   const auto take = [&](uint64_t bytes) {
@@ -94,17 +104,33 @@ Result<void> ReadAssembled(const Assembled& assembled, uint64_t offset, std::spa
     const auto piece = take(rest.size());
     std::ranges::copy(rest.first(piece.size()), piece.begin());
   }
-  auto part = std::ranges::upper_bound(
-      file.parts, offset, {}, [](const FilePart& each) { return each.offset + each.size(); });
+  auto part = PartAt(file, offset);
   for (; !out.empty(); ++part) {
     const uint64_t begin = part == file.parts.end() ? file.size : part->offset;
     if (offset < begin) std::ranges::fill(take(begin - offset), std::byte{0});
     if (out.empty() || part == file.parts.end()) break;
     const uint64_t in_part = offset - part->offset;
-    const PartReader reader(assembled, *part, chunks, max_age, check);
+    const PartReader reader(assembled, *part, chunks, max_age, check, reuse);
     if (auto read = reader.Read(in_part, take(part->size() - in_part)); !read) return read;
   }
   return {};
+}
+
+std::optional<AssembledWindow> WindowAt(const Assembled& assembled, uint64_t offset,
+                                        uint64_t enough, uint64_t most) {
+  const auto part = PartAt(assembled.file, offset);
+  if (part == assembled.file.parts.end()) return std::nullopt;
+  const Node& array = *assembled.arrays[part->array];
+  const size_t item = part->form.item_size();
+  // (What is not as it is stored is held twice meanwhile.)
+  const uint64_t held =
+      part->form.is_as_stored() ? item : item + array.array()->data_type.item_size;
+  const uint64_t element = (std::max(offset, part->offset) - part->offset) / item;
+  const auto window = WindowAt(array.array()->shape, array.chunks->layout().inner_chunk_shape,
+                               element, enough / held, most / held);
+  if (!window) return std::nullopt;
+  return AssembledWindow{part->offset + window->first * item, window->count * item, part->array,
+                         window->first};
 }
 
 }  // namespace zarrfs

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -41,9 +42,24 @@ using CheckChunkOf =
     std::function<Result<void>(const Node& array, InnerIndex chunk, const Located& found)>;
 
 /// Fills `out` with bytes of the file from `offset` on; there must be as many. Each chunk is that
-/// of the store at most `max_age` ago. Fails if one of those cannot be read.
+/// of the store at most `max_age` ago. Fails if one of those cannot be read. `reuse`: kNever
+/// decodes each chunk once, however many its elements are, and does not cache it.
 [[nodiscard]] Result<void> ReadAssembled(const Assembled& assembled, uint64_t offset,
                                          std::span<std::byte> out, ChunkReader& chunks, Age max_age,
-                                         const CheckChunkOf& check);
+                                         const CheckChunkOf& check, Reuse reuse = Reuse::kLikely);
+
+/// Bytes of the file that are best assembled at once (array/element_window.h).
+struct AssembledWindow {
+  uint64_t offset = 0;
+  uint64_t size = 0;
+  size_t array = 0;    // FilePart::array
+  uint64_t first = 0;  // element
+
+  [[nodiscard]] uint64_t end() const { return offset + size; }
+};
+/// The window that has the byte at `offset`, or, if that is of no array, the next one. `enough`,
+/// `most`: bytes. nullopt if there is none.
+[[nodiscard]] std::optional<AssembledWindow> WindowAt(const Assembled& assembled, uint64_t offset,
+                                                      uint64_t enough, uint64_t most);
 
 }  // namespace zarrfs

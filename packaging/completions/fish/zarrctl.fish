@@ -68,6 +68,7 @@ complete -c zarrctl -l links -x -a 'inside follow (__fish_complete_directories)'
 complete -c zarrctl -l slice -x
 complete -c zarrctl -l view -x -a 'v2 v3'
 complete -c zarrctl -l fill -x -a 'auto keep'
+complete -c zarrctl -l nc -x -a 'auto 2 5'
 complete -c zarrctl -l separator -x -a '. /'
 complete -c zarrctl -l prefix -x
 complete -c zarrctl -l inline-decoded -x

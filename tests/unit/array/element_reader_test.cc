@@ -63,8 +63,9 @@ struct Fixture {
     if (is_stored) store->Put(source->ObjectKey(source->OuterOf(InnerIndex{chunk})), bytes);
   }
 
-  Result<std::vector<uint16_t>> Read(uint64_t first, uint64_t count, const CheckChunk& check = {}) {
-    const ElementReader reader(array, *source, chunks, kNow, check);
+  Result<std::vector<uint16_t>> Read(uint64_t first, uint64_t count, const CheckChunk& check = {},
+                                     Reuse reuse = Reuse::kLikely) {
+    const ElementReader reader(array, *source, chunks, kNow, check, nullptr, reuse);
     std::vector<uint16_t> read(count);
     const auto done = reader.Read(first, std::as_writable_bytes(std::span(read)));
     if (!done) return Fail(done);
@@ -82,6 +83,13 @@ struct Fixture {
     }
   }
 
+  void ExpectAllUsedOnce() {
+    const auto read = Read(0, values.size(), {}, Reuse::kNever);
+    ASSERT_TRUE(read) << read.error().message;
+    EXPECT_EQ(*read, values);
+    EXPECT_EQ(chunks.statistics().entries, 0);
+  }
+
   std::shared_ptr<FakeStore> store = std::make_shared<FakeStore>();
   ArrayMetadata array;
   std::shared_ptr<ChunkSource> source;
@@ -96,6 +104,21 @@ TEST(ElementReader, AnyRangeHasTheElementsOfTheArray) {
   Fixture({2, 3, 2, 5}, {2, 2, 5, 3}).ExpectAllRanges();
   Fixture({11}, {4}).ExpectAllRanges();
   Fixture({}, {}).ExpectAllRanges();
+}
+
+TEST(ElementReader, ChunksThatAreUsedOnceAreNotKept) {
+  Fixture({5, 4, 3}, {2, 3, 2}).ExpectAllUsedOnce();
+  Fixture({30, 40}, {4, 9}, {0, 7}).ExpectAllUsedOnce();
+  Fixture({}, {}).ExpectAllUsedOnce();
+}
+
+TEST(ElementReader, OfChunksThatAreUsedOnceADamagedOneFailsTheRange) {
+  Fixture at({40, 4}, {2, 2});
+  at.store->Put("a/c/7/0", "short");
+  EXPECT_TRUE(at.Read(0, 56, {}, Reuse::kNever));
+  const auto damaged = at.Read(0, 160, {}, Reuse::kNever);
+  ASSERT_FALSE(damaged);
+  EXPECT_EQ(damaged.error().code, ErrorCode::kDamaged);
 }
 
 TEST(ElementReader, ChunksThatAreNotStoredAreFillValues) {
