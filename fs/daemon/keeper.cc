@@ -311,7 +311,7 @@ void Keeper::OnEndingSignal(uint32_t number) {
   // A service manager also sends signals because the worker was killed: not a request to unmount.
   // The mount dies with its last holders.
   const bool is_news = workers_.WasJustKilled();
-  if (!asked_before_ && (is_news || workers_.IsDying())) {
+  if (!asked_before_ && !EndingIsAlwaysAsked() && (is_news || workers_.IsDying())) {
     asked_before_ = gives_up_ = true;
     workers_.CancelPlan();
     if (workers_.last_end().empty() || !is_news) workers_.NoteKill();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 
 #include "fs/daemon/log.h"
 
@@ -24,6 +25,11 @@ Result<Descriptor> TakeSignals() {
   Descriptor signals(signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!signals) return Fail(ErrorCode::kIo, "no descriptors: {}", ErrnoText(errno));
   return signals;
+}
+
+bool EndingIsAlwaysAsked() {
+  const char* const policy = std::getenv("ZARRFS_OOM_POLICY");
+  return policy != nullptr && std::string_view(policy) == "continue";
 }
 
 Result<std::string_view> LevelAskedFor(const signalfd_siginfo& signal) {

@@ -153,6 +153,23 @@ TEST_F(DeadMountTest, StaysWhenTheKeeperIsToldToEndAfterItsWorkerWasKilled) {
   ExpectDead();
 }
 
+TEST_F(DeadMountTest, IsNoneWhereEachSignalIsARequestToUnmount) {
+  setenv("ZARRFS_OOM_POLICY", "continue", 1);
+  TestMount mount(store_, "", mnt_);
+  unsetenv("ZARRFS_OOM_POLICY");
+  const pid_t worker = WorkerOf(mnt_);
+  mount.program().Signal(SIGSTOP);
+  kill(worker, SIGKILL);
+  EXPECT_TRUE(Eventually(Seconds(5), [&] {
+    return ReadFile("/proc/" + std::to_string(worker) + "/stat").find(") Z ") != std::string::npos;
+  }));
+  mount.program().Signal(SIGTERM);
+  mount.program().Signal(SIGCONT);
+  EXPECT_EQ(mount.program().WaitFor(Seconds(10)), 0) << mount.Log();
+  mount.Forget();
+  EXPECT_FALSE(IsMounted(mnt_));
+}
+
 TEST_F(DeadMountTest, StaysWhenTheKeeperIsKilled) {
   ASSERT_EQ(Mount().code, 0);
   kill(KeeperOf(mnt_), SIGKILL);
