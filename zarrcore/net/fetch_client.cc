@@ -251,6 +251,7 @@ Result<Fetched> FetchClient::Get(std::string_view key, ByteRange range, const Ve
     request.is_conditional = true;
     request.condition = only->etag;
     request.modified_ns = only->mtime_ns;
+    request.size = only->size;
   }
   Fetched fetched;
   const auto asked = Ask(std::move(request), [&](const FetchAnswer& answer, const std::byte* from) {
