@@ -3,6 +3,7 @@
 import concurrent.futures
 import os
 import random
+import threading
 import time
 
 import numpy as np
@@ -32,6 +33,12 @@ def stores(tmp_path_factory):
     cube = zarr.create_group(top / "cube.zarr").create_array(
         "data", shape=(64, 64, 64), chunks=(8, 8, 8), shards=(32, 32, 32), dtype="u2")
     cube[:] = np.random.default_rng(1).integers(0, 1 << 12, cube.shape)
+    both = zarr.create_group(top / "both.zarr")
+    for number in range(10):
+        both.create_group(f"g{number}")
+    data = both.create_array("data", shape=(64, 64, 64), chunks=(8, 8, 8), shards=(32, 32, 32), dtype="u2")
+    data[:] = cube[:]
+    zarr.consolidate_metadata(top / "both.zarr")
     sparse = zarr.create_array(top / "sparse.zarr", shape=(64,), chunks=(2,), shards=(32,), dtype="i4", fill_value=-1)
     sparse[:32] = 1
     age(top)
@@ -139,3 +146,27 @@ def test_random_readers_get_what_they_read_and_no_more(stores):
     with faulty_server.serving(stores) as server, mounted(f"{server.url}/cube.zarr", "view=v2") as point:
         read, data = scanned(server, point, places)
         assert sum(last - first + 1 for first, last in data) < 1.05 * sum(map(len, read))
+
+
+def test_names_do_not_wait_behind_data(stores):
+    listed, held = threading.Event(), []
+
+    def fault(path, headers):
+        # Chunks, not the index that tells where they are.
+        if "/c/" in path and not headers["Range"].startswith("bytes=-"):
+            held.append(path)
+            assert listed.wait(60)
+
+    with faulty_server.serving(stores, fault) as server, mounted(f"{server.url}/both.zarr", "view=v2,connections=4") as point:
+        places = [f"{at}.{at}.{other}" for at in range(8) for other in range(4)]
+        with concurrent.futures.ThreadPoolExecutor(len(places)) as pool:
+            read = [pool.submit((point / "data" / place).read_bytes) for place in places]
+            while len(held) < 3:
+                time.sleep(0.05)
+            time.sleep(0.5)  # The others wait behind them.
+            server.seen.clear()
+            names = [name for name in os.listdir(point) if name.startswith("g")]
+            documents = [(point / name / ".zgroup").read_bytes() for name in names]
+            assert asked(server, "/g0/zarr.json") and not any(chunk.done() for chunk in read)
+            listed.set()
+            assert len(documents) == 10 and all(chunk.result() for chunk in read)

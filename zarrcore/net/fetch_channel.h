@@ -58,7 +58,7 @@ struct FetchAnswer {
 
 struct FetchChannel {
   /// Bytes of the memory. Pages that no request ever touched take none.
-  static constexpr uint64_t kMemory = 32u << 20;
+  static constexpr uint64_t kMemory = 40u << 20;
 
   Descriptor client;
   Descriptor server;

@@ -48,6 +48,8 @@ constexpr auto kDiskPause = milliseconds(10'000);
 // Last-Modified counts seconds, and web servers make ETags of it: what was modified when it was
 // sent may be something else by the next second.
 constexpr int64_t kModifiedGranularityNs = 2'000'000'000;
+// Of the requests at once, one of so many is not for data.
+constexpr size_t kShareOfNames = 8;
 // An attempt has at least so long, however little its request has left.
 constexpr auto kLeastAttempt = milliseconds(1000);
 
@@ -100,7 +102,13 @@ class FetchServer {
   void OnDiskAnswer(Jobs::iterator job, DiskQueue::Answer answer);
   void KeepOnDisk(const Job& job, const HttpReply& reply);
   void OnVersion(Jobs::iterator job, const HttpReply& reply);
+  // Names before data: what is known of a version already.
   void BeginDue();
+  void BeginDue(Clock::time_point now, bool is_data);
+  [[nodiscard]] bool MayBegin(const Job& job) const {
+    const size_t for_names = limit_ == 1 ? 0 : std::max<size_t>(limit_ / kShareOfNames, 1);
+    return running_.size() < limit_ - (job.request.is_conditional ? for_names : 0);
+  }
   bool Begin(Jobs::iterator job);  // false if it has to wait
   void End(CURL* handle, CURLcode code);
   void Decide(Jobs::iterator job, const HttpReply& reply);
@@ -236,8 +244,16 @@ bool FetchServer::Begin(Jobs::iterator job) {
 
 void FetchServer::BeginDue() {
   const auto now = Clock::now();
+  for (const bool is_data : {false, true}) BeginDue(now, is_data);
+}
+
+void FetchServer::BeginDue(Clock::time_point now, bool is_data) {
   for (auto job = waiting_.begin(); job != waiting_.end();) {
     const auto next = std::next(job);
+    if (job->request.is_conditional != is_data) {
+      job = next;
+      continue;
+    }
     if (now >= job->deadline) {
       Error error = job->problem;
       if (error.message.empty()) {
@@ -246,7 +262,7 @@ void FetchServer::BeginDue() {
         error.message += fmt::format(", {} times", job->attempts);
       }
       AnswerError(job, error);
-    } else if (running_.size() < limit_ && now >= job->next) {
+    } else if (MayBegin(*job) && now >= job->next) {
       Begin(job);
     }
     job = next;
@@ -445,7 +461,7 @@ milliseconds FetchServer::Pause() const {
   if (!asking_disk_.empty()) pause = std::min(pause, milliseconds(100));
   for (const Job& job : waiting_) {
     auto due = job.deadline;
-    if (running_.size() < limit_) due = std::min(due, job.next);
+    if (MayBegin(job)) due = std::min(due, job.next);
     const auto left = std::chrono::ceil<milliseconds>(due - now);
     pause = std::clamp(left, milliseconds(0), pause);
   }
