@@ -68,8 +68,6 @@ struct Job {
 };
 using Jobs = std::list<Job>;
 
-bool IsStrongEtag(std::string_view etag) { return etag.starts_with('"'); }
-
 class FetchServer {
  public:
   FetchServer(const RemoteSource& source, const FetchChannel& channel)
@@ -442,7 +440,7 @@ void FetchServer::KeepOnDisk(const Job& job, const HttpReply& reply) {
   const bool may_change_unseen =
       !source_.is_s3 && reply.modified_ns > 0 &&
       date_s * 1'000'000'000 - reply.modified_ns < kModifiedGranularityNs;
-  if (may_change_unseen || (!IsStrongEtag(reply.etag) && reply.modified_ns == 0)) return;
+  if (may_change_unseen || (!reply.etag.starts_with('"') && reply.modified_ns == 0)) return;
   disk_->Keep(UrlOf(request),
               {.size = *reply.size, .mtime_ns = reply.modified_ns, .etag = reply.etag},
               reply.offset, PieceOf(request).first(static_cast<size_t>(reply.length)));
