@@ -17,6 +17,7 @@
 #include "fs/daemon/dead_mount.h"
 #include "fs/daemon/mount_control.h"
 #include "zarrcore/base/descriptor.h"
+#include "zarrcore/net/disk_cache.h"
 #include "zarrcore/store/source.h"
 #include "zarrcore/view/node.h"
 
@@ -41,7 +42,7 @@ Result<void> CheckSource(const MountOptions& options) {
   if (FindSource(source).is_zip()) return {};  // what is in it, the worker sees
   if (source.find("://") != std::string::npos) {
     const auto remote = ParseRemoteSource(source, options.remote);
-    return remote ? Result<void>() : Fail(remote);
+    return remote ? PrepareCacheFolder(options.remote.disk_cache) : Fail(remote);
   }
   struct stat info = {};
   if (stat(source.c_str(), &info) != 0) {

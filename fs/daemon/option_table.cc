@@ -14,6 +14,7 @@
 
 #include "fs/daemon/log.h"
 #include "fs/daemon/memory_limit.h"
+#include "zarrcore/base/size_text.h"
 #include "zarrcore/base/suggestion.h"
 
 namespace zarrfs {
@@ -200,6 +201,12 @@ constexpr Option kOptions[] = {
      "a number of seconds from 1 to 3600", SetRemote<"timeout">},
     {"connections", "N", "requests to a bucket or web server at once (default: 64)",
      "a number from 1 to 256", SetRemote<"connections">},
+    {"disk_cache", "DIR",
+     "keep what was fetched from a bucket or web server in DIR, for the next mount,\n"
+     "                        too (default: only memory)",
+     "a folder", SetRemote<"disk_cache">},
+    {"disk_cache_size", "SIZE", "what DIR may take (default: 10G)", "a size of 64M or more",
+     SetRemote<"disk_cache_size">},
     {"consolidated", "no", "no .zmetadata and no consolidated metadata in zarr.json (default: yes)",
      "yes or no",
      [](auto& o, auto v) {
@@ -361,27 +368,6 @@ tl::unexpected<Error> UnknownOption(std::string_view option) {
   }
   return Fail(ErrorCode::kInvalidArgument, "unknown option '{}'{} (zarrfs --help lists them)",
               option, DidYouMean(NameOfOption(option), known));
-}
-
-std::optional<uint64_t> ParseSize(std::string_view text) {
-  constexpr std::string_view kUnits = "kKmMgGtT";
-  uint64_t step = 1024;
-  if (text.size() > 2 && text.ends_with("iB") &&
-      kUnits.find(text[text.size() - 3]) != kUnits.npos) {
-    text.remove_suffix(2);
-  } else if (text.ends_with('B')) {
-    text.remove_suffix(1);
-    step = 1000;
-  }
-  uint64_t unit = 1;
-  if (const size_t letter = text.empty() ? kUnits.npos : kUnits.find(text.back());
-      letter != kUnits.npos) {
-    for (size_t power = 0; power <= letter / 2; ++power) unit *= step;
-    text.remove_suffix(1);
-  }
-  const auto number = ParseNumber<uint64_t>(text);
-  if (!number || *number > UINT64_MAX / unit) return std::nullopt;
-  return *number * unit;
 }
 
 }  // namespace zarrfs

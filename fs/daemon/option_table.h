@@ -2,7 +2,6 @@
 // The command line, configuration files, --help and with it the manual pages follow from the table.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -26,9 +25,5 @@ namespace zarrfs {
 
 /// The error for an option that does not exist, with the one that may be meant.
 [[nodiscard]] tl::unexpected<Error> UnknownOption(std::string_view option);
-
-/// "4096", "512k", "64M", "1GiB": bytes, in powers of 1024; "1GB": of 1000. Empty if `text` is not
-/// a size or does not fit.
-[[nodiscard]] std::optional<uint64_t> ParseSize(std::string_view text);
 
 }  // namespace zarrfs

@@ -40,6 +40,7 @@
 #include "zarrcore/array/fetched_store.h"
 #include "zarrcore/base/mount_table.h"
 #include "zarrcore/base/printable.h"
+#include "zarrcore/net/disk_cache.h"
 #include "zarrcore/store/source.h"
 
 namespace zarrfs {
@@ -359,6 +360,8 @@ void SetSignals() {
 }  // namespace
 
 Result<void> TryOpening(const MountOptions& options, Descriptor source) {
+  const std::string cache = IsRemote(options.source) ? options.remote.disk_cache : "";
+  if (auto prepared = PrepareCacheFolder(cache); !prepared) return prepared;
   StoreFetcher fetcher(options);
   if (auto started = fetcher.Start(); !started) return started;
   auto channel = Channel::MakePair();

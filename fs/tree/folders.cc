@@ -103,7 +103,7 @@ std::unique_ptr<FolderPart> ChildFolders(Nodes& nodes, const Entries& entries, F
       [&nodes, &entries, &failures, node = group.node, view, names = std::move(children.value)](
           uint64_t from, const AddEntry& add) -> Result<bool> {
         for (uint64_t i = from; i < names.size(); ++i) {
-          const auto child = nodes.Refresh(JoinKey(node->path, names[i]), kAnyAge);
+          const auto child = nodes.RefreshListed(JoinKey(node->path, names[i]), view, kAnyAge);
           if (!child && child.error().code == ErrorCode::kWouldBlock) return Fail(child);
           if (!child && child.error().code == ErrorCode::kNotFound) continue;
           const bool is_readable = child && child->node->unreadable() == nullptr;
@@ -231,7 +231,7 @@ Result<std::unique_ptr<Folder>> Folders::Open(const Target& target) const {
     rest = AssembledFileNames(nodes_, contents_, entries_, failures_, *node, target.view,
                               std::move(children->value));
   } else if (target.kind == Target::Kind::kFolder && node->node->group() != nullptr) {
-    auto children = nodes_.hierarchy().Children(*node->node, nodes_.check_age());
+    auto children = nodes_.hierarchy().Children(*node->node, nodes_.check_age(), /*listed=*/true);
     if (!children) return Fail(children);
     id = nodes_.FolderId(*node->record, target.view);
     documents = DocumentFiles(nodes_, contents_, entries_, *node, target.view,

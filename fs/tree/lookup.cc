@@ -89,7 +89,7 @@ Result<Entry> Lookup::InNode(const KnownNode& known, size_t view, const std::str
   if (node.node->chunks != nullptr) {
     return ChunkPath(node, view, {}, 0, /*in_array=*/true, name, nullptr);
   }
-  const auto child = nodes_.Know(JoinKey(node.node->path, name));
+  const auto child = nodes_.KnowListed(JoinKey(node.node->path, name), view);
   if (!child) return Fail(child);
   if (child->error && child->current.node != nullptr && child->current.node->is_file) {
     return tl::unexpected(*child->error);  // no reader takes that for a fill value

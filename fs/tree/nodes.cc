@@ -73,8 +73,14 @@ Result<CurrentNode> Nodes::Refresh(const std::string& path, Age max_age) {
   return table_.Refresh(*node);
 }
 
-Result<KnownNode> Nodes::Know(const std::string& path) {
-  auto current = Refresh(path);
+Result<CurrentNode> Nodes::RefreshListed(const std::string& path, size_t view, Age max_age) {
+  const auto node = hierarchy_.GetListed(path, max_age);
+  if (!node) return Fail(node);
+  if ((*node)->is_provisional && (*node)->views[view].hidden) return Refresh(path, max_age);
+  return table_.Refresh(*node);
+}
+
+Result<KnownNode> Nodes::Know(const std::string& path, Result<CurrentNode> current) {
   if (current && current->node->unreadable() == nullptr) {
     if (store_is_gone_) CheckStore();
     return KnownNode{std::move(*current), std::nullopt};

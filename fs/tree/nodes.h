@@ -48,8 +48,18 @@ class Nodes {
     return Refresh(path, timeouts_.check_age());
   }
 
+  /// The same by Hierarchy::GetListed(): enough for the entry of its folder in a view.
+  [[nodiscard]] Result<CurrentNode> RefreshListed(const std::string& path, size_t view,
+                                                  Age max_age);
+
   /// Fails only if the store never had the node, or the answer has to wait.
-  [[nodiscard]] Result<KnownNode> Know(const std::string& path);
+  [[nodiscard]] Result<KnownNode> Know(const std::string& path) {
+    return Know(path, Refresh(path));
+  }
+  /// The same by RefreshListed().
+  [[nodiscard]] Result<KnownNode> KnowListed(const std::string& path, size_t view) {
+    return Know(path, RefreshListed(path, view, timeouts_.check_age()));
+  }
   /// The same without the store: the node as it was last seen, which cannot be read now because of
   /// `error`.
   [[nodiscard]] KnownNode LastKnown(const Target& target, const Error& error) const;
@@ -86,6 +96,8 @@ class Nodes {
   [[nodiscard]] Age check_age() const { return timeouts_.check_age(); }
 
  private:
+  [[nodiscard]] Result<KnownNode> Know(const std::string& path, Result<CurrentNode> current);
+
   const std::shared_ptr<const Store> store_;
   const bool immutable_;
   const std::optional<size_t> only_view_;

@@ -83,9 +83,9 @@ class Server(LocalServer):
 
 
 @contextlib.contextmanager
-def serving(chunks, refuses=lambda headers: None):
+def serving(chunks, refuses=lambda headers: None, host="127.0.0.1"):
     """The server, with `seen`, keys and queries, and `headers`. `refuses`: the code of an error, or None."""
-    server = Server(Handler)
+    server = Server(Handler, host)
     server.make(chunks)
     server.refuses = refuses
     with server:

@@ -85,6 +85,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return None
         if fault == "stall":
             time.sleep(0.5)
+        with server.lock:
+            server.sent.append((path, begin, end))
         self.finish_with(status, part, headers)
 
 
@@ -95,9 +97,9 @@ class Server(LocalServer):
 
 @contextlib.contextmanager
 def serving(folder, fault=lambda path, headers: None, etags=True, dates=True):
-    """The server, with `url`, and `seen`, what was asked for: path, target and headers."""
+    """The server, with `url`; `seen`, what was asked for: path, target and headers; and `sent`: path, begin and end of the bytes."""
     server = Server(Handler)
     server.root, server.fault, server.etags, server.dates = pathlib.Path(folder), fault, etags, dates
-    server.lock, server.seen = threading.Lock(), []
+    server.lock, server.seen, server.sent = threading.Lock(), [], []
     with server:
         yield server

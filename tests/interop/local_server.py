@@ -1,18 +1,20 @@
 """Web servers of the tests."""
 
 import http.server
+import socket
 import threading
 
 
 class LocalServer(http.server.ThreadingHTTPServer):
-    """On a free port of this machine, with its `url`; answers within a with statement."""
+    """On a free port of this machine, with its `url`; answers within a with statement. `host`: its address."""
 
     daemon_threads = True
     request_queue_size = 256
 
-    def __init__(self, handler):
-        super().__init__(("127.0.0.1", 0), handler)
-        self.url = f"http://127.0.0.1:{self.server_port}"
+    def __init__(self, handler, host="127.0.0.1"):
+        self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        super().__init__((host, 0), handler)
+        self.url = f"http://{f'[{host}]' if ':' in host else host}:{self.server_port}"
 
     def __enter__(self):
         threading.Thread(target=self.serve_forever, daemon=True).start()

@@ -1,6 +1,7 @@
 """Listings of buckets that come in pages, and keys of every spelling."""
 
 import os
+import pathlib
 import subprocess
 import urllib.parse
 
@@ -68,3 +69,12 @@ def test_keys_of_every_spelling(server, odd, request, keys, folder):
         assert read("zarr-python-2", [point / "v2/a%20b"]) == read("zarr-python-2", [local / "v2/a%20b"])
     verified = zarrctl("verify", *(["-o", options] if options else []), source)
     assert verified.returncode == 0 and "no damage" in verified.stdout, verified.stderr
+
+
+def test_an_endpoint_may_be_an_address_of_ipv6(keys):
+    if not pathlib.Path("/proc/net/if_inet6").exists() or not pathlib.Path("/proc/net/if_inet6").read_text():
+        pytest.skip("needs IPv6")
+    with bucket_server.serving(3, host="::1") as server:
+        with mounted("s3://bucket/store", f"view=v2,endpoint={server.url},region=us-east-1") as point:
+            assert [(point / str(chunk)).read_bytes() for chunk in range(3)] == [b"\0", b"\1", b"\2"]
+        assert all("Authorization" in headers and headers["Host"] == server.url.removeprefix("http://") for headers in server.headers)

@@ -1,8 +1,13 @@
 """What a mount of a web server or bucket asks for: how many requests, and how many bytes."""
 
 import concurrent.futures
+import errno
+import json
 import os
 import random
+import shutil
+import subprocess
+import threading
 import time
 
 import numpy as np
@@ -10,7 +15,7 @@ import pytest
 import zarr
 
 import faulty_server
-from mounts import mounted
+from mounts import ZARR2_PYTHON, mounted
 
 OLD = time.time() - 86400  # names of what changed so long ago live for a minute
 
@@ -32,6 +37,12 @@ def stores(tmp_path_factory):
     cube = zarr.create_group(top / "cube.zarr").create_array(
         "data", shape=(64, 64, 64), chunks=(8, 8, 8), shards=(32, 32, 32), dtype="u2")
     cube[:] = np.random.default_rng(1).integers(0, 1 << 12, cube.shape)
+    both = zarr.create_group(top / "both.zarr")
+    for number in range(10):
+        both.create_group(f"g{number}")
+    data = both.create_array("data", shape=(64, 64, 64), chunks=(8, 8, 8), shards=(32, 32, 32), dtype="u2")
+    data[:] = cube[:]
+    zarr.consolidate_metadata(top / "both.zarr")
     sparse = zarr.create_array(top / "sparse.zarr", shape=(64,), chunks=(2,), shards=(32,), dtype="i4", fill_value=-1)
     sparse[:32] = 1
     age(top)
@@ -44,7 +55,13 @@ def asked(server, part=""):
         return [path for path, _, _ in server.seen if part in path]
 
 
-def test_a_group_is_listed_by_asking_for_its_nodes_at_once(stores):
+def keys_of(store, tmp_path):
+    """A file of all keys, so that a store without consolidated metadata can be listed."""
+    (file := tmp_path / "keys").write_text("".join(f"{path.relative_to(store)}\n" for path in store.rglob("*") if path.is_file()))
+    return file
+
+
+def test_a_group_is_listed_by_asking_for_its_nodes_at_once(stores, tmp_path):
     running, most = [], []
 
     def fault(path, headers):
@@ -53,12 +70,64 @@ def test_a_group_is_listed_by_asking_for_its_nodes_at_once(stores):
         time.sleep(0.05)
         running.remove(path)
 
-    with faulty_server.serving(stores, fault) as server, mounted(f"{server.url}/many.zarr") as point:
+    shutil.copytree(stores / "many.zarr", plain := tmp_path / "plain.zarr")
+    (plain / "zarr.json").write_text('{"zarr_format": 3, "node_type": "group"}')
+    tmp_path.chmod(0o755)
+    age(plain)
+    with faulty_server.serving(tmp_path, fault) as server, mounted(f"{server.url}/plain.zarr", f"list={keys_of(plain, tmp_path)}") as point:
         server.seen.clear()
         assert len([name for name in os.listdir(point / "v2") if name.startswith("a")]) == 40
         documents = asked(server, "/a")
         assert len(documents) == len(set(documents)) == 40, "one request a node"
         assert max(most) > 8
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_consolidated_metadata_list_a_group_with_one_request(tmp_path, version):
+    group = zarr.create_group(tmp_path / "many.zarr", zarr_format=version)
+    for number in range(40):
+        group.create_array(f"a{number}", shape=(4,), chunks=(2,), dtype="i4")[:] = number
+    group.create_group("g").create_array("b", shape=(4,), chunks=(2,), dtype="i4")
+    zarr.consolidate_metadata(tmp_path / "many.zarr")
+    tmp_path.chmod(0o755)
+    age(tmp_path)
+    with faulty_server.serving(tmp_path) as server, mounted(f"{server.url}/many.zarr") as point:
+        server.seen.clear()
+        subprocess.run(["ls", "-l", point / "v2"], check=True, stdout=subprocess.DEVNULL)
+        assert asked(server, "/a") == [], "no request for a node"
+        assert sorted(name for name in os.listdir(point / "v2") if not name.startswith(".")) == sorted([*(f"a{n}" for n in range(40)), "g"])
+        assert (point / "v2/a7/.zarray").exists() and len(asked(server, "/a7/zarr.json" if version == 3 else "/a7/.zarray")) == 1
+        assert [name for name in os.listdir(point / "v2/g") if not name.startswith(".")] == ["b"]
+
+
+def test_out_of_date_consolidated_metadata_decide_nothing_but_a_listing(tmp_path):
+    group = zarr.create_group(tmp_path / "old.zarr")
+    for name in ("same", "other", "gone"):
+        group.create_array(name, shape=(4,), chunks=(2,), dtype="i4", fill_value=9)[:] = 1
+    zarr.consolidate_metadata(tmp_path / "old.zarr")
+    shutil.rmtree(tmp_path / "old.zarr/gone")
+    shutil.rmtree(tmp_path / "old.zarr/other")
+    zarr.create_array(tmp_path / "old.zarr/other", shape=(6,), chunks=(3,), dtype="f8")[:] = 2.5
+    zarr.create_array(tmp_path / "old.zarr/added", shape=(4,), chunks=(2,), dtype="i4")[:] = 3
+    tmp_path.chmod(0o755)
+    age(tmp_path)
+    keys = keys_of(tmp_path / "old.zarr", tmp_path)
+    with faulty_server.serving(tmp_path) as server, mounted(f"{server.url}/old.zarr", f"view=v2,list={keys}") as point:
+        # The bucket or its list names what is there.
+        assert sorted(name for name in os.listdir(point) if not name.startswith(".")) == ["added", "other", "same"]
+        assert json.loads((point / "other/.zarray").read_text())["shape"] == [6]
+        assert json.loads((point / ".zmetadata").read_text())["metadata"]["other/.zarray"]["dtype"] == "<f8"
+        done = subprocess.run(
+            [ZARR2_PYTHON, "-c", "import sys, zarr; g = zarr.open(sys.argv[1], 'r'); print(g['other'][:].tolist(), g['added'][:].tolist())", point],
+            capture_output=True, text=True, timeout=120)
+        assert done.stdout.strip() == "[2.5, 2.5, 2.5, 2.5, 2.5, 2.5] [3, 3, 3, 3]", done.stderr
+        # What is gone is no array of fill values.
+        os.path.isdir(point / "gone")
+        with pytest.raises(OSError):
+            os.listdir(point / "gone")
+        with pytest.raises(OSError) as error:
+            (point / "gone/0").read_bytes()
+        assert error.value.errno != errno.ENOENT or not (point / "gone").exists()
 
 
 def test_what_was_asked_serves_all_names_for_half_of_their_life(stores):
@@ -139,3 +208,27 @@ def test_random_readers_get_what_they_read_and_no_more(stores):
     with faulty_server.serving(stores) as server, mounted(f"{server.url}/cube.zarr", "view=v2") as point:
         read, data = scanned(server, point, places)
         assert sum(last - first + 1 for first, last in data) < 1.05 * sum(map(len, read))
+
+
+def test_names_do_not_wait_behind_data(stores):
+    listed, held = threading.Event(), []
+
+    def fault(path, headers):
+        # Chunks, not what tells where they are.
+        if "/c/" in path and "If-Match" in headers:
+            held.append(path)
+            assert listed.wait(60)
+
+    with faulty_server.serving(stores, fault) as server, mounted(f"{server.url}/both.zarr", "view=v2,connections=4") as point:
+        places = [f"{at}.{at}.{other}" for at in range(8) for other in range(4)]
+        with concurrent.futures.ThreadPoolExecutor(len(places)) as pool:
+            read = [pool.submit((point / "data" / place).read_bytes) for place in places]
+            while len(held) < 3:
+                time.sleep(0.05)
+            time.sleep(0.5)  # The others wait behind them.
+            server.seen.clear()
+            names = [name for name in os.listdir(point) if name.startswith("g")]
+            documents = [(point / name / ".zgroup").read_bytes() for name in names]
+            assert asked(server, "/g0/zarr.json") and not any(chunk.done() for chunk in read)
+            listed.set()
+            assert len(documents) == 10 and all(chunk.result() for chunk in read)

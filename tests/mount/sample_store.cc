@@ -7,7 +7,7 @@
 #include <fstream>
 #include <span>
 
-#include "zarrcore/codec/crc32c.h"
+#include "zarrcore/base/crc32c.h"
 
 namespace zarrfs {
 namespace {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "zarrcore/base/byte_order.h"
+#include "zarrcore/base/crc32c.h"
 #include "zarrcore/base/memory_budget.h"
-#include "zarrcore/codec/crc32c.h"
 #include "zarrcore/codec/registry.h"
 
 namespace zarrfs::ctl {

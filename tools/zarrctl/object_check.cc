@@ -8,7 +8,7 @@
 #include "tools/zarrctl/output.h"
 #include "zarrcore/array/chunk_cursor.h"
 #include "zarrcore/base/byte_order.h"
-#include "zarrcore/codec/crc32c.h"
+#include "zarrcore/base/crc32c.h"
 
 namespace zarrfs::ctl {
 namespace {

@@ -12,6 +12,7 @@
 
 #include "tools/zarrctl/mount_status.h"
 #include "zarrcore/array/fetched_store.h"
+#include "zarrcore/net/disk_cache.h"
 #include "zarrcore/net/fetcher_process.h"
 #include "zarrcore/store/source.h"
 
@@ -212,6 +213,7 @@ Result<void> ConnectTo(const std::string& store, const RemoteOptions& options) {
   if (!IsRemote(store)) return {};
   const auto source = ParseRemoteSource(store, options);
   if (!source) return Fail(source);
+  if (auto prepared = PrepareCacheFolder(options.disk_cache); !prepared) return prepared;
   auto channel = FetchChannel::Make();
   if (!channel) return Fail(channel);
   auto process = FetcherProcess::Start(*source, *channel);

@@ -7,9 +7,9 @@
 #include <span>
 #include <vector>
 
+#include "zarrcore/base/crc32c.h"
 #include "zarrcore/base/result.h"
 #include "zarrcore/codec/codec.h"
-#include "zarrcore/codec/crc32c.h"
 
 namespace zarrfs {
 

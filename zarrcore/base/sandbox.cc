@@ -108,6 +108,9 @@ std::string SandboxState::Text() const {
 
 SandboxState RestrictFiles(const SandboxRules& rules, int newest_landlock) {
   SandboxState state;
+#ifdef ZARRFS_SANITIZED
+  OpenReports();
+#endif
   const auto give_up = [&state] {
     state.no_landlock = errno == ENOSYS       ? "the kernel has none"
                         : errno == EOPNOTSUPP ? "switched off in this kernel"
@@ -123,7 +126,7 @@ SandboxState RestrictFiles(const SandboxRules& rules, int newest_landlock) {
     return state;
   }
   const Ruleset all{.files = FileRights(abi),
-                    .network = abi >= 4 ? kTcp : 0,
+                    .network = abi >= 4 && !rules.network ? kTcp : 0,
                     .scoped = abi >= 6 ? kAbstractSocket | kSignal : 0};
   const size_t size = abi >= 6   ? sizeof all
                       : abi >= 4 ? offsetof(Ruleset, scoped)
@@ -146,9 +149,6 @@ SandboxState RestrictFiles(const SandboxRules& rules, int newest_landlock) {
 
 SandboxState EnterSandbox(const SandboxRules& rules, int newest_landlock) {
   tzset();  // the C library reads the time zone's file when it is first needed
-#ifdef ZARRFS_SANITIZED
-  OpenReports();
-#endif
   SandboxState state = RestrictFiles(rules, newest_landlock);
   state.no_seccomp = RestrictSystemCalls(rules.io_uring, !rules.changeable.empty());
   return state;

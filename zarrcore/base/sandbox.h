@@ -18,9 +18,11 @@ struct SandboxRules {
   /// out. Only opening is restricted: names, sizes and times can be asked for everywhere.
   std::vector<std::string> readable;
   /// Files that may be read and written, but neither made nor truncated.
-  std::vector<std::string> writable;
+  std::vector<std::string> writable = {};
   /// Folders below which files and folders may be made, read, written, renamed and removed.
   std::vector<std::string> changeable = {};
+  /// Whether TCP may be used.
+  bool network = false;
   /// Whether io_uring may be used.
   bool io_uring = false;
 };

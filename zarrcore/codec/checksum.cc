@@ -8,8 +8,8 @@
 
 #include "zarrcore/base/byte_order.h"
 #include "zarrcore/base/checked.h"
+#include "zarrcore/base/crc32c.h"
 #include "zarrcore/codec/configuration.h"
-#include "zarrcore/codec/crc32c.h"
 #include "zarrcore/codec/registry.h"
 
 namespace zarrfs {

@@ -20,7 +20,7 @@ constexpr size_t kMaxMessageText = 16u << 10;
 
 // Messages as they are sent: numbers, then two texts.
 struct RequestHead {
-  uint64_t id, generation, offset, range, at, length;
+  uint64_t id, generation, offset, range, at, length, size;
   int64_t modified_ns;
   uint32_t kind, max_keys, from_end, is_conditional, first, second;
 };
@@ -104,6 +104,7 @@ bool Send(const Descriptor& socket, const FetchRequest& request, bool waits) {
                             .range = request.range.length,
                             .at = request.at,
                             .length = request.length,
+                            .size = request.size,
                             .modified_ns = request.modified_ns,
                             .kind = static_cast<uint32_t>(request.kind),
                             .max_keys = request.max_keys,
@@ -141,6 +142,7 @@ std::optional<FetchRequest> ReceiveRequest(const Descriptor& socket, bool waits)
                         .length = head.length,
                         .is_conditional = head.is_conditional != 0,
                         .modified_ns = head.modified_ns,
+                        .size = head.size,
                         .max_keys = head.max_keys,
                         .key = std::move(received->first),
                         .condition = std::move(received->second)};

@@ -38,6 +38,7 @@ struct FetchRequest {
   /// Asks for this version alone (Fetcher::Get): `condition` is its ETag.
   bool is_conditional = false;
   int64_t modified_ns = 0;
+  uint64_t size = 0;
   uint32_t max_keys = 0;
   std::string key = {};        // or the folder
   std::string condition = {};  // or the continuation
@@ -57,7 +58,7 @@ struct FetchAnswer {
 
 struct FetchChannel {
   /// Bytes of the memory. Pages that no request ever touched take none.
-  static constexpr uint64_t kMemory = 32u << 20;
+  static constexpr uint64_t kMemory = 40u << 20;
 
   Descriptor client;
   Descriptor server;

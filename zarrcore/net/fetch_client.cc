@@ -28,6 +28,7 @@ namespace {
 constexpr uint64_t kUnit = 4096;
 // Larger pieces give their pages back.
 constexpr uint64_t kKept = 256u << 10;
+constexpr uint64_t kForNames = 8u << 20;
 // How long a request may wait to be sent, while there is no server.
 constexpr auto kMaxSend = std::chrono::seconds(5);
 // What a page of a listing has beside its keys, and a key in it, encoded and with what is said of
@@ -49,12 +50,13 @@ ErrorCode CodeOfStore(ErrorCode code) {
 // Which pieces of the memory are taken. Not thread-safe.
 class Pieces {
  public:
-  // nullopt if there is no room now.
-  std::optional<uint64_t> Take(uint64_t length) {
+  // nullopt if there is no room now. What is before `from` stays free.
+  std::optional<uint64_t> Take(uint64_t length, uint64_t from) {
     length = RoundUp(length);
-    uint64_t at = 0;
+    uint64_t at = from;
     for (const auto& [begin, size] : taken_) {
-      if (begin - at >= length) break;
+      if (begin + size <= at) continue;
+      if (begin >= at && begin - at >= length) break;
       at = begin + size;
     }
     if (FetchChannel::kMemory - at < length) return std::nullopt;
@@ -168,9 +170,11 @@ Result<void> FetchClient::Ask(
     return Fail(ErrorCode::kTimedOut, "{}: no answer of the process that fetches within {} s",
                 request.key, std::chrono::duration_cast<std::chrono::seconds>(patience_).count());
   };
+  // Data leave room for names: for two pages of a listing, or many documents.
+  const uint64_t from = request.is_conditional ? kForNames : 0;
   std::unique_lock lock(mutex_);
   std::optional<uint64_t> piece;
-  while (!(piece = pieces_.Take(request.length))) {
+  while (!(piece = pieces_.Take(request.length, from))) {
     if (given_back_.wait_until(lock, deadline) == std::cv_status::timeout) return too_late();
   }
   request.at = *piece;
@@ -251,6 +255,7 @@ Result<Fetched> FetchClient::Get(std::string_view key, ByteRange range, const Ve
     request.is_conditional = true;
     request.condition = only->etag;
     request.modified_ns = only->mtime_ns;
+    request.size = only->size;
   }
   Fetched fetched;
   const auto asked = Ask(std::move(request), [&](const FetchAnswer& answer, const std::byte* from) {

@@ -18,6 +18,7 @@
 #include "zarrcore/net/addresses.h"
 #include "zarrcore/net/aws_profile.h"
 #include "zarrcore/net/credentials.h"
+#include "zarrcore/net/disk_queue.h"
 #include "zarrcore/net/fetcher.h"
 #include "zarrcore/net/http_transfer.h"
 #include "zarrcore/net/verdict.h"
@@ -40,6 +41,15 @@ constexpr auto kWaitForKey = milliseconds(50);
 // The requests of one moment that are refused (503, 429) halve the number of requests at once, and
 // no later ones.
 constexpr auto kHalvesEach = milliseconds(1000);
+// How long the disk may take to give what it has, and how long nothing is asked of one that took
+// longer.
+constexpr auto kDiskPatience = milliseconds(1000);
+constexpr auto kDiskPause = milliseconds(10'000);
+// Last-Modified counts seconds, and web servers make ETags of it: what was modified when it was
+// sent may be something else by the next second.
+constexpr int64_t kModifiedGranularityNs = 2'000'000'000;
+// Of the requests at once, one of so many is not for data.
+constexpr size_t kShareOfNames = 8;
 // An attempt has at least so long, however little its request has left.
 constexpr auto kLeastAttempt = milliseconds(1000);
 
@@ -53,6 +63,8 @@ struct Job {
   Error problem = {};  // of the last attempt
   AwsKey key = {};     // that it was signed with
   std::unique_ptr<HttpTransfer> transfer = {};
+  std::optional<Version> on_disk = {};  // has the range: is it what the store has?
+  Clock::time_point asked_disk = {};
 };
 using Jobs = std::list<Job>;
 
@@ -73,6 +85,7 @@ class FetchServer {
     if (source.is_s3 && !source.options.anonymous) {
       credentials_.emplace(source_, [multi = multi_.get()] { curl_multi_wakeup(multi); });
     }
+    OpenDiskCache();
   }
 
   void Run();
@@ -81,7 +94,19 @@ class FetchServer {
   bool Receive();  // false once there will be no more
   void Take(FetchRequest request);
   void GiveUpAll();
+  void OpenDiskCache();
+  bool AskDisk(Jobs::iterator job);  // false if there is nothing to ask
+  void OnDiskAnswers();
+  void OnDiskAnswer(Jobs::iterator job, DiskQueue::Answer answer);
+  void KeepOnDisk(const Job& job, const HttpReply& reply);
+  void OnVersion(Jobs::iterator job, const HttpReply& reply);
+  // Names before data: what is known of a version already.
   void BeginDue();
+  void BeginDue(Clock::time_point now, bool is_data);
+  [[nodiscard]] bool MayBegin(const Job& job) const {
+    const size_t for_names = limit_ == 1 ? 0 : std::max<size_t>(limit_ / kShareOfNames, 1);
+    return running_.size() < limit_ - (job.request.is_conditional ? for_names : 0);
+  }
   bool Begin(Jobs::iterator job);  // false if it has to wait
   void End(CURL* handle, CURLcode code);
   void Decide(Jobs::iterator job, const HttpReply& reply);
@@ -89,11 +114,14 @@ class FetchServer {
   void Repeat(Jobs::iterator job, Verdict verdict, int64_t pause_s);
   void AnswerBytes(Jobs::iterator job, const HttpReply& reply);
   void AnswerError(Jobs::iterator job, const Error& error);
-  void Answer(Jobs::iterator job, FetchAnswer answer);
+  void Answer(Jobs& jobs, Jobs::iterator job, FetchAnswer answer);
   void SendAnswers();
   [[nodiscard]] milliseconds Pause() const;
   [[nodiscard]] std::span<std::byte> PieceOf(const FetchRequest& request) const {
     return {memory_ + request.at, static_cast<size_t>(request.length)};
+  }
+  [[nodiscard]] std::string UrlOf(const FetchRequest& request) const {
+    return request.key.empty() ? source_.url : source_.url + '/' + PercentEncode(request.key);
   }
   [[nodiscard]] std::string Name(const FetchRequest& request) const {
     return request.key.empty() ? source_.name : fmt::format("{}/{}", source_.name, request.key);
@@ -109,6 +137,9 @@ class FetchServer {
   uint64_t hello_ = 0;  // the last one
   Jobs waiting_;        // first the one that came first
   Jobs running_;
+  Jobs asking_disk_;
+  std::unique_ptr<DiskQueue> disk_;  // null: there is none
+  Clock::time_point no_disk_until_;
   std::vector<std::unique_ptr<HttpTransfer>> idle_;
   std::deque<FetchAnswer> answers_;  // not yet sent
   size_t limit_;                     // requests at once
@@ -147,10 +178,11 @@ void FetchServer::Take(FetchRequest request) {
        .deadline =
            now + (has_answered_ ? patience : std::min(patience, milliseconds(kFirstPatience))),
        .next = now});
+  AskDisk(std::prev(waiting_.end()));
 }
 
 bool FetchServer::Receive() {
-  while (waiting_.size() + running_.size() + answers_.size() < kMaxJobs) {
+  while (waiting_.size() + running_.size() + asking_disk_.size() + answers_.size() < kMaxJobs) {
     auto request = ReceiveRequest(channel_.server, /*waits=*/false);
     if (!request) return errno == EAGAIN;
     Take(*std::move(request));
@@ -160,6 +192,7 @@ bool FetchServer::Receive() {
 
 void FetchServer::GiveUpAll() {
   waiting_.clear();
+  asking_disk_.clear();
   for (const Job& job : running_) curl_multi_remove_handle(multi_.get(), job.transfer->handle());
   running_.clear();
   answers_.clear();
@@ -194,7 +227,9 @@ bool FetchServer::Begin(Jobs::iterator job) {
   ++job->attempts;
   HttpGet get = addresses_.Of(job->request, key, std::time(nullptr) + clock_error_s_);
   if (job->request.kind == FetchRequest::Kind::kGet) {
-    get.range = job->no_range ? ByteRange{} : job->request.range;
+    get.range = job->no_range  ? ByteRange{}
+                : job->on_disk ? ByteRange::At(0, 1)
+                               : job->request.range;
   }
   get.into = PieceOf(job->request);
   get.limit_ms = std::max<int64_t>(
@@ -207,8 +242,16 @@ bool FetchServer::Begin(Jobs::iterator job) {
 
 void FetchServer::BeginDue() {
   const auto now = Clock::now();
+  for (const bool is_data : {false, true}) BeginDue(now, is_data);
+}
+
+void FetchServer::BeginDue(Clock::time_point now, bool is_data) {
   for (auto job = waiting_.begin(); job != waiting_.end();) {
     const auto next = std::next(job);
+    if (job->request.is_conditional != is_data) {
+      job = next;
+      continue;
+    }
     if (now >= job->deadline) {
       Error error = job->problem;
       if (error.message.empty()) {
@@ -217,7 +260,7 @@ void FetchServer::BeginDue() {
         error.message += fmt::format(", {} times", job->attempts);
       }
       AnswerError(job, error);
-    } else if (running_.size() < limit_ && now >= job->next) {
+    } else if (MayBegin(*job) && now >= job->next) {
       Begin(job);
     }
     job = next;
@@ -249,8 +292,7 @@ void FetchServer::AdaptTo(const Verdict& verdict) {
 
 void FetchServer::Decide(Jobs::iterator job, const HttpReply& reply) {
   const bool is_list = job->request.kind == FetchRequest::Kind::kList;
-  const std::string url =
-      is_list ? source_.list_url : source_.url + '/' + PercentEncode(job->request.key);
+  const std::string url = is_list ? source_.list_url : UrlOf(job->request);
   Verdict verdict = Judge(reply, source_, Name(job->request), url);
   using Kind = Verdict::Kind;
   if (reply.status != 0) has_answered_ = true;
@@ -261,13 +303,14 @@ void FetchServer::Decide(Jobs::iterator job, const HttpReply& reply) {
   AdaptTo(verdict);
   switch (verdict.kind) {
     case Kind::kBytes:
-      return AnswerBytes(job, reply);
+      return job->on_disk ? OnVersion(job, reply) : AnswerBytes(job, reply);
     case Kind::kError:
       return AnswerError(job, verdict.error);
     case Kind::kNoRange:
       if (is_list || std::exchange(job->no_range, true)) {
         return AnswerError(job, {ErrorCode::kIo, Name(job->request) + ": a range that is none"});
       }
+      job->on_disk.reset();
       job->next = Clock::now();
       return;
     case Kind::kOtherTime: {
@@ -294,21 +337,113 @@ void FetchServer::Repeat(Jobs::iterator job, Verdict verdict, int64_t pause_s) {
 }
 
 void FetchServer::AnswerBytes(Jobs::iterator job, const HttpReply& reply) {
-  Answer(job, {.size = reply.size.value_or(0),
-               .modified_ns = reply.modified_ns,
-               .offset = reply.offset,
-               .length = reply.length,
-               .etag = reply.etag});
+  KeepOnDisk(*job, reply);
+  Answer(waiting_, job,
+         {.size = reply.size.value_or(0),
+          .modified_ns = reply.modified_ns,
+          .offset = reply.offset,
+          .length = reply.length,
+          .etag = reply.etag});
 }
 
 void FetchServer::AnswerError(Jobs::iterator job, const Error& error) {
-  Answer(job, {.error = error.code, .message = error.message});
+  Answer(waiting_, job, {.error = error.code, .message = error.message});
 }
 
-void FetchServer::Answer(Jobs::iterator job, FetchAnswer answer) {
+void FetchServer::Answer(Jobs& jobs, Jobs::iterator job, FetchAnswer answer) {
   answer.id = job->request.id;
   answers_.push_back(std::move(answer));
-  waiting_.erase(job);
+  jobs.erase(job);
+}
+
+void FetchServer::OpenDiskCache() {
+  const RemoteOptions& options = source_.options;
+  if (options.disk_cache.empty()) return;
+  // (Whoever started this process has said why it cannot be.)
+  auto cache = DiskCache::Open(options.disk_cache, options.disk_cache_size);
+  if (!cache) return;
+  disk_ = std::make_unique<DiskQueue>(*std::move(cache),
+                                      [multi = multi_.get()] { curl_multi_wakeup(multi); });
+}
+
+// One byte is asked for to learn which version there is: that is what the disk does not know.
+bool FetchServer::AskDisk(Jobs::iterator job) {
+  const FetchRequest& request = job->request;
+  const auto now = Clock::now();
+  const bool knows_version = request.is_conditional || job->on_disk;
+  if (disk_ == nullptr || now < no_disk_until_ || request.kind != FetchRequest::Kind::kGet ||
+      request.range.length > kMaxFetchBytes || (!knows_version && request.range.length == 1)) {
+    return false;
+  }
+  DiskQueue::Question question{
+      .id = request.id, .object = UrlOf(request), .range = request.range, .version = job->on_disk};
+  if (request.is_conditional) {
+    question.version =
+        Version{.size = request.size, .mtime_ns = request.modified_ns, .etag = request.condition};
+  }
+  disk_->Ask(std::move(question));
+  job->asked_disk = now;
+  asking_disk_.splice(asking_disk_.end(), waiting_, job);
+  return true;
+}
+
+void FetchServer::OnDiskAnswers() {
+  if (disk_ == nullptr) return;
+  for (DiskQueue::Answer& answer : disk_->Take()) {
+    const auto job =
+        std::ranges::find(asking_disk_, answer.id, [](const Job& each) { return each.request.id; });
+    if (job != asking_disk_.end()) OnDiskAnswer(job, std::move(answer));
+  }
+  const auto now = Clock::now();
+  while (!asking_disk_.empty() && now - asking_disk_.front().asked_disk > kDiskPatience) {
+    no_disk_until_ = now + kDiskPause;
+    asking_disk_.front().on_disk.reset();
+    waiting_.splice(waiting_.end(), asking_disk_, asking_disk_.begin());
+  }
+}
+
+void FetchServer::OnDiskAnswer(Jobs::iterator job, DiskQueue::Answer answer) {
+  const FetchRequest& request = job->request;
+  const bool has_bytes = answer.version && !answer.bytes.empty();
+  if (has_bytes && answer.bytes.size() <= request.length) {
+    std::ranges::copy(answer.bytes, PieceOf(request).begin());
+    return Answer(asking_disk_, job,
+                  {.size = answer.version->size,
+                   .modified_ns = answer.version->mtime_ns,
+                   .offset = answer.offset,
+                   .length = answer.bytes.size(),
+                   .etag = answer.version->etag});
+  }
+  // The store is asked which version it has, or for the bytes.
+  job->on_disk.reset();
+  if (answer.version && !request.is_conditional) job->on_disk = std::move(answer.version);
+  waiting_.splice(waiting_.end(), asking_disk_, job);
+}
+
+// The store has said which version there is now.
+void FetchServer::OnVersion(Jobs::iterator job, const HttpReply& reply) {
+  const Version& known = *job->on_disk;
+  const bool is_same =
+      reply.size == known.size && reply.modified_ns == known.mtime_ns && reply.etag == known.etag;
+  job->next = Clock::now();
+  if (!is_same || !AskDisk(job)) job->on_disk.reset();
+}
+
+void FetchServer::KeepOnDisk(const Job& job, const HttpReply& reply) {
+  const FetchRequest& request = job.request;
+  const bool is_asked_for_version = !request.is_conditional && request.range.length == 1;
+  if (disk_ == nullptr || request.kind != FetchRequest::Kind::kGet || is_asked_for_version ||
+      !reply.size) {
+    return;
+  }
+  const int64_t date_s = reply.date_s > 0 ? reply.date_s : std::time(nullptr);
+  const bool may_change_unseen =
+      !source_.is_s3 && reply.modified_ns > 0 &&
+      date_s * 1'000'000'000 - reply.modified_ns < kModifiedGranularityNs;
+  if (may_change_unseen || (!reply.etag.starts_with('"') && reply.modified_ns == 0)) return;
+  disk_->Keep(UrlOf(request),
+              {.size = *reply.size, .mtime_ns = reply.modified_ns, .etag = reply.etag},
+              reply.offset, PieceOf(request).first(static_cast<size_t>(reply.length)));
 }
 
 void FetchServer::SendAnswers() {
@@ -321,9 +456,10 @@ milliseconds FetchServer::Pause() const {
   // (Nobody says when the client has read its answers.)
   if (!answers_.empty()) pause = milliseconds(5);
   const auto now = Clock::now();
+  if (!asking_disk_.empty()) pause = std::min(pause, milliseconds(100));
   for (const Job& job : waiting_) {
     auto due = job.deadline;
-    if (running_.size() < limit_) due = std::min(due, job.next);
+    if (MayBegin(job)) due = std::min(due, job.next);
     const auto left = std::chrono::ceil<milliseconds>(due - now);
     pause = std::clamp(left, milliseconds(0), pause);
   }
@@ -334,6 +470,7 @@ void FetchServer::Run() {
   if (memory_ == nullptr) return;
   answers_.push_back({.id = 0, .generation = generation_});
   for (;;) {
+    OnDiskAnswers();
     SendAnswers();
     BeginDue();
     int running = 0;

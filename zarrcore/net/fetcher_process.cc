@@ -15,6 +15,8 @@
 #include <string_view>
 #include <utility>
 
+#include "zarrcore/base/sandbox.h"
+#include "zarrcore/net/aws_profile.h"
 #include "zarrcore/net/fetch_server.h"
 
 namespace zarrfs {
@@ -52,6 +54,18 @@ FetchChannel CloseAllBut(const FetchChannel& channel) {
   return {Descriptor(), Descriptor(server), Descriptor(memory)};
 }
 
+// What it may write is the folder that keeps what was fetched. (A credential_process may write
+// anything, and inherits what is taken away here: then nothing is.)
+void RestrictWriting(const RemoteSource& source) {
+  const RemoteOptions& options = source.options;
+  const bool runs_program = source.is_s3 && !options.anonymous &&
+                            ReadAwsProfile(options.profile).contains("credential_process");
+  if (runs_program) return;
+  SandboxRules rules{.readable = {"/"}, .writable = {"/dev/null"}, .network = true};
+  if (!options.disk_cache.empty()) rules.changeable.push_back(options.disk_cache);
+  static_cast<void>(RestrictFiles(rules));
+}
+
 [[noreturn]] void RunChild(const RemoteSource& source, const FetchChannel& channel, pid_t parent,
                            const std::function<void()>& in_child) {
   IgnoreSignals();
@@ -63,6 +77,7 @@ FetchChannel CloseAllBut(const FetchChannel& channel) {
   // Nobody else of this user reads its memory, where keys are.
   prctl(PR_SET_DUMPABLE, 0);
   const FetchChannel own = CloseAllBut(channel);
+  RestrictWriting(source);
   RunFetchServer(source, own);
   // Threads that wait for credentials are not waited for.
   _exit(0);

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "zarrcore/base/size_text.h"
 #include "zarrcore/net/aws_profile.h"
 #include "zarrcore/store/source.h"
 
@@ -17,6 +18,7 @@ constexpr std::string_view kHttps = "https://";
 constexpr uint64_t kMaxTimeout = 3600;
 constexpr uint64_t kMaxConnections = 256;
 constexpr uint64_t kMaxListMax = 1'000'000;
+constexpr uint64_t kLeastDiskCache = 64u << 20;
 
 bool IsAlphanumeric(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
@@ -31,6 +33,12 @@ bool SetNumber(std::string_view value, uint64_t max, uint64_t& number) {
   const char* const end = value.data() + value.size();
   const auto [stop, error] = std::from_chars(value.data(), end, number);
   return error == std::errc() && stop == end && number > 0 && number <= max;
+}
+
+bool SetSize(std::string_view value, uint64_t& bytes) {
+  const auto size = ParseSize(value);
+  bytes = size.value_or(bytes);
+  return size >= kLeastDiskCache;
 }
 
 // Whether the name can be the first part of a host's that has a certificate for "*.HOST".
@@ -147,6 +155,8 @@ bool SetRemoteOption(std::string_view name, std::string_view value, RemoteOption
   if (name == "headers") return set_file(options.headers_file);
   if (name == "list") return set_file(options.list_file);
   if (name == "query") return set_file(options.query_file);
+  if (name == "disk_cache") return set_file(options.disk_cache);
+  if (name == "disk_cache_size") return SetSize(value, options.disk_cache_size);
   if (name == "addressing") {
     options.addressing = value == "auto" ? "" : value;
     return value == "auto" || value == "path" || value == "virtual";

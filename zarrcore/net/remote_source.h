@@ -29,6 +29,8 @@ struct RemoteOptions {
   uint64_t timeout = 60;             // seconds until a request fails for good
   uint64_t list_max = 10'000;  // objects that are asked for to list an array without list_file
   uint64_t connections = 64;   // requests at once
+  std::string disk_cache;      // a folder that keeps what was fetched; "": none
+  uint64_t disk_cache_size = 10ULL << 30;  // bytes that it may take
 
   bool operator==(const RemoteOptions&) const = default;
 };

@@ -110,7 +110,9 @@ Verdict JudgeS3Code(const HttpReply& reply, const std::string& code, const Remot
   }
   if (code == "RequestTimeTooSkewed") {
     return Say(Kind::kOtherTime, ErrorCode::kPermissionDenied,
-               "{}: the clock of this machine is wrong", what);
+               "{}: the clock of this machine is wrong, and signatures with its time are refused: "
+               "set it (timedatectl)",
+               what);
   }
   if (code == "InvalidAccessKeyId") {
     return Say(Kind::kOtherKey, ErrorCode::kPermissionDenied,

@@ -184,7 +184,10 @@ typename RevalidatingCache<K, V, H>::Answer RevalidatingCache<K, V, H>::Get(cons
     bool is_ours = false;  // not what another thread has loaded or is loading
     const auto load = [&] {
       is_ours = true;
-      return loader.Load();
+      auto ours = loader.Load();
+      // Those who wait for it are to find it fresh.
+      if (ours) (void)Checked(question, ours->value);
+      return ours;
     };
     const Result<ValuePtr> loaded = cache_.GetOrLoad(key, load, known);
     if (!loaded) {
@@ -193,7 +196,6 @@ typename RevalidatingCache<K, V, H>::Answer RevalidatingCache<K, V, H>::Get(cons
       const bool is_gone = code == ErrorCode::kNotFound && is_ours;
       return {Fail(loaded), is_gone ? question.watched : Validity()};
     }
-    if (is_ours) (void)Checked(question, *loaded);
     if (loader.IsRacy(**loaded)) {
       cache_.Erase(key, *loaded);
       if (attempt == 1 && max_age != kAnyAge && WaitOutRacy(*store_)) {

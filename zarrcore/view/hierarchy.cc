@@ -12,7 +12,10 @@ namespace zarrfs {
 namespace {
 
 constexpr size_t kConsolidatedBytes = 8u << 20;  // without the texts
-constexpr size_t kAssembledBytes = 16u << 20;    // headers of files
+constexpr size_t kListedBytes = 32u << 20;
+// Other threads may list a node while it is asked for itself.
+constexpr int kMaxAttempts = 8;
+constexpr size_t kAssembledBytes = 16u << 20;  // headers of files
 // Nodes that a slow store is asked for at once.
 constexpr size_t kAtOnce = 64;
 
@@ -22,8 +25,13 @@ std::string_view NameOf(std::string_view path) { return path.substr(path.rfind('
 
 class Hierarchy::NodeLoader final : public NodeCache::Loader {
  public:
-  NodeLoader(const Hierarchy& hierarchy, const std::string& path)
-      : hierarchy_(hierarchy), path_(path), before_(Moment::Now(*hierarchy.store_).validity()) {}
+  /// `listed`: answers for the node's documents; null: the store does.
+  NodeLoader(const Hierarchy& hierarchy, const std::string& path,
+             std::shared_ptr<const Store> listed = nullptr)
+      : hierarchy_(hierarchy),
+        path_(path),
+        listed_(std::move(listed)),
+        before_(Moment::Now(*hierarchy.store_).validity()) {}
 
   // Looks at the parent; an error if nothing can be at the path.
   Result<void> AskParent(Age max_age) {
@@ -49,6 +57,7 @@ class Hierarchy::NodeLoader final : public NodeCache::Loader {
   Validity Watch() override { return before_ & Validity::Watch(*hierarchy_.store_, path_); }
 
   Result<Revalidation> Revalidate(const NodePtr& known) override {
+    if (known->is_provisional) return Revalidation::kReplaced;
     const auto is_current = IsCurrent(*hierarchy_.store_, *known);
     if (!is_current) return Fail(is_current);
     const bool is_same = *is_current && !known->racy && known->from_parent == from_parent_;
@@ -56,7 +65,8 @@ class Hierarchy::NodeLoader final : public NodeCache::Loader {
   }
 
   Result<NodeCache::Loaded> Load() override {
-    auto node = hierarchy_.reader_.Read(path_, from_parent_, hierarchy_.newest_.Get(path_));
+    auto node =
+        hierarchy_.reader_.Read(path_, from_parent_, hierarchy_.newest_.Get(path_), listed_.get());
     if (!node) {
       if (node.error().code == ErrorCode::kNotFound) hierarchy_.newest_.Erase(path_);
       return Fail(node);
@@ -77,6 +87,7 @@ class Hierarchy::NodeLoader final : public NodeCache::Loader {
  private:
   const Hierarchy& hierarchy_;
   const std::string& path_;
+  const std::shared_ptr<const Store> listed_;
   const Validity before_;
   FromParent from_parent_;
 };
@@ -88,15 +99,84 @@ Hierarchy::Hierarchy(std::shared_ptr<const Store> store, HierarchyOptions option
       reader_(store_, options_, report, reports_),
       nodes_(store_, options_.node_cache_bytes, 16, options_.patience),
       newest_(options_.node_cache_bytes),  // mostly the same ones
+      listed_(store_, kListedBytes, 1, options_.patience),
       consolidated_(store_, kConsolidatedBytes),
       dimensions_(store_, kMaxViews, 1),  // each is charged 1
       assembled_(store_, kAssembledBytes) {}
 
+class Hierarchy::ListedLoader final : public ListedCache::Loader {
+ public:
+  ListedLoader(const Store& store, const Node& group) : store_(store), group_(group) {}
+
+  Result<Revalidation> Revalidate(const std::shared_ptr<const ConsolidatedNodes>& known) override {
+    const auto info = store_.Stat(known->document);
+    if (!info) return Fail(info);
+    return info->version == known->info.version ? Revalidation::kCurrent : Revalidation::kReplaced;
+  }
+  Result<ListedCache::Loaded> Load() override {
+    auto nodes = ReadConsolidatedNodes(store_, group_);
+    if (!nodes) return Fail(nodes);
+    const size_t bytes = (*nodes)->bytes_in_memory();
+    return ListedCache::Loaded{*std::move(nodes), bytes};
+  }
+  std::optional<int64_t> ChangedNs(const ConsolidatedNodes& nodes) override {
+    return nodes.info.version.ctime_ns;
+  }
+
+ private:
+  const Store& store_;
+  const Node& group_;
+};
+
 Result<NodePtr> Hierarchy::Get(const std::string& path, Age max_age) const {
-  if (NodePtr known = nodes_.Find(path); known != nullptr && IsFresh(*known, max_age)) return known;
   NodeLoader loader(*this, path);
+  for (int attempt = 1; attempt <= kMaxAttempts; ++attempt) {
+    NodePtr known = nodes_.Find(path);
+    if (known != nullptr && known->is_provisional) {
+      nodes_.Erase(path, known);
+    } else if (known != nullptr && IsFresh(*known, max_age)) {
+      return known;
+    }
+    if (const auto asked = loader.AskParent(max_age); !asked) return Fail(asked);
+    auto node = nodes_.Get(path, max_age, loader).value;
+    if (!node || !(*node)->is_provisional) return node;
+  }
+  return loader.Load().map([](const NodeCache::Loaded& loaded) { return loaded.value; });
+}
+
+std::shared_ptr<const ConsolidatedNodes> Hierarchy::ListedNodesWith(const std::string& path,
+                                                                    Age max_age) const {
+  const auto nodes = path.empty() ? nullptr : ListedNodesFor(FolderOf(path), max_age);
+  return nodes != nullptr && nodes->Has(path) ? nodes : nullptr;
+}
+
+std::shared_ptr<const ConsolidatedNodes> Hierarchy::ListedNodesFor(std::string_view folder,
+                                                                   Age max_age) const {
+  for (std::string above(folder);; above = FolderOf(above)) {
+    const NodePtr group = nodes_.Find(above);
+    // (Where permissions are those of each object, a document says nothing for another one.)
+    if (!store_->FolderOfKeys() || group == nullptr || group->group() == nullptr) return nullptr;
+    const bool has_them =
+        group->has_zmetadata() || group->group()->consolidated_metadata == Json::value_t::object;
+    if (has_them) {
+      ListedLoader loader(*store_, *group);
+      return listed_.Get(above, max_age, loader).value.value_or(nullptr);
+    }
+    if (above.empty()) return nullptr;
+  }
+}
+
+Result<NodePtr> Hierarchy::GetListed(const std::string& path, Age max_age) const {
+  const NodePtr known = nodes_.Find(path);
+  if (known != nullptr && IsFresh(*known, max_age)) return known;
+  const bool may_list = known == nullptr || known->is_provisional;
+  const auto listed = may_list ? ListedNodesWith(path, max_age) : nullptr;
+  if (listed == nullptr) return Get(path, max_age);
+  NodeLoader loader(*this, path, WithDocumentsOf(store_, listed, path));
   if (const auto asked = loader.AskParent(max_age); !asked) return Fail(asked);
-  return nodes_.Get(path, max_age, loader).value;
+  auto node = nodes_.Get(path, max_age, loader).value;
+  // That it cannot be used, its own documents have to say.
+  return node && (*node)->unusable() == nullptr ? node : Get(path, max_age);
 }
 
 Result<void> Hierarchy::ReportRefusedName(const Node& group, const ListEntry& folder) const {
@@ -141,24 +221,33 @@ Result<std::vector<std::string>> Hierarchy::NamesOfNodes(const Node& group) cons
 }
 
 std::vector<Result<NodePtr>> Hierarchy::GetSome(const std::string& folder,
-                                                std::span<const std::string> names,
-                                                Age max_age) const {
+                                                std::span<const std::string> names, Age max_age,
+                                                bool listed) const {
   std::vector<Result<NodePtr>> nodes(names.size(), NodePtr());
-  const auto get = [&](size_t i) { nodes[i] = Get(JoinKey(folder, names[i]), max_age); };
+  const auto get = [&](size_t i) {
+    const std::string path = JoinKey(folder, names[i]);
+    nodes[i] = listed ? GetListed(path, max_age) : Get(path, max_age);
+  };
   AtOnce(names.size(), kAtOnce, get);
   return nodes;
 }
 
-Result<Valid<std::vector<std::string>>> Hierarchy::Children(const Node& node, Age max_age) const {
+Result<Valid<std::vector<std::string>>> Hierarchy::Children(const Node& node, Age max_age,
+                                                            bool listed) const {
   std::vector<std::string> names;
   Validity validity = Moment::Now(*store_).validity() & node.freshness.validity();
   if (node.group() == nullptr) return Valid{std::move(names), validity};
-  const auto below = NamesOfNodes(node);
+  Result<std::vector<std::string>> below;
+  std::shared_ptr<const ConsolidatedNodes> kept;
+  // What the nodes are listed by, once, before many threads want it.
+  AtOnce(listed && MayWait() ? 2 : 1, 2, [&](size_t part) {
+    part == 0 ? void(below = NamesOfNodes(node)) : void(kept = ListedNodesFor(node.path, max_age));
+  });
   if (!below) return Fail(below);
   const size_t step = store_->AnswersFast() || !MayWait() ? 1 : kAtOnce;
   for (size_t from = 0; from < below->size(); from += step) {
     const auto some = std::span(*below).subspan(from, std::min(step, below->size() - from));
-    const auto children = GetSome(node.path, some, max_age);
+    const auto children = GetSome(node.path, some, max_age, listed);
     for (size_t i = 0; i < some.size(); ++i) {
       const auto& child = children[i];
       if (!child && child.error().code == ErrorCode::kWouldBlock) return Fail(child);

@@ -27,6 +27,7 @@
 #include "zarrcore/store/store.h"
 #include "zarrcore/store/validity.h"
 #include "zarrcore/view/assembled.h"
+#include "zarrcore/view/consolidated_nodes.h"
 #include "zarrcore/view/made_documents.h"
 #include "zarrcore/view/node.h"
 #include "zarrcore/view/node_reader.h"
@@ -45,6 +46,10 @@ class Hierarchy {
   /// error: the node may be there.
   [[nodiscard]] Result<NodePtr> Get(const std::string& path, Age max_age) const;
 
+  /// The same for a listing: of a store behind a network, the consolidated metadata of a group
+  /// above may answer (Node::is_provisional). Where a view hides that, Get() has to be asked.
+  [[nodiscard]] Result<NodePtr> GetListed(const std::string& path, Age max_age) const;
+
   /// Whether `node` is known to be current, or was less than `max_age` ago.
   [[nodiscard]] bool IsFresh(const Node& node, Age max_age) const {
     return node.freshness.IsFresh(*store_, max_age);
@@ -52,9 +57,9 @@ class Hierarchy {
 
   /// Names of the nodes directly below a group, sorted, also those that are hidden or that cannot
   /// be read now. Empty for an array.
-  /// The validity is that of the names and of each of the nodes.
-  [[nodiscard]] Result<Valid<std::vector<std::string>>> Children(const Node& node,
-                                                                 Age max_age) const;
+  /// The validity is that of the names and of each of the nodes. `listed`: as GetListed().
+  [[nodiscard]] Result<Valid<std::vector<std::string>>> Children(const Node& node, Age max_age,
+                                                                 bool listed = false) const;
 
   /// Names of the files beside the nodes of an OME group (Node::is_file), sorted; else empty. As
   /// Children().
@@ -132,6 +137,7 @@ class Hierarchy {
   void GiveUpNodes(size_t bytes) {
     nodes_.GiveUp(bytes);
     newest_.GiveUp(bytes);
+    listed_.GiveUp(bytes);
   }
 
  private:
@@ -139,7 +145,9 @@ class Hierarchy {
   using ConsolidatedCache = RevalidatingCache<std::string, Consolidated>;
   using DimensionsCache = RevalidatingCache<size_t, RootDimensions>;
   using AssembledCache = RevalidatingCache<std::string, Assembled>;
+  using ListedCache = RevalidatingCache<std::string, ConsolidatedNodes>;
   class NodeLoader;
+  class ListedLoader;
   template <typename Cache>
   class Remaker;
 
@@ -150,7 +158,14 @@ class Hierarchy {
   // The nodes of these names in a folder, all asked for at once.
   [[nodiscard]] std::vector<Result<NodePtr>> GetSome(const std::string& folder,
                                                      std::span<const std::string> names,
-                                                     Age max_age) const;
+                                                     Age max_age, bool listed) const;
+  // Consolidated metadata of the nearest group, from `folder` up, that has some; null if none that
+  // is known has, or they cannot be read.
+  [[nodiscard]] std::shared_ptr<const ConsolidatedNodes> ListedNodesFor(std::string_view folder,
+                                                                        Age max_age) const;
+  // The same if they have the node.
+  [[nodiscard]] std::shared_ptr<const ConsolidatedNodes> ListedNodesWith(const std::string& path,
+                                                                         Age max_age) const;
   // How long it holds that there is no node at `path` (kNotFound); unknown for other errors.
   [[nodiscard]] Validity ValidityOfAbsence(const std::string& path, const Error& error) const;
 
@@ -208,6 +223,7 @@ class Hierarchy {
   // The newest snapshot of each path, also once it is out of date: the next one is made from it.
   mutable LruCache<std::string, Node> newest_;
   mutable MadeTexts texts_;
+  mutable ListedCache listed_;              // by path of the group
   mutable ConsolidatedCache consolidated_;  // by view and path
   mutable DimensionsCache dimensions_;      // by view
   mutable AssembledCache assembled_;        // by view and path

@@ -67,6 +67,8 @@ struct Node {
   bool is_file = false;                   // no node of Zarr: a file in an OME group, at `path`
   bool below_ome = false;                 // this group or one above it is an OME one
   FromParent from_parent;
+  /// Made of consolidated metadata (view/consolidated_nodes.h): for listings alone.
+  bool is_provisional = false;
   bool racy = false;  // a later version may look the same: each revalidation reads it again
   // The document's (its version is that of the source that changed last); the folder's, if
   // implicit.

@@ -114,14 +114,16 @@ NodeReader::NodeReader(std::shared_ptr<const Store> store, const HierarchyOption
 }
 
 Result<std::shared_ptr<const Node>> NodeReader::Read(const std::string& path,
-                                                     FromParent from_parent,
-                                                     const NodePtr& before) const {
+                                                     FromParent from_parent, const NodePtr& before,
+                                                     const Store* listed) const {
+  const Store& documents = listed != nullptr ? *listed : *store_;
   // (Not in one piece with its counts, which weak pointers would keep it by.)
   const std::shared_ptr<Node> node(new Node);
   node->path = path;
+  node->is_provisional = listed != nullptr;
   // Where folders are parts of keys, a document says that there is one.
   const auto implied = store_->FolderOfKeys();
-  if (implied) node->metadata = ReadMetadata(*store_, *node);
+  if (implied) node->metadata = ReadMetadata(documents, *node);
   const bool is_implied =
       implied && (node->metadata || node->metadata.error().code != ErrorCode::kNotFound);
   auto folder = is_implied ? Result<ObjectInfo>(*implied) : store_->Stat(path);
@@ -146,7 +148,7 @@ Result<std::shared_ptr<const Node>> NodeReader::Read(const std::string& path,
     return node;
   }
 
-  if (!implied) node->metadata = ReadMetadata(*store_, *node);
+  if (!implied) node->metadata = ReadMetadata(documents, *node);
   if (!node->metadata && node->metadata.error().code == ErrorCode::kNotFound) {
     const auto below = HasNodeBelow(*store_, path);
     if (!below) return Fail(below);

@@ -43,10 +43,12 @@ class NodeReader {
 
   /// kNotFound if there is no node at `path`, nor a file of an OME group. A node whose documents
   /// cannot be used is one, hidden in every view. Takes the ChunkSource of `before`, an earlier
-  /// snapshot or null, as long as chunks lie where they lay.
+  /// snapshot or null, as long as chunks lie where they lay. `listed`: unless it is null, answers
+  /// for the documents, and the node is provisional.
   [[nodiscard]] Result<std::shared_ptr<const Node>> Read(const std::string& path,
                                                          FromParent from_parent,
-                                                         const NodePtr& before) const;
+                                                         const NodePtr& before,
+                                                         const Store* listed = nullptr) const;
 
   [[nodiscard]] IndexCache& index_cache() const { return *index_cache_; }
 

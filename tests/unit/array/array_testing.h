@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "zarrcore/array/layout.h"
-#include "zarrcore/codec/crc32c.h"
+#include "zarrcore/base/crc32c.h"
 #include "zarrcore/metadata/metadata.h"
 
 namespace zarrfs {

@@ -331,6 +331,11 @@ TEST_F(SandboxTest, TcpIsRefusedByLandlockToo) {
   };
   EXPECT_EQ(WithoutFilter(connect_there, 4), EACCES);
   EXPECT_NE(WithoutFilter(connect_there, 2), EACCES);
+  const auto connect_if_allowed = [&] {
+    static_cast<void>(RestrictFiles({.readable = {"/"}, .network = true}));
+    return connect_there();
+  };
+  EXPECT_NE(InChild(connect_if_allowed), EACCES);
   close(fd);
 }
 

@@ -1,4 +1,4 @@
-#include "zarrcore/codec/crc32c.h"
+#include "zarrcore/base/crc32c.h"
 
 #include "tests/unit/codec/codec_testing.h"
 

@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "tests/unit/support/fake_store.h"
-#include "zarrcore/codec/crc32c.h"
+#include "zarrcore/base/crc32c.h"
 #include "zarrcore/codec/registry.h"
 #include "zarrcore/metadata/json.h"
 

@@ -1,16 +1,16 @@
 // CRC-32C (Castagnoli, as iSCSI has it).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-
-#include "zarrcore/codec/codec.h"
+#include <span>
 
 namespace zarrfs {
 
 /// The checksum of bytes that come in pieces.
 class Crc32cSum {
  public:
-  void Add(BytesView piece);
+  void Add(std::span<const std::byte> piece);
   [[nodiscard]] uint32_t value() const { return ~state_; }
 
  private:
@@ -18,6 +18,6 @@ class Crc32cSum {
 };
 
 /// The checksum of `bytes`; 0xE3069283 for the ASCII text "123456789".
-[[nodiscard]] uint32_t Crc32c(BytesView bytes);
+[[nodiscard]] uint32_t Crc32c(std::span<const std::byte> bytes);
 
 }  // namespace zarrfs

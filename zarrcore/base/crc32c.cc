@@ -1,4 +1,4 @@
-#include "zarrcore/codec/crc32c.h"
+#include "zarrcore/base/crc32c.h"
 
 #include <isa-l/crc.h>
 
@@ -6,11 +6,11 @@
 
 namespace zarrfs {
 
-void Crc32cSum::Add(BytesView piece) {
+void Crc32cSum::Add(std::span<const std::byte> piece) {
   // The library takes an int length, and leaves both inversions of the standard to the caller.
   constexpr size_t kLongestRun = size_t{1} << 30;
   while (!piece.empty()) {
-    const BytesView run = piece.first(std::min(piece.size(), kLongestRun));
+    const std::span<const std::byte> run = piece.first(std::min(piece.size(), kLongestRun));
     // The library only reads it, but its API predates const.
     auto* start = const_cast<unsigned char*>(reinterpret_cast<const unsigned char*>(run.data()));
     state_ = crc32_iscsi(start, static_cast<int>(run.size()), state_);
@@ -18,7 +18,7 @@ void Crc32cSum::Add(BytesView piece) {
   }
 }
 
-uint32_t Crc32c(BytesView bytes) {
+uint32_t Crc32c(std::span<const std::byte> bytes) {
   Crc32cSum sum;
   sum.Add(bytes);
   return sum.value();
