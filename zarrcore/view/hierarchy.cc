@@ -1,6 +1,7 @@
 #include "zarrcore/view/hierarchy.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "zarrcore/base/at_once.h"
@@ -92,7 +93,8 @@ class Hierarchy::NodeLoader final : public NodeCache::Loader {
   FromParent from_parent_;
 };
 
-Hierarchy::Hierarchy(std::shared_ptr<const Store> store, HierarchyOptions options, Report report)
+Hierarchy::Hierarchy(std::shared_ptr<const Store> store, HierarchyOptions options,
+                     const Report& report)
     : store_(std::move(store)),
       options_(std::move(options)),
       reports_(report, options_.on_note),
@@ -308,9 +310,8 @@ Result<Validity> Hierarchy::Walk(const NodePtr& top, size_t view, Age max_age,
   while (visit(*node)) {
     if (const auto names = Children(*node, max_age); names) {
       validity &= names->validity;
-      for (auto name = names->value.rbegin(); name != names->value.rend(); ++name) {
-        pending.push_back(JoinKey(node->path, *name));
-      }
+      std::transform(names->value.rbegin(), names->value.rend(), std::back_inserter(pending),
+                     [&](const std::string& name) { return JoinKey(node->path, name); });
     } else if (!is_left_out(JoinKey(node->path, "*"), Fail(names))) {
       return Fail(names);
     }

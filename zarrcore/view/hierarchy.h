@@ -39,7 +39,7 @@ class Hierarchy {
  public:
   /// `report`: called once per problem and version of a node, on the thread that finds it, without
   /// a lock.
-  Hierarchy(std::shared_ptr<const Store> store, HierarchyOptions options, Report report);
+  Hierarchy(std::shared_ptr<const Store> store, HierarchyOptions options, const Report& report);
 
   /// kNotFound unless `path` is a group or array (or has documents that cannot be used: such a node
   /// is hidden in every view, with the reason). Whatever else keeps it from being read is another
