@@ -98,7 +98,7 @@ Result<void> ArrayPacker::VisitPieces(uint64_t object, const Visit& visit) const
     }
     if (!is_inside) continue;
     const uint64_t piece = pieces.Linear(at);
-    const auto visited = visit(slot, plan_.node->chunks->ObjectKey(OuterIndex{piece}), piece);
+    auto visited = visit(slot, plan_.node->chunks->ObjectKey(OuterIndex{piece}), piece);
     if (!visited) return visited;
   }
   return {};
@@ -207,7 +207,7 @@ Result<void> ArrayPacker::CompareFiles(const std::string& key, const std::string
     const size_t length = std::min<uint64_t>(kPiece, size - at);
     for (const auto& [object, buffer] :
          {std::pair(from->object, &buffers[0]), {to->object, &buffers[1]}}) {
-      if (const auto read = object->Read(at, std::span(*buffer).first(length)); !read) return read;
+      if (auto read = object->Read(at, std::span(*buffer).first(length)); !read) return read;
     }
     if (!std::ranges::equal(BytesView(buffers[0]).first(length),
                             BytesView(buffers[1]).first(length))) {
@@ -228,7 +228,7 @@ Result<void> ArrayPacker::ComparePiece(const std::string& key, InnerIndex chunk)
   const ChunkLocation& location = *located->location;
   if (location.length > kMaxChunkBytes) return Differs(key, "another size");
   Bytes packed(location.length);
-  if (const auto read = location.shard->object->Read(location.offset, packed); !read) return read;
+  if (auto read = location.shard->object->Read(location.offset, packed); !read) return read;
   if (!plan_.recoded && packed != *piece) return Differs(key, "other bytes");
   const auto& pipeline = packed_->layout().inner_pipeline;
   const bool is_text = plan_.node->array()->data_type.item_size == 0;
