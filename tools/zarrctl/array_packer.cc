@@ -40,7 +40,7 @@ tl::unexpected<Error> Differs(const std::string& key, std::string_view how) {
 }  // namespace
 
 Result<std::unique_ptr<ArrayPacker>> ArrayPacker::Make(const ArrayPlan& plan, const Store& source,
-                                                       std::shared_ptr<const Store> target,
+                                                       const std::shared_ptr<const Store>& target,
                                                        const std::string& folder,
                                                        const std::string& partial,
                                                        const std::string& path) {

@@ -22,7 +22,7 @@ class ArrayPacker {
   /// same file system for files that are not finished. `path`: of the array in the new store.
   /// `plan` and the source outlive this.
   [[nodiscard]] static Result<std::unique_ptr<ArrayPacker>> Make(
-      const ArrayPlan& plan, const Store& source, std::shared_ptr<const Store> target,
+      const ArrayPlan& plan, const Store& source, const std::shared_ptr<const Store>& target,
       const std::string& folder, const std::string& partial, const std::string& path);
 
   struct Packed {
