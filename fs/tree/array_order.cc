@@ -115,6 +115,8 @@ bool ArrayOrder::Follow(Reader& reader, uint64_t chunk, const ChunkCoordinates& 
     }
   } else if (!BeginLoop(reader, at)) {
     return false;
+  } else if (std::abs(reader.loops.front().step) == 1 && &reader == &readers_.front()) {
+    reader.steps = kMinSteps;  // (Random readers seldom take neighbours one after the other.)
   }
   // What was to come is something else than what was thought.
   if (reader.fetched > 0) reader.size = std::max<size_t>(reader.size / 2, 1);
@@ -145,35 +147,45 @@ bool ArrayOrder::AdvanceGuessed(const Reader& reader, ChunkCoordinates& at) cons
   return false;
 }
 
-bool ArrayOrder::Advance(const Reader& reader, ChunkCoordinates& at) const {
+bool ArrayOrder::AdvanceLearned(const Reader& reader, ChunkCoordinates& at) const {
   for (const Loop& loop : reader.loops) {
     if (Move(loop, at)) return true;
     at[loop.axis] = loop.begin;
   }
-  return AdvanceGuessed(reader, at);
+  return false;
 }
 
-std::vector<InnerIndex> ArrayOrder::Extend(Reader& reader, size_t window,
-                                           const IsHere& is_here) const {
-  std::vector<InnerIndex> more;
-  if (reader.steps < kMinSteps || reader.is_over || reader.fetched > reader.size / 2) return more;
-  reader.size = std::clamp<size_t>(kGrowth * reader.size, 1, std::max<size_t>(window, 1));
+bool ArrayOrder::Advance(const Reader& reader, ChunkCoordinates& at) const {
+  return AdvanceLearned(reader, at) || AdvanceGuessed(reader, at);
+}
+
+ArrayOrder::Next ArrayOrder::Extend(Reader& reader, size_t window, const IsHere& is_here) const {
+  Next next;
+  window = std::clamp<size_t>(window, 1, kMaxAhead);
+  if (reader.steps < kMinSteps || reader.is_over || reader.fetched > reader.size * 3 / 4) {
+    return next;
+  }
+  reader.size = std::min(std::max(kGrowth * reader.size, kFirst), window);
   for (size_t tries = kGrowth * reader.size; tries > 0 && reader.fetched < reader.size; --tries) {
     if (reader.ahead.size() >= kMaxAhead) break;
     reader.is_over = !Advance(reader, reader.tip);
     if (reader.is_over) break;
-    const uint64_t next = NumberOf(reader.tip);
-    const bool is_fetched = !is_here(InnerIndex{next});
-    reader.ahead.push_back({next, is_fetched});
+    const uint64_t number = NumberOf(reader.tip);
+    const bool is_fetched = !is_here(InnerIndex{number});
+    reader.ahead.push_back({number, is_fetched});
     if (!is_fetched) continue;
     ++reader.fetched;
-    more.push_back(InnerIndex{next});
+    next.chunks.push_back(InnerIndex{number});
   }
-  return more;
+  if (next.chunks.empty()) return next;
+  ChunkCoordinates tip = reader.tip;
+  while (next.later.size() < window && AdvanceLearned(reader, tip)) {
+    next.later.push_back(InnerIndex{NumberOf(tip)});
+  }
+  return next;
 }
 
-std::vector<InnerIndex> ArrayOrder::OnWanted(InnerIndex chunk, size_t window,
-                                             const IsHere& is_here) {
+ArrayOrder::Next ArrayOrder::OnWanted(InnerIndex chunk, size_t window, const IsHere& is_here) {
   const uint64_t number = ToNumber(chunk);
   ChunkCoordinates at{};
   grid_.Coordinates(number, at);
@@ -183,10 +195,8 @@ std::vector<InnerIndex> ArrayOrder::OnWanted(InnerIndex chunk, size_t window,
     std::rotate(readers_.begin(), found, found + 1);
     return true;
   };
-  if (is_it([&](Reader& reader) { return reader.newest == number; })) {
-    return Extend(readers_.front(), window, is_here);
-  }
-  if (is_it([&](Reader& reader) { return TakeAhead(reader, number, at); }) ||
+  if (is_it([&](Reader& reader) { return reader.newest == number; }) ||
+      is_it([&](Reader& reader) { return TakeAhead(reader, number, at); }) ||
       is_it([&](Reader& reader) { return Follow(reader, number, at); })) {
     return Extend(readers_.front(), window, is_here);
   }

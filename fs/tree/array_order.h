@@ -7,8 +7,9 @@
 // loops give. An axis that was not learned yet is guessed: the one that C order (or F order) takes
 // next.
 //
-// After a few steps in order the chunks ahead are worth fetching, four times as many each time half
-// of them were wanted, up to a window. Readers in no order get nothing. Not thread-safe.
+// After a few steps in order, or one to the chunk beside the last one, the chunks ahead are worth
+// fetching: eight times as many each time a quarter of them was wanted, up to a window. Readers in
+// no order get nothing. Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -29,17 +30,23 @@ class ArrayOrder {
   /// Whether a chunk is there, or on its way, without being asked for.
   using IsHere = std::function<bool(InnerIndex chunk)>;
 
-  /// A chunk is wanted, perhaps not for the first time. Returns chunks that are worth fetching now,
-  /// in the order in which they will be wanted. `window`: of these that may be ahead of a reader.
-  [[nodiscard]] std::vector<InnerIndex> OnWanted(InnerIndex chunk, size_t window,
-                                                 const IsHere& is_here);
+  struct Next {
+    std::vector<InnerIndex> chunks{};  // worth fetching now, in the order in which they are wanted
+    /// What comes after these, if that is known: worth fetching with a neighbour in `chunks`, and
+    /// perhaps here.
+    std::vector<InnerIndex> later{};
+  };
+  /// A chunk is wanted, perhaps not for the first time. Returns what is to be fetched, mostly
+  /// nothing. `window`: chunks that may be ahead of a reader.
+  [[nodiscard]] Next OnWanted(InnerIndex chunk, size_t window, const IsHere& is_here);
 
  private:
   static constexpr size_t kReaders = 8;   // that are told apart
   static constexpr int kMinSteps = 2;     // in order, before anything is ahead
+  static constexpr size_t kFirst = 4;     // chunks that are ahead at first
   static constexpr int64_t kMaxJump = 8;  // steps at once: chunks that are not stored, threads
   static constexpr size_t kMaxLate = 64;  // chunks ahead that were passed over and may come yet
-  static constexpr size_t kGrowth = 4;
+  static constexpr size_t kGrowth = 8;
   static constexpr size_t kMaxAhead = 8192;
 
   struct Loop {
@@ -58,7 +65,7 @@ class ArrayOrder {
     std::vector<Loop> loops{};          // the innermost first
     int steps = 0;                      // in order
     std::optional<uint64_t> row_end{};  // where the innermost loop ended last time
-    size_t size = 1;                    // of what is to be ahead
+    size_t size = 0;                    // of what is to be ahead
     ChunkCoordinates tip{};             // the last one that is ahead
     bool is_over = false;               // nothing comes after `tip`
     std::deque<Ahead> ahead{};
@@ -79,11 +86,12 @@ class ArrayOrder {
   bool TurnLoop(Reader& reader, const ChunkCoordinates& at) const;
   // The chunk after `at`; false if there is none.
   [[nodiscard]] bool Advance(const Reader& reader, ChunkCoordinates& at) const;
+  // The same by what was learned alone.
+  [[nodiscard]] bool AdvanceLearned(const Reader& reader, ChunkCoordinates& at) const;
   [[nodiscard]] bool AdvanceGuessed(const Reader& reader, ChunkCoordinates& at) const;
   // Moves one axis; false if it would leave the grid, or go beyond `last`.
   [[nodiscard]] bool Move(const Loop& loop, ChunkCoordinates& at) const;
-  [[nodiscard]] std::vector<InnerIndex> Extend(Reader& reader, size_t window,
-                                               const IsHere& is_here) const;
+  [[nodiscard]] Next Extend(Reader& reader, size_t window, const IsHere& is_here) const;
   // `reader` goes on at `at`, elsewhere than was thought.
   static void Restart(Reader& reader, const ChunkCoordinates& at);
   static void Forget(Reader& reader, size_t count);

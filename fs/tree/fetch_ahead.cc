@@ -42,10 +42,10 @@ void FetchAhead::OnWanted(const ChunkFile& file) {
   if (is_over_) return;
   const uint64_t window = ranges_.Ahead();
   const uint64_t bytes = std::max<uint64_t>(file.location.length, 1);
-  auto chunks = ArrayOf(source).order.OnWanted(
-      file.chunk, window / bytes, [&](InnerIndex next) { return IsHere(*source, next); });
-  if (chunks.empty()) return;
-  (void)Do([this, source, chunks = std::move(chunks)] { Plan(source, chunks); }, /*first=*/true);
+  auto next = ArrayOf(source).order.OnWanted(
+      file.chunk, window / bytes, [&](InnerIndex chunk) { return IsHere(*source, chunk); });
+  if (next.chunks.empty()) return;
+  (void)Do([this, source, next = std::move(next)] { Plan(source, next); }, /*first=*/true);
 }
 
 bool FetchAhead::IsHere(const ChunkSource& source, InnerIndex chunk) const {
@@ -88,58 +88,96 @@ void FetchAhead::Work() {
   }
 }
 
-std::vector<ChunkLocation> FetchAhead::Locate(const ChunkSource& source,
-                                              const std::vector<InnerIndex>& chunks) const {
-  // The indexes of all shards at once; then they are known.
+void FetchAhead::LearnIndexes(const ChunkSource& source, const std::vector<InnerIndex>& chunks) {
   std::map<OuterIndex, InnerIndex> shards;
   for (const InnerIndex chunk : chunks) shards.emplace(source.OuterOf(chunk), chunk);
   std::vector<InnerIndex> firsts;
   firsts.reserve(shards.size());
   for (const auto& [outer, chunk] : shards) firsts.push_back(chunk);
   AtOnce(firsts.size(), kShardsAtOnce, [&](size_t i) { (void)source.Locate(firsts[i], kAnyAge); });
-  std::vector<ChunkLocation> found;
-  for (const InnerIndex chunk : chunks) {
-    auto located = source.Locate(chunk, kAnyAge);
-    if (!located || !located->location) continue;
-    ChunkLocation& at = *located->location;
-    const bool is_kept = !at.shard->is_in_memory && !source.IsRacy(*at.shard);
-    if (is_kept && at.length <= StoredRanges::kBlock && !ranges_.Has(source, at)) {
-      found.push_back(std::move(at));
+}
+
+std::vector<FetchAhead::Piece> FetchAhead::Locate(const ChunkSource& source,
+                                                  const ArrayOrder::Next& next) const {
+  const NoWaiting scope;
+  std::vector<Piece> found;
+  const auto add = [&](const std::vector<InnerIndex>& chunks, bool is_later) {
+    for (const InnerIndex chunk : chunks) {
+      auto located = source.Locate(chunk, kAnyAge);
+      if (!located || !located->location) continue;
+      ChunkLocation& at = *located->location;
+      const bool is_kept = !at.shard->is_in_memory && !source.IsRacy(*at.shard);
+      if (is_kept && at.length <= StoredRanges::kBlock && !ranges_.Has(source, at)) {
+        found.push_back({std::move(at), is_later});
+      }
     }
-  }
+  };
+  add(next.chunks, false);
+  add(next.later, true);
   return found;
 }
 
 std::vector<FetchAhead::Range> FetchAhead::Join(const ChunkSource& source,
-                                                std::vector<ChunkLocation> chunks) const {
-  const auto place = [](const ChunkLocation& chunk) {
-    return std::tuple(chunk.outer, chunk.shard->fingerprint, chunk.offset);
-  };
-  std::ranges::sort(chunks, {}, place);
+                                                std::vector<Piece> pieces) const {
+  std::ranges::sort(pieces, {}, [](const Piece& piece) {
+    return std::tuple(piece.chunk.outer, piece.chunk.shard->fingerprint, piece.chunk.offset);
+  });
   const uint64_t gap = ranges_.IsWasteful() ? 0 : kGap;
   std::vector<Range> ranges;
-  for (ChunkLocation& chunk : chunks) {
+  for (Piece& piece : pieces) {
+    const ChunkLocation& chunk = piece.chunk;
     const uint64_t end = chunk.offset + chunk.length;
-    if (!ranges.empty()) {
-      Range& last = ranges.back();
-      const bool is_near = last.chunk.outer == chunk.outer &&
-                           last.chunk.shard->fingerprint == chunk.shard->fingerprint &&
-                           chunk.offset <= last.end + gap &&
-                           end - last.begin <= StoredRanges::kBlock &&
-                           !ranges_.HasAnyOf(source, chunk, last.end, chunk.offset);
-      if (is_near) {
-        last.end = std::max(last.end, end);
-        continue;
-      }
+    const auto is_near = [&](const Range& last) {
+      const bool may_have_gap = !piece.is_later && last.now > 0;
+      return last.chunk.outer == chunk.outer &&
+             last.chunk.shard->fingerprint == chunk.shard->fingerprint &&
+             chunk.offset <= last.end + (may_have_gap ? gap : 0) &&
+             end - last.begin <= StoredRanges::kBlock &&
+             !ranges_.HasAnyOf(source, chunk, last.end, chunk.offset);
+    };
+    if (ranges.empty() || !is_near(ranges.back())) {
+      ranges.push_back({chunk, chunk.offset, end, chunk.offset, end});
     }
-    const uint64_t begin = chunk.offset;
-    ranges.push_back({std::move(chunk), begin, end});
+    Range& range = ranges.back();
+    range.end = std::max(range.end, end);
+    if (piece.is_later) {
+      range.later += chunk.length;
+      continue;
+    }
+    if (range.now == 0) range.begin_now = chunk.offset;
+    range.now += chunk.length;
+    range.end_now = range.end;
+  }
+  std::erase_if(ranges, [](const Range& range) { return range.now == 0; });
+  for (Range& range : ranges) {
+    if (range.later <= range.now) continue;
+    range.begin = range.begin_now;
+    range.end = range.end_now;
   }
   return ranges;
 }
 
-void FetchAhead::Plan(const Source& source, const std::vector<InnerIndex>& chunks) {
-  const auto ranges = Join(*source, Locate(*source, chunks));
+void FetchAhead::Plan(const Source& source, const ArrayOrder::Next& next) {
+  ArrayOrder::Next known{.chunks = {}, .later = next.later};
+  ArrayOrder::Next unknown = known;
+  for (const InnerIndex chunk : next.chunks) {
+    const NoWaiting scope;
+    (source->Locate(chunk, kAnyAge) ? known : unknown).chunks.push_back(chunk);
+  }
+  if (!unknown.chunks.empty()) {
+    const std::lock_guard lock(mutex_);
+    (void)Do(
+        [this, source, unknown = std::move(unknown)] {
+          LearnIndexes(*source, unknown.chunks);
+          FetchKnown(source, unknown);
+        },
+        /*first=*/true);
+  }
+  if (!known.chunks.empty()) FetchKnown(source, known);
+}
+
+void FetchAhead::FetchKnown(const Source& source, const ArrayOrder::Next& next) {
+  const auto ranges = Join(*source, Locate(*source, next));
   for (const Range& range : ranges) ranges_.Plan(*source, range.chunk, range.begin, range.end);
   const std::lock_guard lock(mutex_);
   for (const Range& range : ranges) {

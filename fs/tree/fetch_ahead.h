@@ -2,13 +2,16 @@
 // be (ArrayOrder), into the StoredRanges from which they are then served.
 //
 //   OnWanted()  the reader's thread     which chunks are next; a batch
-//   Plan        one of our threads      where they are (and the indexes of their shards); ranges
+//   Plan        one of our threads      where they are; those whose shards have no index here yet
+//                                       wait for it by themselves
+//   FetchKnown  the same one            ranges
 //   Fetch       as many as there are    a range each, one request
 //
-// Neighbours in a stored object are fetched with one request, with what lies between them if that
-// is little: shards are not written in the order in which they are read, so it is mostly what comes
-// next. If it turns out not to be read, it is left out. How much is ahead follows the link: four
-// times what is on its way at full speed. Thread-safe.
+// Neighbours in a stored object are fetched with one request, together with chunks that come later,
+// as many bytes as of those that come now, and with what lies between them if that is little:
+// shards are not written in the order in which they are read, so it is mostly what comes next. If
+// it turns out not to be read, it is left out. How much is ahead follows the link (StoredRanges).
+// Thread-safe.
 #pragma once
 
 #include <condition_variable>
@@ -44,17 +47,26 @@ class FetchAhead {
 
  private:
   using Source = std::shared_ptr<const ChunkSource>;
-  static constexpr size_t kThreads = 32;
+  static constexpr size_t kThreads = 48;
   static constexpr size_t kShardsAtOnce = 16;
   static constexpr size_t kMaxTasks = 256;
   static constexpr size_t kArrays = 64;  // whose readers are remembered
   // Between neighbours that are fetched together, at most.
   static constexpr uint64_t kGap = 256u << 10;
 
+  struct Piece {
+    ChunkLocation chunk;
+    bool is_later;  // is not fetched for itself
+  };
   struct Range {
     ChunkLocation chunk;  // one of those in it
     uint64_t begin;
     uint64_t end;
+    // Of chunks that are fetched for themselves: first byte, end, bytes; and bytes of others.
+    uint64_t begin_now;
+    uint64_t end_now;
+    uint64_t now = 0;
+    uint64_t later = 0;
   };
   struct Array {
     explicit Array(const Source& of) : source(of), order(of->layout().inner_grid) {}
@@ -67,11 +79,14 @@ class FetchAhead {
   // False if nothing more is taken. The mutex is held.
   bool Do(std::function<void()> task, bool first);
   void Work();
-  void Plan(const Source& source, const std::vector<InnerIndex>& chunks);
-  [[nodiscard]] std::vector<ChunkLocation> Locate(const ChunkSource& source,
-                                                  const std::vector<InnerIndex>& chunks) const;
-  [[nodiscard]] std::vector<Range> Join(const ChunkSource& source,
-                                        std::vector<ChunkLocation> chunks) const;
+  void Plan(const Source& source, const ArrayOrder::Next& next);
+  // Of all shards at once.
+  static void LearnIndexes(const ChunkSource& source, const std::vector<InnerIndex>& chunks);
+  void FetchKnown(const Source& source, const ArrayOrder::Next& next);
+  // Those whose place is known and that are not fetched yet.
+  [[nodiscard]] std::vector<Piece> Locate(const ChunkSource& source,
+                                          const ArrayOrder::Next& next) const;
+  [[nodiscard]] std::vector<Range> Join(const ChunkSource& source, std::vector<Piece> pieces) const;
 
   StoredRanges& ranges_;
   std::mutex mutex_;  // guards the rest

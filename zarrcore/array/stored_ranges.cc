@@ -18,7 +18,8 @@ constexpr int kLooks = 16;
 // The share of what was fetched that may never be read, of the last so many bytes.
 constexpr double kMaxWaste = 0.03;
 constexpr uint64_t kRemembered = 256u << 20;
-// What is fetched ahead: at least, and at most.
+// What is fetched ahead, of what is on its way at full speed; at least, and at most.
+constexpr uint64_t kAhead = 8;
 constexpr uint64_t kMinAhead = 4u << 20;
 constexpr uint64_t kMaxAhead = 64u << 20;
 // The speed is measured in steps of this; the best of it counts, and less each time.
@@ -147,7 +148,7 @@ uint64_t StoredRanges::Meter::bytes_under_way() const {
 
 uint64_t StoredRanges::Ahead() const {
   const uint64_t most = std::min(kMaxAhead, cache_.statistics().limit / 4);
-  return std::min(std::max(4 * meter_.bytes_under_way(), kMinAhead), most);
+  return std::min(std::max(kAhead * meter_.bytes_under_way(), kMinAhead), most);
 }
 
 Result<void> StoredRanges::Read(const ChunkSource& source, const ChunkLocation& chunk,

@@ -54,7 +54,7 @@ class StoredRanges {
   /// Whether all of a chunk, of at most kBlock bytes, is there, on its way or planned.
   [[nodiscard]] bool Has(const ChunkSource& source, const ChunkLocation& chunk);
 
-  /// Bytes that are worth fetching ahead of a reader: four times what is on its way at the speed
+  /// Bytes that are worth fetching ahead of a reader: eight times what is on its way at the speed
   /// that was seen, but no more than a quarter of what is kept.
   [[nodiscard]] uint64_t Ahead() const;
   /// Much of what was fetched was never read, or not yet.
