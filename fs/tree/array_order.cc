@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <numeric>
 #include <span>
 #include <utility>
 
@@ -9,16 +10,16 @@ namespace zarrfs {
 
 bool ArrayOrder::TakeAhead(Reader& reader, uint64_t chunk, const ChunkCoordinates& at) const {
   const auto found = std::ranges::find(reader.ahead, chunk, &Ahead::chunk);
-  if (found == reader.ahead.end()) return false;
+  if (found == reader.ahead.end()) return reader.is_crowd && TakeNear(reader, chunk, at);
   const auto before = static_cast<size_t>(found - reader.ahead.begin());
   if (found->is_fetched) --reader.fetched;
   reader.ahead.erase(found);
   const size_t axis = reader.loops.front().axis;
   ChunkCoordinates in_row = reader.at;
   in_row[axis] = at[axis];
-  if (in_row != at && before > 0) {
+  if (in_row != at && before > 0 && !reader.is_crowd) {
     LearnRow(reader, at);
-  } else if (in_row != at) {
+  } else if (in_row != at && !reader.is_crowd) {
     (void)BeginLoop(reader, at);  // the one that was guessed
   } else if (before > kMaxLate) {
     Forget(reader, before - kMaxLate);
@@ -26,6 +27,42 @@ bool ArrayOrder::TakeAhead(Reader& reader, uint64_t chunk, const ChunkCoordinate
   reader.newest = chunk;
   reader.at = at;
   ++reader.steps;
+  return true;
+}
+
+bool ArrayOrder::TakeNear(Reader& crowd, uint64_t chunk, const ChunkCoordinates& at) const {
+  const uint64_t tip = NumberOf(crowd.tip);
+  const uint64_t next = crowd.ahead.empty() ? tip + 1 : crowd.ahead.front().chunk;
+  if (chunk < next) return next - chunk <= kNear;
+  if (chunk <= tip || chunk - tip > kNear) return false;
+  Restart(crowd, at);
+  return true;
+}
+
+bool ArrayOrder::MakeCrowd(uint64_t chunk, bool is_expected) {
+  if (std::ranges::find(recent_, chunk, &Recent::chunk) != recent_.end()) return false;
+  recent_.push_back({chunk, is_expected});
+  if (recent_.size() > kCrowd) recent_.pop_front();
+  if (is_expected || recent_.size() < kCrowd / 2 ||
+      std::ranges::count(recent_, false, &Recent::is_expected) < kUnexpected) {
+    return false;
+  }
+  const auto [first, last] = std::ranges::minmax(recent_, {}, &Recent::chunk);
+  const double span = static_cast<double>(last.chunk - first.chunk);
+  if (span > kCrowdSpan * static_cast<double>(recent_.size())) return false;
+  const auto middle = recent_.begin() + static_cast<ptrdiff_t>(recent_.size() / 2);
+  const auto sum = [](auto begin, auto end) {
+    return std::accumulate(begin, end, uint64_t{0}, [&](uint64_t so_far, const Recent& each) {
+      return so_far + each.chunk;
+    });
+  };
+  if (sum(recent_.begin(), middle) >= sum(middle, recent_.end())) return false;
+  readers_.clear();  // what was learned from its chunks was by chance
+  Reader crowd{.newest = chunk, .steps = kMinSteps, .size = kCrowd, .is_crowd = true};
+  grid_.Coordinates(last.chunk, crowd.at);
+  crowd.tip = crowd.at;
+  for (size_t axis = grid_.rank(); axis-- > 0;) crowd.loops.push_back({axis, 1, 0});
+  readers_.push_front(std::move(crowd));
   return true;
 }
 
@@ -115,8 +152,8 @@ bool ArrayOrder::Follow(Reader& reader, uint64_t chunk, const ChunkCoordinates& 
     }
   } else if (!BeginLoop(reader, at)) {
     return false;
-  } else if (std::abs(reader.loops.front().step) == 1 && &reader == &readers_.front()) {
-    reader.steps = kMinSteps;  // (Random readers seldom take neighbours one after the other.)
+  } else if (&reader == &readers_.front() && IsNeighbour(reader.loops.front())) {
+    reader.steps = kMinSteps;  // (Random readers seldom take them one after the other.)
   }
   // What was to come is something else than what was thought.
   if (reader.fetched > 0) reader.size = std::max<size_t>(reader.size / 2, 1);
@@ -195,8 +232,9 @@ ArrayOrder::Next ArrayOrder::OnWanted(InnerIndex chunk, size_t window, const IsH
     std::rotate(readers_.begin(), found, found + 1);
     return true;
   };
-  if (is_it([&](Reader& reader) { return reader.newest == number; }) ||
-      is_it([&](Reader& reader) { return TakeAhead(reader, number, at); }) ||
+  const bool is_expected = is_it([&](Reader& reader) { return reader.newest == number; }) ||
+                           is_it([&](Reader& reader) { return TakeAhead(reader, number, at); });
+  if (MakeCrowd(number, is_expected) || is_expected ||
       is_it([&](Reader& reader) { return Follow(reader, number, at); })) {
     return Extend(readers_.front(), window, is_here);
   }

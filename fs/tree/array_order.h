@@ -5,9 +5,10 @@
 // loops, learned from the chunks that it takes: a step that is repeated is the innermost loop;
 // where that begins again, another axis goes on, and is the next one. What lies ahead is what the
 // loops give. An axis that was not learned yet is guessed: the one that C order (or F order) takes
-// next.
+// next. Many threads that share a scan in C order take chunks in an order that no loops give: such
+// a *crowd* is recognized by chunks that lie close together, move on, and are often unexpected.
 //
-// After a few steps in order, or one to the chunk beside the last one, the chunks ahead are worth
+// After a few steps in order, or one to the next chunk of the row, the chunks ahead are worth
 // fetching: eight times as many each time a quarter of them was wanted, up to a window. Readers in
 // no order get nothing. Not thread-safe.
 #pragma once
@@ -48,6 +49,11 @@ class ArrayOrder {
   static constexpr size_t kMaxLate = 64;  // chunks ahead that were passed over and may come yet
   static constexpr size_t kGrowth = 8;
   static constexpr size_t kMaxAhead = 8192;
+  // The latest chunks make a crowd, from half as many on,
+  static constexpr size_t kCrowd = 32;
+  static constexpr double kCrowdSpan = 1.4;    // if they are among so many times as many
+  static constexpr ptrdiff_t kUnexpected = 3;  // and no fewer were unexpected
+  static constexpr uint64_t kNear = 64;        // places that its threads are apart, at most
 
   struct Loop {
     size_t axis;
@@ -59,6 +65,10 @@ class ArrayOrder {
     uint64_t chunk;
     bool is_fetched;  // for this reader
   };
+  struct Recent {
+    uint64_t chunk;
+    bool is_expected;
+  };
   struct Reader {
     uint64_t newest = 0;  // the chunk that it wanted last
     ChunkCoordinates at{};
@@ -68,6 +78,7 @@ class ArrayOrder {
     size_t size = 0;                    // of what is to be ahead
     ChunkCoordinates tip{};             // the last one that is ahead
     bool is_over = false;               // nothing comes after `tip`
+    bool is_crowd = false;
     std::deque<Ahead> ahead{};
     size_t fetched = 0;  // of `ahead`
   };
@@ -75,6 +86,11 @@ class ArrayOrder {
   // Each of these is true if it was the reader who wanted the chunk.
   bool TakeAhead(Reader& reader, uint64_t chunk, const ChunkCoordinates& at) const;
   bool Follow(Reader& reader, uint64_t chunk, const ChunkCoordinates& at) const;
+
+  // Remembers a chunk. True if it makes a crowd, which is the first reader then.
+  bool MakeCrowd(uint64_t chunk, bool is_expected);
+  // Whether a chunk that is not ahead is a crowd's: it was left behind, or is beyond all that is.
+  bool TakeNear(Reader& crowd, uint64_t chunk, const ChunkCoordinates& at) const;
 
   // How many steps of the innermost loop lie between; nullopt if it is not on its way.
   [[nodiscard]] std::optional<int64_t> StepsTo(const Reader& reader,
@@ -84,6 +100,10 @@ class ArrayOrder {
   // Begins the first loop, or one around those that are known, or finds one of them going on.
   bool BeginLoop(Reader& reader, const ChunkCoordinates& at) const;
   bool TurnLoop(Reader& reader, const ChunkCoordinates& at) const;
+  // Whether it steps from a chunk to one beside it in its row.
+  [[nodiscard]] bool IsNeighbour(const Loop& loop) const {
+    return loop.axis + 1 == grid_.rank() && (loop.step == 1 || loop.step == -1);
+  }
   // The chunk after `at`; false if there is none.
   [[nodiscard]] bool Advance(const Reader& reader, ChunkCoordinates& at) const;
   // The same by what was learned alone.
@@ -101,6 +121,7 @@ class ArrayOrder {
 
   const ChunkGrid& grid_;
   std::deque<Reader> readers_;  // the one that wanted something last is the first
+  std::deque<Recent> recent_;   // the latest last
 };
 
 }  // namespace zarrfs

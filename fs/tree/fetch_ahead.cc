@@ -45,7 +45,7 @@ void FetchAhead::OnWanted(const ChunkFile& file) {
   auto next = ArrayOf(source).order.OnWanted(
       file.chunk, window / bytes, [&](InnerIndex chunk) { return IsHere(*source, chunk); });
   if (next.chunks.empty()) return;
-  (void)Do([this, source, next = std::move(next)] { Plan(source, next); }, /*first=*/true);
+  (void)Do({[this, source, next = std::move(next)] { Plan(source, next); }}, /*first=*/true);
 }
 
 bool FetchAhead::IsHere(const ChunkSource& source, InnerIndex chunk) const {
@@ -55,7 +55,7 @@ bool FetchAhead::IsHere(const ChunkSource& source, InnerIndex chunk) const {
   return found && (!found->location || ranges_.Has(source, *found->location));
 }
 
-bool FetchAhead::Do(std::function<void()> task, bool first) {
+bool FetchAhead::Do(Task task, bool first) {
   if (is_over_ || tasks_.size() >= kMaxTasks) return false;
   first ? tasks_.push_front(std::move(task)) : tasks_.push_back(std::move(task));
   if (idle_ < tasks_.size() && threads_.size() < kThreads) {
@@ -73,18 +73,25 @@ void FetchAhead::Work() {
   std::unique_lock lock(mutex_);
   for (;;) {
     ++idle_;
-    arrived_.wait(lock, [&] { return is_over_ || !tasks_.empty(); });
+    arrived_.wait(lock, [&] { return is_over_ || (!tasks_.empty() && MayBegin(tasks_.front())); });
     --idle_;
     if (is_over_) return;
-    const auto task = std::move(tasks_.front());
+    const Task task = std::move(tasks_.front());
     tasks_.pop_front();
+    const size_t fetches = task.bytes > 0 ? 1 : 0;
+    under_way_ += fetches;
+    bytes_under_way_ += task.bytes;
+    // (Whoever was told of this one may have been told of the next one, too.)
+    if (!tasks_.empty()) arrived_.notify_one();
     lock.unlock();
     try {
-      task();
+      task.work();
     } catch (const std::bad_alloc&) {
       // Whoever wants it reads it.
     }
     lock.lock();
+    under_way_ -= fetches;
+    bytes_under_way_ -= task.bytes;
   }
 }
 
@@ -166,25 +173,28 @@ void FetchAhead::Plan(const Source& source, const ArrayOrder::Next& next) {
   }
   if (!unknown.chunks.empty()) {
     const std::lock_guard lock(mutex_);
-    (void)Do(
-        [this, source, unknown = std::move(unknown)] {
-          LearnIndexes(*source, unknown.chunks);
-          FetchKnown(source, unknown);
-        },
-        /*first=*/true);
+    (void)Do({[this, source, unknown = std::move(unknown)] {
+               LearnIndexes(*source, unknown.chunks);
+               FetchKnown(source, unknown);
+             }},
+             /*first=*/true);
   }
   if (!known.chunks.empty()) FetchKnown(source, known);
 }
 
 void FetchAhead::FetchKnown(const Source& source, const ArrayOrder::Next& next) {
-  const auto ranges = Join(*source, Locate(*source, next));
-  for (const Range& range : ranges) ranges_.Plan(*source, range.chunk, range.begin, range.end);
+  std::vector<Range> ranges;
+  {
+    const std::lock_guard planning(planning_);
+    ranges = Join(*source, Locate(*source, next));
+    for (const Range& range : ranges) ranges_.Plan(*source, range.chunk, range.begin, range.end);
+  }
   const std::lock_guard lock(mutex_);
   for (const Range& range : ranges) {
     const auto fetch = [this, source, range] {
       (void)ranges_.Fetch(*source, range.chunk, range.begin, range.end);
     };
-    if (!Do(fetch, /*first=*/false)) {
+    if (!Do({fetch, range.end - range.begin}, /*first=*/false)) {
       ranges_.Drop(*source, range.chunk, range.begin, range.end);
     }
   }

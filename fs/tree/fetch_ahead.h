@@ -49,7 +49,10 @@ class FetchAhead {
   using Source = std::shared_ptr<const ChunkSource>;
   static constexpr size_t kThreads = 48;
   static constexpr size_t kShardsAtOnce = 16;
-  static constexpr size_t kMaxTasks = 256;
+  // Ranges that are always fetched at once. More are as long as the link is not full: what is
+  // wanted first is to come first.
+  static constexpr size_t kAtOnce = 3;
+  static constexpr size_t kMaxTasks = 1024;
   static constexpr size_t kArrays = 64;  // whose readers are remembered
   // Between neighbours that are fetched together, at most.
   static constexpr uint64_t kGap = 256u << 10;
@@ -68,6 +71,10 @@ class FetchAhead {
     uint64_t now = 0;
     uint64_t later = 0;
   };
+  struct Task {
+    std::function<void()> work;
+    uint64_t bytes = 0;  // that it fetches
+  };
   struct Array {
     explicit Array(const Source& of) : source(of), order(of->layout().inner_grid) {}
     Source source;
@@ -77,7 +84,10 @@ class FetchAhead {
   Array& ArrayOf(const Source& source);
   [[nodiscard]] bool IsHere(const ChunkSource& source, InnerIndex chunk) const;
   // False if nothing more is taken. The mutex is held.
-  bool Do(std::function<void()> task, bool first);
+  bool Do(Task task, bool first);
+  [[nodiscard]] bool MayBegin(const Task& task) const {
+    return task.bytes == 0 || under_way_ < kAtOnce || bytes_under_way_ < ranges_.AtOnce();
+  }
   void Work();
   void Plan(const Source& source, const ArrayOrder::Next& next);
   // Of all shards at once.
@@ -89,12 +99,15 @@ class FetchAhead {
   [[nodiscard]] std::vector<Range> Join(const ChunkSource& source, std::vector<Piece> pieces) const;
 
   StoredRanges& ranges_;
-  std::mutex mutex_;  // guards the rest
+  std::mutex planning_;  // what one plan has, no other one takes; before mutex_
+  std::mutex mutex_;     // guards the rest
   std::condition_variable arrived_;
   std::list<Array> arrays_;  // the one that was read last is the first
-  std::deque<std::function<void()>> tasks_;
+  std::deque<Task> tasks_;
   std::vector<std::thread> threads_;
   size_t idle_ = 0;
+  size_t under_way_ = 0;  // fetches
+  uint64_t bytes_under_way_ = 0;
   bool is_over_ = false;
 };
 

@@ -18,6 +18,9 @@ constexpr int kLooks = 16;
 // The share of what was fetched that may never be read, of the last so many bytes.
 constexpr double kMaxWaste = 0.03;
 constexpr uint64_t kRemembered = 256u << 20;
+// What is fetched at once, of what is on its way at full speed; at least.
+constexpr uint64_t kAtOnce = 2;
+constexpr uint64_t kMinAtOnce = 2u << 20;
 // What is fetched ahead, of what is on its way at full speed; at least, and at most.
 constexpr uint64_t kAhead = 8;
 constexpr uint64_t kMinAhead = 4u << 20;
@@ -149,6 +152,10 @@ uint64_t StoredRanges::Meter::bytes_under_way() const {
 uint64_t StoredRanges::Ahead() const {
   const uint64_t most = std::min(kMaxAhead, cache_.statistics().limit / 4);
   return std::min(std::max(kAhead * meter_.bytes_under_way(), kMinAhead), most);
+}
+
+uint64_t StoredRanges::AtOnce() const {
+  return std::max(kAtOnce * meter_.bytes_under_way(), kMinAtOnce);
 }
 
 Result<void> StoredRanges::Read(const ChunkSource& source, const ChunkLocation& chunk,

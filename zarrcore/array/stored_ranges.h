@@ -57,6 +57,8 @@ class StoredRanges {
   /// Bytes that are worth fetching ahead of a reader: eight times what is on its way at the speed
   /// that was seen, but no more than a quarter of what is kept.
   [[nodiscard]] uint64_t Ahead() const;
+  /// Bytes that are worth fetching at once: those that fill the link twice.
+  [[nodiscard]] uint64_t AtOnce() const;
   /// Much of what was fetched was never read, or not yet.
   [[nodiscard]] bool IsWasteful() const {
     return table_->IsWasteful(cache_.statistics().limit / 4 + Ahead());

@@ -37,7 +37,7 @@ Outcome Read(const ChunkGrid& grid, const std::vector<uint64_t>& chunks, size_t 
     outcome.ahead += fetched.contains(chunk) ? 1 : 0;
     ++outcome.read;
     read.insert(chunk);
-    for (const InnerIndex next : order.OnWanted(InnerIndex{chunk}, window, is_here)) {
+    for (const InnerIndex next : order.OnWanted(InnerIndex{chunk}, window, is_here).chunks) {
       EXPECT_LT(ToNumber(next), grid.size());
       if (!read.contains(ToNumber(next))) fetched.insert(ToNumber(next));
     }
@@ -129,6 +129,47 @@ TEST(ArrayOrder, ThreadsOfOneReaderNeedNotKeepTheOrder) {
   EXPECT_GT(Read(grid, chunks).share(), 0.8);
 }
 
+// Batches of 17, each but its first chunk from its last to its first, as tensorstore's threads take
+// them.
+TEST(ArrayOrder, ThreadsThatTakeBatchesFromTheirEndAreACrowd) {
+  const ChunkGrid grid = Grid({16, 16, 8});
+  std::vector<uint64_t> chunks;
+  for (uint64_t batch = 0; batch < grid.size(); batch += 17) {
+    const uint64_t end = std::min(batch + 17, grid.size());
+    chunks.push_back(batch);
+    for (uint64_t chunk = end; --chunk > batch;) chunks.push_back(chunk);
+  }
+  const Outcome outcome = Read(grid, chunks, 128);
+  EXPECT_GT(outcome.share(), 0.9);
+  EXPECT_EQ(outcome.in_vain(), 0U);
+}
+
+TEST(ArrayOrder, AStepToTheNeighbourIsEnoughToBegin) {
+  const ChunkGrid grid = Grid({1000});
+  ArrayOrder order(grid);
+  const auto none = [](InnerIndex) { return false; };
+  EXPECT_TRUE(order.OnWanted(InnerIndex{10}, 64, none).chunks.empty());
+  EXPECT_EQ(order.OnWanted(InnerIndex{11}, 64, none).chunks,
+            (std::vector{InnerIndex{12}, InnerIndex{13}, InnerIndex{14}, InnerIndex{15}}));
+}
+
+TEST(ArrayOrder, WhatComesLaterIsToldAsFarAsItIsKnown) {
+  const ChunkGrid grid = Grid({4, 4, 8});
+  ArrayOrder order(grid);
+  ArrayOrder::Next last;
+  const auto read_to = [&](uint64_t begin, uint64_t end) {
+    for (uint64_t chunk = begin; chunk < end; ++chunk) {
+      auto next = order.OnWanted(InnerIndex{chunk}, 8, [](InnerIndex) { return false; });
+      if (!next.chunks.empty()) last = std::move(next);
+    }
+  };
+  read_to(0, 6);
+  EXPECT_LT(last.later.size(), 8U) << "nobody knows yet what comes after a row";
+  read_to(6, 12);
+  ASSERT_EQ(last.later.size(), 8U);
+  EXPECT_EQ(ToNumber(last.later.front()), ToNumber(last.chunks.back()) + 1);
+}
+
 TEST(ArrayOrder, RandomReadersGetNothing) {
   for (const auto& counts : {kCounts, std::vector<uint64_t>{960}, std::vector<uint64_t>{30, 32},
                              std::vector<uint64_t>{8, 8, 8}}) {
@@ -146,8 +187,9 @@ TEST(ArrayOrder, TheWindowIsTheMostThatIsAhead) {
   uint64_t last = 0;
   for (uint64_t chunk = 0; chunk < 500; ++chunk) {
     for (const InnerIndex next :
-         order.OnWanted(InnerIndex{chunk}, 16, [](InnerIndex) { return false; }))
+         order.OnWanted(InnerIndex{chunk}, 16, [](InnerIndex) { return false; }).chunks) {
       last = ToNumber(next);
+    }
     EXPECT_LE(last, chunk + 16);
   }
   EXPECT_GT(last, 500U);
