@@ -199,9 +199,9 @@ bool ArrayOrder::Advance(const Reader& reader, ChunkCoordinates& at) const {
 ArrayOrder::Next ArrayOrder::Extend(Reader& reader, size_t window, const IsHere& is_here) const {
   Next next;
   window = std::clamp<size_t>(window, 1, kMaxAhead);
-  if (reader.steps < kMinSteps || reader.is_over || reader.fetched > reader.size * 3 / 4) {
-    return next;
-  }
+  // A quarter was wanted, and not by chance.
+  const size_t few = std::min<size_t>(std::max<size_t>(reader.size / 4, 2), reader.size);
+  if (reader.steps < kMinSteps || reader.is_over || reader.fetched + few > reader.size) return next;
   reader.size = std::min(std::max(kGrowth * reader.size, kFirst), window);
   for (size_t tries = kGrowth * reader.size; tries > 0 && reader.fetched < reader.size; --tries) {
     if (reader.ahead.size() >= kMaxAhead) break;
