@@ -18,6 +18,12 @@ namespace zarrfs {
 
 inline constexpr size_t kMaxWaitingThreads = 64;
 
+/// Threads that wait for data of a store that takes so many requests at once (0: not behind a
+/// network).
+[[nodiscard]] size_t ThreadsForData(size_t connections);
+/// kMaxWaitingThreads by default. Those of names stay as many.
+void SetThreadsForData(size_t most);
+
 /// What becomes of a request that takes long. Both are called on any thread.
 struct Attendance {
   /// Answers it, at once, where it was interrupted.
