@@ -1,5 +1,6 @@
 """What the rows of tools/bench/remote share: slow links, mounts behind them, readers, and what was measured."""
 import contextlib
+import itertools
 import json
 import pathlib
 import random
@@ -13,8 +14,9 @@ from mounts import mounted
 HERE = pathlib.Path(__file__).resolve().parent
 BUILD = HERE.parents[1] / "build"
 BUCKET = "bench"
-KEYS = {"AWS_ACCESS_KEY_ID": "user", "AWS_SECRET_ACCESS_KEY": "secret"}
-SHARDS = 4
+KEYS = {"AWS_ACCESS_KEY_ID": "user", "AWS_SECRET_ACCESS_KEY": "secret",
+        "AWS_CONFIG_FILE": "/dev/null", "AWS_SHARED_CREDENTIALS_FILE": "/dev/null"}
+SHARD = 256  # elements along each axis
 MISSING = "not installed, or failed"
 LONGEST = 300  # seconds that a reader may take
 
@@ -161,7 +163,17 @@ def names_of(folder, count, seed=1):
 
 
 def read_indexes(folder):
-    """Of all shards, by a chunk of each."""
-    for chunk in names_of(folder, 8 * SHARDS, seed=2):
+    """Of all shards, by the first chunk of each. Returns these."""
+    shape = json.loads((folder / ".zarray").read_text())
+    steps = [range(0, -(-n // c), SHARD // c) for n, c in zip(shape["shape"], shape["chunks"])]
+    firsts = [folder / ".".join(map(str, place)) for place in itertools.product(*steps)]
+    for chunk in firsts:
         chunk.read_bytes()
+    return firsts
+
+
+def unread_names(folder, count):
+    """Of random chunk files, each once; the indexes of their shards have been read."""
+    firsts = read_indexes(folder)
+    return [name for name in dict.fromkeys(names_of(folder, count)) if name not in firsts]
 

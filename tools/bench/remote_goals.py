@@ -46,7 +46,7 @@ def goals(bench):
             add(f"{store} disk_cache: again / in a local folder", local / again, 0.9)
         at_most(f"{store} disk_cache: again", "bytes_of_stored", 0.01)
         at_most(f"{store} random T=64: files", "slowest_of_median", 5)
-        at_most(f"{store} random T=64: files", "rss_of_bound", 1)
+        at_most(f"{store} random T=64: files", "memory_of_bound", 1)
     at_most("arrays.zarr: ls -l", "seconds", 0.5)
     at_most("consolidated.zarr: ls -l", "seconds", 0.15)
     at_most("mount ready", "trips", 5)

@@ -7,7 +7,7 @@ import tempfile
 import time
 
 from mounts import mounted
-from remote_bench import BUILD, HERE, MISSING, names_of, read_indexes
+from remote_bench import BUILD, HERE, MISSING, read_indexes, unread_names
 
 ORDERS = ("f", "reverse", "axis0", "axis1", "axis2")
 
@@ -43,8 +43,7 @@ def randoms(bench, store):
     """A program that reads files, and zarr-python 2; the indexes are known."""
     for threads, count in ((1, 100), (16, 800)):
         with bench.link() as (url, passed), bench.mount(url, store) as mount:
-            read_indexes(mount.inside)
-            names = list(dict.fromkeys(names_of(mount.inside, count)))
+            names = unread_names(mount.inside, count)
             passed.restart()
             answer = bench.read_files(names, threads)
             requests, down = passed()
@@ -69,14 +68,14 @@ def crowd(bench, store):
     """64 readers of all chunks at random."""
     options = [f"{name}={mib}M" for name, mib in CACHES.items()]
     with bench.link() as (url, passed), bench.mount(url, store, *options) as mount:
-        read_indexes(mount.inside)
-        names = list(dict.fromkeys(names_of(mount.inside, 2 * bench.chunks[store])))
+        names = unread_names(mount.inside, 2 * bench.chunks[store])
         passed.restart()
         answer = bench.read_files(names, 64)
         _, down = passed()
         bench.add(f"{store} random T=64: files", chunks_per_s=answer["files_per_s"], median_ms=answer["median_ms"],
                   slowest_of_median=answer["slowest_ms"] / answer["median_ms"], bytes_of_read=down / answer["bytes"],
-                  rss_mib=mount.memory_mib("VmHWM"), rss_of_bound=mount.memory_mib("VmHWM") / (sum(CACHES.values()) + BESIDE))
+                  memory_mib=mount.memory_shared_once_mib(),
+                  memory_of_bound=mount.memory_shared_once_mib() / (sum(CACHES.values()) + BESIDE))
 
 
 def from_disk(bench, store):

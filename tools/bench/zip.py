@@ -3,9 +3,8 @@
     build/python/zarr3/bin/python tools/bench/zip.py [ROUNDS [--json]]     # 5 by default
 
 Of shards of 32x32x32 zstd chunks and of plain chunks of 1 MiB: all files of a new mount once, read by this program, and a scan by
-zarr-python 2. Prints medians, the share of the folder's speed in the same round, and the processor time of the process that serves the mount; or the
-shares alone, as JSON. Mounts with
-build/release/bin/zarrfs, on /dev/shm: everything is in memory.
+zarr-python 2. Prints medians, the share of the folder's speed in the same round, and the processor time of the process that serves
+the mount; or the shares alone, as JSON. Mounts with build/release/bin/zarrfs, on /dev/shm: everything is in memory.
 """
 
 import itertools
