@@ -207,7 +207,7 @@ void Server::StatFs(Reply& reply) const {
 
 void Server::OnMounted(fuse_session* session) {
   RunningRequest::StartWatching();
-  SetThreadsForData(ThreadsForData(options_.connections));
+  SetWaitingThreads(WaitingThreads(options_.connections));
   // notify_store waits while a READ holds the page's lock, so a second thread must be free to
   // answer that READ, without waiting for the store. (Over io_uring each core has only one thread.)
   if (tree_->answers_fast() && options_.threads > 1 && !uses_io_uring_) {

@@ -122,12 +122,13 @@ void Work(Room& room) {
 
 }  // namespace
 
-size_t ThreadsForData(size_t connections) { return std::max(kMaxWaitingThreads, connections); }
+size_t WaitingThreads(size_t connections) { return std::max(kMaxWaitingThreads, connections); }
 
-void SetThreadsForData(size_t most) {
-  Room& room = RoomFor(WaitingFor::kData);
-  const std::lock_guard lock(room.mutex);
-  room.most_threads = most;
+void SetWaitingThreads(size_t most) {
+  for (Room* const room : {&RoomFor(WaitingFor::kNames), &RoomFor(WaitingFor::kData)}) {
+    const std::lock_guard lock(room->mutex);
+    room->most_threads = most;
+  }
 }
 
 std::shared_ptr<Ticket> MakeInterruptible(fuse_req_t request, Attendance attendance) {
