@@ -36,6 +36,7 @@
 #include "fs/fuse/caretaker.h"
 #include "fs/fuse/connection.h"
 #include "fs/fuse/server.h"
+#include "fs/fuse/waiting_room.h"
 #include "fs/tree/tree.h"
 #include "zarrcore/array/fetched_store.h"
 #include "zarrcore/base/mount_table.h"
@@ -153,6 +154,16 @@ class Worker {
   }
   void EndIfOutOfReach() const;
 
+  // To a store behind a network, else 0.
+  [[nodiscard]] uint32_t Connections() const {
+    return IsRemote(options_.source) ? static_cast<uint32_t>(options_.remote.connections) : 0;
+  }
+  // Those that answer, and those that wait for more requests of the store than a local one takes.
+  [[nodiscard]] uint32_t Threads() const {
+    const size_t more = WaitingThreads(Connections()) - kMaxWaitingThreads;
+    return options_.threads + static_cast<uint32_t>(2 * more);  // (there are two waiting rooms)
+  }
+
   const MountOptions options_;
   const WorkerSandbox sandbox_;
   const Clock::time_point begin_ = Clock::now();
@@ -239,8 +250,7 @@ bool Worker::HandleMessage() {
       SetLogLevel(message->text);
       break;
     case Message::Kind::kCacheSizes:
-      LimitMemory(message->numbers[2] != 0 ? message->numbers[2] : default_memory_,
-                  options_.threads);
+      LimitMemory(message->numbers[2] != 0 ? message->numbers[2] : default_memory_, Threads());
       server_->tree().GiveUp(UINT64_MAX);  // also what was too large before
       server_->tree().SetCacheSizes(message->numbers[0], message->numbers[1]);
       break;
@@ -289,7 +299,7 @@ void Worker::Attend() {
 
 void Worker::Run() {
   const uint64_t memory = options_.memory.value_or(default_memory_);
-  LimitMemory(memory, options_.threads);
+  LimitMemory(memory, Threads());
   if (!takes_over_) start_.source = OpenHiddenSource(options_);
   MountOptions options = options_;
   // What is remembered of stored objects gives way to nothing.
@@ -300,7 +310,8 @@ void Worker::Run() {
   server_ = new Server(*std::move(tree), {.no_epoch = options_.no_epoch,
                                           .open_messages = options_.open_messages,
                                           .io_uring = WhyNoIoUring(options_).empty(),
-                                          .threads = options_.threads});
+                                          .threads = options_.threads,
+                                          .connections = Connections()});
   keeper_.Send({Message::Kind::kOpened}, start_.source.get());
   MakeSession();
 

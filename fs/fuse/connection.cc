@@ -8,6 +8,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
@@ -112,7 +113,12 @@ void Process(fuse_session* session, std::string_view init, const Init& parsed) {
 
 }  // namespace
 
-void Negotiate(fuse_conn_info& connection) {
+uint32_t MaxBackground(uint32_t connections) {
+  constexpr uint32_t kLeast = 64;
+  return std::max(kLeast, 2 * connections);
+}
+
+void Negotiate(fuse_conn_info& connection, uint32_t connections) {
   constexpr unsigned kWanted = FUSE_CAP_NO_OPEN_SUPPORT | FUSE_CAP_ASYNC_READ |
                                FUSE_CAP_PARALLEL_DIROPS | FUSE_CAP_READDIRPLUS |
                                FUSE_CAP_READDIRPLUS_AUTO;
@@ -124,8 +130,8 @@ void Negotiate(fuse_conn_info& connection) {
   connection.want = (connection.want | (connection.capable & kWanted)) & ~kNotWanted;
   connection.max_read = kMaxRead;
   connection.max_readahead = kMaxRead;
-  connection.max_background = 64;
-  connection.congestion_threshold = 48;
+  connection.max_background = MaxBackground(connections);
+  connection.congestion_threshold = connection.max_background / 4 * 3;
   connection.time_gran = 1;
 }
 

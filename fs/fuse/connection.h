@@ -9,6 +9,7 @@
 #include <fuse_lowlevel.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -20,9 +21,14 @@ namespace zarrfs {
 /// The largest READ, in bytes. Set in the mount options and in FUSE_INIT, which must agree.
 inline constexpr size_t kMaxRead = size_t{1} << 20;
 
+/// How many READs of a mount the kernel sends before readers wait for answers. Enough to keep a
+/// store busy that takes so many requests at once: two are under way for a chunk of more than the
+/// kernel's readahead. `connections`: 0 for a store that is not behind a network.
+[[nodiscard]] uint32_t MaxBackground(uint32_t connections);
+
 /// Sets what every session of a mount promises in its answer to FUSE_INIT, on the init() of
 /// libfuse.
-void Negotiate(fuse_conn_info& connection);
+void Negotiate(fuse_conn_info& connection, uint32_t connections = 0);
 
 /// FUSE_INIT of a new mount, read from its device before anybody else reads.
 [[nodiscard]] Result<std::string> ReadInit(const Descriptor& device);

@@ -207,6 +207,7 @@ void Server::StatFs(Reply& reply) const {
 
 void Server::OnMounted(fuse_session* session) {
   RunningRequest::StartWatching();
+  SetWaitingThreads(WaitingThreads(options_.connections));
   // notify_store waits while a READ holds the page's lock, so a second thread must be free to
   // answer that READ, without waiting for the store. (Over io_uring each core has only one thread.)
   if (tree_->answers_fast() && options_.threads > 1 && !uses_io_uring_) {
@@ -231,7 +232,7 @@ void Server::OnMounted(fuse_session* session) {
 }
 
 void Server::Negotiate(fuse_conn_info& connection) {
-  zarrfs::Negotiate(connection);
+  zarrfs::Negotiate(connection, options_.connections);
 #ifdef FUSE_CAP_OVER_IO_URING
   connection.want &= ~unsigned{FUSE_CAP_OVER_IO_URING};
   if (options_.io_uring) connection.want |= connection.capable & FUSE_CAP_OVER_IO_URING;

@@ -29,6 +29,7 @@ struct ServerOptions {
   bool open_messages = false;  // the kernel sends OPEN each time a file is opened
   bool io_uring = false;       // request FUSE over io_uring
   uint32_t threads = 1;        // that serve requests
+  uint32_t connections = 0;    // to a store behind a network; 0: it is not
 };
 
 class Server {

@@ -1,5 +1,6 @@
 #include "fs/fuse/waiting_room.h"
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -32,6 +33,7 @@ struct Room {
   std::deque<Waiting> queue;
   size_t threads = 0;
   size_t idle = 0;
+  size_t most_threads = kMaxWaitingThreads;
 };
 
 Room& RoomFor(WaitingFor what) {
@@ -120,6 +122,15 @@ void Work(Room& room) {
 
 }  // namespace
 
+size_t WaitingThreads(size_t connections) { return std::max(kMaxWaitingThreads, connections); }
+
+void SetWaitingThreads(size_t most) {
+  for (Room* const room : {&RoomFor(WaitingFor::kNames), &RoomFor(WaitingFor::kData)}) {
+    const std::lock_guard lock(room->mutex);
+    room->most_threads = most;
+  }
+}
+
 std::shared_ptr<Ticket> MakeInterruptible(fuse_req_t request, Attendance attendance) {
   const auto [ticket, number] = NewTicket(std::move(attendance));
   registering = true;
@@ -157,7 +168,7 @@ void AnswerFromWaitingRoom(fuse_req_t request, WaitingFor what, WaitingHandler h
   } catch (const std::bad_alloc&) {
     return AnswerInterrupted(request, *ticket);
   }
-  if (room.idle < room.queue.size() && room.threads < kMaxWaitingThreads) {
+  if (room.idle < room.queue.size() && room.threads < room.most_threads) {
     try {
       std::thread([&room] { Work(room); }).detach();
       ++room.threads;

@@ -2,7 +2,7 @@
 //
 // Each request is answered exactly once: by its handler, or as soon as the kernel interrupts it
 // (Ctrl-C), whichever is first; a late answer is dropped. There is a room for names and one for
-// data, so that slow reads do not hold up look-ups. Handlers run on up to kMaxWaitingThreads
+// data, so that slow reads do not hold up look-ups. Handlers run on up to WaitingThreads()
 // threads of the room's own; when all wait, further requests queue, and can still be interrupted.
 #pragma once
 
@@ -17,6 +17,11 @@
 namespace zarrfs {
 
 inline constexpr size_t kMaxWaitingThreads = 64;
+
+/// Threads of each room for a store that takes so many requests at once (0: not behind a network).
+[[nodiscard]] size_t WaitingThreads(size_t connections);
+/// kMaxWaitingThreads by default.
+void SetWaitingThreads(size_t most);
 
 /// What becomes of a request that takes long. Both are called on any thread.
 struct Attendance {

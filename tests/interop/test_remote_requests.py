@@ -232,3 +232,25 @@ def test_names_do_not_wait_behind_data(stores):
             assert asked(server, "/g0/zarr.json") and not any(chunk.done() for chunk in read)
             listed.set()
             assert len(documents) == 10 and all(chunk.result() for chunk in read)
+
+
+def test_readers_wait_at_once_up_to_connections(stores):
+    running, most, barrier = [], [], threading.Event()
+
+    def fault(path, headers):
+        if not barrier.is_set():
+            return
+        running.append(path)
+        most.append(len(running))
+        time.sleep(1)
+        running.remove(path)
+
+    with faulty_server.serving(stores, fault) as server, mounted(f"{server.url}/cube.zarr", "view=v2,immutable,connections=128") as point:
+        names = [f"{i}.{j}.{k}" for i in range(8) for j in range(8) for k in range(8)]
+        for first in (f"{i}.{j}.{k}" for i in (0, 4) for j in (0, 4) for k in (0, 4)):
+            (point / "data" / first).read_bytes()  # the indexes are known
+            names.remove(first)
+        barrier.set()
+        with concurrent.futures.ThreadPoolExecutor(96) as pool:
+            list(pool.map(lambda name: (point / "data" / name).read_bytes(), random.Random(1).sample(names, 96)))
+        assert max(most) > 80, max(most)

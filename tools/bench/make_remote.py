@@ -1,13 +1,15 @@
 """Writes the stores that tools/bench/remote puts into a bucket: `make_remote.py FOLDER`.
 
 FOLDER/32.zarr and FOLDER/1m.zarr: an array `data` of 128 MiB in shards of 256x256x256, with zstd chunks of
-32x32x32 (64 KiB) and of 1 MiB. FOLDER/arrays.zarr: 100 arrays in a group; FOLDER/consolidated.zarr: the same
+32x32x32 (64 KiB) and of 1 MiB. FOLDER/v2-32.zarr, FOLDER/v2-1m.zarr: a quarter of the same as Zarr v2, without
+shards. FOLDER/arrays.zarr: 100 arrays in a group; FOLDER/consolidated.zarr: the same
 with consolidated metadata. Written by zarr-python 3. What exists already is left alone.
 """
 import pathlib
 import shutil
 import sys
 
+import numcodecs
 import numpy as np
 import zarr
 from make_store import smooth_with_noise
@@ -24,6 +26,12 @@ def write_volume(path, chunks):
         array[tuple(slice(a, a + s) for a, s in zip(at, SHARDS))] = smooth_with_noise(at, SHARDS, rng)
 
 
+def write_plain(path, chunks):
+    array = zarr.create_group(path, zarr_format=2).create_array(
+        "data", shape=SHARDS, chunks=chunks, dtype="uint16", compressors=numcodecs.Zstd())
+    array[:] = smooth_with_noise((0, 0, 0), SHARDS, np.random.default_rng(1))
+
+
 def write_arrays(path, consolidated):
     group = zarr.create_group(path)
     for number in range(100):
@@ -37,6 +45,7 @@ def main():
     top = pathlib.Path(sys.argv[1])
     top.mkdir(parents=True, exist_ok=True)
     writers = {name: lambda path, c=chunks: write_volume(path, c) for name, chunks in CHUNKS.items()}
+    writers |= {f"v2-{name}": lambda path, c=chunks: write_plain(path, c) for name, chunks in CHUNKS.items()}
     writers["arrays.zarr"] = lambda path: write_arrays(path, False)
     writers["consolidated.zarr"] = lambda path: write_arrays(path, True)
     for name, write in writers.items():

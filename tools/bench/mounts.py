@@ -44,6 +44,15 @@ class Mount:
                     total += int(line.split()[1])
         return total / 1024
 
+    def memory_shared_once_mib(self):
+        """Resident now; what processes share counts once."""
+        total = 0
+        for pid in self._processes():
+            for line in pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
+                if line.startswith("Pss:"):
+                    total += int(line.split()[1])
+        return total / 1024
+
     def metric(self, name, label=""):
         """The sum of a metric of zarrfs, over all that have this label."""
         text = (self.point / ".zarrfs" / "metrics").read_text()
@@ -68,7 +77,7 @@ def mounted(way, folder):
         outside = os.stat(point).st_dev
         log = stack.enter_context(tempfile.TemporaryFile("w+", dir=folder))
         words = [point if arg == "MNT" else str(arg) for arg in command]
-        server = subprocess.Popen(words, stderr=log)
+        server = subprocess.Popen(words, stdout=log, stderr=log)
         try:
             deadline = time.monotonic() + 20
             while os.stat(point).st_dev == outside:

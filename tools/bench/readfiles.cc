@@ -3,9 +3,9 @@
 //
 //   readfiles LIST [--threads N] [--shuffle SEED] [--checksum]
 //
-// LIST has a path a line. Prints one JSON object. The checksum depends on the bytes and on their
-// place in LIST, not on the order of reading nor on the folder, so that the same files below two
-// mounts can be compared; computing it costs time.
+// LIST has a path a line. Prints one JSON object; median_ms and slowest_ms are of single files. The
+// checksum depends on the bytes and on their place in LIST, not on the order of reading nor on the
+// folder, so that the same files below two mounts can be compared; computing it costs time.
 #include <fcntl.h>
 #include <getopt.h>
 #include <unistd.h>
@@ -110,6 +110,7 @@ int main(int argc, char* argv[]) {
 
   std::vector<Tally> tallies(threads);
   std::vector<std::vector<char>> buffers(threads, std::vector<char>(kBufferSize));
+  std::vector<double> waits(paths.size());  // ms
   std::atomic<size_t> next = 0;
   std::atomic<bool> failed = false;
   const auto start = std::chrono::steady_clock::now();
@@ -118,10 +119,14 @@ int main(int argc, char* argv[]) {
     readers.emplace_back([&, t] {
       Tally tally;
       for (size_t i; !failed && (i = next++) < order.size();) {
+        const auto begin = std::chrono::steady_clock::now();
         if (!ReadOne(paths[order[i]], order[i], with_checksum, buffers[t], tally)) {
           std::perror(paths[order[i]].c_str());
           failed = true;
         }
+        const std::chrono::duration<double, std::milli> wait =
+            std::chrono::steady_clock::now() - begin;
+        waits[i] = wait.count();
       }
       tallies[t] = tally;
     });
@@ -140,6 +145,8 @@ int main(int argc, char* argv[]) {
               paths.size(), sum.bytes, took.count(),
               static_cast<double>(paths.size()) / took.count(),
               static_cast<double>(sum.bytes) / 1e6 / took.count());
+  std::ranges::sort(waits);
+  std::printf(", \"median_ms\": %.3f, \"slowest_ms\": %.3f", waits[waits.size() / 2], waits.back());
   if (with_checksum) std::printf(", \"checksum\": \"%016" PRIx64 "\"", sum.checksum);
   std::printf("}\n");
   return 0;

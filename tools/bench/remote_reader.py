@@ -1,9 +1,10 @@
 """Reads one array on a mount or in a bucket and prints how long that took, as JSON.
 
-`remote_reader.py READER PATH TASK [THREADS]`. READER: zarr (whichever zarr-python this interpreter has, on a
-folder), tensorstore2 (its driver for v2, on a folder), tensorstore3 (the shards at an s3:// address,
-`endpoint/bucket/path`), obstore (zarr-python 3 with obstore, likewise). TASK: scan; f, reverse, or axis0,
-axis1, axis2 (slabs of a chunk along it); random:N (N single chunks). Hashing is not part of the time.
+`remote_reader.py READER PATH TASK [THREADS]`. PATH: a folder, or ENDPOINT|BUCKET|KEY. READER: zarr (whichever
+zarr-python this interpreter has), tensorstore2 and tensorstore3 (its drivers for v2 and v3), obstore (zarr-python 3
+with obstore), s3fs (either zarr-python with s3fs), dask (zarr-python 2, four processes). TASK: scan; part:K/N (one of N
+slabs); f, reverse, or axis0, axis1, axis2 (slabs of a chunk along it); random:N (N single chunks). It prints "ready" and
+begins at the first line of its input. Opening the array and hashing are not part of the time.
 """
 import concurrent.futures
 import hashlib
@@ -32,10 +33,16 @@ def open_array(reader, path):
                                       client_options={"allow_http": True}, **KEYS)
         array = zarr.open_array(zarr.storage.ObjectStore(store, read_only=True), mode="r")
         return array.shape, array.chunks, lambda selection: array[selection]
+    if reader == "s3fs":
+        import zarr
+
+        options = {"key": KEYS["access_key_id"], "secret": KEYS["secret_access_key"], "endpoint_url": endpoint}
+        array = zarr.open(f"s3://{bucket}/{key}", mode="r", storage_options=options)
+        return array.shape, array.chunks, lambda selection: array[selection]
     import tensorstore
 
     kvstore = {"driver": "file", "path": path}
-    if reader == "tensorstore3":
+    if endpoint:
         kvstore = {"driver": "s3", "bucket": bucket, "path": key + "/", "endpoint": endpoint,
                    "aws_region": "us-east-1"}
     driver = {"tensorstore2": "zarr", "tensorstore3": "zarr3"}[reader]
@@ -48,6 +55,9 @@ def selections_of(task, shape, chunks):
     """What is read one after the other."""
     if task == "scan":
         return [(slice(None),) * len(shape)]
+    if task.startswith("part:"):
+        part, parts = map(int, task.removeprefix("part:").split("/"))
+        return [(slice(shape[0] * part // parts, shape[0] * (part + 1) // parts),)]
     starts = [range(0, n, c) for n, c in zip(shape, chunks)]
     if task.startswith("axis"):
         axis = int(task[4:])
@@ -64,11 +74,30 @@ def selections_of(task, shape, chunks):
     return [tuple(slice(a, a + c) for a, c in zip(place, chunks)) for place in places]
 
 
-def main():
-    reader, path, task = sys.argv[1:4]
-    threads = int(sys.argv[4]) if len(sys.argv) > 4 else 1
+def wait_to_begin():
+    print("ready", flush=True)
+    sys.stdin.readline()
+
+
+def read_by_dask(path):
+    """The sum of the array, by blocks of 8 MiB."""
+    import dask.array
+    import distributed
+    import zarr
+
+    with (distributed.LocalCluster(n_workers=4, threads_per_worker=1, dashboard_address=None) as cluster,
+          distributed.Client(cluster)):
+        array = dask.array.from_array(zarr.open(path, mode="r"), chunks=(128, 128, 256))
+        wait_to_begin()
+        start = time.perf_counter()
+        total = int(array.sum(dtype="u8").compute())
+        return {"seconds": time.perf_counter() - start, "pieces": array.npartitions, "sum": total}
+
+
+def read_selections(reader, path, task, threads):
     shape, chunks, read = open_array(reader, path)
     selections = selections_of(task, shape, chunks)
+    wait_to_begin()
     start = time.perf_counter()
     with concurrent.futures.ThreadPoolExecutor(threads) as pool:
         parts = list(pool.map(read, selections))
@@ -76,7 +105,13 @@ def main():
     digest = hashlib.sha256()
     for part in parts:
         digest.update(part.tobytes())
-    print(json.dumps({"seconds": seconds, "pieces": len(parts), "sha256": digest.hexdigest()}))
+    return {"seconds": seconds, "pieces": len(parts), "sha256": digest.hexdigest()}
+
+
+def main():
+    reader, path, task = sys.argv[1:4]
+    threads = int(sys.argv[4]) if len(sys.argv) > 4 else 1
+    print(json.dumps(read_by_dask(path) if reader == "dask" else read_selections(reader, path, task, threads)))
 
 
 if __name__ == "__main__":

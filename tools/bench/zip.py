@@ -1,10 +1,10 @@
 """Reads an array from a folder and from zip files of it, stored and deflated, in turn.
 
-    build/python/zarr3/bin/python tools/bench/zip.py [ROUNDS]     # 5 by default
+    build/python/zarr3/bin/python tools/bench/zip.py [ROUNDS [--json]]     # 5 by default
 
 Of shards of 32x32x32 zstd chunks and of plain chunks of 1 MiB: all files of a new mount once, read by this program, and a scan by
-zarr-python 2. Prints medians, the share of the folder's speed in the same round, and the processor time of the process that serves the mount. Mounts with
-build/release/bin/zarrfs, on /dev/shm: everything is in memory.
+zarr-python 2. Prints medians, the share of the folder's speed in the same round, and the processor time of the process that serves
+the mount; or the shares alone, as JSON. Mounts with build/release/bin/zarrfs, on /dev/shm: everything is in memory.
 """
 
 import itertools
@@ -73,11 +73,17 @@ def main():
                     before = busy_seconds(worker)
                     seen[array, task, source].append(tasks[task](mount / "v2" / array))
                     busy.setdefault((array, task, source), []).append(busy_seconds(worker) - before)
+        found = []
         for (array, task, source), values in seen.items():
             shares = [value / of_folder for value, of_folder in zip(values, seen[array, task, "folder"])]
+            found.append((array, task, source, statistics.median(shares)))
+            if "--json" in sys.argv:
+                continue
             print(f"{array:8} {task:11} {source:9} {statistics.median(values):8.0f}"
                   f"  share {statistics.median(shares):5.2f} ({min(shares):.2f} to {max(shares):.2f})"
                   f"  worker busy for {statistics.median(busy[array, task, source]):.2f} s")
+        if "--json" in sys.argv:
+            print(json.dumps(found))
 
 
 if __name__ == "__main__":

@@ -65,10 +65,6 @@ std::string CertificatesFile() {
   return of_system;
 }
 
-HttpTransfer::HttpTransfer() : handle_(curl_easy_init()) {
-  if (handle_ == nullptr) throw std::bad_alloc();
-}
-
 void HttpTransfer::Prepare(HttpGet get) {
   get_ = std::move(get);
   reply_ = {};
@@ -83,8 +79,10 @@ void HttpTransfer::Prepare(HttpGet get) {
   for (const std::string& line : get_.headers) add(line);
   add("Accept-Encoding: identity");
 
+  // Before 8.1.1 a handle that is used again may read what it has freed (curl pull request 11103).
+  handle_.reset(curl_easy_init());
+  if (handle_ == nullptr) throw std::bad_alloc();
   CURL* const curl = handle_.get();
-  curl_easy_reset(curl);
   const auto set = [curl](CURLoption option, auto value) { curl_easy_setopt(curl, option, value); };
   set(CURLOPT_URL, get_.url.c_str());
   set(CURLOPT_HTTPHEADER, headers_.get());

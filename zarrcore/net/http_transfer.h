@@ -50,7 +50,8 @@ struct HttpReply {
   std::string text;              // the beginning of what a server says of an error
 };
 
-/// For one thread, that of the multi handle. Reused, but its connections are the multi handle's.
+/// For one thread, that of the multi handle, whose its connections are. It may be reused; the
+/// handle is another one each time.
 class HttpTransfer {
  public:
   /// Of what a server that ignores ranges sends, or says beside an error, at most so much is
@@ -59,7 +60,7 @@ class HttpTransfer {
   /// Bytes that an ETag may have.
   static constexpr size_t kMaxEtag = 1024;
 
-  HttpTransfer();
+  HttpTransfer() = default;
   HttpTransfer(const HttpTransfer&) = delete;
   HttpTransfer& operator=(const HttpTransfer&) = delete;
 

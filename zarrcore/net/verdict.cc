@@ -87,7 +87,7 @@ Verdict JudgeRedirection(const HttpReply& reply, const RemoteSource& source, std
                          std::string_view url) {
   if (!reply.bucket_region.empty() && reply.bucket_region != source.region) {
     return Say(Kind::kError, ErrorCode::kIo, "{}: the bucket is in another region: use region={}",
-               what, reply.bucket_region);
+               what, AsciiExcerpt(reply.bucket_region));
   }
   if (!source.is_s3 && AddsSlash(reply.location, url)) {
     return Say(Kind::kError, ErrorCode::kNotFound, "{}: no such object", what);
@@ -128,7 +128,8 @@ Verdict JudgeS3Code(const HttpReply& reply, const std::string& code, const Remot
                HostOf(url));
   }
   if (code == "AuthorizationHeaderMalformed" || code == "IllegalLocationConstraintException") {
-    const std::string hint = reply.bucket_region.empty() ? "REGION" : reply.bucket_region;
+    const std::string hint =
+        reply.bucket_region.empty() ? "REGION" : AsciiExcerpt(reply.bucket_region);
     return Say(Kind::kError, ErrorCode::kIo,
                "{}: the bucket is not in the region {}: use region={}", what, source.region, hint);
   }

@@ -5,6 +5,7 @@
 
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "fs/fuse/connection.h"
 #include "tests/unit/daemon/parsed_options.h"
@@ -28,6 +29,16 @@ TEST(SessionTest, EveryMountIsReadOnlyWithoutDevicesAndSetUidBits) {
   EXPECT_EQ(LibfuseOptions(options),
             R"(ro,nosuid,nodev,default_permissions,subtype=zarrfs,fsname=/data/a\,b\\c,)"
             "max_read=1048576,allow_other,noexec");
+}
+
+TEST(SessionTest, KernelSendsEnoughToKeepTheConnectionsOfAStoreBusy) {
+  for (const auto& [connections, background] :
+       {std::pair(0U, 64U), {8U, 64U}, {64U, 128U}, {256U, 512U}}) {
+    fuse_conn_info connection = {};
+    Negotiate(connection, connections);
+    EXPECT_EQ(connection.max_background, background) << connections;
+    EXPECT_EQ(connection.congestion_threshold, background / 4 * 3) << connections;
+  }
 }
 
 // FUSE_INIT of a kernel that offers this.

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <utility>
+
 namespace zarrfs::verdict_test {
 namespace {
 
@@ -46,6 +49,21 @@ TEST(VerdictTest, ForbiddenIsAbsentWhereTheUserSaysSoAndTheKeyIsGood) {
   for (const char* code : {"SignatureDoesNotMatch", "InvalidAccessKeyId", "RequestTimeTooSkewed",
                            "ExpiredToken", "AllAccessDisabled"}) {
     EXPECT_EQ(Of(403, code, true, true).error.code, ErrorCode::kPermissionDenied) << code;
+  }
+}
+
+TEST(VerdictTest, RegionThatAServerNamesIsOneLineOfText) {
+  RemoteSource source;
+  source.is_s3 = true;
+  HttpReply reply;
+  reply.bucket_region = "eu\x1b[31m\xff";
+  for (const auto& [status, text] :
+       {std::pair(301L, std::string()), std::pair(400L, Xml("AuthorizationHeaderMalformed"))}) {
+    reply.status = status;
+    reply.text = text;
+    const std::string message = Judge(reply, source, "s3://b/a", kUrl).error.message;
+    EXPECT_NE(message.find("use region=eu"), message.npos) << message;
+    EXPECT_EQ(message.find_first_of("\x1b\xff"), message.npos) << message;
   }
 }
 

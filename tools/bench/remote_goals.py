@@ -1,0 +1,56 @@
+"""The goals that the rows of tools/bench/remote are held against."""
+from remote_rows import ORDERS
+from report import Goal
+
+
+def goals(bench):
+    """Those whose rows were measured."""
+    found = []
+
+    def add(what, figure, goal, at_most=False):
+        if figure is not None:
+            found.append(Goal(what, figure, goal, at_most=at_most))
+
+    def at_least(row, name, goal):
+        add(f"{row}, {name}", bench.figure(row, name), goal)
+
+    def at_most(row, name, goal):
+        add(f"{row}, {name}", bench.figure(row, name), goal, at_most=True)
+
+    def ratio(row, other, name, goal):
+        mine, others = bench.figure(row, name), bench.figure(other, name)
+        if mine and others:
+            add(f"{row} / {other.partition(': ')[2]}", mine / others, goal)
+
+    for store in bench.chunks:
+        scan = f"{store} scan: "
+        mine = scan + "zarr-python 2"
+        at_least(mine, "link_percent", 80)
+        if store == "32.zarr":
+            ratio(mine, scan + "zarr-python 3 + obstore", "link_percent", 7)
+        ratio(scan + "tensorstore, v2, on the mount", scan + "tensorstore", "link_percent", 1)
+        at_most(mine, "GETs_per_chunk", 1 / 8 if store == "32.zarr" else 1)
+        at_most(mine, "bytes_of_stored", 1.05)
+        for threads in (1, 16):
+            row = f"{store} random T={threads}: "
+            at_least(row + "files", "of_limit", 0.85)
+            at_most(row + "files", "GETs_per_chunk", 1)
+            at_most(row + "files", "bytes_of_read", 1.05)
+            ratio(row + "zarr-python 2", row + "tensorstore", "chunks_per_s", 1)
+        others = [f"{store} {order}: zarr-python 2" for order in ORDERS]
+        for row in (*others, scan + "two of zarr-python 2, a half each", scan + "dask, 4 processes"):
+            at_least(row, "link_percent", 60)
+            at_most(row, "bytes_of_stored", 1.05)
+        again, local = (bench.figure(f"{store} {what}", "seconds") for what in ("disk_cache: again", "in a local folder"))
+        if again and local:
+            add(f"{store} disk_cache: again / in a local folder", local / again, 0.9)
+        at_most(f"{store} disk_cache: again", "bytes_of_stored", 0.01)
+        at_most(f"{store} random T=64: files", "slowest_of_median", 5)
+        at_most(f"{store} random T=64: files", "memory_of_bound", 1)
+    at_most("arrays.zarr: ls -l", "seconds", 0.5)
+    at_most("consolidated.zarr: ls -l", "seconds", 0.15)
+    at_most("mount ready", "trips", 5)
+    for name in bench.rows.get("zip on a local disk", {}):
+        if name != "missing":
+            at_least("zip on a local disk", name, 0.95)
+    return found
