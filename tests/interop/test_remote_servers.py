@@ -177,6 +177,7 @@ def key(monkeypatch):
     ("InvalidAccessKeyId", "does not know the access key: are the credentials those of this service?"),
     ("SignatureDoesNotMatch", "is the secret key right?"),
     ("ExpiredToken", "get new credentials"),
+    ((404, "XAdminUserNotFound", (), ""), "does not know the access key"),
     ("AccessDenied", "absent=403"),
     ((400, "AuthorizationHeaderMalformed", (), "<Region>eu-x-1</Region>"), "use region=eu-x-1"),
     ((400, "AuthorizationHeaderMalformed", [("x-amz-bucket-region", "eu-x-2")], ""), "use region=eu-x-2"),
@@ -190,6 +191,14 @@ def test_a_refusal_is_one_line_that_says_what_to_do(key, refusal, said):
         result = start("s3://bucket/store", "/mnt", f"nonempty,endpoint={server.url},timeout=3")
         assert result.returncode == 32 and result.stderr.count("\n") == 1 and said in result.stderr, result.stderr
         assert "secret" not in result.stderr.replace("the secret key", "")
+
+
+def test_a_bucket_that_is_not_public_is_said_to_be_none():
+    with bucket_server.serving(3, lambda headers: "AccessDenied") as server:
+        result = start("s3://bucket/store", "/mnt", f"nonempty,anonymous,endpoint={server.url}")
+        assert result.returncode == 32 and result.stderr.count("\n") == 1 and "is the bucket public?" in result.stderr, result.stderr
+        result = start("s3://bucket/store", "/mnt", f"nonempty,anonymous,endpoint={server.url.replace('http', 'https')},timeout=1")
+        assert result.returncode == 32 and result.stderr.count("\n") == 1 and "does it want http://?" in result.stderr, result.stderr
 
 
 @pytest.mark.parametrize("ahead", [-7200, 7200])

@@ -42,8 +42,9 @@ Verdict JudgeFailure(const HttpReply& reply, std::string_view what, std::string_
                  "authorities",
                  what, host, reply.failure);
     case CURLE_SSL_CONNECT_ERROR:
-      return Say(Kind::kAgain, ErrorCode::kIo, "{}: {} and this machine agree on no TLS ({})", what,
-                 host, reply.failure);
+      return Say(Kind::kAgain, ErrorCode::kIo,
+                 "{}: {} and this machine agree on no TLS ({}): does it want http://?", what, host,
+                 reply.failure);
     case CURLE_UNSUPPORTED_PROTOCOL:
     case CURLE_URL_MALFORMAT:
       return Say(Kind::kError, ErrorCode::kInvalidArgument, "{}: {}", what, reply.failure);
@@ -126,7 +127,8 @@ Verdict JudgeS3Code(const HttpReply& reply, const std::string& code, const Remot
                "set it (timedatectl)",
                what);
   }
-  if (code == "InvalidAccessKeyId") {
+  // (The latter of versitygw.)
+  if (code == "InvalidAccessKeyId" || code == "XAdminUserNotFound") {
     return Say(Kind::kOtherKey, ErrorCode::kPermissionDenied,
                "{}: {} does not know the access key: are the credentials those of this service?",
                what, HostOf(url));
@@ -160,7 +162,8 @@ Verdict JudgeForbidden(const std::string& code, const RemoteSource& source, std:
   }
   std::string hint;
   if (source.is_s3 && is_about_object) {
-    hint =
+    if (source.options.anonymous) hint = "; is the bucket public? anonymous signs nothing";
+    hint +=
         "; without the permission to list the bucket, objects that do not exist are refused, "
         "too: absent=403 takes them for absent";
   } else if (is_about_object) {
