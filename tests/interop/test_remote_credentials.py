@@ -148,6 +148,20 @@ def of_program(place, *lines):
     (place / "program").write_text("\n".join(lines))
 
 
+def test_a_profile_says_where_the_service_is(tmp_path):
+    (tmp_path / ".aws").mkdir()
+    with bucket_server.serving(3) as server, bucket_server.serving(3) as other:
+        (tmp_path / ".aws/config").write_text(f"[profile lab]\nendpoint_url = {server.url}\nregion = lab-1\n")
+        (tmp_path / ".aws/credentials").write_text("[lab]\naws_access_key_id = LAB\naws_secret_access_key = s\n")
+        with mounted("s3://bucket/store", "profile=lab") as point:
+            assert (point / "v2/1").read_bytes() == b"\1"
+        assert "Credential=LAB/" in server.headers[-1]["Authorization"] and "/lab-1/s3/" in server.headers[-1]["Authorization"]
+        server.headers.clear()
+        with mounted("s3://bucket/store", f"profile=lab,endpoint={other.url}") as point:
+            assert (point / "v2/1").read_bytes() == b"\1"
+        assert other.headers and not server.headers, "what the user says comes first"
+
+
 @pytest.mark.parametrize("zone", [-8, 8])
 def test_a_program_is_asked_again_before_its_key_expires(tmp_path, zone):
     """It may tell the time of any zone."""
