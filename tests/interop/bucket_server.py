@@ -5,6 +5,7 @@ import contextlib
 import hashlib
 import http.server
 import json
+import time
 import urllib.parse
 from xml.sax.saxutils import escape
 
@@ -19,6 +20,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def log_message(self, *_):
         pass
+
+    def date_time_string(self, timestamp=None):
+        return super().date_time_string((timestamp or time.time()) + self.server.ahead)
 
     def answer(self, status, body, headers=()):
         self.send_response(status)
@@ -35,7 +39,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.server.seen.append((key, query))
         self.server.headers.append(dict(self.headers))
         if (refusal := self.server.refuses(self.headers)):
-            return self.answer(403, f"<Error><Code>{refusal}</Code></Error>".encode())
+            status, code, headers, more = (403, refusal, (), "") if isinstance(refusal, str) else refusal
+            return self.answer(status, f"<Error><Code>{code}</Code>{more}</Error>".encode(), headers)
         if "list-type" in query:
             return self.answer(200, self.server.page(query).encode())
         value = self.server.value(key)
@@ -83,10 +88,11 @@ class Server(LocalServer):
 
 
 @contextlib.contextmanager
-def serving(chunks, refuses=lambda headers: None, host="127.0.0.1"):
-    """The server, with `seen`, keys and queries, and `headers`. `refuses`: the code of an error, or None."""
+def serving(chunks, refuses=lambda headers: None, host="127.0.0.1", ahead=0):
+    """The server, with `seen`, keys and queries, and `headers`. `refuses`: the code of an error, or its status, code, headers and what
+    more is in its XML; or None. `ahead`: seconds of its clock."""
     server = Server(Handler, host)
     server.make(chunks)
-    server.refuses = refuses
+    server.refuses, server.ahead = refuses, ahead
     with server:
         yield server

@@ -54,13 +54,23 @@ class Handler(http.server.BaseHTTPRequestHandler):
         etag = f'"{hashlib.md5(data).hexdigest()}"'
         if fault == "other version":
             etag = f'"{time.time_ns()}"'
+        if server.etags == "weak":
+            etag = f"W/{etag}"
         headers = [("Last-Modified", email.utils.formatdate(modified, usegmt=True))] if server.dates else []
         if server.etags:
             headers.append(("ETag", etag))
-        if self.headers.get("If-Match", etag) != etag:
+        # (A weak one matches nothing.)
+        if self.headers.get("If-Match", etag) != etag or "If-Match" in self.headers and server.etags == "weak":
+            return self.finish_with(412)
+        since = self.headers.get("If-Unmodified-Since")
+        if since and int(modified) > email.utils.parsedate_to_datetime(since).timestamp():
             return self.finish_with(412)
         begin, end = 0, len(data)
         wanted = self.headers.get("Range")
+        if wanted and wanted.startswith("bytes=-") and server.of_suffix is not None:
+            if isinstance(server.of_suffix, int):
+                return self.finish_with(server.of_suffix)
+            fault = server.of_suffix
         if wanted and fault != "no ranges":
             first, last = wanted.removeprefix("bytes=").split("-")
             begin = max(len(data) - int(last), 0) if first == "" else int(first)
@@ -74,6 +84,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
         status = 206 if wanted and fault != "no ranges" else 200
         if fault == "cut":
             return self.finish_with(status, part[:len(part) // 2], headers, len(part))
+        if fault == "longer":
+            return self.finish_with(status, part + b"more", headers)
+        if fault == "shorter":
+            return self.finish_with(status, part[:len(part) // 2], headers)
         if fault == "drip":
             self.finish_with(status, part[:1], headers, len(part))
             for _ in range(60):
@@ -96,10 +110,12 @@ class Server(LocalServer):
 
 
 @contextlib.contextmanager
-def serving(folder, fault=lambda path, headers: None, etags=True, dates=True):
-    """The server, with `url`; `seen`, what was asked for: path, target and headers; and `sent`: path, begin and end of the bytes."""
+def serving(folder, fault=lambda path, headers: None, etags=True, dates=True, of_suffix=None):
+    """The server, with `url`; `seen`, what was asked for: path, target and headers; and `sent`: path, begin and end of the bytes.
+    `etags` may be "weak". `of_suffix`: what becomes of a range that counts from the end, a status or "no ranges"."""
     server = Server(Handler)
     server.root, server.fault, server.etags, server.dates = pathlib.Path(folder), fault, etags, dates
+    server.of_suffix = of_suffix
     server.lock, server.seen, server.sent = threading.Lock(), [], []
     with server:
         yield server

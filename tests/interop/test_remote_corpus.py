@@ -1,9 +1,10 @@
-"""Stores that other implementations made, in a bucket and on a web server: every view has the names and bytes that it has of the folder,
+"""Stores that other implementations made, in a bucket, on a web server, and in a zip file in any of these places: every view has the names and bytes that it has of the folder,
 which readers are compared with elsewhere (test_corpus.py); and some read them here."""
 
 import os
 import pathlib
 import subprocess
+import zipfile
 
 import pytest
 
@@ -32,9 +33,30 @@ def local(stores):
         yield point, files_of(point)
 
 
-@pytest.fixture(scope="module", params=["moto", pytest.param("versitygw", marks=pytest.mark.further_reader), "web server"])
+def zip_of(top, folder):
+    """Its members are stored as they are, but for the JSON."""
+    with zipfile.ZipFile(folder / "stores.zip", "w") as file:
+        for path in sorted(top.rglob("*")):
+            deflated = path.suffix == ".json" or path.name.startswith(".z")
+            if path.is_file():
+                file.write(path, f"in/{path.relative_to(top)}", zipfile.ZIP_DEFLATED if deflated else zipfile.ZIP_STORED)
+    return folder
+
+
+@pytest.fixture(scope="module", params=[
+    "moto", pytest.param("versitygw", marks=pytest.mark.further_reader), "web server", "zip", "zip on a web server",
+    pytest.param("zip in moto", marks=pytest.mark.further_reader)])
 def remote(request, stores, tmp_path_factory):
     top, _ = stores
+    zips = zip_of(top, tmp_path_factory.mktemp("zips")) if "zip" in request.param else None
+    if request.param == "zip":
+        with mounted(zips / "stores.zip/in") as point:
+            yield point
+        return
+    if request.param == "zip on a web server":
+        with faulty_server.serving(zips) as server, mounted(f"{server.url}/stores.zip/in") as point:
+            yield point
+        return
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("AWS_ACCESS_KEY_ID", KEY)
         environment.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
@@ -44,10 +66,11 @@ def remote(request, stores, tmp_path_factory):
             with faulty_server.serving(top.parent) as server, mounted(f"{server.url}/stores", f"list={keys},immutable") as point:
                 yield point
             return
-        url = request.getfixturevalue(request.param)
-        bucket = f"corpus-{len(os.listdir(top))}"
-        subprocess.run([REMOTE_PYTHON, "-c", UPLOAD, url, KEY, SECRET, bucket, "of/stores", top], check=True)
-        with mounted(f"s3://{bucket}/of/stores", f"endpoint={url},immutable") as point:
+        url = request.getfixturevalue(request.param.removeprefix("zip in "))
+        bucket = f"{'zips' if zips else 'corpus'}-{len(os.listdir(top))}"
+        subprocess.run([REMOTE_PYTHON, "-c", UPLOAD, url, KEY, SECRET, bucket, "of/stores", zips or top], check=True)
+        below = "/stores.zip/in" if zips else ""
+        with mounted(f"s3://{bucket}/of/stores{below}", f"endpoint={url},immutable") as point:
             yield point
 
 

@@ -5,6 +5,12 @@ import contextlib
 import datetime
 import http.server
 import json
+import os
+import pathlib
+import select
+import socket
+import subprocess
+import tempfile
 import time
 
 import pytest
@@ -12,7 +18,8 @@ import pytest
 import bucket_server
 import faulty_server
 from local_server import LocalServer
-from mounts import mounted
+from mounts import ZARRCTL, mounted
+from remote import fetcher_of, options_of
 
 
 @pytest.fixture(autouse=True)
@@ -97,16 +104,104 @@ def test_a_key_that_is_refused_as_expired_is_replaced(monkeypatch):
                 assert key_of(server.headers[-1]) == "KEY2"
 
 
-def test_a_token_of_a_service_account_is_changed_for_a_key(monkeypatch, tmp_path):
+@pytest.mark.parametrize("place", ["environment", "profile"])
+def test_a_token_of_a_service_account_is_changed_for_a_key(monkeypatch, tmp_path, place):
     (tmp_path / "token").write_text("web+identity/token\n")
     with service() as sts, bucket_server.serving(3) as server:
-        monkeypatch.setenv("AWS_WEB_IDENTITY_TOKEN_FILE", str(tmp_path / "token"))
-        monkeypatch.setenv("AWS_ROLE_ARN", "arn:aws:iam::1:role/r")
         monkeypatch.setenv("AWS_ENDPOINT_URL_STS", sts.url)
-        with mounted("s3://bucket/store", f"endpoint={server.url}") as point:
+        options = f"endpoint={server.url}"
+        if place == "environment":
+            monkeypatch.setenv("AWS_WEB_IDENTITY_TOKEN_FILE", str(tmp_path / "token"))
+            monkeypatch.setenv("AWS_ROLE_ARN", "arn:aws:iam::1:role/r")
+        else:
+            (tmp_path / ".aws").mkdir()
+            (tmp_path / ".aws/config").write_text(
+                f"[profile pod]\nrole_arn = arn:aws:iam::1:role/r\nweb_identity_token_file = {tmp_path}/token\n")
+            options += ",profile=pod"
+        with mounted("s3://bucket/store", options) as point:
             assert (point / "v2/1").read_bytes() == b"\1"
         assert "WebIdentityToken=web%2Bidentity%2Ftoken" in sts.asked and "RoleArn=arn%3Aaws" in sts.asked
         assert key_of(server.headers[-1]) == "KEY1"
+
+
+def test_a_container_says_in_a_file_who_asks(monkeypatch, tmp_path):
+    (tmp_path / "token").write_text("token-of-the-pod\n")
+    (tmp_path / "key").write_text(json.dumps({"AccessKeyId": "POD", "SecretAccessKey": "s", "Token": "t", "Expiration": "2099-01-01T00:00:00Z"}))
+    with faulty_server.serving(tmp_path) as agent, bucket_server.serving(3) as server:
+        monkeypatch.setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", f"{agent.url}/key")
+        monkeypatch.setenv("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", str(tmp_path / "token"))
+        with mounted("s3://bucket/store", f"endpoint={server.url}") as point:
+            assert (point / "v2/1").read_bytes() == b"\1"
+        assert key_of(server.headers[-1]) == "POD" and agent.seen[0][2]["Authorization"] == "token-of-the-pod"
+
+
+def at(zone, seconds):
+    """The time so many seconds from now, as that zone's clocks show it."""
+    now = datetime.datetime.now(datetime.timezone(datetime.timedelta(hours=zone)))
+    return (now + datetime.timedelta(seconds=seconds)).isoformat(timespec="seconds")
+
+
+def of_program(place, *lines):
+    """A profile whose program runs these lines of the shell."""
+    (place / ".aws").mkdir()
+    (place / ".aws/config").write_text(f"[default]\nregion = us-east-1\ncredential_process = sh {place}/program\n")
+    (place / "program").write_text("\n".join(lines))
+
+
+def test_a_profile_says_where_the_service_is(tmp_path):
+    (tmp_path / ".aws").mkdir()
+    with bucket_server.serving(3) as server, bucket_server.serving(3) as other:
+        (tmp_path / ".aws/config").write_text(f"[profile lab]\nendpoint_url = {server.url}\nregion = lab-1\n")
+        (tmp_path / ".aws/credentials").write_text("[lab]\naws_access_key_id = LAB\naws_secret_access_key = s\n")
+        with mounted("s3://bucket/store", "profile=lab") as point:
+            assert (point / "v2/1").read_bytes() == b"\1"
+        assert "Credential=LAB/" in server.headers[-1]["Authorization"] and "/lab-1/s3/" in server.headers[-1]["Authorization"]
+        server.headers.clear()
+        with mounted("s3://bucket/store", f"profile=lab,endpoint={other.url}") as point:
+            assert (point / "v2/1").read_bytes() == b"\1"
+        assert other.headers and not server.headers, "what the user says comes first"
+
+
+@pytest.mark.parametrize("zone", [-8, 8])
+def test_a_program_is_asked_again_before_its_key_expires(tmp_path, zone):
+    """It may tell the time of any zone."""
+    for name, seconds in ("KEY1", 305), ("KEY2", 3600):
+        (tmp_path / name).write_text(json.dumps({"Version": 1, "AccessKeyId": name, "SecretAccessKey": "s", "Expiration": at(zone, seconds)}))
+    of_program(tmp_path, f"cd {tmp_path}", "if [ -e asked ]; then cat KEY2; else touch asked; cat KEY1; fi", "echo x >>times")
+    with bucket_server.serving(3) as server, mounted("s3://bucket/store", f"endpoint={server.url},ttl=0.1") as point:
+        assert key_of(server.headers[-1]) == "KEY1"
+        for _ in range(300):
+            assert (point / "v2/1").read_bytes() == b"\1"
+            if key_of(server.headers[-1]) == "KEY2":
+                break
+            time.sleep(0.1)
+        assert key_of(server.headers[-1]) == "KEY2"
+        time.sleep(1)
+    assert (tmp_path / "times").read_text() == "x\nx\n"
+
+
+def test_a_program_is_run_by_the_process_that_fetches(tmp_path):
+    key = json.dumps({"Version": 1, "AccessKeyId": "KEY", "SecretAccessKey": "s"})
+    of_program(tmp_path, f"echo '{key}'", f"echo $(id -u) $(ps -o pgid= -p $$) >{tmp_path}/who")
+    with bucket_server.serving(3) as server, mounted("s3://bucket/store", f"endpoint={server.url}") as point:
+        uid, group = map(int, (tmp_path / "who").read_text().split())
+        assert (uid, group) == (os.getuid(), fetcher_of(int(options_of(point)["pid"])))
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root is somebody else")
+def test_a_program_is_run_as_who_asks(tmp_path):
+    for folder in (tmp_path, *tmp_path.parents):
+        if folder == pathlib.Path(tempfile.gettempdir()):
+            break
+        folder.chmod(0o755)
+    key = json.dumps({"Version": 1, "AccessKeyId": "KEY", "SecretAccessKey": "s"})
+    of_program(tmp_path, f"echo '{key}'", f"id -u >{tmp_path}/of-nobody/who")
+    (tmp_path / "of-nobody").mkdir()
+    os.chown(tmp_path / "of-nobody", 65534, 65534)
+    with bucket_server.serving(3) as server:
+        command = [ZARRCTL, "cat", "-o", f"endpoint={server.url}", "s3://bucket/store", "", "1"]
+        read = subprocess.run(command, user=65534, group=65534, extra_groups=[], capture_output=True, timeout=120)
+    assert read.stdout == b"\1" and (tmp_path / "of-nobody/who").read_text() == "65534\n", read.stderr
 
 
 def test_who_pays_and_how_the_bucket_is_addressed(monkeypatch):
@@ -136,3 +231,36 @@ def test_a_proxy_is_asked_and_netrc_says_who_asks(monkeypatch, folder, expected,
         with mounted(f"{server.url}/ocean.zarr") as point:
             assert (point / "v2/shards/0.0").read_bytes() == expected["v2/shards/0.0"]
         assert server.seen and all(target.startswith("/") and "Authorization" not in headers for _, target, headers in server.seen)
+
+
+class Tunnel(http.server.BaseHTTPRequestHandler):
+    """A proxy for what is encrypted: it passes bytes on to the server that it was made for, whatever its name."""
+
+    def log_message(self, *_):
+        pass
+
+    def do_CONNECT(self):
+        self.server.asked.append((self.path, self.headers.get("Proxy-Authorization")))
+        with socket.create_connection(self.server.to) as other:
+            self.send_response(200)
+            self.end_headers()
+            ends = {self.connection: other, other: self.connection}
+            while True:
+                for end in select.select(list(ends), [], [])[0]:
+                    if not (data := end.recv(65536)):
+                        return
+                    ends[end].sendall(data)
+
+
+def test_what_is_encrypted_goes_through_a_proxy_too(monkeypatch, nginx, expected):
+    port = int(nginx[1].rsplit(":", 1)[1])
+    monkeypatch.setenv("SSL_CERT_FILE", str(nginx[2]))
+    proxy = LocalServer(Tunnel)
+    proxy.asked, proxy.to = [], ("127.0.0.1", port)
+    with proxy:
+        monkeypatch.setenv("https_proxy", proxy.url.replace("://", "://me:pass-word@"))
+        monkeypatch.setenv("no_proxy", "")
+        with mounted(f"{nginx[1]}/ocean.zarr") as point:
+            assert (point / "v2/shards/0.0").read_bytes() == expected["v2/shards/0.0"]
+    known = "Basic " + base64.b64encode(b"me:pass-word").decode()
+    assert proxy.asked and set(proxy.asked) == {(f"localhost:{port}", known)}

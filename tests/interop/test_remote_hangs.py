@@ -4,6 +4,7 @@ import contextlib
 import os
 import pathlib
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -77,6 +78,32 @@ def test_a_mount_ends_while_a_reader_waits(hanging, tmp_path, how, what):
     assert all(ends(pid) for pid in [keeper, *processes])
     reader.wait(20)
     assert not os.path.ismount(tmp_path)
+
+
+def test_an_interrupted_reader_ends_and_what_it_waited_for_is_kept(folder, expected, tmp_path):
+    shutil.copytree(folder, store := tmp_path / "ocean.zarr")
+    for path in store.rglob("*"):
+        os.utime(path, (1e9, 1e9))  # What has just been written is asked for again.
+    waits, go_on = threading.Event(), threading.Event()
+
+    def fault(path, headers):
+        if waits.is_set() and "/c/" in path:
+            go_on.wait(60)
+
+    with faulty_server.serving(tmp_path, fault) as server, mounted(f"{server.url}/ocean.zarr", "view=v2") as point:
+        (point / "shards/0.0").read_bytes()
+        server.seen.clear()
+        waits.set()
+        reader = reading(point / "shards/3.2")
+        begin = time.monotonic()
+        reader.send_signal(signal.SIGINT)
+        reader.wait(20)
+        assert time.monotonic() - begin < 5 and server.seen
+        go_on.set()
+        time.sleep(1)
+        assert (point / "shards/3.2").read_bytes() == expected["v2/shards/3.2"]
+        asked = [(path, headers["Range"]) for path, _, headers in server.seen]
+        assert len(asked) == len(set(asked)), "and not asked for again"
 
 
 def test_a_start_is_interrupted_while_the_server_hangs(tmp_path):

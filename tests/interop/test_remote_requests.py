@@ -157,9 +157,15 @@ def test_many_readers_of_a_chunk_are_one_request(stores):
         with mounted(f"{server.url}/cube.zarr", "view=v2") as point:
             (point / "data/0.0.0").read_bytes()
             server.seen.clear()
-            with concurrent.futures.ThreadPoolExecutor(16) as pool:
-                read = set(pool.map(lambda _: (point / "data/3.1.2").read_bytes(), range(16)))
+            with concurrent.futures.ThreadPoolExecutor(100) as pool:
+                read = set(pool.map(lambda _: (point / "data/3.1.2").read_bytes(), range(100)))
             assert len(read) == 1 and len(asked(server)) == 1
+            # So is the index of a shard that nobody has read of.
+            server.seen.clear()
+            with concurrent.futures.ThreadPoolExecutor(100) as pool:
+                assert all(pool.map(lambda at: (point / f"data/{4 + at % 4}.{4 + at // 4 % 4}.7").read_bytes(), range(100)))
+            indexes = [path for path, _, headers in server.seen if headers.get("Range", "").startswith("bytes=-")]
+            assert indexes.count("/cube.zarr/data/c/1/1/1") == 1 and len(indexes) == len(set(indexes))
 
 
 def test_an_absent_shard_is_asked_for_once(stores):

@@ -12,6 +12,7 @@
 #include <array>
 #include <chrono>
 #include <condition_variable>
+#include <cstring>
 #include <ctime>
 #include <initializer_list>
 #include <mutex>
@@ -94,11 +95,16 @@ std::string TextIn(const Json& json, std::initializer_list<const char*> names) {
   return "";
 }
 
-// "2026-11-23T12:34:56Z".
+// "2026-11-23T12:34:56Z", "2026-11-23T12:34:56.5+01:00".
 std::optional<int64_t> ParseTime(const std::string& text) {
   std::tm time = {};
-  if (strptime(text.c_str(), "%Y-%m-%dT%H:%M:%S", &time) == nullptr) return std::nullopt;
-  return timegm(&time);
+  const char* rest = strptime(text.c_str(), "%Y-%m-%dT%H:%M:%S", &time);
+  if (rest == nullptr) return std::nullopt;
+  const int64_t seconds = timegm(&time);
+  if (*rest == '.') rest += 1 + std::strspn(rest + 1, "0123456789");
+  std::tm zone = {};
+  if (strptime(rest, "%z", &zone) == nullptr) return seconds;
+  return seconds - zone.tm_gmtoff;
 }
 
 // What credential_process and the metadata services say, in JSON.

@@ -21,6 +21,7 @@
 #include "zarrcore/net/disk_queue.h"
 #include "zarrcore/net/fetcher.h"
 #include "zarrcore/net/http_transfer.h"
+#include "zarrcore/net/request_limit.h"
 #include "zarrcore/net/verdict.h"
 
 namespace zarrfs {
@@ -38,9 +39,6 @@ constexpr auto kLongestPause = milliseconds(5000);
 constexpr auto kFirstPatience = milliseconds(10'000);
 // How often credentials are looked at that are not there yet.
 constexpr auto kWaitForKey = milliseconds(50);
-// The requests of one moment that are refused (503, 429) halve the number of requests at once, and
-// no later ones.
-constexpr auto kHalvesEach = milliseconds(1000);
 // How long the disk may take to give what it has, and how long nothing is asked of one that took
 // longer.
 constexpr auto kDiskPatience = milliseconds(1000);
@@ -57,7 +55,8 @@ constexpr auto kLeastAttempt = milliseconds(1000);
 struct Job {
   FetchRequest request;
   Clock::time_point deadline;
-  Clock::time_point next;  // attempt
+  Clock::time_point next;        // attempt
+  Clock::time_point begun = {};  // of the last one
   int attempts = 0;
   bool no_range = false;
   Error problem = {};  // of the last attempt
@@ -104,13 +103,13 @@ class FetchServer {
   void BeginDue();
   void BeginDue(Clock::time_point now, bool is_data);
   [[nodiscard]] bool MayBegin(const Job& job) const {
-    const size_t for_names = limit_ == 1 ? 0 : std::max<size_t>(limit_ / kShareOfNames, 1);
-    return running_.size() < limit_ - (job.request.is_conditional ? for_names : 0);
+    const size_t limit = limit_.now();
+    const size_t for_names = limit == 1 ? 0 : std::max<size_t>(limit / kShareOfNames, 1);
+    return running_.size() < limit - (job.request.is_conditional ? for_names : 0);
   }
   bool Begin(Jobs::iterator job);  // false if it has to wait
   void End(CURL* handle, CURLcode code);
   void Decide(Jobs::iterator job, const HttpReply& reply);
-  void AdaptTo(const Verdict& verdict);
   void Repeat(Jobs::iterator job, Verdict verdict, int64_t pause_s);
   void AnswerBytes(Jobs::iterator job, const HttpReply& reply);
   void AnswerError(Jobs::iterator job, const Error& error);
@@ -142,10 +141,8 @@ class FetchServer {
   Clock::time_point no_disk_until_;
   std::vector<std::unique_ptr<HttpTransfer>> idle_;
   std::deque<FetchAnswer> answers_;  // not yet sent
-  size_t limit_;                     // requests at once
-  size_t good_answers_ = 0;          // since limit_ was changed
-  Clock::time_point halve_at_;       // at the earliest
-  bool has_answered_ = false;        // the store, ever
+  RequestLimit limit_;
+  bool has_answered_ = false;  // the store, ever
   int64_t clock_error_s_ = 0;
   std::minstd_rand random_{std::random_device()()};
 };
@@ -225,6 +222,7 @@ bool FetchServer::Begin(Jobs::iterator job) {
   job->transfer = std::move(idle_.back());
   idle_.pop_back();
   ++job->attempts;
+  job->begun = Clock::now();
   HttpGet get = addresses_.Of(job->request, key, std::time(nullptr) + clock_error_s_);
   if (job->request.kind == FetchRequest::Kind::kGet) {
     get.range = job->no_range  ? ByteRange{}
@@ -278,18 +276,6 @@ void FetchServer::End(CURL* handle, CURLcode code) {
   Decide(job, reply);
 }
 
-void FetchServer::AdaptTo(const Verdict& verdict) {
-  const auto now = Clock::now();
-  if (verdict.slow_down && now >= halve_at_) {
-    limit_ = std::max<size_t>(limit_ / 2, 1);
-    good_answers_ = 0;
-    halve_at_ = now + kHalvesEach;
-  } else if (verdict.kind == Verdict::Kind::kBytes && ++good_answers_ >= limit_) {
-    limit_ = std::min<size_t>(limit_ + 1, source_.options.connections);
-    good_answers_ = 0;
-  }
-}
-
 void FetchServer::Decide(Jobs::iterator job, const HttpReply& reply) {
   const bool is_list = job->request.kind == FetchRequest::Kind::kList;
   const std::string url = is_list ? source_.list_url : UrlOf(job->request);
@@ -300,7 +286,9 @@ void FetchServer::Decide(Jobs::iterator job, const HttpReply& reply) {
   if (is_list && verdict.error.code == ErrorCode::kNotFound && verdict.kind == Kind::kError) {
     verdict.error.code = ErrorCode::kPermissionDenied;
   }
-  AdaptTo(verdict);
+  if (verdict.slow_down || verdict.kind == Kind::kBytes || verdict.kind == Kind::kError) {
+    limit_.Count(verdict.slow_down, job->begun, Clock::now());
+  }
   switch (verdict.kind) {
     case Kind::kBytes:
       return job->on_disk ? OnVersion(job, reply) : AnswerBytes(job, reply);

@@ -113,6 +113,7 @@ Result<RemoteSource> ParseS3(std::string_view source, RemoteSource remote) {
   if (endpoint.empty()) endpoint = Environment("AWS_ENDPOINT_URL_S3");
   if (endpoint.empty()) endpoint = Environment("AWS_ENDPOINT_URL");
   const bool is_aws = endpoint.empty();
+  remote.is_endpoint_known = !is_aws;
   if (remote.region.empty()) remote.region = "us-east-1";
   if (is_aws) {
     endpoint = fmt::format("https://s3.{}.amazonaws.com{}", remote.region,
@@ -241,10 +242,11 @@ Result<RemoteSource> ParseRemoteSource(std::string_view source, const RemoteOpti
 }
 
 RemoteSource WithProfile(const RemoteSource& source) {
-  if (!source.is_s3 || source.is_region_known) return source;
+  if (!source.is_s3 || (source.is_region_known && source.is_endpoint_known)) return source;
+  AwsProfile profile = ReadAwsProfile(source.options.profile);
   RemoteOptions options = source.options;
-  options.region = ReadAwsProfile(options.profile)["region"];
-  if (options.region.empty()) return source;
+  if (!source.is_region_known) options.region = profile["region"];
+  if (!source.is_endpoint_known) options.endpoint = profile["endpoint_url"];
   auto remote = ParseRemoteSource(source.name, options);
   return remote ? *std::move(remote) : source;
 }

@@ -60,12 +60,13 @@ struct ZipAddress {
 
 struct RemoteSource {
   bool is_s3 = false;
-  std::string name;              // as it was given, for messages; ends in no slash
-  std::string url;               // of the folder of all keys, or of the zip file; percent-encoded
-  std::string list_url;          // of the bucket (S3)
-  std::string prefix;            // of keys in the bucket; "" or ends in a slash (S3)
-  std::string region;            // (S3)
-  bool is_region_known = false;  // from an option or the environment; else it is a guess
+  std::string name;                // as it was given, for messages; ends in no slash
+  std::string url;                 // of the folder of all keys, or of the zip file; percent-encoded
+  std::string list_url;            // of the bucket (S3)
+  std::string prefix;              // of keys in the bucket; "" or ends in a slash (S3)
+  std::string region;              // (S3)
+  bool is_region_known = false;    // from an option or the environment; else it is a guess
+  bool is_endpoint_known = false;  // likewise; else it is Amazon's (S3)
   RemoteOptions options;
 };
 
@@ -74,8 +75,8 @@ struct RemoteSource {
 [[nodiscard]] Result<RemoteSource> ParseRemoteSource(std::string_view source,
                                                      const RemoteOptions& options);
 
-/// The same in the region that the profile in ~/.aws names, if it is not known. Reads files with
-/// secrets: for the process that fetches.
+/// The same in the region and at the endpoint that the profile in ~/.aws names, where they are not
+/// known. Reads files with secrets: for the process that fetches.
 [[nodiscard]] RemoteSource WithProfile(const RemoteSource& source);
 
 /// `text` as part of a path of an address: all but letters, digits, "-._~" and, unless

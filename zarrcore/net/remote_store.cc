@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <deque>
 #include <optional>
 #include <string_view>
@@ -25,9 +26,14 @@ constexpr std::array<std::string_view, 3> kDocuments = {"zarr.json", ".zarray", 
 
 // What store and objects have in common.
 struct Remote {
-  std::shared_ptr<const Fetcher> fetcher;
-  RemoteStoreOptions options;
-  std::string file = {};  // all that there is, at the address itself; "": a folder of objects
+  Remote(std::shared_ptr<const Fetcher> of, RemoteStoreOptions how, std::string one_file = {})
+      : fetcher(std::move(of)), options(std::move(how)), file(std::move(one_file)) {}
+
+  const std::shared_ptr<const Fetcher> fetcher;
+  const RemoteStoreOptions options;
+  const std::string file;  // all that there is, at the address itself; "": a folder of objects
+  // Some servers ignore or refuse a range that counts from the end, as Azure's does.
+  mutable std::atomic<bool> knows_suffixes = true;
 
   [[nodiscard]] ObjectInfo InfoOf(const Version& version) const {
     return {.version = version, .mode = 0444, .uid = options.uid, .gid = options.gid};
@@ -171,6 +177,10 @@ class RemoteStore final : public Store {
   std::string name() const override { return remote_->options.name; }
 
  private:
+  // As Read(); `asks_first`: for the version alone before the range, which then is not from the
+  // end.
+  [[nodiscard]] Result<ReadAnswer> ReadRange(std::string_view key, ByteRange range,
+                                             std::span<std::byte> out, bool asks_first) const;
   // Whether there is a folder, i.e. something in it.
   [[nodiscard]] Result<ObjectInfo> StatFolder(std::string_view key) const;
   [[nodiscard]] Result<void> CheckKey(std::string_view key) const {
@@ -216,9 +226,22 @@ Result<ReadAnswer> RemoteStore::Read(std::string_view key, ByteRange range,
   if (auto checked = CheckKey(key); !checked) return Fail(checked);
   if (key.empty()) return Fail(ErrorCode::kNotFound, "{}: no object", name());
   range.length = std::min<uint64_t>(range.length, out.size());
-  // A range of nothing, and more of the end than one request gives: the version first.
+  // A range of nothing, and an end that one request does not give: the version first.
+  const bool asks_first =
+      range.length == 0 ||
+      (range.from_end && (range.length > kMaxFetchBytes || !remote_->knows_suffixes));
+  auto answer = ReadRange(key, range, out, asks_first);
+  if (answer || asks_first || !range.from_end || answer.error().code != ErrorCode::kUnsupported) {
+    return answer;
+  }
+  auto of_version = ReadRange(key, range, out, /*asks_first=*/true);
+  if (of_version) remote_->knows_suffixes = false;
+  return of_version;
+}
+
+Result<ReadAnswer> RemoteStore::ReadRange(std::string_view key, ByteRange range,
+                                          std::span<std::byte> out, bool asks_first) const {
   std::array<std::byte, 1> first;
-  const bool asks_first = range.length == 0 || (range.from_end && range.length > kMaxFetchBytes);
   const auto into = asks_first ? std::span<std::byte>(first)
                                : out.first(std::min<size_t>(range.length, kMaxFetchBytes));
   ByteRange asked = asks_first ? ByteRange::At(0, first.size()) : range;
@@ -259,13 +282,13 @@ Result<std::unique_ptr<FolderStream>> RemoteStore::OpenFolder(std::string_view f
 
 std::shared_ptr<Store> MakeRemoteFile(std::shared_ptr<const Fetcher> fetcher,
                                       RemoteStoreOptions options, std::string file) {
-  return std::make_shared<RemoteStore>(std::make_shared<const Remote>(
-      Remote{std::move(fetcher), std::move(options), std::move(file)}));
+  return std::make_shared<RemoteStore>(
+      std::make_shared<const Remote>(std::move(fetcher), std::move(options), std::move(file)));
 }
 
 Result<std::shared_ptr<Store>> OpenRemoteStore(std::shared_ptr<const Fetcher> fetcher,
                                                RemoteStoreOptions options) {
-  auto remote = std::make_shared<const Remote>(Remote{std::move(fetcher), std::move(options)});
+  auto remote = std::make_shared<const Remote>(std::move(fetcher), std::move(options));
   auto store = std::make_shared<RemoteStore>(remote);
   const std::string& some_key = remote->options.some_key;
   const auto root = store->Stat(some_key);

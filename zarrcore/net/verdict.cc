@@ -16,6 +16,14 @@ Verdict Say(Kind kind, ErrorCode code, fmt::format_string<Args...> format, Args&
   return {kind, {code, fmt::format(format, std::forward<Args>(args)...)}, false};
 }
 
+// What follows `tag` in XML, up to the next one; "" if there is none.
+std::string TextOf(std::string_view tag, std::string_view xml) {
+  const size_t begin = xml.find(tag);
+  if (begin == xml.npos) return "";
+  xml.remove_prefix(begin + tag.size());
+  return std::string(xml.substr(0, xml.find('<')));
+}
+
 std::string HostOf(std::string_view url) {
   const size_t host = url.find("://") + 3;
   return std::string(url.substr(host, url.find('/', host) - host));
@@ -34,8 +42,9 @@ Verdict JudgeFailure(const HttpReply& reply, std::string_view what, std::string_
                  "authorities",
                  what, host, reply.failure);
     case CURLE_SSL_CONNECT_ERROR:
-      return Say(Kind::kAgain, ErrorCode::kIo, "{}: {} and this machine agree on no TLS ({})", what,
-                 host, reply.failure);
+      return Say(Kind::kAgain, ErrorCode::kIo,
+                 "{}: {} and this machine agree on no TLS ({}): does it want http://?", what, host,
+                 reply.failure);
     case CURLE_UNSUPPORTED_PROTOCOL:
     case CURLE_URL_MALFORMAT:
       return Say(Kind::kError, ErrorCode::kInvalidArgument, "{}: {}", what, reply.failure);
@@ -57,6 +66,10 @@ Verdict JudgeFailure(const HttpReply& reply, std::string_view what, std::string_
 
 Verdict JudgeBytes(const HttpReply& reply, const RemoteSource& source, std::string_view what,
                    std::string_view url) {
+  // (What answers the whole object knows no ranges; another range is a mistake that may pass.)
+  if (!reply.wrong.empty() && reply.status == 206) {
+    return Say(Kind::kAgain, ErrorCode::kIo, "{}: {} sends {}", what, HostOf(url), reply.wrong);
+  }
   if (!reply.wrong.empty()) {
     return Say(Kind::kError, ErrorCode::kUnsupported, "{}: {} sends {}", what, HostOf(url),
                reply.wrong);
@@ -114,7 +127,8 @@ Verdict JudgeS3Code(const HttpReply& reply, const std::string& code, const Remot
                "set it (timedatectl)",
                what);
   }
-  if (code == "InvalidAccessKeyId") {
+  // (The latter of versitygw.)
+  if (code == "InvalidAccessKeyId" || code == "XAdminUserNotFound") {
     return Say(Kind::kOtherKey, ErrorCode::kPermissionDenied,
                "{}: {} does not know the access key: are the credentials those of this service?",
                what, HostOf(url));
@@ -128,8 +142,9 @@ Verdict JudgeS3Code(const HttpReply& reply, const std::string& code, const Remot
                HostOf(url));
   }
   if (code == "AuthorizationHeaderMalformed" || code == "IllegalLocationConstraintException") {
-    const std::string hint =
-        reply.bucket_region.empty() ? "REGION" : AsciiExcerpt(reply.bucket_region);
+    std::string hint = AsciiExcerpt(reply.bucket_region);
+    if (hint.empty()) hint = AsciiExcerpt(TextOf("<Region>", reply.text));
+    if (hint.empty()) hint = "REGION";
     return Say(Kind::kError, ErrorCode::kIo,
                "{}: the bucket is not in the region {}: use region={}", what, source.region, hint);
   }
@@ -147,7 +162,8 @@ Verdict JudgeForbidden(const std::string& code, const RemoteSource& source, std:
   }
   std::string hint;
   if (source.is_s3 && is_about_object) {
-    hint =
+    if (source.options.anonymous) hint = "; is the bucket public? anonymous signs nothing";
+    hint +=
         "; without the permission to list the bucket, objects that do not exist are refused, "
         "too: absent=403 takes them for absent";
   } else if (is_about_object) {
@@ -164,13 +180,7 @@ bool MayPass(long status) {
 
 }  // namespace
 
-std::string S3ErrorCode(std::string_view text) {
-  constexpr std::string_view kBegin = "<Code>";
-  const size_t begin = text.find(kBegin);
-  if (begin == text.npos) return "";
-  text.remove_prefix(begin + kBegin.size());
-  return std::string(text.substr(0, text.find('<')));
-}
+std::string S3ErrorCode(std::string_view text) { return TextOf("<Code>", text); }
 
 Verdict Judge(const HttpReply& reply, const RemoteSource& source, std::string_view what,
               std::string_view url) {
@@ -198,9 +208,12 @@ Verdict Judge(const HttpReply& reply, const RemoteSource& source, std::string_vi
                "{}: {} wants to know who asks: ~/.netrc, or headers=FILE with a token", what,
                HostOf(url));
   }
+  // (Some web servers say so to a range that counts from the end.)
+  const bool is_unsupported = status == 501 || (status == 400 && !source.is_s3);
   Verdict verdict =
-      Say(MayPass(status) ? Kind::kAgain : Kind::kError, ErrorCode::kIo, "{}: {} answers {}{}",
-          what, HostOf(url), status, code.empty() ? "" : fmt::format(" ({})", AsciiExcerpt(code)));
+      Say(MayPass(status) ? Kind::kAgain : Kind::kError,
+          is_unsupported ? ErrorCode::kUnsupported : ErrorCode::kIo, "{}: {} answers {}{}", what,
+          HostOf(url), status, code.empty() ? "" : fmt::format(" ({})", AsciiExcerpt(code)));
   verdict.slow_down = status == 503 || status == 429;
   return verdict;
 }

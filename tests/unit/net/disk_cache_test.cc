@@ -229,6 +229,35 @@ TEST_F(DiskCacheTest, AFullDiskCostsNothingButTheCache) {
   umount2(disk.c_str(), MNT_DETACH);
 }
 
+TEST_F(DiskCacheTest, ADiskThatFailsIsAMissAndTakesNothing) {
+  Write(version_, 0, 1000);
+  const fs::path file = Files().at(0);
+  fs::remove(file);
+  fs::create_directory(file);  // Reading it is an error, and so is removing it.
+  EXPECT_FALSE(Has(*cache_, version_, 0, 1000));
+  Write(version_, 0, 1000);
+  EXPECT_FALSE(Has(*cache_, version_, 0, 1000));
+  fs::remove_all(file);
+  Write(version_, 0, 1000);
+  EXPECT_TRUE(Has(*cache_, version_, 0, 1000));
+
+  for (const fs::path& name : {folder_ / "new", folder_ / "taken"}) {
+    fs::remove_all(name);
+    if (name.filename() == "new") {
+      std::ofstream(name) << 'x';
+    } else {
+      fs::create_directory(name);
+    }
+    Write(version_, 2000, 1000);
+    EXPECT_FALSE(Has(*cache_, version_, 2000, 1000)) << name;
+    EXPECT_TRUE(Has(*cache_, version_, 0, 1000)) << name;
+    fs::remove_all(name);
+    fs::create_directory(folder_ / "new");
+  }
+  Write(version_, 2000, 1000);
+  EXPECT_TRUE(Has(*cache_, version_, 2000, 1000));
+}
+
 TEST_F(DiskCacheTest, ManyReadersAndWritersSeeNothingElse) {
   const auto second = Open(2u << 20);
   cache_ = Open(2u << 20);

@@ -17,6 +17,7 @@ class FakeFetcher final : public Fetcher {
   };
   std::map<std::string, Stored, std::less<>> objects;
   bool ignores_conditions = false;
+  bool refuses_suffixes = false;
   bool pages_on = false;        // without end, every second one empty
   std::string inner_of_a_page;  // of the others
   mutable int requests = 0;
@@ -24,6 +25,7 @@ class FakeFetcher final : public Fetcher {
   Result<Fetched> Get(std::string_view key, ByteRange range, const Version* only,
                       std::span<std::byte> out) const override {
     ++requests;
+    if (refuses_suffixes && range.from_end) return Fail(ErrorCode::kUnsupported, "{}: end", key);
     const auto found = objects.find(key);
     if (found == objects.end()) return Fail(ErrorCode::kNotFound, "{}", key);
     const std::string& bytes = found->second.bytes;
@@ -91,6 +93,16 @@ TEST_F(RemoteStoreTest, RangesAreClipped) {
   EXPECT_EQ(Read(*store, "a/c/0", ByteRange::Suffix(3)), "789");
   EXPECT_EQ(Read(*store, "a/c/0", ByteRange::At(0, 0)), "");
   EXPECT_EQ(Read(*store, "a/c/empty", ByteRange::Suffix(3)), "");
+}
+
+TEST_F(RemoteStoreTest, AServerWithoutRangesFromTheEndIsAskedForTheSizeFirst) {
+  const auto store = Open();
+  fetcher_->refuses_suffixes = true;
+  EXPECT_EQ(Read(*store, "a/c/0", ByteRange::Suffix(3)), "789");
+  EXPECT_EQ(Read(*store, "a/c/empty", ByteRange::Suffix(3)), "");
+  fetcher_->requests = 0;
+  EXPECT_EQ(Read(*store, "a/c/0", ByteRange::Suffix(4)), "6789");
+  EXPECT_EQ(fetcher_->requests, 2) << "size and bytes, and no range that is refused";
 }
 
 TEST_F(RemoteStoreTest, FoldersAreWhereThereAreKeysBelow) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "zarrcore/net/remote_source.h"
+
 // The examples of
 // https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html
 // and of AWS's suite of tests for Signature Version 4.
@@ -41,14 +43,72 @@ TEST(SigV4Test, ListingOfKeys) {
             "34b48302e7b5fa45bde8084f4b7868a86f0a534bc59db6670ed5711ef69dc6f7");
 }
 
-TEST(SigV4Test, VanillaOfTheSuite) {
-  const SignedRequest request{.host = "example.amazonaws.com",
-                              .path = "/",
-                              .headers = {{"x-amz-date", "20150830T123600Z"}}};
-  EXPECT_EQ(SignatureOf(request, "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY",
-                        {.region = "us-east-1", .service = "service", .time = "20150830T123600Z"},
-                        kEmpty),
-            "5fa00fa31553b73ebf1942676e86291e8372ff2a2260956d9b8aae1d763fbf31");
+TEST(SigV4Test, RequestsOfTheSuite) {
+  struct Case {
+    const char* name;
+    std::string path;
+    std::map<std::string, std::string> query;
+    std::string token;
+    const char* signature;
+  };
+  const std::string unreserved =
+      "-._~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+  const std::string token = "6e86291e8372ff2a2260956d9b8aae1d763fbf315fa00fa31553b73ebf194267";
+  const std::string utf8 = "\u1234";
+  const std::vector<Case> cases = {
+      {"get-vanilla",
+       "/",
+       {},
+       "",
+       "5fa00fa31553b73ebf1942676e86291e8372ff2a2260956d9b8aae1d763fbf31"},
+      {"get-unreserved",
+       "/" + unreserved,
+       {},
+       "",
+       "07ef7494c76fa4850883e2b006601f940f8a34d404d0cfa977f52a65bbf5f24f"},
+      {"get-utf8",
+       "/" + utf8,
+       {},
+       "",
+       "8318018e0b0f223aa2bbf98705b62bb787dc9c0e678f255a891fd03141be5d85"},
+      {"get-space",
+       "/example space/",
+       {},
+       "",
+       "652487583200325589f1fba4c7e578f72c47cb61beeca81406b39ddec1366741"},
+      {"get-vanilla-query-order-key-case",
+       "/",
+       {{"Param2", "value2"}, {"Param1", "value1"}},
+       "",
+       "b97d918cfa904a5beff61c982a1b6f458b799221646efd99d3219ec94cdf2500"},
+      {"get-vanilla-query-unreserved",
+       "/",
+       {{unreserved, unreserved}},
+       "",
+       "9c3e54bfcdf0b19771a7f523ee5669cdf59bc7cc0884027167c21bb143a40197"},
+      {"get-vanilla-utf8-query",
+       "/",
+       {{utf8, "bar"}},
+       "",
+       "2cdec8eed098649ff3a119c94853b13c643bcf08f8b0a1d91e12c9027818dd04"},
+      {"get-vanilla-with-session-token",
+       "/",
+       {},
+       token,
+       "07ec1639c89043aa0e3e2de82b96708f198cceab042d4a97044c66dd9f74e7f8"},
+  };
+  for (const Case& each : cases) {
+    SignedRequest request{.host = "example.amazonaws.com",
+                          .path = PercentEncode(each.path),
+                          .query = each.query,
+                          .headers = {{"x-amz-date", "20150830T123600Z"}}};
+    if (!each.token.empty()) request.headers["x-amz-security-token"] = each.token;
+    EXPECT_EQ(SignatureOf(request, "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY",
+                          {.region = "us-east-1", .service = "service", .time = "20150830T123600Z"},
+                          kEmpty),
+              each.signature)
+        << each.name;
+  }
 }
 
 TEST(SigV4Test, HeadersNameTheKeyAndWhatIsSigned) {

@@ -99,6 +99,11 @@ TEST(VerdictTest, MessagesSayWhatToDo) {
   reply.bucket_region = "eu-west-1";
   EXPECT_NE(Judge(reply, source, "x", kUrl).error.message.find("region=eu-west-1"),
             std::string::npos);
+  reply = {};
+  reply.status = 400;
+  reply.text = "<Error><Code>AuthorizationHeaderMalformed</Code><Region>eu-west-2</Region></Error>";
+  EXPECT_NE(Judge(reply, source, "x", kUrl).error.message.find("use region=eu-west-2"),
+            std::string::npos);
   EXPECT_NE(Of(403, "AccessDenied").error.message.find("absent=403"), std::string::npos);
 }
 
@@ -109,8 +114,18 @@ TEST(VerdictTest, AnswerThatIsCutOffIsNoAnswer) {
   EXPECT_EQ(Judge(reply, source, "x", kUrl).kind, Kind::kAgain);
   reply.is_whole = true;
   EXPECT_EQ(Judge(reply, source, "x", kUrl).kind, Kind::kBytes);
+}
+
+TEST(VerdictTest, AnotherRangeMayPassAndAServerWithoutRangesDoesNot) {
+  RemoteSource source;
+  HttpReply reply;
+  reply.is_whole = true;
   reply.wrong = "another range";
+  reply.status = 206;
+  EXPECT_EQ(Judge(reply, source, "x", kUrl).kind, Kind::kAgain);
+  reply.status = 200;
   EXPECT_EQ(Judge(reply, source, "x", kUrl).kind, Kind::kError);
+  EXPECT_EQ(Judge(reply, source, "x", kUrl).error.code, ErrorCode::kUnsupported);
 }
 
 }  // namespace
