@@ -9,7 +9,6 @@ are those of build/release/bin, or those beside $ZARRFS_BIN.
 """
 
 import os
-import resource
 import shutil
 import statistics
 import subprocess
@@ -62,12 +61,17 @@ def measure_refs(folder):
         (folder / f"many.zarr/a/c/{shard}").mkdir()
         shutil.copyfile(folder / "many.zarr/a/c/0/0", folder / f"many.zarr/a/c/{shard}/0")
     for out in ("refs.json", "refs.parq"):
-        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-        taken = seconds(ZARRCTL, "refs", folder / "many.zarr", "--out", folder / out)
-        target = folder / out
+        target, start = folder / out, time.perf_counter()
+        process = subprocess.Popen([ZARRCTL, "refs", folder / "many.zarr", "--out", target], stdout=subprocess.DEVNULL)
+        peak = 0  # KiB
+        while process.poll() is None:
+            status = Path(f"/proc/{process.pid}/status").read_text()
+            peak = max([peak, *(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM"))])
+            time.sleep(0.02)
+        taken = time.perf_counter() - start
+        assert process.returncode == 0
         size = target.stat().st_size if target.is_file() else sum(path.stat().st_size for path in target.rglob("*") if path.is_file())
-        peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-        print(f"{side * side * 640:,} references, {out.rpartition('.')[2]}: {taken:.1f} s, {size / 1e6:.0f} MB, at most {max(before, peak) / 1024:.0f} MiB of memory")
+        print(f"{side * side * 640:,} references, {out.rpartition('.')[2]}: {taken:.1f} s, {size / 1e6:.0f} MB, {peak / 1024:.0f} MiB of memory")
 
 
 def main():
