@@ -212,7 +212,7 @@ def test_nco_cuts_out_a_hyperslab(store, mount, tmp_path):
 def test_cdo_reads_what_it_can_represent(store, mount):
     nc, _ = mount
     expected = xarray.open_zarr(store, consolidated=False)
-    for name in ("sparse", "flags"):
+    for name in ("sparse", "flags", "count"):  # (of int64 in CDF-5 it makes double)
         numbers = run("cdo", "-s", "outputf,%.9g", f"-selname,{name}", nc / "ocean.nc").split()
         assert [float(number) for number in numbers] == expected[name].values.ravel().tolist(), name
 
@@ -268,6 +268,68 @@ def test_one_name_with_two_lengths(tmp_path):
         assert "other" not in run("ncdump", "-h", point / "nc/two_.nc"), "that is the group's"
         values = json.loads(run(SYSTEM_PYTHON, "-c", READ, point / "nc/two__.nc"))
     assert {name: value[1] for name, value in values.items()} == {"x": ["x"], "other": ["x_3"]}
+    said = json.loads(run(ZARRCTL, "info", "--json", tmp_path / "two.zarr"))["nodes"]
+    assert {node["path"]: node["views"]["nc"]["file"] for node in said if node["node_type"] == "group"} == {
+        "": "two__.nc", "two": "two_.nc", "two.nc": "two.nc.nc"}
+    assert {node["path"]: node["views"]["npy"]["file"] for node in said if node["node_type"] == "array"} == {
+        "x": "x.npy", "other": "other.npy"}
+    assert "nc       the file is two__.nc" in run(ZARRCTL, "info", tmp_path / "two.zarr")
+
+
+LARGE = (5, 1 << 10, 1 << 20)  # bytes
+
+READ_LARGE = """
+import netCDF4, sys
+data = netCDF4.Dataset(sys.argv[1])
+print(data.data_model, {name: variable[-1, -1, -5:].tolist() for name, variable in data.variables.items() if name != "none"})
+"""
+SCIPY_LARGE = """
+import scipy.io, sys
+print(scipy.io.netcdf_file(sys.argv[1]).variables["huge"][-1, -1, -5:].tolist())
+"""
+
+
+def write_large(folder, *names):
+    """Of each array the last of 5 GiB are stored."""
+    root = zarr.create_group(folder)
+    for name in names:
+        array = root.create_array(
+            name, shape=LARGE, chunks=(1, 16, 1 << 18), shards=(1, 64, 1 << 20), dtype="int8", dimension_names=("t", "y", "x"))
+        array[-1, -1, -5:] = [1, 2, 3, 4, 5]
+    return root
+
+
+def bytes_read(point):
+    metric, = (line for line in (point / ".zarrfs/metrics").read_text().splitlines() if line.startswith("zarrfs_store_read_bytes_total "))
+    return float(metric.split()[1])
+
+
+def test_a_hyperslab_of_a_large_variable_costs_its_chunks(tmp_path):
+    root = write_large(tmp_path / "one.zarr", "huge")
+    root["huge"][0, 64:128] = np.random.default_rng(1).integers(0, 99, (64, 1 << 20), "int8")  # which nobody asks for
+    root.create_array("small", shape=(3, 1, 5), chunks=(2, 1, 5), dtype="int32", dimension_names=("s", "one", "five"))[:] = 1
+    with mounted(tmp_path / "one.zarr") as point:
+        file = point / "nc/one.nc"
+        assert run("ncdump", "-k", file).strip() == "64-bit offset", "the large variable is the last one"
+        assert file.stat().st_size > 5 << 30
+        assert run(SYSTEM_PYTHON, "-c", READ_LARGE, file).strip() == "NETCDF3_64BIT_OFFSET {'small': [1, 1, 1, 1, 1], 'huge': [1, 2, 3, 4, 5]}"
+        assert run(sys.executable, "-c", SCIPY_LARGE, file).strip() == "[1, 2, 3, 4, 5]"
+        assert "1, 2, 3, 4, 5" in run("ncks", "-H", "-C", "-v", "huge", "-d", "t,4", "-d", "y,1023", "-d", f"x,{(1 << 20) - 5},", file)
+        assert bytes_read(point) < 1 << 20
+
+
+def test_what_cdf2_has_no_room_for_needs_cdf5(tmp_path):
+    """netCDF-C refuses a file of CDF-2 in which a variable beyond 4 GiB is not the last, or that has records, too."""
+    write_large(tmp_path / "two.zarr", "huge", "large")
+    root = write_large(tmp_path / "records.zarr", "huge")
+    root.create_array("none", shape=(0, 3), chunks=(1, 3), dtype="int8", dimension_names=("n", "three"))
+    for name, variables in (("two", ["huge", "large"]), ("records", ["huge"])):
+        for option, model, shown in (("auto", "NETCDF3_64BIT_DATA", variables), ("2", "NETCDF3_64BIT_OFFSET", ["huge"])):
+            with mounted(tmp_path / f"{name}.zarr", f"nc={option}") as point:
+                said = run(SYSTEM_PYTHON, "-c", READ_LARGE, point / f"nc/{name}.nc").strip()
+                assert said == f"{model} {dict.fromkeys(shown, [1, 2, 3, 4, 5])}"
+                assert ("none(n, three)" in run("ncdump", "-h", point / f"nc/{name}.nc")) == (name == "records" and option == "auto")
+    assert "none: of no length" in run(ZARRCTL, "info", "--nc", "2", tmp_path / "records.zarr")
 
 
 def test_groups_below_are_files_of_their_own(store, mount):

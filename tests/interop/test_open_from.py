@@ -18,6 +18,7 @@ PYTHON_OF = {
 FURTHER = {"dask", "rasterio", "R"}
 NOT_RUN = {
     "Java": "test_generated.py has jzarr read the view", "QGIS": "it takes the names of GDAL", "Julia": "Debian has no Julia",
+    "OME-Zarr: napari, ome-zarr-py": "test_ome.py has both read the view; the sample is no image",
     "Viewers in a browser": "test_recipes.py has zarr.js read through nginx"}
 
 COMMANDS = [

@@ -195,6 +195,14 @@ def test_a_run_that_was_killed_goes_on(source, tmp_path):
     assert identical(whole, new)
 
 
+def test_one_that_was_killed_as_it_removed_its_plan_is_not_mixed_with_another(source, tmp_path):
+    pack("--shards", "1,1,2", source, new := tmp_path / "new.zarr")
+    (new / ".zarrctl-pack").mkdir()
+    before = files_of(new)
+    assert "is complete" in refused("pack", "--shards", "1,2,2", source, new)
+    assert files_of(new) == before
+
+
 def test_what_cannot_be_read_or_is_no_chunk_ends_it_without_documents(tmp_path):
     source = write(tmp_path / "old.zarr", 2)
     chunk = source / "none/0.0.0"

@@ -49,6 +49,10 @@ class Opened {
     return ByteAt(kHeader + row * kRow + at);
   }
   [[nodiscard]] int FirstByte() const { return ByteAt(0); }
+  [[nodiscard]] int ByteAt(size_t offset) const {
+    unsigned char byte = 0;
+    return pread(fd_, &byte, 1, static_cast<off_t>(offset)) == 1 ? byte : -errno;
+  }
   // Fills `out`; false if that fails, for the reason in errno.
   [[nodiscard]] bool ReadAt(size_t offset, std::string& out) const {
     for (size_t done = 0; done < out.size();) {
@@ -61,11 +65,6 @@ class Opened {
   }
 
  private:
-  [[nodiscard]] int ByteAt(size_t offset) const {
-    unsigned char byte = 0;
-    return pread(fd_, &byte, 1, static_cast<off_t>(offset)) == 1 ? byte : -errno;
-  }
-
   const int fd_;
 };
 
@@ -158,6 +157,26 @@ TEST_F(FilesTest, AChangeOfADocumentIsAnotherFile) {
       Eventually(kSoon, [&] { return fs::file_size(mount / "npy/a.npy") == kHeader + 8 * kRow; }));
   EXPECT_EQ(before.ByteOf(0), -ESTALE);
   EXPECT_EQ(Opened(mount / "npy/a.npy").ByteOf(7), 0) << "a fill value";
+}
+
+TEST_F(FilesTest, AChangeOfOneOfItsArraysMakesAFileOfAGroupAnotherOne) {
+  const TestMount mount(store_, "nc=5");
+  // After the header, `a` and `b`, which are as long.
+  const auto at = [](int array, size_t row) {
+    return 4096 + static_cast<size_t>(array) * 6 * kRow + row * kRow + 100;
+  };
+  const fs::path path = mount / "nc/sample.nc";
+  const Opened before(path);
+  const uint64_t inode = InodeOf(path);
+  EXPECT_EQ(fs::file_size(path), 4096 + 2 * 6 * kRow);
+  EXPECT_EQ(before.ByteAt(at(0, 0)), 'a');
+  EXPECT_EQ(before.ByteAt(at(1, 0)), 'a');
+  WriteShard("b", 2, 'x');
+  EXPECT_TRUE(Eventually(kSoon, [&] { return Opened(path).ByteAt(at(1, 5)) == 'x'; }));
+  EXPECT_NE(InodeOf(path), inode);
+  EXPECT_EQ(before.ByteAt(at(1, 5)), -ESTALE);
+  EXPECT_EQ(before.ByteAt(at(0, 5)), -ESTALE) << "of the array that has not changed";
+  EXPECT_EQ(Opened(path).ByteAt(at(0, 5)), 'c');
 }
 
 TEST_F(FilesTest, ADamagedChunkGivesAnErrorForItsPagesOnly) {

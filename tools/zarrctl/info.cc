@@ -20,12 +20,36 @@ namespace {
 // More files than this of chunks that are not stored are worth a line of their own.
 constexpr uint64_t kManyFiles = 100'000;
 
-// What `info` finds out about an array besides its metadata.
-struct ArrayFindings {
-  std::vector<ViewSummary> views;
+// Names of the nodes of a group, sorted.
+using Names = std::vector<std::string>;
+
+// The name of the file that a view of files makes of a node; "" if it makes none, or that cannot be
+// told now. `siblings`: all that is in the node's group.
+std::string FileOfNode(const Hierarchy& hierarchy, const Node& node, size_t view,
+                       const Names& siblings) {
+  const View& shown = *AllViews()[view];
+  const FileOf of = shown.file_of();
+  const bool is_array = node.array() != nullptr;
+  const bool is_made = of == FileOf::kArrays ? is_array
+                                             : of == FileOf::kGroups &&
+                                                   (node.group() != nullptr || node.path.empty());
+  if (!is_made || node.unusable() != nullptr || (is_array && node.views[view].hidden)) return "";
+  std::string own = node.path.substr(node.path.rfind('/') + 1) + std::string(shown.suffix());
+  // (Only then it has another: the store need not be asked.)
+  if (!node.path.empty() && !std::ranges::binary_search(siblings, own)) return own;
+  return hierarchy.FileName(node.path, view, kAnyAge).value_or("");
+}
+
+// What `info` finds out about a node besides its metadata.
+struct NodeFindings {
+  std::vector<std::string> files;      // names, by view; "" where it makes none of the node
+  std::vector<ViewSummary> views;      // of an array
   std::optional<StoredChunks> stored;  // of an array whose chunks can be found
 
-  ArrayFindings(const Hierarchy& hierarchy, const Node& node, bool json) {
+  NodeFindings(const Hierarchy& hierarchy, const Node& node, const Names& siblings, bool json) {
+    for (size_t v = 0; v < AllViews().size(); ++v) {
+      files.push_back(FileOfNode(hierarchy, node, v, siblings));
+    }
     if (node.chunks == nullptr) return;
     bool has_fill_chunks = false;
     for (size_t v = 0; v < AllViews().size(); ++v) {
@@ -56,7 +80,7 @@ void PrintNotShown(std::string_view label, std::string_view reason) {
 std::string_view Format(const Node& node) { return node.is_v2() ? " (v2)" : ""; }
 
 // Chunk files of a view for chunks that are not stored, where there are many.
-void PrintFillFiles(const Node& node, const ArrayFindings& findings) {
+void PrintFillFiles(const Node& node, const NodeFindings& findings) {
   const uint64_t files = node.chunks->layout().inner_grid.size();
   const StoredChunks& stored = *findings.stored;
   if (files - std::min(files, stored.count) <= kManyFiles) return;
@@ -87,7 +111,7 @@ void PrintProblems(const StoredChunks& stored) {
                                               CountText(stored.problem_count - 1, "other"))));
 }
 
-void PrintArray(const Node& node, const ArrayFindings& findings) {
+void PrintArray(const Node& node, const NodeFindings& findings) {
   const ArrayMetadata& metadata = *node.array();
   if (const Error* error = node.unusable()) {
     PrintLine("chunks", DescribeShape(metadata.chunk_shape));
@@ -110,13 +134,15 @@ void PrintArray(const Node& node, const ArrayFindings& findings) {
   PrintLine("fill", fill.is_string() ? fill.get<std::string>() : Excerpt(fill));
   for (size_t v = 0; v < AllViews().size(); ++v) {
     const ViewSummary& summary = findings.views[v];
-    (summary.shown != nullptr ? PrintLine : PrintNotShown)(AllViews()[v]->name(), summary.text);
+    std::string text = summary.text;
+    if (!findings.files[v].empty()) text += "; the file is " + findings.files[v];
+    (summary.shown != nullptr ? PrintLine : PrintNotShown)(AllViews()[v]->name(), text);
   }
   PrintFillFiles(node, findings);
   PrintProblems(*findings.stored);
 }
 
-void PrintNode(const Node& node, const ArrayFindings& findings) {
+void PrintNode(const Node& node, const NodeFindings& findings) {
   const std::string name = Paint(node.path.empty() ? "/" : Visible(node.path), Style::kBold);
   if (const ArrayMetadata* metadata = node.array()) {
     const std::string dimensions = Visible(DimensionsText(*metadata));
@@ -130,6 +156,9 @@ void PrintNode(const Node& node, const ArrayFindings& findings) {
     Print("{}  group{}{}\n", name, Format(node),
           node.implicit ? " (without a zarr.json of its own)" : "");
     for (size_t v = 0; v < AllViews().size(); ++v) {
+      if (!findings.files[v].empty()) {
+        PrintLine(AllViews()[v]->name(), "the file is " + findings.files[v]);
+      }
       for (const std::string& note : node.views[v].notes) {
         PrintNotShown(AllViews()[v]->name(), note);
       }
@@ -137,15 +166,17 @@ void PrintNode(const Node& node, const ArrayFindings& findings) {
   }
 }
 
-Json NodeJson(const Node& node, const ArrayFindings& findings) {
+Json NodeJson(const Node& node, const NodeFindings& findings) {
   Json json = {
       {"path", node.path}, {"node_type", NodeType(node)}, {"zarr_format", node.is_v2() ? 2 : 3}};
   if (const Error* error = node.unusable()) json["reason"] = error->message;
   if (node.group() != nullptr) json["implicit"] = node.implicit;
   const ArrayMetadata* metadata = node.array();
   for (size_t v = 0; v < AllViews().size(); ++v) {
+    const std::string name(AllViews()[v]->name());
+    if (!findings.files[v].empty()) json["views"][name]["file"] = findings.files[v];
     if (node.views[v].notes.empty()) continue;
-    json["views"][std::string(AllViews()[v]->name())]["notes"] = node.views[v].notes;
+    json["views"][name]["notes"] = node.views[v].notes;
   }
   if (metadata == nullptr) return json;
   json["shape"] = metadata->shape;
@@ -200,7 +231,7 @@ class Information {
   int Run() {
     progress_.Begin();
     if (!json_) Print("{}\n", Visible(target_.folder));
-    Visit(*target_.node);
+    Visit(*target_.node, Siblings());
     progress_.End();
     if (json_) {
       Write(DumpJson(Json{{"store", target_.folder}, {"nodes", std::move(nodes_)}}));
@@ -210,9 +241,19 @@ class Information {
   }
 
  private:
-  void Visit(const Node& node) {
+  // Of the node that is looked at first.
+  [[nodiscard]] Names Siblings() const {
+    const std::string& path = target_.node->path;
+    if (path.empty()) return {};
+    const auto group = target_.hierarchy->Get(std::string(FolderOf(path)), kAnyAge);
+    if (!group) return {};
+    const auto names = target_.hierarchy->Children(**group, kAnyAge);
+    return names ? names->value : Names();
+  }
+
+  void Visit(const Node& node, const Names& siblings) {
     progress_.AddDone();
-    const ArrayFindings findings(*target_.hierarchy, node, json_);
+    const NodeFindings findings(*target_.hierarchy, node, siblings, json_);
     if (findings.stored) {
       for (const auto& [key, error] : findings.stored->problems) Count(error);
     }
@@ -237,7 +278,7 @@ class Information {
       const std::string path = JoinKey(node.path, name);
       const auto child = target_.hierarchy->Get(path, kAnyAge);
       if (child) {
-        Visit(**child);
+        Visit(**child, children->value);
       } else {
         VisitUnreadable(path, "unreadable", "cannot be read:", child.error());
         Count(child.error());

@@ -187,7 +187,13 @@ class Packing {
                   options_.target);
     }
     if (!before && before.error().code != ErrorCode::kNotFound) return Fail(before);
-    return before ? Result<void>() : WriteFile(state_, state_ + "/plan", PlanText());
+    if (before) return {};
+    // (What a run that was killed as it removed its plan has left.)
+    if (fs::exists(fs::path(options_.target) / kZarrJson, error)) {
+      return Fail(ErrorCode::kInvalidArgument, "{}: is complete; {} can be removed",
+                  options_.target, kState);
+    }
+    return WriteFile(state_, state_ + "/plan", PlanText());
   }
 
   Result<void> MakeObjects() {

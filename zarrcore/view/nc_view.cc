@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,8 +27,9 @@ uint64_t RoundedUp(uint64_t value, uint64_t to) { return CeilDiv(value, to) * to
 struct Planned {
   size_t array = 0;
   NcElements elements;
-  uint64_t count = 0;  // of the array's elements
-  uint64_t size = 0;   // bytes, of all values
+  uint64_t count = 0;   // of the array's elements
+  uint64_t size = 0;    // bytes, of all values
+  uint64_t record = 0;  // bytes of a record, of which there are none: then `size` is 0
 };
 
 class FilePlan {
@@ -99,8 +102,14 @@ class FilePlan {
     }
     auto elements = NcElementsOf(array, version_, known);
     if (!elements) return tl::unexpected(WhyNot(a, elements.error().message));
-    const auto size = CheckedProduct(array.shape, elements->form.item_size());
-    if (!size || *size > kMaxNcSize) return tl::unexpected(WhyNot(a, "too large for one file"));
+    const size_t item_size = elements->form.item_size();
+    const auto size = CheckedProduct(array.shape, item_size);
+    const auto record = size && *size == 0
+                            ? CheckedProduct(std::span(array.shape).subspan(1), item_size)
+                            : std::optional<uint64_t>(0);
+    if (!size || *size > kMaxNcSize || !record || *record > kMaxNcSize) {
+      return tl::unexpected(WhyNot(a, "too large for one file"));
+    }
     const auto empty = std::ranges::find(array.shape, 0);
     if (empty != array.shape.end() && !MayHaveNoRecords(a)) {
       return tl::unexpected(WhyNot(a,
@@ -109,9 +118,11 @@ class FilePlan {
     }
     const bool is_long =
         std::ranges::any_of(array.shape, [](uint64_t length) { return length > kMaxCdf2Length; });
-    if (version_ == 2 && is_long)
+    if (version_ == 2 && (is_long || *record > kMaxCdf2Size)) {
       return tl::unexpected(WhyNot(a, "a dimension is too long for CDF-2"));
-    return Planned{a, std::move(*elements), CheckedProduct(array.shape).value_or(0), *size};
+    }
+    return Planned{a, std::move(*elements), CheckedProduct(array.shape).value_or(0), *size,
+                   *record};
   }
 
   // Of an array with a dimension of no length, which is that of the records.
@@ -123,17 +134,24 @@ class FilePlan {
     return records_ == name;
   }
 
-  // In CDF-2 one variable may be larger than 4 GiB: the last one.
+  // In CDF-2 one variable may be larger than 4 GiB: the last one, if there are none of records.
   void LimitSizes() {
     if (version_ != 2) return;
     const auto is_small = [](const Planned& each) { return each.size <= kMaxCdf2Size; };
     const auto large = std::stable_partition(variables_.begin(), variables_.end(), is_small);
-    if (variables_.end() - large <= 1) return;
-    for (auto each = large + 1; each != variables_.end(); ++each) {
-      left_out_.push_back(
-          WhyNot(each->array, "only one variable of CDF-2 may be larger than 4 GiB").message);
+    if (large == variables_.end()) return;
+    LeaveOut(large + 1, "only one variable of CDF-2 may be larger than 4 GiB");
+    const auto has_size = [](const Planned& each) { return each.size > 0; };
+    LeaveOut(std::stable_partition(variables_.begin(), variables_.end(), has_size),
+             "of no length, which CDF-2 cannot have beside a variable larger than 4 GiB");
+  }
+
+  // From `first` on.
+  void LeaveOut(std::vector<Planned>::iterator first, std::string_view reason) {
+    for (auto each = first; each != variables_.end(); ++each) {
+      left_out_.push_back(WhyNot(each->array, reason).message);
     }
-    variables_.erase(large + 1, variables_.end());
+    variables_.erase(first, variables_.end());
   }
 
   size_t DimensionNumber(NetcdfHeader& header, const std::string& name, uint64_t length) {
@@ -156,13 +174,9 @@ class FilePlan {
       variable.dimensions.push_back(
           DimensionNumber(header, (*dimensions)[d], array.metadata->shape[d]));
     }
-    variable.size = planned.size;
+    variable.size = planned.size > 0 ? planned.size : planned.record;
     if (const uint64_t bytes = planned.elements.text_bytes; bytes > 0) {
       variable.dimensions.push_back(DimensionNumber(header, fmt::format("string{}", bytes), bytes));
-    }
-    if (planned.count == 0) {
-      variable.size = planned.elements.form.item_size();
-      for (size_t d = 1; d < array.metadata->rank(); ++d) variable.size *= array.metadata->shape[d];
     }
     variable.attributes = NcAttributesOf(*array.metadata, planned.elements, version_);
     variable.type = planned.elements.type;
