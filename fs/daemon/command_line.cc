@@ -14,6 +14,7 @@
 #include "fs/daemon/settings.h"
 #include "zarrcore/base/suggestion.h"
 #include "zarrcore/base/system_calls.h"
+#include "zarrcore/codec/registry.h"
 #include "zarrcore/store/source.h"
 
 namespace zarrfs {
@@ -223,8 +224,9 @@ Exit status: 0 mounted, 1 wrong usage, 2 system error, 32 mount failure.
 }
 
 std::string VersionText() {
-  return fmt::format("zarrfs {} (libfuse {}; filter of system calls: {})\n", ZARRFS_VERSION,
-                     fuse_pkgversion(), SystemCallFilterVersion());
+  return fmt::format("zarrfs {} (libfuse {}; filter of system calls: {}; pcodec: {})\n",
+                     ZARRFS_VERSION, fuse_pkgversion(), SystemCallFilterVersion(),
+                     DecodesPcodec() ? "yes" : "no");
 }
 
 }  // namespace zarrfs

@@ -1,6 +1,7 @@
 """Real mounts, and readers in processes and environments of their own."""
 
 import contextlib
+import functools
 import json
 import os
 import pathlib
@@ -105,3 +106,11 @@ def read(reader, paths):
 
 def zarrctl(*arguments):
     return subprocess.run([str(ZARRCTL), *map(str, arguments)], capture_output=True, text=True, timeout=120)
+
+
+@functools.cache
+def decodes_pcodec():
+    """Whether the program was built with the library (packaging/pcodec)."""
+    version = zarrctl("--version").stdout
+    assert "; pcodec: " in version
+    return "; pcodec: yes" in version

@@ -22,6 +22,7 @@
 #include "zarrcore/base/sandbox.h"
 #include "zarrcore/base/suggestion.h"
 #include "zarrcore/base/system_calls.h"
+#include "zarrcore/codec/registry.h"
 #include "zarrcore/store/local_store.h"
 
 namespace zarrfs::ctl {
@@ -62,8 +63,10 @@ class CommandLine {
  public:
   CommandLine() : app_("Looks into Zarr stores the way zarrfs sees them.", "zarrctl") {
     app_.footer(kFooter);
-    app_.set_version_flag("-V,--version", "zarrctl " ZARRFS_VERSION " (filter of system calls: " +
-                                              SystemCallFilterVersion() + ")");
+    app_.set_version_flag(
+        "-V,--version",
+        "zarrctl " ZARRFS_VERSION " (filter of system calls: " + SystemCallFilterVersion() +
+            "; pcodec: " + (DecodesPcodec() ? "yes" : "no") + ")");
     app_.require_subcommand(1);
     AddColor(app_);
 

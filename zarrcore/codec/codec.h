@@ -69,6 +69,10 @@ class ArrayToBytesCodec {
   [[nodiscard]] virtual std::optional<uint64_t> EncodedSize(const ChunkSpec& /*spec*/) const {
     return std::nullopt;
   }
+  /// Otherwise an upper bound for what any writer produces, for chunks of kMaxChunkBytes or less.
+  [[nodiscard]] virtual uint64_t MaxEncodedSize(const ChunkSpec& spec) const {
+    return spec.size().value_or(0);
+  }
   [[nodiscard]] virtual Result<Bytes> Decode(BytesView encoded, const ChunkSpec& spec) const = 0;
   /// Like Decode(), but may reuse the memory of `encoded`.
   [[nodiscard]] virtual Result<Bytes> DecodeInPlace(Bytes encoded, const ChunkSpec& spec) const {
@@ -145,7 +149,8 @@ class Pipeline {
   std::vector<std::shared_ptr<const BytesToBytesCodec>> bytes_to_bytes_;
   std::vector<std::optional<uint64_t>> sizes_;  // decoded size of bytes_to_bytes_[i], if constant
   uint64_t decoded_size_ = 0;
-  uint64_t largest_size_ = 0;  // of all inputs and outputs of the array -> array codecs
+  uint64_t largest_size_ = 0;   // of all inputs and outputs of the array -> array codecs
+  uint64_t most_as_bytes_ = 0;  // bytes that the array -> bytes codec makes at most
   std::optional<uint64_t> encoded_size_;
 };
 

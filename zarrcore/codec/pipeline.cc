@@ -105,6 +105,8 @@ Result<Pipeline> Pipeline::Make(std::span<const CodecSpec> codecs, const ChunkSp
     pipeline.largest_size_ = std::max(pipeline.largest_size_, *size);
   }
   std::optional<uint64_t> known = pipeline.array_to_bytes_->EncodedSize(pipeline.specs_.back());
+  pipeline.most_as_bytes_ =
+      known ? *known : pipeline.array_to_bytes_->MaxEncodedSize(pipeline.specs_.back());
   for (const auto& codec : pipeline.bytes_to_bytes_) {
     pipeline.sizes_.push_back(known);
     if (known) known = codec->EncodedSize(*known);
@@ -115,7 +117,7 @@ Result<Pipeline> Pipeline::Make(std::span<const CodecSpec> codecs, const ChunkSp
 
 uint64_t Pipeline::max_encoded_size() const {
   if (encoded_size_) return *encoded_size_;
-  uint64_t size = decoded_size_;
+  uint64_t size = most_as_bytes_;
   for (size_t i = 0; i < bytes_to_bytes_.size(); ++i) {
     size = sizes_[i] ? BoundOfCompressed(*sizes_[i]) : BoundOfCompressed(size);
   }
@@ -173,7 +175,8 @@ Result<Bytes> Pipeline::Decode(Bytes encoded) const try {
 }
 
 uint64_t Pipeline::LimitOf(size_t codec) const {
-  return sizes_[codec] ? *sizes_[codec] : BoundOfCompressed(largest_size_);
+  return sizes_[codec] ? *sizes_[codec]
+                       : BoundOfCompressed(std::max(largest_size_, most_as_bytes_));
 }
 
 Result<Bytes> Pipeline::Encode(BytesView decoded) const try {

@@ -13,12 +13,6 @@ struct Row {
   bool also_in_numcodecs = false;  // as "numcodecs." and the name
 };
 
-// Known, but not decoded.
-Result<ArrayToBytesPtr> RefusePcodec(const CodecSpec& codec, const ChunkSpec&) {
-  return Fail(ErrorCode::kUnsupported,
-              "codec '{}' needs the library pcodec, which zarrfs does not use", codec.name);
-}
-
 const Row kCodecs[] = {
     // The core specification.
     {"transpose", &MakeTransposeCodec},
@@ -51,7 +45,7 @@ const Row kCodecs[] = {
     {"numcodecs.fixedscaleoffset", &MakeFixedScaleOffsetCodec},
     {"zfpy", &MakeZfpyCodec, kAlsoInNumcodecs},
     {"zfp", &MakeZfpCodec},
-    {"pcodec", &RefusePcodec, kAlsoInNumcodecs},
+    {"pcodec", &MakePcodecCodec, kAlsoInNumcodecs},
 };
 
 }  // namespace

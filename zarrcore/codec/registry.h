@@ -87,6 +87,14 @@ using CodecFactory = std::variant<ArrayToArrayFactory, ArrayToBytesFactory, Byte
 /// wrong parameters.
 [[nodiscard]] Result<ArrayToBytesPtr> MakeZfpCodec(const CodecSpec&, const ChunkSpec&);
 
+/// "pcodec", "numcodecs.pcodec": a file in pcodec's standalone format
+/// (https://github.com/pcodec/pcodec), which says all that a decoder needs; the configuration is
+/// for writers. Integers, floats of 16, 32 and 64 bits, dates and durations, in C order;
+/// kUnsupported for others, and for all where DecodesPcodec() is false. Encoding is kUnsupported.
+[[nodiscard]] Result<ArrayToBytesPtr> MakePcodecCodec(const CodecSpec&, const ChunkSpec&);
+/// Whether pcodec's library was there when this program was built.
+[[nodiscard]] bool DecodesPcodec();
+
 // --- From bytes to bytes ---
 
 /// "blosc": the frame of c-blosc 1: a 16-byte header, block offsets, compressed blocks. The header

@@ -156,6 +156,11 @@ class ZfpStreamCodec : public ArrayToBytesCodec {
     return decoded;
   }
 
+  uint64_t MaxEncodedSize(const ChunkSpec& spec) const override {
+    const auto wide = CheckedProduct(spec.shape, zfp_type_size(type_));
+    return std::min(wide.value_or(0), kMaxChunkBytes) * kMaxPadding + kShortest;
+  }
+
   uint64_t MemoryToDecode(uint64_t encoded, const ChunkSpec& spec) const override {
     const auto wide = CheckedProduct(spec.shape, zfp_type_size(type_));
     const bool is_demoted = spec.data_type.item_size != zfp_type_size(type_);

@@ -49,6 +49,13 @@ TEST(Zfpy, NoStreamIsReadBeyondItsEnd) {
   }
 }
 
+// (What cannot be compressed has a header and is padded, too.)
+TEST(Zfpy, AStreamMayBeLongerThanItsElements) {
+  const auto pipeline = Pipeline::Make(std::vector{CodecSpec{"numcodecs.zfpy"}}, kChunk);
+  ASSERT_TRUE(pipeline);
+  EXPECT_GT(pipeline->max_encoded_size(), 4 * pipeline->decoded_size());
+}
+
 TEST(Zfpy, TypesThatZfpDoesNotHaveAreRefused) {
   EXPECT_EQ(Decode({}, {Type("uint8", DataKind::kUint, 1), {4}}).error().message,
             "codec 'numcodecs.zfpy': zfp has no data type 'uint8'");
