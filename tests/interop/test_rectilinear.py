@@ -88,6 +88,13 @@ def test_each_chunk_has_one_file_and_no_other_exists(mount):
     assert not (mount / "v3/both/c/10/0").exists()
 
 
+def test_each_folder_lists_its_own_chunks_also_those_that_are_not_stored():
+    with mounted(STORE, "fill=materialize,separator=/") as point:
+        assert chunk_files(point / "v2/both") == {f"{y}/{x}" for y in range(10) for x in range(5)}
+        assert sorted(os.listdir(point / "v2/months/31/1")) == ["0", "1"]
+        assert (point / "v2/both/2/0").stat().st_size > 0
+
+
 def test_arrays_without_shards_are_not_shown(mount):
     for view in ("v2", "v3", "gdal", "netcdf"):
         assert UNEQUAL not in os.listdir(mount / view)

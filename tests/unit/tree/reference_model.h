@@ -69,7 +69,7 @@ inline const std::vector<ArrayKind>& ArrayKinds() {
       {false, true, {9000}, {6000}, {3000}, true, '/', Codec::kNone, 0},
       {false, true, {12}, {6}, {2}, true, '/', Codec::kNone, 0, false, {{4, 6, 2}}},
       {false, true, {7, 9}, {4, 6}, {2, 3}, true, '.', Codec::kNone, 0, false, {{4, 2}, {3, 6, 3}}},
-      {false, true, {6, 8}, {6, 4}, {2, 2}, true, '/', Codec::kCrc32c, 7, false, {{2, 6}, {4}}},
+      {false, true, {6, 8}, {6, 4}, {2, 2}, false, '/', Codec::kCrc32c, 7, false, {{2, 6}, {4}}},
   };
   return kinds;
 }
