@@ -294,7 +294,7 @@ Result<std::unique_ptr<FolderPart>> Folders::ChunksBelow(const CurrentNode& node
   if (has_all) {
     // One after the other: the prefix leaves the last axis open, or every one.
     ChunkCoordinates at{};
-    for (size_t d = 0; d < prefix.level; ++d) at[d] = prefix.at[d] / layout.inner_per_outer[d];
+    for (size_t d = 0; d < prefix.level; ++d) at[d] = layout.PlaceOf(d, prefix.at[d]).outer;
     const uint64_t first = layout.outer_grid.Linear({at.data(), rank});
     const uint64_t count =
         prefix.level == 0 ? layout.outer_grid.size() : layout.outer_grid.counts()[rank - 1];

@@ -125,9 +125,10 @@ class Finder {
       const auto fixed = range->chunks->PrefixOfKey(key, box.first);
       if (!fixed) continue;
       for (size_t d = 0; d < range->rank(); ++d) {
-        box.first[d] = d < *fixed ? box.first[d] * layout.inner_per_outer[d] : 0;
-        box.end[d] =
-            d < *fixed ? std::min(box.first[d] + layout.inner_per_outer[d], counts[d]) : counts[d];
+        const uint64_t outer = box.first[d];
+        box.first[d] = d < *fixed ? layout.FirstInner(d, outer) : 0;
+        box.end[d] = d < *fixed ? std::min(box.first[d] + layout.InnerCount(d, outer), counts[d])
+                                : counts[d];
       }
       AddChunks(*range, box);
     }

@@ -39,6 +39,11 @@ def array(data_type="uint16", codecs=(LITTLE,), fill=0, shape=(8, 12), chunks=(4
         "codecs": list(codecs), "attributes": {}}
 
 
+def rectilinear(chunk_shapes, codecs=(LITTLE,)):
+    grid = configured("rectilinear", kind="inline", chunk_shapes=chunk_shapes)
+    return {**array(codecs=codecs), "chunk_grid": grid}
+
+
 def numbers(names, fill=0, codecs=(LITTLE,)):
     return [array(name, codecs, fill) for name in names.split()]
 
@@ -125,6 +130,7 @@ OF_OTHER_PROGRAMS = {} if decodes_pcodec() else {
 LAYOUTS = {
     "shards, with their index at the end or at the start": [
         array(codecs=[sharded([LITTLE], location=location)]) for location in ("end", "start")],
+    "shards that differ in length, of equal inner chunks": [rectilinear([[4, 2, 4], [6, 9]], [sharded([LITTLE])])],
     "shards in shards": [array(codecs=[sharded([sharded([LITTLE], (1, 3))])])],
     "rank 0": [array(shape=(), chunks=())],
     "a dimension of length 0": [array(shape=(0, 12))],

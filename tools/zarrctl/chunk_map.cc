@@ -15,9 +15,10 @@ namespace {
 uint64_t CeilDivide(uint64_t a, uint64_t b) { return a / b + (a % b != 0 ? 1 : 0); }
 
 // Chunks a cell, so that `count` chunks are at most `most` cells. Cells do not straddle shards of
-// `shard` chunks if that does not make them more than twice as coarse.
+// `shard` chunks (0: they differ) if that does not make them more than twice as coarse.
 uint64_t CellLength(uint64_t count, uint64_t most, uint64_t shard) {
   const uint64_t needed = std::max<uint64_t>(CeilDivide(count, most), 1);
+  if (shard == 0) return needed;
   if (needed >= shard) {
     const uint64_t whole = CeilDivide(needed, shard) * shard;
     return whole <= 2 * needed ? whole : needed;
@@ -28,17 +29,23 @@ uint64_t CellLength(uint64_t count, uint64_t most, uint64_t shard) {
   return needed;
 }
 
+// In chunks, along an axis; 0 if shards differ.
+uint64_t ShardLength(const ArrayLayout& layout, size_t axis) {
+  const bool differs = layout.outers_differ() && layout.outer_axes[axis].differs();
+  return differs ? 0 : layout.inner_per_outer[axis];
+}
+
 // The axes of the slice, in chunks.
 void SetAxes(const ArrayLayout& layout, ChunkMap& map) {
   const auto& counts = layout.inner_grid.counts();
   const size_t rank = counts.size();
   if (rank >= 1) {
     map.columns = counts[rank - 1];
-    map.shard_columns = layout.inner_per_outer[rank - 1];
+    map.shard_columns = ShardLength(layout, rank - 1);
   }
   if (rank >= 2) {
     map.rows = counts[rank - 2];
-    map.shard_rows = layout.inner_per_outer[rank - 2];
+    map.shard_rows = ShardLength(layout, rank - 2);
   }
   map.places = map.rows * map.columns;
   if (rank > 2 && layout.inner_grid.size() > 0) {
@@ -54,7 +61,8 @@ void Fold(const MapRequest& request, ChunkMap& map) {
   map.is_folded = true;
   map.cell_columns = CellLength(count, request.max_rows * request.max_columns, 1);
   map.columns = request.max_columns * map.cell_columns;
-  const uint64_t whole = map.columns / map.shard_columns * map.shard_columns;
+  const uint64_t shard = map.shard_columns;
+  const uint64_t whole = shard == 0 ? 0 : map.columns / shard * shard;
   if (whole > 0 && whole % map.cell_columns == 0 && CeilDivide(count, whole) <= request.max_rows) {
     map.columns = whole;
   }
@@ -147,12 +155,16 @@ class MapMaker {
     const size_t rank = layout_.outer_grid.rank();
     ChunkCoordinates at;
     layout_.outer_grid.Coordinates(ToNumber(outer), at);
-    const uint64_t first_column = rank >= 1 ? at[rank - 1] * map_.shard_columns : 0;
-    const uint64_t first_row = rank >= 2 ? at[rank - 2] * map_.shard_rows : 0;
     // Of a folded map all places are one row here.
     const uint64_t columns = map_.is_folded ? map_.places : map_.columns;
-    const uint64_t end_column = std::min(first_column + map_.shard_columns, columns);
-    const uint64_t end_row = std::min(first_row + map_.shard_rows, map_.rows);
+    const auto range = [&](size_t from_last, uint64_t count) -> std::pair<uint64_t, uint64_t> {
+      if (rank < from_last) return {0, std::min<uint64_t>(1, count)};
+      const size_t axis = rank - from_last;
+      const uint64_t first = layout_.FirstInner(axis, at[axis]);
+      return {first, std::min(first + layout_.InnerCount(axis, at[axis]), count)};
+    };
+    const auto [first_column, end_column] = range(1, columns);
+    const auto [first_row, end_row] = range(2, map_.rows);
     for (uint64_t r = first_row, next_r = 0; r < end_row; r = next_r) {
       next_r = std::min((r / map_.cell_rows + 1) * map_.cell_rows, end_row);
       for (uint64_t c = first_column, next_c = 0; c < end_column; c = next_c) {

@@ -43,7 +43,7 @@ struct ChunkMap {
   // In chunks:
   uint64_t rows = 1, columns = 1;
   uint64_t cell_rows = 1, cell_columns = 1;
-  uint64_t shard_rows = 1, shard_columns = 1;  // 1 where not sharded
+  uint64_t shard_rows = 1, shard_columns = 1;  // 1 where not sharded, 0 where shards differ
   uint64_t slice_start = 0;                    // number of the first chunk of the slice
   // In cells, row by row:
   uint64_t grid_rows = 1, grid_columns = 1;
@@ -61,7 +61,7 @@ struct ChunkMap {
 
   [[nodiscard]] bool is_exact() const { return cell_rows == 1 && cell_columns == 1; }
   /// Whether a shard holds several chunks of the slice.
-  [[nodiscard]] bool has_shards() const { return shard_rows * shard_columns > 1; }
+  [[nodiscard]] bool has_shards() const { return shard_rows != 1 || shard_columns != 1; }
   [[nodiscard]] const MapCell& at(uint64_t row, uint64_t column) const {
     return cells[row * grid_columns + column];
   }

@@ -126,6 +126,10 @@ std::string DescribeShape(std::span<const uint64_t> shape) {
   return fmt::format("[{}]", fmt::join(shape, ", "));
 }
 
+std::string DescribeOuterShape(const ArrayMetadata& metadata) {
+  return (metadata.chunk_edges.empty() ? "" : "up to ") + DescribeShape(metadata.chunk_shape);
+}
+
 std::vector<uint64_t> CoordinatesOf(uint64_t chunk, const ChunkGrid& grid) {
   ChunkCoordinates at;
   grid.Coordinates(chunk, at);

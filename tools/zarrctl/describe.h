@@ -22,6 +22,9 @@ std::string DescribeCodecs(const std::vector<CodecSpec>& codecs);
 /// "[4, 6, 8]".
 std::string DescribeShape(std::span<const uint64_t> shape);
 
+/// Of the stored objects: "[4, 6]", or "up to [4, 6]" where they differ.
+std::string DescribeOuterShape(const ArrayMetadata& metadata);
+
 /// Of a chunk by its number in the grid.
 std::vector<uint64_t> CoordinatesOf(uint64_t chunk, const ChunkGrid& grid);
 

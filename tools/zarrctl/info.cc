@@ -114,7 +114,7 @@ void PrintProblems(const StoredChunks& stored) {
 void PrintArray(const Node& node, const NodeFindings& findings) {
   const ArrayMetadata& metadata = *node.array();
   if (const Error* error = node.unusable()) {
-    PrintLine("chunks", DescribeShape(metadata.chunk_shape));
+    PrintLine("chunks", DescribeOuterShape(metadata));
     PrintLine("codecs", DescribeCodecs(metadata.codecs));
     PrintNotShown("views", "not shown: " + error->message);
     return;
@@ -126,7 +126,7 @@ void PrintArray(const Node& node, const NodeFindings& findings) {
     PrintLine(
         "shards",
         fmt::format(
-            "{}, {} in all{}", DescribeShape(metadata.chunk_shape), layout.outer_grid.size(),
+            "{}, {} in all{}", DescribeOuterShape(metadata), layout.outer_grid.size(),
             layout.levels.size() == 1 ? "" : fmt::format(", {} levels", layout.levels.size())));
   }
   PrintLine("codecs", DescribeCodecs(layout.inner_codecs));
@@ -193,6 +193,9 @@ Json NodeJson(const Node& node, const NodeFindings& findings) {
   json["chunk_shape"] = layout.inner_chunk_shape;
   json["chunks"] = layout.inner_grid.size();
   json["shard_shape"] = layout.is_sharded() ? Json(metadata->chunk_shape) : Json();
+  if (!metadata->chunk_edges.empty()) {
+    json["shard_shapes"] = metadata->document["chunk_grid"]["configuration"]["chunk_shapes"];
+  }
   json["shards"] = layout.is_sharded() ? Json(layout.outer_grid.size()) : Json();
   json["codecs"] = ToJson(layout.inner_codecs);
   for (size_t v = 0; v < AllViews().size(); ++v) {

@@ -19,8 +19,8 @@ uint64_t Places(const ArrayLayout& layout, OuterIndex outer) {
   layout.outer_grid.Coordinates(ToNumber(outer), at);
   uint64_t places = 1;
   for (size_t d = 0; d < layout.outer_grid.rank(); ++d) {
-    const uint64_t first = at[d] * layout.inner_per_outer[d];
-    places *= std::min(layout.inner_per_outer[d], layout.inner_grid.counts()[d] - first);
+    const uint64_t first = layout.FirstInner(d, at[d]);
+    places *= std::min(layout.InnerCount(d, at[d]), layout.inner_grid.counts()[d] - first);
   }
   return places;
 }
@@ -60,7 +60,7 @@ int ListGroup(const TargetNode& target, const LsOptions& options) {
         json["shard_shape"] = sharded ? Json(metadata->chunk_shape) : Json();
         json["codecs"] = ToJson(codecs);
         row.push_back("chunks " + DescribeShape(chunk_shape));
-        row.push_back(sharded ? "shards " + DescribeShape(metadata->chunk_shape) : "no shards");
+        row.push_back(sharded ? "shards " + DescribeOuterShape(*metadata) : "no shards");
         row.push_back(Visible(DescribeCodecs(codecs)));
       }
     }

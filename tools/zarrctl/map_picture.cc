@@ -166,11 +166,16 @@ class Picture {
     }
   }
 
+  // Whether shards go on in the next row of a folded map.
+  [[nodiscard]] bool HasBrokenRows() const {
+    return map_.is_folded && (map_.shard_columns == 0 || map_.columns % map_.shard_columns != 0);
+  }
+
   // Between shards, where they are wide enough to be seen.
   void Boundaries() {
-    if (!map_.has_shards() || (map_.is_folded && map_.columns % map_.shard_columns != 0)) return;
+    if (!map_.has_shards() || HasBrokenRows()) return;
     const auto lines = [&](uint64_t count, uint64_t shard, double chunk, auto draw) {
-      const double step = static_cast<double>(shard) * chunk;
+      const double step = static_cast<double>(shard) * chunk;  // (0 where shards differ)
       if (step < kMinGapped) return;
       for (uint64_t at = shard; at < count; at += shard) {
         draw(static_cast<double>(at) * chunk);

@@ -44,7 +44,7 @@ Result<std::optional<Coordinates>> LeastObject(const ChunkSource& source,
 Result<std::optional<Coordinates>> LeastSlice(const ChunkSource& source, Coordinates at,
                                               std::optional<Coordinates>& damaged) {
   const ArrayLayout& layout = source.layout();
-  for (size_t d = 0; d < at.size(); ++d) at[d] *= layout.inner_per_outer[d];
+  for (size_t d = 0; d < at.size(); ++d) at[d] = layout.FirstInner(d, at[d]);
   std::optional<Coordinates> least;
   const auto visited = source.VisitOuter(at, [&](OuterIndex outer) {
     // In row-major order: the first chunk that is stored is the least of its shard.

@@ -46,7 +46,7 @@ MapWords DescribeMap(const TargetNode& array, const ChunkMap& map) {
   constexpr std::array kBy = {"by size", "by order in the shard", "by presence"};
   parts.push_back(kBy[static_cast<size_t>(map.by)]);
   parts.push_back("chunks " + DescribeShape(layout.inner_chunk_shape));
-  if (layout.is_sharded()) parts.push_back("shards " + DescribeShape(metadata.chunk_shape));
+  if (layout.is_sharded()) parts.push_back("shards " + DescribeOuterShape(metadata));
   if (!map.is_exact()) {
     parts.push_back(map.is_folded || rank < 2
                         ? fmt::format("{} chunks a cell", map.cell_columns)

@@ -16,15 +16,21 @@ CursorOptions WithoutPrefix(CursorOptions options) {
 ChunkCursor::ChunkCursor(const ChunkSource& source, OuterIndex outer, const CursorOptions& options)
     : source_(source), outer_(outer), options_(WithoutPrefix(options)) {
   const ArrayLayout& layout = source.layout();
-  layout.outer_grid.Coordinates(ToNumber(outer), outer_at_);
+  ChunkCoordinates outer_at;
+  layout.outer_grid.Coordinates(ToNumber(outer), outer_at);
+  for (size_t d = 0; d < layout.inner_grid.rank(); ++d) {
+    begin_[d] = layout.FirstInner(d, outer_at[d]);
+    limit_[d] =
+        std::min(begin_[d] + layout.InnerCount(d, outer_at[d]), layout.inner_grid.counts()[d]);
+  }
   // The slots that begin with the prefix are one run: [first, first + run).
   uint64_t first = 0;
   uint64_t run = layout.inner_per_outer_count;
   for (size_t d = 0; d < options.prefix.size(); ++d) {
-    const uint64_t per_outer = layout.inner_per_outer[d];
-    if (options.prefix[d] / per_outer != outer_at_[d]) return;  // none
-    run /= per_outer;
-    first += options.prefix[d] % per_outer * run;
+    const auto [in_outer, local] = layout.PlaceOf(d, options.prefix[d]);
+    if (in_outer != outer_at[d]) return;  // none
+    run /= layout.inner_per_outer[d];
+    first += local * run;
   }
   end_ = first + run;
   slot_ = std::max(ToNumber(options.from), first);
@@ -47,7 +53,7 @@ void ChunkCursor::MoveTo(uint64_t slot) {
   for (size_t d = layout.inner_grid.rank(); d-- > 0;) {
     local_[d] = slot % layout.inner_per_outer[d];
     slot /= layout.inner_per_outer[d];
-    global_[d] = outer_at_[d] * layout.inner_per_outer[d] + local_[d];
+    global_[d] = begin_[d] + local_[d];
   }
 }
 
@@ -57,7 +63,7 @@ uint64_t ChunkCursor::SlotsOutside() const {
   for (size_t d = 0; d < layout.inner_grid.rank(); ++d) {
     const uint64_t row = stride;
     stride /= layout.inner_per_outer[d];
-    if (global_[d] >= layout.inner_grid.counts()[d]) return row - slot_ % row;
+    if (global_[d] >= limit_[d]) return row - slot_ % row;
   }
   return 0;
 }

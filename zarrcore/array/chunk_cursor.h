@@ -54,7 +54,7 @@ class ChunkCursor {
   // Opens the object; false if that ends the cursor.
   bool Open(bool may_read);
   void MoveTo(uint64_t slot);
-  // Slots to skip because the chunk here lies outside the array; 0 if it lies inside.
+  // Slots to skip because the chunk here lies outside the array or the object; else 0.
   [[nodiscard]] uint64_t SlotsOutside() const;
   // Finds the chunk at slot_. False if it is not to be shown.
   bool Find();
@@ -62,7 +62,8 @@ class ChunkCursor {
   const ChunkSource& source_;
   const OuterIndex outer_;
   const CursorOptions options_;  // (without its prefix)
-  ChunkCoordinates outer_at_{};
+  ChunkCoordinates begin_{};     // of the object, in innermost chunks
+  ChunkCoordinates limit_{};     // the end of the object, or of the array
   uint64_t slot_ = 0;
   uint64_t end_ = 0;
   uint64_t step_ = 0;  // from slot_ to the next one to look at

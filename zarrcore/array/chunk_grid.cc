@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
 #include "zarrcore/base/checked.h"
 
@@ -21,10 +22,14 @@ std::optional<uint64_t> ParseCoordinate(std::string_view text, uint64_t count) {
 
 Result<ChunkGrid> ChunkGrid::Make(std::span<const uint64_t> shape,
                                   std::span<const uint64_t> chunk_shape) {
+  std::vector<uint64_t> counts;
+  for (size_t d = 0; d < shape.size(); ++d) counts.push_back(CeilDiv(shape[d], chunk_shape[d]));
+  return OfCounts(std::move(counts));
+}
+
+Result<ChunkGrid> ChunkGrid::OfCounts(std::vector<uint64_t> counts) {
   ChunkGrid grid;
-  for (size_t d = 0; d < shape.size(); ++d) {
-    grid.counts_.push_back(CeilDiv(shape[d], chunk_shape[d]));
-  }
+  grid.counts_ = std::move(counts);
   if (std::ranges::find(grid.counts_, 0u) != grid.counts_.end()) {
     grid.size_ = 0;
     return grid;

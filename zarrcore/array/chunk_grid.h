@@ -1,5 +1,5 @@
-// ChunkGrid: the regular grid of chunks over an array (core specification, "Regular grids"), and
-// the row-major linear order that ids, caches and listings use.
+// ChunkGrid: how many chunks lie over an array along each axis (core specification, "Regular
+// grids"), and the row-major linear order that ids, caches and listings use.
 #pragma once
 
 #include <array>
@@ -45,6 +45,8 @@ class ChunkGrid {
   /// ceil(shape / chunk_shape) chunks along each axis. kUnsupported beyond kMaxChunksPerArray.
   [[nodiscard]] static Result<ChunkGrid> Make(std::span<const uint64_t> shape,
                                               std::span<const uint64_t> chunk_shape);
+  /// Of so many chunks along each axis.
+  [[nodiscard]] static Result<ChunkGrid> OfCounts(std::vector<uint64_t> counts);
 
   [[nodiscard]] size_t rank() const { return counts_.size(); }
   /// Chunks along each dimension.

@@ -47,8 +47,9 @@ ChunkSource::Position ChunkSource::Split(InnerIndex chunk) const {
   ChunkCoordinates outer_at;
   layout_.inner_grid.Coordinates(ToNumber(chunk), position.local);
   for (size_t d = 0; d < rank; ++d) {
-    outer_at[d] = position.local[d] / layout_.inner_per_outer[d];
-    position.local[d] %= layout_.inner_per_outer[d];
+    const auto [in_outer, local] = layout_.PlaceOf(d, position.local[d]);
+    outer_at[d] = in_outer;
+    position.local[d] = local;
   }
   position.outer = OuterIndex{layout_.outer_grid.Linear({outer_at.data(), rank})};
   return position;
@@ -157,14 +158,18 @@ Result<ChunkSource::Found> ChunkSource::Find(OuterIndex outer, OpenShardPtr shar
   std::ranges::copy(local, rest.begin());
   std::ranges::copy(layout_.inner_per_outer, below.begin());
   uint64_t linear = ToNumber(outer);
+  ChunkCoordinates own_counts;
+  if (layout_.outers_differ()) layout_.CountsOf(outer, own_counts);
   for (uint32_t l = 0;; ++l) {
     const ShardingLevel& level = layout_.levels[l];
+    const bool is_own = l == 0 && layout_.outers_differ();
+    const uint64_t* const counts = is_own ? own_counts.data() : level.counts.data();
     if (shard->damage) return tl::unexpected(Damage(outer, *shard, *shard->damage));
     uint64_t entry = 0;
     for (size_t d = 0; d < rank; ++d) below[d] /= level.ratio[d];
     for (size_t j = 0; j < rank; ++j) {
       const size_t d = level.axes[j];
-      entry = entry * level.counts[j] + rest[d] / below[d];
+      entry = entry * counts[j] + rest[d] / below[d];
     }
     for (size_t d = 0; d < rank; ++d) rest[d] %= below[d];
     const auto range = shard->index->Find(entry);
@@ -197,7 +202,7 @@ StoredObjects ChunkSource::Objects() const {
 
 ChunkCoordinates ChunkSource::OuterPrefix(std::span<const uint64_t> prefix) const {
   ChunkCoordinates fixed{};
-  for (size_t d = 0; d < prefix.size(); ++d) fixed[d] = prefix[d] / layout_.inner_per_outer[d];
+  for (size_t d = 0; d < prefix.size(); ++d) fixed[d] = layout_.PlaceOf(d, prefix[d]).outer;
   return fixed;
 }
 
@@ -247,19 +252,23 @@ Result<std::vector<uint64_t>> ChunkSource::NextCoordinates(std::span<const uint6
                                                            Age max_age) const {
   const size_t dimension = prefix.size();
   if (dimension >= layout_.inner_grid.rank()) return std::vector<uint64_t>{};
-  const uint64_t per_outer = layout_.inner_per_outer[dimension];
   const uint64_t count = layout_.inner_grid.counts()[dimension];
   std::set<uint64_t> found;
   Result<void> searched;
   ChunkCoordinates wanted{};
   std::ranges::copy(prefix, wanted.begin());
+  // The first value that an object may have, and what comes after the last.
+  const auto values_in = [&](uint64_t outer) {
+    const uint64_t first = layout_.FirstInner(dimension, outer);
+    return std::pair(first, std::min(first + layout_.InnerCount(dimension, outer), count));
+  };
   // Looks in `outer` for the values that are not found yet; false once all its values are.
   const auto search = [&](OuterIndex outer) {
     ChunkCoordinates outer_at;
     layout_.outer_grid.Coordinates(ToNumber(outer), outer_at);
-    const uint64_t first = outer_at[dimension] * per_outer;
     bool is_complete = true;
-    for (uint64_t value = first; value < std::min(first + per_outer, count); ++value) {
+    const auto [first, end] = values_in(outer_at[dimension]);
+    for (uint64_t value = first; value < end; ++value) {
       if (found.contains(value)) continue;
       wanted[dimension] = value;
       ChunkCursor cursor(*this, outer,
@@ -292,10 +301,8 @@ Result<std::vector<uint64_t>> ChunkSource::NextCoordinates(std::span<const uint6
     if (!walked && IsTemporary(walked.error().code)) return Fail(walked);
     if (!searched) return Fail(searched);
     // A folder that cannot be read is not known to be empty: all that may lie in it is listed.
-    const uint64_t first = value * per_outer;
-    for (uint64_t at = first; !walked && at < std::min(first + per_outer, count); ++at) {
-      found.insert(at);
-    }
+    const auto [first, end] = values_in(value);
+    for (uint64_t at = first; !walked && at < end; ++at) found.insert(at);
   }
   return std::vector<uint64_t>(found.begin(), found.end());
 }

@@ -138,13 +138,60 @@ Result<std::optional<Split>> SplitSharding(std::span<const CodecSpec> chain, boo
 
   split.level.axes = level_axes;
   split.level.index = std::move(*index);
+  split.level.index_codecs = *index_chain;
   split.inner = std::move(*inner);
   axes = std::move(level_axes);
   shape = std::move(new_shape);
   return std::optional<Split>(std::move(split));
 }
 
+// The inner chunks of outer chunks that differ in shape, if they form a regular grid.
+Result<void> LayOuterAxes(const ArrayMetadata& metadata, ArrayLayout& layout) {
+  if (!layout.is_sharded()) {
+    const auto differs = std::ranges::find_if(metadata.chunk_edges,
+                                              [](const auto& edges) { return edges.size() > 1; });
+    return Fail(
+        ErrorCode::kUnsupported,
+        "chunk grid 'rectilinear': chunks of {} and {} elements along axis {}, and they are "
+        "no shards, of which the inner chunks could be shown",
+        (*differs)[0].length, (*differs)[1].length, differs - metadata.chunk_edges.begin());
+  }
+  const ShardingLevel& level = layout.levels.front();
+  for (size_t d = 0; d < metadata.rank(); ++d) {
+    const uint64_t inner_length = metadata.chunk_shape[d] / level.ratio[d];
+    for (const EdgeRun& edge : metadata.chunk_edges[d]) {
+      if (edge.length % inner_length == 0) continue;
+      return Fail(ErrorCode::kUnsupported,
+                  "inner chunks of {} elements along axis {} do not divide a shard of {}",
+                  inner_length, d, edge.length);
+    }
+    layout.outer_axes.emplace_back(metadata.chunk_edges[d], layout.inner_chunk_shape[d]);
+  }
+  return {};
+}
+
+Result<ChunkGrid> OuterGrid(const ArrayMetadata& metadata, const ArrayLayout& layout) {
+  if (!layout.outers_differ()) return ChunkGrid::Make(metadata.shape, metadata.chunk_shape);
+  std::vector<uint64_t> counts;
+  for (size_t d = 0; d < metadata.rank(); ++d) {
+    const uint64_t inner = layout.inner_grid.counts()[d];
+    counts.push_back(inner == 0 ? 0 : layout.PlaceOf(d, inner - 1).outer + 1);
+  }
+  return ChunkGrid::OfCounts(std::move(counts));
+}
+
 }  // namespace
+
+void ArrayLayout::CountsOf(OuterIndex outer, ChunkCoordinates& counts) const {
+  const ShardingLevel& level = levels.front();
+  ChunkCoordinates at;
+  outer_grid.Coordinates(ToNumber(outer), at);
+  for (size_t j = 0; j < level.axes.size(); ++j) {
+    const size_t axis = level.axes[j];
+    const uint64_t below = inner_per_outer[axis] / level.ratio[axis];
+    counts[j] = InnerCount(axis, at[axis]) / below;
+  }
+}
 
 Result<ArrayLayout> MakeArrayLayout(const ArrayMetadata& metadata) {
   const size_t rank = metadata.rank();
@@ -180,12 +227,15 @@ Result<ArrayLayout> MakeArrayLayout(const ArrayMetadata& metadata) {
   }
   layout.inner_per_outer_count = *per_outer;
 
-  auto outer_grid = ChunkGrid::Make(metadata.shape, metadata.chunk_shape);
-  if (!outer_grid) return Fail(outer_grid);
-  layout.outer_grid = std::move(*outer_grid);
+  if (!metadata.chunk_edges.empty()) {
+    if (const auto laid = LayOuterAxes(metadata, layout); !laid) return Fail(laid);
+  }
   auto inner_grid = ChunkGrid::Make(metadata.shape, layout.inner_chunk_shape);
   if (!inner_grid) return Fail(inner_grid);
   layout.inner_grid = std::move(*inner_grid);
+  auto outer_grid = OuterGrid(metadata, layout);
+  if (!outer_grid) return Fail(outer_grid);
+  layout.outer_grid = std::move(*outer_grid);
   // Positions in listings count whole shards, edge ones too.
   if (const auto slots = CheckedMul(layout.outer_grid.size(), *per_outer);
       !slots || *slots > (uint64_t{1} << 62)) {

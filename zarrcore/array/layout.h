@@ -5,6 +5,10 @@
 // is a shard, its inner chunks may be shards again, and so on: one ShardingLevel each. Transposes
 // before a sharding codec permute the axes that its grid is counted in; each level therefore names
 // its axes in terms of the array's.
+//
+// The outer chunks of a "rectilinear" grid differ in shape. As long as each is made of whole inner
+// chunks, which all have one shape, the inner chunks form a regular grid, and nothing but the way
+// from one grid to the other and the sizes of the outermost indexes differs.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +16,7 @@
 #include <vector>
 
 #include "zarrcore/array/chunk_grid.h"
+#include "zarrcore/array/outer_axis.h"
 #include "zarrcore/array/shard_index.h"
 #include "zarrcore/base/result.h"
 #include "zarrcore/codec/vlen.h"
@@ -19,11 +24,14 @@
 
 namespace zarrfs {
 
+/// Outermost shards may differ in shape; then ratio, counts and index are those of a shard that has
+/// the greatest length along every axis.
 struct ShardingLevel {
   std::vector<size_t> axes;      // axis j of the index grid is axis axes[j] of the array
   std::vector<uint64_t> ratio;   // chunks per shard, along the array's axes
   std::vector<uint64_t> counts;  // the same along the index grid's axes
   ShardIndexSpec index;
+  std::vector<CodecSpec> index_codecs;
   uint64_t trailing_checksum = 0;  // bytes of crc32c behind the shard
   BytesPipeline around = {};       // other codecs after it: the shard is decoded as a whole
 };
@@ -33,20 +41,42 @@ struct ArrayLayout {
   std::vector<uint64_t> inner_chunk_shape;  // of the innermost chunks, along the array's axes
   /// The codec chain of the innermost chunks: "codecs" to a reader without sharding.
   std::vector<CodecSpec> inner_codecs;
-  ChunkGrid outer_grid;                   // of stored objects
-  ChunkGrid inner_grid;                   // of innermost chunks; those outside the array left out
-  std::vector<uint64_t> inner_per_outer;  // innermost chunks in an outer chunk, each axis
+  ChunkGrid outer_grid;  // of stored objects
+  ChunkGrid inner_grid;  // of innermost chunks; those outside the array left out
+  /// Innermost chunks in an outer chunk, each axis: the most, if outer chunks differ. Slots are
+  /// counted as if all had so many; those that a smaller one lacks stand for nothing.
+  std::vector<uint64_t> inner_per_outer;
   uint64_t inner_per_outer_count = 1;
+  /// Of outer chunks that differ in shape, for each axis; else empty.
+  std::vector<OuterAxis> outer_axes;
   /// Decodes innermost chunks, where all codecs and the data type are known; else why not.
   Result<Pipeline> inner_pipeline = Fail(ErrorCode::kUnsupported, "not made");
   /// Decodes innermost chunks of texts of variable length to items of one size; else why not.
   Result<VlenChain> inner_texts = Fail(ErrorCode::kUnsupported, "the elements are no texts");
 
   [[nodiscard]] bool is_sharded() const { return !levels.empty(); }
+  [[nodiscard]] bool outers_differ() const { return !outer_axes.empty(); }
+
+  // Along one axis of the array: where an innermost chunk lies, which one an outer chunk begins
+  // with, and how many it has (some perhaps outside the array).
+  [[nodiscard]] OuterAxis::Place PlaceOf(size_t axis, uint64_t inner) const {
+    if (outers_differ()) return outer_axes[axis].PlaceOf(inner);
+    return {inner / inner_per_outer[axis], inner % inner_per_outer[axis]};
+  }
+  [[nodiscard]] uint64_t FirstInner(size_t axis, uint64_t outer) const {
+    return outers_differ() ? outer_axes[axis].FirstOf(outer) : outer * inner_per_outer[axis];
+  }
+  [[nodiscard]] uint64_t InnerCount(size_t axis, uint64_t outer) const {
+    return outers_differ() ? outer_axes[axis].CountOf(outer) : inner_per_outer[axis];
+  }
+
+  /// levels[0].counts of one outer chunk, which may differ from those of others.
+  void CountsOf(OuterIndex outer, ChunkCoordinates& counts) const;
 };
 
 /// kUnsupported or kDamaged with the reason if the inner chunks are byte ranges neither of the
 /// stored objects nor of decoded ones: codecs around a nested shard, shapes that do not divide,
+/// chunks that differ in shape without being shards,
 /// index codecs that are not known, more than kMaxSlotsPerObject chunks in one stored object, or
 /// more than can be numbered.
 [[nodiscard]] Result<ArrayLayout> MakeArrayLayout(const ArrayMetadata& metadata);

@@ -30,7 +30,7 @@ class ShardCache::OuterLoader final : public IndexCache::Loader {
   }
 
   Result<IndexCache::Loaded> Load() override {
-    auto loaded = shards_.reader_.ReadOuter(key());
+    auto loaded = shards_.reader_.ReadOuter(outer_, key());
     const bool is_absent = !loaded && loaded.error().code == ErrorCode::kNotFound;
     if (!is_absent || shards_.store_->AnswersFast()) return loaded;
     auto absent = std::make_shared<OpenShard>();

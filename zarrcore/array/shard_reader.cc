@@ -103,47 +103,61 @@ Result<void> ShardReader::ReadIndex(const ShardIndexSpec& spec, OpenShard& shard
   return {};
 }
 
-Result<IndexCache::Loaded> ShardReader::ReadOuter(const std::string& key) const {
+Result<IndexCache::Loaded> ShardReader::ReadOuter(OuterIndex outer, const std::string& key) const {
   if (!layout_.is_sharded()) {
     auto answer = store_.Read(key, ByteRange::At(0, 0), {});
     if (!answer) return Fail(answer);
     return Loaded(MakeShard(std::move(answer->object)));
   }
   const ShardingLevel& level = layout_.levels.front();
-  if (!level.around.empty()) return ReadDecoded(key);
-  const uint64_t index_size = level.index.encoded_size();
+  if (!layout_.outers_differ()) return ReadShard(key, level.index);
+  ChunkCoordinates counts;
+  layout_.CountsOf(outer, counts);
+  const auto spec = ShardIndexSpec::Make({counts.data(), level.axes.size()}, level.index_codecs,
+                                         level.index.at_end());
+  if (!spec) return Fail(spec.error().code, "{}: {}", key, spec.error().message);
+  return ReadShard(key, *spec);
+}
+
+Result<IndexCache::Loaded> ShardReader::ReadShard(const std::string& key,
+                                                  const ShardIndexSpec& spec) const {
+  const ShardingLevel& level = layout_.levels.front();
+  if (!level.around.empty()) return ReadDecoded(key, spec);
+  const uint64_t index_size = spec.encoded_size();
   const uint64_t tail = level.trailing_checksum;
-  const uint64_t first = std::min(kIndexPiece, index_size + (level.index.at_end() ? tail : 0));
+  const uint64_t first = std::min(kIndexPiece, index_size + (spec.at_end() ? tail : 0));
   Bytes buffer(first);
-  auto answer = store_.Read(
-      key, level.index.at_end() ? ByteRange::Suffix(first) : ByteRange::At(0, first), buffer);
+  auto answer =
+      store_.Read(key, spec.at_end() ? ByteRange::Suffix(first) : ByteRange::At(0, first), buffer);
   if (!answer) return Fail(answer);
   auto shard = MakeShard(std::move(answer->object));
   if (!HasRoom(*shard, "the shard has", shard->size, index_size + tail)) {
     return Loaded(std::move(shard));
   }
   shard->size -= tail;
-  const uint64_t index_offset = level.index.at_end() ? shard->size - index_size : 0;
+  const uint64_t index_offset = spec.at_end() ? shard->size - index_size : 0;
   const bool is_read = answer->offset <= index_offset &&
                        index_offset + index_size <= answer->offset + answer->length;
   const BytesView encoded =
       is_read ? BytesView(buffer).subspan(index_offset - answer->offset, index_size) : BytesView();
-  if (auto read = ReadIndex(level.index, *shard, encoded); !read) {
+  if (auto read = ReadIndex(spec, *shard, encoded); !read) {
     return Fail(read.error().code, "{}: {}", key, read.error().message);
   }
   return Loaded(std::move(shard));
 }
 
-Result<IndexCache::Loaded> ShardReader::ReadDecoded(const std::string& key) const {
-  auto loaded = ReadDecoded(key, kLikelyRatio);
+Result<IndexCache::Loaded> ShardReader::ReadDecoded(const std::string& key,
+                                                    const ShardIndexSpec& spec) const {
+  auto loaded = ReadDecoded(key, spec, kLikelyRatio);
   // Perhaps nothing is wrong with it, but it decodes to more than is likely.
   const bool was_limited = loaded && loaded->value->damage &&
                            MaxDecodedSize(loaded->value->info.size(), kLikelyRatio) <
                                MaxDecodedSize(loaded->value->info.size(), kAnyRatio);
-  return was_limited ? ReadDecoded(key, kAnyRatio) : std::move(loaded);
+  return was_limited ? ReadDecoded(key, spec, kAnyRatio) : std::move(loaded);
 }
 
 Result<IndexCache::Loaded> ShardReader::ReadDecoded(const std::string& key,
+                                                    const ShardIndexSpec& spec,
                                                     uint64_t max_ratio) const {
   const ShardingLevel& level = layout_.levels.front();
   MemoryBudget::Share memory;
@@ -179,13 +193,13 @@ Result<IndexCache::Loaded> ShardReader::ReadDecoded(const std::string& key,
   if (bytes->size() <= bytes->capacity() / 2) bytes->shrink_to_fit();
   shard->size = bytes->size();
   shard->memory.ShrinkTo(shard->size);
-  const uint64_t index_size = level.index.encoded_size();
+  const uint64_t index_size = spec.encoded_size();
   if (!HasRoom(*shard, "the shard decodes to", shard->size, index_size)) {
     return Loaded(std::move(shard));
   }
   const BytesView index =
-      BytesView(*bytes).subspan(level.index.at_end() ? shard->size - index_size : 0, index_size);
-  if (auto read = ReadIndex(level.index, *shard, index); !read) return Fail(read);
+      BytesView(*bytes).subspan(spec.at_end() ? shard->size - index_size : 0, index_size);
+  if (auto read = ReadIndex(spec, *shard, index); !read) return Fail(read);
   if (shard->damage) return Loaded(std::move(shard));
   shard->object = std::make_shared<const DecodedObject>(shard->info, std::move(*bytes));
   shard->is_in_memory = true;

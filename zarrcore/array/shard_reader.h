@@ -21,17 +21,21 @@ class ShardReader {
   // What is broken in the bytes is the shard's `damage`; an error means they could not be read.
 
   /// A stored object: in one request, unless its index is longer than kIndexPiece.
-  [[nodiscard]] Result<IndexCache::Loaded> ReadOuter(const std::string& key) const;
+  [[nodiscard]] Result<IndexCache::Loaded> ReadOuter(OuterIndex outer,
+                                                     const std::string& key) const;
 
   /// The shard at `range` of `parent`, which is of layout.levels[level].
   [[nodiscard]] Result<IndexCache::Loaded> ReadNested(const OpenShard& parent, uint32_t level,
                                                       const ChunkRange& range) const;
 
  private:
+  // A sharded object, whose index is as `spec` says.
+  Result<IndexCache::Loaded> ReadShard(const std::string& key, const ShardIndexSpec& spec) const;
   // An object whose shards have to be decoded as a whole.
-  Result<IndexCache::Loaded> ReadDecoded(const std::string& key) const;
+  Result<IndexCache::Loaded> ReadDecoded(const std::string& key, const ShardIndexSpec& spec) const;
   // `max_ratio`: of decoded to stored bytes; one that decodes to more counts as damaged.
-  Result<IndexCache::Loaded> ReadDecoded(const std::string& key, uint64_t max_ratio) const;
+  Result<IndexCache::Loaded> ReadDecoded(const std::string& key, const ShardIndexSpec& spec,
+                                         uint64_t max_ratio) const;
   // Sets the shard's `index`, or its `damage`. Its `size` is known; `encoded` is the index, if it
   // was read already, else it is read from the shard's `object`.
   Result<void> ReadIndex(const ShardIndexSpec& spec, OpenShard& shard,

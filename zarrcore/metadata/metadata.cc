@@ -14,8 +14,6 @@ namespace {
 
 using std::string_view_literals::operator""sv;
 
-constexpr uint64_t kMaxExtent = (uint64_t{1} << 63) - 1;
-
 constexpr std::array kArrayMembers = {
     "zarr_format"sv, "node_type"sv,          "shape"sv,      "data_type"sv,
     "chunk_grid"sv,  "chunk_key_encoding"sv, "fill_value"sv, "codecs"sv,
@@ -86,31 +84,71 @@ Result<std::vector<uint64_t>> ParseExtents(const Json& document, std::string_vie
   return extents;
 }
 
-Result<std::vector<uint64_t>> ParseChunkShape(const Json& document,
-                                              const std::vector<uint64_t>& shape,
-                                              std::string_view key) {
-  const auto grid = ParseExtension(document, key, "chunk_grid");
-  if (!grid) return Fail(grid);
-  if (grid->name != "regular") {
-    return Fail(ErrorCode::kUnsupported, "{}: chunk grid '{}' is not known, only 'regular'", key,
-                InQuotes(grid->name));
-  }
-  auto chunk_shape =
-      ParseExtents(MemberOrNull(grid->configuration, "chunk_shape"), key, "chunk_shape");
+tl::unexpected<Error> WrongRank(std::string_view key, std::string_view member, size_t expected,
+                                size_t found) {
+  return Fail(ErrorCode::kDamaged, "{}: {}: expected {} dimensions as in shape, found {}", key,
+              member, expected, found);
+}
+
+Result<void> ParseRegularGrid(const Json& configuration, std::string_view key,
+                              ArrayMetadata& array) {
+  auto chunk_shape = ParseExtents(MemberOrNull(configuration, "chunk_shape"), key, "chunk_shape");
   if (!chunk_shape) return Fail(chunk_shape);
-  if (chunk_shape->size() != shape.size()) {
-    return Fail(ErrorCode::kDamaged,
-                "{}: chunk_shape: expected {} dimensions as in shape, found {}", key, shape.size(),
-                chunk_shape->size());
+  if (chunk_shape->size() != array.rank()) {
+    return WrongRank(key, "chunk_shape", array.rank(), chunk_shape->size());
   }
-  for (size_t i = 0; i < shape.size(); ++i) {
+  for (size_t i = 0; i < array.rank(); ++i) {
     uint64_t& extent = (*chunk_shape)[i];
-    if (extent == 0 && shape[i] != 0) {
+    if (extent == 0 && array.shape[i] != 0) {
       return Fail(ErrorCode::kDamaged, "{}: chunk_shape: expected at least 1, found 0", key);
     }
     extent = std::max<uint64_t>(extent, 1);
   }
-  return chunk_shape;
+  array.chunk_shape = *std::move(chunk_shape);
+  return {};
+}
+
+Result<void> ParseRectilinearGrid(const Json& configuration, std::string_view key,
+                                  ArrayMetadata& array) {
+  const Json& kind = MemberOrNull(configuration, "kind");
+  if (kind != "inline") {
+    return Fail(TextOf(kind) != nullptr ? ErrorCode::kUnsupported : ErrorCode::kDamaged,
+                "{}: chunk grid 'rectilinear': kind: expected \"inline\", found {}", key,
+                Excerpt(kind));
+  }
+  const Json& shapes = MemberOrNull(configuration, "chunk_shapes");
+  if (!shapes.is_array()) {
+    return Fail(ErrorCode::kDamaged, "{}: chunk_shapes: expected a list, found {}", key,
+                Excerpt(shapes));
+  }
+  if (shapes.size() != array.rank()) {
+    return WrongRank(key, "chunk_shapes", array.rank(), shapes.size());
+  }
+  size_t runs = 0;
+  for (size_t d = 0; d < array.rank(); ++d) {
+    auto edges = ParseChunkEdges(shapes[d], array.shape[d], key);
+    if (!edges) return Fail(edges);
+    runs += edges->size();
+    if (runs > kMaxEdgeRuns + array.rank()) {
+      return Fail(ErrorCode::kUnsupported,
+                  "{}: chunk_shapes: expected at most {} changes of the length, found more", key,
+                  kMaxEdgeRuns);
+    }
+    array.chunk_shape.push_back(std::ranges::max_element(*edges, {}, &EdgeRun::length)->length);
+    array.chunk_edges.push_back(*std::move(edges));
+  }
+  if (runs == array.rank()) array.chunk_edges.clear();
+  return {};
+}
+
+Result<void> ParseChunkGrid(const Json& document, std::string_view key, ArrayMetadata& array) {
+  const auto grid = ParseExtension(document, key, "chunk_grid");
+  if (!grid) return Fail(grid);
+  if (grid->name == "regular") return ParseRegularGrid(grid->configuration, key, array);
+  if (grid->name == "rectilinear") return ParseRectilinearGrid(grid->configuration, key, array);
+  return Fail(ErrorCode::kUnsupported,
+              "{}: chunk grid '{}' is not known, only 'regular' and 'rectilinear'", key,
+              InQuotes(grid->name));
 }
 
 Result<ChunkKeyEncoding> ParseChunkKeyEncoding(const Json& document, std::string_view key) {
@@ -211,8 +249,9 @@ Result<void> CheckSizes(const ArrayMetadata& array, std::string_view key) {
 // Moves what was parsed to its place.
 template <typename T>
 Result<void> Take(Result<T> parsed, T& place) {
-  if (parsed) place = *std::move(parsed);
-  return parsed ? Result<void>() : Fail(parsed);
+  if (!parsed) return Fail(parsed);
+  place = *std::move(parsed);
+  return {};
 }
 
 Result<NodeMetadata> ParseGroup(Json document, std::string_view key) {
@@ -239,9 +278,7 @@ Result<NodeMetadata> ParseArray(Json document, std::string_view key) {
   ArrayMetadata array;
   auto taken = Take(ParseExtents(document["shape"], key, "shape"), array.shape);
   if (taken) taken = Take(ParseDataType(document["data_type"], key), array.data_type);
-  if (taken) {
-    taken = Take(ParseChunkShape(document["chunk_grid"], array.shape, key), array.chunk_shape);
-  }
+  if (taken) taken = ParseChunkGrid(document["chunk_grid"], key, array);
   if (taken) taken = CheckSizes(array, key);
   if (taken) {
     taken = Take(ParseChunkKeyEncoding(document["chunk_key_encoding"], key), array.key_encoding);

@@ -7,8 +7,8 @@
 // or empty codecs, "endian" for "bytes", short-hand strings, a separator beside the name, empty
 // storage_transformers and extensions). Refuses what it would misread: unknown top-level
 // fields unless they are objects with must_understand false, non-empty storage transformers,
-// chunk grids other than regular, shapes whose element count overflows 64 bits, and outer chunks
-// of 2^63 bytes or more.
+// chunk grids other than regular and rectilinear, shapes whose element count overflows 64 bits, and
+// outer chunks of 2^63 bytes or more.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "zarrcore/base/result.h"
+#include "zarrcore/metadata/chunk_edges.h"
 #include "zarrcore/metadata/data_type.h"
 #include "zarrcore/metadata/fill_value.h"
 #include "zarrcore/metadata/json.h"
@@ -74,8 +75,12 @@ struct ArrayMetadata {
   std::vector<uint64_t> shape;
   DataType data_type;
   /// The shape of the outermost chunks (shards, if the array is sharded). Same rank as `shape`, all
-  /// >= 1 (a 0, seen in the wild, is read as 1 if the dimension is empty, else kDamaged).
+  /// >= 1 (a 0, seen in the wild, is read as 1 if the dimension is empty, else kDamaged). Where
+  /// they differ in shape, the greatest length along each axis.
   std::vector<uint64_t> chunk_shape;
+  /// Of outermost chunks that differ in shape ("rectilinear"): their lengths along each axis. Empty
+  /// if they are all alike, whatever the grid is called.
+  std::vector<std::vector<EdgeRun>> chunk_edges;
   ChunkKeyEncoding key_encoding;
   FillBytes fill_value;           // little-endian element; empty for kOther
   bool undefined_fill = false;    // missing chunks are undefined: "fill_value": null in v2

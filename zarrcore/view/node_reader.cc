@@ -40,6 +40,8 @@ size_t SizeInMemory(const Node& node) {
     // (Codecs and a fill value are in the layout, the pipeline and each view, too.)
     bytes += 4 * array->fill_value.size();
     for (const CodecSpec& codec : array->codecs) bytes += 4 * MemoryOf(codec.configuration);
+    // (And the lengths of shards in the layout.)
+    for (const auto& edges : array->chunk_edges) bytes += 3 * edges.size() * sizeof(EdgeRun);
   }
   for (const NodeView& view : node.views) {
     for (const Document& document : view.documents) bytes += document.bytes.capacity();
@@ -97,7 +99,12 @@ Result<void> TakeMemoryToShow(Node& node) {
 
 std::string ChunksText(const ArrayMetadata& array, bool without_rows) {
   const auto shape = std::span(array.shape).subspan(without_rows && !array.shape.empty() ? 1 : 0);
-  return fmt::format("{} {} {} {}{} {}", shape, array.chunk_shape,
+  std::string edges;
+  for (const auto& of_axis : array.chunk_edges) {
+    for (const EdgeRun& run : of_axis) edges += fmt::format(" {}:{}", run.first, run.length);
+    edges += " /";
+  }
+  return fmt::format("{} {}{} {} {}{} {}", shape, array.chunk_shape, edges,
                      DumpJson(array.data_type.document), static_cast<int>(array.key_encoding.kind),
                      array.key_encoding.separator, DumpJson(ToJson(array.codecs)));
 }

@@ -89,6 +89,13 @@ inline ArrayMetadata ParsedArray(std::string_view text) {
   return std::get<ArrayMetadata>(*node);
 }
 
+/// Members for ArrayText(): a rectilinear grid.
+inline std::string Rectilinear(std::string_view chunk_shapes) {
+  return fmt::format(R"({{"chunk_grid": {{"name": "rectilinear", "configuration":
+          {{"kind": "inline", "chunk_shapes": {}}}}}}})",
+                     chunk_shapes);
+}
+
 inline ArrayMetadata Array(std::string_view shape, std::string_view chunk_shape,
                            std::string_view codecs, std::string_view members = "{}") {
   return ParsedArray(ArrayText(shape, chunk_shape, codecs, members));

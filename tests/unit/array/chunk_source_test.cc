@@ -17,6 +17,7 @@
 #include "tests/unit/support/fake_store.h"
 #include "zarrcore/array/chunk_cursor.h"
 #include "zarrcore/base/waiting.h"
+#include "zarrcore/codec/registry.h"
 #include "zarrcore/store/gated_store.h"
 
 namespace zarrfs::chunk_source_test {
@@ -709,6 +710,77 @@ TEST(ChunkSource, AVisitStopsWhenItIsTold) {
   EXPECT_EQ(visits, 1);
 }
 
+// --- Shards that differ in shape
+// ------------------------------------------------------------------------------------
+
+// Shards of 2, 3 and 3 chunks; the last one's last chunk lies outside the array.
+ArrayMetadata ThreeShards(std::string_view more = "", std::string_view around = "") {
+  return Array("[15]", "[]", Sharding("[2]", kGzip2, more) + std::string(around),
+               Rectilinear("[[4, 6, 6]]"));
+}
+
+TEST(ChunkSource, ShardsThatDifferHaveIndexesOfTheirOwnSize) {
+  for (const bool at_end : {true, false}) {
+    const Fixture fixture(ThreeShards(at_end ? "" : R"("index_location": "start")"));
+    fixture.store->Put("a/c/0", ShardBytes({"zero", "one"}, at_end));
+    fixture.store->Put("a/c/1", ShardBytes({"two", std::nullopt, "four"}, at_end));
+    fixture.store->Put("a/c/2", ShardBytes({"five", "six", "seven"}, at_end));
+    const std::vector<std::string> expected = {"zero", "one",  "two", "-",
+                                               "four", "five", "six", "seven"};
+    for (uint64_t chunk = 0; chunk < 8; ++chunk) EXPECT_EQ(fixture.Text(chunk), expected[chunk]);
+    EXPECT_EQ(fixture.Visited(0), (Coordinates{0, 1}));
+    EXPECT_EQ(fixture.Visited(1), (Coordinates{2, 4}));
+    EXPECT_EQ(fixture.Visited(2), (Coordinates{5, 6, 7}));
+    EXPECT_EQ(fixture.source->NextCoordinates({}, kNow), (Coordinates{0, 1, 2, 4, 5, 6, 7}));
+    EXPECT_EQ(fixture.source->ObjectOfKey("a/c/3"), std::nullopt);
+  }
+}
+
+TEST(ChunkSource, NoChunkOfASmallShardIsMissingThatItCannotHave) {
+  const Fixture fixture(ThreeShards());
+  fixture.store->Put("a/c/0", ShardBytes({std::nullopt, "one"}));
+  std::vector<uint64_t> chunks;
+  for (uint64_t outer = 0; outer < 3; ++outer) {
+    ChunkCursor cursor(*fixture.source, OuterIndex{outer}, {.include_missing = true});
+    while (const ListedChunk* next = cursor.Next()) chunks.push_back(ToNumber(next->chunk));
+  }
+  EXPECT_EQ(chunks, (Coordinates{0, 1, 2, 3, 4, 5, 6, 7}));
+}
+
+TEST(ChunkSource, TheIndexOfAShardOfAnotherShapeIsDamage) {
+  const Fixture fixture(ThreeShards());
+  fixture.store->Put("a/c/0", ShardBytes({"zero", "one", "more"}));
+  fixture.store->Put("a/c/1", ShardBytes({"", "two"}));
+  std::string truncated = ShardBytes({"five", "six", std::nullopt});
+  truncated.pop_back();
+  fixture.store->Put("a/c/2", truncated);
+  EXPECT_EQ(fixture.Text(0), "damaged");
+  EXPECT_EQ(fixture.Text(2), "damaged");
+  ASSERT_EQ(fixture.reports.size(), 2U);
+  EXPECT_TRUE(Contains(fixture.reports[0], "a/c/0: shard index: crc32c")) << fixture.reports[0];
+  EXPECT_TRUE(
+      Contains(fixture.reports[1], "a/c/1: the shard has 39 bytes, fewer than its index of 52"))
+      << fixture.reports[1];
+  EXPECT_EQ(fixture.Text(5), "damaged");
+  EXPECT_EQ(fixture.Visited(1), (Coordinates{2, 3, 4})) << "all of a damaged shard are listed";
+}
+
+TEST(ChunkSource, ShardsThatDifferMayBeCompressedAsAWhole) {
+  const Fixture fixture(ThreeShards("", R"(, {"name": "zstd", "configuration": {"level": 0}})"));
+  const auto zstd = *MakeZstdCodec(CodecSpec{"zstd", Json::object()});
+  const auto compressed = [&](const std::string& shard) {
+    const auto bytes = std::as_bytes(std::span(shard));
+    const Bytes frame = *zstd->Encode(Bytes(bytes.begin(), bytes.end()));
+    return std::string(reinterpret_cast<const char*>(frame.data()), frame.size());
+  };
+  fixture.store->Put("a/c/0", compressed(ShardBytes({"zero", "one"})));
+  fixture.store->Put("a/c/1", compressed(ShardBytes({"two", "three", "four"})));
+  fixture.store->Put("a/c/2", compressed(ShardBytes({"", ""})));
+  EXPECT_EQ(fixture.Text(1), "one");
+  EXPECT_EQ(fixture.Text(4), "four");
+  EXPECT_EQ(fixture.Text(5), "damaged");
+}
+
 // --- Against a model
 // ------------------------------------------------------------------------------------
 
@@ -721,6 +793,7 @@ class Model {
     Coordinates inner(rank);
     for (auto& edge : inner) edge = 1 + Draw(2);
     Coordinates size = inner;
+    Coordinates count(rank, 1);  // innermost chunks
     std::string codecs(kGzip2);
     for (size_t l = levels; l-- > 0;) {
       Coordinates ratio(rank);
@@ -730,22 +803,38 @@ class Model {
       const Coordinates chunk = size;
       for (size_t j = 0; j < rank; ++j) ratio[j] = 1 + Draw(3);
       for (size_t j = 0; j < rank; ++j) size[j] = chunk[j] * ratio[j];
+      plan_.insert(plan_.begin(), {order, count});
+      for (size_t j = 0; j < rank; ++j) count[j] *= ratio[j];
+      unit_ = chunk;
       codecs = Sharding(Text(chunk), codecs);
       if (Draw(2) == 0) {
         codecs = fmt::format(R"({{"name": "transpose", "configuration": {{"order": {}}}}}, {})",
                              Text(order), codecs);
-        Coordinates before(rank);
-        for (size_t j = 0; j < rank; ++j) before[order[j]] = size[j];
-        size = before;
+        for (Coordinates* axes : {&size, &count, &unit_}) {
+          Coordinates before(rank);
+          for (size_t j = 0; j < rank; ++j) before[order[j]] = (*axes)[j];
+          *axes = before;
+        }
       } else {
         std::iota(order.begin(), order.end(), size_t{0});
+        plan_.front().order = order;
       }
-      plan_.insert(plan_.begin(), {order, ratio});
     }
     for (size_t d = 0; d < rank; ++d) shape_.push_back(1 + Draw(3 * size[d]));
     const bool v2 = Draw(2) == 0;
-    metadata_ = Array(Text(shape_), Text(size), codecs,
-                      Encoding(v2 ? "v2" : "default", Draw(2) == 0 ? "/" : "."));
+    const std::string encoding = Encoding(v2 ? "v2" : "default", Draw(2) == 0 ? "/" : ".");
+    const bool is_rectilinear = levels > 0 && Draw(2) == 0;
+    std::vector<std::string> lists;
+    for (size_t d = 0; d < rank; ++d) {
+      Coordinates& edges = edges_.emplace_back();
+      for (uint64_t sum = 0; sum < shape_[d]; sum += edges.back()) {
+        edges.push_back(is_rectilinear ? unit_[d] * (1 + Draw(size[d] / unit_[d])) : size[d]);
+      }
+      lists.push_back(Text(edges));
+    }
+    Json members = *ParseJson(encoding, "");
+    if (is_rectilinear) members.update(*ParseJson(Rectilinear(Text(lists)), ""));
+    metadata_ = Array(Text(shape_), Text(size), codecs, DumpJson(members));
   }
 
   const ArrayMetadata& metadata() const { return metadata_; }
@@ -756,15 +845,25 @@ class Model {
     for (uint64_t chunk = 0; chunk < layout.inner_grid.size(); ++chunk) {
       if (Draw(3) == 0) chunks_[chunk] = fmt::format("<chunk {}>", chunk);
     }
-    const auto& per_outer = layout.inner_per_outer;
+    for (size_t d = 0; d < shape_.size(); ++d) {
+      ASSERT_EQ(layout.outer_grid.counts()[d], edges_[d].size());
+    }
     for (uint64_t outer = 0; outer < layout.outer_grid.size(); ++outer) {
-      ChunkCoordinates origin;
-      layout.outer_grid.Coordinates(outer, origin);
+      ChunkCoordinates outer_at;
+      layout.outer_grid.Coordinates(outer, outer_at);
+      Coordinates origin;
+      Coordinates counts;
+      for (size_t d = 0; d < shape_.size(); ++d) {
+        const auto own = edges_[d].begin() + static_cast<ptrdiff_t>(outer_at[d]);
+        const uint64_t inner = layout.inner_chunk_shape[d];
+        origin.push_back(std::accumulate(edges_[d].begin(), own, uint64_t{0}) / inner);
+        counts.push_back(*own / inner);
+      }
       const auto bytes =
-          Encode(0, per_outer, [&](const Coordinates& at) -> std::optional<std::string> {
+          Encode(0, counts, [&](const Coordinates& at) -> std::optional<std::string> {
             Coordinates global(at.size());
             for (size_t d = 0; d < at.size(); ++d) {
-              global[d] = origin[d] * per_outer[d] + at[d];
+              global[d] = origin[d] + at[d];
               if (global[d] >= layout.inner_grid.counts()[d]) return "outside of the array";
             }
             const auto found = chunks_.find(layout.inner_grid.Linear(global));
@@ -779,7 +878,7 @@ class Model {
   using Contents = std::function<std::optional<std::string>(const Coordinates&)>;
   struct Level {
     std::vector<size_t> order;
-    Coordinates ratio;
+    Coordinates part;  // innermost chunks in one of its chunks, in transposed axes
   };
 
   uint64_t Draw(uint64_t below) { return random_() % below; }
@@ -794,11 +893,11 @@ class Model {
     const size_t rank = size.size();
     if (level == plan_.size()) return contents(Coordinates(rank, 0));
     const std::vector<size_t>& order = plan_[level].order;
-    const Coordinates& ratio = plan_[level].ratio;
-    Coordinates part(rank);  // in transposed axes
+    const Coordinates& part = plan_[level].part;
+    Coordinates ratio(rank);
     uint64_t count = 1;
     for (size_t j = 0; j < rank; ++j) {
-      part[j] = size[order[j]] / ratio[j];
+      ratio[j] = size[order[j]] / part[j];
       count *= ratio[j];
     }
     Chunks entries;
@@ -819,7 +918,9 @@ class Model {
 
   std::mt19937 random_;
   Coordinates shape_;
-  std::vector<Level> plan_;  // outermost first
+  std::vector<Level> plan_;         // outermost first
+  Coordinates unit_;                // a chunk of the outermost level
+  std::vector<Coordinates> edges_;  // of stored objects, along each axis
   ArrayMetadata metadata_;
   std::map<uint64_t, std::string> chunks_;
 };

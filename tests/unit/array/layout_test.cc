@@ -187,6 +187,80 @@ TEST(ArrayLayout, NestedShardsHaveNoMoreChunksThanOneShardMayHave) {
                 "a shard holds more than 67108864 inner chunks in 2 levels of nested shards");
 }
 
+// As zarr-python writes shards=[[4, 6]].
+TEST(ArrayLayout, ShardsThatDifferInShapeHaveARegularGridOfInnerChunks) {
+  const auto layout = LayoutOf(
+      Array("[20, 9]", "[]", Sharding("[2, 3]", kBytesCodec), Rectilinear("[[4, [6, 3]], 9]")));
+  EXPECT_EQ(layout.inner_chunk_shape, (Shape{2, 3}));
+  EXPECT_EQ(layout.inner_grid.counts(), (Shape{10, 3}));
+  EXPECT_EQ(layout.outer_grid.counts(), (Shape{4, 1}));
+  EXPECT_EQ(layout.inner_per_outer, (Shape{3, 3})) << "those of the largest";
+  ASSERT_TRUE(layout.outers_differ());
+  const Shape outers = {0, 0, 1, 1, 1, 2, 2, 2, 3, 3};
+  for (uint64_t inner = 0; inner < outers.size(); ++inner) {
+    EXPECT_EQ(layout.PlaceOf(0, inner).outer, outers[inner]) << inner;
+  }
+  EXPECT_EQ(layout.PlaceOf(0, 6).local, 1U);
+  EXPECT_EQ(layout.FirstInner(0, 3), 8U);
+  EXPECT_EQ(layout.InnerCount(0, 0), 2U);
+  EXPECT_EQ(layout.InnerCount(0, 3), 3U) << "also what lies outside the array";
+  ChunkCoordinates counts;
+  layout.CountsOf(OuterIndex{0}, counts);
+  EXPECT_EQ(Shape(counts.data(), counts.data() + 2), (Shape{2, 3}));
+}
+
+TEST(ArrayLayout, ARectilinearGridOfEqualChunksIsRegular) {
+  for (const char* shapes : {"[[4, 4], 3]", "[[[4, 2]], [3, 3]]", "[4, [[3, 1], [3, 1]]]",
+                             "[[4, 4, 5], [3, [3, 7], 1]]"}) {
+    SCOPED_TRACE(shapes);
+    const auto plain = LayoutOf(Array("[8, 6]", "[]", kBytesCodec, Rectilinear(shapes)));
+    EXPECT_EQ(plain.inner_chunk_shape, (Shape{4, 3}));
+    EXPECT_EQ(plain.outer_grid.counts(), (Shape{2, 2}));
+    EXPECT_FALSE(plain.outers_differ());
+  }
+  EXPECT_FALSE(LayoutOf(Array("[3]", "[]", kBytesCodec, Rectilinear("[[4]]"))).outers_differ())
+      << "one chunk";
+}
+
+// A shorter last chunk is stored as short as it is, and regular readers expect a whole one.
+TEST(ArrayLayout, ChunksThatDifferInShapeAreRefusedUnlessTheyAreShards) {
+  ExpectRefused(
+      Array("[6, 10]", "[]", kBytesCodec, Rectilinear("[6, [4, 4, 2]]")), ErrorCode::kUnsupported,
+      "chunk grid 'rectilinear': chunks of 4 and 2 elements along axis 1, and they are no "
+      "shards");
+}
+
+TEST(ArrayLayout, InnerChunksDivideEveryShard) {
+  ExpectRefused(Array("[10]", "[]", Sharding("[4]", kBytesCodec), Rectilinear("[[2, 8]]")),
+                ErrorCode::kUnsupported,
+                "inner chunks of 4 elements along axis 0 do not divide a shard of 2");
+  ExpectRefused(Array("[10]", "[]", Sharding("[4]", kBytesCodec), Rectilinear("[[4, 6]]")),
+                ErrorCode::kUnsupported, "inner chunk shape [4] does not divide");
+  const auto layout =
+      LayoutOf(Array("[10]", "[]", Sharding("[4]", kBytesCodec), Rectilinear("[[4, 8, 3]]")));
+  EXPECT_EQ(layout.outer_grid.counts(), (Shape{2})) << "but those outside the array";
+}
+
+TEST(ArrayLayout, TheLargestShardDecidesHowManySlotsThereMayBe) {
+  ExpectRefused(
+      Array("[134217730]", "[]", Sharding("[1]", kBytesCodec), Rectilinear("[[2, 134217728]]")),
+      ErrorCode::kUnsupported, "more than 67108864 inner chunks");
+  // No shard has so many, but one of the greatest length along each axis had.
+  ExpectRefused(Array("[16385, 16385]", "[]", Sharding("[1, 1]", kBytesCodec),
+                      Rectilinear("[[1, 16384], [16384, 1]]")),
+                ErrorCode::kUnsupported, "more than 67108864 inner chunks");
+  ExpectRefused(Array("[1099511627777, 1]", "[]", Sharding("[1, 1]", kBytesCodec),
+                      Rectilinear("[[2, [1, 1099511627775]], 1]")),
+                ErrorCode::kUnsupported, "2^40");
+}
+
+TEST(ArrayLayout, AnEmptyArrayOfDifferentShardsHasNone) {
+  const auto layout = LayoutOf(
+      Array("[0, 6]", "[]", Sharding("[2, 2]", kBytesCodec), Rectilinear("[[4, 6], [4, 2]]")));
+  EXPECT_EQ(layout.outer_grid.counts(), (Shape{0, 2}));
+  EXPECT_EQ(layout.outer_grid.size(), 0U);
+}
+
 TEST(ArrayLayout, NestingHasACap) {
   std::string codecs(kBytesCodec);
   for (int i = 0; i < 9; ++i) codecs = Sharding("[2]", codecs);

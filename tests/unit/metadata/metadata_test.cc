@@ -155,8 +155,11 @@ TEST(ArrayMetadata, UnknownThingsAreUnsupportedAndNamed) {
       {R"({"foo": {"name": "x"}})", "a/zarr.json: \"foo\""},
       {R"({"extensions": [{"name": "x"}]})", "a/zarr.json: \"extensions\""},
       {R"({"storage_transformers": [{"name": "x"}]})", "a/zarr.json: storage_transformers"},
-      {R"({"chunk_grid": {"name": "rectilinear", "configuration": {}}})",
-       "a/zarr.json: chunk grid 'rectilinear'"},
+      {R"({"chunk_grid": {"name": "hexagonal", "configuration": {}}})",
+       "a/zarr.json: chunk grid 'hexagonal'"},
+      {R"({"chunk_grid": {"name": "rectilinear", "configuration":
+           {"kind": "stored", "chunk_shapes": [4, 6]}}})",
+       "a/zarr.json: chunk grid 'rectilinear': kind: expected \"inline\", found \"stored\""},
       {R"({"chunk_key_encoding": "fanout"})", "a/zarr.json: chunk key encoding 'fanout'"},
       {R"({"codecs": [{"name": "bytes", "endian": "big"}]})", "a/zarr.json: codecs: \"bytes\""},
       {R"({"zarr_format": 2})", "a/zarr.json: zarr_format: expected 3, found 2"},
@@ -183,7 +186,16 @@ TEST(ArrayMetadata, MembersOfTheWrongTypeAreDamaged) {
         "{\"name\":\"regular\",\"configuration\":{\"chunk_shape\":4}}",
         "{\"name\":\"regular\",\"configuration\":{\"chunk_shape\":[2]}}",
         "{\"name\":\"regular\",\"configuration\":{\"chunk_shape\":[2,-3]}}",
-        "{\"name\":\"regular\",\"configuration\":{\"chunk_shape\":[2,[1,2]]}}"}},
+        "{\"name\":\"regular\",\"configuration\":{\"chunk_shape\":[2,[1,2]]}}",
+        "{\"name\":\"rectilinear\"}",
+        "{\"name\":\"rectilinear\",\"configuration\":{\"chunk_shapes\":[2,3]}}",
+        "{\"name\":\"rectilinear\",\"configuration\":{\"kind\":\"inline\"}}",
+        "{\"name\":\"rectilinear\",\"configuration\":{\"kind\":\"inline\","
+        "\"chunk_shapes\":4}}",
+        "{\"name\":\"rectilinear\",\"configuration\":{\"kind\":\"inline\","
+        "\"chunk_shapes\":[4]}}",
+        "{\"name\":\"rectilinear\",\"configuration\":{\"kind\":\"inline\","
+        "\"chunk_shapes\":[4,[2,3]]}}"}},
       {"chunk_key_encoding",
        {"\"-\"", "null", "4", "[]", "{}", "{\"name\":\"default\",\"configuration\":1}",
         "{\"name\":\"default\",\"configuration\":{\"separator\":\"-\"}}",
@@ -201,6 +213,23 @@ TEST(ArrayMetadata, MembersOfTheWrongTypeAreDamaged) {
       EXPECT_TRUE(error.message.starts_with("a/zarr.json: ")) << error.message;
     }
   }
+}
+
+// zarr-extensions, "Rectilinear chunk grid".
+TEST(ArrayMetadata, ChunksThatDifferHaveTheirLengths) {
+  const auto grid = [](std::string_view chunk_shapes) {
+    return fmt::format(R"({{"chunk_grid": {{"name": "rectilinear", "configuration":
+                           {{"kind": "inline", "chunk_shapes": {}}}}}}})",
+                       chunk_shapes);
+  };
+  const ArrayMetadata array = With(grid("[[1, 3], 5]"));
+  EXPECT_EQ(array.chunk_shape, (Shape{3, 5})) << "the greatest";
+  ASSERT_EQ(array.chunk_edges.size(), 2U);
+  EXPECT_EQ(array.chunk_edges[0], (std::vector<EdgeRun>{{0, 1}, {1, 3}}));
+  EXPECT_EQ(array.chunk_edges[1], (std::vector<EdgeRun>{{0, 5}}));
+  const ArrayMetadata regular = With(grid("[[[2, 2]], [3, 3, 9]]"));
+  EXPECT_EQ(regular.chunk_shape, (Shape{2, 3}));
+  EXPECT_TRUE(regular.chunk_edges.empty());
 }
 
 TEST(ArrayMetadata, ManyElementsAreFineUntilTheirCountOverflows) {

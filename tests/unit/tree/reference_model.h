@@ -46,6 +46,9 @@ struct ArrayKind {
   Codec codec;
   int fill;
   bool has_dimension_names = false;
+  /// Of stored objects that differ: their lengths along each axis, the last one for all that
+  /// follow; stored_chunk is the largest.
+  std::vector<Extents> edges = {};
 };
 
 inline const std::vector<ArrayKind>& ArrayKinds() {
@@ -64,6 +67,9 @@ inline const std::vector<ArrayKind>& ArrayKinds() {
       {false, true, {6, 6}, {6, 6}, {3, 3}, true, '/', Codec::kZstd, 3},
       {false, true, {}, {}, {}, true, '.', Codec::kNone, 0},
       {false, true, {9000}, {6000}, {3000}, true, '/', Codec::kNone, 0},
+      {false, true, {12}, {6}, {2}, true, '/', Codec::kNone, 0, false, {{4, 6, 2}}},
+      {false, true, {7, 9}, {4, 6}, {2, 3}, true, '.', Codec::kNone, 0, false, {{4, 2}, {3, 6, 3}}},
+      {false, true, {6, 8}, {6, 4}, {2, 2}, false, '/', Codec::kCrc32c, 7, false, {{2, 6}, {4}}},
   };
   return kinds;
 }
@@ -144,6 +150,26 @@ inline Extents Divided(const Extents& a, const Extents& b, bool up) {
   return quotient;
 }
 
+/// The chunks of a stored object that may be there.
+struct Block {
+  Extents first;
+  Extents counts;
+};
+inline Block BlockOf(const ArrayKind& array, const Extents& at) {
+  Block block{at, Divided(array.stored_chunk, array.chunk, false)};
+  for (size_t d = 0; d < at.size(); ++d) {
+    block.first[d] *= block.counts[d];
+    if (array.edges.empty()) continue;
+    const Extents& edges = array.edges[d];
+    const auto length = [&](uint64_t i) { return edges[std::min(i, edges.size() - 1)]; };
+    uint64_t begin = 0;
+    for (uint64_t i = 0; i < at[d]; ++i) begin += length(i);
+    block.first[d] = begin / array.chunk[d];
+    block.counts[d] = length(at[d]) / array.chunk[d];
+  }
+  return block;
+}
+
 inline std::string KeyOf(const Extents& at, bool has_c, char separator) {
   std::string key = has_c ? "c" : "";
   if (at.empty() && !has_c) return "0";
@@ -194,6 +220,22 @@ inline std::string CodecsText(Codec codec) {
   return text;
 }
 
+inline std::string GridText(const ArrayKind& array) {
+  if (array.edges.empty()) {
+    return fmt::format(R"({{"name": "regular", "configuration": {{"chunk_shape": {}}}}})",
+                       ToText(array.stored_chunk));
+  }
+  std::vector<std::string> axes;
+  for (const Extents& edges : array.edges) {
+    std::string lengths;
+    for (size_t i = 0; i + 1 < edges.size(); ++i) lengths += fmt::format("{}, ", edges[i]);
+    axes.push_back(fmt::format("[{}[{}, 100000]]", lengths, edges.back()));
+  }
+  return fmt::format(R"({{"name": "rectilinear", "configuration": {{"kind": "inline",
+"chunk_shapes": [{}]}}}})",
+                     fmt::join(axes, ", "));
+}
+
 inline std::string ArrayText(const Node& node) {
   const ArrayKind& array = *node.array;
   if (array.is_v2) {
@@ -218,10 +260,10 @@ inline std::string ArrayText(const Node& node) {
   }
   return fmt::format(
       R"({{"zarr_format": 3, "node_type": "array", "shape": {}, "data_type": "uint8",
-"chunk_grid": {{"name": "regular", "configuration": {{"chunk_shape": {}}}}},
+"chunk_grid": {},
 "chunk_key_encoding": {{"name": "{}", "configuration": {{"separator": "{}"}}}},
 "fill_value": {}, "codecs": [{}], "attributes": {}{}}})",
-      ToText(array.shape), ToText(array.stored_chunk), array.has_default_keys ? "default" : "v2",
+      ToText(array.shape), GridText(array), array.has_default_keys ? "default" : "v2",
       array.separator, array.fill, codecs, AttributesText(node.attributes),
       names.empty() ? "" : fmt::format(", \"dimension_names\": [{}]", names));
 }
@@ -251,12 +293,12 @@ inline std::string ObjectBytes(const ArrayKind& array, const Extents& at,
                                const Node::Object& object) {
   if (object.is_damaged) return object.stored;
   if (!array.is_sharded) return Encode(object.elements.begin()->second, array.codec);
-  const Extents per_shard = Divided(array.stored_chunk, array.chunk, false);
+  const Block block = BlockOf(array, at);
   std::string data;
   std::string index;
-  ForEach(per_shard, [&](const Extents& local) {
-    Extents chunk = at;
-    for (size_t d = 0; d < at.size(); ++d) chunk[d] = at[d] * per_shard[d] + local[d];
+  ForEach(block.counts, [&](const Extents& local) {
+    Extents chunk = block.first;
+    for (size_t d = 0; d < at.size(); ++d) chunk[d] += local[d];
     const auto found = object.elements.find(chunk);
     const bool is_there = found != object.elements.end();
     const std::string encoded = is_there ? Encode(found->second, array.codec) : "";
@@ -435,12 +477,12 @@ class ReferenceModel {
     if (!at) return;
     const ArrayKind& array = *node->array;
     Node::Object object;
-    const Extents per_shard = Divided(array.stored_chunk, array.chunk, false);
+    const Block block = BlockOf(array, *at);
     size_t bit = 0;
-    ForEach(per_shard, [&](const Extents& local) {
+    ForEach(block.counts, [&](const Extents& local) {
       if (array.is_sharded && (mask >> (bit++ % 32) & 1) == 0) return;
-      Extents chunk = *at;
-      for (size_t d = 0; d < chunk.size(); ++d) chunk[d] = (*at)[d] * per_shard[d] + local[d];
+      Extents chunk = block.first;
+      for (size_t d = 0; d < chunk.size(); ++d) chunk[d] += local[d];
       if (!IsInside(array, chunk)) return;
       std::string elements(Product(array.chunk), '\0');
       uint64_t state = seed * 0x9e3779b97f4a7c15ULL + bit;
@@ -564,7 +606,14 @@ class ReferenceModel {
     if (!node.array) return std::nullopt;
     Extents at = Divided(node.array->shape, node.array->stored_chunk, true);
     for (size_t d = 0; d < at.size(); ++d) {
+      // (Where objects differ, the largest ones are the fewest: there are more.)
       if (at[d] == 0) return std::nullopt;
+      const auto is_inside = [&](uint64_t outer) {
+        Extents next(at.size());
+        next[d] = outer;
+        return BlockOf(*node.array, next).first[d] * node.array->chunk[d] < node.array->shape[d];
+      };
+      while (!node.array->edges.empty() && is_inside(at[d])) ++at[d];
       at[d] = anywhere[d] % at[d];
     }
     return at;
@@ -618,7 +667,6 @@ class ReferenceModel {
       ForEach(Divided(array.shape, array.chunk, true),
               [&](const Extents& at) { shown.files[ChunkPath(array, view, at, options_)] = fill; });
     }
-    const Extents per_shard = Divided(array.stored_chunk, array.chunk, false);
     for (const auto& entry : objects) {  // (clang 14 captures no structured bindings)
       const Extents& at = entry.first;
       const Node::Object& object = entry.second;
@@ -627,9 +675,10 @@ class ReferenceModel {
         shown.files[ChunkPath(array, view, chunk, options_)] = ChunkFile(array, view, elements);
       }
       if (!object.is_damaged) continue;
-      ForEach(per_shard, [&](const Extents& local) {
-        Extents chunk = at;
-        for (size_t d = 0; d < chunk.size(); ++d) chunk[d] = at[d] * per_shard[d] + local[d];
+      const Block block = BlockOf(array, at);
+      ForEach(block.counts, [&](const Extents& local) {
+        Extents chunk = block.first;
+        for (size_t d = 0; d < chunk.size(); ++d) chunk[d] += local[d];
         if (!IsInside(array, chunk)) return;
         shown.files[ChunkPath(array, view, chunk, options_)] =
             DamagedFile(array, view, object.stored);

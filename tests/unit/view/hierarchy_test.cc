@@ -119,6 +119,21 @@ TEST(Hierarchy, AnImplicitGroupThatGetsAZarrJsonIsReadAnew) {
   EXPECT_EQ(fixture.Failure("x"), "not found");
 }
 
+TEST(Hierarchy, ChunksAreOthersOnceShardsHaveOtherLengths) {
+  const Fixture fixture;
+  const auto id_of = [&](std::string_view shape, std::string_view lengths) {
+    fixture.store->Put("a/zarr.json", ArrayText(shape, "[]", Sharding("[2]", kBytesCodec),
+                                                Rectilinear(fmt::format("[{}]", lengths))));
+    return fixture.Node("a")->chunks->id();
+  };
+  const uint64_t first = id_of("[10]", "[4, 6]");
+  const uint64_t swapped = id_of("[10]", "[6, 4]");
+  EXPECT_NE(swapped, first);
+  EXPECT_EQ(fixture.Node("a")->chunks->layout().PlaceOf(0, 2).outer, 0U);
+  EXPECT_EQ(id_of("[14]", "[6, 4, 4]"), swapped) << "it grew by shards of the last length";
+  EXPECT_NE(id_of("[20]", "[6, 4, 4, 6]"), swapped);
+}
+
 TEST(Hierarchy, ANodeThatCannotBeUsedIsHiddenWithTheReasonToldOnce) {
   const struct {
     std::string text, report, reason;
