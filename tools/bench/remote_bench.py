@@ -144,9 +144,13 @@ class Bench:
         if first != answer["sha256"]:
             sys.exit(f"remote: {what}: {who} does not read what {its_reader} does")
 
+    def seconds(self, store):
+        """That the link takes for all chunks."""
+        return self.stored[store] / self.rate
+
     def share(self, store, seconds):
         """Of the link's bandwidth, in percent."""
-        return 100 * self.stored[store] / seconds / self.rate
+        return 100 * self.seconds(store) / seconds
 
     def traffic(self, store, passed):
         """Figures of a scan."""

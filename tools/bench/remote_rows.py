@@ -21,7 +21,10 @@ def scans(bench, store, orders):
             if answer is None:
                 raise RuntimeError("zarr-python 2 failed")
             bench.check((store, order), answer, "zarr-python 2")
-            bench.add(f"{store} {order}: zarr-python 2", link_percent=bench.share(store, answer["seconds"]),
+            figures = {}
+            if "seconds_from_memory" in answer:
+                figures["limit_percent"] = bench.share(store, bench.seconds(store) + answer["seconds_from_memory"])
+            bench.add(f"{store} {order}: zarr-python 2", link_percent=bench.share(store, answer["seconds"]), **figures,
                       **bench.traffic(store, passed), rss_mib=mount.memory_mib("VmHWM"))
 
 
