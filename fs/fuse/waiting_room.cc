@@ -160,7 +160,7 @@ void TellOfLong(std::chrono::seconds time) {
 }
 
 void AnswerFromWaitingRoom(fuse_req_t request, WaitingFor what, WaitingHandler handler,
-                           std::shared_ptr<Ticket> ticket) noexcept {
+                           const std::shared_ptr<Ticket>& ticket) noexcept {
   Room& room = RoomFor(what);
   const std::lock_guard lock(room.mutex);
   try {

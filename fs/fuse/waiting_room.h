@@ -56,6 +56,6 @@ using WaitingHandler = std::function<void(const std::shared_ptr<Ticket>&)>;
 /// Runs `handler` some time on a thread that may wait. Who claims the ticket answers instead: if
 /// the request is interrupted before, or memory runs out, its `on_interrupted`.
 void AnswerFromWaitingRoom(fuse_req_t request, WaitingFor what, WaitingHandler handler,
-                           std::shared_ptr<Ticket> ticket) noexcept;
+                           const std::shared_ptr<Ticket>& ticket) noexcept;
 
 }  // namespace zarrfs

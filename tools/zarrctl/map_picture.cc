@@ -200,7 +200,8 @@ class Picture {
     const double number = TextWidth(std::to_string(map_.columns) + "  ");
     const uint64_t step = RoundStep(std::max(number / ChunkWidth(), 1.0));
     for (uint64_t at = 0; at < map_.columns; at += step) {
-      const double x = left_ + (static_cast<double>(at / map_.cell_columns) + 0.5) * cell_width_;
+      const uint64_t cell = at / map_.cell_columns;
+      const double x = left_ + (static_cast<double>(cell) + 0.5) * cell_width_;
       svg_.Rectangle(x, top_ - kTickLength, 1, kTickLength - 1, kLineColor, "tick");
       svg_.Text(x, top_ - kTickLength - 3, std::to_string(at), Anchor::kMiddle);
     }
@@ -214,7 +215,8 @@ class Picture {
     }
     const uint64_t row_step = RoundStep(std::max(1.6 * kTextHeight / ChunkHeight(), 1.0));
     for (uint64_t at = 0; at < map_.rows; at += row_step) {
-      const double y = top_ + (static_cast<double>(at / map_.cell_rows) + 0.5) * cell_height_;
+      const uint64_t cell = at / map_.cell_rows;
+      const double y = top_ + (static_cast<double>(cell) + 0.5) * cell_height_;
       svg_.Rectangle(left_ - kTickLength, y, kTickLength - 1, 1, kLineColor, "tick");
       svg_.Text(left_ - kTickLength - 3, y + 4,
                 std::to_string(map_.is_folded ? at * map_.columns : at), Anchor::kEnd);
