@@ -25,8 +25,8 @@ constexpr uint64_t kDefaultMost = uint64_t{4} << 30;
 
 // The program itself, its libraries, lists of names, and buffers that are reserved and not used.
 constexpr uint64_t kMargin = uint64_t{512} << 20;
-// Those of libraries, and those that notify and attend.
-constexpr uint64_t kOtherThreads = 16;
+// Those of libraries, those that notify and attend, and those that fetch ahead.
+constexpr uint64_t kOtherThreads = 64;
 
 // A sanitizer's own memory is beyond any limit.
 #ifdef ZARRFS_SANITIZED

@@ -14,6 +14,7 @@ bool ArrayOrder::TakeAhead(Reader& reader, uint64_t chunk, const ChunkCoordinate
   const auto before = static_cast<size_t>(found - reader.ahead.begin());
   if (found->is_fetched) --reader.fetched;
   reader.ahead.erase(found);
+  reader.restarts = 0;
   const size_t axis = reader.loops.front().axis;
   ChunkCoordinates in_row = reader.at;
   in_row[axis] = at[axis];
@@ -33,8 +34,16 @@ bool ArrayOrder::TakeAhead(Reader& reader, uint64_t chunk, const ChunkCoordinate
 bool ArrayOrder::TakeNear(Reader& crowd, uint64_t chunk, const ChunkCoordinates& at) const {
   const uint64_t tip = NumberOf(crowd.tip);
   const uint64_t next = crowd.ahead.empty() ? tip + 1 : crowd.ahead.front().chunk;
+  if (crowd.is_over && crowd.ahead.empty()) return false;
   if (chunk < next) return next - chunk <= kNear;
   if (chunk <= tip || chunk - tip > kNear) return false;
+  // Once it may have run ahead; again and again it was none.
+  crowd.is_over = ++crowd.restarts > kMaxRestarts;
+  crowd.size /= 2;
+  if (crowd.is_over) {
+    Forget(crowd, crowd.ahead.size());
+    return false;
+  }
   Restart(crowd, at);
   return true;
 }
@@ -50,13 +59,14 @@ bool ArrayOrder::MakeCrowd(uint64_t chunk, bool is_expected) {
   const auto [first, last] = std::ranges::minmax(recent_, {}, &Recent::chunk);
   const double span = static_cast<double>(last.chunk - first.chunk);
   if (span > kCrowdSpan * static_cast<double>(recent_.size())) return false;
-  const auto middle = recent_.begin() + static_cast<ptrdiff_t>(recent_.size() / 2);
+  const auto half = static_cast<ptrdiff_t>(recent_.size() / 2);
   const auto sum = [](auto begin, auto end) {
     return std::accumulate(begin, end, uint64_t{0}, [&](uint64_t so_far, const Recent& each) {
       return so_far + each.chunk;
     });
   };
-  if (sum(recent_.begin(), middle) >= sum(middle, recent_.end())) return false;
+  const uint64_t before = sum(recent_.begin(), recent_.begin() + half);
+  if (before >= sum(recent_.end() - half, recent_.end())) return false;
   readers_.clear();  // what was learned from its chunks was by chance
   Reader crowd{.newest = chunk, .steps = kMinSteps, .size = kCrowd, .is_crowd = true};
   grid_.Coordinates(last.chunk, crowd.at);
@@ -205,8 +215,10 @@ ArrayOrder::Next ArrayOrder::Extend(Reader& reader, size_t window, const IsHere&
   reader.size = std::min(std::max(kGrowth * reader.size, kFirst), window);
   for (size_t tries = kGrowth * reader.size; tries > 0 && reader.fetched < reader.size; --tries) {
     if (reader.ahead.size() >= kMaxAhead) break;
-    reader.is_over = !Advance(reader, reader.tip);
+    ChunkCoordinates tip = reader.tip;
+    reader.is_over = !Advance(reader, tip);
     if (reader.is_over) break;
+    reader.tip = tip;
     const uint64_t number = NumberOf(reader.tip);
     const bool is_fetched = !is_here(InnerIndex{number});
     reader.ahead.push_back({number, is_fetched});
@@ -214,9 +226,9 @@ ArrayOrder::Next ArrayOrder::Extend(Reader& reader, size_t window, const IsHere&
     ++reader.fetched;
     next.chunks.push_back(InnerIndex{number});
   }
-  if (next.chunks.empty()) return next;
+  if (next.chunks.empty() || reader.is_over) return next;
   ChunkCoordinates tip = reader.tip;
-  while (next.later.size() < window && AdvanceLearned(reader, tip)) {
+  while (next.later.size() < std::min(window, kMaxLater) && AdvanceLearned(reader, tip)) {
     next.later.push_back(InnerIndex{NumberOf(tip)});
   }
   return next;

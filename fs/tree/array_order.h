@@ -49,11 +49,13 @@ class ArrayOrder {
   static constexpr size_t kMaxLate = 64;  // chunks ahead that were passed over and may come yet
   static constexpr size_t kGrowth = 8;
   static constexpr size_t kMaxAhead = 8192;
+  static constexpr size_t kMaxLater = 1024;
   // The latest chunks make a crowd, from half as many on,
   static constexpr size_t kCrowd = 32;
   static constexpr double kCrowdSpan = 1.4;    // if they are among so many times as many
   static constexpr ptrdiff_t kUnexpected = 3;  // and no fewer were unexpected
-  static constexpr uint64_t kNear = 64;        // places that its threads are apart, at most
+  static constexpr int kMaxRestarts = 3;
+  static constexpr uint64_t kNear = 64;  // places that its threads are apart, at most
 
   struct Loop {
     size_t axis;
@@ -79,6 +81,7 @@ class ArrayOrder {
     ChunkCoordinates tip{};             // the last one that is ahead
     bool is_over = false;               // nothing comes after `tip`
     bool is_crowd = false;
+    int restarts = 0;  // of a crowd, since it took a chunk that was ahead
     std::deque<Ahead> ahead{};
     size_t fetched = 0;  // of `ahead`
   };

@@ -45,7 +45,7 @@ void FetchAhead::OnWanted(const ChunkFile& file) {
   auto next = ArrayOf(source).order.OnWanted(
       file.chunk, window / bytes, [&](InnerIndex chunk) { return IsHere(*source, chunk); });
   if (next.chunks.empty()) return;
-  (void)Do({[this, source, next = std::move(next)] { Plan(source, next); }}, /*first=*/true);
+  (void)Enqueue({[this, source, next = std::move(next)] { Plan(source, next); }}, /*first=*/true);
 }
 
 bool FetchAhead::IsHere(const ChunkSource& source, InnerIndex chunk) const {
@@ -55,7 +55,7 @@ bool FetchAhead::IsHere(const ChunkSource& source, InnerIndex chunk) const {
   return found && (!found->location || ranges_.Has(source, *found->location));
 }
 
-bool FetchAhead::Do(Task task, bool first) {
+bool FetchAhead::Enqueue(Task task, bool first) {
   if (is_over_ || tasks_.size() >= kMaxTasks) return false;
   first ? tasks_.push_front(std::move(task)) : tasks_.push_back(std::move(task));
   if (idle_ < tasks_.size() && threads_.size() < kThreads) {
@@ -109,13 +109,13 @@ std::vector<FetchAhead::Piece> FetchAhead::Locate(const ChunkSource& source,
   const NoWaiting scope;
   std::vector<Piece> found;
   const auto add = [&](const std::vector<InnerIndex>& chunks, bool is_later) {
-    for (const InnerIndex chunk : chunks) {
-      auto located = source.Locate(chunk, kAnyAge);
+    for (size_t i = 0; i < chunks.size(); ++i) {
+      auto located = source.Locate(chunks[i], kAnyAge);
       if (!located || !located->location) continue;
       ChunkLocation& at = *located->location;
       const bool is_kept = !at.shard->is_in_memory && !source.IsRacy(*at.shard);
       if (is_kept && at.length <= StoredRanges::kBlock && !ranges_.Has(source, at)) {
-        found.push_back({std::move(at), is_later});
+        found.push_back({std::move(at), is_later ? Piece::kLater : i});
       }
     }
   };
@@ -135,7 +135,7 @@ std::vector<FetchAhead::Range> FetchAhead::Join(const ChunkSource& source,
     const ChunkLocation& chunk = piece.chunk;
     const uint64_t end = chunk.offset + chunk.length;
     const auto is_near = [&](const Range& last) {
-      const bool may_have_gap = !piece.is_later && last.now > 0;
+      const bool may_have_gap = piece.place != Piece::kLater && last.bytes_now > 0;
       return last.chunk.outer == chunk.outer &&
              last.chunk.shard->fingerprint == chunk.shard->fingerprint &&
              chunk.offset <= last.end + (may_have_gap ? gap : 0) &&
@@ -147,20 +147,22 @@ std::vector<FetchAhead::Range> FetchAhead::Join(const ChunkSource& source,
     }
     Range& range = ranges.back();
     range.end = std::max(range.end, end);
-    if (piece.is_later) {
-      range.later += chunk.length;
+    if (piece.place == Piece::kLater) {
+      range.bytes_later += chunk.length;
       continue;
     }
-    if (range.now == 0) range.begin_now = chunk.offset;
-    range.now += chunk.length;
+    if (range.bytes_now == 0) range.begin_now = chunk.offset;
+    range.bytes_now += chunk.length;
+    range.place = std::min(range.place, piece.place);
     range.end_now = range.end;
   }
-  std::erase_if(ranges, [](const Range& range) { return range.now == 0; });
+  std::erase_if(ranges, [](const Range& range) { return range.bytes_now == 0; });
   for (Range& range : ranges) {
-    if (range.later <= range.now) continue;
+    if (range.bytes_later <= range.bytes_now) continue;
     range.begin = range.begin_now;
     range.end = range.end_now;
   }
+  std::ranges::sort(ranges, {}, &Range::place);
   return ranges;
 }
 
@@ -173,11 +175,11 @@ void FetchAhead::Plan(const Source& source, const ArrayOrder::Next& next) {
   }
   if (!unknown.chunks.empty()) {
     const std::lock_guard lock(mutex_);
-    (void)Do({[this, source, unknown = std::move(unknown)] {
-               LearnIndexes(*source, unknown.chunks);
-               FetchKnown(source, unknown);
-             }},
-             /*first=*/true);
+    (void)Enqueue({[this, source, unknown = std::move(unknown)] {
+                    LearnIndexes(*source, unknown.chunks);
+                    FetchKnown(source, unknown);
+                  }},
+                  /*first=*/true);
   }
   if (!known.chunks.empty()) FetchKnown(source, known);
 }
@@ -192,9 +194,10 @@ void FetchAhead::FetchKnown(const Source& source, const ArrayOrder::Next& next) 
   const std::lock_guard lock(mutex_);
   for (const Range& range : ranges) {
     const auto fetch = [this, source, range] {
-      (void)ranges_.Fetch(*source, range.chunk, range.begin, range.end);
+      if (ranges_.Fetch(*source, range.chunk, range.begin, range.end)) return;
+      ranges_.Drop(*source, range.chunk, range.begin, range.end);
     };
-    if (!Do({fetch, range.end - range.begin}, /*first=*/false)) {
+    if (!Enqueue({fetch, range.end - range.begin}, /*first=*/false)) {
       ranges_.Drop(*source, range.chunk, range.begin, range.end);
     }
   }

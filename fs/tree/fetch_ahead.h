@@ -47,7 +47,7 @@ class FetchAhead {
 
  private:
   using Source = std::shared_ptr<const ChunkSource>;
-  static constexpr size_t kThreads = 48;
+  static constexpr size_t kThreads = 32;
   static constexpr size_t kShardsAtOnce = 16;
   // Ranges that are always fetched at once. More are as long as the link is not full: what is
   // wanted first is to come first.
@@ -58,18 +58,21 @@ class FetchAhead {
   static constexpr uint64_t kGap = 256u << 10;
 
   struct Piece {
+    static constexpr size_t kLater = SIZE_MAX;
     ChunkLocation chunk;
-    bool is_later;  // is not fetched for itself
+    size_t place;  // in the order in which they are wanted; kLater: is not fetched for itself
   };
   struct Range {
     ChunkLocation chunk;  // one of those in it
     uint64_t begin;
     uint64_t end;
-    // Of chunks that are fetched for themselves: first byte, end, bytes; and bytes of others.
+    // Of chunks that are fetched for themselves: first byte, end, bytes, and the least place; and
+    // bytes of others.
     uint64_t begin_now;
     uint64_t end_now;
-    uint64_t now = 0;
-    uint64_t later = 0;
+    uint64_t bytes_now = 0;
+    size_t place = Piece::kLater;
+    uint64_t bytes_later = 0;
   };
   struct Task {
     std::function<void()> work;
@@ -84,7 +87,7 @@ class FetchAhead {
   Array& ArrayOf(const Source& source);
   [[nodiscard]] bool IsHere(const ChunkSource& source, InnerIndex chunk) const;
   // False if nothing more is taken. The mutex is held.
-  bool Do(Task task, bool first);
+  bool Enqueue(Task task, bool first);
   [[nodiscard]] bool MayBegin(const Task& task) const {
     return task.bytes == 0 || under_way_ < kAtOnce || bytes_under_way_ < ranges_.AtOnce();
   }
@@ -99,7 +102,7 @@ class FetchAhead {
   [[nodiscard]] std::vector<Range> Join(const ChunkSource& source, std::vector<Piece> pieces) const;
 
   StoredRanges& ranges_;
-  std::mutex planning_;  // what one plan has, no other one takes; before mutex_
+  std::mutex planning_;  // what one plan has, no other one takes
   std::mutex mutex_;     // guards the rest
   std::condition_variable arrived_;
   std::list<Array> arrays_;  // the one that was read last is the first

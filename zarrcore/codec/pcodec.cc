@@ -67,7 +67,7 @@ class PcodecCodec final : public ArrayToBytesCodec {
   }
 
   uint64_t MemoryToDecode(uint64_t encoded, const ChunkSpec& spec) const override {
-    return 2 * encoded + spec.size().value_or(0);
+    return ZARRFS_PCODEC_MEMORY + 2 * encoded + spec.size().value_or(0);
   }
 
   Result<Bytes> Encode(BytesView, const ChunkSpec&) const override {

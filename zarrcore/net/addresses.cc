@@ -52,7 +52,7 @@ void AddCondition(const FetchRequest& request, std::vector<std::string>& headers
 
 }  // namespace
 
-Addresses::Addresses(const RemoteSource& source) : source_(source) {
+Addresses::Addresses(const RemoteSource& source) : source_(source), problem_(source.problem) {
   const auto lines_of = [this](const char* option, const std::string& file) {
     std::vector<std::string> lines;
     if (file.empty()) return lines;

@@ -162,6 +162,7 @@ void HttpTransfer::TakeHeader(std::string_view line) {
 
 void HttpTransfer::Decide() {
   if (std::exchange(decided_, true)) return;
+  reply_.of_suffix = get_.range && get_.range->from_end;
   curl_easy_getinfo(handle_.get(), CURLINFO_RESPONSE_CODE, &reply_.status);
   if (reply_.status != 200 && reply_.status != 206) return;
   if (reply_.etag.size() > kMaxEtag) {
@@ -190,6 +191,7 @@ void HttpTransfer::DecideRange() {
   due_ = std::min(range.length, size - begin);
   reply_.offset = begin;
   if (is_part && (range.length == 0 || due_ == 0 || first_ != begin || last_ != begin + due_ - 1)) {
+    reply_.is_other_range = true;
     reply_.wrong = fmt::format("bytes {}-{}, not {} from {}", first_.value_or(0), last_.value_or(0),
                                due_, begin);
   } else if (!is_part && due_ > 0) {

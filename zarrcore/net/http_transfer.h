@@ -46,6 +46,8 @@ struct HttpReply {
   uint64_t offset = 0;           // of the first byte that counts
   uint64_t length = 0;           // bytes in `into`
   bool is_whole = false;         // all that was due has come
+  bool of_suffix = false;        // a range from the end was asked for
+  bool is_other_range = false;   // `wrong`: another range came
   std::string wrong;             // why the bytes are not those that were asked for; "" if they are
   std::string text;              // the beginning of what a server says of an error
 };

@@ -248,7 +248,10 @@ RemoteSource WithProfile(const RemoteSource& source) {
   if (!source.is_region_known) options.region = profile["region"];
   if (!source.is_endpoint_known) options.endpoint = profile["endpoint_url"];
   auto remote = ParseRemoteSource(source.name, options);
-  return remote ? *std::move(remote) : source;
+  if (remote) return *std::move(remote);
+  RemoteSource wrong = source;
+  wrong.problem = "the profile in ~/.aws/config: " + remote.error().message;
+  return wrong;
 }
 
 std::string PercentEncode(std::string_view text, bool with_slashes) {

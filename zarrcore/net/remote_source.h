@@ -68,6 +68,7 @@ struct RemoteSource {
   bool is_region_known = false;    // from an option or the environment; else it is a guess
   bool is_endpoint_known = false;  // likewise; else it is Amazon's (S3)
   RemoteOptions options;
+  std::string problem;  // why nothing can be asked there; "": it can
 };
 
 /// kInvalidArgument, with what to write instead, for what is no address of a store. Looks into the

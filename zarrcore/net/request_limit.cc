@@ -7,7 +7,9 @@ namespace {
 
 // One refusal of so many requests says nothing of their number.
 constexpr size_t kTolerated = 8;
-// The limit grows by one after so many rounds without a refusal.
+// One that refuses all, for a moment, bears more than none: the limit is divided by this.
+constexpr size_t kMostCut = 4;
+// The limit grows, by what is tolerated, after so many rounds without a refusal.
 constexpr size_t kGoodRounds = 4;
 
 }  // namespace
@@ -21,9 +23,9 @@ void RequestLimit::Count(bool is_refused, Time begun, Time ended) {
   const size_t before = limit_;
   if (refused_ > 0) good_rounds_ = 0;
   if (refused_ * kTolerated > all) {
-    limit_ = std::max<size_t>(limit_ * answered_ / all, 1);
+    limit_ = answered_ > 0 ? answered_ : std::max<size_t>(limit_ / kMostCut, 1);
   } else if (refused_ == 0 && ++good_rounds_ >= kGoodRounds) {
-    limit_ = std::min(limit_ + 1, most_);
+    limit_ = std::min(limit_ + std::max<size_t>(limit_ / kTolerated, 1), most_);
     good_rounds_ = 0;
   }
   if (limit_ != before) changed_ = ended;

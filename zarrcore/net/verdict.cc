@@ -66,8 +66,9 @@ Verdict JudgeFailure(const HttpReply& reply, std::string_view what, std::string_
 
 Verdict JudgeBytes(const HttpReply& reply, const RemoteSource& source, std::string_view what,
                    std::string_view url) {
-  // (What answers the whole object knows no ranges; another range is a mistake that may pass.)
-  if (!reply.wrong.empty() && reply.status == 206) {
+  // (What answers the whole object knows no ranges, and what answers a range from the end with
+  // another one may not know these; else another range is a mistake that may pass.)
+  if (!reply.wrong.empty() && reply.is_other_range && !reply.of_suffix) {
     return Say(Kind::kAgain, ErrorCode::kIo, "{}: {} sends {}", what, HostOf(url), reply.wrong);
   }
   if (!reply.wrong.empty()) {
@@ -191,7 +192,7 @@ Verdict Judge(const HttpReply& reply, const RemoteSource& source, std::string_vi
     return JudgeFailure(reply, what, url);
   }
   if (Verdict said = JudgeS3Code(reply, code, source, what, url); said.kind != Kind::kBytes) {
-    said.slow_down = status == 503;
+    said.slow_down = status == 503 || status == 429;
     return said;
   }
   if (status == 416) return {Kind::kNoRange, {}, false};
@@ -209,7 +210,8 @@ Verdict Judge(const HttpReply& reply, const RemoteSource& source, std::string_vi
                HostOf(url));
   }
   // (Some web servers say so to a range that counts from the end.)
-  const bool is_unsupported = status == 501 || (status == 400 && !source.is_s3);
+  const bool is_unsupported =
+      reply.of_suffix && (status == 501 || (status == 400 && !source.is_s3));
   Verdict verdict =
       Say(MayPass(status) ? Kind::kAgain : Kind::kError,
           is_unsupported ? ErrorCode::kUnsupported : ErrorCode::kIo, "{}: {} answers {}{}", what,

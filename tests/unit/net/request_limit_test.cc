@@ -44,6 +44,13 @@ TEST(RequestLimitTest, GrowsToTheMostAgain) {
   EXPECT_EQ(server.limit.now(), 64U);
 }
 
+TEST(RequestLimitTest, AMomentWithoutAnyAnswerIsSoonForgotten) {
+  Server server;
+  server.Rounds(1, 0);
+  server.Rounds(60, 1000);
+  EXPECT_EQ(server.limit.now(), 64U);
+}
+
 TEST(RequestLimitTest, IsNeverNone) {
   Server server;
   server.Rounds(10, 0);

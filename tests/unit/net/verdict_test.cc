@@ -122,9 +122,25 @@ TEST(VerdictTest, AnotherRangeMayPassAndAServerWithoutRangesDoesNot) {
   reply.is_whole = true;
   reply.wrong = "another range";
   reply.status = 206;
+  reply.is_other_range = true;
   EXPECT_EQ(Judge(reply, source, "x", kUrl).kind, Kind::kAgain);
+  reply.of_suffix = true;
+  EXPECT_EQ(Judge(reply, source, "x", kUrl).kind, Kind::kError)
+      << "it may not know ranges from the end";
+  EXPECT_EQ(Judge(reply, source, "x", kUrl).error.code, ErrorCode::kUnsupported);
+  reply.is_other_range = reply.of_suffix = false;
+  EXPECT_EQ(Judge(reply, source, "x", kUrl).kind, Kind::kError) << "something else is wrong";
   reply.status = 200;
   EXPECT_EQ(Judge(reply, source, "x", kUrl).kind, Kind::kError);
+  EXPECT_EQ(Judge(reply, source, "x", kUrl).error.code, ErrorCode::kUnsupported);
+}
+
+TEST(VerdictTest, OnlyARangeFromTheEndIsUnsupported) {
+  RemoteSource source;
+  HttpReply reply;
+  reply.status = 400;
+  EXPECT_EQ(Judge(reply, source, "x", kUrl).error.code, ErrorCode::kIo);
+  reply.of_suffix = true;
   EXPECT_EQ(Judge(reply, source, "x", kUrl).error.code, ErrorCode::kUnsupported);
 }
 

@@ -25,8 +25,8 @@ struct Outcome {
   [[nodiscard]] size_t in_vain() const { return fetched - ahead; }
 };
 
-Outcome Read(const ChunkGrid& grid, const std::vector<uint64_t>& chunks, size_t window = 16) {
-  ArrayOrder order(grid);
+Outcome Read(ArrayOrder& order, const ChunkGrid& grid, const std::vector<uint64_t>& chunks,
+             size_t window) {
   std::set<uint64_t> fetched;
   std::set<uint64_t> read;
   Outcome outcome;
@@ -44,6 +44,11 @@ Outcome Read(const ChunkGrid& grid, const std::vector<uint64_t>& chunks, size_t 
   }
   outcome.fetched = fetched.size();
   return outcome;
+}
+
+Outcome Read(const ChunkGrid& grid, const std::vector<uint64_t>& chunks, size_t window = 16) {
+  ArrayOrder order(grid);
+  return Read(order, grid, chunks, window);
 }
 
 // All chunks of the box [begin, end), every `step`th, the last of `axes` fastest.
@@ -131,17 +136,59 @@ TEST(ArrayOrder, ThreadsOfOneReaderNeedNotKeepTheOrder) {
 
 // Batches of 17, each but its first chunk from its last to its first, as tensorstore's threads take
 // them.
-TEST(ArrayOrder, ThreadsThatTakeBatchesFromTheirEndAreACrowd) {
-  const ChunkGrid grid = Grid({16, 16, 8});
+std::vector<uint64_t> BatchesFromTheirEnd(const ChunkGrid& grid) {
   std::vector<uint64_t> chunks;
   for (uint64_t batch = 0; batch < grid.size(); batch += 17) {
     const uint64_t end = std::min(batch + 17, grid.size());
     chunks.push_back(batch);
     for (uint64_t chunk = end; --chunk > batch;) chunks.push_back(chunk);
   }
-  const Outcome outcome = Read(grid, chunks, 128);
+  return chunks;
+}
+
+TEST(ArrayOrder, ThreadsThatTakeBatchesFromTheirEndAreACrowd) {
+  const ChunkGrid grid = Grid({16, 16, 8});
+  const Outcome outcome = Read(grid, BatchesFromTheirEnd(grid), 128);
   EXPECT_GT(outcome.share(), 0.9);
   EXPECT_EQ(outcome.in_vain(), 0U);
+}
+
+TEST(ArrayOrder, AfterACrowdOthersAreWhatTheyAre) {
+  for (const uint64_t size : {60, 65, 300}) {
+    const ChunkGrid grid = Grid({size});
+    ArrayOrder order(grid);
+    (void)Read(order, grid, BatchesFromTheirEnd(grid), 64);
+    std::vector<uint64_t> chunks(grid.size());
+    for (size_t i = 0; i < chunks.size(); ++i) chunks[i] = i;
+    auto backward = chunks;
+    std::ranges::reverse(backward);
+    EXPECT_GT(Read(order, grid, backward, 64).share(), 0.8) << size;
+    (void)Read(order, grid, BatchesFromTheirEnd(grid), 64);
+    std::ranges::shuffle(chunks, std::minstd_rand(1));
+    chunks.resize(size / 3);
+    EXPECT_LT(Read(order, grid, chunks, 64).in_vain(), size / 5) << size;
+  }
+}
+
+TEST(ArrayOrder, ThreadsThatShareTheWayBackAreTakenForNoCrowd) {
+  const ChunkGrid grid = Grid({1000});
+  for (unsigned seed = 1; seed <= 20; ++seed) {
+    std::minstd_rand random(seed);
+    std::vector<uint64_t> chunks;
+    for (uint64_t chunk = 600; chunk-- > 500;) chunks.push_back(chunk);
+    for (size_t at = 0; at + 8 <= chunks.size(); at += 4) {
+      std::shuffle(chunks.begin() + static_cast<ptrdiff_t>(at),
+                   chunks.begin() + static_cast<ptrdiff_t>(at + 8), random);
+    }
+    ArrayOrder order(grid);
+    uint64_t beyond = 0;
+    for (const uint64_t chunk : chunks) {
+      const auto next = order.OnWanted(InnerIndex{chunk}, 64, [](InnerIndex) { return false; });
+      beyond += static_cast<uint64_t>(
+          std::ranges::count_if(next.chunks, [](InnerIndex each) { return ToNumber(each) > 608; }));
+    }
+    EXPECT_LE(beyond, 32U) << seed;
+  }
 }
 
 TEST(ArrayOrder, AStepToTheNeighbourIsEnoughToBegin) {
