@@ -162,7 +162,7 @@ bool ArrayOrder::Follow(Reader& reader, uint64_t chunk, const ChunkCoordinates& 
     }
   } else if (!BeginLoop(reader, at)) {
     return false;
-  } else if (&reader == &readers_.front() && IsNeighbour(reader.loops.front())) {
+  } else if (&reader == &readers_.front() && IsInRow(reader.loops.front())) {
     reader.steps = kMinSteps;  // (Random readers seldom take them one after the other.)
   }
   // What was to come is something else than what was thought.

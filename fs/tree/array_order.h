@@ -103,9 +103,9 @@ class ArrayOrder {
   // Begins the first loop, or one around those that are known, or finds one of them going on.
   bool BeginLoop(Reader& reader, const ChunkCoordinates& at) const;
   bool TurnLoop(Reader& reader, const ChunkCoordinates& at) const;
-  // Whether it steps from a chunk to one beside it in its row.
-  [[nodiscard]] bool IsNeighbour(const Loop& loop) const {
-    return loop.axis + 1 == grid_.rank() && (loop.step == 1 || loop.step == -1);
+  // Whether it steps from a chunk to the next one of its row.
+  [[nodiscard]] bool IsInRow(const Loop& loop) const {
+    return loop.axis + 1 == grid_.rank() && loop.step == 1;
   }
   // The chunk after `at`; false if there is none.
   [[nodiscard]] bool Advance(const Reader& reader, ChunkCoordinates& at) const;

@@ -129,7 +129,12 @@ std::vector<FetchAhead::Range> FetchAhead::Join(const ChunkSource& source,
   std::ranges::sort(pieces, {}, [](const Piece& piece) {
     return std::tuple(piece.chunk.outer, piece.chunk.shard->fingerprint, piece.chunk.offset);
   });
-  const uint64_t gap = ranges_.IsWasteful() ? 0 : kGap;
+  // (No more is fetched in vain than is wanted.)
+  uint64_t wanted = 0;
+  for (const Piece& piece : pieces) {
+    if (piece.place != Piece::kLater) wanted += piece.chunk.length;
+  }
+  const uint64_t gap = ranges_.IsWasteful() ? 0 : std::min(kGap, wanted);
   std::vector<Range> ranges;
   for (Piece& piece : pieces) {
     const ChunkLocation& chunk = piece.chunk;
