@@ -101,7 +101,7 @@ void LimitMemory(uint64_t bytes, uint32_t threads) {
   ProcessMemory().SetLimit(bytes);
   if (kIsSanitized) return;
   // (There are two waiting rooms.)
-  const uint64_t stacks = StackSize() * (threads + 2 * kMaxWaitingThreads + kOtherThreads);
+  const uint64_t stacks = StackSize() * (threads + 2 * kLeastWaitingThreads + kOtherThreads);
   const uint64_t beside = kMargin + MemoryBudget::kSlack + stacks;
   rlimit limit = {};
   getrlimit(RLIMIT_DATA, &limit);

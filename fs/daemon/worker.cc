@@ -160,7 +160,7 @@ class Worker {
   }
   // Those that answer, and those that wait for more requests of the store than a local one takes.
   [[nodiscard]] uint32_t Threads() const {
-    const size_t more = WaitingThreads(Connections()) - kMaxWaitingThreads;
+    const size_t more = WaitingThreads(Connections()) - kLeastWaitingThreads;
     return options_.threads + static_cast<uint32_t>(2 * more);  // (there are two waiting rooms)
   }
 

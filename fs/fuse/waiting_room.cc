@@ -33,7 +33,7 @@ struct Room {
   std::deque<Waiting> queue;
   size_t threads = 0;
   size_t idle = 0;
-  size_t most_threads = kMaxWaitingThreads;
+  size_t most_threads = kLeastWaitingThreads;
 };
 
 Room& RoomFor(WaitingFor what) {
@@ -122,7 +122,7 @@ void Work(Room& room) {
 
 }  // namespace
 
-size_t WaitingThreads(size_t connections) { return std::max(kMaxWaitingThreads, connections); }
+size_t WaitingThreads(size_t connections) { return std::max(kLeastWaitingThreads, connections); }
 
 void SetWaitingThreads(size_t most) {
   for (Room* const room : {&RoomFor(WaitingFor::kNames), &RoomFor(WaitingFor::kData)}) {

@@ -16,11 +16,11 @@
 
 namespace zarrfs {
 
-inline constexpr size_t kMaxWaitingThreads = 64;
+inline constexpr size_t kLeastWaitingThreads = 64;
 
 /// Threads of each room for a store that takes so many requests at once (0: not behind a network).
 [[nodiscard]] size_t WaitingThreads(size_t connections);
-/// kMaxWaitingThreads by default.
+/// kLeastWaitingThreads by default.
 void SetWaitingThreads(size_t most);
 
 /// What becomes of a request that takes long. Both are called on any thread.
