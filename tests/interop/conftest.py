@@ -11,6 +11,7 @@ import pytest
 
 sys.path[:0] = [str(pathlib.Path(__file__).parent), str(pathlib.Path(__file__).with_name("readers"))]
 
+from random_store import information, opaque, originals, random_store  # noqa: E402, F401 (fixtures)
 from remote import expected, folder, keys, moto, nginx, versitygw  # noqa: E402, F401 (fixtures)
 
 

@@ -1,10 +1,14 @@
 """Every line of docs/OPEN_FROM.md, by the reader that it names; and its mistakes, which say what the table says they do."""
 
+import ast
+import json
 import re
 
+import numpy as np
 import pytest
+import zarr
 from documented import Machine, blocks_by_heading, commands_of
-from mounts import ROOT
+from mounts import ROOT, mounted
 
 PAGE = "docs/OPEN_FROM.md"
 
@@ -55,13 +59,20 @@ def test_each_reader_has_its_heading(figures):
     assert len(COMMANDS) >= 20
 
 
+def build_of(command):
+    """The command that makes the program."""
+    return next(param.values[1] for param in COMMANDS if f" -o {command.split()[0].removeprefix('./')} " in param.values[1])
+
+
 @pytest.mark.parametrize(("heading", "command"), COMMANDS)
 def test_line_opens_it(machine, heading, command):
     machine.use(PYTHON_OF[heading])
+    if command.startswith("./"):
+        machine.run(build_of(command))
     said = machine.run(command)
     if heading in FURTHER:
         assert re.search(r"\d", said)
-    makes = re.search(r"\S+\.(?:tif|nc)$", command)
+    makes = re.search(r"\S+\.(?:tif|nc)$|(?<=^cc -x c -o )\S+", command)
     assert said or (machine.folder / makes[0]).stat().st_size > 1000
 
 
@@ -69,6 +80,38 @@ def test_first_values_are_those_of_the_sample(machine):
     machine.use("system")
     for command in (command.values[1] for command in COMMANDS if "od -An" in command.values[1]):
         assert machine.run(command).split() == [str(27315 - 11 * x) for x in range(10)]
+
+
+def test_the_program_in_c_prints_the_numbers_however_the_store_has_them(machine):
+    """Big-endian, in Fortran order, in shards that the array does not fill."""
+    use, = (param.values[1] for param in COMMANDS if param.values[1].startswith("./"))
+    assert machine.run(build_of(use)) == ""
+    sample = zarr.open_array(machine.store / "temperature")[...].ravel()
+    assert machine.run(use).split("\n")[1].split() == [str(sample[i]) for i in (0, 1, -1)]
+
+    values = np.arange(5 * 7, dtype=">u2").reshape(5, 7) * 1000
+    array = zarr.create_array(
+        machine.folder / "turned.zarr", shape=(5, 7), shards=(4, 6), chunks=(2, 3), dtype="uint16",
+        filters=[zarr.codecs.TransposeCodec(order=(1, 0))], serializer=zarr.codecs.BytesCodec(endian="big"))
+    array[...] = values
+    with mounted(machine.folder / "turned.zarr") as point:
+        header, numbers, _ = machine.run(use.replace("/mnt/ocean/npy/temperature.npy", f"{point}/npy/turned.npy")).split("\n")
+    assert ast.literal_eval(header) == {"descr": "<u2", "fortran_order": False, "shape": (5, 7)}
+    assert numbers.split() == [str(values.ravel()[i]) for i in (0, 1, -1)]
+
+
+def test_chunk_files_in_netcdf_are_the_numbers_and_those_beyond_the_array_are_to_be_left_out(machine):
+    values = zarr.open_array(machine.store / "temperature")[...]
+    folder = machine.mount / "netcdf/temperature"
+    document = json.loads((folder / ".zarray").read_text())
+    assembled = np.zeros([-(-length // chunk) * chunk for length, chunk in zip(values.shape, document["chunks"])], document["dtype"])
+    files = [path for path in folder.iterdir() if path.name[0] != "."]
+    for path in files:
+        chunk = np.fromfile(path, document["dtype"]).reshape(document["chunks"])
+        place = tuple(slice(int(i) * n, (int(i) + 1) * n) for i, n in zip(path.name.split("."), document["chunks"]))
+        assembled[place] = chunk
+    assert assembled.shape > values.shape and len(files) == 6 * 4 * 4
+    assert np.array_equal(assembled[tuple(slice(0, length) for length in values.shape)], values)
 
 
 @pytest.mark.parametrize(("python", "command", "words"), MISTAKES)

@@ -1,6 +1,5 @@
 """`zarrctl refs`: what fsspec's reference file system reads of the references is what the store holds."""
 
-import base64
 import contextlib
 import fcntl
 import functools
@@ -16,7 +15,7 @@ from digest import describe
 from local_server import LocalServer
 from mounts import ZARR2_PYTHON, run_reader, zarrctl
 from zarr.codecs import BloscCodec, Crc32cCodec, GzipCodec, TransposeCodec, ZstdCodec
-from zarrctl_runs import flip, refused
+from zarrctl_runs import flip, refused, resolved
 
 READER = [ZARR2_PYTHON, "read_references.py", "file"]
 
@@ -151,18 +150,6 @@ found = {{key: system.cat_file("a/b/" + key) for key in ("0.0", "102.0", "102.2"
 assert found == {{"102.0": b"\\1", "102.2": b"\\1", "299.99": b"\\1"}}, found
 """
     subprocess.run([ZARR2_PYTHON, "-c", program], check=True)
-
-
-def resolved(out):
-    """The keys of references, and their bytes."""
-    for key, value in json.loads(out.read_text())["refs"].items():
-        if isinstance(value, list):
-            url, offset, length = value
-            with open(url.removeprefix("file://"), "rb") as file:
-                file.seek(offset)
-                yield key, file.read(length)
-        else:
-            yield key, base64.b64decode(value[7:]) if value.startswith("base64:") else value.encode()
 
 
 def test_references_for_readers_of_v3(ocean, tmp_path):

@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import time
 
 import pytest
 
@@ -48,6 +49,39 @@ def test_a_path_below_a_mount_is_told_with_the_options_of_the_mount(store, expec
                 {key: named[key] for key in named if key in ("file", "offset", "length", "present")}
             assert told["view"]["size"] == len(expected[name])
             assert subprocess.run([ZARRCTL, "cat", point / name], capture_output=True, check=True).stdout == expected[name]
+
+
+@pytest.mark.parametrize("command", [
+    ["ls"], ["ls", "--long"], ["ls", "--long", "shards"], ["ls", "deep"], ["ls", "deep/plain"],
+    ["map", "shards"], ["map", "--by", "order", "shards"], ["map", "deep/plain"]], ids=" ".join)
+def test_what_is_listed_and_drawn_is_that_of_the_folder(store, folder, command):
+    address, options = store
+    name, *words = command
+    paths = [word for word in words if word in ("shards", "deep", "deep/plain")]
+    flags = [word for word in words if word not in paths]
+    sources = ((options, address), ([], str(folder)))
+    remote, local = (run(name, *flags, *more, source, *paths).replace(source, "STORE").split() for more, source in sources)
+    assert remote == local and len(local) > 1
+    remote, local = (json.loads(run(name, *flags, "--json", *more, source, *paths)) for more, source in sources)
+    key = "array" if "array" in local else "group"
+    assert remote.pop(key).removeprefix(address) == local.pop(key).removeprefix(str(folder))
+    assert remote == local and remote
+
+
+def test_the_status_of_a_mount_names_the_store_and_what_was_read(store, expected):
+    address, options = store
+    with mounted(address, ",".join(options[1:])) as point:
+        before = json.loads(run("status", "--json", point))
+        assert (before["mount"], before["store"]["name"], before["store"]["problem"]) == (str(point), address, None)
+        assert (point / "v2/shards/1.1").read_bytes() == expected["v2/shards/1.1"]
+        time.sleep(0.2)  # a text of figures is good for 0.1 s
+        after = json.loads(run("status", "--json", point))
+        text = run("status", point)
+    for figure in ("reads", "read_bytes"):
+        assert after["store"][figure] > before["store"][figure]
+    assert after["store"]["errors"] == 0
+    assert after["requests"]["read"]["ok"] > before["requests"]["read"]["ok"]
+    assert address in text
 
 
 def test_options_that_are_none_are_refused(nginx):

@@ -1,5 +1,6 @@
 """What zarrctl prints and draws, for the tests that compare it with what the files hold."""
 
+import base64
 import json
 import os
 import pty
@@ -65,3 +66,15 @@ def flip(path, offset):
     content = bytearray(path.read_bytes())
     content[offset] ^= 1
     path.write_bytes(content)
+
+
+def resolved(out):
+    """The keys of references, in a JSON document, and their bytes."""
+    for key, value in json.loads(out.read_text())["refs"].items():
+        if isinstance(value, list):
+            url, offset, length = value
+            with open(url.removeprefix("file://"), "rb") as file:
+                file.seek(offset)
+                yield key, file.read(length)
+        else:
+            yield key, base64.b64decode(value[7:]) if value.startswith("base64:") else value.encode()
