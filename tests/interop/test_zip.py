@@ -149,7 +149,7 @@ def test_zarrctl_looks_into_zip_files(folder, tmp_path):
     deflated = tmp_path / "deflated.zip" / folder.name / "sharded"
     where = zarrctl("where", deflated, "0.0").stdout.splitlines()
     assert where[0] == f"file    {deflated}/c/0/0 (once inflated: it is compressed in the zip file)"
-    assert zarrctl("info", tmp_path / "all.zip").stdout.splitlines()[2].startswith(folder.name)
+    assert any(line.startswith(folder.name) for line in zarrctl("info", tmp_path / "all.zip").stdout.splitlines())
 
 
 @pytest.mark.parametrize("spoil,said", [
