@@ -1,4 +1,5 @@
 #include "tests/unit/codec/array_codec_testing.h"
+#include "zarrcore/base/byte_order.h"
 
 namespace zarrfs::delta_test {
 namespace {
