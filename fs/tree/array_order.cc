@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <functional>
 #include <numeric>
 #include <span>
 #include <utility>
@@ -79,8 +80,12 @@ bool ArrayOrder::MakeCrowd(uint64_t chunk, bool is_expected) {
 void ArrayOrder::LearnRow(Reader& reader, const ChunkCoordinates& at) const {
   const uint64_t end = reader.at[reader.loops.front().axis];
   // Twice at the same place: it is the end, and what was thought to come after it is not wanted.
-  const bool is_again = std::exchange(reader.row_end, end) == end;
-  if (!BeginLoop(reader, at) && !is_again) return;
+  const bool is_again =
+      std::exchange(reader.row_end, end) == end || reader.loops.front().last == end;
+  if (!BeginLoop(reader, at)) {
+    if (!is_again) return;
+    (void)TurnLoop(reader, at);
+  }
   reader.loops.front().last = end;
   Restart(reader, at);
 }
@@ -108,22 +113,129 @@ std::optional<int64_t> ArrayOrder::StepsTo(const Reader& reader, const ChunkCoor
   return way / loop.step;
 }
 
-bool ArrayOrder::BeginLoop(Reader& reader, const ChunkCoordinates& at) const {
+std::optional<ArrayOrder::Loop> ArrayOrder::LoopTo(const Reader& reader,
+                                                   const ChunkCoordinates& at) const {
   std::optional<size_t> axis;
   for (size_t d = 0; d < grid_.rank(); ++d) {
     const auto loop = std::ranges::find(reader.loops, d, &Loop::axis);
     if (loop != reader.loops.end()) {
-      if (at[d] != loop->begin) return false;
+      if (at[d] != loop->begin) return std::nullopt;
     } else if (at[d] != reader.at[d]) {
-      if (axis) return false;
+      if (axis) return std::nullopt;
       axis = d;
     }
   }
-  if (!axis) return false;
-  for (Loop& loop : reader.loops) loop.last = reader.at[loop.axis];
+  if (!axis) return std::nullopt;
   const auto step = static_cast<int64_t>(at[*axis]) - static_cast<int64_t>(reader.at[*axis]);
-  reader.loops.push_back({*axis, step, reader.at[*axis]});
+  return Loop{*axis, step, reader.at[*axis]};
+}
+
+void ArrayOrder::GoBeyond(Reader& reader, Loop& loop) {
+  loop.last.reset();
+  reader.is_box = false;
+  reader.size = 0;
+  reader.growth = kGrowthBeyond;
+}
+
+bool ArrayOrder::BeginLoop(Reader& reader, const ChunkCoordinates& at) const {
+  const auto loop = LoopTo(reader, at);
+  if (!loop || std::abs(loop->step) != 1) return false;
+  for (Loop& inner : reader.loops) inner.last = reader.at[inner.axis];
+  reader.loops.push_back(*loop);
+  reader.unsure.reset();
+  reader.is_box = false;
   return true;
+}
+
+bool ArrayOrder::MakeSure(Reader& reader, const ChunkCoordinates& at) const {
+  if (!reader.unsure) return false;
+  ChunkCoordinates next = reader.at;
+  for (const Loop& inner : reader.loops) next[inner.axis] = inner.begin;
+  if (!Move(*reader.unsure, next) || next != at) return false;
+  for (Loop& inner : reader.loops) inner.last = reader.at[inner.axis];
+  reader.loops.push_back(*reader.unsure);
+  reader.unsure.reset();
+  return true;
+}
+
+bool ArrayOrder::IsAtEnd(const Reader& reader, size_t loops) const {
+  return std::ranges::none_of(std::span(reader.loops).first(loops), [&](const Loop& loop) {
+    ChunkCoordinates next = reader.at;
+    return Move(loop, next);
+  });
+}
+
+ArrayOrder::Reader ArrayOrder::Begin(uint64_t chunk, const ChunkCoordinates& at) const {
+  for (const Reader& other : readers_) {
+    const auto loop = LoopTo(other, at);
+    if (!loop || other.is_crowd || !IsAtEnd(other, other.loops.size())) continue;
+    Reader reader{.newest = chunk, .at = at, .loops = other.loops, .unsure = loop};
+    for (Loop& inner : reader.loops) inner.last = other.at[inner.axis];
+    reader.steps = other.loops.empty() ? 1 : other.steps;
+    reader.size = other.size;
+    reader.tip = at;
+    return reader;
+  }
+  return {.newest = chunk, .at = at, .tip = at};
+}
+
+std::optional<ArrayOrder::Box> ArrayOrder::BoxOf(const Reader& reader) const {
+  if (reader.is_crowd || reader.loops.empty() || reader.steps <= kMinSteps) return std::nullopt;
+  if (!IsAtEnd(reader, reader.loops.size() - 1)) return std::nullopt;
+  Box box;
+  for (const Loop& loop : reader.loops) {
+    const auto length =
+        static_cast<int64_t>(reader.at[loop.axis]) - static_cast<int64_t>(loop.begin);
+    box.push_back({loop.axis, loop.step, length});
+  }
+  return box;
+}
+
+std::optional<ArrayOrder::Box> ArrayOrder::UsualBox(const Loop& innermost) const {
+  std::vector<Box> boxes;
+  for (const Reader& reader : readers_) {
+    auto box = BoxOf(reader);
+    if (!box || box->front().axis != innermost.axis || box->front().step != innermost.step) {
+      continue;
+    }
+    boxes.push_back(std::move(*box));
+  }
+  std::ranges::sort(boxes, std::greater{}, [](const Box& box) {
+    return std::pair(box.size(), std::abs(box.back().length));
+  });
+  if (boxes.size() < kAlike) return std::nullopt;
+  // (Whoever is still reading has come less far along the outermost axis.)
+  Box usual = boxes[kAlike - 1];
+  if (usual.size() != boxes.front().size()) return std::nullopt;
+  for (const Box& box : boxes) {
+    for (size_t i = 0; i < box.size(); ++i) {
+      if (box[i].axis != usual[i].axis || box[i].step != usual[i].step) return std::nullopt;
+      if (i + 1 == box.size()) break;
+      if (std::abs(box[i].length) < std::abs(usual[i].length)) usual[i] = box[i];
+    }
+  }
+  return usual;
+}
+
+void ArrayOrder::AdoptBox(Reader& reader) const {
+  const Loop first = reader.loops.front();
+  const auto box = UsualBox(first);
+  if (!box) return;
+  ChunkCoordinates begin = reader.at;
+  begin[first.axis] = first.begin;
+  reader.loops.clear();
+  for (const Side& side : *box) {
+    const auto last = static_cast<int64_t>(begin[side.axis]) + side.length;
+    Loop loop{side.axis, side.step, begin[side.axis]};
+    if (last >= 0 && static_cast<uint64_t>(last) < grid_.counts()[side.axis]) {
+      loop.last = static_cast<uint64_t>(last);
+    }
+    reader.loops.push_back(loop);
+  }
+  reader.is_box = true;
+  if (box->size() == 1) return;  // (Threads that share a scan look like it, too.)
+  reader.steps = kMinSteps;
+  reader.size = kMaxAhead;
 }
 
 bool ArrayOrder::TurnLoop(Reader& reader, const ChunkCoordinates& at) const {
@@ -132,7 +244,7 @@ bool ArrayOrder::TurnLoop(Reader& reader, const ChunkCoordinates& at) const {
     if (!is_known && at[d] != reader.at[d]) return false;
   }
   for (size_t outer = reader.loops.size(); outer-- > 1;) {
-    const Loop& loop = reader.loops[outer];
+    Loop& loop = reader.loops[outer];
     if (at[loop.axis] == reader.at[loop.axis]) continue;
     const auto way =
         static_cast<int64_t>(at[loop.axis]) - static_cast<int64_t>(reader.at[loop.axis]);
@@ -141,6 +253,7 @@ bool ArrayOrder::TurnLoop(Reader& reader, const ChunkCoordinates& at) const {
         std::ranges::all_of(inner, [&](const Loop& each) { return at[each.axis] == each.begin; });
     if (way != loop.step || !all_begin) return false;
     for (Loop& each : inner) each.last = reader.at[each.axis];
+    if (reader.at[loop.axis] == loop.last) GoBeyond(reader, loop);
     return true;
   }
   return false;
@@ -153,17 +266,21 @@ bool ArrayOrder::Follow(Reader& reader, uint64_t chunk, const ChunkCoordinates& 
       if (*steps < 0) return true;  // late
       if (*steps != 1 && reader.steps < kMinSteps) return false;
       Loop& loop = reader.loops.front();
-      if (reader.at[loop.axis] == loop.last) loop.last.reset();
+      if (reader.at[loop.axis] == loop.last) GoBeyond(reader, loop);
       ++reader.steps;
-    } else if (TurnLoop(reader, at)) {
+    } else if (TurnLoop(reader, at) || MakeSure(reader, at)) {
       ++reader.steps;
     } else if (!BeginLoop(reader, at)) {  // (By chance, chunks often look like the next row.)
       return false;
     }
+  } else if (MakeSure(reader, at)) {
+    ++reader.steps;
   } else if (!BeginLoop(reader, at)) {
     return false;
-  } else if (&reader == &readers_.front() && IsInRow(reader.loops.front())) {
-    reader.steps = kMinSteps;  // (Random readers seldom take them one after the other.)
+  } else {
+    // (Random readers seldom take them one after the other.)
+    reader.steps = &reader == &readers_.front() && IsInRow(reader.loops.front()) ? kMinSteps : 0;
+    AdoptBox(reader);
   }
   // What was to come is something else than what was thought.
   if (reader.fetched > 0) reader.size = std::max<size_t>(reader.size / 2, 1);
@@ -203,7 +320,8 @@ bool ArrayOrder::AdvanceLearned(const Reader& reader, ChunkCoordinates& at) cons
 }
 
 bool ArrayOrder::Advance(const Reader& reader, ChunkCoordinates& at) const {
-  return AdvanceLearned(reader, at) || AdvanceGuessed(reader, at);
+  if (AdvanceLearned(reader, at)) return true;
+  return !reader.is_box && !reader.unsure && AdvanceGuessed(reader, at);
 }
 
 ArrayOrder::Next ArrayOrder::Extend(Reader& reader, size_t window, const IsHere& is_here) const {
@@ -212,7 +330,7 @@ ArrayOrder::Next ArrayOrder::Extend(Reader& reader, size_t window, const IsHere&
   // A quarter was wanted, and not by chance.
   const size_t few = std::min<size_t>(std::max<size_t>(reader.size / 4, 2), reader.size);
   if (reader.steps < kMinSteps || reader.is_over || reader.fetched + few > reader.size) return next;
-  reader.size = std::min(std::max(kGrowth * reader.size, kFirst), window);
+  reader.size = std::min(std::max(reader.growth * reader.size, kFirst), window);
   for (size_t tries = kGrowth * reader.size; tries > 0 && reader.fetched < reader.size; --tries) {
     if (reader.ahead.size() >= kMaxAhead) break;
     ChunkCoordinates tip = reader.tip;
@@ -251,8 +369,8 @@ ArrayOrder::Next ArrayOrder::OnWanted(InnerIndex chunk, size_t window, const IsH
     return Extend(readers_.front(), window, is_here);
   }
   if (readers_.size() == kReaders) readers_.pop_back();
-  readers_.push_front({.newest = number, .at = at, .tip = at});
-  return {};
+  readers_.push_front(Begin(number, at));
+  return Extend(readers_.front(), window, is_here);
 }
 
 }  // namespace zarrfs

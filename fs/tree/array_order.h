@@ -5,8 +5,12 @@
 // loops, learned from the chunks that it takes: a step that is repeated is the innermost loop;
 // where that begins again, another axis goes on, and is the next one. What lies ahead is what the
 // loops give. An axis that was not learned yet is guessed: the one that C order (or F order) takes
-// next. Many threads that share a scan in C order take chunks in an order that no loops give: such
-// a *crowd* is recognized by chunks that lie close together, move on, and are often unexpected.
+// next. A step to a chunk that is no neighbour may be one of a reader that leaves others out, or
+// the first chunk of another reader, as in a pool whose workers take a block each: both are
+// followed. Blocks are mostly as large as the ones before, so that a reader whose row begins is
+// thought to read a box like the last ones, and nothing beyond. Many threads that share a scan in C
+// order take chunks in an order that no loops give: such a *crowd* is recognized by chunks that lie
+// close together, move on, and are often unexpected.
 //
 // After a few steps in order, or one to the next chunk of the row, the chunks ahead are worth
 // fetching: eight times as many each time a quarter of them was wanted, up to a window. Readers in
@@ -48,8 +52,10 @@ class ArrayOrder {
   static constexpr int64_t kMaxJump = 8;  // steps at once: chunks that are not stored, threads
   static constexpr size_t kMaxLate = 64;  // chunks ahead that were passed over and may come yet
   static constexpr size_t kGrowth = 8;
+  static constexpr size_t kGrowthBeyond = 2;  // where a loop ended before
   static constexpr size_t kMaxAhead = 8192;
   static constexpr size_t kMaxLater = 1024;
+  static constexpr size_t kAlike = 2;  // boxes that tell what the next one is
   // The latest chunks make a crowd, from half as many on,
   static constexpr size_t kCrowd = 32;
   static constexpr double kCrowdSpan = 1.4;    // if they are among so many times as many
@@ -63,6 +69,12 @@ class ArrayOrder {
     uint64_t begin;                  // where it begins each time
     std::optional<uint64_t> last{};  // where it ends each time; else it goes to the grid's end
   };
+  struct Side {
+    size_t axis;
+    int64_t step;
+    int64_t length;  // from its first to its last chunk
+  };
+  using Box = std::vector<Side>;  // the innermost first
   struct Ahead {
     uint64_t chunk;
     bool is_fetched;  // for this reader
@@ -75,9 +87,12 @@ class ArrayOrder {
     uint64_t newest = 0;  // the chunk that it wanted last
     ChunkCoordinates at{};
     std::vector<Loop> loops{};          // the innermost first
+    std::optional<Loop> unsure{};       // one around them, after a single step far away
+    bool is_box = false;                // nothing comes after its loops
     int steps = 0;                      // in order
     std::optional<uint64_t> row_end{};  // where the innermost loop ended last time
     size_t size = 0;                    // of what is to be ahead
+    size_t growth = kGrowth;            // of `size`, each time
     ChunkCoordinates tip{};             // the last one that is ahead
     bool is_over = false;               // nothing comes after `tip`
     bool is_crowd = false;
@@ -95,13 +110,31 @@ class ArrayOrder {
   // Whether a chunk that is not ahead is a crowd's: it was left behind, or is beyond all that is.
   bool TakeNear(Reader& crowd, uint64_t chunk, const ChunkCoordinates& at) const;
 
+  // A reader of a chunk that nobody was to take. Perhaps it is one that goes on far away.
+  [[nodiscard]] Reader Begin(uint64_t chunk, const ChunkCoordinates& at) const;
+  // Whether so many of its loops, from the innermost on, have come to their ends.
+  [[nodiscard]] bool IsAtEnd(const Reader& reader, size_t loops) const;
+  // What it has read, if that is the whole of a box or may be.
+  [[nodiscard]] std::optional<Box> BoxOf(const Reader& reader) const;
+  // What readers whose innermost loop is like this one have read, rather too small than too large.
+  [[nodiscard]] std::optional<Box> UsualBox(const Loop& innermost) const;
+  // A reader whose first loop has begun takes the others from there.
+  void AdoptBox(Reader& reader) const;
+
   // How many steps of the innermost loop lie between; nullopt if it is not on its way.
   [[nodiscard]] std::optional<int64_t> StepsTo(const Reader& reader,
                                                const ChunkCoordinates& at) const;
   // The innermost loop has begun again at `at`, which was ahead, perhaps with others before it.
   void LearnRow(Reader& reader, const ChunkCoordinates& at) const;
-  // Begins the first loop, or one around those that are known, or finds one of them going on.
+  // The first loop, or one around those that are known, if it begins with a step to `at`.
+  [[nodiscard]] std::optional<Loop> LoopTo(const Reader& reader, const ChunkCoordinates& at) const;
+  // Begins it, if it goes to a neighbour.
   bool BeginLoop(Reader& reader, const ChunkCoordinates& at) const;
+  // A loop does not end where it did. Nobody knows how far it goes.
+  static void GoBeyond(Reader& reader, Loop& loop);
+  // The loop that was not sure goes on.
+  bool MakeSure(Reader& reader, const ChunkCoordinates& at) const;
+  // Finds one of those that are known going on.
   bool TurnLoop(Reader& reader, const ChunkCoordinates& at) const;
   // Whether it steps from a chunk to the next one of its row.
   [[nodiscard]] bool IsInRow(const Loop& loop) const {

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 #include <random>
 #include <set>
 #include <vector>
@@ -226,6 +228,159 @@ TEST(ArrayOrder, RandomReadersGetNothing) {
     std::ranges::shuffle(chunks, std::minstd_rand(1));
     EXPECT_LT(Read(grid, chunks).fetched, chunks.size() / 20) << counts.size();
   }
+}
+
+// Workers of a pool, each of which reads a box after the other from behind a link, on which a chunk
+// takes 1; a trip takes 45, and a worker 2 for a chunk.
+class Pool {
+ public:
+  Pool(const ChunkGrid& grid, std::vector<std::vector<uint64_t>> boxes)
+      : order_(grid), boxes_(std::move(boxes)) {
+    for (const auto& box : boxes_) wanted_ += box.size();
+    while (Step()) {
+    }
+  }
+  [[nodiscard]] double link_share() const { return static_cast<double>(wanted_) / end_; }
+  /// Chunks that were fetched and not read, of those that were read.
+  [[nodiscard]] double in_vain() const {
+    return static_cast<double>(arrivals_.size()) / static_cast<double>(wanted_) - 1;
+  }
+
+ private:
+  static constexpr double kTrip = 45;
+  static constexpr double kWork = 2;
+  static constexpr size_t kWindow = 128;
+  struct Worker {
+    double time = 0;
+    std::vector<uint64_t> rest{};  // of its box, the next one last
+  };
+
+  // The worker whose turn it is reads a chunk. False if all is read.
+  bool Step() {
+    Worker& worker = *std::ranges::min_element(workers_, {}, &Worker::time);
+    if (worker.rest.empty() && boxes_.empty()) {
+      std::erase_if(workers_, [&](const Worker& each) { return &each == &worker; });
+      return !workers_.empty();
+    }
+    if (worker.rest.empty()) {
+      worker.rest.assign(boxes_.back().rbegin(), boxes_.back().rend());
+      boxes_.pop_back();
+    }
+    const uint64_t chunk = worker.rest.back();
+    worker.rest.pop_back();
+    const double now = worker.time;
+    const auto is_here = [&](InnerIndex each) { return arrivals_.contains(ToNumber(each)); };
+    const auto next = order_.OnWanted(InnerIndex{chunk}, kWindow, is_here);
+    worker.time = std::max(now, Fetch(chunk, now)) + kWork;
+    for (const InnerIndex each : next.chunks) (void)Fetch(ToNumber(each), now);
+    end_ = std::max(end_, worker.time);
+    return true;
+  }
+  // When it is there.
+  double Fetch(uint64_t chunk, double now) {
+    const auto [arrival, is_new] = arrivals_.try_emplace(chunk, 0.0);
+    if (is_new) arrival->second = link_free_ = std::max(link_free_, now + kTrip) + 1;
+    return arrival->second;
+  }
+
+  ArrayOrder order_;
+  std::vector<std::vector<uint64_t>> boxes_;
+  std::vector<Worker> workers_{4};
+  std::map<uint64_t, double> arrivals_;
+  size_t wanted_ = 0;
+  double link_free_ = 0;
+  double end_ = 0;
+};
+
+// All boxes of a size in a grid, at random.
+std::vector<std::vector<uint64_t>> Boxes(const ChunkGrid& grid, const std::vector<uint64_t>& size,
+                                         unsigned seed) {
+  std::vector<std::vector<uint64_t>> boxes;
+  for (const uint64_t first : Box(grid, {0, 1, 2}, kZero, grid.counts())) {
+    ChunkCoordinates at{};
+    grid.Coordinates(first, at);
+    if (at[0] % size[0] != 0 || at[1] % size[1] != 0 || at[2] % size[2] != 0) continue;
+    boxes.push_back(Box(grid, {0, 1, 2}, {at[0], at[1], at[2]},
+                        {at[0] + size[0], at[1] + size[1], at[2] + size[2]}));
+  }
+  std::ranges::shuffle(boxes, std::minstd_rand(seed));
+  return boxes;
+}
+
+TEST(ArrayOrder, WorkersOfAPoolReadABoxLikeTheOnesBefore) {
+  struct Case {
+    std::vector<uint64_t> size;
+    double link_share;  // at least
+    double in_vain;     // at most, if they read a quarter of all boxes
+  };
+  constexpr unsigned kSeeds = 20;
+  for (const Case& boxes : {Case{{4, 4, 8}, 0.7, 0.6}, Case{{4, 4, 4}, 0.65, 0.7},
+                            Case{{2, 8, 2}, 0.52, 0.8}, Case{{2, 4, 4}, 0.6, 0.8}}) {
+    double link_share = 0;
+    double in_vain = 0;
+    for (unsigned seed = 1; seed <= kSeeds; ++seed) {
+      const ChunkGrid grid = Grid({16, 16, 8});
+      link_share += Pool(grid, Boxes(grid, boxes.size, seed)).link_share() / kSeeds;
+      const ChunkGrid large = Grid({64, 32, 8});
+      auto some = Boxes(large, boxes.size, seed);
+      some.resize(some.size() / 4);
+      in_vain += Pool(large, some).in_vain() / kSeeds;
+    }
+    EXPECT_GT(link_share, boxes.link_share) << testing::PrintToString(boxes.size);
+    EXPECT_LT(in_vain, boxes.in_vain) << testing::PrintToString(boxes.size);
+  }
+}
+
+TEST(ArrayOrder, AfterBoxesAlikeNothingBeyondTheNextOneIsFetched) {
+  const ChunkGrid grid = Grid({64, 64, 64});
+  ArrayOrder order(grid);
+  const auto box = [&](uint64_t x, uint64_t y, uint64_t z) {
+    return Box(grid, {0, 1, 2}, {x, y, z}, {x + 4, y + 5, z + 6});
+  };
+  (void)Read(order, grid, box(0, 0, 0), 256);
+  (void)Read(order, grid, box(30, 21, 10), 256);
+  const Outcome third = Read(order, grid, box(11, 42, 33), 256);
+  EXPECT_EQ(third.in_vain(), 0U);
+  EXPECT_EQ(third.ahead, third.read - 2) << "all but the first two";
+  const Outcome at_the_edge =
+      Read(order, grid, Box(grid, {0, 1, 2}, {61, 50, 60}, {64, 55, 64}), 256);
+  EXPECT_EQ(at_the_edge.in_vain(), 0U);
+  EXPECT_EQ(at_the_edge.ahead, at_the_edge.read - 2);
+}
+
+TEST(ArrayOrder, OfBoxesAlmostAlikeTheSmallestIsExpected) {
+  const ChunkGrid grid = Grid({64, 64, 64});
+  std::minstd_rand random(1);
+  ArrayOrder order(grid);
+  size_t read = 0;
+  size_t ahead = 0;
+  size_t in_vain = 0;
+  for (int i = 0; i < 100; ++i) {
+    std::vector<uint64_t> begin(3);
+    std::vector<uint64_t> end(3);
+    for (size_t d = 0; d < 3; ++d) {
+      begin[d] = random() % 58;
+      end[d] = begin[d] + 4 + random() % 2;
+    }
+    const Outcome outcome = Read(order, grid, Box(grid, {0, 1, 2}, begin, end), 64);
+    read += outcome.read;
+    ahead += outcome.ahead;
+    in_vain += outcome.in_vain();
+  }
+  EXPECT_LT(in_vain, read / 3);
+  EXPECT_GT(ahead, read * 9 / 10);
+}
+
+TEST(ArrayOrder, EveryFourthSlabIsFetchedAndNotThoseBetween) {
+  const ChunkGrid grid = Grid({40, 6, 8});
+  std::vector<uint64_t> chunks;
+  for (uint64_t slab = 0; slab < 40; slab += 4) {
+    std::ranges::copy(Box(grid, {0, 1, 2}, {slab, 0, 0}, {slab + 1, 6, 8}),
+                      std::back_inserter(chunks));
+  }
+  const Outcome outcome = Read(grid, chunks);
+  EXPECT_EQ(outcome.read - outcome.ahead, 4U) << "the first two, and the first ones of two slabs";
+  EXPECT_LT(outcome.in_vain(), outcome.read / 20);
 }
 
 TEST(ArrayOrder, TheWindowIsTheMostThatIsAhead) {
