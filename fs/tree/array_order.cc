@@ -119,7 +119,7 @@ std::optional<ArrayOrder::Loop> ArrayOrder::LoopTo(const Reader& reader,
   for (size_t d = 0; d < grid_.rank(); ++d) {
     const auto loop = std::ranges::find(reader.loops, d, &Loop::axis);
     if (loop != reader.loops.end()) {
-      if (at[d] != loop->begin) return std::nullopt;
+      if (at[d] != loop->begin || reader.at[d] == loop->begin) return std::nullopt;
     } else if (at[d] != reader.at[d]) {
       if (axis) return std::nullopt;
       axis = d;
@@ -171,7 +171,7 @@ ArrayOrder::Reader ArrayOrder::Begin(uint64_t chunk, const ChunkCoordinates& at)
     if (!loop || other.is_crowd || !IsAtEnd(other, other.loops.size())) continue;
     Reader reader{.newest = chunk, .at = at, .loops = other.loops, .unsure = loop};
     for (Loop& inner : reader.loops) inner.last = other.at[inner.axis];
-    reader.steps = other.loops.empty() ? 1 : other.steps;
+    reader.steps = other.steps;
     reader.size = other.size;
     reader.tip = at;
     return reader;

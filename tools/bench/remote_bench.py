@@ -148,6 +148,10 @@ class Bench:
         """That the link takes for all chunks."""
         return self.stored[store] / self.rate
 
+    def seconds_until_it_is_a_scan(self):
+        """Two chunks, a trip each, come before anybody can know."""
+        return 2 * self.args.trip / 1000
+
     def share(self, store, seconds):
         """Of the link's bandwidth, in percent."""
         return 100 * self.seconds(store) / seconds
