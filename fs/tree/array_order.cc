@@ -346,7 +346,7 @@ ArrayOrder::Next ArrayOrder::Extend(Reader& reader, size_t window, const IsHere&
   }
   if (next.chunks.empty() || reader.is_over) return next;
   ChunkCoordinates tip = reader.tip;
-  while (next.later.size() < std::min(window, kMaxLater) && AdvanceLearned(reader, tip)) {
+  while (next.later.size() < kMaxLater && AdvanceLearned(reader, tip)) {
     next.later.push_back(InnerIndex{NumberOf(tip)});
   }
   return next;

@@ -37,8 +37,8 @@ class ArrayOrder {
 
   struct Next {
     std::vector<InnerIndex> chunks{};  // worth fetching now, in the order in which they are wanted
-    /// What comes after these, if that is known: worth fetching with a neighbour in `chunks`, and
-    /// perhaps here.
+    /// What comes after these, as far as that is known: worth fetching with a neighbour in
+    /// `chunks`, and perhaps here.
     std::vector<InnerIndex> later{};
   };
   /// A chunk is wanted, perhaps not for the first time. Returns what is to be fetched, mostly

@@ -1,8 +1,8 @@
 #include "fs/tree/fetch_ahead.h"
 
 #include <algorithm>
-#include <map>
 #include <new>
+#include <set>
 #include <system_error>
 #include <tuple>
 #include <utility>
@@ -42,10 +42,12 @@ void FetchAhead::OnWanted(const ChunkFile& file) {
   if (is_over_) return;
   const uint64_t window = ranges_.Ahead();
   const uint64_t bytes = std::max<uint64_t>(file.location.length, 1);
+  const uint64_t chunks = window / bytes;
   auto next = ArrayOf(source).order.OnWanted(
-      file.chunk, window / bytes, [&](InnerIndex chunk) { return IsHere(*source, chunk); });
+      file.chunk, chunks, [&](InnerIndex chunk) { return IsHere(*source, chunk); });
   if (next.chunks.empty()) return;
-  (void)Enqueue({[this, source, next = std::move(next)] { Plan(source, next); }}, /*first=*/true);
+  (void)Enqueue({[this, source, next = std::move(next), chunks] { Plan(source, next, chunks); }},
+                /*first=*/true);
 }
 
 bool FetchAhead::IsHere(const ChunkSource& source, InnerIndex chunk) const {
@@ -95,13 +97,25 @@ void FetchAhead::Work() {
   }
 }
 
-void FetchAhead::LearnIndexes(const ChunkSource& source, const std::vector<InnerIndex>& chunks) {
-  std::map<OuterIndex, InnerIndex> shards;
-  for (const InnerIndex chunk : chunks) shards.emplace(source.OuterOf(chunk), chunk);
+bool FetchAhead::IsKnown(const ChunkSource& source, InnerIndex chunk) {
+  const NoWaiting scope;
+  return source.Locate(chunk, kAnyAge).has_value();
+}
+
+std::vector<InnerIndex> FetchAhead::FirstOfShards(const ChunkSource& source,
+                                                  const std::vector<InnerIndex>& chunks,
+                                                  size_t most) {
+  std::set<OuterIndex> shards;
   std::vector<InnerIndex> firsts;
-  firsts.reserve(shards.size());
-  for (const auto& [outer, chunk] : shards) firsts.push_back(chunk);
-  AtOnce(firsts.size(), kShardsAtOnce, [&](size_t i) { (void)source.Locate(firsts[i], kAnyAge); });
+  for (const InnerIndex chunk : chunks) {
+    if (shards.size() == most) break;
+    if (shards.insert(source.OuterOf(chunk)).second) firsts.push_back(chunk);
+  }
+  return firsts;
+}
+
+void FetchAhead::LearnIndexes(const ChunkSource& source, const std::vector<InnerIndex>& chunks) {
+  AtOnce(chunks.size(), kShardsAtOnce, [&](size_t i) { (void)source.Locate(chunks[i], kAnyAge); });
 }
 
 std::vector<FetchAhead::Piece> FetchAhead::Locate(const ChunkSource& source,
@@ -171,21 +185,28 @@ std::vector<FetchAhead::Range> FetchAhead::Join(const ChunkSource& source,
   return ranges;
 }
 
-void FetchAhead::Plan(const Source& source, const ArrayOrder::Next& next) {
-  ArrayOrder::Next known{.chunks = {}, .later = next.later};
+void FetchAhead::Plan(const Source& source, ArrayOrder::Next next, size_t window) {
+  auto later = FirstOfShards(*source, next.later, kShardsAtOnce);
+  std::erase_if(later, [&](InnerIndex chunk) { return IsKnown(*source, chunk); });
+  next.later.resize(std::min(next.later.size(), window));
+  ArrayOrder::Next known{.chunks = {}, .later = std::move(next.later)};
   ArrayOrder::Next unknown = known;
   for (const InnerIndex chunk : next.chunks) {
-    const NoWaiting scope;
-    (source->Locate(chunk, kAnyAge) ? known : unknown).chunks.push_back(chunk);
+    (IsKnown(*source, chunk) ? known : unknown).chunks.push_back(chunk);
+  }
+  std::unique_lock lock(mutex_);
+  if (!later.empty()) {
+    (void)Enqueue({[source, later = std::move(later)] { LearnIndexes(*source, later); }},
+                  /*first=*/true);
   }
   if (!unknown.chunks.empty()) {
-    const std::lock_guard lock(mutex_);
     (void)Enqueue({[this, source, unknown = std::move(unknown)] {
-                    LearnIndexes(*source, unknown.chunks);
+                    LearnIndexes(*source, FirstOfShards(*source, unknown.chunks, SIZE_MAX));
                     FetchKnown(source, unknown);
                   }},
                   /*first=*/true);
   }
+  lock.unlock();
   if (!known.chunks.empty()) FetchKnown(source, known);
 }
 

@@ -92,8 +92,13 @@ class FetchAhead {
     return task.bytes == 0 || under_way_ < kAtOnce || bytes_under_way_ < ranges_.AtOnce();
   }
   void Work();
-  void Plan(const Source& source, const ArrayOrder::Next& next);
-  // Of all shards at once.
+  void Plan(const Source& source, ArrayOrder::Next next, size_t window);
+  [[nodiscard]] static bool IsKnown(const ChunkSource& source, InnerIndex chunk);
+  // One for each of the shards that have these chunks, of the first `most`.
+  [[nodiscard]] static std::vector<InnerIndex> FirstOfShards(const ChunkSource& source,
+                                                             const std::vector<InnerIndex>& chunks,
+                                                             size_t most);
+  // Of the shards that have these chunks.
   static void LearnIndexes(const ChunkSource& source, const std::vector<InnerIndex>& chunks);
   void FetchKnown(const Source& source, const ArrayOrder::Next& next);
   // Those whose place is known and that are not fetched yet.

@@ -10,6 +10,7 @@ import concurrent.futures
 import hashlib
 import itertools
 import json
+import logging
 import random
 import sys
 import time
@@ -89,7 +90,8 @@ def read_by_dask(path):
     import distributed
     import zarr
 
-    with (distributed.LocalCluster(n_workers=4, threads_per_worker=1, dashboard_address=None) as cluster,
+    quiet = {"dashboard_address": None, "silence_logs": logging.CRITICAL}  # (It complains of its own end.)
+    with (distributed.LocalCluster(n_workers=4, threads_per_worker=1, **quiet) as cluster,
           distributed.Client(cluster) as client):
         array = dask.array.from_array(zarr.open(path, mode="r"), chunks=(128, 128, 256))
         client.run(import_zarr)

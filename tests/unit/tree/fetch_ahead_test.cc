@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <functional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -47,16 +48,23 @@ class FetchAheadTest : public testing::Test {
         ranges_.Read(*source_, *found->location, 0, std::as_writable_bytes(std::span(bytes))));
     EXPECT_EQ(bytes, std::string(100, 'x'));
   }
+  [[nodiscard]] bool HasIndexOf(uint64_t chunk) {
+    const NoWaiting scope;
+    return source_->Locate(InnerIndex{chunk}, kAnyAge).has_value();
+  }
   [[nodiscard]] bool Has(uint64_t chunk) {
     const NoWaiting scope;
     const auto found = source_->Locate(InnerIndex{chunk}, kAnyAge);
     return found && found->location && ranges_.Has(*source_, *found->location);
   }
-  [[nodiscard]] bool Comes(uint64_t chunk) {
-    for (int i = 0; i < 1000 && !Has(chunk); ++i) {
+  [[nodiscard]] static bool Becomes(const std::function<bool()>& is_so) {
+    for (int i = 0; i < 1000 && !is_so(); ++i) {
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
-    return Has(chunk);
+    return is_so();
+  }
+  [[nodiscard]] bool Comes(uint64_t chunk) {
+    return Becomes([&] { return Has(chunk); });
   }
 
   const std::shared_ptr<FakeStore> store_ = std::make_shared<FakeStore>();
@@ -94,6 +102,13 @@ TEST_F(FetchAheadTest, AnIndexThatIsNotHereHoldsUpNoOtherChunks) {
   EXPECT_FALSE(Has(32));
   store_->Release();
   EXPECT_TRUE(Comes(32));
+}
+
+TEST_F(FetchAheadTest, IndexesOfTheNextShardsComeLongBeforeTheirChunks) {
+  ranges_.SetCapacity(8000);  // A quarter of it may be ahead, 20 chunks.
+  for (uint64_t chunk = 0; chunk < 4; ++chunk) Read(chunk);
+  EXPECT_TRUE(Becomes([&] { return HasIndexOf(kChunks - 1); }));
+  EXPECT_FALSE(Has(40));
 }
 
 }  // namespace
