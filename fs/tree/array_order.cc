@@ -79,11 +79,11 @@ bool ArrayOrder::MakeCrowd(uint64_t chunk, bool is_expected) {
 
 void ArrayOrder::LearnRow(Reader& reader, const ChunkCoordinates& at) const {
   const uint64_t end = reader.at[reader.loops.front().axis];
+  const bool is_known = reader.loops.front().last == end;
   // Twice at the same place: it is the end, and what was thought to come after it is not wanted.
-  const bool is_again =
-      std::exchange(reader.row_end, end) == end || reader.loops.front().last == end;
-  if (!BeginLoop(reader, at)) {
-    if (!is_again) return;
+  const bool is_again = std::exchange(reader.row_end, end) == end;
+  if (!BeginLoop(reader, at) && !(is_known && TurnLoop(reader, at))) {
+    if (is_known || !is_again) return;
     (void)TurnLoop(reader, at);
   }
   reader.loops.front().last = end;
@@ -144,13 +144,17 @@ bool ArrayOrder::BeginLoop(Reader& reader, const ChunkCoordinates& at) const {
   reader.loops.push_back(*loop);
   reader.unsure.reset();
   reader.is_box = false;
+  reader.is_over = false;
   return true;
 }
 
 bool ArrayOrder::MakeSure(Reader& reader, const ChunkCoordinates& at) const {
   if (!reader.unsure) return false;
   ChunkCoordinates next = reader.at;
-  for (const Loop& inner : reader.loops) next[inner.axis] = inner.begin;
+  for (const Loop& inner : reader.loops) {
+    if (reader.at[inner.axis] == inner.begin) return false;
+    next[inner.axis] = inner.begin;
+  }
   if (!Move(*reader.unsure, next) || next != at) return false;
   for (Loop& inner : reader.loops) inner.last = reader.at[inner.axis];
   reader.loops.push_back(*reader.unsure);
@@ -186,7 +190,8 @@ std::optional<ArrayOrder::Box> ArrayOrder::BoxOf(const Reader& reader) const {
   for (const Loop& loop : reader.loops) {
     const auto length =
         static_cast<int64_t>(reader.at[loop.axis]) - static_cast<int64_t>(loop.begin);
-    box.push_back({loop.axis, loop.step, length});
+    if (length == 0) return std::nullopt;
+    box.push_back({loop.axis, loop.step, loop.begin, length});
   }
   return box;
 }
@@ -207,6 +212,7 @@ std::optional<ArrayOrder::Box> ArrayOrder::UsualBox(const Loop& innermost) const
   // (Whoever is still reading has come less far along the outermost axis.)
   Box usual = boxes[kAlike - 1];
   if (usual.size() != boxes.front().size()) return std::nullopt;
+  if (usual.size() == 1) return std::nullopt;  // (Threads that share a scan look like it, too.)
   for (const Box& box : boxes) {
     for (size_t i = 0; i < box.size(); ++i) {
       if (box[i].axis != usual[i].axis || box[i].step != usual[i].step) return std::nullopt;
@@ -218,23 +224,25 @@ std::optional<ArrayOrder::Box> ArrayOrder::UsualBox(const Loop& innermost) const
 }
 
 void ArrayOrder::AdoptBox(Reader& reader) const {
-  const Loop first = reader.loops.front();
-  const auto box = UsualBox(first);
+  const auto box = UsualBox(reader.loops.front());
   if (!box) return;
-  ChunkCoordinates begin = reader.at;
-  begin[first.axis] = first.begin;
   reader.loops.clear();
+  bool is_aligned = true;
   for (const Side& side : *box) {
-    const auto last = static_cast<int64_t>(begin[side.axis]) + side.length;
-    Loop loop{side.axis, side.step, begin[side.axis]};
+    const auto begin = static_cast<int64_t>(reader.at[side.axis]);
+    const auto last = begin + side.length;
+    Loop loop{side.axis, side.step, reader.at[side.axis]};
     if (last >= 0 && static_cast<uint64_t>(last) < grid_.counts()[side.axis]) {
       loop.last = static_cast<uint64_t>(last);
     }
     reader.loops.push_back(loop);
+    is_aligned =
+        is_aligned && (begin - static_cast<int64_t>(side.begin)) % (side.length + side.step) == 0;
   }
   reader.is_box = true;
-  if (box->size() == 1) return;  // (Threads that share a scan look like it, too.)
-  reader.steps = kMinSteps;
+  // (Next to a pool of readers, others may be at random.)
+  if (is_aligned) reader.steps = kMinSteps;
+  reader.steps = std::max(reader.steps, kMinSteps - 1);
   reader.size = kMaxAhead;
 }
 
@@ -249,8 +257,9 @@ bool ArrayOrder::TurnLoop(Reader& reader, const ChunkCoordinates& at) const {
     const auto way =
         static_cast<int64_t>(at[loop.axis]) - static_cast<int64_t>(reader.at[loop.axis]);
     const auto inner = std::span(reader.loops).first(outer);
-    const bool all_begin =
-        std::ranges::all_of(inner, [&](const Loop& each) { return at[each.axis] == each.begin; });
+    const bool all_begin = std::ranges::all_of(inner, [&](const Loop& each) {
+      return at[each.axis] == each.begin && reader.at[each.axis] != each.begin;
+    });
     if (way != loop.step || !all_begin) return false;
     for (Loop& each : inner) each.last = reader.at[each.axis];
     if (reader.at[loop.axis] == loop.last) GoBeyond(reader, loop);
@@ -266,7 +275,9 @@ bool ArrayOrder::Follow(Reader& reader, uint64_t chunk, const ChunkCoordinates& 
       if (*steps < 0) return true;  // late
       if (*steps != 1 && reader.steps < kMinSteps) return false;
       Loop& loop = reader.loops.front();
-      if (reader.at[loop.axis] == loop.last) GoBeyond(reader, loop);
+      const auto [low, high] = std::minmax(reader.at[loop.axis], at[loop.axis]);
+      if (loop.last != at[loop.axis] && low <= loop.last && loop.last <= high)
+        GoBeyond(reader, loop);
       ++reader.steps;
     } else if (TurnLoop(reader, at) || MakeSure(reader, at)) {
       ++reader.steps;
@@ -306,7 +317,7 @@ bool ArrayOrder::AdvanceGuessed(const Reader& reader, ChunkCoordinates& at) cons
     const size_t axis = inner.axis == 0 ? i : rank - 1 - i;
     const bool is_known = std::ranges::find(reader.loops, axis, &Loop::axis) != reader.loops.end();
     // (Of several that are not known, only the next one: how far it goes is not known either.)
-    if (!is_known) return Move({axis, step, at[axis]}, at);
+    if (!is_known && grid_.counts()[axis] > 1) return Move({axis, step, at[axis]}, at);
   }
   return false;
 }

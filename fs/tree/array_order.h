@@ -13,15 +13,18 @@
 // close together, move on, and are often unexpected.
 //
 // After a few steps in order, or one to the next chunk of the row, the chunks ahead are worth
-// fetching: eight times as many each time a quarter of them was wanted, up to a window. Readers in
-// no order get nothing. Not thread-safe.
+// fetching: eight times as many each time a quarter of them was wanted, up to a window; beyond an
+// end that was learned, twice as many; of a box like the last ones, a whole window. Readers in no
+// order get next to nothing. Not thread-safe.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "zarrcore/array/chunk_grid.h"
@@ -46,11 +49,11 @@ class ArrayOrder {
   [[nodiscard]] Next OnWanted(InnerIndex chunk, size_t window, const IsHere& is_here);
 
  private:
-  static constexpr size_t kReaders = 8;   // that are told apart
-  static constexpr int kMinSteps = 2;     // in order, before anything is ahead
-  static constexpr size_t kFirst = 4;     // chunks that are ahead at first
-  static constexpr int64_t kMaxJump = 8;  // steps at once: chunks that are not stored, threads
-  static constexpr size_t kMaxLate = 64;  // chunks ahead that were passed over and may come yet
+  static constexpr size_t kReaders = 8;     // that are told apart
+  static constexpr uint64_t kMinSteps = 2;  // in order, before anything is ahead
+  static constexpr size_t kFirst = 4;       // chunks that are ahead at first
+  static constexpr int64_t kMaxJump = 8;    // steps at once: chunks that are not stored, threads
+  static constexpr size_t kMaxLate = 64;    // chunks ahead that were passed over and may come yet
   static constexpr size_t kGrowth = 8;
   static constexpr size_t kGrowthBeyond = 2;  // where a loop ended before
   static constexpr size_t kMaxAhead = 8192;
@@ -72,6 +75,7 @@ class ArrayOrder {
   struct Side {
     size_t axis;
     int64_t step;
+    uint64_t begin;
     int64_t length;  // from its first to its last chunk
   };
   using Box = std::vector<Side>;  // the innermost first
@@ -89,7 +93,7 @@ class ArrayOrder {
     std::vector<Loop> loops{};          // the innermost first
     std::optional<Loop> unsure{};       // one around them, after a single step far away
     bool is_box = false;                // nothing comes after its loops
-    int steps = 0;                      // in order
+    uint64_t steps = 0;                 // in order
     std::optional<uint64_t> row_end{};  // where the innermost loop ended last time
     size_t size = 0;                    // of what is to be ahead
     size_t growth = kGrowth;            // of `size`, each time
@@ -138,7 +142,8 @@ class ArrayOrder {
   bool TurnLoop(Reader& reader, const ChunkCoordinates& at) const;
   // Whether it steps from a chunk to the next one of its row.
   [[nodiscard]] bool IsInRow(const Loop& loop) const {
-    return loop.axis + 1 == grid_.rank() && loop.step == 1;
+    const auto inner = std::span(grid_.counts()).subspan(loop.axis + 1);
+    return loop.step == 1 && std::ranges::all_of(inner, [](uint64_t count) { return count == 1; });
   }
   // The chunk after `at`; false if there is none.
   [[nodiscard]] bool Advance(const Reader& reader, ChunkCoordinates& at) const;

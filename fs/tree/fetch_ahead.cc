@@ -46,8 +46,10 @@ void FetchAhead::OnWanted(const ChunkFile& file) {
   auto next = ArrayOf(source).order.OnWanted(
       file.chunk, chunks, [&](InnerIndex chunk) { return IsHere(*source, chunk); });
   if (next.chunks.empty()) return;
-  (void)Enqueue({[this, source, next = std::move(next), chunks] { Plan(source, next, chunks); }},
-                /*first=*/true);
+  auto plan = [this, source, next = std::move(next), chunks]() mutable {
+    Plan(source, std::move(next), chunks);
+  };
+  (void)Enqueue({std::move(plan)}, /*first=*/true);
 }
 
 bool FetchAhead::IsHere(const ChunkSource& source, InnerIndex chunk) const {
@@ -95,6 +97,12 @@ void FetchAhead::Work() {
     under_way_ -= fetches;
     bytes_under_way_ -= task.bytes;
   }
+}
+
+bool FetchAhead::HasIndexes(const ChunkSource& source) {
+  const ArrayLayout& layout = source.layout();
+  // (A shard with other codecs around it is decoded as a whole to learn what is in it.)
+  return layout.is_sharded() && layout.levels.front().around.empty();
 }
 
 bool FetchAhead::IsKnown(const ChunkSource& source, InnerIndex chunk) {
@@ -185,8 +193,24 @@ std::vector<FetchAhead::Range> FetchAhead::Join(const ChunkSource& source,
   return ranges;
 }
 
+void FetchAhead::LearnLater(const Source& source, std::vector<InnerIndex> later) {
+  // (One that does not come must not hold up more than a thread.)
+  if (later.empty() || !learning_.insert(source.get()).second) return;
+  auto learn = [this, source, later = std::move(later)] {
+    try {
+      LearnIndexes(*source, later);
+    } catch (const std::bad_alloc&) {
+      // They are learned when they are needed.
+    }
+    const std::lock_guard lock(mutex_);
+    learning_.erase(source.get());
+  };
+  if (!Enqueue({std::move(learn)}, /*first=*/true)) learning_.erase(source.get());
+}
+
 void FetchAhead::Plan(const Source& source, ArrayOrder::Next next, size_t window) {
-  auto later = FirstOfShards(*source, next.later, kShardsAtOnce);
+  std::vector<InnerIndex> later;
+  if (HasIndexes(*source)) later = FirstOfShards(*source, next.later, kShardsAtOnce);
   std::erase_if(later, [&](InnerIndex chunk) { return IsKnown(*source, chunk); });
   next.later.resize(std::min(next.later.size(), window));
   ArrayOrder::Next known{.chunks = {}, .later = std::move(next.later)};
@@ -195,10 +219,7 @@ void FetchAhead::Plan(const Source& source, ArrayOrder::Next next, size_t window
     (IsKnown(*source, chunk) ? known : unknown).chunks.push_back(chunk);
   }
   std::unique_lock lock(mutex_);
-  if (!later.empty()) {
-    (void)Enqueue({[source, later = std::move(later)] { LearnIndexes(*source, later); }},
-                  /*first=*/true);
-  }
+  LearnLater(source, std::move(later));
   if (!unknown.chunks.empty()) {
     (void)Enqueue({[this, source, unknown = std::move(unknown)] {
                     LearnIndexes(*source, FirstOfShards(*source, unknown.chunks, SIZE_MAX));

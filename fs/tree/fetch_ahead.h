@@ -4,7 +4,8 @@
 //   OnWanted()  the reader's thread     which chunks are next; a batch
 //   Plan        one of our threads      where they are; those whose shards have no index here yet
 //                                       wait for it by themselves
-//   FetchKnown  the same one            ranges
+//   LearnLater  another one             indexes of shards that come after what is ahead
+//   FetchKnown  the first one           ranges
 //   Fetch       as many as there are    a range each, one request
 //
 // Neighbours in a stored object are fetched with one request, together with chunks that come later,
@@ -22,6 +23,7 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <thread>
 #include <vector>
 
@@ -92,7 +94,12 @@ class FetchAhead {
     return task.bytes == 0 || under_way_ < kAtOnce || bytes_under_way_ < ranges_.AtOnce();
   }
   void Work();
+  // `window`: chunks that may be ahead.
   void Plan(const Source& source, ArrayOrder::Next next, size_t window);
+  // Indexes of shards whose turn comes after the window. The mutex is held.
+  void LearnLater(const Source& source, std::vector<InnerIndex> later);
+  // Whether shards have indexes that are read without the rest of them.
+  [[nodiscard]] static bool HasIndexes(const ChunkSource& source);
   [[nodiscard]] static bool IsKnown(const ChunkSource& source, InnerIndex chunk);
   // One for each of the shards that have these chunks, of the first `most`.
   [[nodiscard]] static std::vector<InnerIndex> FirstOfShards(const ChunkSource& source,
@@ -110,7 +117,8 @@ class FetchAhead {
   std::mutex planning_;  // what one plan has, no other one takes
   std::mutex mutex_;     // guards the rest
   std::condition_variable arrived_;
-  std::list<Array> arrays_;  // the one that was read last is the first
+  std::list<Array> arrays_;                // the one that was read last is the first
+  std::set<const ChunkSource*> learning_;  // LearnLater() is under way
   std::deque<Task> tasks_;
   std::vector<std::thread> threads_;
   size_t idle_ = 0;

@@ -21,6 +21,7 @@ struct Outcome {
   size_t read = 0;
   size_t ahead = 0;    // of these, fetched before they were read
   size_t fetched = 0;  // ahead, read or not
+  size_t most = 0;     // fetched and not read, at any time
   [[nodiscard]] double share() const {
     return static_cast<double>(ahead) / static_cast<double>(read);
   }
@@ -43,6 +44,7 @@ Outcome Read(ArrayOrder& order, const ChunkGrid& grid, const std::vector<uint64_
       EXPECT_LT(ToNumber(next), grid.size());
       if (!read.contains(ToNumber(next))) fetched.insert(ToNumber(next));
     }
+    outcome.most = std::max(outcome.most, fetched.size() - outcome.ahead);
   }
   outcome.fetched = fetched.size();
   return outcome;
@@ -74,6 +76,7 @@ std::vector<uint64_t> Box(const ChunkGrid& grid, const std::vector<size_t>& axes
 
 const std::vector<uint64_t> kZero = {0, 0, 0};
 const std::vector<uint64_t> kCounts = {8, 10, 12};
+const std::vector<uint64_t> kLarge = {80, 10, 12};
 
 TEST(ArrayOrder, RowsColumnsAndSlabsAreFetchedAhead) {
   const ChunkGrid grid = Grid(kCounts);
@@ -107,6 +110,15 @@ TEST(ArrayOrder, PartOfAnArrayIsLearned) {
   EXPECT_LT(outcome.in_vain(), outcome.read / 20);
 }
 
+TEST(ArrayOrder, WhereSlabsOrRowsAreShortTheNextAreFetchedAhead) {
+  for (const auto& counts : std::vector<std::vector<uint64_t>>{
+           {30, 4, 4}, {40, 40, 1}, {200, 1, 1}, {30, 1, 8}, {1, 20, 20}}) {
+    const ChunkGrid grid = Grid(counts);
+    const Outcome outcome = Read(grid, Box(grid, {0, 1, 2}, kZero, counts), 64);
+    EXPECT_EQ(outcome.read - outcome.ahead, 2U) << testing::PrintToString(counts);
+  }
+}
+
 TEST(ArrayOrder, RowsOfTwoChunksAreRowsToo) {
   const std::vector<uint64_t> counts = {8, 8, 2};
   const ChunkGrid grid = Grid(counts);
@@ -126,14 +138,18 @@ TEST(ArrayOrder, TwoReadersAreToldApart) {
 }
 
 TEST(ArrayOrder, ThreadsOfOneReaderNeedNotKeepTheOrder) {
-  const ChunkGrid grid = Grid(kCounts);
-  auto chunks = Box(grid, {0, 1, 2}, kZero, kCounts);
-  std::minstd_rand random(1);
-  for (size_t at = 4; at + 4 <= chunks.size(); at += 4) {
-    std::shuffle(chunks.begin() + static_cast<ptrdiff_t>(at),
-                 chunks.begin() + static_cast<ptrdiff_t>(at + 4), random);
+  const ChunkGrid grid = Grid(kLarge);
+  for (const size_t threads : {2, 3, 4}) {
+    auto chunks = Box(grid, {0, 1, 2}, kZero, kLarge);
+    std::minstd_rand random(1);
+    const auto step = static_cast<ptrdiff_t>(threads);
+    for (auto at = chunks.begin() + 5; at + step <= chunks.end(); at += step) {
+      std::shuffle(at, at + step, random);
+    }
+    const Outcome outcome = Read(grid, chunks, 64);
+    EXPECT_GT(outcome.share(), 0.8) << threads;
+    EXPECT_LE(outcome.most, 4 * 64U) << threads;
   }
-  EXPECT_GT(Read(grid, chunks).share(), 0.8);
 }
 
 // Batches of 17, each but its first chunk from its last to its first, as tensorstore's threads take
@@ -357,6 +373,35 @@ TEST(ArrayOrder, AfterBoxesAlikeNothingBeyondTheNextOneIsFetched) {
   EXPECT_EQ(at_the_edge.ahead, at_the_edge.read - 2);
 }
 
+TEST(ArrayOrder, AReaderThatStepsOverTheEndOfTheUsualBoxGetsLittleBeyond) {
+  const ChunkGrid grid = Grid({64, 64, 64});
+  ArrayOrder order(grid);
+  for (const uint64_t at : {0, 30}) {
+    (void)Read(order, grid, Box(grid, {0, 1, 2}, {at, at, at}, {at + 4, at + 5, at + 6}), 256);
+  }
+  // Two are not stored.
+  std::vector<uint64_t> row;
+  for (const uint64_t z : {0, 1, 2, 3, 4, 7, 8, 9})
+    row.push_back(grid.Linear(std::vector{11UL, 11UL, z}));
+  const Outcome outcome = Read(order, grid, row, 1024);
+  EXPECT_LT(outcome.fetched, 4U * 5 * 6 + 20);
+}
+
+TEST(ArrayOrder, BesideAPoolNeighboursByChanceAreNoBlock) {
+  const ChunkGrid grid = Grid({16, 16, 16});
+  const auto fetched_after = [&](std::vector<uint64_t> first) {
+    ArrayOrder order(grid);
+    for (const uint64_t at : {0, 4}) {
+      (void)Read(order, grid, Box(grid, {0, 1, 2}, {at, at, at}, {at + 4, at + 4, at + 4}), 64);
+    }
+    const uint64_t chunk = grid.Linear(first);
+    return Read(order, grid, {chunk, grid.Linear(std::vector<uint64_t>{1, 14, 7}), chunk + 1}, 64)
+        .fetched;
+  };
+  EXPECT_EQ(fetched_after({8, 12, 0}), 62U) << "it begins where a block would";
+  EXPECT_EQ(fetched_after({9, 11, 5}), 0U);
+}
+
 TEST(ArrayOrder, OfBoxesAlmostAlikeTheSmallestIsExpected) {
   const ChunkGrid grid = Grid({64, 64, 64});
   std::minstd_rand random(1);
@@ -390,6 +435,17 @@ TEST(ArrayOrder, EveryFourthSlabIsFetchedAndNotThoseBetween) {
   const Outcome outcome = Read(grid, chunks);
   EXPECT_EQ(outcome.read - outcome.ahead, 4U) << "the first two, and the first ones of two slabs";
   EXPECT_LT(outcome.in_vain(), outcome.read / 20);
+}
+
+TEST(ArrayOrder, ThreadsThatBeginASlabEachAreFollowedEach) {
+  const ChunkGrid grid = Grid({40, 6, 8});
+  std::vector<uint64_t> chunks = Box(grid, {0, 1, 2}, kZero, {1, 6, 8});
+  for (uint64_t chunk = 0; chunk < 48; ++chunk) {
+    for (const uint64_t slab : {4, 8, 12}) chunks.push_back(slab * 48 + chunk);
+  }
+  const Outcome outcome = Read(grid, chunks);
+  EXPECT_LE(outcome.read - outcome.ahead, 8U);
+  EXPECT_LT(outcome.in_vain(), outcome.read / 10);
 }
 
 TEST(ArrayOrder, TheWindowIsTheMostThatIsAhead) {
