@@ -23,9 +23,11 @@ def scans(bench, store, orders):
                 raise RuntimeError("zarr-python 2 failed")
             bench.check((store, order), answer, "zarr-python 2")
             figures = {}
-            if "seconds_from_memory" in answer:
-                full = bench.seconds(store) + answer["seconds_from_memory"]
-                figures["limit_percent"] = bench.share(store, full + bench.seconds_until_it_is_a_scan())
+            if "reading_seconds" in answer:
+                full = bench.seconds(store) + bench.seconds_until_it_is_a_scan()
+                decoding = answer["seconds"] - answer["reading_seconds"]
+                figures["reading_percent"] = bench.share(store, answer["reading_seconds"])
+                figures["limit_percent"] = bench.share(store, full + decoding)
             bench.add(f"{store} {order}: zarr-python 2", link_percent=bench.share(store, answer["seconds"]), **figures,
                       **bench.traffic(store, passed), rss_mib=mount.memory_mib("VmHWM"))
 
