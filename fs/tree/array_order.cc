@@ -82,10 +82,8 @@ void ArrayOrder::LearnRow(Reader& reader, const ChunkCoordinates& at) const {
   const bool is_known = reader.loops.front().last == end;
   // Twice at the same place: it is the end, and what was thought to come after it is not wanted.
   const bool is_again = std::exchange(reader.row_end, end) == end;
-  if (!BeginLoop(reader, at) && !(is_known && TurnLoop(reader, at))) {
-    if (is_known || !is_again) return;
-    (void)TurnLoop(reader, at);
-  }
+  const bool is_turn = BeginLoop(reader, at) || ((is_known || is_again) && TurnLoop(reader, at));
+  if (!is_turn && (is_known || !is_again)) return;
   reader.loops.front().last = end;
   Restart(reader, at);
 }
@@ -190,7 +188,7 @@ std::optional<ArrayOrder::Box> ArrayOrder::BoxOf(const Reader& reader) const {
   for (const Loop& loop : reader.loops) {
     const auto length =
         static_cast<int64_t>(reader.at[loop.axis]) - static_cast<int64_t>(loop.begin);
-    if (length == 0) return std::nullopt;
+    if (length / loop.step <= 0) return std::nullopt;
     box.push_back({loop.axis, loop.step, loop.begin, length});
   }
   return box;
@@ -276,8 +274,9 @@ bool ArrayOrder::Follow(Reader& reader, uint64_t chunk, const ChunkCoordinates& 
       if (*steps != 1 && reader.steps < kMinSteps) return false;
       Loop& loop = reader.loops.front();
       const auto [low, high] = std::minmax(reader.at[loop.axis], at[loop.axis]);
-      if (loop.last != at[loop.axis] && low <= loop.last && loop.last <= high)
+      if (loop.last != at[loop.axis] && low <= loop.last && loop.last <= high) {
         GoBeyond(reader, loop);
+      }
       ++reader.steps;
     } else if (TurnLoop(reader, at) || MakeSure(reader, at)) {
       ++reader.steps;

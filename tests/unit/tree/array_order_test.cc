@@ -381,8 +381,9 @@ TEST(ArrayOrder, AReaderThatStepsOverTheEndOfTheUsualBoxGetsLittleBeyond) {
   }
   // Two are not stored.
   std::vector<uint64_t> row;
-  for (const uint64_t z : {0, 1, 2, 3, 4, 7, 8, 9})
-    row.push_back(grid.Linear(std::vector{11UL, 11UL, z}));
+  for (const uint64_t z : {0, 1, 2, 3, 4, 7, 8, 9}) {
+    row.push_back(grid.Linear(std::vector<uint64_t>{11, 11, z}));
+  }
   const Outcome outcome = Read(order, grid, row, 1024);
   EXPECT_LT(outcome.fetched, 4U * 5 * 6 + 20);
 }
