@@ -18,8 +18,8 @@
 #include <utility>
 #include <vector>
 
-#include "fs/tree/id_journal.h"
-#include "fs/tree/node_table.h"
+#include "fs/ids/id_journal.h"
+#include "fs/ids/node_table.h"
 
 namespace zarrfs {
 

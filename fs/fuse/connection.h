@@ -13,8 +13,8 @@
 #include <string>
 #include <string_view>
 
-#include "zarrcore/base/descriptor.h"
 #include "zarrcore/base/result.h"
+#include "zarrcore/os/descriptor.h"
 
 namespace zarrfs {
 

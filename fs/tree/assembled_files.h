@@ -19,10 +19,10 @@
 
 #include "fs/tree/nodes.h"
 #include "fs/tree/timeouts.h"
-#include "zarrcore/array/chunk_reader.h"
 #include "zarrcore/base/result.h"
+#include "zarrcore/content/chunk_reader.h"
+#include "zarrcore/hierarchy/assembled.h"
 #include "zarrcore/store/store.h"
-#include "zarrcore/view/assembled.h"
 
 namespace zarrfs {
 

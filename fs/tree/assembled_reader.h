@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "fs/tree/assembled_files.h"
-#include "zarrcore/array/chunk_reader.h"
+#include "zarrcore/content/chunk_reader.h"
 
 namespace zarrfs {
 

@@ -11,12 +11,12 @@
 #include <span>
 #include <string>
 
+#include "fs/ids/epoch_table.h"
 #include "fs/tree/assembled_files.h"
 #include "fs/tree/assembled_reader.h"
-#include "fs/tree/epoch_table.h"
 #include "fs/tree/nodes.h"
 #include "fs/tree/superseded_shards.h"
-#include "zarrcore/array/chunk_reader.h"
+#include "zarrcore/content/chunk_reader.h"
 
 namespace zarrfs {
 

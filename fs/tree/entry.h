@@ -7,7 +7,7 @@
 #include <functional>
 #include <string>
 
-#include "fs/tree/node_table.h"
+#include "fs/ids/node_table.h"
 
 namespace zarrfs {
 

@@ -12,14 +12,14 @@
 #include <string>
 #include <string_view>
 
+#include "fs/ids/node_table.h"
 #include "fs/tree/failure_log.h"
-#include "fs/tree/node_table.h"
 #include "fs/tree/timeouts.h"
 #include "fs/tree/tree_options.h"
 #include "zarrcore/base/lru_cache.h"
 #include "zarrcore/base/result.h"
+#include "zarrcore/hierarchy/hierarchy.h"
 #include "zarrcore/store/store.h"
-#include "zarrcore/view/hierarchy.h"
 
 namespace zarrfs {
 

@@ -17,9 +17,9 @@
 #include <optional>
 #include <span>
 
+#include "fs/ids/node_table.h"
 #include "fs/tree/contents.h"
-#include "fs/tree/fetch_ahead.h"
-#include "fs/tree/node_table.h"
+#include "zarrcore/content/fetch_ahead.h"
 
 namespace zarrfs {
 

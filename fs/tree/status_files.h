@@ -23,7 +23,7 @@
 #include <string_view>
 #include <vector>
 
-#include "fs/tree/node_table.h"
+#include "fs/ids/node_table.h"
 
 namespace zarrfs {
 

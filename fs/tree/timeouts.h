@@ -13,8 +13,8 @@
 
 #include "fs/tree/tree_options.h"
 #include "zarrcore/array/chunk_source.h"
+#include "zarrcore/hierarchy/hierarchy.h"
 #include "zarrcore/store/store.h"
-#include "zarrcore/view/hierarchy.h"
 
 namespace zarrfs {
 

@@ -15,7 +15,7 @@
 #include <string>
 #include <string_view>
 
-#include "zarrcore/base/descriptor.h"
+#include "zarrcore/os/descriptor.h"
 
 namespace {
 

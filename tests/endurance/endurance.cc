@@ -69,8 +69,8 @@ constexpr size_t kHeld = 6;  // descriptors that a reader keeps open
 constexpr size_t kMaxPart = 1 << 20;
 constexpr size_t kPage = 4096;
 
-// What programs may still read on is kept for a minute (fs/superseded_shards.h): what the daemon
-// holds is compared with what it held after a third of the time, but not sooner than this.
+// What programs may still read on is kept for a minute (fs/tree/superseded_shards.h): what the
+// daemon holds is compared with what it held after a third of the time, but not sooner than this.
 constexpr double kWarmUp = 70;  // seconds
 constexpr int64_t kMoreDescriptors = 64;
 constexpr int64_t kMoreKiB = 32 << 10;

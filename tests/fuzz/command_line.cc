@@ -1,11 +1,11 @@
 // Input: the words of a command line after "zarrfs", one a line.
-#include "fs/daemon/command_line.h"
+#include "fs/options/command_line.h"
 
 #include <string>
 #include <vector>
 
-#include "fs/daemon/session.h"
-#include "fs/daemon/settings.h"
+#include "fs/mount/session.h"
+#include "fs/options/settings.h"
 #include "tests/fuzz/fuzzing.h"
 
 namespace zarrfs {

@@ -6,9 +6,9 @@
 #include <array>
 #include <string>
 
-#include "fs/daemon/command_line.h"
-#include "fs/daemon/session.h"
-#include "fs/daemon/settings.h"
+#include "fs/mount/session.h"
+#include "fs/options/command_line.h"
+#include "fs/options/settings.h"
 #include "tests/fuzz/fuzzing.h"
 
 namespace zarrfs {

@@ -1,6 +1,6 @@
 // Input: a file of the cache on the disk, whose head gets the checksum that it should have. What is
 // understood has the bytes that it says, and is written the same again.
-#include "zarrcore/net/disk_entry.h"
+#include "zarrcore/disk/disk_entry.h"
 
 #include <sys/mman.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 // Input: the text that one program of a keeper hands over to the next; records end with NUL.
-#include "fs/daemon/hand_over.h"
+#include "fs/mount/hand_over.h"
 
 #include <fmt/format.h>
 #include <sys/mman.h>

@@ -16,9 +16,9 @@
 #include <vector>
 
 #include "tests/fuzz/fuzzing.h"
-#include "zarrcore/base/descriptor.h"
 #include "zarrcore/net/http_transfer.h"
 #include "zarrcore/net/verdict.h"
+#include "zarrcore/os/descriptor.h"
 
 namespace zarrfs {
 namespace {

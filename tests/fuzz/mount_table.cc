@@ -1,5 +1,5 @@
 // Input: the text of a /proc/self/mountinfo.
-#include "zarrcore/base/mount_table.h"
+#include "zarrcore/os/mount_table.h"
 
 #include "tests/fuzz/fuzzing.h"
 

@@ -11,8 +11,8 @@
 #include "tests/fuzz/fuzzing.h"
 #include "tests/unit/support/fake_store.h"
 #include "zarrcore/array/chunk_cursor.h"
-#include "zarrcore/array/chunk_reader.h"
-#include "zarrcore/view/hierarchy.h"
+#include "zarrcore/content/chunk_reader.h"
+#include "zarrcore/hierarchy/hierarchy.h"
 
 namespace zarrfs {
 namespace {

@@ -7,7 +7,7 @@
 #include "tests/fuzz/fuzzing.h"
 #include "tests/unit/support/fake_store.h"
 #include "zarrcore/base/memory_budget.h"
-#include "zarrcore/store/zip_store.h"
+#include "zarrcore/zip/zip_store.h"
 
 namespace zarrfs {
 namespace {

@@ -1,6 +1,6 @@
 // What is left of a mount whose processes were killed, and what takes its place.
 
-#include "fs/daemon/dead_mount.h"
+#include "fs/mount/dead_mount.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -31,7 +31,7 @@
 #include "tests/mount/older_kernel.h"
 #include "tests/mount/programs.h"
 #include "tests/mount/sample_store.h"
-#include "zarrcore/base/mount_table.h"
+#include "zarrcore/os/mount_table.h"
 
 namespace zarrfs::dead_mount_test {
 namespace {

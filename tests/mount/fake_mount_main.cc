@@ -15,12 +15,12 @@
 #include <string_view>
 #include <thread>
 
-#include "fs/daemon/command_line.h"
-#include "fs/daemon/log.h"
-#include "fs/daemon/session.h"
 #include "fs/fuse/connection.h"
 #include "fs/fuse/running_request.h"
 #include "fs/fuse/server.h"
+#include "fs/mount/session.h"
+#include "fs/options/command_line.h"
+#include "fs/options/log.h"
 #include "tests/unit/support/fake_store.h"
 
 namespace zarrfs {

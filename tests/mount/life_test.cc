@@ -23,7 +23,7 @@
 #include "tests/mount/mounted.h"
 #include "tests/mount/programs.h"
 #include "tests/mount/sample_store.h"
-#include "zarrcore/base/mount_table.h"
+#include "zarrcore/os/mount_table.h"
 
 namespace zarrfs::life_test {
 namespace {

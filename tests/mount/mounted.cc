@@ -12,7 +12,7 @@
 #include <fstream>
 #include <stdexcept>
 
-#include "zarrcore/base/mount_table.h"
+#include "zarrcore/os/mount_table.h"
 
 namespace zarrfs {
 namespace {

@@ -10,7 +10,7 @@
 #include <set>
 #include <string>
 
-#include "fs/daemon/session.h"
+#include "fs/mount/session.h"
 #include "tests/mount/mounted.h"
 #include "tests/mount/programs.h"
 #include "tests/mount/sample_store.h"

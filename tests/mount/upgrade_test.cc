@@ -1,6 +1,6 @@
 // A newer program takes over a live mount.
 
-#include "fs/daemon/upgrade.h"
+#include "fs/process/upgrade.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@
 #include "tests/mount/mounted.h"
 #include "tests/mount/programs.h"
 #include "tests/mount/sample_store.h"
-#include "zarrcore/base/mount_table.h"
+#include "zarrcore/os/mount_table.h"
 
 namespace zarrfs::upgrade_test {
 namespace {

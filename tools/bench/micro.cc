@@ -12,12 +12,12 @@
 #include <string>
 #include <vector>
 
-#include "fs/tree/node_table.h"
+#include "fs/ids/node_table.h"
 #include "zarrcore/array/shard_index.h"
 #include "zarrcore/base/lru_cache.h"
 #include "zarrcore/codec/codec.h"
-#include "zarrcore/store/local_store.h"
-#include "zarrcore/view/hierarchy.h"
+#include "zarrcore/hierarchy/hierarchy.h"
+#include "zarrcore/local/local_store.h"
 
 namespace zarrfs {
 namespace {

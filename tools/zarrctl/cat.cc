@@ -15,8 +15,8 @@
 #include "tools/zarrctl/output.h"
 #include "tools/zarrctl/progress.h"
 #include "tools/zarrctl/target.h"
-#include "zarrcore/array/chunk_encoding.h"
-#include "zarrcore/base/descriptor.h"
+#include "zarrcore/content/chunk_encoding.h"
+#include "zarrcore/os/descriptor.h"
 
 namespace zarrfs::ctl {
 namespace {

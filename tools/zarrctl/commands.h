@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "zarrcore/base/descriptor.h"
 #include "zarrcore/base/result.h"
+#include "zarrcore/os/descriptor.h"
 #include "zarrcore/view/assembled_file.h"
 
 namespace zarrfs::ctl {

@@ -11,8 +11,8 @@
 #include "tools/zarrctl/target.h"
 #include "zarrcore/array/chunk_source.h"
 #include "zarrcore/base/result.h"
+#include "zarrcore/hierarchy/hierarchy.h"
 #include "zarrcore/metadata/metadata.h"
-#include "zarrcore/view/hierarchy.h"
 
 namespace zarrfs::ctl {
 

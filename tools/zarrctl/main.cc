@@ -19,11 +19,11 @@
 #include "tools/zarrctl/interrupt.h"
 #include "tools/zarrctl/output.h"
 #include "tools/zarrctl/target.h"
-#include "zarrcore/base/sandbox.h"
 #include "zarrcore/base/suggestion.h"
-#include "zarrcore/base/system_calls.h"
 #include "zarrcore/codec/registry.h"
-#include "zarrcore/store/local_store.h"
+#include "zarrcore/local/local_store.h"
+#include "zarrcore/os/sandbox.h"
+#include "zarrcore/os/system_calls.h"
 
 namespace zarrfs::ctl {
 namespace {

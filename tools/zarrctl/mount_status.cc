@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "zarrcore/base/descriptor.h"
-#include "zarrcore/base/mount_table.h"
+#include "zarrcore/os/descriptor.h"
+#include "zarrcore/os/mount_table.h"
 
 namespace zarrfs::ctl {
 namespace {

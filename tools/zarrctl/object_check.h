@@ -11,7 +11,7 @@
 #include "zarrcore/array/chunk_source.h"
 #include "zarrcore/base/result.h"
 #include "zarrcore/codec/vlen.h"
-#include "zarrcore/view/hierarchy.h"
+#include "zarrcore/hierarchy/hierarchy.h"
 
 namespace zarrfs::ctl {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "zarrcore/base/result.h"
-#include "zarrcore/view/hierarchy.h"
+#include "zarrcore/hierarchy/hierarchy.h"
 
 namespace zarrfs::ctl {
 

@@ -11,10 +11,10 @@
 #include <utility>
 
 #include "tools/zarrctl/mount_status.h"
-#include "zarrcore/array/fetched_store.h"
-#include "zarrcore/net/disk_cache.h"
+#include "zarrcore/disk/disk_cache.h"
 #include "zarrcore/net/fetcher_process.h"
-#include "zarrcore/store/source.h"
+#include "zarrcore/open/fetched_store.h"
+#include "zarrcore/zip/source.h"
 
 namespace zarrfs::ctl {
 namespace {

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "zarrcore/base/result.h"
+#include "zarrcore/hierarchy/hierarchy.h"
+#include "zarrcore/local/link_policy.h"
 #include "zarrcore/net/remote_source.h"
-#include "zarrcore/store/link_policy.h"
-#include "zarrcore/view/hierarchy.h"
 
 namespace zarrfs::ctl {
 

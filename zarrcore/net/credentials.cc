@@ -21,9 +21,9 @@
 #include <utility>
 #include <vector>
 
-#include "zarrcore/base/descriptor.h"
 #include "zarrcore/net/aws_profile.h"
 #include "zarrcore/net/http_transfer.h"
+#include "zarrcore/os/descriptor.h"
 
 namespace zarrfs {
 namespace {

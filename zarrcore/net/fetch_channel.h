@@ -20,8 +20,8 @@
 #include <string>
 #include <utility>
 
-#include "zarrcore/base/descriptor.h"
 #include "zarrcore/base/result.h"
+#include "zarrcore/os/descriptor.h"
 #include "zarrcore/store/store.h"
 
 namespace zarrfs {

@@ -7,8 +7,8 @@
 #include <chrono>
 #include <memory>
 
-#include "zarrcore/base/descriptor.h"
 #include "zarrcore/net/fetcher.h"
+#include "zarrcore/os/descriptor.h"
 
 namespace zarrfs {
 

@@ -15,10 +15,10 @@
 #include <utility>
 #include <vector>
 
+#include "zarrcore/disk/disk_queue.h"
 #include "zarrcore/net/addresses.h"
 #include "zarrcore/net/aws_profile.h"
 #include "zarrcore/net/credentials.h"
-#include "zarrcore/net/disk_queue.h"
 #include "zarrcore/net/fetcher.h"
 #include "zarrcore/net/http_transfer.h"
 #include "zarrcore/net/request_limit.h"

@@ -15,9 +15,9 @@
 #include <string_view>
 #include <utility>
 
-#include "zarrcore/base/sandbox.h"
 #include "zarrcore/net/aws_profile.h"
 #include "zarrcore/net/fetch_server.h"
+#include "zarrcore/os/sandbox.h"
 
 namespace zarrfs {
 namespace {

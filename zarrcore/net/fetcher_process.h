@@ -5,9 +5,9 @@
 
 #include <functional>
 
-#include "zarrcore/base/descriptor.h"
 #include "zarrcore/net/fetch_channel.h"
 #include "zarrcore/net/remote_source.h"
+#include "zarrcore/os/descriptor.h"
 
 namespace zarrfs {
 

@@ -7,7 +7,7 @@
 
 #include "zarrcore/base/size_text.h"
 #include "zarrcore/net/aws_profile.h"
-#include "zarrcore/store/source.h"
+#include "zarrcore/zip/source.h"
 
 namespace zarrfs {
 namespace {

@@ -19,10 +19,10 @@
 #include <string_view>
 #include <vector>
 
-#include "zarrcore/array/chunk_encoding.h"
 #include "zarrcore/array/chunk_naming.h"
 #include "zarrcore/array/layout.h"
 #include "zarrcore/base/result.h"
+#include "zarrcore/content/chunk_encoding.h"
 #include "zarrcore/metadata/metadata.h"
 #include "zarrcore/view/assembled_file.h"
 #include "zarrcore/view/compressors.h"

@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "zarrcore/base/descriptor.h"
+#include "zarrcore/os/descriptor.h"
 
 namespace zarrfs::http_transfer_test {
 namespace {

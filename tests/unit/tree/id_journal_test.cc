@@ -1,4 +1,4 @@
-#include "fs/tree/id_journal.h"
+#include "fs/ids/id_journal.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "fs/tree/node_table.h"
+#include "fs/ids/node_table.h"
 #include "fs/tree/tree.h"
 #include "tests/unit/support/fake_store.h"
 

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "fs/tree/epoch_table.h"
+#include "fs/ids/epoch_table.h"
 
 namespace zarrfs::superseded_shards_test {
 namespace {

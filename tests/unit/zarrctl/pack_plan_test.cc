@@ -1,4 +1,4 @@
-#include "tools/zarrctl/pack_plan.h"
+#include "tools/zarrctl/pack/pack_plan.h"
 
 #include "tests/unit/zarrctl/commands_testing.h"
 

@@ -1,4 +1,4 @@
-#include "tools/zarrctl/parquet.h"
+#include "tools/zarrctl/refs/parquet.h"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,289 @@
+#include "fs/ids/id_journal.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <random>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+namespace zarrfs {
+namespace {
+
+constexpr size_t kMaxNumbers = 5;
+constexpr size_t kMaxText = 1 << 16;
+// Ranges of more positions are for what 32-bit programs cannot stat.
+constexpr uint64_t kMaxLowCount = uint64_t{1} << 28;
+
+// A record: this, its numbers, its text, and zeros up to a multiple of eight bytes. (Of epochs
+// there may be millions: they have their table with the kind, and no text.)
+struct RecordHead {
+  uint32_t kind = 0;        // and the table, above kBitsOfKind
+  uint32_t text_bytes = 0;  // or the epoch
+};
+constexpr int kBitsOfKind = 8;
+constexpr uint32_t kMaxTables = 1u << (32 - kBitsOfKind);
+
+constexpr size_t Padded(size_t bytes) { return (bytes + 7) / 8 * 8; }
+
+// Whether a key of a store can be such a path: "", "a", "a/b".
+bool IsPath(std::string_view path) {
+  if (path.empty()) return true;
+  if (path.find('\0') != path.npos) return false;
+  for (size_t at = 0; at <= path.size();) {
+    const size_t end = std::min(path.find('/', at), path.size());
+    const std::string_view part = path.substr(at, end - at);
+    if (part.empty() || part == "." || part == "..") return false;
+    at = end + 1;
+  }
+  return true;
+}
+
+std::string_view TextOf(const Digest& digest) {
+  return {reinterpret_cast<const char*>(digest.bytes.data()), digest.bytes.size()};
+}
+
+// Positions in the order in which they were given out.
+struct Given {
+  uint64_t low = IdJournal::kFirstPosition;
+  uint64_t high = IdJournal::kHighStart;
+
+  // False if any of them was given out before, or not yet.
+  bool Take(uint64_t first, uint64_t count, uint64_t low_end, uint64_t high_end) {
+    const bool is_high = first >= IdJournal::kHighStart;
+    uint64_t& from = is_high ? high : low;
+    const uint64_t end = is_high ? high_end : low_end;
+    if (count == 0 || first < from || first > end || count > end - first) return false;
+    from = first + count;
+    return true;
+  }
+};
+
+}  // namespace
+
+IdJournal::IdJournal() { memory_.generation = std::random_device{}() & 0x7fffffff; }
+
+IdJournal::~IdJournal() {
+  if (header_ != &memory_) munmap(header_, kHeaderBytes);
+}
+
+Result<void> IdJournal::Continue(Descriptor file) {
+  struct stat info = {};
+  if (fstat(file.get(), &info) != 0) return Fail(FromErrno(errno), "ids: {}", ErrnoText(errno));
+  const auto size = static_cast<uint64_t>(info.st_size);
+  const bool is_new = size == 0;
+  if (is_new && ftruncate(file.get(), kHeaderBytes) != 0) {
+    return Fail(FromErrno(errno), "ids: {}", ErrnoText(errno));
+  }
+  if (!is_new && size < kHeaderBytes) return Fail(ErrorCode::kDamaged, "ids: {} bytes", size);
+  void* const mapped =
+      mmap(nullptr, kHeaderBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
+  if (mapped == MAP_FAILED) return Fail(FromErrno(errno), "ids: {}", ErrnoText(errno));
+  if (is_new) *static_cast<Header*>(mapped) = memory_;
+  header_ = static_cast<Header*>(mapped);
+  file_ = std::move(file);
+  const Header found = *header_;
+  if (found.next_low < kFirstPosition || found.next_low > kHighStart ||
+      found.next_high < kHighStart || found.next_high > kPositions) {
+    return Fail(ErrorCode::kDamaged, "ids: positions {} and {}", found.next_low, found.next_high);
+  }
+  predecessors_ = found.processes;
+  header_->processes = found.processes + 1;
+  std::string bytes;
+  holds_ = found.format == kFormat && found.lost == 0 && found.used <= kMaxBytes &&
+           found.used + kHeaderBytes <= std::max(size, kHeaderBytes);
+  if (holds_) {
+    bytes.resize(found.used);
+    for (size_t have = 0; holds_ && have < bytes.size();) {
+      const ssize_t more = pread(file_.get(), bytes.data() + have, bytes.size() - have,
+                                 static_cast<off_t>(kHeaderBytes + have));
+      holds_ = more > 0;
+      have += holds_ ? static_cast<size_t>(more) : 0;
+    }
+  }
+  holds_ = holds_ && Parse(bytes, found, kept_);
+  if (!holds_) kept_ = {};
+  tables_ = kept_.tables;
+  ranges_ = static_cast<uint32_t>(kept_.ranges.size());
+  header_->used = holds_ ? found.used : 0;
+  header_->lost = 0;
+  header_->format = kFormat;
+  if (ftruncate(file_.get(), static_cast<off_t>(kHeaderBytes + header_->used)) != 0) {
+    return Fail(FromErrno(errno), "ids of earlier workers: {}", ErrnoText(errno));
+  }
+  return {};
+}
+
+bool IdJournal::Parse(std::string_view bytes, const Header& header, Kept& kept) {
+  std::unordered_map<uint64_t, uint32_t> nodes;  // by block
+  std::unordered_set<std::string_view> paths;
+  Given given;
+  const auto take = [&](uint64_t first, uint64_t count) {
+    return given.Take(first, count, header.next_low, header.next_high);
+  };
+  while (!bytes.empty()) {
+    RecordHead head;
+    if (bytes.size() < sizeof head) return false;
+    std::memcpy(&head, bytes.data(), sizeof head);
+    bytes.remove_prefix(sizeof head);
+    constexpr std::array<size_t, 7> kNumbers = {0, 2, 2, 4, 5, 2, 2};  // by kind
+    const uint32_t table = head.kind >> kBitsOfKind;
+    const uint32_t epoch = head.text_bytes;
+    head.kind &= (1u << kBitsOfKind) - 1;
+    if (head.kind == static_cast<uint32_t>(Kind::kEpoch)) head.text_bytes = 0;
+    if (head.kind == 0 || head.kind >= kNumbers.size() || head.text_bytes > kMaxText) return false;
+    const size_t count = kNumbers[head.kind];
+    const size_t size = count * sizeof(uint64_t) + Padded(head.text_bytes);
+    if (bytes.size() < size) return false;
+    std::array<uint64_t, kMaxNumbers> n{};
+    std::memcpy(n.data(), bytes.data(), count * sizeof(uint64_t));
+    const std::string_view text = bytes.substr(count * sizeof(uint64_t), head.text_bytes);
+    bytes.remove_prefix(size);
+
+    const auto kind = static_cast<Kind>(head.kind);
+    Digest digest;
+    if (kind == Kind::kDocuments || kind == Kind::kRange) {
+      if (text.size() != digest.bytes.size() || !nodes.contains(n[0])) return false;
+      std::memcpy(digest.bytes.data(), text.data(), text.size());
+    }
+    switch (kind) {
+      case Kind::kNode:
+        if (!IsPath(text) || !take(n[0], n[1]) || !paths.insert(text).second) return false;
+        nodes.emplace(n[0], static_cast<uint32_t>(kept.nodes.size()));
+        kept.nodes.push_back(
+            {.block = n[0], .count = n[1], .path = std::string(text), .documents = {}});
+        break;
+      case Kind::kDocuments: {
+        Node& node = kept.nodes[nodes.at(n[0])];
+        if (n[1] > UINT32_MAX) return false;
+        node.documents = digest;
+        node.document_epoch = static_cast<uint32_t>(n[1]);
+        break;
+      }
+      case Kind::kRange:
+        if (n[1] == 0 || n[1] > kept.tables) return false;
+        kept.tables = std::max(kept.tables, static_cast<uint32_t>(n[1]) + 1);
+        kept.ranges.push_back({.node = nodes.at(n[0]),
+                               .table = static_cast<uint32_t>(n[1]),
+                               .objects = n[2],
+                               .naming = n[3],
+                               .files = digest,
+                               .rows = 0,
+                               .segments = {}});
+        break;
+      case Kind::kSegment: {
+        if (n[0] >= kept.ranges.size() || !take(n[3], n[4])) return false;
+        auto& segments = kept.ranges[n[0]].segments;
+        const uint64_t covered =
+            segments.empty() ? 0 : segments.back().first_row + segments.back().rows;
+        if (n[1] != covered || n[2] > UINT64_MAX - covered) return false;
+        kept.segments.emplace_back(n[0], segments.size());
+        segments.push_back({.first_row = n[1], .rows = n[2], .position = n[3], .count = n[4]});
+        break;
+      }
+      case Kind::kRows:
+        if (n[0] >= kept.ranges.size()) return false;
+        kept.ranges[n[0]].rows = n[1];
+        break;
+      case Kind::kEpoch:
+        if (table >= kept.tables) return false;
+        kept.epochs.push_back({table, epoch, n[0], n[1]});
+        break;
+    }
+  }
+  return true;
+}
+
+void IdJournal::Append(Kind kind, std::initializer_list<uint64_t> numbers, std::string_view text) {
+  if (!file_) return;
+  const RecordHead head{static_cast<uint32_t>(kind), static_cast<uint32_t>(text.size())};
+  const size_t bytes_of_numbers = numbers.size() * sizeof(uint64_t);
+  std::string record(sizeof head + bytes_of_numbers + Padded(text.size()), '\0');
+  std::memcpy(record.data(), &head, sizeof head);
+  std::memcpy(record.data() + sizeof head, std::data(numbers), bytes_of_numbers);
+  text.copy(record.data() + sizeof head + bytes_of_numbers, text.size());
+  if (text.size() > kMaxText) header_->lost = 1;
+  AppendBytes(record);
+}
+
+void IdJournal::AppendBytes(std::string_view record) {
+  if (!file_ || header_->lost != 0) return;
+  const uint64_t used = header_->used;
+  // (A regular file of the kernel's memory: all or, when memory runs out, less.)
+  if (used + record.size() > kMaxBytes ||
+      pwrite(file_.get(), record.data(), record.size(), static_cast<off_t>(kHeaderBytes + used)) !=
+          static_cast<ssize_t>(record.size())) {
+    header_->lost = 1;
+    return;
+  }
+  __atomic_store_n(&header_->used, used + record.size(), __ATOMIC_RELEASE);
+}
+
+std::optional<uint64_t> IdJournal::Allocate(uint64_t count) {
+  const std::lock_guard lock(mutex_);
+  const bool high = count > kMaxLowCount || header_->next_low + count > kHighStart;
+  uint64_t& next = high ? header_->next_high : header_->next_low;
+  if (count > kPositions - next) return std::nullopt;
+  const uint64_t first = next;
+  __atomic_store_n(&next, first + count, __ATOMIC_RELEASE);
+  return first;
+}
+
+uint32_t IdJournal::NextStatus() {
+  const std::lock_guard lock(mutex_);
+  return static_cast<uint32_t>(++header_->next_status);
+}
+
+uint32_t IdJournal::NewTable() {
+  const std::lock_guard lock(mutex_);
+  return tables_++;
+}
+
+void IdJournal::AddNode(uint64_t block, uint64_t count, std::string_view path) {
+  const std::lock_guard lock(mutex_);
+  Append(Kind::kNode, {block, count}, path);
+}
+
+void IdJournal::AddDocuments(uint64_t block, const Digest& documents, uint32_t epoch) {
+  const std::lock_guard lock(mutex_);
+  Append(Kind::kDocuments, {block, epoch}, TextOf(documents));
+}
+
+uint32_t IdJournal::AddRange(uint64_t block, const Digest& files, uint32_t table, uint64_t objects,
+                             uint64_t naming) {
+  const std::lock_guard lock(mutex_);
+  Append(Kind::kRange, {block, table, objects, naming}, TextOf(files));
+  return ranges_++;
+}
+
+void IdJournal::AddSegment(uint32_t range, const Segment& segment) {
+  const std::lock_guard lock(mutex_);
+  Append(Kind::kSegment, {range, segment.first_row, segment.rows, segment.position, segment.count});
+}
+
+void IdJournal::AddRows(uint32_t range, uint64_t rows) {
+  const std::lock_guard lock(mutex_);
+  Append(Kind::kRows, {range, rows});
+}
+
+void IdJournal::AddEpoch(const Epoch& epoch) {
+  const std::lock_guard lock(mutex_);
+  struct {
+    RecordHead head;
+    uint64_t object = 0;
+    uint64_t fingerprint = 0;
+  } const record{{static_cast<uint32_t>(Kind::kEpoch) | epoch.table << kBitsOfKind, epoch.epoch},
+                 epoch.object,
+                 epoch.fingerprint};
+  if (epoch.table >= kMaxTables) header_->lost = 1;
+  AppendBytes({reinterpret_cast<const char*>(&record), sizeof record});
+}
+
+}  // namespace zarrfs

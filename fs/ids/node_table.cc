@@ -1,0 +1,428 @@
+#include "fs/ids/node_table.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <new>
+#include <tuple>
+#include <utility>
+
+namespace zarrfs {
+namespace {
+
+// Nodes, even large ones: they are not to be looked at as new ones by each request. Of very large
+// ones only the last.
+constexpr size_t kAlwaysHeld = 8;
+constexpr size_t kVeryLarge = size_t{256} << 20;  // or the budget, if that is larger: all together
+
+Digest DocumentsDigest(const Node& node) {
+  DigestBuilder all;
+  for (const NodeView& view : node.views) all.Add(view.documents_digest);
+  return all.Finish();
+}
+
+// See NodeRecord::shape.
+uint64_t ShapeOf(const Node& node) {
+  DigestBuilder all;
+  all.Add(node.document);
+  all.Add(uint64_t{node.metadata.has_value()});
+  all.Add(uint64_t{node.group() != nullptr});
+  all.Add(uint64_t{node.below_ome});
+  // (Which names the dimensions of arrays below have: AxesIn04.)
+  if (const GroupMetadata* const group = node.group(); group != nullptr && node.is_v2()) {
+    all.Add(DumpJson(MemberOrNull(group->attributes, "multiscales")));
+  }
+  for (const ObjectInfo* info : {&node.info, &node.folder_info}) {
+    for (const uint64_t each : {info->mode, info->uid, info->gid}) all.Add(each);
+  }
+  for (const NodeView& view : node.views) {
+    all.Add(uint64_t{view.hidden.has_value()});
+    all.Add(view.consolidated);
+  }
+  return DigestHash{}(all.Finish());
+}
+
+// See RangeRecord::files. (Of the same chunks in the same encoding, only the fill value makes a
+// difference, and whether there are files of it.)
+Digest FilesDigest(const Node& node) {
+  DigestBuilder all;
+  all.Add(ChunksText(*node.array(), /*without_rows=*/true));
+  for (const NodeView& view : node.views) {
+    all.Add(uint64_t{view.array.has_value()});
+    if (!view.array) continue;
+    const auto& [naming, encoding, fill] =
+        std::tie(view.array->naming, view.array->encoding, view.array->fill_chunk);
+    all.Add(fmt::format("{}{} {} {} {} {} {} {} {}", naming.prefix_c, naming.separator,
+                        static_cast<int>(encoding.kind), encoding.cut_front, encoding.cut_back,
+                        encoding.size, encoding.is_wide, encoding.as_stored, encoding.extent));
+    all.Add(uint64_t{fill != nullptr});
+    if (fill != nullptr) all.Add(std::span(fill->fill()));
+  }
+  return all.Finish();
+}
+
+}  // namespace
+
+NodeTable::NodeTable(const ViewSet& listed_views, IdJournal& journal, size_t node_bytes)
+    : listed_views_(listed_views), node_bytes_(node_bytes), journal_(journal) {
+  Inherit(journal.kept());
+}
+
+void NodeTable::Inherit(const IdJournal::Kept& kept) {
+  static_assert(IdJournal::kPositions == uint64_t{1} << kPositionBits);
+  std::vector<Span> spans;
+  std::vector<NodeRecord*> records;
+  for (const IdJournal::Node& node : kept.nodes) {
+    NodeRecord& record = records_.emplace_back();
+    records.push_back(&record);
+    spans.push_back({node.block, node.count, &record, nullptr, 0});
+    record.path = node.path;
+    record.block = node.block;
+    record.document_epoch = node.document_epoch;
+    record.documents = node.documents;
+    by_path_.emplace(record.path, &record);
+  }
+  std::vector<std::shared_ptr<EpochTable>> tables(kept.tables);
+  for (size_t r = 0; r < kept.ranges.size(); ++r) {
+    const IdJournal::Range& range = kept.ranges[r];
+    RangeRecord& made = ranges_.emplace_back();
+    made.record = records[range.node];
+    made.number = static_cast<uint32_t>(r);
+    made.files = range.files;
+    made.rows = range.rows;
+    for (const IdJournal::Segment& segment : range.segments) {
+      spans.push_back({segment.position, segment.count, nullptr, &made, made.segments.size()});
+      made.segments.push_back({segment.first_row, segment.rows, segment.position});
+    }
+    made.is_inherited = true;
+    auto& table = tables[range.table];
+    if (table == nullptr) {
+      table = std::make_shared<EpochTable>(range.objects, epoch_usage_, &journal_, range.table);
+    }
+    made.epochs = table;
+    made.record->range = &made;  // (the last one counts)
+  }
+  for (const IdJournal::Epoch& epoch : kept.epochs) {
+    if (tables[epoch.table] != nullptr) tables[epoch.table]->Inherit(epoch);
+  }
+  std::ranges::sort(spans, {}, &Span::first);
+  for (const Span& span : spans) Publish(span);
+}
+
+bool NodeTable::Fits(const RangeRecord& positions, const ArrayRange& range) const {
+  return std::ranges::all_of(positions.segments, [&](const ArrayRange::Segment& segment) {
+    const auto& spans = segment.position >= kHighStart ? high_ : low_;
+    const Span* const span = spans.LastUpTo(&Span::first, segment.position);
+    return span != nullptr && span->count == range.PositionsOf(segment.rows);
+  });
+}
+
+void NodeTable::Publish(const Span& span) {
+  (span.first >= kHighStart ? high_ : low_).Append(span);
+}
+
+bool NodeTable::Cover(RangeRecord& positions, const ArrayRange& range, uint64_t rows) {
+  const uint64_t covered = positions.covered_rows();
+  if (!positions.segments.empty() && rows <= covered) return true;
+  uint64_t more = rows - covered;
+  // What has grown may grow on; not at the price of numbers that 32-bit programs cannot stat.
+  const uint64_t doubled = std::max(more, covered);
+  if (journal_.next_low() + range.PositionsOf(doubled) <= kHighStart) more = doubled;
+  const uint64_t count = range.PositionsOf(more);
+  const auto position = journal_.Allocate(count);
+  if (!position) return false;
+  const size_t segment = positions.segments.size();
+  positions.segments.push_back({covered, more, *position});
+  try {
+    journal_.AddSegment(positions.number, {covered, more, *position, count});
+    Publish({*position, count, nullptr, &positions, segment});
+  } catch (const std::bad_alloc&) {
+    positions.segments.pop_back();
+    throw;
+  }
+  return true;
+}
+
+RangePtr NodeTable::RefreshRange(const Node& node, NodeRecord& record) {
+  const Digest files = FilesDigest(node);
+  // (Not in one piece with its counts, which weak pointers would keep it by.)
+  const std::shared_ptr<ArrayRange> made(new ArrayRange(node, &record, listed_views_));
+  const uint64_t rows = made->rows();
+  const std::unique_lock lock(mutex_);
+  RangeRecord* const before = record.range;
+  // (What another process has left need not be true.)
+  const bool is_doubtful = before != nullptr && before->is_inherited;
+  if (before == nullptr || before->files != files || rows < before->rows ||
+      (is_doubtful && !Fits(*before, *made))) {
+    const uint64_t objects = node.chunks->layout().outer_grid.size();
+    RangeRecord& positions = ranges_.emplace_back();
+    positions.record = &record;
+    positions.files = files;
+    positions.epochs =
+        before != nullptr && before->source == node.chunks->id()
+            ? before->epochs
+            : std::make_shared<EpochTable>(objects, epoch_usage_, &journal_, journal_.NewTable());
+    positions.number = journal_.AddRange(record.block, files, positions.epochs->number(), objects,
+                                         NamingOf(*made));
+    record.range = &positions;
+  } else if (auto known = before->Get(); known != nullptr && known->chunks == node.chunks) {
+    return known;
+  }
+  RangeRecord& positions = *record.range;
+  record.range = before;  // unless all goes well
+  if (!Cover(positions, *made, rows)) {
+    if (&positions != before) ranges_.pop_back();
+    return nullptr;
+  }
+  if (before != nullptr && &positions != before) {
+    before->Keep();
+    replaced_.emplace_back(Clock::now(), before);
+  }
+  if (positions.rows != rows) journal_.AddRows(positions.number, rows);
+  positions.rows = rows;
+  positions.source = node.chunks->id();
+  made->epochs = positions.epochs;
+  made->SetSegments(positions.segments);
+  if (before != nullptr) before->is_inherited = false;
+  record.range = &positions;
+  positions.Set(made);
+  return made;
+}
+
+NodeTable::Clock::time_point NodeTable::Sweep(Clock::time_point now) {
+  const std::unique_lock lock(mutex_);
+  while (!replaced_.empty() && now - replaced_.front().first >= kReplacedRangeGrace) {
+    RangeRecord& range = *replaced_.front().second;
+    range.Drop();
+    range.epochs = nullptr;
+    replaced_.pop_front();
+  }
+  return replaced_.empty() ? Clock::time_point::max()
+                           : replaced_.front().first + kReplacedRangeGrace;
+}
+
+std::vector<std::pair<NodeRecord*, std::shared_ptr<EpochTable>>> NodeTable::EpochTables() const {
+  const std::shared_lock lock(mutex_);
+  std::vector<std::pair<NodeRecord*, std::shared_ptr<EpochTable>>> tables;
+  for (const RangeRecord& range : ranges_) {
+    if (range.epochs != nullptr) tables.emplace_back(range.record, range.epochs);
+  }
+  return tables;
+}
+
+Result<NodeRecord*> NodeTable::RecordOf(const std::string& path) {
+  if (NodeRecord* const known = Find(path)) return known;
+  const std::unique_lock lock(mutex_);
+  if (const auto found = by_path_.find(path); found != by_path_.end()) return found->second;
+  NodeRecord& made = records_.emplace_back();
+  try {
+    const auto block = journal_.Allocate(NodeRecord::kBlock);
+    if (!block) {
+      records_.pop_back();
+      return Fail(ErrorCode::kUnsupported, "{}: no node ids are left", path);
+    }
+    made.path = path;
+    made.block = *block;
+    by_path_.emplace(made.path, &made);
+    journal_.AddNode(*block, NodeRecord::kBlock, path);
+    Publish({*block, NodeRecord::kBlock, &made, nullptr, 0});
+  } catch (const std::bad_alloc&) {
+    by_path_.erase(made.path);
+    records_.pop_back();
+    throw;
+  }
+  return &made;
+}
+
+CurrentNode NodeTable::LastSeen(NodeRecord& record) const {
+  record.was_used = true;
+  const std::lock_guard record_lock(record.mutex);
+  CurrentNode seen{&record, record.node, record.document_epoch, nullptr};
+  if (record.range != nullptr && !record.is_group) seen.range = record.range->Get();
+  return seen;
+}
+
+Result<CurrentNode> NodeTable::Refresh(const NodePtr& node) {
+  const auto found = RecordOf(node->path);
+  if (!found) return Fail(found);
+  NodeRecord* const record = *found;
+  if (!record->was_used.load(std::memory_order_relaxed)) record->was_used = true;
+  bool was_evicted = false;
+  CurrentNode seen{record, node, 0, nullptr};
+  {
+    const std::lock_guard lock(record->mutex);
+    if (record->node != nullptr && record->node->number > node->number) {
+      seen.node = record->node;  // another thread has looked later
+    } else if (record->node != node) {
+      was_evicted = record->node == nullptr;
+      Replace(*record, node);
+    }
+    seen.document_epoch = record->document_epoch;
+    seen.range = record->current;
+  }
+  if (was_evicted) {
+    Hold(record);
+    Evict(node_bytes_, /*all=*/false);
+  }
+  if (seen.node->chunks != nullptr && seen.range == nullptr) {
+    return Fail(ErrorCode::kUnsupported, "{}: no node ids are left for its chunks", node->path);
+  }
+  return seen;
+}
+
+void NodeTable::Hold(NodeRecord* record) try {
+  const std::lock_guard lock(held_mutex_);
+  held_.push_back(record);
+} catch (const std::bad_alloc&) {
+  const std::lock_guard lock(record->mutex);
+  record->node = nullptr;
+  throw;
+}
+
+void NodeTable::Replace(NodeRecord& record, const NodePtr& node) try {
+  const NodePtr before = std::exchange(record.node, node);
+  held_bytes_ += node->bytes_in_memory - record.bytes;
+  record.bytes = node->bytes_in_memory;
+  const Digest documents = DocumentsDigest(*node);
+  if (record.documents && record.documents != documents) {
+    auto& past = record.past_documents;
+    if (past.size() >= NodeRecord::kMaxPastDocuments) past.erase(past.begin());
+    // (If it was evicted, nobody has read them for long.)
+    if (before != nullptr) past.emplace_back(record.document_epoch, before);
+    ++record.document_epoch;
+  }
+  if (record.documents != documents) {
+    journal_.AddDocuments(record.block, documents, record.document_epoch);
+  }
+  record.documents = documents;
+  if (node->array() != nullptr && !record.was_array) {
+    record.was_array = true;
+    arrays_.fetch_add(1, std::memory_order_relaxed);
+  }
+  if (node->metadata) record.is_group = node->group() != nullptr;
+  const uint64_t shape = ShapeOf(*node);
+  record.is_another = record.is_another || record.shape.value_or(shape) != shape;
+  record.shape = shape;
+  if (node->chunks != nullptr) {
+    record.current = RefreshRange(*node, record);
+    if (record.ranges.empty() || record.ranges.back() != record.range) {
+      record.is_another = record.is_another || !record.ranges.empty();
+      record.ranges.push_back(record.range);
+    }
+    return;
+  }
+  if (record.range != nullptr) {
+    record.range->Keep();  // perhaps its metadata are half written this moment
+  }
+  record.current = nullptr;
+} catch (const std::bad_alloc&) {
+  // As if it had been evicted: the next one who looks takes note of all of it.
+  record.node = nullptr;
+  record.current = nullptr;
+  throw;
+}
+
+void NodeTable::Evict(size_t bytes, bool all) {
+  size_t looks = 0;
+  while (held_bytes_ > bytes) {
+    NodeRecord* record = nullptr;
+    {
+      const std::lock_guard lock(held_mutex_);
+      const bool is_too_much = held_bytes_ > std::max(node_bytes_, kVeryLarge);
+      const size_t least = all ? 0 : (is_too_much ? 1 : kAlwaysHeld);
+      if (held_.size() <= least || ++looks > 2 * held_.size()) return;
+      record = held_.front();
+      held_.pop_front();
+      if (record->was_used.exchange(false)) {
+        held_.push_back(record);
+        continue;
+      }
+    }
+    NodePtr node;  // freed without a lock
+    RangePtr range;
+    decltype(record->past_documents) past;
+    const std::lock_guard lock(record->mutex);
+    node.swap(record->node);
+    if (all) past.swap(record->past_documents);
+    range.swap(record->current);
+    if (record->range != nullptr) record->range->Release();
+    held_bytes_ -= std::exchange(record->bytes, 0);
+  }
+}
+
+RangePtr NodeTable::RangeOf(NodeRecord& record) const {
+  const std::lock_guard record_lock(record.mutex);
+  return record.range == nullptr ? nullptr : record.range->Get();
+}
+
+bool NodeTable::HasBelow(std::string_view path) const {
+  const std::shared_lock lock(mutex_);
+  return std::ranges::any_of(by_path_, [path](const auto& entry) {
+    const std::string_view other = entry.first;
+    return other.size() > path.size() && other.starts_with(path) &&
+           (path.empty() || other[path.size()] == '/');
+  });
+}
+
+TakenChange NodeTable::TakeChange(NodeRecord& record, bool is_there) {
+  const std::lock_guard lock(record.mutex);
+  TakenChange change;
+  change.is_another = std::exchange(record.is_another, !is_there) || !is_there;
+  for (const RangeRecord* const range : record.ranges) {
+    if (RangePtr chunks = range->Get()) change.ranges.push_back(std::move(chunks));
+  }
+  if (!record.ranges.empty()) record.ranges.erase(record.ranges.begin(), record.ranges.end() - 1);
+  return change;
+}
+
+NodeRecord* NodeTable::Find(std::string_view path) const {
+  const std::shared_lock lock(mutex_);
+  const auto found = by_path_.find(path);
+  return found == by_path_.end() ? nullptr : found->second;
+}
+
+std::optional<Target> NodeTable::Resolve(NodeId id) const {
+  Target target;
+  if (id == kRootId) return target;
+  const uint64_t position = PositionOf(id);
+  target.epoch = EpochOf(id);
+  const auto& spans = position >= kHighStart ? high_ : low_;
+  const Span* const found = spans.LastUpTo(&Span::first, position);
+  if (found == nullptr || position - found->first >= found->count) return std::nullopt;
+  const Span span = *found;
+  if (span.range != nullptr) {
+    target.record = span.range->record;
+    const RangePtr range = span.range->GetAgain();
+    if (range == nullptr) {
+      target.kind = Target::Kind::kUnloaded;
+      return target;
+    }
+    const ArrayRange::Place place = range->PlaceOf(span.segment, position, target.epoch);
+    target.range = range;
+    target.view = place.view;
+    if (place.chunk) {
+      target.kind = Target::Kind::kChunk;
+      target.chunk = *place.chunk;
+    } else if (place.level) {
+      target.kind = Target::Kind::kChunkFolder;
+      target.prefix = place.prefix;
+      target.level = *place.level;
+    } else {
+      return std::nullopt;
+    }
+    return target;
+  }
+  const uint64_t slot = position - span.first;
+  target.record = span.record;
+  target.view = slot / NodeRecord::kSlots;
+  if (slot % NodeRecord::kSlots == 0) {
+    target.kind = Target::Kind::kFolder;
+  } else {
+    target.kind = Target::Kind::kDocument;
+    target.document = slot % NodeRecord::kSlots - 1;
+  }
+  if (target.view >= AllViews().size()) return std::nullopt;
+  return target;
+}
+
+}  // namespace zarrfs

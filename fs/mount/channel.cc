@@ -1,0 +1,72 @@
+#include "fs/mount/channel.h"
+
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace zarrfs {
+namespace {
+
+constexpr size_t kMaxMessageText = 4096;
+
+// A message as it is sent. sendmsg(2) and recvmsg(2) need pointers to all of its parts.
+struct Packet {
+  struct {
+    Message::Kind kind = {};
+    std::array<uint64_t, 3> numbers = {};
+  } head;
+  std::array<char, kMaxMessageText> text;
+  std::array<iovec, 2> parts = {iovec{&head, sizeof head}, iovec{text.data(), text.size()}};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control = {};
+  msghdr header = {nullptr, 0, parts.data(), parts.size(), control.data(), control.size(), 0};
+};
+
+}  // namespace
+
+std::optional<std::pair<Channel, Channel>> Channel::MakePair() {
+  std::array<int, 2> ends = {-1, -1};
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) return std::nullopt;
+  return std::pair(Channel(Descriptor(ends[0])), Channel(Descriptor(ends[1])));
+}
+
+bool Channel::Send(const Message& message, int passed) const {
+  Packet packet;
+  packet.head = {message.kind, message.numbers};
+  packet.parts[1].iov_len = message.text.copy(packet.text.data(), kMaxMessageText);
+  if (passed >= 0) {
+    cmsghdr* const rights = CMSG_FIRSTHDR(&packet.header);
+    rights->cmsg_level = SOL_SOCKET;
+    rights->cmsg_type = SCM_RIGHTS;
+    rights->cmsg_len = CMSG_LEN(sizeof(int));
+    std::memcpy(CMSG_DATA(rights), &passed, sizeof passed);
+  } else {
+    packet.header.msg_controllen = 0;
+  }
+  return TEMP_FAILURE_RETRY(sendmsg(fd(), &packet.header, MSG_NOSIGNAL | MSG_DONTWAIT)) > 0;
+}
+
+std::optional<Message> Channel::Receive() const {
+  Packet packet;
+  const auto receive = [&] {
+    return TEMP_FAILURE_RETRY(recvmsg(fd(), &packet.header, MSG_CMSG_CLOEXEC));
+  };
+  auto length = receive();
+  // The other end closed without reading all that it was sent; what it sent before is still here.
+  if (length < 0 && errno == ECONNRESET) length = receive();
+  if (length < static_cast<ssize_t>(sizeof packet.head)) return std::nullopt;
+  Message message{
+      packet.head.kind, packet.head.numbers,
+      std::string(packet.text.data(), static_cast<size_t>(length) - sizeof packet.head)};
+  if (const cmsghdr* const rights = CMSG_FIRSTHDR(&packet.header);
+      rights != nullptr && rights->cmsg_type == SCM_RIGHTS) {
+    int fd = -1;
+    std::memcpy(&fd, CMSG_DATA(rights), sizeof fd);
+    message.passed.reset(fd);
+  }
+  return message;
+}
+
+}  // namespace zarrfs

@@ -1,0 +1,186 @@
+#include "fs/mount/dead_mount.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <fstream>
+#include <iterator>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "fs/fuse/connection.h"
+#include "fs/mount/mount_control.h"
+#include "fs/mount/session.h"
+
+// Linux 6.5; the headers may be older.
+#ifndef MOVE_MOUNT_BENEATH
+#define MOVE_MOUNT_BENEATH 0x00000200
+#endif
+// Linux 6.8.
+#ifndef STATX_MNT_ID_UNIQUE
+#define STATX_MNT_ID_UNIQUE 0x00004000U
+#endif
+
+namespace zarrfs {
+namespace {
+
+// A path that leads to exactly this mount, whatever is mounted over it later.
+std::string PathOf(const Descriptor& mount) { return fmt::format("/proc/self/fd/{}", mount.get()); }
+
+// A handle on the mount on top at `path`; sends its file system no request.
+Descriptor OpenPath(const std::string& path) {
+  return Descriptor(open(path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+}
+
+uint64_t MountIdOf(const Descriptor& place) {
+  std::ifstream file(fmt::format("/proc/self/fdinfo/{}", place.get()));
+  uint64_t id = 0;
+  for (std::string name; file >> name;) {
+    if (name == "mnt_id:") file >> id;
+  }
+  return id;
+}
+
+bool IsDead(const Mounted& mounted) {
+  return mounted.type == kMountType && AskMount(mounted).state == MountState::kDead;
+}
+
+constexpr std::pair<std::string_view, unsigned> kAttributes[] = {{"ro", MOUNT_ATTR_RDONLY},
+                                                                 {"nosuid", MOUNT_ATTR_NOSUID},
+                                                                 {"nodev", MOUNT_ATTR_NODEV},
+                                                                 {"noexec", MOUNT_ATTR_NOEXEC},
+                                                                 {"noatime", MOUNT_ATTR_NOATIME}};
+
+// A mount as libfuse makes it, but not attached anywhere yet. Empty, with errno set, on failure.
+Descriptor NewMount(const MountOptions& options, const Descriptor& device) {
+  const Descriptor context(fsopen("fuse", FSOPEN_CLOEXEC));
+  if (!context) return {};
+  bool good = true;
+  const auto set = [&](const std::string& name, const std::string& value) {
+    good =
+        good && fsconfig(context.get(), FSCONFIG_SET_STRING, name.c_str(), value.c_str(), 0) == 0;
+  };
+  set("source", options.source);
+  set("fd", std::to_string(device.get()));
+  set("rootmode", fmt::format("{:o}", unsigned{S_IFDIR}));
+  set("user_id", std::to_string(getuid()));
+  set("group_id", std::to_string(getgid()));
+  unsigned attributes = 0;
+  MountOptions nameless = options;
+  nameless.source.clear();  // which may have quotes and commas
+  for (const std::string& word : SplitOptions(LibfuseOptions(nameless))) {
+    const auto* const attribute =
+        std::ranges::find(kAttributes, word, &std::pair<std::string_view, unsigned>::first);
+    const std::string name(NameOfOption(word));
+    if (attribute != std::end(kAttributes)) {
+      attributes |= attribute->second;
+    } else if (word == "debug" || word == "io_uring" || name == "fsname") {
+      continue;  // libfuse's own options, and what is set above
+    } else if (name == word) {
+      good = good && fsconfig(context.get(), FSCONFIG_SET_FLAG, word.c_str(), nullptr, 0) == 0;
+    } else {
+      std::string value = word.substr(name.size() + 1);
+      std::erase(value, '"');  // mount(2) removes them from a context, fsconfig(2) does not
+      set(name, value);
+    }
+  }
+  if (!good || fsconfig(context.get(), FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) != 0) return {};
+  return Descriptor(fsmount(context.get(), FSMOUNT_CLOEXEC, attributes));
+}
+
+// The file by which the kernel has a connection aborted. Empty if this process cannot have it.
+Descriptor OpenAbort(dev_t number) {
+  const std::string name = fmt::format("{}/abort", minor(number));
+  Descriptor file(open(("/sys/fs/fuse/connections/" + name).c_str(), O_WRONLY | O_CLOEXEC));
+  if (file) return file;
+  // Where its file system is not mounted.
+  const Descriptor context(fsopen("fusectl", FSOPEN_CLOEXEC));
+  if (!context || fsconfig(context.get(), FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) != 0) return {};
+  const Descriptor mount(fsmount(context.get(), FSMOUNT_CLOEXEC, 0));
+  return Descriptor(openat(mount.get(), name.c_str(), O_WRONLY | O_CLOEXEC));
+}
+
+tl::unexpected<Error> CannotReplace(std::string_view what) {
+  const int error = errno;
+  const bool refused = error == EPERM || error == EACCES;
+  return Fail(refused ? ErrorCode::kPermissionDenied : ErrorCode::kUnsupported, "{}: {}", what,
+              ErrnoText(error));
+}
+
+int MoveTo(const Descriptor& mount, const Descriptor& place, unsigned flags) {
+  return move_mount(mount.get(), "", place.get(), "",
+                    MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH | flags);
+}
+
+}  // namespace
+
+Result<Replacement> ReplaceDeadMount(const MountOptions& options, const Mounted& dead) {
+  // Dead mounts that lie over another one are not needed to hide the folder.
+  std::vector<Mounted> there = MountsAt(dead.path);
+  while (there.size() > 1 && there[there.size() - 2].type == kMountType && IsDead(there.back())) {
+    if (auto detached = Unmount(dead.path, /*detach=*/true); !detached) return Fail(detached);
+    there = MountsAt(dead.path);
+  }
+  const Descriptor place = OpenPath(dead.path);
+  if (there.empty() || !place || (there.back().device != dead.device && !IsDead(there.back()))) {
+    return Fail(ErrorCode::kNotFound, "{}: the dead mount is gone", dead.path);
+  }
+  Descriptor device(open("/dev/fuse", O_RDWR | O_CLOEXEC));
+  if (!device) return CannotReplace("/dev/fuse");
+  const Descriptor mount = NewMount(options, device);
+  if (!mount) return CannotReplace("fsopen");
+  if (MoveTo(mount, place, MOVE_MOUNT_BENEATH) == 0) {
+    // Not by its name: somebody else may have detached it meanwhile.
+    if (umount2(PathOf(place).c_str(), MNT_DETACH) != 0 && errno != EINVAL) {
+      spdlog::warn("{}: the dead mount cannot be detached: {}", dead.path, ErrnoText(errno));
+    }
+    return Replacement{.device = std::move(device), .dead = there.back().device};
+  }
+  if (MoveTo(mount, place, 0) != 0) return CannotReplace("move_mount");
+  return Replacement{.device = std::move(device), .dead = there.back().device, .covers_dead = true};
+}
+
+Result<void> ClearDeadMounts(const std::string& path) {
+  for (auto top = FindMount(path); top && IsDead(*top); top = FindMount(path)) {
+    if (auto detached = Unmount(path, /*detach=*/true); !detached) return detached;
+  }
+  return {};
+}
+
+void AbortConnection(const Descriptor& device, dev_t number, const std::string& path) {
+  // While the connection lives, the number is that of its mount. So what is found by the number is
+  // its own if the connection still lives afterwards, and stays its own once it is held.
+  const Descriptor abort = OpenAbort(number);
+  if (abort && IsConnected(device) && write(abort.get(), "1", 1) == 1) return;
+  // Without that file. The kernel aborts at first, and does not unmount what is in use, which it is
+  // by our descriptor.
+  const Descriptor place = OpenPath(path);
+  if (!place) return;
+  const uint64_t id = MountIdOf(place);
+  const std::vector<Mounted> table = MountTable();
+  const auto is_it = [&](const Mounted& mounted) {
+    return mounted.id == id && mounted.device == number;
+  };
+  if (std::ranges::any_of(table, is_it) && IsConnected(device)) {
+    umount2(PathOf(place).c_str(), MNT_FORCE);
+  }
+}
+
+uint64_t UniqueMountId(const std::string& path) {
+  const Descriptor place = OpenPath(path);
+  struct statx info = {};
+  const bool is_known = place && statx(place.get(), "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC,
+                                       STATX_MNT_ID_UNIQUE, &info) == 0;
+  return is_known && (info.stx_mask & STATX_MNT_ID_UNIQUE) != 0 ? info.stx_mnt_id : 0;
+}
+
+}  // namespace zarrfs

@@ -1,0 +1,230 @@
+#include "fs/mount/mountpoint.h"
+
+#include <fcntl.h>
+#include <spdlog/spdlog.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <utility>
+
+#include "fs/mount/dead_mount.h"
+#include "fs/mount/mount_control.h"
+#include "zarrcore/disk/disk_cache.h"
+#include "zarrcore/hierarchy/node.h"
+#include "zarrcore/os/descriptor.h"
+#include "zarrcore/zip/source.h"
+
+namespace zarrfs {
+namespace {
+
+bool LooksLikeStore(const std::string& folder) {
+  return std::ranges::any_of(std::array{kZarrJson, kZgroup, kZarray}, [&](std::string_view name) {
+    return access(fmt::format("{}/{}", folder, name).c_str(), F_OK) == 0;
+  });
+}
+
+// For a message, where STORE is none.
+std::string_view OrderHint(const MountOptions& options) {
+  return !LooksLikeStore(options.source) && LooksLikeStore(options.mountpoint)
+             ? " (is the order STORE MNT?)"
+             : "";
+}
+
+Result<void> CheckSource(const MountOptions& options) {
+  const std::string& source = options.source;
+  if (FindSource(source).is_zip()) return {};  // what is in it, the worker sees
+  if (source.find("://") != std::string::npos) {
+    const auto remote = ParseRemoteSource(source, options.remote);
+    return remote ? PrepareCacheFolder(options.remote.disk_cache) : Fail(remote);
+  }
+  struct stat info = {};
+  if (stat(source.c_str(), &info) != 0) {
+    if (errno == ENOENT) {
+      const std::string_view hint = source.find(" #") == source.npos
+                                        ? OrderHint(options)
+                                        : "; a comment needs a line of its own";
+      return Fail(ErrorCode::kNotFound, "{} does not exist{}", source, hint);
+    }
+    return Fail(FromErrno(errno), "{} cannot be read: {}", source, ErrnoText(errno));
+  }
+  if (!S_ISDIR(info.st_mode)) {
+    return Fail(ErrorCode::kNotADirectory,
+                "{} is neither a folder nor a zip file (.zip, .ozx), so it is no Zarr store",
+                source);
+  }
+  return {};
+}
+
+tl::unexpected<Error> CannotUse(const std::string& mountpoint, int error) {
+  return Fail(FromErrno(error), "mount point {} cannot be used: {}", mountpoint, ErrnoText(error));
+}
+
+// With the dead zarrfs mount at `path`, if any. Fails if there is a live one.
+Result<MountPoint> FindDeadMount(const std::string& path) {
+  auto mounted = FindMount(path);
+  if (!mounted || mounted->type != kMountType) return MountPoint{path, std::nullopt};
+  if (AskMount(*mounted).state == MountState::kDead) return MountPoint{path, std::move(mounted)};
+  return Fail(ErrorCode::kInvalidArgument,
+              "{} is already mounted (a zarrfs mount of {}): unmount it first with {} {}", path,
+              mounted->source, geteuid() == 0 ? "umount" : "fusermount3 -u", path);
+}
+
+Result<std::string> RealPath(const std::string& path, const std::string& mountpoint) {
+  std::error_code error;
+  const auto real = std::filesystem::canonical(path, error);
+  if (!error) return real.string();
+  if (error.value() == ENOENT) {
+    return Fail(ErrorCode::kNotFound, "mount point {} does not exist{}", mountpoint,
+                IsRemote(mountpoint) ? " (is the order STORE MNT?)" : ": create it with mkdir");
+  }
+  if (error.value() == ENOTCONN) {
+    return Fail(ErrorCode::kIo, "mount point {} lies on a dead mount: unmount that first",
+                mountpoint);
+  }
+  return CannotUse(mountpoint, error.value());
+}
+
+// Before resolving each form of the path, checks whether it is a mount: its file system may never
+// answer. The mount table has resolved names: if the path is in it, there is nothing to resolve.
+Result<MountPoint> ResolveMountPoint(const std::string& mountpoint) {
+  auto found = FindDeadMount(AbsolutePath(mountpoint));
+  if (!found || found->dead) return found;
+  found = ResolveParent(mountpoint).and_then(FindDeadMount);
+  if (!found || found->dead) return found;
+  return RealPath(found->path, mountpoint).and_then(FindDeadMount);
+}
+
+// Whether the dead mount hides the source, so that the source cannot be opened while it is there.
+bool IsHidden(const std::string& source, const std::string& mountpoint) {
+  if (IsRemote(source)) return false;
+  if (LiesIn(AbsolutePath(source), mountpoint)) return true;
+  const auto resolved = ResolveParent(source);
+  return resolved && LiesIn(*resolved, mountpoint);
+}
+
+Result<void> CheckFolder(const std::string& path, const MountOptions& options) {
+  struct stat info = {};
+  if (stat(path.c_str(), &info) != 0) return CannotUse(path, errno);
+  if (!S_ISDIR(info.st_mode)) {
+    return Fail(ErrorCode::kNotADirectory, "mount point {} is not a directory", path);
+  }
+  if (options.nonempty) return {};
+  // Opening an automount point would trigger the very mount that is being made.
+  if (const auto top = FindMount(path); top && top->type == "autofs") return {};
+  // A folder that may not be listed may still be mounted on.
+  std::error_code error;
+  if (!std::filesystem::is_empty(path, error) && !error) {
+    if (const auto hint = OrderHint(options); !hint.empty()) {
+      return Fail(ErrorCode::kInvalidArgument, "{} is a Zarr store, and {} is none{}", path,
+                  options.source, hint);
+    }
+    return Fail(ErrorCode::kInvalidArgument,
+                "mount point {} is not empty: choose another, or mount over it with -o nonempty",
+                path);
+  }
+  return {};
+}
+
+Result<void> CheckDevice() {
+  if (access("/dev/fuse", F_OK) != 0) {
+    return Fail(ErrorCode::kNotFound,
+                "/dev/fuse is missing: load the fuse module (modprobe fuse) or pass the device "
+                "into the container");
+  }
+  // fusermount3 opens it with the rights of its caller, too.
+  if (Descriptor(open("/dev/fuse", O_RDWR | O_CLOEXEC))) return {};
+  if (errno == ENODEV || errno == ENXIO) {
+    return Fail(ErrorCode::kNotFound,
+                "/dev/fuse leads nowhere: load the fuse module (modprobe fuse)");
+  }
+  return Fail(FromErrno(errno), "/dev/fuse cannot be opened ({}): {}", ErrnoText(errno),
+              geteuid() == 0 ? "pass the device into the container"
+                             : "its mode has to be 0666, or mount as root");
+}
+
+bool IsOnPath(const std::string& program) {
+  const char* path = std::getenv("PATH");
+  std::istringstream folders(std::string(path != nullptr ? path : "") + ":/usr/bin:/bin");
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    if (access((folder + "/" + program).c_str(), X_OK) == 0) return true;
+  }
+  return false;
+}
+
+bool UsersMayAllowOthers() {
+  std::ifstream file("/etc/fuse.conf");
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream words(line);
+    std::string word;
+    if (words >> word && word == "user_allow_other" && !(words >> word)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string AbsolutePath(const std::string& path) {
+  std::error_code ignored;
+  std::string absolute;
+  for (const auto& part : std::filesystem::absolute(path, ignored)) {
+    if (!part.empty() && part != "/" && part != ".") absolute += "/" + part.string();
+  }
+  return absolute.empty() ? "/" : absolute;
+}
+
+Result<std::string> ResolveParent(const std::string& mountpoint) {
+  const std::string absolute = AbsolutePath(mountpoint);
+  const size_t slash = absolute.rfind('/');
+  const std::string name = absolute.substr(slash + 1);
+  return RealPath(slash == 0 ? "/" : absolute.substr(0, slash), mountpoint)
+      .map([&](const std::string& parent) {
+        return parent == "/" ? "/" + name : parent + "/" + name;
+      });
+}
+
+Result<MountPoint> CheckMount(const MountOptions& options) {
+  // The mount point first: STORE may lie below it, and then a mount that hangs there hangs STORE
+  // too.
+  auto mountpoint = ResolveMountPoint(options.mountpoint);
+  if (!mountpoint) return mountpoint;
+  if (mountpoint->dead && !options.fake && IsHidden(options.source, mountpoint->path)) {
+    if (const auto cleared = ClearDeadMounts(mountpoint->path); !cleared) return Fail(cleared);
+    spdlog::warn("{}: the dead mount of a zarrfs that was killed was cleared: it hid {}",
+                 mountpoint->path, options.source);
+    mountpoint->dead.reset();
+  }
+  if (const auto source = CheckSource(options); !source) return Fail(source);
+  if (mountpoint->dead) {
+    // The folder below cannot be checked, but was good enough for the dead mount.
+    spdlog::warn("{}: takes the place of the dead mount of a zarrfs that was killed",
+                 mountpoint->path);
+  } else if (const auto folder = CheckFolder(mountpoint->path, options); !folder) {
+    return Fail(folder);
+  }
+  if (const auto device = CheckDevice(); !device) return Fail(device);
+  if (geteuid() != 0) {
+    if (!IsOnPath("fusermount3")) {
+      return Fail(ErrorCode::kNotFound, "fusermount3 is missing: install the package fuse3");
+    }
+    if (options.allow_other.value_or(false) && !UsersMayAllowOthers()) {
+      return Fail(ErrorCode::kPermissionDenied,
+                  "allow_other: add user_allow_other to /etc/fuse.conf or mount as root");
+    }
+  }
+  return mountpoint;
+}
+
+void RemoveMountPoint(const std::string& path) {
+  if (rmdir(path.c_str()) != 0 && errno != EBUSY && errno != ENOENT) {
+    spdlog::warn("{} cannot be removed: {}", path, ErrnoText(errno));
+  }
+}
+
+}  // namespace zarrfs

@@ -1,0 +1,178 @@
+#include "fs/mount/own_mount.h"
+
+#include <fcntl.h>
+#include <fuse_lowlevel.h>
+#include <spdlog/spdlog.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "fs/fuse/connection.h"
+#include "fs/mount/dead_mount.h"
+#include "fs/mount/mount_control.h"
+#include "fs/mount/session.h"
+#include "fs/options/log.h"
+
+namespace zarrfs {
+
+OwnMount::OwnMount(const HandOver& state)
+    : path_(state.mountpoint),
+      outlives_workers_(true),
+      made_(true),
+      covers_dead_(state.covers_dead != 0),
+      device_before_(state.device_before),
+      device_(state.device),
+      mount_id_(state.mount_id),
+      unique_mount_id_(state.unique_mount_id),
+      connection_(Inherited(state.connection)),
+      shared_(Inherited(state.shared)),
+      init_(state.init),
+      answer_(state.answer),
+      resends_(state.resends != 0) {}
+
+void OwnMount::HandOverTo(HandOver& state, const MountOptions& options) const {
+  state.mountpoint = path_;
+  state.covers_dead = covers_dead_ ? 1 : 0;
+  state.device_before = device_before_;
+  state.device = device_;
+  state.mount_id = mount_id_;
+  state.unique_mount_id = unique_mount_id_;
+  state.connection = NumberFor(connection_);
+  state.shared = NumberFor(shared_);
+  state.init = init_;
+  state.answer = answer_.empty() ? AnswerOf(options, init_) : answer_;
+  state.resends = resends_ ? 1 : 0;
+}
+
+Result<void> OwnMount::Make(const MountOptions& options) {
+  auto device = dead_ ? MakeInPlaceOfDead(options) : MakeByLibfuse(options);
+  if (!device) return Fail(device);
+  connection_ = *std::move(device);
+  const auto entry = FindMount(path_);
+  if (entry && entry->type == kMountType) {
+    device_ = entry->device;
+    mount_id_ = entry->id;
+    unique_mount_id_ = UniqueMountId(path_);
+  }
+  return {};
+}
+
+Result<Descriptor> OwnMount::MakeInPlaceOfDead(const MountOptions& options) {
+  auto replacement = ReplaceDeadMount(options, *dead_);
+  if (replacement) {
+    made_ = true;
+    replaced_dead_ = true;
+    covers_dead_ = replacement->covers_dead;
+    device_before_ = replacement->dead;
+    return std::move(replacement->device);
+  }
+  if (replacement.error().code != ErrorCode::kNotFound) {
+    if (geteuid() == 0) {
+      spdlog::warn("{}: the dead mount cannot be replaced in one step: {}", path_,
+                   replacement.error().message);
+    }
+    // From here until the mount the bare folder is visible: keep that short.
+    if (const auto cleared = ClearDeadMounts(path_); !cleared) return Fail(cleared);
+  }
+  if (const auto there = FindMount(path_); there && there->type == kMountType) {
+    return Fail(ErrorCode::kIo, "{} was mounted by another zarrfs meanwhile", path_);
+  }
+  return MakeByLibfuse(options);
+}
+
+Result<Descriptor> OwnMount::MakeByLibfuse(const MountOptions& options) {
+  struct stat before = {};
+  if (stat(path_.c_str(), &before) != 0) {
+    return Fail(FromErrno(errno), "mount point {} cannot be used: {}", path_, ErrnoText(errno));
+  }
+  device_before_ = before.st_dev;
+
+  MountMessages messages;
+  fuse_session* session = NewSession(options, fuse_lowlevel_ops{}, nullptr);
+  made_ = session != nullptr && fuse_session_mount(session, path_.c_str()) == 0;
+  Descriptor device(made_ ? fcntl(fuse_session_fd(session), F_DUPFD_CLOEXEC, 0) : -1);
+  const std::string reason = messages.Take();
+  if (!made_) {
+    if (session != nullptr) fuse_session_destroy(session);
+    return Fail(ErrorCode::kIo, "{} cannot be mounted: {}", path_,
+                reason.empty() ? "libfuse gave no reason" : reason);
+  }
+  // libfuse frees the path of a mount point only when it unmounts: the session stays, without its
+  // device. (Volatile keeps the compiler from removing the pointer, which would make it a leak.)
+  [[maybe_unused]] static fuse_session* volatile kept;
+  kept = session;
+  close(fuse_session_fd(session));
+  if (!reason.empty()) spdlog::warn("mounting: {}", reason);
+  if (!device) return Fail(ErrorCode::kTooManyOpenFiles, "no descriptors are left");
+  return device;
+}
+
+bool OwnMount::IsConnected() const { return zarrfs::IsConnected(connection_); }
+
+bool OwnMount::IsOurs(const Mounted& mounted) const {
+  return device_ != 0 && mounted.device == device_ && mounted.id == mount_id_ &&
+         (IsConnected() || UniqueMountId(path_) == unique_mount_id_);
+}
+
+bool OwnMount::IsOnTop() const {
+  const auto top = FindMount(path_);
+  return top && IsOurs(*top);
+}
+
+Result<void> OwnMount::Unmount(bool detach) const {
+  if (!made_) return {};
+  if (device_ != 0) {
+    const auto top = FindMount(path_);
+    if (!top) return {};
+    if (!IsOurs(*top)) return Fail(ErrorCode::kIo, "another mount lies over {}", path_);
+  }
+  return zarrfs::Unmount(path_, detach);
+}
+
+void OwnMount::Undo() const {
+  if (!replaced_dead_) static_cast<void>(Unmount(/*detach=*/true));
+}
+
+void OwnMount::ClearCovered() const {
+  const auto top = covers_dead_ ? FindMount(path_) : std::nullopt;
+  if (!top || top->type != kMountType || top->device == device_) return;
+  if (const auto cleared = ClearDeadMounts(path_); !cleared) {
+    spdlog::warn("{}: the dead mount below cannot be unmounted: {}", path_,
+                 cleared.error().message);
+  }
+}
+
+Result<void> OwnMount::GiveTo(const Channel& worker, bool may_resend) {
+  Message message{Message::Kind::kMounted, {device_before_, device_}};
+  if (!outlives_workers_) {
+    worker.Send(message, connection_.get());
+    // Only the worker may hold the device: when it ends, the kernel must see the last one closed.
+    connection_.reset();
+    return {};
+  }
+  Descriptor own = shared_ ? Descriptor() : CloneDevice(connection_);
+  if (init_.empty()) {
+    if (!own) return Fail(FromErrno(errno), "/dev/fuse cannot be shared: {}", ErrnoText(errno));
+    auto init = ReadInit(own);
+    if (!init) return Fail(init);
+    init_ = *std::move(init);
+    resends_ = CanResend(init_) && may_resend;
+    // Older kernels end what a worker has taken when the last holder of what it read from goes.
+    if (resends_) shared_ = std::move(own);
+  }
+  message.text = init_;
+  message.numbers[2] = resends_ ? 1 : 0;
+  worker.Send(message, shared_ ? shared_.get() : own.get());
+  return {};
+}
+
+void OwnMount::Abort() const { AbortConnection(connection_, device_, path_); }
+
+void OwnMount::Close() {
+  connection_.reset();
+  shared_.reset();
+}
+
+}  // namespace zarrfs

@@ -1,0 +1,87 @@
+// The mount that a keeper owns, from before it is made until it is gone, and its connection to the
+// kernel, which one worker after the other is given.
+//
+// Nothing here accesses the mount: where nobody answers, that would hang for ever.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "fs/mount/channel.h"
+#include "fs/mount/hand_over.h"
+#include "fs/mount/mountpoint.h"
+#include "fs/options/options.h"
+#include "zarrcore/base/result.h"
+#include "zarrcore/os/descriptor.h"
+#include "zarrcore/os/mount_table.h"
+
+namespace zarrfs {
+
+class OwnMount {
+ public:
+  OwnMount(MountPoint point, bool outlives_workers)
+      : path_(std::move(point.path)),
+        dead_(std::move(point.dead)),
+        outlives_workers_(outlives_workers) {}
+  /// The mount that another program hands over. Its descriptors must have been checked.
+  explicit OwnMount(const HandOver& state);
+
+  /// Mounts, in place of the dead mount if there is one. The process must not have threads.
+  [[nodiscard]] Result<void> Make(const MountOptions& options);
+  /// Unmounts it if it is on top at the mount point; succeeds if there is none.
+  [[nodiscard]] Result<void> Unmount(bool detach) const;
+  /// Unmounts after a failed start. A mount that replaced a dead one stays: it is dead, too, once
+  /// its worker has ended.
+  void Undo() const;
+  /// Detaches the dead mount that it was mounted over.
+  void ClearCovered() const;
+
+  /// Writes down what the next program needs of it.
+  void HandOverTo(HandOver& state, const MountOptions& options) const;
+
+  /// Gives the connection to a worker (Message::Kind::kMounted).
+  [[nodiscard]] Result<void> GiveTo(const Channel& worker, bool may_resend);
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+  /// Whether another worker can take over from one that ends.
+  [[nodiscard]] bool outlives_workers() const { return outlives_workers_; }
+  /// Whether what a worker has taken can be given to the next one.
+  [[nodiscard]] bool resends() const { return resends_; }
+  [[nodiscard]] bool is_made() const { return made_; }
+  /// Whether the mount, or a use of it, is still there and nobody aborted the connection.
+  [[nodiscard]] bool IsConnected() const;
+  /// Whether it is what lookups of the mount point find.
+  [[nodiscard]] bool IsOnTop() const;
+  /// Fails all requests for ever (AbortConnection).
+  void Abort() const;
+  /// Closes the connection, in a process that does not keep it.
+  void Close();
+
+ private:
+  // These return the FUSE device.
+  Result<Descriptor> MakeByLibfuse(const MountOptions& options);
+  Result<Descriptor> MakeInPlaceOfDead(const MountOptions& options);
+  // While the connection lives, no other mount has its number.
+  [[nodiscard]] bool IsOurs(const Mounted& mounted) const;
+
+  const std::string path_;
+  const std::optional<Mounted> dead_;  // the mount to replace
+  const bool outlives_workers_;        // else the mount dies with the worker
+  bool made_ = false;
+  bool replaced_dead_ = false;
+  bool covers_dead_ = false;      // the dead mount lies below ours
+  dev_t device_before_ = 0;       // at the mount point, before mounting
+  dev_t device_ = 0;              // of our mount; 0 if it is not in the table
+  uint64_t mount_id_ = 0;         // likewise
+  uint64_t unique_mount_id_ = 0;  // see UniqueMountId()
+  Descriptor connection_;         // keeps the mount alive
+  Descriptor shared_;             // of the same connection: all workers read from this one
+  std::string init_;              // FUSE_INIT
+  std::string answer_;            // what was promised to it, as handed over; "": AnswerOf()
+  bool resends_ = false;
+};
+
+}  // namespace zarrfs

@@ -1,0 +1,28 @@
+// libfuse's view of a mount.
+#pragma once
+
+#include <fuse_lowlevel.h>
+
+#include <string>
+#include <string_view>
+
+#include "fs/options/options.h"
+
+namespace zarrfs {
+
+/// The argument of libfuse's -o: the options of every mount (read-only, no devices, no set-uid
+/// bits, permissions checked by the kernel) and those that `options` add.
+[[nodiscard]] std::string LibfuseOptions(const MountOptions& options);
+
+/// Why requests do not come by io_uring; "" if they can. Where they do, no other worker can take
+/// over from one that ends.
+[[nodiscard]] std::string WhyNoIoUring(const MountOptions& options);
+
+/// What a worker answers to FUSE_INIT (AnswerTo).
+[[nodiscard]] std::string AnswerOf(const MountOptions& options, std::string_view init);
+
+/// A session with LibfuseOptions(), not yet mounted. Null if there is no memory.
+[[nodiscard]] fuse_session* NewSession(const MountOptions& options,
+                                       const fuse_lowlevel_ops& operations, void* user_data);
+
+}  // namespace zarrfs

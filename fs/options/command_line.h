@@ -1,0 +1,50 @@
+// The command line of `zarrfs`, as people, mount(8), mount.fuse(8) and fstab write it:
+//
+//   zarrfs STORE MNT [-o options] [-f] [-d]
+//   zarrfs --config FILE [STORE] MNT [-o options] [-f] [-d]     also as -o config=FILE
+//   zarrfs STORE                                                MNT is the store's name
+//   zarrfs --check …                                            as any of these
+//   zarrfs STORE MNT -o remount[,options]
+//   zarrfs --list
+//   zarrfs --unmount MNT
+//   zarrfs --upgrade MNT
+//   zarrfs --upgrade --all
+//
+// Parsing reads the words and the configuration file and nothing else: fs/mount/mountpoint.h
+// checks STORE and MNT.
+#pragma once
+
+#include <string>
+
+#include "fs/options/options.h"
+#include "zarrcore/base/result.h"
+
+namespace zarrfs {
+
+struct CommandLine {
+  enum class Action {
+    kMount,
+    kCheck,
+    kRemount,
+    kList,
+    kUnmount,
+    kUpgrade,
+    kUpgradeAll,
+    kShowHelp,
+    kShowVersion
+  };
+  Action action = Action::kMount;
+  // For kMount, kCheck and kRemount; for kUnmount and kUpgrade only the mount point.
+  MountOptions options;
+};
+
+/// kInvalidArgument with one line that names the offending word. argv[0] counts: under a name that
+/// begins with "mount." (mount(8)'s helper) `-f` means fake, not foreground, and `-s` sloppy, not a
+/// single thread.
+[[nodiscard]] Result<CommandLine> ParseCommandLine(int argc, const char* const* argv);
+
+/// What --help and --version print, with a newline at the end.
+[[nodiscard]] std::string HelpText();
+[[nodiscard]] std::string VersionText();
+
+}  // namespace zarrfs

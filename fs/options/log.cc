@@ -1,0 +1,212 @@
+#include "fs/options/log.h"
+
+#include <fcntl.h>
+#include <fmt/chrono.h>
+#include <fuse_log.h>
+#include <spdlog/formatter.h>
+#include <spdlog/sinks/base_sink.h>
+#include <spdlog/sinks/dist_sink.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/sinks/syslog_sink.h>
+#include <spdlog/spdlog.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <syslog.h>
+
+#include "zarrcore/base/printable.h"
+#define SD_JOURNAL_SUPPRESS_LOCATION  // it would be a line of JournalSink
+#include <systemd/sd-journal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <iterator>
+#include <memory>
+#include <mutex>
+#include <sstream>
+
+namespace zarrfs {
+namespace {
+
+std::atomic<bool> keep_messages = false;
+
+void TakeFuseMessage(fuse_log_level level, const char* format, va_list arguments) {
+  std::array<char, 1024> text;
+  std::vsnprintf(text.data(), text.size(), format, arguments);
+  if (keep_messages) {
+    std::fputs(text.data(), stderr);  // which is the memory file
+    return;
+  }
+  const std::string line = OneLine(text.data());
+  if (line.empty()) return;
+  spdlog::log(level <= FUSE_LOG_ERR       ? spdlog::level::err
+              : level == FUSE_LOG_WARNING ? spdlog::level::warn
+                                          : spdlog::level::debug,
+              "libfuse: {}", line);
+}
+
+// (JOURNAL_STREAM of systemd.exec(5).)
+bool StderrIsJournal() {
+  const char* const stream = std::getenv("JOURNAL_STREAM");  // "device:inode"
+  struct stat status {};
+  return stream != nullptr && fstat(STDERR_FILENO, &status) == 0 &&
+         stream == fmt::format("{}:{}", status.st_dev, status.st_ino);
+}
+
+// The numbers of syslog(3).
+int PriorityOf(spdlog::level::level_enum level) {
+  constexpr int kPriorities[] = {LOG_DEBUG, LOG_DEBUG, LOG_INFO, LOG_WARNING, LOG_ERR, LOG_CRIT};
+  static_assert(spdlog::level::info == 2 && std::size(kPriorities) == spdlog::level::off);
+  return kPriorities[std::min(static_cast<size_t>(level), std::size(kPriorities) - 1)];
+}
+
+std::string TextOf(const spdlog::details::log_msg& message) {
+  return OneLine({message.payload.data(), message.payload.size()});
+}
+
+// Sends each message to the systemd journal, with fields.
+class JournalSink final : public spdlog::sinks::base_sink<std::mutex> {
+ public:
+  explicit JournalSink(std::string_view mountpoint) : mountpoint_(mountpoint) {}
+
+ private:
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    std::array fields = {"MESSAGE=" + TextOf(message),
+                         fmt::format("PRIORITY={}", PriorityOf(message.level)),
+                         std::string("SYSLOG_IDENTIFIER=zarrfs"), "ZARRFS_MOUNT=" + mountpoint_};
+    std::array<iovec, fields.size()> pieces;
+    std::ranges::transform(fields, pieces.begin(), [](std::string& field) {
+      return iovec{field.data(), field.size()};
+    });
+    sd_journal_sendv(pieces.data(), static_cast<int>(pieces.size()));
+  }
+  void flush_() override {}
+
+  const std::string mountpoint_;
+};
+
+// Who reads the lines: each expects another beginning.
+enum class Reader { kPeople, kJournal, kSyslog };
+
+class LineFormatter final : public spdlog::formatter {
+ public:
+  explicit LineFormatter(Reader reader) : reader_(reader) {}
+
+  void format(const spdlog::details::log_msg& message, spdlog::memory_buf_t& out) override {
+    const auto to = std::back_inserter(out);
+    const std::string text = TextOf(message);
+    if (reader_ == Reader::kSyslog) {
+      fmt::format_to(to, "{}", text);
+    } else if (reader_ == Reader::kJournal) {
+      fmt::format_to(to, "<{}>{}\n", PriorityOf(message.level), text);
+    } else if (spdlog::should_log(spdlog::level::debug)) {
+      const auto ms =
+          std::chrono::duration_cast<std::chrono::milliseconds>(message.time.time_since_epoch())
+              .count() %
+          1000;
+      const auto name = spdlog::level::to_string_view(message.level);
+      fmt::format_to(to, "{:%H:%M:%S}.{:03} [{}] zarrfs: {}: {}\n",
+                     fmt::localtime(std::chrono::system_clock::to_time_t(message.time)), ms,
+                     message.thread_id, std::string_view(name.data(), name.size()), text);
+    } else {
+      fmt::format_to(to, "zarrfs: {}\n", text);
+    }
+  }
+  [[nodiscard]] std::unique_ptr<spdlog::formatter> clone() const override {
+    return std::make_unique<LineFormatter>(reader_);
+  }
+
+ private:
+  const Reader reader_;
+};
+
+// The default logger's sink. Threads may be logging while it changes its target, which is why the
+// logger itself never changes.
+std::shared_ptr<spdlog::sinks::dist_sink_mt> target;
+
+void SetTarget(spdlog::sink_ptr sink, std::string_view level, Reader reader) {
+  if (target == nullptr) {
+    target = std::make_shared<spdlog::sinks::dist_sink_mt>();
+    spdlog::set_default_logger(std::make_shared<spdlog::logger>("zarrfs", target));
+    fuse_set_log_func(TakeFuseMessage);
+  }
+  sink->set_formatter(std::make_unique<LineFormatter>(reader));
+  target->set_sinks({std::move(sink)});
+  spdlog::set_level(spdlog::level::from_str(std::string(level)));
+}
+
+}  // namespace
+
+void LogToStderr(std::string_view level) {
+  SetTarget(std::make_shared<spdlog::sinks::stderr_sink_mt>(), level,
+            StderrIsJournal() ? Reader::kJournal : Reader::kPeople);
+}
+
+void LeaveTerminal(std::string_view mountpoint) {
+  spdlog::sink_ptr sink = std::make_shared<JournalSink>(mountpoint);
+  if (access("/run/systemd/journal/socket", W_OK) != 0) {
+    sink = std::make_shared<spdlog::sinks::syslog_sink_mt>("zarrfs", LOG_PID, LOG_DAEMON,
+                                                           /*format=*/true);
+  }
+  SetTarget(std::move(sink), LogLevel(), Reader::kSyslog);
+  if (const Descriptor null(open("/dev/null", O_RDWR | O_CLOEXEC)); null) {
+    for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(null.get(), fd);
+  }
+  // Not earlier: until an automount point is mounted, only processes of the service manager's
+  // process group may access it, and mounting and checking the mount do.
+  setsid();
+}
+
+void SetLogLevel(std::string_view level) {
+  spdlog::set_level(spdlog::level::from_str(std::string(level)));
+}
+
+std::string LogLevel() {
+  const auto name = spdlog::level::to_string_view(spdlog::get_level());
+  return {name.data(), name.size()};
+}
+
+void PrintError(std::string_view message) {
+  const std::string line = StderrIsJournal() ? fmt::format("<{}>{}\n", LOG_ERR, OneLine(message))
+                                             : fmt::format("zarrfs: {}\n", OneLine(message));
+  // One write, so that lines of several processes do not mix.
+  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
+}
+
+MountMessages::MountMessages() {
+  kept_.reset(memfd_create("zarrfs-messages", MFD_CLOEXEC));
+  if (!kept_) return;
+  std::fflush(stderr);
+  stderr_.reset(dup(STDERR_FILENO));
+  dup2(kept_.get(), STDERR_FILENO);
+  keep_messages = true;
+}
+
+MountMessages::~MountMessages() { static_cast<void>(Take()); }
+
+std::string MountMessages::Take() {
+  if (!kept_ || !stderr_) return "";
+  std::fflush(stderr);
+  keep_messages = false;
+  dup2(stderr_.get(), STDERR_FILENO);
+  stderr_.reset();
+  std::array<char, 4096> text;
+  const ssize_t length = pread(kept_.get(), text.data(), text.size(), 0);
+  std::istringstream lines(
+      std::string(text.data(), static_cast<size_t>(std::max<ssize_t>(length, 0))));
+  std::string reason;
+  for (std::string line; std::getline(lines, line);) {
+    for (const std::string_view speaker : {"fuse: ", "fusermount3: ", "fusermount: "}) {
+      if (line.starts_with(speaker)) line.erase(0, speaker.size());
+    }
+    if (!line.empty()) reason += (reason.empty() ? "" : "; ") + OneLine(line);
+  }
+  return reason;
+}
+
+}  // namespace zarrfs

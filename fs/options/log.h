@@ -1,0 +1,57 @@
+// The log. All code logs through spdlog's default logger, which writes to stderr while somebody
+// waits for the mount, and to the journal or syslog (as "zarrfs") afterwards. Messages of libfuse
+// go the same way. Each message is one line, whatever characters the names in the store have.
+//
+// If stderr is the systemd journal, as in a service, each line begins with its priority (see
+// sd-daemon(3)).
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "zarrcore/os/descriptor.h"
+
+namespace zarrfs {
+
+/// The log levels, from the fewest messages to the most.
+inline constexpr std::array<std::string_view, 4> kLogLevels = {"error", "warning", "info", "debug"};
+
+/// Logs messages of `level` (one of kLogLevels) and above to stderr: as "zarrfs: message", with
+/// time and thread if the level is "debug"; to the journal as "<4>message".
+void LogToStderr(std::string_view level);
+
+/// Detaches the process from its terminal or pipe and its session, and logs to the journal or
+/// syslog from now on.
+void LeaveTerminal(std::string_view mountpoint);
+
+/// Changes the level, wherever the log goes. Any thread may call it.
+void SetLogLevel(std::string_view level);
+
+/// The level in force, one of kLogLevels.
+[[nodiscard]] std::string LogLevel();
+
+/// Prints "zarrfs: message" ("<3>message" to the journal) on stderr, on one line, whatever the log
+/// level is.
+void PrintError(std::string_view message);
+
+/// While an object exists, messages of libfuse and the programs it starts (fusermount3) are
+/// collected instead of logged: only they say why mounting failed. Redirects descriptor 2 of the
+/// whole process, so no other thread may log meanwhile. At most one object may exist.
+class MountMessages {
+ public:
+  MountMessages();
+  ~MountMessages();
+  MountMessages(const MountMessages&) = delete;
+  MountMessages& operator=(const MountMessages&) = delete;
+
+  /// Restores descriptor 2 and returns the messages as one line, without the names of the programs.
+  /// From then on libfuse's messages are logged again.
+  [[nodiscard]] std::string Take();
+
+ private:
+  Descriptor kept_;    // a memory file with the messages
+  Descriptor stderr_;  // the real one; empty once it is restored
+};
+
+}  // namespace zarrfs

@@ -1,0 +1,373 @@
+#include "fs/options/option_table.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cfloat>
+#include <charconv>
+#include <filesystem>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "fs/options/log.h"
+#include "fs/options/memory_limit.h"
+#include "zarrcore/base/size_text.h"
+#include "zarrcore/base/suggestion.h"
+
+namespace zarrfs {
+namespace {
+
+// Applies a value, or a flag by its name; false if it is not what the option expects.
+using Apply = bool (*)(MountOptions&, std::string_view value);
+
+struct Option {
+  std::string_view name;
+  std::string_view value_name;  // "" for a flag
+  std::string_view help;        // "" for those of mount(8), fstab(5) and tests
+  std::string_view expected;    // which values
+  Apply apply;
+};
+
+bool IsIn(std::span<const std::string_view> names, std::string_view name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+// `base` is std::from_chars' base for integers; none for floating-point numbers.
+template <typename T, typename... Base>
+std::optional<T> ParseNumber(std::string_view text, Base... base) {
+  T number{};
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number, base...);
+  if (error != std::errc() || stop != end) return std::nullopt;
+  return number;
+}
+
+template <typename Member, typename T>
+bool Set(Member& member, std::optional<T> value) {
+  if (!value) return false;
+  member = *std::move(value);
+  return true;
+}
+
+// What Set() takes: `value` if it `is_valid`, a number up to `max`, what a word stands for.
+template <typename T>
+std::optional<T> If(bool is_valid, T value) {
+  return is_valid ? std::optional(value) : std::nullopt;
+}
+template <typename T>
+std::optional<T> UpTo(std::type_identity_t<T> max, std::optional<T> number) {
+  return number >= T{0} && number <= max ? number : std::nullopt;  // not: not a number
+}
+template <typename T, size_t kCount>
+std::optional<T> Choice(std::string_view word,
+                        const std::pair<std::string_view, T> (&choices)[kCount]) {
+  const auto* const chosen =
+      std::ranges::find(choices, word, &std::pair<std::string_view, T>::first);
+  return chosen == std::end(choices) ? std::nullopt : std::optional(chosen->second);
+}
+
+template <auto kMember>
+bool SetSize(MountOptions& options, std::string_view value) {
+  return Set(options.*kMember, ParseSize(value));
+}
+
+// The largest id means "no change" to the kernel, so nobody can have it.
+template <auto kMember>
+bool SetId(MountOptions& options, std::string_view value) {
+  return Set(options.*kMember, UpTo(UINT32_MAX - 1, ParseNumber<uint32_t>(value)));
+}
+
+// A flag alone or with "yes"; "no" undoes it.
+template <auto kMember, bool kValue = true>
+bool SetFlag(MountOptions& options, std::string_view value) {
+  options.*kMember = (value != "no") == kValue;
+  return true;
+}
+
+// The name of an option, as an argument of a template.
+template <size_t kSize>
+struct OptionName {
+  char text[kSize];
+  consteval OptionName(const char (&name)[kSize]) { std::copy_n(name, kSize, text); }  // NOLINT
+};
+
+template <OptionName kName>
+bool SetRemote(MountOptions& options, std::string_view value) {
+  // (A flag comes with its name.)
+  return SetRemoteOption(kName.text, value == kName.text ? "" : value, options.remote);
+}
+
+// "noexec" is passed to the kernel; "exec" undoes that.
+bool SetKernelFlag(MountOptions& options, std::string_view name) {
+  if (name == "no") return false;
+  if (name.starts_with("no")) {
+    options.kernel_options.emplace_back(name);
+  } else {
+    std::erase(options.kernel_options, fmt::format("no{}", name));
+  }
+  return true;
+}
+
+constexpr std::string_view kSize = "a size such as 512k, 64M or 1G";
+constexpr std::string_view kPatterns = "patterns of names such as *.zarr or scratch:*.tmp";
+
+// Each row has the option, what --help says of it (continuation lines are indented to its column),
+// which values it takes and its effect.
+constexpr Option kOptions[] = {
+    {"view", "v2|v3|gdal|netcdf|java|nc|npy",
+     "show only this view, at the root (default: one folder per view)",
+     "v2, v3, gdal, netcdf, java, nc, npy or all",
+     [](auto& o, auto v) {
+       return Set(o.view, v == "all" ? "" : If(ViewNumber(v).has_value(), v));
+     }},
+    {"views", "VIEWS",
+     "folders that the root lists: views=v2:v3 (default: v2:v3:gdal:netcdf);\n"
+     "                        every view can be opened, listed or not",
+     "names of views such as v2:netcdf",
+     [](auto& o, auto v) { return Set(o.views, ParseViews(v)); }},
+    {"separator", ".|/", "between the numbers in chunk names (default: auto)", "'.', '/' or auto",
+     [](auto& o, auto v) {
+       return Set(o.separator, Choice<char>(v, {{"auto", '\0'}, {".", '.'}, {"/", '/'}}));
+     }},
+    {"fill", "auto|keep|materialize",
+     "keep: write the fill value into .zarray; xarray shows it as NaN;\n"
+     "                        materialize: leave it out, and show missing chunks as files full of\n"
+     "                        it; auto (default): whichever gives xarray the values that\n"
+     "                        zarr-python 3 gives",
+     "auto, keep or materialize",
+     [](auto& o, auto v) { return Set(o.fill, Choice(v, kFillNames)); }},
+    {"ome", "auto|keep",
+     "keep: OME-Zarr metadata as stored; auto: 0.5 is shown as 0.4 in v2,\n"
+     "                        and 0.4 as 0.5 in v3 (default: auto)",
+     "auto or keep",
+     [](auto& o, auto v) {
+       return Set(o.keeps_ome, Choice<bool>(v, {{"auto", false}, {"keep", true}}));
+     }},
+    {"compressors", "LIST",
+     "readers know no other compressors: compressors=zlib:blosc, or none;\n"
+     "                        chunks with another one are shown decoded (default: each view's)",
+     "names between colons of gzip, zlib, zstd, bz2, lz4, lzma, blosc, or none",
+     [](auto& o, auto v) { return Set(o.compressors, ParseCompressors(v)); }},
+    {"nc", "auto|2|5",
+     "format of the files in nc: 2: CDF-2; 5: CDF-5; auto (default): CDF-2 where\n"
+     "                        that can hold everything, else CDF-5",
+     "auto, 2 or 5", [](auto& o, auto v) { return Set(o.netcdf, Choice(v, kNetcdfNames)); }},
+    {"string_scan", "SIZE",
+     "look at so much of an array of strings to find the longest, for gdal and\n"
+     "                        nc (default: 16M)",
+     kSize, SetSize<&MountOptions::string_scan>},
+    {"links", "inside|follow",
+     "whether symbolic links may leave the store; links=DIR:DIR: only to these\n"
+     "                        folders (default: follow; inside with allow_other)",
+     "inside, follow or folders as /data:/disk2/data",
+     [](auto& o, auto v) { return Set(o.links, ParseLinkPolicy(v)); }},
+    {"show", "PATTERNS",
+     "show of STORE, a folder of stores, only names that match: show=*.zarr\n"
+     "                        (default: all)",
+     kPatterns, [](auto& o, auto v) { return Set(o.names.show, ParsePatterns(v)); }},
+    {"hide", "PATTERNS", "do not show names in STORE that match: hide=scratch:*.tmp", kPatterns,
+     [](auto& o, auto v) { return Set(o.names.hide, ParsePatterns(v)); }},
+    {"endpoint", "URL", "of a store s3://…: where it is (default: AWS, or $AWS_ENDPOINT_URL)",
+     "https://HOST or http://HOST:PORT", SetRemote<"endpoint">},
+    {"region", "REGION", "of a bucket (default: $AWS_REGION, ~/.aws/config, us-east-1)",
+     "a region such as eu-central-1", SetRemote<"region">},
+    {"addressing", "path|virtual",
+     "whether a bucket is part of the path or of the name of the host\n"
+     "                        (default: auto)",
+     "auto, path or virtual", SetRemote<"addressing">},
+    {"anonymous", "", "do not sign requests: for public buckets", "", SetRemote<"anonymous">},
+    {"profile", "NAME", "of ~/.aws/credentials and ~/.aws/config (default: $AWS_PROFILE)",
+     "the name of a profile", SetRemote<"profile">},
+    {"requester_pays", "", "pay for what is read from a bucket that asks for it", "",
+     SetRemote<"requester_pays">},
+    {"absent", "404|403", "403: what a bucket or web server refuses does not exist (default: 404)",
+     "404 or 403", SetRemote<"absent">},
+    {"headers", "FILE", "send the lines of FILE, \"Name: value\", with each request", "a file",
+     SetRemote<"headers">},
+    {"query", "FILE", "add what is in FILE, a signature, to each address", "a file",
+     SetRemote<"query">},
+    {"list", "FILE", "all keys of a store on a web server, one a line: it cannot list them itself",
+     "a file", SetRemote<"list">},
+    {"list_max", "N",
+     "to list an array on a web server, ask for at most N objects of it\n"
+     "                        (default: 10000)",
+     "a number from 1 to 1000000", SetRemote<"list_max">},
+    {"timeout", "SECONDS",
+     "how long a bucket or web server may fail to answer before a read fails\n"
+     "                        (default: 60)",
+     "a number of seconds from 1 to 3600", SetRemote<"timeout">},
+    {"connections", "N", "requests to a bucket or web server at once (default: 64)",
+     "a number from 1 to 256", SetRemote<"connections">},
+    {"disk_cache", "DIR",
+     "keep what was fetched from a bucket or web server in DIR, for the next mount,\n"
+     "                        too (default: only memory)",
+     "a folder", SetRemote<"disk_cache">},
+    {"disk_cache_size", "SIZE", "what DIR may take (default: 10G)", "a size of 64M or more",
+     SetRemote<"disk_cache_size">},
+    {"consolidated", "no", "no .zmetadata and no consolidated metadata in zarr.json (default: yes)",
+     "yes or no",
+     [](auto& o, auto v) {
+       uint64_t& max = o.consolidated_max;
+       return Set(max, Choice<uint64_t>(v, {{"yes", max}, {"no", 0}}));
+     }},
+    {"consolidated_max", "N",
+     "no consolidated metadata for groups with more than N nodes (default: 4096)",
+     "a number up to 1000000",
+     [](auto& o, auto v) {
+       return Set(o.consolidated_max, UpTo(1'000'000, ParseNumber<uint64_t>(v)));
+     }},
+    {"ttl", "SECONDS",
+     "how long a change in the store may go unnoticed (default: 0.1 where the\n"
+     "                        store can be watched, else a tenth of the file's age, 1 to 60)",
+     "a number of seconds, 0 or more",
+     [](auto& o, auto v) { return Set(o.ttl, UpTo(DBL_MAX, ParseNumber<double>(v))); }},
+    {"open", "message", "revalidate files at each open, for a store that is constantly rewritten",
+     "message or auto",
+     [](auto& o, auto v) {
+       return Set(o.open_messages, Choice<bool>(v, {{"message", true}, {"auto", false}}));
+     }},
+    {"memory", "SIZE",
+     "memory for all of the mount: caches, metadata and what is being decoded\n"
+     "                        (default: a quarter of the machine's, 512M to 4G)",
+     "a size of 64M or more",
+     [](auto& o, auto v) {
+       const auto size = ParseSize(v);
+       return size >= kLeastMemory && Set(o.memory, size);
+     }},
+    {"index_cache", "SIZE", "memory for shard indexes: 512k, 64M, 1G (default: 64M)", kSize,
+     SetSize<&MountOptions::index_cache>},
+    {"cache", "SIZE", "memory for decoded chunks (default: 256M)", kSize,
+     SetSize<&MountOptions::cache>},
+    {"node_cache", "SIZE", "memory for metadata of groups and arrays (default: 32M)", kSize,
+     SetSize<&MountOptions::node_cache>},
+    {"threads", "N", "threads that answer the kernel (default: two per core, at least 16)",
+     "a number from 1 to 1024",
+     [](auto& o, auto v) {
+       const auto number = UpTo(1024, ParseNumber<uint32_t>(v));
+       return number != 0U && Set(o.threads, number);
+     }},
+    {"uid", "N", "owner of every file (default: as in the store)", "a number",
+     SetId<&MountOptions::uid>},
+    {"gid", "N", "group of every file (default: as in the store)", "a number",
+     SetId<&MountOptions::gid>},
+    {"umask", "OCTAL", "permissions are 555 and 444 less these bits (default: as in the store)",
+     "an octal number from 0 to 777",
+     [](auto& o, auto v) { return Set(o.umask, UpTo(0777, ParseNumber<uint32_t>(v, 8))); }},
+    {"log_level", "LEVEL", "error, warning, info or debug (default: info)",
+     "error, warning, info or debug",
+     [](auto& o, auto v) { return Set(o.log_level, If(IsIn(kLogLevels, v), v)); }},
+    {"config", "FILE", "read the store and options from FILE, as with --config", "a file",
+     [](auto& o, auto v) {
+       std::error_code ignored;
+       return Set(o.config_file, If(!v.empty(), std::filesystem::absolute(v, ignored)));
+     }},
+    {"immutable", "", "the store never changes: cache everything without a timeout", "",
+     SetFlag<&MountOptions::immutable>},
+    {"io_uring", "",
+     "receive requests by io_uring where libfuse and the kernel can; then a worker\n"
+     "                        that is killed is not replaced",
+     "", SetFlag<&MountOptions::io_uring>},
+    {"noio_uring", "", "receive requests through /dev/fuse (default)", "",
+     SetFlag<&MountOptions::io_uring, false>},
+    {"allow_other", "", "other users may access the mount (default for root)", "",
+     SetFlag<&MountOptions::allow_other>},
+    {"noallow_other", "", "only the mounting user may access the mount (default for others)", "",
+     SetFlag<&MountOptions::allow_other, false>},
+    {"nonempty", "", "mount over a folder that is not empty", "", SetFlag<&MountOptions::nonempty>},
+    {"noexec", "", "no file can be executed", "", SetKernelFlag},
+    {"exec", "", "", "", SetKernelFlag},
+    // fusermount3 accepts no other options of access times.
+    {"noatime", "", "", "", SetKernelFlag},
+    {"atime", "", "", "", SetKernelFlag},
+    {"remount", "", "", "", SetFlag<&MountOptions::remount>},
+    // For tests: behave as on the oldest supported kernel.
+    {"no_epoch", "", "", "", SetFlag<&MountOptions::no_epoch>},
+    {"no_resend", "", "", "", SetFlag<&MountOptions::no_resend>},
+    // For tests: hand over in a format of the future.
+    {"hand_over", "N", "", "a number",
+     [](auto& o, auto v) {
+       o.hand_over = ParseNumber<uint64_t>(v);
+       return o.hand_over.has_value();
+     }},
+    {"debug", "", "", "",
+     [](auto& o, auto v) { return v != "no" && (o.debug = o.foreground = true); }},
+};
+
+// Null if there is none.
+const Option* FindOption(std::string_view name) {
+  const auto* const found = std::ranges::find(kOptions, name, &Option::name);
+  return found == std::end(kOptions) ? nullptr : found;
+}
+
+// Options of fstab, mount(8) and mount.fuse(8) that have no effect: every mount is read-only,
+// without set-uid bits and devices, and no file has an access time.
+constexpr std::string_view kIgnoredWords =
+    " ro rw defaults suid nosuid dev nodev sync async dirsync relatime norelatime strictatime "
+    "nostrictatime diratime nodiratime lazytime nolazytime auto noauto user nouser users nousers "
+    "owner noowner group nogroup nofail _netdev default_permissions ";
+constexpr std::string_view kIgnoredNames[] = {"user", "comment", "fsname", "subtype"};
+// SELinux contexts, which go to the kernel.
+constexpr std::string_view kContextNames[] = {"context", "fscontext", "defcontext", "rootcontext"};
+
+}  // namespace
+
+Result<void> ApplyOption(std::string_view word, MountOptions& options,
+                         std::optional<std::string>& unknown) {
+  const std::string_view name = NameOfOption(word);
+  const bool has_value = name.size() < word.size();
+  const std::string_view value = word.substr(has_value ? name.size() + 1 : name.size());
+
+  if (const Option* option = FindOption(name)) {
+    const bool is_flag = option->value_name.empty();
+    const bool is_as_expected = is_flag ? !has_value || value == "yes" || value == "no" : has_value;
+    const bool stands_alone = is_flag && value != "no";
+    if (is_as_expected && option->apply(options, stands_alone ? name : value)) return {};
+    const std::string_view expected = is_flag     ? "yes, no or nothing"
+                                      : has_value ? option->expected
+                                                  : "a value";
+    return Fail(ErrorCode::kInvalidArgument, "option '{}': expected {} (zarrfs --help lists them)",
+                word, expected);
+  }
+  if (has_value && IsIn(kContextNames, name)) {
+    // The kernel refuses contexts where SELinux is off; fstab lines are written for both.
+    if (access("/sys/fs/selinux", F_OK) == 0) options.kernel_options.emplace_back(word);
+    return {};
+  }
+  const bool is_one_word = !has_value && word.find(' ') == std::string_view::npos;
+  if (is_one_word && kIgnoredWords.find(fmt::format(" {} ", word)) != kIgnoredWords.npos) return {};
+  if (has_value && IsIn(kIgnoredNames, name)) return {};
+  if (word.starts_with("x-") || word.starts_with("X-")) return {};
+  // Not an error yet: -s may follow.
+  if (!unknown) unknown = std::string(word);
+  return {};
+}
+
+bool IsKernelFlag(std::string_view name) {
+  const Option* const option = FindOption(name);
+  return option != nullptr && option->apply == SetKernelFlag;
+}
+
+std::string OptionsHelp() {
+  std::string text;
+  for (const Option& option : kOptions) {
+    if (option.help.empty()) continue;
+    const std::string_view equals = option.value_name.empty() ? "" : "=";
+    text += fmt::format("  {:<21} {}\n",
+                        fmt::format("{}{}{}", option.name, equals, option.value_name), option.help);
+  }
+  return text;
+}
+
+tl::unexpected<Error> UnknownOption(std::string_view option) {
+  std::vector<std::string_view> known;
+  for (const Option& each : kOptions) {
+    if (!each.help.empty()) known.push_back(each.name);
+  }
+  return Fail(ErrorCode::kInvalidArgument, "unknown option '{}'{} (zarrfs --help lists them)",
+              option, DidYouMean(NameOfOption(option), known));
+}
+
+}  // namespace zarrfs

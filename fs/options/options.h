@@ -1,0 +1,88 @@
+// What a mount is asked for, and how lists of options are written.
+#pragma once
+
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fs/tree/tree_options.h"
+#include "zarrcore/local/link_policy.h"
+#include "zarrcore/net/remote_source.h"
+#include "zarrcore/store/selected_names.h"
+
+namespace zarrfs {
+
+/// Two per core and at least 16, so that readers that wait for the disk do not block all others.
+[[nodiscard]] uint32_t DefaultThreads();
+
+struct MountOptions : TreeOptions {
+  std::string source;      // as written; a daemon makes it absolute before it changes its folder
+  std::string mountpoint;  // likewise
+
+  std::optional<LinkPolicy> links;  // empty: see LinksInForce()
+
+  NamePatterns names;  // in the root of the store
+
+  RemoteOptions remote;  // of a store in a bucket or on a web server
+
+  std::optional<uint64_t> memory;  // bytes; empty: see DefaultMemory()
+
+  // How the mount talks to the kernel.
+  uint32_t threads = DefaultThreads();  // at most so many answer the kernel
+  bool no_epoch = false;         // do without FUSE_NOTIFY_INC_EPOCH, as kernels before 6.16 must
+  bool no_resend = false;        // do without FUSE_NOTIFY_RESEND, as kernels before 6.9 must
+  bool open_messages = false;    // the kernel sends each open: see Tree::CheckOpen()
+  std::optional<bool> io_uring;  // empty: no
+
+  // How it is mounted.
+  std::optional<bool> allow_other;  // empty: see AllowsOthers()
+  bool nonempty = false;
+  bool makes_mountpoint = false;  // if it is absent, and removes it in the end; later: has made it
+  std::vector<std::string> kernel_options;  // beyond those of every mount: "noexec", "context=…"
+
+  // How the program runs.
+  bool foreground = false;
+  bool debug = false;  // implies foreground
+  bool verbose = false;
+  bool by_mount = false;  // mount(8) runs the program, as mount.zarrfs
+  bool fake = false;      // check everything, mount nothing (mount -f)
+  bool sloppy = false;    // ignore unknown options (mount -s)
+  bool remount = false;
+  std::string log_level = "info";
+  std::optional<uint64_t> hand_over;  // the format of HandOver; empty: this program's
+  pid_t pid = 0;           // of the process that takes signals for the mount; set when it starts
+  uid_t user = geteuid();  // who mounts; the process that reads the store may be another user
+
+  // Where the settings come from.
+  std::string config_file;            // "" if there is none
+  std::vector<std::string> config;    // its settings, as after -o
+  std::vector<std::string> settings;  // after -o; these override the file
+
+  bool operator==(const MountOptions&) const = default;
+};
+
+/// Whether users other than the mounting user may access the mount. The default: if root mounts.
+[[nodiscard]] bool AllowsOthers(const MountOptions& options);
+
+/// Which symbolic links of the store are followed. The default: all, but only those that end inside
+/// the store if other users may access the mount, so that the author of a store cannot publish
+/// files of the mounting user.
+[[nodiscard]] LinkPolicy LinksInForce(const MountOptions& options);
+
+/// Splits a list as after -o at its commas, without empty words. Commas after a backslash or
+/// between double quotes (as in security contexts) do not split. The quotes stay; the backslash
+/// before a comma, a backslash or a double quote does not.
+[[nodiscard]] std::vector<std::string> SplitOptions(std::string_view list);
+
+/// `option` as one word of such a list.
+[[nodiscard]] std::string EscapeOption(std::string_view option);
+
+/// What comes before "=", or everything.
+[[nodiscard]] std::string_view NameOfOption(std::string_view option);
+
+}  // namespace zarrfs

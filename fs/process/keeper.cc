@@ -1,0 +1,500 @@
+#include "fs/process/keeper.h"
+
+#include <fmt/ranges.h>
+#include <poll.h>
+#include <signal.h>
+#include <spdlog/spdlog.h>
+#include <sys/signalfd.h>
+#include <systemd/sd-daemon.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "fs/mount/own_mount.h"
+#include "fs/mount/session.h"
+#include "fs/options/exit_code.h"
+#include "fs/options/log.h"
+#include "fs/options/settings.h"
+#include "fs/process/privileges.h"
+#include "fs/process/signals.h"
+#include "fs/process/upgrade.h"
+#include "fs/process/workers.h"
+#include "zarrcore/base/clocks.h"
+#include "zarrcore/base/printable.h"
+
+namespace zarrfs {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// How long the worker may take to end once its mount is gone.
+constexpr auto kWorkerLimit = std::chrono::seconds(3);
+// How long after that a killed one may take.
+constexpr auto kReapLimit = std::chrono::seconds(2);
+// How long programs may use a mount that its service is to end.
+constexpr auto kBusyLimit = std::chrono::seconds(5);
+// How often the keeper checks for a killed worker that cannot end.
+constexpr int kWatchMs = 1000;
+
+bool HasServiceManager() { return std::getenv("NOTIFY_SOCKET") != nullptr; }
+
+class Keeper {
+ public:
+  Keeper(const MountOptions& options, const MountPoint& mountpoint, Channel report)
+      : options_(options),
+        config_in_force_(options.config),
+        mount_(mountpoint, /*outlives_workers=*/!WhyNoIoUring(options).empty()),
+        report_(std::move(report)) {}
+  Keeper(const MountOptions& options, const HandOver& state)
+      : options_(options),
+        config_in_force_(state.config),
+        mount_(state),
+        upgrade_(Channel(Inherited(state.asker))),
+        ready_(true),
+        replaces_(true),
+        is_caretaker_(state.gives_errors != 0) {
+    workers_.TakeOver(state);
+  }
+
+  int Run();
+
+ private:
+  // Starts the first worker, or has that of the older program end.
+  Result<void> Start();
+  // Reports a failed start, once. No effect after a successful one.
+  void EndStart(int code, std::string_view line);
+  // The same, and ends the worker.
+  void FailStart(int code, std::string_view line) {
+    EndStart(code, line);
+    EndWorker();
+  }
+  // False if the process that waits for the report is gone.
+  bool Report(int code, std::string_view line) const;
+  bool starting() const { return !ready_ && !failed_; }
+
+  // No effect in the background, where no service manager waits.
+  void NotifyServiceManager(const std::string& state) const;
+  std::string StatusLine() const {
+    const std::string& errors = workers_.errors_only();
+    return "STATUS=" + OneLine(errors.empty()
+                                   ? fmt::format("serving {} on {}", options_.source, mountpoint())
+                                   : fmt::format("{} serves {}", mountpoint(), errors));
+  }
+
+  void OnSignal();
+  void OnEndingSignal(uint32_t number);
+  void OnUnmounted(uint32_t number, bool detached);
+  void TryAgainToUnmount();
+  void ChangeLogLevel(const signalfd_siginfo& signal);
+  void SetLevel(std::string_view level);
+  Result<void> Reload(std::string_view more_settings);
+
+  void OnMessage(Message& message);
+  void OnOpened(Message& message);
+  void OnReady();
+  void OnWorkerFailed(const Message& message);
+  // Ends the mount with the worker.
+  void EndWorker();
+  // KillLateWorker() kills it after kWorkerLimit.
+  void AskWorkerToEnd(bool can);
+  void LeaveWorkerBehind();
+  // How long the loop may wait, in milliseconds.
+  int KillLateWorker();
+  void Watch();  // every kWatchMs
+  // The worker has closed its end of the channel. True if another one serves on.
+  bool OnWorkerEnd();
+  void StartNext();
+  bool CanReplace() const {
+    return mount_.outlives_workers() && ready_ && !ending_ && !gives_up_ && mount_.IsConnected();
+  }
+  void Replace() { NotifyServiceManager(fmt::format("STATUS={}", OneLine(workers_.Replace()))); }
+  void OnUpgrade(Upgrade::Step step);
+  HandOver State() const;
+  // There is no worker, and there will be none. Returns the exit code.
+  int Finish();
+  // Why the mount is dead; "" after a clean end.
+  std::string UncleanEnd() const;
+  const std::string& mountpoint() const { return mount_.path(); }
+
+  MountOptions options_;                            // `config` as last read
+  const std::vector<std::string> config_in_force_;  // but for what is live
+  OwnMount mount_;
+  Channel report_;
+  Descriptor signals_;
+  Upgrade upgrade_;
+  Workers workers_{options_, mount_.path(), [this] {
+                     signals_.reset();
+                     report_.Close();
+                     mount_.Close();
+                     upgrade_ = Upgrade();
+                   }};
+
+  bool ready_ = false;
+  bool failed_ = false;
+  int exit_code_ = kExitDone;
+  bool asked_before_ = false;  // an earlier signal found the mount busy
+  std::optional<Clock::time_point> detach_at_;
+  bool ending_ = false;
+  bool replaces_ = false;           // the worker is an older program's, and is to end
+  bool is_caretaker_ = false;       // likewise, and it does not listen
+  bool was_killed_ = false;         // the worker, because it took too long to end
+  bool gives_up_ = false;           // the mount dies with the worker
+  Clock::time_point worker_limit_;  // while it is to end
+};
+
+Result<void> Keeper::Start() {
+  auto taken = TakeSignals();
+  if (!taken) return Fail(taken);
+  signals_ = *std::move(taken);
+  // Also in the foreground: the working folder may lie below the mount point.
+  if (chdir("/") != 0) spdlog::debug("chdir /: {}", ErrnoText(errno));
+  if (auto started = workers_.StartFetcher(); !started) return started;
+  if (replaces_) {
+    KeepMountPrivileges();
+    AskWorkerToEnd(!is_caretaker_);
+    return {};
+  }
+  if (mount_.outlives_workers()) {
+    if (auto made = workers_.MakeJournal(); !made) return made;
+  }
+  if (auto started = workers_.Start(/*takes_over=*/false); !started) return started;
+  KeepMountPrivileges();
+  return {};
+}
+
+void Keeper::EndStart(int code, std::string_view line) {
+  if (!starting()) return;
+  failed_ = true;
+  exit_code_ = code;
+  mount_.Undo();
+  Report(code, line);
+  NotifyServiceManager(fmt::format("STATUS={}", OneLine(line)));
+}
+
+bool Keeper::Report(int code, std::string_view line) const {
+  const auto kind = code == kExitDone ? Message::Kind::kReady : Message::Kind::kFailed;
+  if (report_.fd() >= 0) return report_.Send({kind, {static_cast<uint64_t>(code)}, OneLine(line)});
+  if (code != kExitDone) PrintError(line);
+  return true;
+}
+
+void Keeper::EndWorker() {
+  if (ending_) return;
+  ending_ = true;
+  if (ready_) NotifyServiceManager("STOPPING=1\nSTATUS=ending");
+  // After a failed start there is nothing to shut down; nor is there without a store.
+  AskWorkerToEnd(ready_ && workers_.errors_only().empty());
+}
+
+void Keeper::AskWorkerToEnd(bool can) {
+  worker_limit_ = Clock::now() + kWorkerLimit;
+  if (!can || !workers_.Tell({Message::Kind::kEnd})) workers_.Kill();
+}
+
+void Keeper::OnOpened(Message& message) {
+  if (starting()) {
+    if (const auto made = mount_.Make(options_); !made) {
+      return FailStart(kExitMountFailed, made.error().message);
+    }
+    workers_.set_source(std::move(message.passed));
+  }
+  if (const auto given = mount_.GiveTo(workers_.channel(), !options_.no_resend); !given) {
+    FailStart(kExitMountFailed, given.error().message);
+  }
+}
+
+void Keeper::OnReady() {
+  if (ready_ && !ending_ && !replaces_) {
+    if (workers_.errors_only().empty()) {
+      spdlog::info("{}: another worker serves (zarrfs {})", mountpoint(), ZARRFS_VERSION);
+    } else {
+      spdlog::error("{} serves {}; end it with zarrfs --unmount {}, and mount it again",
+                    mountpoint(), workers_.errors_only(), mountpoint());
+    }
+    NotifyServiceManager(StatusLine());
+    upgrade_.ReportTakeOver({});
+  }
+  if (!starting()) return;
+  ready_ = true;
+  if (!options_.foreground) LeaveTerminal(mountpoint());
+  spdlog::info("{} is mounted at {}", options_.source, mountpoint());
+  NotifyServiceManager("READY=1\n" + StatusLine());
+  if (Report(kExitDone, "")) return;
+  // The caller has reported a failure, or was killed: nobody would unmount this mount.
+  exit_code_ = kExitSystem;
+  mount_.Undo();
+  EndWorker();
+}
+
+void Keeper::OnWorkerFailed(const Message& message) {
+  if (replaces_) return;  // it is to end anyway
+  if (ready_) {
+    workers_.NoteFailure(message.text);
+    upgrade_.ReportTakeOver(Fail(ErrorCode::kIo, "{}", message.text));
+  } else {
+    FailStart(static_cast<int>(message.numbers[0]), message.text);
+  }
+}
+
+void Keeper::OnMessage(Message& message) {
+  switch (message.kind) {
+    case Message::Kind::kOpened:
+      if (!failed_ && !ending_) OnOpened(message);
+      break;
+    case Message::Kind::kReady:
+      OnReady();
+      break;
+    case Message::Kind::kFailed:
+      OnWorkerFailed(message);
+      break;
+    default:
+      break;
+  }
+}
+
+void Keeper::NotifyServiceManager(const std::string& state) const {
+  if (options_.foreground) sd_notify(/*unset_environment=*/0, state.c_str());
+}
+
+void Keeper::SetLevel(std::string_view level) {
+  SetLogLevel(level);
+  workers_.Tell({Message::Kind::kLogLevel, {}, std::string(level)});
+}
+
+void Keeper::ChangeLogLevel(const signalfd_siginfo& signal) {
+  const auto level = LevelAskedFor(signal);
+  if (!level) return spdlog::warn("{}", level.error().message);
+  SetLevel(*level);
+  spdlog::info("{}: the log level is {}", mountpoint(), *level);
+}
+
+Result<void> Keeper::Reload(std::string_view more_settings) {
+  NotifyServiceManager(fmt::format("RELOADING=1\nMONOTONIC_USEC={}", SteadyNowNs() / 1000));
+  const auto ignored = SetLive(options_, more_settings);
+  if (!ignored) {
+    spdlog::error("{}: not reloaded: {}", mountpoint(), ignored.error().message);
+  } else {
+    SetLevel(options_.log_level);
+    workers_.Tell({Message::Kind::kCacheSizes,
+                   {options_.index_cache, options_.cache, options_.memory.value_or(0)}});
+    spdlog::info("{}: reloaded: log_level {}, index_cache {} and cache {} bytes", mountpoint(),
+                 options_.log_level, options_.index_cache, options_.cache);
+    const std::string old = fmt::format("{}", fmt::join(*ignored, ", "));
+    if (!old.empty()) spdlog::warn("{}: {} changed, which needs a new mount", mountpoint(), old);
+  }
+  NotifyServiceManager("READY=1\n" + StatusLine());
+  return ignored ? Result<void>() : Fail(ignored);
+}
+
+void Keeper::OnSignal() {
+  signalfd_siginfo signal = {};
+  if (read(signals_.get(), &signal, sizeof signal) != sizeof signal) return;
+  const bool ends = signal.ssi_signo == SIGINT || signal.ssi_signo == SIGTERM;
+  if (ends) OnEndingSignal(signal.ssi_signo);
+  if (ends || !ready_ || ending_) return;
+  if (signal.ssi_signo == SIGHUP) static_cast<void>(Reload(""));  // it says in the log
+  if (signal.ssi_signo == SIGUSR1) upgrade_.OnSignal(signal);
+  if (signal.ssi_signo == SIGUSR2) ChangeLogLevel(signal);
+}
+
+void Keeper::OnEndingSignal(uint32_t number) {
+  if (starting()) return FailStart(kExitSystem, "interrupted before the mount was ready");
+  if (ending_) return workers_.Kill();
+  // A service manager also sends signals because the worker was killed: not a request to unmount.
+  // The mount dies with its last holders.
+  const bool is_news = workers_.WasJustKilled();
+  if (!asked_before_ && !EndingIsAlwaysAsked() && (is_news || workers_.IsDying())) {
+    asked_before_ = gives_up_ = true;
+    workers_.CancelPlan();
+    if (workers_.last_end().empty() || !is_news) workers_.NoteKill();
+    return workers_.Kill();
+  }
+  const auto unmounted = mount_.Unmount(/*detach=*/asked_before_);
+  if (!unmounted && !asked_before_) {
+    asked_before_ = true;
+    // A service manager sends no second one, and kills everything in the end.
+    const bool by_itself = number == SIGTERM && options_.foreground && HasServiceManager();
+    if (by_itself) detach_at_ = Clock::now() + kBusyLimit;
+    spdlog::warn("signal {}: {}: {}; {}", number, mountpoint(), unmounted.error().message,
+                 by_itself ? fmt::format("it is detached in {} s", kBusyLimit.count())
+                           : "a second signal detaches it");
+    return;
+  }
+  if (!unmounted) {
+    spdlog::error("{}: cannot be detached: {}", mountpoint(), unmounted.error().message);
+  }
+  OnUnmounted(number, asked_before_);
+}
+
+void Keeper::OnUnmounted(uint32_t number, bool detached) {
+  spdlog::info("signal {}: {} is {}", number, mountpoint(), detached ? "detached" : "unmounted");
+  detach_at_.reset();
+  // The kernel sends no FUSE_DESTROY while another namespace or an open file holds the mount.
+  EndWorker();
+}
+
+void Keeper::TryAgainToUnmount() {
+  if (!detach_at_ || ending_) return;
+  const bool detach = Clock::now() >= *detach_at_;
+  if (mount_.Unmount(detach) || detach) OnUnmounted(SIGTERM, detach);
+}
+
+void Keeper::Watch() {
+  TryAgainToUnmount();
+  workers_.ReapLeftBehind();
+  if (!workers_.is_there()) {
+    if (workers_.is_planned() && !mount_.IsConnected()) workers_.CancelPlan();
+    return;
+  }
+  // A thread of a killed worker may wait in the kernel for an answer of the worker itself (while it
+  // passes a file through to a reader). It ends once another worker answers, or the connection is
+  // aborted.
+  if (!mount_.is_made() || !workers_.IsPastServing()) return;
+  if (mount_.resends() && CanReplace()) {
+    workers_.LeaveBehind();
+    StartNext();
+  } else if (workers_.IsDying()) {
+    mount_.Abort();
+  }
+}
+
+std::string Keeper::UncleanEnd() const {
+  if (!mount_.IsOnTop()) return "";
+  // To the worker, an aborted connection looks like an unmount.
+  return workers_.last_end().empty() ? "the connection was aborted"
+                                     : "the worker " + workers_.last_end();
+}
+
+bool Keeper::OnWorkerEnd() {
+  const Workers::End end = workers_.Reap();
+  if (starting() && end.by_signal) {
+    EndStart(kExitSystem, fmt::format("ended by signal {} before the mount was ready", end.number));
+  } else if (starting() && end.number == kExitDone) {
+    EndStart(kExitMountFailed, fmt::format("{} was unmounted before it was ready", mountpoint()));
+  } else if (starting()) {
+    EndStart(kExitMountFailed,
+             fmt::format("{} was mounted, but the kernel closed the connection", mountpoint()));
+  }
+  if (!CanReplace()) return false;
+  StartNext();
+  return true;
+}
+
+void Keeper::StartNext() {
+  if (!std::exchange(replaces_, false)) return Replace();
+  was_killed_ = false;
+  workers_.StartOrPlan();
+}
+
+HandOver Keeper::State() const {
+  HandOver state = WithOptions(options_, config_in_force_);
+  mount_.HandOverTo(state, options_);
+  workers_.HandOverTo(state);
+  return state;
+}
+
+void Keeper::OnUpgrade(Upgrade::Step step) {
+  if (step == Upgrade::Step::kNone) return;
+  if (step == Upgrade::Step::kSet) return upgrade_.ReportSet(Reload(upgrade_.settings()));
+  if (!mount_.outlives_workers()) return upgrade_.Refuse("the mount was made with io_uring");
+  if (!CanReplace() || asked_before_ || replaces_ || !workers_.is_there()) {
+    return upgrade_.Refuse("the mount is about to end, or has no worker at the moment");
+  }
+  if (step == Upgrade::Step::kTry) return upgrade_.Try(State());
+  upgrade_.Commit(State());
+}
+
+int Keeper::Finish() {
+  const std::string unclean = ready_ && !ending_ ? UncleanEnd() : "";
+  if (workers_.has_left_behind()) mount_.Abort();
+  if (!unclean.empty()) {
+    exit_code_ = kExitSystem;
+    const std::string line = fmt::format(
+        "{}: {}; the mount stays, dead, so that its files do not seem to be absent: mount "
+        "there again, or end the mount with zarrfs --unmount {}",
+        mountpoint(), unclean, mountpoint());
+    spdlog::error("{}", line);
+    NotifyServiceManager(fmt::format("STATUS={}", OneLine(line)));
+    return exit_code_;
+  }
+  if (ready_ && !ending_) NotifyServiceManager("STOPPING=1\nSTATUS=unmounted");
+  mount_.ClearCovered();
+  if (ready_) spdlog::info("{}: ended", mountpoint());
+  return exit_code_;
+}
+
+int Keeper::KillLateWorker() {
+  if (!ending_ && !replaces_) return kWatchMs;
+  const auto left = worker_limit_ - Clock::now();
+  if (was_killed_) {
+    // It waits in the kernel for a store that does not answer.
+    if (left + kReapLimit > left.zero()) return kWatchMs;
+    LeaveWorkerBehind();
+    return 0;
+  }
+  if (left > left.zero()) return static_cast<int>(left / std::chrono::milliseconds(1)) + 1;
+  was_killed_ = true;
+  spdlog::warn("{}: {} with pending requests", mountpoint(),
+               ending_ ? "ended" : "the old worker is killed");
+  workers_.Kill();
+  return kWatchMs;
+}
+
+void Keeper::LeaveWorkerBehind() {
+  if (!workers_.is_there()) return;
+  spdlog::warn("{}: the worker cannot end: does the store answer?", mountpoint());
+  workers_.LeaveBehind();
+  if (replaces_ && CanReplace()) StartNext();
+}
+
+int Keeper::Run() {
+  if (const auto started = Start(); !started) {
+    EndStart(kExitSystem, started.error().message);
+    return exit_code_;
+  }
+  std::array<pollfd, 5> wait = {{{signals_.get(), POLLIN, 0}, {}, {report_.fd(), 0, 0}, {}, {}}};
+  while (workers_.is_there() || (workers_.is_planned() && !ending_)) {
+    workers_.StartIfDue();
+    const int limit_ms = KillLateWorker();
+    wait[1] = {workers_.is_there() ? workers_.channel().fd() : -1, POLLIN, 0};
+    wait[3] = {upgrade_.fd(), POLLIN, 0};
+    wait[4] = {workers_.fetcher_fd(), POLLIN, 0};
+    const int events = poll(wait.data(), wait.size(), limit_ms);
+    if (events == 0) Watch();
+    OnUpgrade(upgrade_.Advance());
+    if (events <= 0) continue;
+    if (wait[0].revents != 0) OnSignal();
+    if (wait[2].revents != 0) {  // the waiting process is gone
+      if (starting()) FailStart(kExitSystem, "the process that waited for the mount is gone");
+      wait[2].fd = -1;
+    }
+    if (wait[1].revents == 0 || !workers_.is_there()) continue;
+    auto message = workers_.channel().Receive();
+    if (message) {
+      OnMessage(*message);
+    } else if (!OnWorkerEnd()) {
+      break;
+    }
+  }
+  return Finish();
+}
+
+}  // namespace
+
+int RunKeeper(const MountOptions& options, const MountPoint& mountpoint, Channel report) {
+  return Keeper(options, mountpoint, std::move(report)).Run();
+}
+
+int ResumeKeeper(const MountOptions& options, const HandOver& state) {
+  return Keeper(options, state).Run();
+}
+
+}  // namespace zarrfs

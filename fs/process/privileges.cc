@@ -1,0 +1,103 @@
+#include "fs/process/privileges.h"
+
+#include <fmt/format.h>
+#include <grp.h>
+#include <signal.h>
+#include <spdlog/spdlog.h>
+#include <sys/capability.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <memory>
+#include <span>
+#include <type_traits>
+
+#include "zarrcore/base/result.h"
+
+namespace zarrfs {
+namespace {
+
+struct FreeCapabilities {
+  void operator()(void* object) const { cap_free(object); }
+};
+using Capabilities = std::unique_ptr<std::remove_pointer_t<cap_t>, FreeCapabilities>;
+
+bool Has(const Capabilities& set, cap_value_t capability, cap_flag_t flag) {
+  cap_flag_value_t value = CAP_CLEAR;
+  return cap_get_flag(set.get(), capability, flag, &value) == 0 && value == CAP_SET;
+}
+
+// Drops all capabilities but `wanted`; does not add any.
+void KeepOnly(std::span<const cap_value_t> wanted) {
+  const Capabilities before(cap_get_proc());
+  const Capabilities after(cap_init());
+  for (const cap_value_t capability : wanted) {
+    if (before == nullptr || !Has(before, capability, CAP_PERMITTED)) continue;
+    for (const cap_flag_t flag : {CAP_PERMITTED, CAP_EFFECTIVE}) {
+      cap_set_flag(after.get(), flag, 1, &capability, CAP_SET);
+    }
+  }
+  if (cap_set_proc(after.get()) != 0) {
+    spdlog::warn("capabilities cannot be dropped: {}", ErrnoText(errno));
+  }
+}
+
+// Returns why not; "" if this is another user now. The permitted capabilities stay.
+std::string BecomeUser(uid_t user) {
+  const Capabilities now(cap_get_proc());
+  // CAP_KILL: the keeper, which has no more than this process, must be able to end it. Without
+  // CAP_DAC_READ_SEARCH, as in containers, the user decides what can be read.
+  for (const cap_value_t needed : {CAP_SETUID, CAP_SETGID, CAP_KILL, CAP_DAC_READ_SEARCH}) {
+    if (now != nullptr && Has(now, needed, CAP_EFFECTIVE)) continue;
+    const std::unique_ptr<char, FreeCapabilities> name(cap_to_name(needed));
+    return fmt::format("needs {}", name != nullptr ? name.get() : "capabilities");
+  }
+  int end_with_parent = 0;
+  prctl(PR_GET_PDEATHSIG, &end_with_parent);
+  prctl(PR_SET_KEEPCAPS, 1);
+  if (setgroups(0, nullptr) != 0 || setresgid(user, user, user) != 0 ||
+      setresuid(user, user, user) != 0) {
+    std::string why = ErrnoText(errno);
+    if (setresgid(0, 0, 0) != 0) why += ", and the group is another one";
+    return why;
+  }
+  // The kernel forgets both when the user changes: the end with the parent, and core dumps.
+  prctl(PR_SET_PDEATHSIG, end_with_parent);
+  prctl(PR_SET_DUMPABLE, 1);
+  return "";
+}
+
+}  // namespace
+
+void KeepMountPrivileges() {
+  constexpr cap_value_t kWanted[] = {CAP_SYS_ADMIN, CAP_DAC_READ_SEARCH, CAP_SETUID, CAP_SETGID,
+                                     CAP_KILL};
+  KeepOnly(kWanted);
+}
+
+std::string KeepReadPrivileges(std::optional<uid_t> user) {
+  cap_reset_ambient();
+  // Fails without CAP_SETPCAP, as for a user; no_new_privs then has the same effect.
+  for (cap_value_t capability = 0; capability < cap_max_bits(); ++capability) {
+    cap_drop_bound(capability);
+  }
+  std::string why_not = user ? BecomeUser(*user) : "";
+  constexpr cap_value_t kWanted[] = {CAP_DAC_READ_SEARCH};
+  KeepOnly(kWanted);
+  prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+  return why_not;
+}
+
+std::string CapabilitiesInForce() {
+  const Capabilities now(cap_get_proc());
+  std::string names;
+  for (cap_value_t capability = 0; now != nullptr && capability < cap_max_bits(); ++capability) {
+    if (!Has(now, capability, CAP_EFFECTIVE)) continue;
+    const std::unique_ptr<char, FreeCapabilities> name(cap_to_name(capability));
+    if (!names.empty()) names += ',';
+    names += name != nullptr ? name.get() : fmt::format("{}", capability);
+  }
+  return names.empty() ? "none" : names;
+}
+
+}  // namespace zarrfs

@@ -1,0 +1,443 @@
+#include "fs/process/worker.h"
+
+#include <fcntl.h>
+#include <fuse_lowlevel.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <spdlog/spdlog.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <thread>
+
+#include "fs/fuse/caretaker.h"
+#include "fs/fuse/connection.h"
+#include "fs/fuse/server.h"
+#include "fs/fuse/waiting_room.h"
+#include "fs/mount/hand_over.h"
+#include "fs/mount/session.h"
+#include "fs/options/exit_code.h"
+#include "fs/options/log.h"
+#include "fs/options/memory_limit.h"
+#include "fs/options/settings.h"
+#include "fs/process/privileges.h"
+#include "fs/process/store_fetcher.h"
+#include "fs/process/worker_sandbox.h"
+#include "fs/tree/tree.h"
+#include "zarrcore/base/printable.h"
+#include "zarrcore/disk/disk_cache.h"
+#include "zarrcore/open/fetched_store.h"
+#include "zarrcore/os/mount_table.h"
+#include "zarrcore/zip/source.h"
+
+namespace zarrfs {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// How long pending requests may take once the mount is gone.
+constexpr auto kGrace = std::chrono::seconds(2);
+// How often the attendant checks whether the loop is about to end. It cannot wait for that: polling
+// the FUSE device would wake it up for each request.
+constexpr int kAttendMs = 5000;
+// How often it wakes the main thread that should end: one wake-up may come before its wait.
+constexpr int kWakeMs = 100;
+// A worker that can serve no longer ends after this time at the earliest: not many do in a minute.
+constexpr auto kLeastTime = std::chrono::seconds(20);
+
+[[noreturn]] void EndProcess(int code) {
+  spdlog::default_logger_raw()->flush();
+  std::fflush(nullptr);
+  // No destructors: threads that are stuck in a request still use the objects.
+  _exit(code);
+}
+
+// A store below the mount point must not be opened by its path again: that leads into the mount.
+// Its folder (SourcePlace::folder), or empty.
+Descriptor OpenHiddenSource(const MountOptions& options) {
+  std::error_code ignored;
+  const std::string folder = FindSource(options.source).folder;
+  const std::string real_folder = std::filesystem::canonical(folder, ignored).string();
+  if (!LiesIn(folder, options.mountpoint) && !LiesIn(real_folder, options.mountpoint)) return {};
+  return Descriptor(open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+}
+
+Result<std::shared_ptr<Store>> OpenLocalSource(const MountOptions& options,
+                                               const Descriptor& hidden,
+                                               std::function<void()> on_out_of_reach) {
+  return OpenSource(options.source,
+                    {.max_open_files = 0,
+                     .follow_path = !hidden,
+                     .links = LinksInForce(options),
+                     .others_read = AllowsOthers(options),
+                     .reader = options.user,
+                     .on_out_of_reach = std::move(on_out_of_reach)},
+                    Descriptor(fcntl(hidden.get(), F_DUPFD_CLOEXEC, 0)));
+}
+
+// Half of the time that a change may go unnoticed, at most.
+Age ZipAge(const MountOptions& options) {
+  if (!options.ttl) return kZipAge;
+  const std::chrono::duration<double> seconds(std::min(*options.ttl / 2, 1.0));
+  return std::min(kZipAge, std::chrono::duration_cast<Age>(seconds));
+}
+
+// `start`: its `source` is that of OpenHiddenSource(); `ids`: see Tree::Open(). `on_out_of_reach`:
+// of LocalStoreOptions.
+Result<std::unique_ptr<Tree>> OpenStore(const MountOptions& options, const WorkerStart& start,
+                                        Descriptor ids, std::function<void()> on_out_of_reach) {
+  RaiseOpenFileLimit();
+  auto store =
+      IsRemote(options.source)
+          ? OpenFetchedStore(options.source, options.remote,
+                             Descriptor(fcntl(start.fetch_socket.get(), F_DUPFD_CLOEXEC, 0)),
+                             start.fetch_memory,
+                             {.never_changes = options.immutable,
+                              .uid = options.user,
+                              .gid = options.user == 0 ? 0 : getegid()},
+                             ZipAge(options))
+          : OpenLocalSource(options, start.source, std::move(on_out_of_reach));
+  if (!store) return Fail(store);
+  TreeOptions tree_options = options;
+  tree_options.is_for_others = AllowsOthers(options);
+  return Tree::Open(SelectNames(*std::move(store), options.names), tree_options, std::move(ids));
+}
+
+class Worker {
+ public:
+  Worker(MountOptions options, std::string mountpoint, WorkerStart start, WorkerSandbox sandbox,
+         uint64_t default_memory)
+      : options_(std::move(options)),
+        sandbox_(std::move(sandbox)),
+        mountpoint_(std::move(mountpoint)),
+        keeper_(std::move(start.keeper)),
+        start_(std::move(start)),
+        takes_over_(start_.takes_over),
+        default_memory_(default_memory) {}
+
+  [[noreturn]] void Run();
+
+ private:
+  // The keeper reports to the user, unmounts and ends this process.
+  [[noreturn]] void FailStart(std::string_view line) const {
+    keeper_.Send({Message::Kind::kFailed, {kExitMountFailed}, std::string(line)});
+    EndProcess(kExitMountFailed);
+  }
+  // Makes a session of the mounted FUSE device.
+  void MakeSession();
+  Result<void> CheckAnswers() const;
+  void Describe(MountStatus& status) const;
+
+  void Attend();
+  // Handles a message of the keeper; false once there will be no more.
+  bool HandleMessage();
+
+  // The source leads to a folder that the sandbox does not include: the next worker's will.
+  void OnOutOfReach() {
+    if (WhyNoIoUring(options_).empty()) return;  // there would be no next one
+    is_out_of_reach_ = true;
+    EndIfOutOfReach();
+  }
+  void EndIfOutOfReach() const;
+
+  // To a store behind a network, else 0.
+  [[nodiscard]] uint32_t Connections() const {
+    return IsRemote(options_.source) ? static_cast<uint32_t>(options_.remote.connections) : 0;
+  }
+  // Those that answer, and those that wait for more requests of the store than a local one takes.
+  [[nodiscard]] uint32_t Threads() const {
+    const size_t more = WaitingThreads(Connections()) - kLeastWaitingThreads;
+    return options_.threads + static_cast<uint32_t>(2 * more);  // (there are two waiting rooms)
+  }
+
+  const MountOptions options_;
+  const WorkerSandbox sandbox_;
+  const Clock::time_point begin_ = Clock::now();
+  const std::string mountpoint_;
+  const Channel keeper_;
+  WorkerStart start_;  // without its channel
+  const bool takes_over_;
+  const uint64_t default_memory_;
+  const pthread_t main_thread_ = pthread_self();
+  Server* server_ = nullptr;  // never destroyed, like the session
+  fuse_session* session_ = nullptr;
+  dev_t device_before_ = 0;  // at the mount point, before mounting
+  dev_t device_ = 0;         // of our mount; 0 if unknown
+  std::atomic<bool> end_requested_ = false;
+  std::atomic<bool> is_out_of_reach_ = false;
+};
+
+void Worker::MakeSession() {
+  auto mounted = keeper_.Receive();
+  // The keeper has already reported why it could not mount.
+  if (!mounted || mounted->kind != Message::Kind::kMounted || !mounted->passed) {
+    EndProcess(kExitSystem);
+  }
+  device_before_ = mounted->numbers[0];
+  device_ = mounted->numbers[1];
+
+  session_ = NewSession(options_, Server::Operations(), server_);
+  if (session_ == nullptr ||
+      // libfuse owns the device from here on.
+      fuse_session_mount(session_, fmt::format("/dev/fd/{}", mounted->passed.release()).c_str()) !=
+          0) {
+    FailStart(fmt::format("{}: libfuse does not accept the device", mountpoint_));
+  }
+  if (!mounted->text.empty()) AnswerInit(session_, mounted->text);
+  if (takes_over_ && mounted->numbers[2] != 0) Resend(fuse_session_fd(session_));
+  if (const std::string why = WhyNoIoUring(options_); options_.io_uring == true && !why.empty()) {
+    spdlog::warn("io_uring is not used: {}", why);
+  }
+}
+
+Result<void> Worker::CheckAnswers() const {
+  struct stat root = {};
+  if (stat(mountpoint_.c_str(), &root) != 0) return Fail(FromErrno(errno), "{}", ErrnoText(errno));
+  if (root.st_dev == device_before_ || (device_ != 0 && root.st_dev != device_)) {
+    return Fail(ErrorCode::kIo, "another folder is there");
+  }
+  struct statvfs space = {};
+  if (statvfs(mountpoint_.c_str(), &space) != 0) {
+    return Fail(FromErrno(errno), "{}", ErrnoText(errno));
+  }
+  return {};
+}
+
+void Worker::Describe(MountStatus& status) const {
+  status.pid = options_.pid;
+  status.log_level = LogLevel();
+  status.capabilities = CapabilitiesInForce();
+  status.sandbox = sandbox_.text;
+  status.options = OneLine(SettingsList(options_));
+  status.config_file = OneLine(options_.config_file);
+  status.links = OneLine(ToString(LinksInForce(options_)));
+  status.open_messages = options_.open_messages;
+  status.threads = options_.threads;
+  status.uses_io_uring = server_->uses_io_uring();
+  status.no_io_uring = WhyNoIoUring(options_);
+  if (!status.no_io_uring.empty()) status.hand_over = HandOver::kFormat;
+}
+
+void Worker::EndIfOutOfReach() const {
+  if (!is_out_of_reach_ || Clock::now() - begin_ < kLeastTime) return;
+  spdlog::warn("{} is another folder now, which the sandbox of this worker does not include",
+               options_.source);
+  EndProcess(kExitSystem);
+}
+
+bool Worker::HandleMessage() {
+  const auto message = keeper_.Receive();
+  if (!message) return false;
+  switch (message->kind) {
+    case Message::Kind::kEnd:
+      end_requested_ = true;
+      break;
+    case Message::Kind::kLogLevel:
+      SetLogLevel(message->text);
+      break;
+    case Message::Kind::kCacheSizes:
+      LimitMemory(message->numbers[2] != 0 ? message->numbers[2] : default_memory_, Threads());
+      server_->tree().GiveUp(UINT64_MAX);  // also what was too large before
+      server_->tree().SetCacheSizes(message->numbers[0], message->numbers[1]);
+      break;
+    default:
+      break;
+  }
+  return true;
+}
+
+void Worker::Attend() {
+  // (One that takes over may serve a mount that others cover, or that is detached and in use.)
+  if (const auto answers = takes_over_ ? Result<void>() : CheckAnswers(); !answers) {
+    FailStart(fmt::format("{} was mounted, but does not answer: {}", mountpoint_,
+                          answers.error().message));
+  }
+  server_->OnMounted(session_);
+  // Before the report: whoever reads the terminal or pipe to its end must not wait for this
+  // process.
+  if (!options_.foreground && !takes_over_) LeaveTerminal(mountpoint_);
+  keeper_.Send({Message::Kind::kReady});
+  if (!takes_over_) {
+    spdlog::log(sandbox_.is_whole ? spdlog::level::info : spdlog::level::warn,
+                "{}: the worker's sandbox: {}", mountpoint_, sandbox_.text);
+  }
+
+  std::optional<Clock::time_point> deadline;
+  pollfd wait = {keeper_.fd(), POLLIN, 0};
+  for (;;) {
+    poll(&wait, 1, deadline ? kWakeMs : kAttendMs);
+    // Without a keeper nobody could unmount: better a dead mount than one without an owner.
+    if (wait.revents != 0 && !HandleMessage()) EndProcess(kExitSystem);
+    EndIfOutOfReach();
+    if (!end_requested_ && fuse_session_exited(session_) == 0) continue;
+    if (!deadline) {
+      deadline = Clock::now() + kGrace;
+      server_->tree().StopPrefetch();
+    }
+    if (Clock::now() > *deadline) {
+      spdlog::warn("{}: ended with pending requests", mountpoint_);
+      EndProcess(kExitDone);
+    }
+    fuse_session_exit(session_);
+    pthread_kill(main_thread_, SIGUSR1);
+  }
+}
+
+void Worker::Run() {
+  const uint64_t memory = options_.memory.value_or(default_memory_);
+  LimitMemory(memory, Threads());
+  if (!takes_over_) start_.source = OpenHiddenSource(options_);
+  MountOptions options = options_;
+  // What is remembered of stored objects gives way to nothing.
+  options.epochs = std::min(options.epochs, memory / 4);
+  auto tree = OpenStore(options, start_, std::move(start_.ids), [this] { OnOutOfReach(); });
+  if (!tree) FailStart(tree.error().message);
+  (*tree)->DescribeDaemonWith([this](MountStatus& status) { Describe(status); });
+  server_ = new Server(*std::move(tree), {.no_epoch = options_.no_epoch,
+                                          .open_messages = options_.open_messages,
+                                          .io_uring = WhyNoIoUring(options_).empty(),
+                                          .threads = options_.threads,
+                                          .connections = Connections()});
+  keeper_.Send({Message::Kind::kOpened}, start_.source.get());
+  MakeSession();
+
+  std::thread([this] { Attend(); }).detach();
+  fuse_loop_config* config = fuse_loop_cfg_create();
+  // Requests taken from a description of the device that this process alone has would end with it,
+  // instead of waiting for the next one.
+  fuse_loop_cfg_set_clone_fd(config, WhyNoIoUring(options_).empty() ? 1 : 0);
+  fuse_loop_cfg_set_max_threads(config, options_.threads);
+  // Idle threads stay (libfuse's default): starting new ones costs more.
+  const int result = fuse_session_loop_mt(session_, config);
+  fuse_loop_cfg_destroy(config);
+  if (result == 0 || end_requested_) EndProcess(kExitDone);
+  spdlog::error("{}: the connection to the kernel failed: {}", mountpoint_,
+                ErrnoText(result < 0 ? -result : result));
+  EndProcess(kExitSystem);
+}
+
+void SetSignals();
+
+// Where memory runs out, the kernel kills this process rather than its keeper, which starts another
+// one.
+void DieBeforeKeeper() {
+  constexpr int kMore = 100;
+  constexpr int kMost = 1000;
+  const char* const path = "/proc/self/oom_score_adj";
+  int score = 0;
+  if (std::ifstream(path) >> score) std::ofstream(path) << std::min(score + kMore, kMost);
+}
+
+WorkerSandbox BeginProcess(const MountOptions& options, const WorkerStart& start,
+                           bool reads_store) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  DieBeforeKeeper();
+  SetSignals();
+  WorkerSandbox sandbox = EnterWorkerSandbox(options, start.source, start.keeper_pid, reads_store);
+  if (getppid() != start.keeper_pid) _exit(kExitSystem);
+  return sandbox;
+}
+
+// The keeper handles signals; those of a terminal or a service manager reach both processes.
+void SetSignals() {
+  struct sigaction action = {};
+  action.sa_handler = SIG_IGN;
+  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGUSR2, SIGPIPE}) {
+    sigaction(number, &action, nullptr);
+  }
+  action.sa_handler = SIG_DFL;
+  sigaction(SIGCHLD, &action, nullptr);
+  action.sa_handler = [](int) {};  // without SA_RESTART: it ends the loop's wait
+  sigaction(SIGUSR1, &action, nullptr);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
+}  // namespace
+
+Result<void> TryOpening(const MountOptions& options, Descriptor source) {
+  const std::string cache = IsRemote(options.source) ? options.remote.disk_cache : "";
+  if (auto prepared = PrepareCacheFolder(cache); !prepared) return prepared;
+  StoreFetcher fetcher(options);
+  if (auto started = fetcher.Start(); !started) return started;
+  auto channel = Channel::MakePair();
+  if (!channel) return Fail(ErrorCode::kIo, "no descriptors: {}", ErrnoText(errno));
+  const pid_t parent = getpid();
+  std::fflush(nullptr);
+  const pid_t pid = fork();
+  if (pid < 0) return Fail(ErrorCode::kIo, "no process: {}", ErrnoText(errno));
+  if (pid == 0) {
+    fetcher.Forget();
+    static_cast<void>(EnterWorkerSandbox(options, source, parent));
+    if (!source) source = OpenHiddenSource(options);
+    const FetchChannel& fetch = fetcher.channel();
+    const WorkerStart start{.keeper = Channel(),
+                            .source = std::move(source),
+                            .fetch_socket = Descriptor(fetch.client.get()),
+                            .fetch_memory = Descriptor(fetch.memory.get())};
+    const auto tree = OpenStore(options, start, {}, {});
+    channel->second.Send(tree ? Message{Message::Kind::kOpened}
+                              : Message{Message::Kind::kFailed, {}, tree.error().message});
+    EndProcess(kExitDone);
+  }
+  channel->second.Close();
+  const auto report = channel->first.Receive();
+  int status = 0;
+  TEMP_FAILURE_RETRY(waitpid(pid, &status, 0));
+  if (!report) return Fail(ErrorCode::kIo, "the process that opened the store ended");
+  if (report->kind == Message::Kind::kFailed) return Fail(ErrorCode::kIo, "{}", report->text);
+  return {};
+}
+
+void RunCaretaker(const MountOptions& options, WorkerStart start, std::string status) {
+  const WorkerSandbox sandbox = BeginProcess(options, start, /*reads_store=*/false);
+  status += fmt::format("sandbox: {}\n", sandbox.text);
+  auto journal = std::make_unique<IdJournal>();
+  if (const auto continued = journal->Continue(std::move(start.ids)); !continued) {
+    spdlog::warn("{}", continued.error().message);
+  }
+  const std::optional<size_t> only_view =
+      options.view.empty() ? std::nullopt : ViewNumber(options.view);
+  auto* const caretaker = new Caretaker(std::move(journal), only_view, std::move(status));
+  start.keeper.Send({Message::Kind::kOpened});
+  auto mounted = start.keeper.Receive();
+  if (!mounted || !mounted->passed) EndProcess(kExitSystem);
+  fuse_session* const session = NewSession(options, Caretaker::Operations(), caretaker);
+  if (session == nullptr ||
+      fuse_session_mount(session, fmt::format("/dev/fd/{}", mounted->passed.release()).c_str()) !=
+          0) {
+    EndProcess(kExitSystem);
+  }
+  AnswerInit(session, mounted->text);
+  if (mounted->numbers[2] != 0) Resend(fuse_session_fd(session));
+  IncEpoch(fuse_session_fd(session));
+  start.keeper.Send({Message::Kind::kReady});
+  EndProcess(fuse_session_loop(session) == 0 ? kExitDone : kExitSystem);
+}
+
+void RunWorker(MountOptions options, std::string mountpoint, WorkerStart start) {
+  const uint64_t default_memory = DefaultMemory();  // of files that the sandbox hides
+  WorkerSandbox sandbox = BeginProcess(options, start, /*reads_store=*/true);
+  options.pid = start.keeper_pid;
+  // Never destroyed: threads that are stuck in a request use it to the end.
+  (new Worker(std::move(options), std::move(mountpoint), std::move(start), std::move(sandbox),
+              default_memory))
+      ->Run();
+}
+
+}  // namespace zarrfs

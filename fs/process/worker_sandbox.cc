@@ -1,0 +1,176 @@
+#include "fs/process/worker_sandbox.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sched.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <system_error>
+
+#include "fs/mount/session.h"
+#include "fs/process/privileges.h"
+#include "zarrcore/base/result.h"
+#include "zarrcore/os/sandbox.h"
+#include "zarrcore/zip/source.h"
+
+namespace zarrfs {
+namespace {
+
+// Users of workers: systemd's for services without an account (DynamicUser=), so that no account
+// has them, and journald keeps their messages with those of the system. One for each mount, as long
+// as there are less than that: the kernel counts inotify instances by user, 128 by default.
+constexpr uid_t kFirstUser = 61184;
+constexpr uid_t kUsers = 4336;
+
+// Disks, and what is made of disks or memory of this machine. The kernel itself decides there who
+// may read, and takes CAP_DAC_READ_SEARCH from any user.
+constexpr std::array<std::string_view, 19> kLocalTypes = {
+    "ext2", "ext3",  "ext4", "xfs",   "btrfs",   "zfs",      "f2fs",  "bcachefs", "tmpfs", "ramfs",
+    "vfat", "msdos", "udf",  "exfat", "iso9660", "squashfs", "erofs", "overlay",  "ntfs3"};
+// What holds no stores, or is never entered.
+constexpr std::array<std::string_view, 24> kOtherTypes = {
+    "proc",    "sysfs",     "devtmpfs",    "devpts",   "securityfs", "debugfs",
+    "tracefs", "cgroup",    "cgroup2",     "configfs", "fusectl",    "efivarfs",
+    "pstore",  "bpf",       "binfmt_misc", "mqueue",   "hugetlbfs",  "rpc_pipefs",
+    "nsfs",    "selinuxfs", "smackfs",     "nfsd",     "rootfs",     kMountType};
+
+bool Contains(std::span<const std::string_view> types, std::string_view type) {
+  return std::ranges::find(types, type) != types.end();
+}
+
+// The folder that `fd` (O_PATH) was opened for.
+MountedFolder PlaceOf(const Descriptor& fd) {
+  std::error_code ignored;
+  struct statx info = {};
+  const bool is_known =
+      statx(fd.get(), "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_MNT_ID, &info) == 0 &&
+      (info.stx_mask & STATX_MNT_ID) != 0;
+  return {std::filesystem::read_symlink(fmt::format("/proc/self/fd/{}", fd.get()), ignored),
+          is_known ? info.stx_mnt_id : 0};
+}
+
+// What may be read, and what of it is not local.
+struct Places {
+  std::vector<std::string> readable;
+  std::string not_local;
+};
+
+// The folder that holds a zip file, where another may be renamed into its place, and that of the
+// file that a symbolic link leads to. In the root of the machine, the file alone.
+template <typename Add>
+void AddZip(const SourcePlace& place, const Add& add, std::vector<std::string>& readable) {
+  std::error_code ignored;
+  const auto file = std::filesystem::canonical(place.path(), ignored);
+  for (const auto& folder :
+       {std::filesystem::canonical(place.folder, ignored), file.parent_path()}) {
+    if (folder != "/") add(folder);
+  }
+  if (file.parent_path() == "/") readable.push_back(file);
+}
+
+Places PlacesOfStore(const MountOptions& options, const Descriptor& source) {
+  Places places;
+  std::vector<MountedFolder> mounted;
+  // (What does not exist is an error when the store is opened.)
+  const auto add = [&](const std::string& folder) {
+    const Descriptor fd(open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!fd) return false;
+    places.readable.push_back(folder);
+    mounted.push_back(PlaceOf(fd));
+    return true;
+  };
+  const SourcePlace place = FindSource(options.source, source);
+  if (source) {
+    add(fmt::format("/proc/self/fd/{}", source.get()));
+  } else if (place.is_zip()) {
+    AddZip(place, add, places.readable);
+  } else if (add(place.folder)) {
+    // Another store may be renamed into its place. (All files of the machine would be too much.)
+    const auto above = std::filesystem::path(mounted.back().path).parent_path();
+    if (above != "/") places.readable.push_back(above);
+  }
+  if (!place.is_zip()) {
+    const LinkPolicy links = LinksInForce(options);
+    for (const std::string& folder : links.folders) add(folder);
+    if (links.kind == LinkPolicy::Kind::kFollow) add("/");
+  }
+  places.not_local = WhyNotLocal(mounted, MountTable());
+  return places;
+}
+
+SandboxRules RulesFor(const MountOptions& options, Places places) {
+  SandboxRules rules{.readable = std::move(places.readable), .writable = {"/dev/null"}};
+  // The table of mounts. (The kernel may forget what it knows of a process, and the rule with it,
+  // unless somebody has it open.)
+  [[maybe_unused]] static const int own = open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC);
+  rules.readable.emplace_back("/proc/self");
+  if (!options.remote.list_file.empty()) rules.readable.push_back(options.remote.list_file);
+  rules.readable.emplace_back("/proc/sys/fs/fuse");  // limits that libfuse 3.17 goes by
+  rules.readable.emplace_back("/proc/sys/vm/overcommit_memory");  // which malloc goes by
+  if (WhyNoIoUring(options).empty()) {
+    rules.io_uring = true;
+    rules.readable.emplace_back("/sys/module/fuse/parameters");
+    rules.writable.emplace_back("/dev/fuse");  // each thread has a description of its own
+  }
+  return rules;
+}
+
+}  // namespace
+
+std::string WhyNotLocal(const std::vector<MountedFolder>& folders,
+                        const std::vector<Mounted>& table) {
+  const auto why = [](const Mounted& mounted) {
+    return fmt::format("{} at {}", mounted.type, mounted.path);
+  };
+  for (const MountedFolder& folder : folders) {
+    const auto in = std::ranges::find(table, folder.mount_id, &Mounted::id);
+    if (in == table.end()) return "no line of /proc/self/mountinfo for " + folder.path;
+    if (!Contains(kLocalTypes, in->type)) return why(*in);
+    for (const Mounted& below : table) {
+      if (!LiesIn(below.path, folder.path) || Contains(kLocalTypes, below.type)) continue;
+      // (An automount that the kernel's own file systems have leads to no store.)
+      const bool is_kernel = LiesIn(below.path, "/proc") || LiesIn(below.path, "/sys");
+      if (!is_kernel && !Contains(kOtherTypes, below.type)) return why(below);
+    }
+  }
+  return "";
+}
+
+WorkerSandbox EnterWorkerSandbox(const MountOptions& options, const Descriptor& source,
+                                 pid_t keeper, bool reads_store) {
+  // (A fetcher reads a store behind a network.)
+  Places places =
+      reads_store && !IsRemote(options.source) ? PlacesOfStore(options, source) : Places();
+  const std::string not_local = places.not_local;
+  const SandboxRules rules = RulesFor(options, std::move(places));
+
+  std::string no_user = not_local;
+  std::string shared_network = not_local;
+  if (geteuid() != 0) {
+    no_user = shared_network = "needs root";
+  } else {
+    if (!AllowsOthers(options)) no_user = "noallow_other: others may not access the mount";
+    if (shared_network.empty() && unshare(CLONE_NEWNET) != 0) shared_network = ErrnoText(errno);
+  }
+  const uid_t user = kFirstUser + static_cast<uid_t>(keeper) % kUsers;
+  const std::string refused =
+      KeepReadPrivileges(no_user.empty() ? std::optional(user) : std::nullopt);
+  if (!refused.empty()) no_user = refused;
+
+  const SandboxState state = EnterSandbox(rules);
+  std::string text = fmt::format("{}, uid {}", state.Text(), geteuid());
+  if (geteuid() == 0) text += fmt::format(" ({})", no_user);
+  text += shared_network.empty() ? ", no network"
+                                 : fmt::format(", shared network ({})", shared_network);
+  return {std::move(text), state.is_whole()};
+}
+
+}  // namespace zarrfs

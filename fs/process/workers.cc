@@ -1,0 +1,184 @@
+#include "fs/process/workers.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <spdlog/spdlog.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <fstream>
+#include <iterator>
+#include <utility>
+
+#include "fs/ids/id_journal.h"
+#include "fs/options/exit_code.h"
+#include "fs/process/worker.h"
+#include "zarrcore/base/printable.h"
+
+namespace zarrfs {
+namespace {
+
+// A worker that ends is replaced, but not more often than so in kEndsPeriod.
+constexpr size_t kMaxEnds = 5;
+constexpr auto kEndsPeriod = std::chrono::seconds(60);
+// How long after one that could not open the store the next one begins.
+constexpr auto kPauseAfterFailure = std::chrono::seconds(2);
+constexpr auto kKillIsNews = std::chrono::seconds(2);
+
+std::string ReadProc(pid_t pid, std::string_view name) {
+  std::ifstream file(fmt::format("/proc/{}/{}", pid, name));
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// Whether the main thread of a child has ended but the child itself has not been waited for.
+bool HasDeadMainThread(pid_t pid) {
+  const std::string text = ReadProc(pid, "stat");
+  // "42 (any name) Z ..."
+  const size_t end_of_name = text.rfind(") ");
+  return end_of_name != std::string::npos && text.compare(end_of_name + 2, 1, "Z") == 0;
+}
+
+}  // namespace
+
+void Workers::TakeOver(const HandOver& state) {
+  pid_ = static_cast<pid_t>(state.worker);
+  channel_.emplace(Inherited(state.channel));
+  ids_ = Inherited(state.ids);
+  source_ = Inherited(state.root);
+  for (const std::string& pid : state.stuck) left_behind_.push_back(std::stoi(pid));
+}
+
+void Workers::HandOverTo(HandOver& state) const {
+  state.worker = static_cast<uint64_t>(pid_);
+  state.channel = channel_ ? static_cast<uint64_t>(channel_->fd()) : HandOver::kNoDescriptor;
+  state.ids = NumberFor(ids_);
+  state.journal = IdJournal::kFormat;
+  state.root = NumberFor(source_);
+  state.gives_errors = errors_only_.empty() ? 0 : 1;
+  for (const pid_t pid : left_behind_) state.stuck.push_back(std::to_string(pid));
+  // It ends with the worker; the next program starts another one.
+  if (fetcher_.pid() >= 0) state.stuck.push_back(std::to_string(fetcher_.pid()));
+}
+
+Result<void> Workers::MakeJournal() {
+  ids_.reset(memfd_create("zarrfs-ids", MFD_CLOEXEC));
+  if (!ids_) return Fail(ErrorCode::kIo, "no descriptors: {}", ErrnoText(errno));
+  return {};
+}
+
+Result<void> Workers::Start(bool takes_over) {
+  auto channel = Channel::MakePair();
+  if (!channel) return Fail(ErrorCode::kIo, "no descriptors: {}", ErrnoText(errno));
+  const pid_t keeper = getpid();
+  const pid_t pid = fork();
+  if (pid < 0) return Fail(ErrorCode::kIo, "no process: {}", ErrnoText(errno));
+  if (pid == 0) {
+    in_child_();
+    channel->first.Close();
+    WorkerStart start{.keeper = std::move(channel->second),
+                      .keeper_pid = keeper,
+                      .takes_over = takes_over,
+                      .ids = std::move(ids_),
+                      .source = std::move(source_),
+                      .fetch_socket = Descriptor(fetcher_.channel().client.get()),
+                      .fetch_memory = Descriptor(fetcher_.channel().memory.get())};
+    close(fetcher_.channel().server.get());
+    fetcher_.Forget();
+    if (errors_only_.empty()) RunWorker(options_, mountpoint_, std::move(start));
+    RunCaretaker(
+        options_, std::move(start),
+        fmt::format("version: {}\npid: {}\nhand_over: {}\nsource: {}\nserves: {}\n", ZARRFS_VERSION,
+                    keeper, HandOver::kFormat, OneLine(options_.source), OneLine(errors_only_)));
+  }
+  pid_ = pid;
+  killed_here_ = false;
+  channel_.emplace(std::move(channel->first));
+  start_at_.reset();
+  return {};
+}
+
+void Workers::Kill() {
+  killed_here_ = true;
+  if (pid_ >= 0) kill(pid_, SIGKILL);
+}
+
+bool Workers::IsDying() const { return pid_ >= 0 && HasDeadMainThread(pid_); }
+
+bool Workers::IsPastServing() const {
+  return IsDying() ||
+         (pid_ >= 0 && ReadProc(pid_, "status").find("\nCoreDumping:\t1") != std::string::npos);
+}
+
+Workers::End Workers::Reap() {
+  int status = 0;
+  TEMP_FAILURE_RETRY(waitpid(pid_, &status, 0));
+  pid_ = -1;
+  channel_.reset();
+  if (WIFSIGNALED(status)) {
+    last_end_ = fmt::format("was ended by signal {}", WTERMSIG(status));
+    if (WTERMSIG(status) == SIGKILL && !killed_here_) killed_at_ = Clock::now();
+    return {true, WTERMSIG(status)};
+  }
+  const int code = WEXITSTATUS(status);
+  if (!start_at_) {
+    last_end_ = code == kExitDone ? "" : fmt::format("ended with exit code {}", code);
+  }
+  return {false, code};
+}
+
+void Workers::LeaveBehind() {
+  left_behind_.push_back(std::exchange(pid_, -1));
+  channel_.reset();
+  last_end_ = "was killed or crashed, and cannot end";
+}
+
+void Workers::ReapLeftBehind() {
+  std::erase_if(left_behind_, [](pid_t pid) { return waitpid(pid, nullptr, WNOHANG) != 0; });
+}
+
+bool Workers::WasJustKilled() const {
+  return killed_at_ && Clock::now() - *killed_at_ < kKillIsNews;
+}
+
+void Workers::NoteFailure(std::string_view reason) {
+  last_end_ = fmt::format("could not take over: {}", reason);
+  start_at_ = Clock::now() + kPauseAfterFailure;
+}
+
+void Workers::StartOrPlan() {
+  // An older program's fetcher ends with its worker, but for one that is stopped.
+  for (const pid_t pid : left_behind_) kill(pid, SIGKILL);
+  if (const auto started = Start(/*takes_over=*/true); !started) {
+    spdlog::error("{}: {}", mountpoint_, started.error().message);
+    start_at_ = Clock::now() + kPauseAfterFailure;
+  }
+}
+
+std::string Workers::Replace() {
+  const auto now = Clock::now();
+  std::erase_if(ends_, [&](Clock::time_point end) { return now - end > kEndsPeriod; });
+  ends_.push_back(now);
+  if (last_end_.empty()) last_end_ = "ended";
+  if (!errors_only_.empty()) {
+    start_at_ = now + kPauseAfterFailure;  // even that one has ended
+  } else if (ends_.size() > kMaxEnds) {
+    errors_only_ = fmt::format("errors only: {} workers ended within a minute, the last one {}",
+                               ends_.size(), last_end_);
+    start_at_.reset();
+  }
+  std::string line =
+      fmt::format("{}: the worker {}; another one takes over", mountpoint_, last_end_);
+  spdlog::error("{}", line);
+  if (!start_at_) StartOrPlan();
+  return line;
+}
+
+void Workers::StartIfDue() {
+  fetcher_.Attend();
+  if (start_at_ && !channel_ && Clock::now() >= *start_at_) StartOrPlan();
+}
+
+}  // namespace zarrfs

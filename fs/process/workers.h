@@ -1,0 +1,115 @@
+// The processes that answer the kernel for a mount, one after the other, as their keeper sees them:
+// starts the next one, and notices when one has ended or cannot end. After more than five ends in a
+// minute a caretaker answers (fs/fuse/caretaker.h), with errors.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fs/mount/channel.h"
+#include "fs/mount/hand_over.h"
+#include "fs/options/options.h"
+#include "fs/process/store_fetcher.h"
+#include "zarrcore/base/result.h"
+#include "zarrcore/os/descriptor.h"
+
+namespace zarrfs {
+
+class Workers {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  /// `in_child` closes in a new child what only the keeper may have.
+  Workers(const MountOptions& options, const std::string& mountpoint,
+          std::function<void()> in_child)
+      : options_(options), mountpoint_(mountpoint), in_child_(std::move(in_child)) {}
+
+  /// Goes on with those that another program hands over. Its descriptors must have been checked.
+  void TakeOver(const HandOver& state);
+  /// Writes down what the next program needs of them.
+  void HandOverTo(HandOver& state) const;
+  /// Before anything else, where workers can take over from each other.
+  [[nodiscard]] Result<void> MakeJournal();
+  /// Before the first worker, where the store is behind a network; else without effect.
+  [[nodiscard]] Result<void> StartFetcher() { return fetcher_.Start(); }
+  /// For poll(): readable once the fetcher has ended; -1 if there is none.
+  [[nodiscard]] int fetcher_fd() const { return fetcher_.fd(); }
+
+  // --- The one there is --------------------------------------------------------------------------
+
+  /// `takes_over`: from another one.
+  [[nodiscard]] Result<void> Start(bool takes_over);
+  /// Whether there is one, or there was and its end was not yet taken note of (Reap).
+  [[nodiscard]] bool is_there() const { return channel_.has_value(); }
+  [[nodiscard]] const Channel& channel() const { return *channel_; }
+  /// Without effect while there is none.
+  bool Tell(const Message& message) const { return channel_ && channel_->Send(message); }
+  void Kill();
+  /// Whether it was killed, and a thread of it has not yet ended.
+  [[nodiscard]] bool IsDying() const;
+  /// Whether it serves nobody any more: it was killed, or it crashed and the kernel waits for all
+  /// of its threads, or writes its core.
+  [[nodiscard]] bool IsPastServing() const;
+  /// It has opened the store, whose root it passes.
+  void set_source(Descriptor source) { source_ = std::move(source); }
+
+  // --- Its end -----------------------------------------------------------------------------------
+
+  struct End {
+    bool by_signal = false;
+    int number = 0;  // of the signal, or the exit code
+  };
+  /// Waits for it, whose end of the channel is closed.
+  End Reap();
+  /// Waits no longer for it, which cannot end.
+  void LeaveBehind();
+  /// Those that were left behind and can end by now, do.
+  void ReapLeftBehind();
+  [[nodiscard]] bool has_left_behind() const { return !left_behind_.empty(); }
+  /// How the last one ended: "was ended by signal 9"; "" if as it should.
+  [[nodiscard]] const std::string& last_end() const { return last_end_; }
+  /// Whether one was ended by SIGKILL just now, and not by Kill(): a service manager that ends
+  /// everything because the kernel killed the worker does so by then.
+  [[nodiscard]] bool WasJustKilled() const;
+  void NoteKill() { last_end_ = "was killed"; }
+  /// It could not take over.
+  void NoteFailure(std::string_view reason);
+
+  // --- The next one ------------------------------------------------------------------------------
+
+  /// Starts the one that takes over from one that has ended, or plans to. Returns a line about it.
+  std::string Replace();
+  /// Starts one in place of one that was asked to end, or plans to.
+  void StartOrPlan();
+  /// Starts the one that was planned if it is time, and another fetcher if one has ended.
+  void StartIfDue();
+  [[nodiscard]] bool is_planned() const { return start_at_.has_value(); }
+  void CancelPlan() { start_at_.reset(); }
+  /// Why a caretaker answers from now on; "": it does not.
+  [[nodiscard]] const std::string& errors_only() const { return errors_only_; }
+
+ private:
+  const MountOptions& options_;
+  const std::string& mountpoint_;
+  StoreFetcher fetcher_{options_};
+  const std::function<void()> in_child_;
+  std::optional<Channel> channel_;
+  pid_t pid_ = -1;                             // -1: there is none
+  Descriptor ids_;                             // of the IdJournal
+  Descriptor source_;                          // WorkerStart::source
+  std::string last_end_;                       //
+  std::deque<Clock::time_point> ends_;         // in the last kEndsPeriod
+  std::optional<Clock::time_point> start_at_;  // the next one, while there is none
+  std::string errors_only_;
+  bool killed_here_ = false;                    // by Kill()
+  std::optional<Clock::time_point> killed_at_;  // a worker, last, by others
+  std::vector<pid_t> left_behind_;
+};
+
+}  // namespace zarrfs

@@ -1,0 +1,32 @@
+// The commands of `zarrfs` besides mounting. Each returns the exit code.
+#pragma once
+
+#include <string>
+
+#include "fs/options/options.h"
+
+namespace zarrfs {
+
+/// `--list`: prints one line per mount, with the process that handles its signals.
+int ListMounts();
+
+/// `--unmount MNT`: unmounts a zarrfs mount (and no other kind); a dead one lazily.
+int UnmountCommand(const std::string& mountpoint);
+
+/// `--check`: whether the store could be mounted there as `options` say, or the settings of the
+/// mount there be read again; says what would then need a new mount. Changes nothing.
+int CheckCommand(MountOptions options);
+
+/// `--upgrade MNT`: has this program serve a mount from now on (fs/process/upgrade.h); `verbose`:
+/// prints what was done.
+int UpgradeCommand(const std::string& mountpoint, bool verbose);
+
+/// `--upgrade --all`: the same for all mounts but dead ones and, unless this is root, those of
+/// other users. Fails if one of them does.
+int UpgradeAllCommand(bool verbose);
+
+/// `-o remount`: applies the options that can change while mounted (noexec, noatime, those in the
+/// configuration file) and refuses others by name.
+int RemountCommand(const MountOptions& options);
+
+}  // namespace zarrfs

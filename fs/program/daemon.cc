@@ -1,0 +1,139 @@
+#include "fs/program/daemon.h"
+
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <systemd/sd-daemon.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "fs/mount/mountpoint.h"
+#include "fs/options/exit_code.h"
+#include "fs/options/log.h"
+#include "fs/process/keeper.h"
+#include "fs/process/worker.h"
+#include "zarrcore/base/printable.h"
+
+namespace zarrfs {
+
+namespace {
+
+// Waits for the keeper's report of the start, prints the line of a failure and returns the code.
+int AwaitReport(const Channel& channel, pid_t keeper) {
+  if (const auto report = channel.Receive()) {
+    if (report->kind == Message::Kind::kFailed) PrintError(report->text);
+    return static_cast<int>(report->numbers[0]);
+  }
+  int status = 0;
+  TEMP_FAILURE_RETRY(waitpid(keeper, &status, 0));
+  PrintError(WIFSIGNALED(status)
+                 ? fmt::format("ended by signal {} before the mount was ready", WTERMSIG(status))
+                 : "ended before the mount was ready");
+  return kExitSystem;
+}
+
+int FailWith(int code, std::string_view line) {
+  PrintError(line);
+  return code;
+}
+
+// What was mounted, and at a terminal what to do with it.
+std::string SuccessText(const MountOptions& options, bool at_terminal) {
+  constexpr std::pair<std::string_view, std::string_view> kReaders[] = {
+      {"v2", "zarr-python 2, xarray with it, whatever reads Zarr v2"},
+      {"v3", "readers of Zarr v3 that lack sharding"},
+      {"gdal", "GDAL"},
+      {"netcdf", "netCDF-C; chunks are plain numbers"},
+      {"java", "jzarr: Bio-Formats, OMERO, QuPath, SNAP"},
+      {"nc", "one NetCDF file for each group"},
+      {"npy", "one .npy file for each array"}};
+  const std::string where = Visible(options.mountpoint);
+  std::string text = fmt::format("zarrfs: {} is mounted at {}\n", Visible(options.source), where);
+  if (!at_terminal) return text;
+  for (const auto& [view, readers] : kReaders) {
+    if (options.view.empty() ? !options.views[*ViewNumber(view)] : options.view != view) continue;
+    const std::string folder = options.view.empty() ? fmt::format("{}/{}", where, view) : where;
+    text += fmt::format("  {:<{}}  {}\n", folder, where.size() + 7, readers);
+  }
+  return text + fmt::format("  To end it: zarrfs --unmount {}\n", where);
+}
+
+// The folder that is made where none was named.
+class OwnFolder {
+ public:
+  explicit OwnFolder(const std::string& path) : path_(AbsolutePath(path)) {}
+  ~OwnFolder() { Remove(); }
+  OwnFolder(const OwnFolder&) = delete;
+  OwnFolder& operator=(const OwnFolder&) = delete;
+
+  void Make() { made_ = mkdir(path_.c_str(), 0755) == 0; }
+  // Caller and keeper may both try.
+  void Remove() {
+    if (made_) RemoveMountPoint(path_);
+    made_ = false;
+  }
+  [[nodiscard]] bool made() const { return made_; }
+  void Leave() { made_ = false; }
+
+ private:
+  const std::string path_;
+  bool made_ = false;
+};
+
+}  // namespace
+
+int RunDaemon(MountOptions options) {
+  LogToStderr(options.log_level);
+  OwnFolder folder(options.mountpoint);
+  if (options.makes_mountpoint) folder.Make();
+  options.makes_mountpoint = folder.made();
+  auto mountpoint = CheckMount(options);
+  if (!mountpoint) {
+    const std::string& reason = mountpoint.error().message;
+    // `systemctl status` shows it until the service is restarted.
+    if (options.foreground) {
+      sd_notify(/*unset_environment=*/0, ("STATUS=" + OneLine(reason)).c_str());
+    }
+    return FailWith(kExitMountFailed, reason);
+  }
+  if (!IsRemote(options.source)) options.source = AbsolutePath(options.source);
+  options.mountpoint = mountpoint->path;
+
+  if (options.fake) {
+    const auto opened = TryOpening(options);
+    if (!opened) return FailWith(kExitMountFailed, opened.error().message);
+    if (!options.by_mount) {
+      fmt::print("zarrfs: {} can be mounted at {}\n", Visible(options.source),
+                 Visible(options.mountpoint));
+    }
+    return kExitDone;
+  }
+  if (options.foreground) return RunKeeper(options, *mountpoint, Channel());
+
+  auto channel = Channel::MakePair();
+  if (!channel) return FailWith(kExitSystem, fmt::format("no pipe: {}", ErrnoText(errno)));
+  auto& [report, keepers_end] = *channel;
+  std::fflush(nullptr);
+  const pid_t pid = fork();
+  if (pid < 0) return FailWith(kExitSystem, fmt::format("no process: {}", ErrnoText(errno)));
+  if (pid == 0) {
+    report.Close();
+    const int code = RunKeeper(options, *mountpoint, std::move(keepers_end));
+    folder.Remove();
+    _exit(code);
+  }
+  keepers_end.Close();
+  const int code = AwaitReport(report, pid);
+  if (code == kExitDone) folder.Leave();
+  const bool at_terminal = !options.by_mount && isatty(STDOUT_FILENO) != 0;
+  if (code == kExitDone && (options.verbose || at_terminal)) {
+    fmt::print("{}", SuccessText(options, at_terminal));
+  }
+  return code;
+}
+
+}  // namespace zarrfs

@@ -1,0 +1,301 @@
+#include "zarrcore/disk/disk_cache.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <thread>
+
+namespace zarrfs::disk_cache_test {
+namespace {
+
+namespace fs = std::filesystem;
+
+using Bytes = std::vector<std::byte>;
+
+constexpr std::string_view kObject = "https://host/store/c/0";
+
+Bytes BytesAt(uint64_t begin, size_t length) {
+  Bytes bytes(length);
+  for (size_t i = 0; i < length; ++i) bytes[i] = static_cast<std::byte>((begin + i) * 131 >> 3);
+  return bytes;
+}
+
+Version VersionOf(std::string etag, uint64_t size = 1u << 20) {
+  return {.size = size, .mtime_ns = 7'000'000'000, .etag = std::move(etag)};
+}
+
+class DiskCacheTest : public ::testing::Test {
+ protected:
+  DiskCacheTest() {
+    std::string pattern = fs::temp_directory_path() / "disk_cache_XXXXXX";
+    top_ = mkdtemp(pattern.data());
+    folder_ = top_ / "cache";
+    cache_ = Open();
+  }
+  ~DiskCacheTest() override { fs::remove_all(top_); }
+
+  [[nodiscard]] std::unique_ptr<DiskCache> Open(uint64_t capacity = 64u << 20) const {
+    auto cache = DiskCache::Open(folder_, capacity);
+    EXPECT_TRUE(cache) << cache.error().message;
+    return *std::move(cache);
+  }
+  void Write(const Version& version, uint64_t begin, size_t length) {
+    cache_->Write(kObject, version, begin, BytesAt(begin, length));
+  }
+  // Whether it is there; wrong bytes are a failure.
+  static bool Has(DiskCache& cache, const Version& version, uint64_t begin, size_t length,
+                  std::string_view object = kObject) {
+    Bytes bytes(length);
+    if (!cache.Read(object, version, begin, bytes)) return false;
+    EXPECT_EQ(bytes, BytesAt(begin, length));
+    return true;
+  }
+  [[nodiscard]] std::vector<fs::path> Files() const {
+    std::vector<fs::path> files;
+    for (const auto& entry : fs::recursive_directory_iterator(folder_)) {
+      if (entry.is_regular_file() && entry.path().filename() != "taken") files.push_back(entry);
+    }
+    return files;
+  }
+  [[nodiscard]] uint64_t BytesOfFiles() const {
+    uint64_t bytes = 0;
+    for (const auto& file : Files()) bytes += DiskSpace::BlocksOf(fs::file_size(file));
+    return bytes;
+  }
+
+  fs::path top_;
+  fs::path folder_;
+  std::unique_ptr<DiskCache> cache_;
+  const Version version_ = VersionOf("\"a\"");
+};
+
+TEST_F(DiskCacheTest, GivesAnyPartOfWhatWasWritten) {
+  Write(version_, 1000, 200'000);
+  for (const auto& [begin, length] : std::vector<std::pair<uint64_t, size_t>>{{1000, 200'000},
+                                                                              {1000, 1},
+                                                                              {200'999, 1},
+                                                                              {66'535, 2},
+                                                                              {66'536, 65'536},
+                                                                              {5000, 150'000}}) {
+    EXPECT_TRUE(Has(*cache_, version_, begin, length)) << begin << '+' << length;
+  }
+  EXPECT_FALSE(Has(*cache_, version_, 999, 2));
+  EXPECT_FALSE(Has(*cache_, version_, 200'999, 2));
+  EXPECT_FALSE(Has(*cache_, version_, 1000, 10, "https://host/store/c/1"));
+}
+
+TEST_F(DiskCacheTest, PutsRangesTogetherUnlessOneIsMissing) {
+  Write(version_, 0, 100'000);
+  Write(version_, 150'000, 50'000);
+  EXPECT_FALSE(Has(*cache_, version_, 0, 200'000));
+  Write(version_, 90'000, 70'000);
+  EXPECT_TRUE(Has(*cache_, version_, 0, 200'000));
+  EXPECT_TRUE(Has(*cache_, version_, 95'000, 60'000));
+}
+
+TEST_F(DiskCacheTest, AnotherCacheInTheFolderSeesIt) {
+  const auto other = Open();
+  EXPECT_FALSE(Has(*other, version_, 0, 1000));
+  Write(version_, 0, 1000);
+  EXPECT_TRUE(Has(*Open(), version_, 0, 1000));
+  // One that has looked before looks again after a second.
+  for (int tries = 0; tries < 600 && !Has(*other, version_, 0, 1000); ++tries) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+  EXPECT_TRUE(Has(*other, version_, 0, 1000));
+}
+
+TEST_F(DiskCacheTest, AnotherVersionIsNoHitAndTakesThePlaceOfTheOneBefore) {
+  Write(version_, 0, 1000);
+  std::vector<Version> others(3, version_);
+  others[0].etag = "\"b\"";
+  others[1].mtime_ns += 1'000'000'000;
+  others[2].size += 1;
+  for (const Version& other : others) EXPECT_FALSE(Has(*cache_, other, 0, 1000));
+  Write(others[0], 0, 1000);
+  EXPECT_FALSE(Has(*cache_, version_, 0, 1000));
+  EXPECT_TRUE(Has(*cache_, others[0], 0, 1000));
+  EXPECT_EQ(Files().size(), 1U);
+}
+
+TEST_F(DiskCacheTest, FindsTheVersionOfARange) {
+  Write(version_, (1u << 20) - 5000, 5000);
+  const auto found = cache_->Find(kObject, ByteRange::Suffix(5000));
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->etag, version_.etag);
+  EXPECT_EQ(found->size, version_.size);
+  EXPECT_EQ(found->mtime_ns, version_.mtime_ns);
+  EXPECT_FALSE(cache_->Find(kObject, ByteRange::Suffix(5001)));
+  EXPECT_TRUE(cache_->Find(kObject, ByteRange::At((1u << 20) - 10, 1000))) << "it is clipped";
+  EXPECT_FALSE(cache_->Find(kObject, ByteRange::At(1u << 20, 10)));
+}
+
+TEST_F(DiskCacheTest, ATornFileIsAMissAndIsRemoved) {
+  Write(version_, 0, 100'000);
+  const auto whole = fs::file_size(Files().at(0));
+  for (const uint64_t left : {uint64_t{0}, uint64_t{10}, uint64_t{64}, uint64_t{200}, whole - 1}) {
+    fs::resize_file(Files().at(0), left);
+    EXPECT_FALSE(Has(*cache_, version_, 0, 10)) << left;
+    EXPECT_TRUE(Files().empty()) << left;
+    Write(version_, 0, 100'000);
+  }
+  fs::resize_file(Files().at(0), whole + 1);
+  EXPECT_FALSE(Has(*cache_, version_, 0, 10));
+}
+
+TEST_F(DiskCacheTest, AFlippedBitIsAMissWhereverItIs) {
+  Write(version_, 0, 100'000);
+  const auto size = fs::file_size(Files().at(0));
+  for (uint64_t at = 0; at < size; at += at < 200 ? 1 : 9973) {
+    {
+      std::fstream file(Files().at(0), std::ios::in | std::ios::out | std::ios::binary);
+      file.seekg(static_cast<std::streamoff>(at));
+      const char byte = static_cast<char>(file.get() ^ 0x10);
+      file.seekp(static_cast<std::streamoff>(at));
+      file.put(byte);
+    }
+    EXPECT_FALSE(Has(*cache_, version_, 0, 100'000)) << at;
+    EXPECT_TRUE(Files().empty()) << at;
+    Write(version_, 0, 100'000);
+  }
+}
+
+TEST_F(DiskCacheTest, AFileInThePlaceOfAnotherIsAMiss) {
+  Write(version_, 0, 1000);
+  const fs::path name = Files().at(0);
+  fs::rename(name, top_ / "kept");
+  const Version other = VersionOf("\"b\"");
+  Write(other, 0, 1000);
+  fs::rename(top_ / "kept", Files().at(0));
+  EXPECT_FALSE(Has(*Open(), other, 0, 1000));
+}
+
+TEST_F(DiskCacheTest, TakesNoMoreThanItMayAndKeepsWhatWasUsedLast) {
+  const uint64_t capacity = 1u << 20;
+  cache_ = Open(capacity);
+  const Version large = VersionOf("\"a\"", 1u << 30);
+  const auto second = Open(capacity);
+  for (uint64_t i = 0; i < 100; ++i) {
+    DiskCache& one = i % 2 == 0 ? *cache_ : *second;
+    one.Write(fmt::format("{}{}", kObject, i), large, i * 50'000, BytesAt(i * 50'000, 50'000));
+    EXPECT_LE(BytesOfFiles(), capacity);
+    for (const auto& file : Files()) {  // Time passes.
+      fs::last_write_time(file, fs::last_write_time(file) - std::chrono::hours(1));
+    }
+    if (i > 0) Has(*cache_, large, 0, 50'000, fmt::format("{}0", kObject));
+  }
+  EXPECT_GT(BytesOfFiles(), capacity / 2);
+  EXPECT_TRUE(Has(*cache_, large, 99 * 50'000, 50'000, fmt::format("{}99", kObject)));
+  EXPECT_TRUE(Has(*cache_, large, 0, 50'000, fmt::format("{}0", kObject))) << "it was used";
+  EXPECT_FALSE(Has(*cache_, large, 50'000, 50'000, fmt::format("{}1", kObject)));
+}
+
+TEST_F(DiskCacheTest, WhatOneThatWasKilledLeftIsRemoved) {
+  cache_ = Open(1u << 20);
+  { std::ofstream(folder_ / "new/0123") << std::string(900'000, 'x'); }
+  { std::ofstream(folder_ / "taken", std::ios::binary) << std::string(8, '\x7f'); }
+  fs::last_write_time(folder_ / "new/0123",
+                      fs::file_time_type::clock::now() - std::chrono::hours(1));
+  Write(version_, 0, 500'000);
+  EXPECT_TRUE(Has(*cache_, version_, 0, 500'000));
+  EXPECT_FALSE(fs::exists(folder_ / "new/0123"));
+}
+
+TEST_F(DiskCacheTest, AFullDiskCostsNothingButTheCache) {
+  const fs::path disk = top_ / "disk";
+  fs::create_directory(disk);
+  if (mount("none", disk.c_str(), "tmpfs", 0, "size=4M") != 0) GTEST_SKIP() << "needs root";
+  {
+    auto cache = *DiskCache::Open(disk / "cache", 1u << 30);
+    const Version large = VersionOf("\"a\"", 1u << 30);
+    for (uint64_t i = 0; i < 40; ++i) {
+      cache->Write(kObject, large, i << 18, BytesAt(i << 18, 1u << 18));
+      EXPECT_GE(fs::space(disk).available, 300'000U) << "a tenth stays free";
+    }
+    EXPECT_TRUE(Has(*cache, large, 39 << 18, 1u << 18)) << "others go";
+    fs::remove_all(disk / "cache");
+    { std::ofstream(disk / "others") << std::string(8 << 20, 'x'); }
+    cache = *DiskCache::Open(disk / "cache", 1u << 30);
+    cache->Write(kObject, large, 0, BytesAt(0, 1u << 20));
+    EXPECT_FALSE(Has(*cache, large, 0, 1u << 20));
+  }
+  umount2(disk.c_str(), MNT_DETACH);
+}
+
+TEST_F(DiskCacheTest, ADiskThatFailsIsAMissAndTakesNothing) {
+  Write(version_, 0, 1000);
+  const fs::path file = Files().at(0);
+  fs::remove(file);
+  fs::create_directory(file);  // Reading it is an error, and so is removing it.
+  EXPECT_FALSE(Has(*cache_, version_, 0, 1000));
+  Write(version_, 0, 1000);
+  EXPECT_FALSE(Has(*cache_, version_, 0, 1000));
+  fs::remove_all(file);
+  Write(version_, 0, 1000);
+  EXPECT_TRUE(Has(*cache_, version_, 0, 1000));
+
+  for (const fs::path& name : {folder_ / "new", folder_ / "taken"}) {
+    fs::remove_all(name);
+    if (name.filename() == "new") {
+      std::ofstream(name) << 'x';
+    } else {
+      fs::create_directory(name);
+    }
+    Write(version_, 2000, 1000);
+    EXPECT_FALSE(Has(*cache_, version_, 2000, 1000)) << name;
+    EXPECT_TRUE(Has(*cache_, version_, 0, 1000)) << name;
+    fs::remove_all(name);
+    fs::create_directory(folder_ / "new");
+  }
+  Write(version_, 2000, 1000);
+  EXPECT_TRUE(Has(*cache_, version_, 2000, 1000));
+}
+
+TEST_F(DiskCacheTest, ManyReadersAndWritersSeeNothingElse) {
+  const auto second = Open(2u << 20);
+  cache_ = Open(2u << 20);
+  const Version large = VersionOf("\"a\"", 1u << 30);
+  std::vector<std::thread> threads;
+  for (unsigned of = 0; of < 4; ++of) {
+    threads.emplace_back([&, of] {
+      DiskCache& cache = of % 2 == 0 ? *cache_ : *second;
+      for (unsigned i = 0; i < 60; ++i) {
+        const uint64_t begin = (i * 7 + of) % 20 * 30'000;
+        cache.Write(kObject, large, begin, BytesAt(begin, 40'000));
+        Has(cache, large, begin + 10'000, 25'000);
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_LE(BytesOfFiles(), 2u << 20);
+}
+
+TEST_F(DiskCacheTest, AFolderThatOthersMayEnterOrOwnIsRefused) {
+  EXPECT_EQ(fs::status(folder_).permissions(), fs::perms::owner_all) << "as it was made";
+  chmod(folder_.c_str(), 0750);
+  const auto open = PrepareCacheFolder(folder_);
+  ASSERT_FALSE(open);
+  EXPECT_EQ(open.error().message,
+            fmt::format("disk_cache={}: others may enter this folder: chmod 700 it, or give one "
+                        "that does not exist yet",
+                        folder_.string()));
+  EXPECT_FALSE(DiskCache::Open(folder_, 1u << 20));
+  chmod(folder_.c_str(), 0700);
+  EXPECT_TRUE(PrepareCacheFolder(folder_));
+  EXPECT_EQ(PrepareCacheFolder(top_ / "no/cache").error().code, ErrorCode::kNotFound);
+  if (chown(folder_.c_str(), 4711, 4711) != 0) GTEST_SKIP() << "needs root";
+  EXPECT_EQ(PrepareCacheFolder(folder_).error().message,
+            fmt::format("disk_cache={}: this folder belongs to another user (uid 4711): give one "
+                        "of your own",
+                        folder_.string()));
+}
+
+}  // namespace
+}  // namespace zarrfs::disk_cache_test

@@ -1,0 +1,254 @@
+#include "tools/zarrctl/map/chunk_map.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <utility>
+
+#include "tools/zarrctl/interrupt.h"
+#include "tools/zarrctl/output.h"
+#include "zarrcore/array/chunk_cursor.h"
+
+namespace zarrfs::ctl {
+namespace {
+
+uint64_t CeilDivide(uint64_t a, uint64_t b) { return a / b + (a % b != 0 ? 1 : 0); }
+
+// Chunks a cell, so that `count` chunks are at most `most` cells. Cells do not straddle shards of
+// `shard` chunks (0: they differ) if that does not make them more than twice as coarse.
+uint64_t CellLength(uint64_t count, uint64_t most, uint64_t shard) {
+  const uint64_t needed = std::max<uint64_t>(CeilDivide(count, most), 1);
+  if (shard == 0) return needed;
+  if (needed >= shard) {
+    const uint64_t whole = CeilDivide(needed, shard) * shard;
+    return whole <= 2 * needed ? whole : needed;
+  }
+  for (uint64_t length = needed; length <= std::min(2 * needed, shard); ++length) {
+    if (shard % length == 0) return length;
+  }
+  return needed;
+}
+
+// In chunks, along an axis; 0 if shards differ.
+uint64_t ShardLength(const ArrayLayout& layout, size_t axis) {
+  const bool differs = layout.outers_differ() && layout.outer_axes[axis].differs();
+  return differs ? 0 : layout.inner_per_outer[axis];
+}
+
+// The axes of the slice, in chunks.
+void SetAxes(const ArrayLayout& layout, ChunkMap& map) {
+  const auto& counts = layout.inner_grid.counts();
+  const size_t rank = counts.size();
+  if (rank >= 1) {
+    map.columns = counts[rank - 1];
+    map.shard_columns = ShardLength(layout, rank - 1);
+  }
+  if (rank >= 2) {
+    map.rows = counts[rank - 2];
+    map.shard_rows = ShardLength(layout, rank - 2);
+  }
+  map.places = map.rows * map.columns;
+  if (rank > 2 && layout.inner_grid.size() > 0) {
+    ChunkCoordinates first{};
+    std::ranges::copy(map.slice, first.begin());
+    map.slice_start = layout.inner_grid.Linear({first.data(), rank});
+  }
+}
+
+// Rows of whole cells, and of whole shards where there is room for it.
+void Fold(const MapRequest& request, ChunkMap& map) {
+  const uint64_t count = map.columns;
+  map.is_folded = true;
+  map.cell_columns = CellLength(count, request.max_rows * request.max_columns, 1);
+  map.columns = request.max_columns * map.cell_columns;
+  const uint64_t shard = map.shard_columns;
+  const uint64_t whole = shard == 0 ? 0 : map.columns / shard * shard;
+  if (whole > 0 && whole % map.cell_columns == 0 && CeilDivide(count, whole) <= request.max_rows) {
+    map.columns = whole;
+  }
+  map.rows = CeilDivide(count, map.columns);
+}
+
+// Chunks that lie in a cell.
+uint64_t PlacesIn(const ChunkMap& map, uint64_t row, uint64_t column) {
+  const uint64_t first_row = row * map.cell_rows;
+  const uint64_t first_column = column * map.cell_columns;
+  const uint64_t columns = std::min(map.cell_columns, map.columns - first_column);
+  if (!map.is_folded) return std::min(map.cell_rows, map.rows - first_row) * columns;
+  const uint64_t before = first_row * map.columns + first_column;
+  return before < map.places ? std::min(columns, map.places - before) : 0;
+}
+
+// A map of the slice within the limits of the request: no cell holds anything yet.
+ChunkMap MakeMapGrid(const ArrayLayout& layout, const std::vector<uint64_t>& slice,
+                     const MapRequest& request) {
+  ChunkMap map;
+  map.by = request.by;
+  map.slice = slice;
+  SetAxes(layout, map);
+  if (map.places == 0) return map;
+  if (layout.inner_grid.rank() == 1 && map.columns > request.max_columns) {
+    Fold(request, map);
+  } else {
+    map.cell_rows = CellLength(map.rows, request.max_rows, map.shard_rows);
+    map.cell_columns = CellLength(map.columns, request.max_columns, map.shard_columns);
+  }
+  map.grid_rows = CeilDivide(map.rows, map.cell_rows);
+  map.grid_columns = CeilDivide(map.columns, map.cell_columns);
+  map.cells.resize(map.grid_rows * map.grid_columns);
+  for (uint64_t r = 0; r < map.grid_rows; ++r) {
+    for (uint64_t c = 0; c < map.grid_columns; ++c) {
+      map.cells[r * map.grid_columns + c].places = PlacesIn(map, r, c);
+    }
+  }
+  return map;
+}
+
+struct StoredChunk {
+  uint64_t chunk = 0;
+  uint64_t offset = 0;
+  uint64_t length = 0;
+};
+
+class MapMaker {
+ public:
+  MapMaker(const ChunkSource& source, const std::vector<uint64_t>& slice, const MapRequest& request,
+           const std::function<void(const Error&)>& on_damage)
+      : source_(source),
+        layout_(source.layout()),
+        request_(request),
+        on_damage_(on_damage),
+        map_(MakeMapGrid(layout_, slice, request)) {}
+
+  Result<ChunkMap> Make(Progress& progress) {
+    if (Progress::IsSeen()) {
+      (void)source_.VisitOuter(map_.slice, [&](OuterIndex) {
+        progress.AddFound();
+        return !StopRequested();
+      });
+    }
+    progress.Begin();
+    if (map_.places > 0) {
+      auto visited = source_.VisitOuter(map_.slice, [&](OuterIndex outer) {
+        TakeObject(outer);
+        progress.AddDone();
+        return !StopRequested();
+      });
+      if (!visited) return Fail(visited);
+    }
+    return std::move(map_);
+  }
+
+ private:
+  // The cell of a chunk; null if it is not of the slice.
+  MapCell* CellOf(uint64_t chunk) {
+    if (chunk < map_.slice_start || chunk - map_.slice_start >= map_.places) return nullptr;
+    const uint64_t at = chunk - map_.slice_start;
+    const uint64_t row = at / map_.columns / map_.cell_rows;
+    const uint64_t column = at % map_.columns / map_.cell_columns;
+    return &map_.cells[row * map_.grid_columns + column];
+  }
+
+  // Calls `visit` with each cell that a stored object covers, and with how many of its places.
+  template <typename Visit>
+  void VisitCellsOf(OuterIndex outer, Visit visit) {
+    const size_t rank = layout_.outer_grid.rank();
+    ChunkCoordinates at;
+    layout_.outer_grid.Coordinates(ToNumber(outer), at);
+    // Of a folded map all places are one row here.
+    const uint64_t columns = map_.is_folded ? map_.places : map_.columns;
+    const auto range = [&](size_t from_last, uint64_t count) -> std::pair<uint64_t, uint64_t> {
+      if (rank < from_last) return {0, std::min<uint64_t>(1, count)};
+      const size_t axis = rank - from_last;
+      const uint64_t first = layout_.FirstInner(axis, at[axis]);
+      return {first, std::min(first + layout_.InnerCount(axis, at[axis]), count)};
+    };
+    const auto [first_column, end_column] = range(1, columns);
+    const auto [first_row, end_row] = range(2, map_.rows);
+    for (uint64_t r = first_row, next_r = 0; r < end_row; r = next_r) {
+      next_r = std::min((r / map_.cell_rows + 1) * map_.cell_rows, end_row);
+      for (uint64_t c = first_column, next_c = 0; c < end_column; c = next_c) {
+        next_c = std::min((c / map_.cell_columns + 1) * map_.cell_columns, end_column);
+        visit(*CellOf(map_.slice_start + r * columns + c), (next_r - r) * (next_c - c));
+      }
+    }
+  }
+
+  void TakeObject(OuterIndex outer) {
+    std::vector<StoredChunk> chunks;
+    std::optional<Error> damage;
+    const std::span<const uint64_t> prefix =
+        request_.want_order ? std::span<const uint64_t>() : std::span(map_.slice);
+    ChunkCursor cursor(source_, outer, {.prefix = prefix});
+    const ListedChunk* next = nullptr;
+    while (!StopRequested() && (next = cursor.Next()) != nullptr) {
+      const uint64_t chunk = ToNumber(next->chunk);
+      if (next->location) {
+        chunks.push_back({chunk, next->location->offset, next->location->length});
+        continue;
+      }
+      if (!damage) damage = next->location.error();
+      if (MapCell* cell = CellOf(chunk)) {
+        ++cell->damaged;
+        ++map_.damaged;
+      }
+    }
+    if (!cursor.status()) {
+      damage = cursor.status().error();
+      VisitCellsOf(outer, [&](MapCell& cell, uint64_t places) {
+        cell.damaged += places;
+        map_.damaged += places;
+      });
+      chunks.clear();
+    }
+    ++map_.objects;
+    VisitCellsOf(outer, [](MapCell& cell, uint64_t) { cell.in_object = true; });
+    if (damage) {
+      on_damage_(
+          Error{damage->code, fmt::format("{}: {}", source_.ObjectKey(outer),
+                                          WithoutKey(damage->message, source_.ObjectKey(outer)))});
+    }
+    TakeChunks(chunks);
+  }
+
+  // `chunks`: of one object, in C order.
+  void TakeChunks(std::vector<StoredChunk>& chunks) {
+    if (request_.want_order) {
+      const bool in_order = std::ranges::is_sorted(chunks, {}, &StoredChunk::offset);
+      if (in_order && !chunks.empty()) ++map_.in_order;
+      if (!in_order) std::ranges::stable_sort(chunks, {}, &StoredChunk::offset);
+      map_.longest = std::max<uint64_t>(map_.longest, chunks.size());
+    }
+    const double last = chunks.size() > 1 ? static_cast<double>(chunks.size() - 1) : 1;
+    for (size_t i = 0; i < chunks.size(); ++i) {
+      MapCell* cell = CellOf(chunks[i].chunk);
+      if (cell == nullptr) continue;
+      const uint64_t length = chunks[i].length;
+      ++cell->stored;
+      cell->bytes += length;
+      cell->order += static_cast<double>(i) / last;
+      cell->offset = chunks[i].offset;
+      cell->position = i;
+      map_.smallest = map_.stored == 0 ? length : std::min(map_.smallest, length);
+      map_.largest = std::max(map_.largest, length);
+      ++map_.stored;
+      map_.bytes += length;
+    }
+  }
+
+  const ChunkSource& source_;
+  const ArrayLayout& layout_;
+  const MapRequest& request_;
+  const std::function<void(const Error&)>& on_damage_;
+  ChunkMap map_;
+};
+
+}  // namespace
+
+Result<ChunkMap> MakeChunkMap(const ChunkSource& source, const std::vector<uint64_t>& slice,
+                              const MapRequest& request, Progress& progress,
+                              const std::function<void(const Error&)>& on_damage) {
+  return MapMaker(source, slice, request, on_damage).Make(progress);
+}
+
+}  // namespace zarrfs::ctl

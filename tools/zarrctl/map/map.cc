@@ -1,0 +1,170 @@
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tools/zarrctl/commands.h"
+#include "tools/zarrctl/describe.h"
+#include "tools/zarrctl/interrupt.h"
+#include "tools/zarrctl/map/map_view.h"
+#include "tools/zarrctl/output.h"
+#include "tools/zarrctl/progress.h"
+#include "tools/zarrctl/target.h"
+#include "zarrcore/base/printable.h"
+
+namespace zarrfs::ctl {
+namespace {
+
+// Cells of each kind of output, so that its size has a bound whatever the array's.
+constexpr uint64_t kSvgCells = 150;     // along each side
+constexpr uint64_t kFoldedCells = 100;  // a row, of an array of one axis
+constexpr uint64_t kJsonCells = 100;
+constexpr uint64_t kMinLines = 16;
+constexpr uint64_t kOtherLines = 12;  // around the map
+constexpr uint64_t kMaxNamed = 100;   // damaged objects
+
+Json MapJson(const TargetNode& target, const ChunkMap& map) {
+  const ChunkSource& source = *target.node->chunks;
+  const ArrayLayout& layout = source.layout();
+  Json json = {{"array", target.FileOf(target.node->path)},
+               {"by", kMapByNames[static_cast<size_t>(map.by)]},
+               {"slice", map.slice},
+               {"grid", layout.inner_grid.counts()},
+               {"chunks_per_shard", layout.inner_per_outer},
+               {"cell", Json::array({map.cell_rows, map.cell_columns})},
+               {"places", map.places},
+               {"stored", map.stored},
+               {"damaged", map.damaged},
+               {"objects", map.objects},
+               {"bytes", map.bytes},
+               {"smallest", map.smallest},
+               {"largest", map.largest}};
+  if (layout.is_sharded()) json["shards_in_order"] = map.in_order;
+  Json cells = Json::array();
+  for (uint64_t r = 0; r < map.grid_rows && !map.cells.empty(); ++r) {
+    for (uint64_t c = 0; c < map.grid_columns; ++c) {
+      const MapCell& cell = map.at(r, c);
+      if (cell.stored == 0 && cell.damaged == 0) continue;
+      const uint64_t first = map.FirstChunk(r, c);
+      Json entry = {{"chunk", CoordinatesOf(first, layout.inner_grid)},
+                    {"places", cell.places},
+                    {"stored", cell.stored},
+                    {"damaged", cell.damaged},
+                    {"bytes", cell.bytes}};
+      if (map.is_exact()) {
+        entry["object"] = source.ObjectKey(source.OuterOf(InnerIndex{first}));
+        if (cell.stored > 0) {
+          entry["offset"] = cell.offset;
+          if (layout.is_sharded()) entry["position"] = cell.position;
+        }
+      }
+      cells.push_back(std::move(entry));
+    }
+  }
+  json["cells"] = std::move(cells);
+  return json;
+}
+
+// Replaces what `options.out_file` holds. (Pipes and devices cannot be truncated.)
+bool WritePicture(const MapOptions& options, std::string_view bytes) {
+  const int fd = options.out_file.get();
+  bool is_written = ftruncate(fd, 0) == 0 || errno == EINVAL;
+  while (is_written && !bytes.empty()) {
+    const ssize_t length = TEMP_FAILURE_RETRY(write(fd, bytes.data(), bytes.size()));
+    is_written = length > 0;
+    if (is_written) bytes.remove_prefix(static_cast<size_t>(length));
+  }
+  if (!is_written) Complain(WhyNotWritten(options.out, errno));
+  return is_written;
+}
+
+// Fails if the options cannot be served.
+Result<void> CheckOptions(const TargetNode& target, const MapOptions& options) {
+  const Node& node = *target.node;
+  if (!options.out.empty() && !options.out.ends_with(".svg")) {
+    return Fail(ErrorCode::kInvalidArgument, "--out {}: pictures are SVG files; name a FILE.svg",
+                options.out);
+  }
+  if (node.chunks == nullptr) return tl::unexpected(target.WhyNoChunks());
+  if (options.by == MapBy::kOrder && !node.chunks->layout().is_sharded()) {
+    return Fail(ErrorCode::kInvalidArgument,
+                "{}: not sharded, each chunk is a file of its own; use --by size or --by present",
+                target.FileOf(node.path));
+  }
+  return {};
+}
+
+MapRequest RequestFor(const ArrayLayout& layout, const MapOptions& options) {
+  const auto& counts = layout.inner_grid.counts();
+  MapRequest request{.by = options.by};
+  request.want_order =
+      layout.is_sharded() && (options.by == MapBy::kOrder || options.json || !options.out.empty());
+  if (options.json || !options.out.empty()) {
+    const uint64_t cells = options.json ? kJsonCells : kSvgCells;
+    const bool is_folded = counts.size() == 1 && !options.out.empty();
+    request.max_rows = cells;
+    request.max_columns = is_folded ? std::min(cells, kFoldedCells) : cells;
+    return request;
+  }
+  const TerminalSize terminal = SizeOfTerminal(STDOUT_FILENO);
+  const uint64_t rows = counts.empty() ? 1 : counts[counts.size() > 1 ? counts.size() - 2 : 0];
+  request.max_columns = TextCells(terminal.columns, rows);
+  request.max_rows = std::max(terminal.lines, kMinLines + kOtherLines) - kOtherLines;
+  return request;
+}
+
+// Complains of each damaged object, and counts them.
+Result<ChunkMap> MakeMap(const ChunkSource& source, const MapOptions& options, uint64_t& damaged) {
+  Progress progress("object");
+  const Result<std::vector<uint64_t>> slice =
+      options.slice.empty() ? FirstSliceWithChunks(source)
+                            : ParseSlice(options.slice, source.layout().inner_grid);
+  if (!slice) return Fail(slice);
+  auto map = MakeChunkMap(source, *slice, RequestFor(source.layout(), options), progress,
+                          [&](const Error& error) {
+                            if (++damaged > kMaxNamed) return;
+                            progress.Hide();
+                            Complain(error);
+                          });
+  progress.End();
+  if (map && damaged > kMaxNamed) {
+    Complain(fmt::format("and {} more; zarrctl verify names them all", damaged - kMaxNamed));
+  }
+  return map;
+}
+
+}  // namespace
+
+std::string WhyNotWritten(const std::string& file, int error_number) {
+  return fmt::format("{}: {}; use another --out", file, ErrnoText(error_number));
+}
+
+int Map(const TargetNode& target, const MapOptions& options) {
+  if (const auto fit = CheckOptions(target, options); !fit) return Complain(fit.error());
+  const ChunkSource& source = *target.node->chunks;
+  const StopOnInterrupt on_interrupt;
+  uint64_t damaged = 0;
+  const auto made = MakeMap(source, options, damaged);
+  if (StopRequested()) return kExitCtrlC;
+  if (!made) return Complain(made.error());
+
+  const ChunkMap& map = *made;
+  const MapWords words = DescribeMap(target, map);
+  const bool has_picture = !options.out.empty();
+  if (has_picture && !WritePicture(options, DrawPicture(source, map, words))) return kExitSystem;
+  if (options.json) {
+    Write(DumpJson(MapJson(target, map)));
+  } else if (has_picture) {
+    for (const std::string& line : words.summary) Print("{}\n", line);
+    Print("written: {}\n", Visible(options.out));
+  } else {
+    Write(DrawText(map, words,
+                   {SizeOfTerminal(STDOUT_FILENO).columns, TakesUtf8(), IsColored(STDOUT_FILENO)}));
+  }
+  return damaged > 0 ? kExitWrong : kExitOk;
+}
+
+}  // namespace zarrfs::ctl

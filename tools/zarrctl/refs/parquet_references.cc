@@ -1,0 +1,161 @@
+// The layout that fsspec's LazyReferenceMapper reads: DIR/.zmetadata has all documents (zarr-python
+// takes it for consolidated metadata, which it is), and the table DIR/ARRAY/refs.R.parq the chunks
+// from number R x 10,000 on, row-major, a row each, those that are not stored with nulls. A table
+// without any chunk has no file.
+#include <array>
+#include <filesystem>
+#include <utility>
+#include <vector>
+
+#include "tools/zarrctl/output_file.h"
+#include "tools/zarrctl/refs/parquet.h"
+#include "tools/zarrctl/refs/reference_writer.h"
+#include "zarrcore/metadata/json.h"
+#include "zarrcore/view/pass_through.h"
+
+namespace zarrfs::ctl {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr uint64_t kRecordSize = 10'000;  // what kerchunk writes
+// Every place of the grid is looked at, whether or not there is a chunk.
+constexpr uint64_t kMaxPlaces = uint64_t{1} << 32;
+constexpr std::string_view kMetadata = ".zmetadata";
+
+class ParquetReferences final : public ReferenceWriter {
+ public:
+  explicit ParquetReferences(std::string folder) : folder_(std::move(folder)) {}
+  ParquetReferences(const ParquetReferences&) = delete;
+  ParquetReferences& operator=(const ParquetReferences&) = delete;
+  // The folder was empty.
+  ~ParquetReferences() override {
+    if (is_finished_) return;
+    std::error_code ignored;
+    for (const auto& entry : fs::directory_iterator(folder_, ignored)) {
+      std::error_code stays;
+      fs::remove_all(entry.path(), stays);
+    }
+  }
+
+  bool needs_order() const override { return true; }
+
+  std::string WhyNot(const ReferencedArray& array) const override {
+    if (array.path.empty()) return "Parquet needs a group above the array; name that as STORE";
+    if (array.naming.nested() && array.grid.rank() > 1) {
+      return "in Parquet, readers find chunks of names with '.' only; add --separator .";
+    }
+    if (array.path.starts_with(".z") || array.path.find("/.z") != std::string_view::npos) {
+      return "in Parquet, readers take what begins with .z for metadata";
+    }
+    if (array.grid.size() > kMaxPlaces) {
+      return fmt::format(
+          "{} chunks, more than the {} that Parquet is made for; use --out FILE.json",
+          array.grid.size(), kMaxPlaces);
+    }
+    return "";
+  }
+
+  Result<void> AddDocument(std::string_view key, std::string_view text) override {
+    if (key == kMetadata) return {};  // has its own
+    documents_ += fmt::format("{}\n{}: {}", documents_.empty() ? "" : ",", JsonText(key),
+                              InsideJson(text, JsonEncoding::kAscii));
+    return {};
+  }
+
+  Result<bool> AddFile(std::string_view /*key*/, const Reference& /*reference*/) override {
+    return false;
+  }
+
+  Result<void> BeginArray(const ReferencedArray& array) override {
+    array_folder_ = fs::path(folder_) / array.path;
+    begin_ = documents_.size();
+    places_ = array.grid.size();
+    std::error_code error;
+    fs::create_directories(array_folder_, error);
+    if (!error) return {};
+    return Fail(FromErrno(error.value()), "{}: {}", array_folder_.string(), error.message());
+  }
+
+  Result<void> AddChunk(InnerIndex chunk, const Reference& reference) override {
+    const uint64_t record = ToNumber(chunk) / kRecordSize;
+    if (record != record_) {
+      if (const auto done = EndRecord(); !done) return done;
+      record_ = record;
+    }
+    FillUpTo(ToNumber(chunk) % kRecordSize);
+    auto& [path, offset, size, raw] = columns_;
+    path.texts.emplace_back(reference.bytes ? std::nullopt : std::optional(reference.url));
+    offset.integers.push_back(static_cast<int64_t>(reference.offset));
+    size.integers.push_back(static_cast<int64_t>(reference.length));
+    raw.texts.push_back(reference.bytes ? std::optional(*reference.bytes) : std::nullopt);
+    return {};
+  }
+
+  Result<void> EndArray() override { return EndRecord(); }
+
+  Result<void> DropArray() override {
+    documents_.resize(begin_);
+    for (ParquetColumn& column : columns_) Clear(column);
+    std::error_code error;
+    fs::remove_all(array_folder_, error);
+    if (!error) return {};
+    return Fail(FromErrno(error.value()), "{}: {}", array_folder_.string(), error.message());
+  }
+
+  Result<void> Finish() override {
+    const auto written =
+        WriteFile(folder_, fmt::format("{}/{}", folder_, kMetadata),
+                  fmt::format("{{\n\"zarr_consolidated_format\": 1,\n\"metadata\": "
+                              "{{{}\n}},\n\"record_size\": {}\n}}\n",
+                              documents_, kRecordSize));
+    is_finished_ = written.has_value();
+    return written;
+  }
+
+ private:
+  static void Clear(ParquetColumn& column) {
+    column.integers.clear();
+    column.texts.clear();
+  }
+
+  // Chunks that are not stored, before row `row`.
+  void FillUpTo(uint64_t row) {
+    auto& [path, offset, size, raw] = columns_;
+    path.texts.resize(row);
+    offset.integers.resize(row);
+    size.integers.resize(row);
+    raw.texts.resize(row);
+  }
+
+  Result<void> EndRecord() {
+    if (columns_.front().size() == 0) return {};
+    // All rows, for readers that look at whole tables.
+    FillUpTo(std::min(kRecordSize, places_ - record_ * kRecordSize));
+    const auto table = MakeParquet({columns_.begin(), columns_.end()});
+    if (!table) return Fail(table);
+    for (ParquetColumn& column : columns_) Clear(column);
+    return WriteFile(folder_, array_folder_ / fmt::format("refs.{}.parq", record_), *table);
+  }
+
+  using Type = ParquetColumn::Type;
+  const std::string folder_;
+  std::string documents_;  // members of a JSON object
+  fs::path array_folder_;
+  size_t begin_ = 0;     // of the array, in documents_
+  uint64_t places_ = 0;  // in the grid
+  uint64_t record_ = 0;
+  std::array<ParquetColumn, 4> columns_ = {ParquetColumn{"path", Type::kText},
+                                           {"offset", Type::kInteger},
+                                           {"size", Type::kInteger},
+                                           {"raw", Type::kBytes}};
+  bool is_finished_ = false;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<ReferenceWriter>> OpenParquetReferences(const std::string& folder) {
+  return std::make_unique<ParquetReferences>(folder);
+}
+
+}  // namespace zarrfs::ctl

@@ -1,0 +1,160 @@
+// ChunkReader: the bytes of chunk files, in each ChunkEncoding. What has to be decoded is decoded
+// once, in memory taken from ProcessMemory(), and cached; the rest is read straight from the stored
+// objects or, where the store is slow, from the chunks that are kept as they are stored.
+// Thread-safe; threads that want the same chunk wait for the one that decodes it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <utility>
+
+#include "zarrcore/array/chunk_source.h"
+#include "zarrcore/base/hash.h"
+#include "zarrcore/base/lru_cache.h"
+#include "zarrcore/base/memory_budget.h"
+#include "zarrcore/base/result.h"
+#include "zarrcore/codec/codec.h"
+#include "zarrcore/content/chunk_encoding.h"
+#include "zarrcore/content/stored_ranges.h"
+
+namespace zarrfs {
+
+/// A chunk file: the stored chunk it shows, and how it is made from that.
+struct ChunkFile {
+  const ChunkSource& source;
+  const ChunkEncoding& encoding;
+  uint32_t encoding_number;  // among the encodings of this source
+  InnerIndex chunk;
+  const ChunkLocation& location;
+  StoredRanges* ranges = nullptr;  // ChunkReader's
+};
+
+/// Whether what is decoded is likely to be wanted again.
+enum class Reuse { kLikely, kNever };
+
+class ChunkReader {
+ public:
+  /// `capacity`: bytes of decoded chunks to keep. Of larger ones only the latest is kept, while it
+  /// is read.
+  /// `is_slow`: half of it is for stored bytes.
+  explicit ChunkReader(size_t capacity, bool is_slow = false)
+      : cache_(is_slow ? capacity / 2 : capacity, kSplits) {
+    cache_.KeepLatestLarge();
+    if (is_slow) ranges_ = std::make_unique<StoredRanges>(capacity / 2);
+  }
+
+  /// Calls `on_wanted` when a chunk of a slow store is wanted from its beginning, before it is
+  /// fetched, on the thread that wants it, perhaps several times a chunk; it must not wait. Before
+  /// any other use.
+  using OnWanted = std::function<void(const ChunkFile& file)>;
+  void TellOfWanted(OnWanted on_wanted) { on_wanted_ = std::move(on_wanted); }
+  /// What is kept as it is stored; null if the store is not slow.
+  [[nodiscard]] StoredRanges* ranges() const { return ranges_.get(); }
+
+  /// Whether Size() has nothing to read.
+  [[nodiscard]] static bool KnowsSize(const ChunkEncoding& encoding, const ChunkLocation& location);
+
+  /// In bytes, exact. kDamaged, reported once a stored object, if what is stored can be no chunk;
+  /// kStale if it is not the version of `location` any more.
+  [[nodiscard]] Result<uint64_t> Size(const ChunkFile& file);
+
+  struct Piece {
+    std::span<const std::byte> bytes;
+    std::shared_ptr<const Bytes> owner;  // of the bytes, unless they are in the buffer
+  };
+  /// The bytes from `offset` on, at most as many as `buffer` has, and fewer only at the end. Fails
+  /// as Size() does, also if what is stored does not decode to what the metadata promise.
+  [[nodiscard]] Result<Piece> Read(const ChunkFile& file, uint64_t offset,
+                                   std::span<std::byte> buffer);
+
+  /// All elements of a stored chunk as the codecs decode them, of a fixed size each. Fails as
+  /// Read() does. `reuse`: kNever does not cache it.
+  [[nodiscard]] Result<std::shared_ptr<const Bytes>> Elements(const ChunkSource& source,
+                                                              InnerIndex chunk,
+                                                              const ChunkLocation& location,
+                                                              Reuse reuse = Reuse::kLikely);
+
+  /// All texts of a stored chunk, of variable length, as items of `type`, a TextType(). Fails as
+  /// Read() does; kStale if one is longer.
+  [[nodiscard]] Result<std::shared_ptr<const Bytes>> Texts(const ChunkSource& source,
+                                                           InnerIndex chunk,
+                                                           const ChunkLocation& location,
+                                                           const DataType& type,
+                                                           Reuse reuse = Reuse::kLikely);
+
+  /// Elements of many chunks, assembled: the run of them that begins at element `first` of the
+  /// array, of a file's version of which the caller knows the number. They are kept as decoded
+  /// chunks are.
+  struct Window {
+    const ChunkSource& source;
+    uint64_t version;
+    uint64_t first;
+    uint64_t bytes;
+  };
+  /// Bytes and the memory that they are in.
+  struct Made {
+    Bytes bytes;
+    MemoryBudget::Share memory;
+  };
+  /// Null if it is not kept.
+  [[nodiscard]] std::shared_ptr<const Bytes> Find(const Window& window);
+  /// Calls `make` if it is not. Threads that want the same wait for the one that makes it.
+  [[nodiscard]] Result<std::shared_ptr<const Bytes>> Get(const Window& window,
+                                                         const std::function<Result<Made>()>& make);
+  void Drop(const Window& window) { cache_.Erase(KeyOf(window)); }
+  /// Bytes of all that is decoded that are kept, at most.
+  [[nodiscard]] uint64_t capacity() const { return cache_.capacity(); }
+
+  /// Evicts at once what is too much.
+  void SetCapacity(size_t capacity) {
+    cache_.SetCapacity(ranges_ ? capacity / 2 : capacity);
+    if (ranges_) ranges_->SetCapacity(capacity / 2);
+  }
+  /// Drops a chunk larger than all of the cache that was not read since the last call.
+  void Sweep() { cache_.SweepLatestLarge(); }
+  /// Memory is short: evicts chunks of `bytes`, or all there are.
+  void GiveUp(size_t bytes);
+
+  [[nodiscard]] CacheStatistics statistics() const;
+
+ private:
+  static constexpr size_t kSplits = 4;
+  // The number of an encoding that no file has: a window.
+  static constexpr uint32_t kWindow = UINT32_MAX - 1;
+  struct Key {
+    uint64_t source;
+    InnerIndex chunk;      // of a window, its first element
+    uint64_t fingerprint;  // of a window, the version
+    uint32_t encoding;
+    bool operator==(const Key&) const = default;
+  };
+  struct KeyHash {
+    size_t operator()(const Key& key) const {
+      return HashFields(key.source, ToNumber(key.chunk), key.fingerprint, key.encoding);
+    }
+  };
+  using Cache = LruCache<Key, Bytes, KeyHash>;
+
+  // The file, to be read now.
+  ChunkFile Wanted(ChunkFile file, uint64_t offset = 0);
+  // What `file.encoding_number` stands for: made by `texts`, items of that type, or else as the
+  // encoding says.
+  Result<std::shared_ptr<const Bytes>> Decoded(const ChunkFile& file,
+                                               const DataType* texts = nullptr,
+                                               Reuse reuse = Reuse::kLikely);
+  static Key KeyOf(const Window& window) {
+    return {window.source.id(), InnerIndex{window.first}, window.version, kWindow};
+  }
+
+  // `beside`: bytes that the cache takes for the entry.
+  static Cache::Loaded Keep(Made made, size_t beside);
+
+  std::unique_ptr<StoredRanges> ranges_;
+  OnWanted on_wanted_;
+  Cache cache_;
+};
+
+}  // namespace zarrfs

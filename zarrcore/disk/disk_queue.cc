@@ -1,0 +1,130 @@
+#include "zarrcore/disk/disk_queue.h"
+
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+namespace zarrfs {
+namespace {
+
+constexpr size_t kReaders = 4;
+constexpr size_t kWriters = 2;
+// Bytes that wait to be written, and of answers that nobody has taken.
+constexpr size_t kMaxUnwritten = 32u << 20;
+constexpr size_t kMaxUntaken = 32u << 20;
+
+}  // namespace
+
+struct DiskQueue::State {
+  struct Unwritten {
+    std::string object;
+    Version version;
+    uint64_t begin;
+    std::vector<std::byte> bytes;
+  };
+
+  [[nodiscard]] Answer AnswerTo(const Question& question) const {
+    Answer answer{.id = question.id};
+    if (!question.version) {
+      answer.version = cache->Find(question.object, question.range);
+      return answer;
+    }
+    const uint64_t size = question.version->size;
+    const ByteRange& range = question.range;
+    answer.offset =
+        range.from_end ? size - std::min(range.length, size) : std::min(range.offset, size);
+    const uint64_t length = std::min(range.length, size - answer.offset);
+    if (length == 0 || length > DiskEntry::kMaxBytes) return answer;
+    answer.bytes.resize(static_cast<size_t>(length));
+    if (cache->Read(question.object, *question.version, answer.offset, answer.bytes)) {
+      answer.version = question.version;
+    }
+    return answer;
+  }
+
+  void ReadAll() {
+    std::unique_lock lock(mutex);
+    for (;;) {
+      changed.wait(lock, [&] { return is_over || (!questions.empty() && untaken < kMaxUntaken); });
+      if (is_over) return;
+      const Question question = std::move(questions.front());
+      questions.pop_front();
+      lock.unlock();
+      Answer answer = AnswerTo(question);
+      lock.lock();
+      if (is_over) return;
+      untaken += answer.bytes.size();
+      answers.push_back(std::move(answer));
+      on_answer();
+    }
+  }
+
+  void WriteAll() {
+    std::unique_lock lock(mutex);
+    for (;;) {
+      changed.wait(lock, [&] { return is_over || !unwritten.empty(); });
+      if (is_over) return;
+      const Unwritten next = std::move(unwritten.front());
+      unwritten.pop_front();
+      lock.unlock();
+      cache->Write(next.object, next.version, next.begin, next.bytes);
+      lock.lock();
+      unwritten_bytes -= next.bytes.size();
+    }
+  }
+
+  std::unique_ptr<DiskCache> cache;
+  std::function<void()> on_answer;  // called with the mutex held, so never after the end
+  std::mutex mutex;                 // guards the rest
+  std::condition_variable changed;
+  std::deque<Question> questions;
+  std::vector<Answer> answers;
+  std::deque<Unwritten> unwritten;
+  size_t untaken = 0;          // bytes in answers
+  size_t unwritten_bytes = 0;  // in `unwritten`, and those that are being written
+  bool is_over = false;
+};
+
+DiskQueue::DiskQueue(std::unique_ptr<DiskCache> cache, std::function<void()> on_answer)
+    : state_(std::make_shared<State>()) {
+  state_->cache = std::move(cache);
+  state_->on_answer = std::move(on_answer);
+  for (size_t i = 0; i < kReaders + kWriters; ++i) {
+    std::thread([state = state_, reads = i < kReaders] {
+      reads ? state->ReadAll() : state->WriteAll();
+    }).detach();
+  }
+}
+
+DiskQueue::~DiskQueue() {
+  const std::lock_guard lock(state_->mutex);
+  state_->is_over = true;
+  state_->changed.notify_all();
+}
+
+void DiskQueue::Ask(Question question) {
+  const std::lock_guard lock(state_->mutex);
+  state_->questions.push_back(std::move(question));
+  state_->changed.notify_all();
+}
+
+std::vector<DiskQueue::Answer> DiskQueue::Take() {
+  const std::lock_guard lock(state_->mutex);
+  state_->untaken = 0;
+  state_->changed.notify_all();
+  return std::exchange(state_->answers, {});
+}
+
+void DiskQueue::Keep(std::string object, Version version, uint64_t begin,
+                     std::span<const std::byte> bytes) {
+  const std::lock_guard lock(state_->mutex);
+  if (bytes.empty() || state_->unwritten_bytes + bytes.size() > kMaxUnwritten) return;
+  state_->unwritten_bytes += bytes.size();
+  state_->unwritten.push_back(
+      {std::move(object), std::move(version), begin, {bytes.begin(), bytes.end()}});
+  state_->changed.notify_all();
+}
+
+}  // namespace zarrfs

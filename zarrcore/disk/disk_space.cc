@@ -1,0 +1,162 @@
+#include "zarrcore/disk/disk_space.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <ctime>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "zarrcore/base/byte_order.h"
+#include "zarrcore/base/clocks.h"
+#include "zarrcore/disk/disk_entry.h"
+
+namespace zarrfs {
+namespace {
+
+constexpr const char* kTaken = "taken";
+// How long another process may hold the file "taken": one that removes files has it for longer.
+constexpr int kLockTries = 100;
+constexpr auto kLockPause = std::chrono::milliseconds(10);
+// A file that is not done by then was left by a process that is gone.
+constexpr int64_t kNewSeconds = 600;
+// How long no removal is tried after one that did not make room.
+constexpr int64_t kPauseNs = 10'000'000'000;
+
+// Files of an age share a step; steps grow with it, and eight double it.
+constexpr size_t kSteps = 512;
+size_t StepOf(int64_t age_s) {
+  const auto age = static_cast<uint64_t>(std::max<int64_t>(age_s, 0)) + 8;
+  const auto power = static_cast<size_t>(std::bit_width(age)) - 4;
+  return std::min(power * 8 + static_cast<size_t>((age >> power) & 7), kSteps - 1);
+}
+
+struct CloseFolder {
+  void operator()(DIR* folder) const { closedir(folder); }
+};
+using Names = std::unique_ptr<DIR, CloseFolder>;
+
+Names OpenNames(int folder, const char* name) {
+  Descriptor fd(openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!fd) return nullptr;
+  DIR* const names = fdopendir(fd.get());
+  if (names != nullptr) static_cast<void>(fd.release());
+  return Names(names);
+}
+
+// Each name but "." and "..".
+template <typename Each>
+void ForEachName(const Names& names, const Each& each) {
+  while (const dirent* const entry = names == nullptr ? nullptr : readdir(names.get())) {
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != "..") each(entry->d_name);
+  }
+}
+
+uint64_t SizeIn(const struct stat& status) {
+  return DiskSpace::BlocksOf(static_cast<uint64_t>(status.st_size));
+}
+
+}  // namespace
+
+void ForEachCacheFile(const Descriptor& folder,
+                      const std::function<void(int folder, const char* name, bool is_new)>& each) {
+  const Names top = OpenNames(folder.get(), ".");
+  ForEachName(top, [&](const char* name) {
+    const bool is_new = std::string_view(name) == kNewFiles;
+    const Names inner = OpenNames(folder.get(), name);
+    ForEachName(inner, [&](const char* below) {
+      if (is_new) return each(dirfd(inner.get()), below, true);
+      const Names files = OpenNames(dirfd(inner.get()), below);
+      ForEachName(files, [&](const char* file) { each(dirfd(files.get()), file, false); });
+      unlinkat(dirfd(inner.get()), below, AT_REMOVEDIR);  // if it is empty
+    });
+  });
+}
+
+Descriptor DiskSpace::Lock() const {
+  Descriptor file(openat(folder_.get(), kTaken, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
+  for (int tries = 0; file && flock(file.get(), LOCK_EX | LOCK_NB) != 0; ++tries) {
+    if (tries == kLockTries) return {};
+    std::this_thread::sleep_for(kLockPause);
+  }
+  return file;
+}
+
+uint64_t DiskSpace::MostFor(uint64_t taken, uint64_t bytes) const {
+  struct statvfs disk = {};
+  if (fstatvfs(folder_.get(), &disk) != 0) return UINT64_MAX;
+  const uint64_t free = disk.f_bavail * disk.f_frsize;
+  const uint64_t wanted = std::min(disk.f_blocks * disk.f_frsize / 10, kMaxFree) + bytes;
+  if (free >= wanted) return UINT64_MAX;
+  return taken + bytes - std::min(taken + bytes, wanted - free);
+}
+
+uint64_t DiskSpace::Reduce(uint64_t most) {
+  const int64_t now = std::time(nullptr);
+  std::array<uint64_t, kSteps> of_age = {};
+  uint64_t total = 0;
+  ForEachCacheFile(folder_, [&](int folder, const char* name, bool is_new) {
+    struct stat status = {};
+    if (fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) != 0) return;
+    if (is_new && now - status.st_mtime > kNewSeconds && unlinkat(folder, name, 0) == 0) return;
+    total += SizeIn(status);
+    if (!is_new) of_age[StepOf(now - status.st_mtime)] += SizeIn(status);
+  });
+  if (total <= most) return total;
+  size_t oldest = kSteps - 1;
+  for (uint64_t older = of_age[oldest]; older < total - most && oldest > 0;) {
+    older += of_age[--oldest];
+  }
+  ForEachCacheFile(folder_, [&](int folder, const char* name, bool is_new) {
+    struct stat status = {};
+    if (is_new || total <= most) return;
+    if (fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) != 0) return;
+    if (StepOf(now - status.st_mtime) < oldest || unlinkat(folder, name, 0) != 0) return;
+    total -= std::min(total, SizeIn(status));
+  });
+  return total;
+}
+
+bool DiskSpace::Take(uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  const uint64_t blocks = BlocksOf(bytes);
+  const Descriptor file = Lock();
+  if (!file || blocks > capacity_) return false;
+  std::array<std::byte, 8> number;
+  const bool is_known = ReadAll(file, 0, number);
+  uint64_t taken = is_known ? LoadLittle<uint64_t>(number.data()) : Reduce(UINT64_MAX);
+  const auto most = [&] { return std::min(capacity_, MostFor(taken, blocks)); };
+  bool fits = taken <= most() && blocks <= most() - taken;
+  const int64_t now_ns = SteadyNowNs();
+  if (!fits && now_ns >= not_before_ns_) {
+    const uint64_t kept = most() - std::min(most(), most() / 8 + blocks);
+    taken = Reduce(kept);
+    fits = taken <= most() && blocks <= most() - taken;
+    if (!fits) not_before_ns_ = now_ns + kPauseNs;
+  }
+  if (fits) taken += blocks;
+  StoreLittle(number.data(), taken);
+  return WriteAll(file, 0, number) && fits;
+}
+
+void DiskSpace::GiveBack(uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  const Descriptor file = Lock();
+  std::array<std::byte, 8> number;
+  if (!file || !ReadAll(file, 0, number)) return;
+  const auto taken = LoadLittle<uint64_t>(number.data());
+  StoreLittle(number.data(), taken - std::min(taken, BlocksOf(bytes)));
+  static_cast<void>(WriteAll(file, 0, number));
+}
+
+}  // namespace zarrfs

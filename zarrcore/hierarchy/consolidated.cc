@@ -1,0 +1,150 @@
+// Hierarchy: consolidated documents.
+#include <algorithm>
+#include <utility>
+
+#include "zarrcore/hierarchy/hierarchy.h"
+
+namespace zarrfs {
+namespace {
+
+// Of the documents: as they are, in the text, while that grows and is converted to ASCII.
+constexpr uint64_t kCopiesOfDocuments = 8;
+constexpr uint64_t kMemoryAtOnce = 64u << 10;
+
+std::string ConsolidatedKey(const Node& group, size_t view) {
+  return fmt::format("{}/{}", view, group.path);
+}
+
+// Where a node is and what a view says of it.
+Digest DigestOf(const Node& node, size_t view) {
+  DigestBuilder all;
+  all.Add(node.views[view].documents_digest).Add(node.path);
+  return all.Finish();
+}
+
+// Whether somebody who may read `more` may not read `less`. Where they have different owners, only
+// what is open to everybody counts.
+bool IsLessOpen(const ObjectInfo& less, const ObjectInfo& more) {
+  const uint32_t classes = less.uid == more.uid && less.gid == more.gid ? 0444 : 0004;
+  if (classes == 0004 && (less.mode & 0004) == 0) return (more.mode & 0444) != 0;
+  return (more.mode & ~less.mode & classes) != 0;
+}
+
+// Why a consolidated document of `group` leaves out a node below; "" if it does not.
+std::string_view WhyLeftOut(const Node& group, const Result<NodePtr>& below, bool is_for_others) {
+  if (!below) {
+    return below.error().code == ErrorCode::kPermissionDenied ? "permission denied" : "";
+  }
+  ObjectInfo info = (*below)->info;
+  info.mode &= (*below)->attributes_mode;
+  const bool is_hidden = is_for_others && IsLessOpen(info, group.info);
+  return is_hidden ? "fewer people may read it than the group" : "";
+}
+
+}  // namespace
+
+ConsolidatedPtr Hierarchy::KnownConsolidated(const Node& group, size_t view) const {
+  return consolidated_.Find(ConsolidatedKey(group, view));
+}
+
+Result<ConsolidatedPtr> Hierarchy::Consolidate(const NodePtr& group, size_t view,
+                                               Age max_age) const {
+  const std::string key = ConsolidatedKey(*group, view);
+  const ConsolidatedPtr known = consolidated_.Find(key);
+  if (known != nullptr && known->nodes.front() != DigestOf(*group, view)) {
+    consolidated_.Erase(key, known);
+  }
+  Remaker<ConsolidatedCache> remaker([&](const ConsolidatedPtr& before) {
+    return MakeConsolidated(group, view, max_age, before);
+  });
+  return consolidated_.Get(key, max_age, remaker).value;
+}
+
+Result<Valid<Hierarchy::ConsolidatedCache::Loaded>> Hierarchy::MakeConsolidated(
+    const NodePtr& group, size_t view, Age max_age, const ConsolidatedPtr& known,
+    MadeTexts::Text* text) const {
+  struct Shown {
+    std::string path;  // from the group on
+    std::vector<Document> documents;
+  };
+  std::vector<Shown> shown;
+  uint64_t bytes = 0;
+  Result<MemoryBudget::Share> memory{};
+  const auto take_memory = [&](uint64_t needed) {
+    if (!memory || memory->bytes() >= needed) return memory.has_value();
+    // (Twice as much as before: few times.)
+    auto more = ProcessMemory().Take(
+        std::max({needed, 2 * memory->bytes(), kMemoryAtOnce}) - memory->bytes(), memory->bytes());
+    if (more) {
+      memory->Add(std::move(*more));
+    } else {
+      memory = Fail(more.error().code, "{}: consolidated metadata of {} bytes and more: {}",
+                    group->path, bytes, more.error().message);
+    }
+    return memory.has_value();
+  };
+  auto made = std::make_shared<Consolidated>();
+  const auto add = [&](const Node& node) {
+    made->nodes.push_back(DigestOf(node, view));
+    std::string below = node.path.substr(group->path.size());
+    if (below.starts_with('/')) below.erase(0, 1);
+    for (const Document& document : node.views[view].documents) bytes += document.bytes.size();
+    if (!take_memory(bytes)) return false;
+    shown.push_back({std::move(below), node.views[view].documents});
+    TakeLater(made->version, node.info.version);
+    made->is_too_large =
+        bytes > kMaxMetadataBytes ||
+        (!group->has_zmetadata() && made->nodes.size() > options_.consolidated_max + 1);
+    return !made->is_too_large;
+  };
+  const auto leave_out = [&](const std::string& path, const Result<NodePtr>& node) {
+    const std::string_view reason = WhyLeftOut(*group, node, options_.is_for_others);
+    if (reason.empty()) return false;
+    reports_.ReportNote(*group, {ErrorCode::kPermissionDenied,
+                                 fmt::format("{}: left out of the consolidated metadata in {}: {}",
+                                             path, AllViews()[view]->name(), reason)});
+    return true;
+  };
+  const auto walked = Walk(group, view, max_age, leave_out, add);
+  if (!walked) return Fail(walked);
+  if (!memory) return Fail(memory);
+  const auto loaded = [&](const ConsolidatedPtr& value) {
+    size_t charge = sizeof(Consolidated) + value->nodes.capacity() * sizeof(value->nodes[0]) +
+                    value->paths.capacity() * sizeof(value->paths[0]);
+    for (const std::string& path : value->paths) charge += path.capacity();
+    return Valid{ConsolidatedCache::Loaded{value, charge}, *walked};
+  };
+  if (made->is_too_large) made->nodes.resize(1);
+  if (known != nullptr && known->nodes == made->nodes &&
+      known->is_too_large == made->is_too_large) {
+    return loaded(known);
+  }
+  if (made->is_too_large) {
+    reports_.ReportFault(
+        *group, {ErrorCode::kTooLarge,
+                 fmt::format("{}: no consolidated metadata in {}: more than {} nodes or {} MiB",
+                             group->path.empty() ? "/" : group->path, AllViews()[view]->name(),
+                             options_.consolidated_max, kMaxMetadataBytes >> 20)});
+    return loaded(made);
+  }
+  if (!take_memory(bytes * kCopiesOfDocuments)) return Fail(memory);
+  std::vector<NodeBelow> nodes;
+  for (const Shown& one : shown) {
+    nodes.push_back({one.path, one.documents});
+    made->paths.push_back(JoinKey(group->path, one.path));
+  }
+  auto kept = texts_.Keep(AllViews()[view]->Consolidate(nodes), *made, std::move(*memory));
+  if (text != nullptr) *text = std::move(kept);
+  return loaded(made);
+}
+
+Result<MadeTexts::Text> Hierarchy::ConsolidatedText(const NodePtr& group, size_t view,
+                                                    uint64_t text_number) const {
+  return texts_.Get(text_number, group->path, [&](MadeTexts::Text& text) {
+    return MakeConsolidated(group, view, kAnyAge, nullptr, &text).map([](const auto& made) {
+      return made.value.value->text_number;
+    });
+  });
+}
+
+}  // namespace zarrfs

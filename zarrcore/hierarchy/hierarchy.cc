@@ -1,0 +1,331 @@
+#include "zarrcore/hierarchy/hierarchy.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "zarrcore/base/at_once.h"
+#include "zarrcore/base/waiting.h"
+#include "zarrcore/hierarchy/source_documents.h"
+#include "zarrcore/view/ome.h"
+
+namespace zarrfs {
+namespace {
+
+constexpr size_t kConsolidatedBytes = 8u << 20;  // without the texts
+constexpr size_t kListedBytes = 32u << 20;
+// Other threads may list a node while it is asked for itself.
+constexpr int kMaxAttempts = 8;
+constexpr size_t kAssembledBytes = 16u << 20;  // headers of files
+// Nodes that a slow store is asked for at once.
+constexpr size_t kAtOnce = 64;
+
+std::string_view NameOf(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+}  // namespace
+
+class Hierarchy::NodeLoader final : public NodeCache::Loader {
+ public:
+  /// `listed`: answers for the node's documents; null: the store does.
+  NodeLoader(const Hierarchy& hierarchy, const std::string& path,
+             std::shared_ptr<const Store> listed = nullptr)
+      : hierarchy_(hierarchy),
+        path_(path),
+        listed_(std::move(listed)),
+        before_(Moment::Now(*hierarchy.store_).validity()) {}
+
+  // Looks at the parent; an error if nothing can be at the path.
+  Result<void> AskParent(Age max_age) {
+    if (path_.empty()) return {};
+    const std::string_view name = NameOf(path_);
+    const auto no_name = [&] { return Fail(ErrorCode::kNotFound, "{}: no name of a node", path_); };
+    if (!IsNodeName(name)) return no_name();
+    const auto parent = hierarchy_.Get(std::string(FolderOf(path_)), max_age);
+    if (!parent) return Fail(parent);
+    // Perhaps being rewritten: what lies below is not known to be absent.
+    if (!(*parent)->metadata) return Fail((*parent)->metadata);
+    if ((*parent)->group() == nullptr) {
+      return Fail(ErrorCode::kNotFound, "{}: nothing lies below an array", path_);
+    }
+    if (!IsNodeNameBelow(**parent, name)) return no_name();
+    from_parent_.below_ome = (*parent)->below_ome;
+    const GroupMetadata& group = *(*parent)->group();
+    if (group.is_stored_as_v2()) from_parent_.axes = AxesIn04(group.attributes, name);
+    return {};
+  }
+
+  // (What was found of the parent has to hold as well.)
+  Validity Watch() override { return before_ & Validity::Watch(*hierarchy_.store_, path_); }
+
+  Result<Revalidation> Revalidate(const NodePtr& known) override {
+    if (known->is_provisional) return Revalidation::kReplaced;
+    const auto is_current = IsCurrent(*hierarchy_.store_, *known);
+    if (!is_current) return Fail(is_current);
+    const bool is_same = *is_current && !known->racy && known->from_parent == from_parent_;
+    return is_same ? Revalidation::kCurrent : Revalidation::kReplaced;
+  }
+
+  Result<NodeCache::Loaded> Load() override {
+    auto node =
+        hierarchy_.reader_.Read(path_, from_parent_, hierarchy_.newest_.Get(path_), listed_.get());
+    if (!node) {
+      if (node.error().code == ErrorCode::kNotFound) hierarchy_.newest_.Erase(path_);
+      return Fail(node);
+    }
+    const size_t bytes = (*node)->bytes_in_memory;
+    hierarchy_.newest_.Put(path_, *node, bytes);
+    return NodeCache::Loaded{std::move(*node), bytes};
+  }
+
+  Validity ValidityOf(const Node& node, Validity watched) override {
+    // What makes an implicit group one may lie far below.
+    const bool is_elsewhere =
+        node.implicit || node.info.may_change_elsewhere || node.folder_info.may_change_elsewhere;
+    return is_elsewhere ? Validity() : watched;
+  }
+  std::optional<int64_t> ChangedNs(const Node& node) override { return node.info.version.ctime_ns; }
+
+ private:
+  const Hierarchy& hierarchy_;
+  const std::string& path_;
+  const std::shared_ptr<const Store> listed_;
+  const Validity before_;
+  FromParent from_parent_;
+};
+
+Hierarchy::Hierarchy(std::shared_ptr<const Store> store, HierarchyOptions options,
+                     const Report& report)
+    : store_(std::move(store)),
+      options_(std::move(options)),
+      reports_(report, options_.on_note),
+      reader_(store_, options_, report, reports_),
+      nodes_(store_, options_.node_cache_bytes, 16, options_.patience),
+      newest_(options_.node_cache_bytes),  // mostly the same ones
+      listed_(store_, kListedBytes, 1, options_.patience),
+      consolidated_(store_, kConsolidatedBytes),
+      dimensions_(store_, kMaxViews, 1),  // each is charged 1
+      assembled_(store_, kAssembledBytes) {}
+
+class Hierarchy::ListedLoader final : public ListedCache::Loader {
+ public:
+  ListedLoader(const Store& store, const Node& group) : store_(store), group_(group) {}
+
+  Result<Revalidation> Revalidate(const std::shared_ptr<const ConsolidatedNodes>& known) override {
+    const auto info = store_.Stat(known->document);
+    if (!info) return Fail(info);
+    return info->version == known->info.version ? Revalidation::kCurrent : Revalidation::kReplaced;
+  }
+  Result<ListedCache::Loaded> Load() override {
+    auto nodes = ReadConsolidatedNodes(store_, group_);
+    if (!nodes) return Fail(nodes);
+    const size_t bytes = (*nodes)->bytes_in_memory();
+    return ListedCache::Loaded{*std::move(nodes), bytes};
+  }
+  std::optional<int64_t> ChangedNs(const ConsolidatedNodes& nodes) override {
+    return nodes.info.version.ctime_ns;
+  }
+
+ private:
+  const Store& store_;
+  const Node& group_;
+};
+
+Result<NodePtr> Hierarchy::Get(const std::string& path, Age max_age) const {
+  NodeLoader loader(*this, path);
+  for (int attempt = 1; attempt <= kMaxAttempts; ++attempt) {
+    NodePtr known = nodes_.Find(path);
+    if (known != nullptr && known->is_provisional) {
+      nodes_.Erase(path, known);
+    } else if (known != nullptr && IsFresh(*known, max_age)) {
+      return known;
+    }
+    if (const auto asked = loader.AskParent(max_age); !asked) return Fail(asked);
+    auto node = nodes_.Get(path, max_age, loader).value;
+    if (!node || !(*node)->is_provisional) return node;
+  }
+  return loader.Load().map([](const NodeCache::Loaded& loaded) { return loaded.value; });
+}
+
+std::shared_ptr<const ConsolidatedNodes> Hierarchy::ListedNodesWith(const std::string& path,
+                                                                    Age max_age) const {
+  const auto nodes = path.empty() ? nullptr : ListedNodesFor(FolderOf(path), max_age);
+  return nodes != nullptr && nodes->Has(path) ? nodes : nullptr;
+}
+
+std::shared_ptr<const ConsolidatedNodes> Hierarchy::ListedNodesFor(std::string_view folder,
+                                                                   Age max_age) const {
+  for (std::string above(folder);; above = FolderOf(above)) {
+    const NodePtr group = nodes_.Find(above);
+    // (Where permissions are those of each object, a document says nothing for another one.)
+    if (!store_->FolderOfKeys() || group == nullptr || group->group() == nullptr) return nullptr;
+    const bool has_them =
+        group->has_zmetadata() || group->group()->consolidated_metadata == Json::value_t::object;
+    if (has_them) {
+      ListedLoader loader(*store_, *group);
+      return listed_.Get(above, max_age, loader).value.value_or(nullptr);
+    }
+    if (above.empty()) return nullptr;
+  }
+}
+
+Result<NodePtr> Hierarchy::GetListed(const std::string& path, Age max_age) const {
+  const NodePtr known = nodes_.Find(path);
+  if (known != nullptr && IsFresh(*known, max_age)) return known;
+  const bool may_list = known == nullptr || known->is_provisional;
+  const auto listed = may_list ? ListedNodesWith(path, max_age) : nullptr;
+  if (listed == nullptr) return Get(path, max_age);
+  NodeLoader loader(*this, path, WithDocumentsOf(store_, listed, path));
+  if (const auto asked = loader.AskParent(max_age); !asked) return Fail(asked);
+  auto node = nodes_.Get(path, max_age, loader).value;
+  // That it cannot be used, its own documents have to say.
+  return node && (*node)->unusable() == nullptr ? node : Get(path, max_age);
+}
+
+Result<void> Hierarchy::ReportRefusedName(const Node& group, const ListEntry& folder) const {
+  if (folder.is_refused) return {};
+  const std::string path = JoinKey(group.path, folder.name);
+  const auto is_node = HasNodeBelow(*store_, path, /*or_in=*/true);
+  if (!is_node && is_node.error().code == ErrorCode::kWouldBlock) return Fail(is_node);
+  if (is_node && *is_node) {
+    reports_.ReportFault(group, {ErrorCode::kUnsupported,
+                                 fmt::format("{}: not shown: no name of a group or array", path)});
+  }
+  return {};
+}
+
+Validity Hierarchy::ValidityOfAbsence(const std::string& path, const Error& error) const {
+  if (error.code != ErrorCode::kNotFound) return {};
+  const Validity watched = Validity::Watch(*store_, path);
+  if (!watched.is_known()) return {};
+  // It becomes a node once there is a document in it, or anywhere below: only its own names are
+  // watched.
+  const auto below = store_->List(path);
+  return below && std::ranges::none_of(*below, &ListEntry::is_folder) ? watched : Validity();
+}
+
+Result<std::vector<std::string>> Hierarchy::NamesOfNodes(const Node& group) const {
+  std::vector<std::string> names;
+  const auto entries = store_->List(group.path);
+  if (!entries) return Fail(entries);
+  for (const ListEntry& entry : *entries) {
+    if (!(entry.is_folder || entry.is_refused)) continue;
+    if (!IsNodeNameBelow(group, entry.name)) {
+      if (const auto reported = ReportRefusedName(group, entry); !reported) return Fail(reported);
+    } else if (entry.is_folder && entry.is_refused) {
+      reports_.ReportNote(
+          group, {ErrorCode::kZarrfsMount,
+                  fmt::format("{}: not shown: a zarrfs mount", JoinKey(group.path, entry.name))});
+    } else {
+      names.push_back(entry.name);
+    }
+  }
+  return names;
+}
+
+std::vector<Result<NodePtr>> Hierarchy::GetSome(const std::string& folder,
+                                                std::span<const std::string> names, Age max_age,
+                                                bool listed) const {
+  std::vector<Result<NodePtr>> nodes(names.size(), NodePtr());
+  const auto get = [&](size_t i) {
+    const std::string path = JoinKey(folder, names[i]);
+    nodes[i] = listed ? GetListed(path, max_age) : Get(path, max_age);
+  };
+  AtOnce(names.size(), kAtOnce, get);
+  return nodes;
+}
+
+Result<Valid<std::vector<std::string>>> Hierarchy::Children(const Node& node, Age max_age,
+                                                            bool listed) const {
+  std::vector<std::string> names;
+  Validity validity = Moment::Now(*store_).validity() & node.freshness.validity();
+  if (node.group() == nullptr) return Valid{std::move(names), validity};
+  Result<std::vector<std::string>> below;
+  std::shared_ptr<const ConsolidatedNodes> kept;
+  // What the nodes are listed by, once, before many threads want it.
+  AtOnce(listed && MayWait() ? 2 : 1, 2, [&](size_t part) {
+    part == 0 ? void(below = NamesOfNodes(node)) : void(kept = ListedNodesFor(node.path, max_age));
+  });
+  if (!below) return Fail(below);
+  const size_t step = store_->AnswersFast() || !MayWait() ? 1 : kAtOnce;
+  for (size_t from = 0; from < below->size(); from += step) {
+    const auto some = std::span(*below).subspan(from, std::min(step, below->size() - from));
+    const auto children = GetSome(node.path, some, max_age, listed);
+    for (size_t i = 0; i < some.size(); ++i) {
+      const auto& child = children[i];
+      if (!child && child.error().code == ErrorCode::kWouldBlock) return Fail(child);
+      // A node that cannot be read now is listed: using it gives the error.
+      if (child || child.error().code != ErrorCode::kNotFound) names.push_back(some[i]);
+      if (!validity.is_known()) continue;
+      validity &= child ? (*child)->freshness.validity()
+                        : ValidityOfAbsence(JoinKey(node.path, some[i]), child.error());
+    }
+  }
+  std::ranges::sort(names);
+  return Valid{std::move(names), validity};
+}
+
+Result<Valid<std::vector<std::string>>> Hierarchy::Files(const Node& node, Age max_age) const {
+  std::vector<std::string> names;
+  Validity validity = Moment::Now(*store_).validity() & node.freshness.validity();
+  if (node.group() == nullptr || !node.below_ome) return Valid{std::move(names), validity};
+  const auto entries = store_->List(node.path);
+  if (!entries) return Fail(entries);
+  for (const ListEntry& entry : *entries) {
+    if (entry.is_folder || !IsFileName(entry.name)) continue;
+    const auto file = Get(JoinKey(node.path, entry.name), max_age);
+    if (!file && file.error().code == ErrorCode::kWouldBlock) return Fail(file);
+    if (!file && file.error().code == ErrorCode::kNotFound) continue;
+    names.push_back(entry.name);
+    validity &= file ? (*file)->freshness.validity() : Validity();
+  }
+  std::ranges::sort(names);
+  return Valid{std::move(names), validity};
+}
+
+bool Hierarchy::Shows(const Node& child, std::string_view name, size_t view) {
+  return !child.views[view].hidden && AllViews()[view]->AllowsNodeName(name);
+}
+
+Result<NodePtr> Hierarchy::ShownNode(const std::string& path, size_t view,
+                                     const LeaveOut& leave_out) const {
+  auto node = Get(path, kAnyAge);
+  if (!node && node.error().code == ErrorCode::kNotFound) return nullptr;
+  if (leave_out(path, node)) return nullptr;
+  if (!node) return node;
+  if (const Error* error = (*node)->unreadable()) return tl::unexpected(*error);
+  if (!Shows(**node, NameOf(path), view)) return nullptr;
+  return node;
+}
+
+Result<Validity> Hierarchy::Walk(const NodePtr& top, size_t view, Age max_age,
+                                 const LeaveOut& leave_out, const Visit& visit) const {
+  Validity validity = top->freshness.validity();
+  const auto is_left_out = [&](const std::string& path, const Result<NodePtr>& node) {
+    const bool is = leave_out(path, node);
+    if (is && !node) validity = Validity();
+    return is;
+  };
+  std::vector<std::string> pending;
+  NodePtr node = top;
+  while (visit(*node)) {
+    if (const auto names = Children(*node, max_age); names) {
+      validity &= names->validity;
+      std::transform(names->value.rbegin(), names->value.rend(), std::back_inserter(pending),
+                     [&](const std::string& name) { return JoinKey(node->path, name); });
+    } else if (!is_left_out(JoinKey(node->path, "*"), Fail(names))) {
+      return Fail(names);
+    }
+    node = nullptr;
+    while (node == nullptr) {
+      if (pending.empty()) return validity;
+      const std::string path = std::move(pending.back());
+      pending.pop_back();
+      auto shown = ShownNode(path, view, is_left_out);
+      if (!shown) return Fail(shown);
+      node = std::move(*shown);
+    }
+  }
+  return validity;
+}
+
+}  // namespace zarrfs

@@ -1,0 +1,264 @@
+// Hierarchy: the groups and arrays of a store, as each view shows them, as of now.
+//
+// A folder with a zarr.json is a node, else one with a .zarray (a Zarr v2 array) or a .zgroup (a v2
+// group), whose attributes are in .zattrs; both formats may be mixed in one tree.
+//
+// Nodes are read when they are asked for, and kept as long as they fit node_cache_bytes. Each
+// caller says how old an answer may be. If a document of a node changes, the next sufficiently
+// fresh answer is another snapshot. Snapshots of one array share a ChunkSource while the one before
+// is still cached and its chunks lie where they lay.
+//
+// Every member may be called from any thread. A call may wait for the store; where the thread may
+// not wait (base/waiting.h), it fails with kWouldBlock. Known…(), IsFresh() and Shows() never ask
+// the store. No lock is held while it is asked.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "zarrcore/base/lru_cache.h"
+#include "zarrcore/hierarchy/assembled.h"
+#include "zarrcore/hierarchy/consolidated_nodes.h"
+#include "zarrcore/hierarchy/made_documents.h"
+#include "zarrcore/hierarchy/node.h"
+#include "zarrcore/hierarchy/node_reader.h"
+#include "zarrcore/hierarchy/node_reports.h"
+#include "zarrcore/store/revalidating_cache.h"
+#include "zarrcore/store/store.h"
+#include "zarrcore/store/validity.h"
+
+namespace zarrfs {
+
+class Hierarchy {
+ public:
+  /// `report`: called once per problem and version of a node, on the thread that finds it, without
+  /// a lock.
+  Hierarchy(std::shared_ptr<const Store> store, HierarchyOptions options, const Report& report);
+
+  /// kNotFound unless `path` is a group or array (or has documents that cannot be used: such a node
+  /// is hidden in every view, with the reason). Whatever else keeps it from being read is another
+  /// error: the node may be there.
+  [[nodiscard]] Result<NodePtr> Get(const std::string& path, Age max_age) const;
+
+  /// The same for a listing: of a store behind a network, the consolidated metadata of a group
+  /// above may answer (Node::is_provisional). Where a view hides that, Get() has to be asked.
+  [[nodiscard]] Result<NodePtr> GetListed(const std::string& path, Age max_age) const;
+
+  /// Whether `node` is known to be current, or was less than `max_age` ago.
+  [[nodiscard]] bool IsFresh(const Node& node, Age max_age) const {
+    return node.freshness.IsFresh(*store_, max_age);
+  }
+
+  /// Names of the nodes directly below a group, sorted, also those that are hidden or that cannot
+  /// be read now. Empty for an array.
+  /// The validity is that of the names and of each of the nodes. `listed`: as GetListed().
+  [[nodiscard]] Result<Valid<std::vector<std::string>>> Children(const Node& node, Age max_age,
+                                                                 bool listed = false) const;
+
+  /// Names of the files beside the nodes of an OME group (Node::is_file), sorted; else empty. As
+  /// Children().
+  [[nodiscard]] Result<Valid<std::vector<std::string>>> Files(const Node& node, Age max_age) const;
+
+  /// Whether view number `view` lists the node `name` below its parent.
+  [[nodiscard]] static bool Shows(const Node& child, std::string_view name, size_t view);
+
+  // --- consolidated.cc ---
+
+  /// The consolidated document of a group in view number `view`, whose NodeView names one. Nodes
+  /// that the store's permissions hide, and those less open than the group, are left out; any other
+  /// node that cannot be read fails it.
+  [[nodiscard]] Result<ConsolidatedPtr> Consolidate(const NodePtr& group, size_t view,
+                                                    Age max_age) const;
+  /// The same if it is known, else null; never asks the store.
+  [[nodiscard]] ConsolidatedPtr KnownConsolidated(const Node& group, size_t view) const;
+  /// The bytes of a group's consolidated document of this number; kStale if it has others now.
+  [[nodiscard]] Result<MadeTexts::Text> ConsolidatedText(const NodePtr& group, size_t view,
+                                                         uint64_t text_number) const;
+
+  // --- shared_documents.cc ---
+
+  /// Whether document number `document` of the node at `path` depends on the node's siblings.
+  [[nodiscard]] static bool DependsOnSiblings(std::string_view path, size_t view, size_t document);
+  /// Such a document, as it is now. Where a sibling cannot be read, names carry their lengths.
+  /// `text`, unless it is null, becomes its bytes.
+  [[nodiscard]] Result<Valid<MadeDocument>> ShareDimensions(const NodePtr& node, size_t view,
+                                                            Age max_age,
+                                                            MadeTexts::Text* text = nullptr) const;
+  /// The bytes of such a document of this number; kStale if it has others now.
+  [[nodiscard]] Result<MadeTexts::Text> SharedText(const NodePtr& node, size_t view,
+                                                   uint64_t text_number) const;
+  /// What was made last, or null; never asks the store.
+  [[nodiscard]] RootDimensionsPtr KnownDimensions(size_t view) const;
+
+  // --- hierarchy_files.cc, of views with a file_of() ---
+
+  /// The name, in the folder of the group above, of the file that the view makes of the node at
+  /// `path`; in the view's folder, that of the root's. It is the node's name and the suffix; where
+  /// something else has that name, `_` stands between.
+  [[nodiscard]] Result<std::string> FileName(const std::string& path, size_t view,
+                                             Age max_age) const;
+  /// The node whose file has this name in the folder of the group at `folder`; nullopt if none has.
+  [[nodiscard]] Result<std::optional<std::string>> PathOfFile(const std::string& folder,
+                                                              size_t view, std::string_view name,
+                                                              Age max_age) const;
+  /// Whether there is a node at `path` that the view makes a file of (`file`), or a folder.
+  [[nodiscard]] Result<bool> HasFileOrFolder(const std::string& path, size_t view, bool file,
+                                             Age max_age) const;
+  /// The file that the view makes of a node, or of the texts of an array (NodeView::has_texts).
+  /// Fails if one of the nodes that it is made from cannot
+  /// be read.
+  [[nodiscard]] Result<AssembledPtr> Assemble(const NodePtr& node, size_t view, Age max_age) const;
+  /// What was made last, or null; never asks the store.
+  [[nodiscard]] AssembledPtr KnownFile(const Node& node, size_t view) const;
+
+  // ---
+
+  [[nodiscard]] const Store& store() const { return *store_; }
+  [[nodiscard]] CacheStatistics index_cache_statistics() const {
+    return reader_.index_cache().statistics();
+  }
+  /// From now on, instead of HierarchyOptions::index_cache_bytes.
+  void SetIndexCacheSize(size_t bytes) { reader_.index_cache().SetCapacity(bytes); }
+  /// Drops an index larger than all of the cache that was not used since the last call.
+  void Sweep() { reader_.index_cache().SweepLatestLarge(); }
+
+  // Memory is short: these forget what takes `bytes`, or all there is.
+  void GiveUpTexts(size_t bytes) {
+    texts_.GiveUp(bytes);
+    assembled_.GiveUp(bytes);
+  }
+  void GiveUpIndexes(size_t bytes) { reader_.index_cache().GiveUp(bytes); }
+  void GiveUpNodes(size_t bytes) {
+    nodes_.GiveUp(bytes);
+    newest_.GiveUp(bytes);
+    listed_.GiveUp(bytes);
+  }
+
+ private:
+  using NodeCache = RevalidatingCache<std::string, Node>;
+  using ConsolidatedCache = RevalidatingCache<std::string, Consolidated>;
+  using DimensionsCache = RevalidatingCache<size_t, RootDimensions>;
+  using AssembledCache = RevalidatingCache<std::string, Assembled>;
+  using ListedCache = RevalidatingCache<std::string, ConsolidatedNodes>;
+  class NodeLoader;
+  class ListedLoader;
+  template <typename Cache>
+  class Remaker;
+
+  // Reports a folder below `group` that holds a node but has a name that no node may have.
+  [[nodiscard]] Result<void> ReportRefusedName(const Node& group, const ListEntry& folder) const;
+  // Names in the folder of a group that may be those of nodes; reports what cannot be.
+  [[nodiscard]] Result<std::vector<std::string>> NamesOfNodes(const Node& group) const;
+  // The nodes of these names in a folder, all asked for at once.
+  [[nodiscard]] std::vector<Result<NodePtr>> GetSome(const std::string& folder,
+                                                     std::span<const std::string> names,
+                                                     Age max_age, bool listed) const;
+  // Consolidated metadata of the nearest group, from `folder` up, that has some; null if none that
+  // is known has, or they cannot be read.
+  [[nodiscard]] std::shared_ptr<const ConsolidatedNodes> ListedNodesFor(std::string_view folder,
+                                                                        Age max_age) const;
+  // The same if they have the node.
+  [[nodiscard]] std::shared_ptr<const ConsolidatedNodes> ListedNodesWith(const std::string& path,
+                                                                         Age max_age) const;
+  // How long it holds that there is no node at `path` (kNotFound); unknown for other errors.
+  [[nodiscard]] Validity ValidityOfAbsence(const std::string& path, const Error& error) const;
+
+  // Whether to leave out a node, with all that lies below it. `node` is an error if it cannot be
+  // read; `path` ends in "/*" if what lies below it cannot.
+  using LeaveOut = std::function<bool(const std::string& path, const Result<NodePtr>& node)>;
+  // False to end.
+  using Visit = std::function<bool(const Node& node)>;
+  // The node at `path`; null if there is none, or the view does not show it.
+  [[nodiscard]] Result<NodePtr> ShownNode(const std::string& path, size_t view,
+                                          const LeaveOut& leave_out) const;
+  // Visits `top` and the nodes below it that the view shows, a group before what lies below it, and
+  // that in the order of names. The validity is that of the whole.
+  [[nodiscard]] Result<Validity> Walk(const NodePtr& top, size_t view, Age max_age,
+                                      const LeaveOut& leave_out, const Visit& visit) const;
+
+  // Makes it; returns `known` (which may be null) itself if nothing has changed. `text`, unless it
+  // is null, becomes the bytes of what is new.
+  [[nodiscard]] Result<Valid<ConsolidatedCache::Loaded>> MakeConsolidated(
+      const NodePtr& group, size_t view, Age max_age, const ConsolidatedPtr& known,
+      MadeTexts::Text* text = nullptr) const;
+
+  // Makes it; returns `known` (which may be null) itself if nothing has changed.
+  [[nodiscard]] Result<Valid<AssembledCache::Loaded>> MakeAssembled(
+      const std::string& path, size_t view, Age max_age, const AssembledPtr& known) const;
+
+  // Looks at an array's elements, unless `known` (which may be null) has what that shows.
+  [[nodiscard]] Scan ScanFor(const Node& array, size_t view, Age max_age,
+                             const AssembledPtr& known) const;
+  // What of a node is not in the file that the view makes of it, and why.
+  void ReportLeftOut(const Node& node, size_t view, std::string_view note) const;
+
+  // The arrays in a group that the view has in its file, or the one that is the node.
+  [[nodiscard]] Result<Valid<std::vector<NodePtr>>> ArraysOfFile(const NodePtr& node, size_t view,
+                                                                 Age max_age) const;
+
+  [[nodiscard]] Result<RootDimensionsPtr> DimensionsOfRoot(size_t view, Age max_age) const;
+  // Makes it; returns `known` (which may be null) itself if nothing has changed.
+  [[nodiscard]] Result<Valid<DimensionsCache::Loaded>> MakeDimensions(
+      size_t view, Age max_age, const RootDimensionsPtr& known) const;
+  // Returns how long it holds.
+  [[nodiscard]] Result<Validity> FindRootDimensions(size_t view, Age max_age,
+                                                    RootDimensions& made) const;
+  // Those of `names` that arrays in `groups` or below have. kTooLarge if there are more nodes than
+  // `budget`.
+  [[nodiscard]] Result<Valid<std::set<std::string>>> NamesBelow(
+      const std::vector<std::string>& groups, const std::set<std::string>& names, size_t view,
+      Age max_age, size_t budget) const;
+
+  const std::shared_ptr<const Store> store_;
+  const HierarchyOptions options_;
+  mutable NodeReports reports_;
+  const NodeReader reader_;
+  mutable NodeCache nodes_;
+  // The newest snapshot of each path, also once it is out of date: the next one is made from it.
+  mutable LruCache<std::string, Node> newest_;
+  mutable MadeTexts texts_;
+  mutable ListedCache listed_;              // by path of the group
+  mutable ConsolidatedCache consolidated_;  // by view and path
+  mutable DimensionsCache dimensions_;      // by view
+  mutable AssembledCache assembled_;        // by view and path
+};
+
+/// Loads what is made from many nodes. Whether it is current is found out by making it again.
+template <typename Cache>
+class Hierarchy::Remaker final : public Cache::Loader {
+ public:
+  using ValuePtr = typename Cache::ValuePtr;
+  using Loaded = typename Cache::Loaded;
+  /// Gives `known` (or null) if that is what would be made.
+  using Make = std::function<Result<Valid<Loaded>>(const ValuePtr& known)>;
+
+  explicit Remaker(Make make) : make_(std::move(make)) {}
+
+  Result<Revalidation> Revalidate(const ValuePtr& known) override {
+    known_ = known;
+    return Revalidation::kUnknown;
+  }
+  Result<Loaded> Load() override {
+    auto made = make_(known_);
+    if (!made) return Fail(made);
+    validity_ = made->validity;
+    return std::move(made->value);
+  }
+  Validity ValidityOf(const typename ValuePtr::element_type& /*value*/,
+                      Validity /*watched*/) override {
+    return validity_;
+  }
+
+ private:
+  const Make make_;
+  ValuePtr known_;
+  Validity validity_;
+};
+
+}  // namespace zarrfs

@@ -1,0 +1,273 @@
+// Hierarchy: files that views make of whole arrays and groups, and what they are called.
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "zarrcore/hierarchy/hierarchy.h"
+#include "zarrcore/hierarchy/source_documents.h"
+#include "zarrcore/local/path_modes.h"
+
+namespace zarrfs {
+namespace {
+
+// What a file takes beside its header, roughly, and for each array.
+constexpr size_t kBytesOfFile = 1024;
+constexpr size_t kBytesOfPart = 512;
+
+constexpr size_t kLongestName = 255;
+
+constexpr size_t kMostArrays = 4096;  // where HierarchyOptions::consolidated_max says none
+
+std::string_view LastName(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+// The name of the source without ".zip" and ".zarr".
+std::string NameOfSource(std::string_view source) {
+  while (source.ends_with('/')) source.remove_suffix(1);
+  source = LastName(source);
+  for (const std::string_view end : {".zip", ".ozx", ".zarr"}) {
+    if (source.size() > end.size() && source.ends_with(end)) source.remove_suffix(end.size());
+  }
+  return source.empty() ? "root" : std::string(source);
+}
+
+bool MakesFile(const Node& node, FileOf of) {
+  if (of == FileOf::kArrays) return node.array() != nullptr;
+  // (An array alone is all that there is.)
+  return of == FileOf::kGroups && (node.group() != nullptr || node.path.empty());
+}
+
+Digest DigestOfFile(const Assembled& made) {
+  DigestBuilder all;
+  all.Add(made.file.header).Add(made.file.size).Add(made.file.document);
+  for (const FilePart& part : made.file.parts) {
+    all.Add(part.offset).Add(part.elements).Add(part.array).Add(part.form.type.name);
+    all.Add(part.form.item_size());
+    all.Add(uint64_t{part.form.is_wide}).Add(uint64_t{part.form.is_big_endian});
+    all.Add(uint64_t{part.form.is_converted});
+  }
+  for (const NodePtr& array : made.arrays) {
+    all.Add(array->path).Add(ChunksText(*array->array())).Add(array->array()->fill_value);
+  }
+  for (const uint64_t each : {made.info.mode, made.info.uid, made.info.gid}) all.Add(each);
+  return all.Finish();
+}
+
+// Of variable length.
+bool HasTexts(const Node& node) {
+  return node.array() != nullptr && node.array()->data_type.kind == DataKind::kString;
+}
+
+// In the cache of files.
+std::string KeyOfFile(const Node& node, size_t view) {
+  return fmt::format("{} {}", view, node.path);
+}
+
+// Whether they are of the same stored objects.
+bool HaveSameScans(const Assembled& a, const Assembled& b) {
+  return std::ranges::equal(a.scans, b.scans, [](const auto& one, const auto& other) {
+    return one.first == other.first && one.second.objects == other.second.objects;
+  });
+}
+
+// `info` becomes no more open than the document of `node`.
+void Restrict(ObjectInfo& info, const Node& node) {
+  ObjectInfo other = node.info;
+  other.mode &= node.attributes_mode & ~0111u;
+  if (other.version.ctime_ns > info.version.ctime_ns) info.version = other.version;
+  const bool has_same_owner = other.uid == info.uid && other.gid == info.gid;
+  // (Of somebody else's, what everybody may read.)
+  info.mode &= has_same_owner || (other.mode & 0444) == 0444 ? other.mode : 0;
+}
+
+}  // namespace
+
+Result<bool> Hierarchy::HasFileOrFolder(const std::string& path, size_t view, bool file,
+                                        Age max_age) const {
+  const FileOf of = AllViews()[view]->file_of();
+  const auto node = Get(path, max_age);
+  if (!node && node.error().code == ErrorCode::kNotFound) return false;
+  if (!node && node.error().code == ErrorCode::kWouldBlock) return Fail(node);
+  // What cannot be read may be either.
+  if (!node || (*node)->unreadable() != nullptr) return true;
+  return file ? MakesFile(**node, of) : (*node)->group() != nullptr;
+}
+
+Result<std::string> Hierarchy::FileName(const std::string& path, size_t view, Age max_age) const {
+  const std::string suffix(AllViews()[view]->suffix());
+  const std::string folder(FolderOf(path));
+  const std::string name =
+      path.empty() ? NameOfSource(store_->name()) : std::string(LastName(path));
+  const auto has = [&](const std::string& base, bool file) {
+    return HasFileOrFolder(JoinKey(folder, file ? base : base + suffix), view, file, max_age);
+  };
+  const auto has_folder = has(name, false);
+  if (!has_folder) return Fail(has_folder);
+  const auto has_file = path.empty() ? has(name, true) : Result<bool>(false);
+  if (!has_file) return Fail(has_file);
+  if (!*has_folder && !*has_file) return name + suffix;
+
+  // Those that `_` could make one name of: whoever can keep its own does; then the longest name
+  // has the first choice, and the root's file the last.
+  std::set<std::string> taken;
+  std::vector<std::string> without;  // those that cannot keep their own
+  for (std::string base = name; base.size() + suffix.size() <= kLongestName; base += '_') {
+    const auto is_folder = has(base, false);
+    if (!is_folder) return Fail(is_folder);
+    const auto is_file = has(base, true);
+    if (!is_file) return Fail(is_file);
+    if (*is_folder) taken.insert(base);
+    if (*is_file && *is_folder) without.push_back(base);
+    if (*is_file && !*is_folder) taken.insert(base);
+  }
+  if (path.empty()) without.insert(without.begin(), name);
+  std::string base = name;
+  for (; !without.empty(); without.pop_back()) {
+    base = without.back();
+    while (!taken.insert(base).second) base += '_';
+  }
+  return base + suffix;
+}
+
+Result<std::optional<std::string>> Hierarchy::PathOfFile(const std::string& folder, size_t view,
+                                                         std::string_view name, Age max_age) const {
+  const std::string_view suffix = AllViews()[view]->suffix();
+  if (!name.ends_with(suffix) || name.size() == suffix.size()) return std::nullopt;
+  std::string base(name.substr(0, name.size() - suffix.size()));
+  for (;;) {
+    const std::string path = JoinKey(folder, base);
+    const auto has_file = HasFileOrFolder(path, view, true, max_age);
+    if (!has_file) return Fail(has_file);
+    const auto called = *has_file ? FileName(path, view, max_age) : Result<std::string>("");
+    if (!called) return Fail(called);
+    if (*called == name) return path;
+    if (!base.ends_with('_') || base.size() == 1) break;
+    base.pop_back();
+  }
+  if (!folder.empty()) return std::nullopt;
+  const auto root = Get("", max_age);
+  if (!root) return Fail(root);
+  if (!MakesFile(**root, AllViews()[view]->file_of())) return std::nullopt;
+  const auto called = FileName("", view, max_age);
+  if (!called) return Fail(called);
+  return *called == name ? std::optional<std::string>("") : std::nullopt;
+}
+
+Result<Valid<std::vector<NodePtr>>> Hierarchy::ArraysOfFile(const NodePtr& node, size_t view,
+                                                            Age max_age) const {
+  std::vector<NodePtr> arrays;
+  Validity validity = node->freshness.validity();
+  if (node->array() != nullptr) {
+    if (const auto& hidden = node->views[view].hidden) return tl::unexpected(*hidden);
+    arrays.push_back(node);
+    return Valid{std::move(arrays), validity};
+  }
+  const auto children = Children(*node, max_age);
+  if (!children) return Fail(children);
+  validity &= children->validity;
+  const size_t most = options_.consolidated_max > 0 ? options_.consolidated_max : kMostArrays;
+  for (const std::string& name : children->value) {
+    const auto child = Get(JoinKey(node->path, name), kAnyAge);
+    if (!child && child.error().code == ErrorCode::kNotFound) continue;
+    if (!child) return Fail(child);
+    // (It may be an array: not to have it would be to say that there is none.)
+    if (const Error* const error = (*child)->unreadable()) return tl::unexpected(*error);
+    if ((*child)->array() == nullptr || (*child)->views[view].hidden) continue;
+    if (arrays.size() >= most) {
+      return Fail(ErrorCode::kTooLarge, "{}: no file in {}: more than {} arrays",
+                  node->path.empty() ? "/" : node->path, AllViews()[view]->name(), most);
+    }
+    arrays.push_back(*child);
+  }
+  return Valid{std::move(arrays), validity};
+}
+
+AssembledPtr Hierarchy::KnownFile(const Node& node, size_t view) const {
+  return assembled_.Find(KeyOfFile(node, view));
+}
+
+Result<AssembledPtr> Hierarchy::Assemble(const NodePtr& node, size_t view, Age max_age) const {
+  const std::string key = KeyOfFile(*node, view);
+  Remaker<AssembledCache> remaker(
+      [&](const AssembledPtr& known) { return MakeAssembled(node->path, view, max_age, known); });
+  return assembled_.Get(key, max_age, remaker).value;
+}
+
+Scan Hierarchy::ScanFor(const Node& array, size_t view, Age max_age,
+                        const AssembledPtr& known) const {
+  const Scan* before = nullptr;
+  if (known != nullptr) {
+    const auto found = known->scans.find(array.path);
+    if (found != known->scans.end()) before = &found->second;
+  }
+  Scan scan = ScanElements(*store_, array, max_age, options_.string_scan, before);
+  const bool is_told = !scan.range && !scan.failure && HasTexts(array);
+  if (is_told && !array.views[view].has_texts) ReportLeftOut(array, view, scan.why_not);
+  return scan;
+}
+
+void Hierarchy::ReportLeftOut(const Node& node, size_t view, std::string_view note) const {
+  const std::string_view what =
+      node.views[view].has_texts ? "not shown in" : "left out of the file in";
+  const Error error{ErrorCode::kUnsupported,
+                    fmt::format("{}: {} {}: {}", node.path.empty() ? "/" : node.path, what,
+                                AllViews()[view]->name(), note)};
+  // (That a format has no such type is no fault of the store.)
+  if (HasTexts(node)) {
+    reports_.ReportFault(node, error);
+  } else {
+    reports_.ReportNote(node, error);
+  }
+}
+
+Result<Valid<Hierarchy::AssembledCache::Loaded>> Hierarchy::MakeAssembled(
+    const std::string& path, size_t view, Age max_age, const AssembledPtr& known) const {
+  const auto node = Get(path, max_age);
+  if (!node) return Fail(node);
+  if (const Error* const error = (*node)->unreadable()) return tl::unexpected(*error);
+  auto made = std::make_shared<Assembled>();
+  made->info = (*node)->info;
+  made->info.mode &= (*node)->attributes_mode & ~0111u;
+  auto found = ArraysOfFile(*node, view, max_age);
+  if (!found) return Fail(found);
+  made->arrays = std::move(found->value);
+  Validity validity = found->validity;
+
+  std::vector<FileSource::Array> arrays;
+  for (const NodePtr& array : made->arrays) {
+    arrays.push_back({LastName(array->path), array->array()});
+    Restrict(made->info, *array);
+  }
+  std::optional<Error> failed;
+  const auto scan = [&](size_t a) {
+    const Node& array = *made->arrays[a];
+    const auto [at, is_new] = made->scans.try_emplace(array.path);
+    if (is_new) at->second = ScanFor(array, view, max_age, known);
+    const Scan& seen = at->second;
+    validity &= seen.validity;
+    if (seen.range) return Result<ElementRange>(*seen.range);
+    // (Of texts nothing can be said then; numbers have a type that holds them all.)
+    if (seen.failure && (HasTexts(array) || seen.failure->code == ErrorCode::kWouldBlock)) {
+      failed = seen.failure;
+    }
+    return Result<ElementRange>(Fail(ErrorCode::kUnsupported, "{}", seen.why_not));
+  };
+  const FileSource source{(*node)->group(), arrays, LastName(path), scan, options_.netcdf};
+  auto file = AllViews()[view]->Assemble(source);
+  if (failed) return tl::unexpected(*failed);
+  if (!file) return Fail(file.error().code, "{}: {}", path, file.error().message);
+  made->file = std::move(*file);
+  for (const std::string& note : made->file.notes) ReportLeftOut(**node, view, note);
+  made->digest = DigestOfFile(*made);
+  const size_t charge =
+      kBytesOfFile + made->file.header.capacity() + made->file.parts.size() * kBytesOfPart;
+  if (known != nullptr && known->digest == made->digest && known->arrays == made->arrays &&
+      HaveSameScans(*known, *made)) {
+    return Valid{AssembledCache::Loaded{known, charge}, validity};
+  }
+  auto memory = ProcessMemory().Take(charge);
+  if (!memory) return Fail(memory);
+  made->memory = std::move(*memory);
+  return Valid{AssembledCache::Loaded{made, charge}, validity};
+}
+
+}  // namespace zarrfs

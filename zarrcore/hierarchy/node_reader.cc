@@ -1,0 +1,306 @@
+#include "zarrcore/hierarchy/node_reader.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <atomic>
+#include <map>
+#include <span>
+#include <utility>
+
+#include "zarrcore/hierarchy/source_documents.h"
+#include "zarrcore/view/ome.h"
+
+namespace zarrfs {
+namespace {
+
+// Few: each has its share of the memory, and some indexes are as large as a small share.
+constexpr size_t kIndexCacheParts = 4;
+// Beyond so many files that are not stored but listed, a copy of the view is worth a warning.
+constexpr uint64_t kManyFiles = 100'000;
+
+Digest DigestOf(const std::vector<Document>& documents) {
+  DigestBuilder all;
+  for (const Document& document : documents) all.Add(document.name).Add(document.bytes);
+  return all.Finish();
+}
+
+// Bytes of memory, roughly: what is parsed takes many times what was read.
+size_t SizeInMemory(const Node& node) {
+  size_t bytes = 8u << 10;
+  const auto add_metadata = [&](const auto& metadata) {
+    bytes += MemoryOf(metadata.document) + MemoryOf(metadata.attributes);
+    if (metadata.stored != nullptr) {
+      bytes += metadata.stored->document.capacity();
+      if (metadata.stored->zattrs) bytes += metadata.stored->zattrs->capacity();
+    }
+  };
+  if (node.metadata) std::visit(add_metadata, *node.metadata);
+  if (const ArrayMetadata* array = node.array()) {
+    // (Codecs and a fill value are in the layout, the pipeline and each view, too.)
+    bytes += 4 * array->fill_value.size();
+    for (const CodecSpec& codec : array->codecs) bytes += 4 * MemoryOf(codec.configuration);
+    // (And the lengths of shards in the layout.)
+    for (const auto& edges : array->chunk_edges) bytes += 3 * edges.size() * sizeof(EdgeRun);
+  }
+  for (const NodeView& view : node.views) {
+    for (const Document& document : view.documents) bytes += document.bytes.capacity();
+    if (view.array) bytes += MemoryOf(view.array->attributes);
+  }
+  return bytes;
+}
+
+// A file in an OME group that is no part of Zarr. Its bytes are read when they are asked for.
+void ShowFile(const Store& store, Node& node) {
+  node.is_file = true;
+  node.info = node.folder_info;
+  node.racy = IsRacy(store, node.info);
+  node.metadata = Fail(ErrorCode::kUnsupported, "{}: no part of Zarr", node.path);
+  DigestBuilder content;
+  content.Add(node.info.version.Fingerprint());
+  // What is written at this moment may be another content of the same version.
+  if (node.racy) content.Add(node.number);
+  const Digest digest = content.Finish();
+  for (size_t v = 0; v < AllViews().size(); ++v) {
+    if (AllViews()[v]->shows_files()) {
+      node.views[v].documents.emplace_back();
+      node.views[v].documents_digest = digest;
+    } else {
+      node.views[v].hidden = node.metadata.error();
+    }
+  }
+  node.bytes_in_memory = SizeInMemory(node);
+}
+
+// What each node takes beside what grows with its documents is small.
+constexpr uint64_t kSmallMetadata = 64u << 10;
+
+// Memory for what views make of a large document, all of them: attributes as they are changed, of
+// which one view keeps some, and the texts, of which the last one still grows.
+Result<void> TakeMemoryToShow(Node& node) {
+  const auto needed = [](const auto& metadata) -> uint64_t {
+    if (MemoryOf(metadata.document) <= kSmallMetadata) return 0;
+    return 3 * MemoryOf(metadata.attributes) + (kMaxViews - 1) * MemoryToDump(metadata.document);
+  };
+  const uint64_t bytes = std::visit(needed, *node.metadata);
+  if (bytes == 0) return {};
+  // What parsing took beside what is left of it is free.
+  node.memory.ShrinkTo(SizeInMemory(node));
+  auto memory = ProcessMemory().Take(bytes, node.memory.bytes());
+  if (!memory) {
+    return Fail(memory.error().code, "{}: {}", JoinKey(node.path, node.document),
+                memory.error().message);
+  }
+  node.memory.Add(std::move(*memory));
+  return {};
+}
+
+}  // namespace
+
+std::string ChunksText(const ArrayMetadata& array, bool without_rows) {
+  const auto shape = std::span(array.shape).subspan(without_rows && !array.shape.empty() ? 1 : 0);
+  std::string edges;
+  for (const auto& of_axis : array.chunk_edges) {
+    for (const EdgeRun& run : of_axis) edges += fmt::format(" {}:{}", run.first, run.length);
+    edges += " /";
+  }
+  return fmt::format("{} {}{} {} {}{} {}", shape, array.chunk_shape, edges,
+                     DumpJson(array.data_type.document), static_cast<int>(array.key_encoding.kind),
+                     array.key_encoding.separator, DumpJson(ToJson(array.codecs)));
+}
+
+NodeReader::NodeReader(std::shared_ptr<const Store> store, const HierarchyOptions& options,
+                       Report report, NodeReports& reports)
+    : store_(std::move(store)),
+      options_(options),
+      report_(report ? std::move(report) : [](const Error&) {}),
+      reports_(reports),
+      index_cache_(std::make_shared<IndexCache>(store_, options.index_cache_bytes, kIndexCacheParts,
+                                                options.patience)) {
+  index_cache_->KeepLatestLarge();
+}
+
+Result<std::shared_ptr<const Node>> NodeReader::Read(const std::string& path,
+                                                     FromParent from_parent, const NodePtr& before,
+                                                     const Store* listed) const {
+  const Store& documents = listed != nullptr ? *listed : *store_;
+  // (Not in one piece with its counts, which weak pointers would keep it by.)
+  const std::shared_ptr<Node> node(new Node);
+  node->path = path;
+  node->is_provisional = listed != nullptr;
+  // Where folders are parts of keys, a document says that there is one.
+  const auto implied = store_->FolderOfKeys();
+  if (implied) node->metadata = ReadMetadata(documents, *node);
+  const bool is_implied =
+      implied && (node->metadata || node->metadata.error().code != ErrorCode::kNotFound);
+  auto folder = is_implied ? Result<ObjectInfo>(*implied) : store_->Stat(path);
+  // (No socket, FIFO or device is a node either.)
+  if (!folder && (folder.error().code == ErrorCode::kZarrfsMount ||
+                  folder.error().code == ErrorCode::kUnsupported)) {
+    return Fail(ErrorCode::kNotFound, "{}", folder.error().message);
+  }
+  if (!folder) return Fail(folder);
+  const bool is_file = !folder->is_folder;
+  if (is_file && !(from_parent.below_ome && IsFileName(path.substr(path.rfind('/') + 1)))) {
+    return Fail(ErrorCode::kNotFound, "{} is no folder", path);
+  }
+  static std::atomic<uint64_t> last_number;
+  node->number = ++last_number;
+  node->folder_info = *folder;
+  node->below_ome = from_parent.below_ome;
+  node->from_parent = std::move(from_parent);
+  if (is_file) {
+    node->sources.clear();
+    ShowFile(*store_, *node);
+    return node;
+  }
+
+  if (!implied) node->metadata = ReadMetadata(documents, *node);
+  if (!node->metadata && node->metadata.error().code == ErrorCode::kNotFound) {
+    const auto below = HasNodeBelow(*store_, path);
+    if (!below) return Fail(below);
+    if (!*below) return Fail(node->metadata);
+    node->metadata = GroupMetadata{};
+    node->implicit = true;
+    node->info = *folder;
+  } else if (!node->metadata && !IsVerdict(node->metadata.error().code)) {
+    return Fail(node->metadata);
+  }
+  node->racy = node->racy || IsRacy(*store_, node->info);
+  if (node->metadata) {
+    const auto taken = TakeMemoryToShow(*node);
+    if (!taken && !IsVerdict(taken.error().code)) return Fail(taken);
+    if (!taken) node->metadata = Fail(taken);
+  }
+  if (!node->metadata) {
+    const Error& reason = node->metadata.error();
+    reports_.ReportFault(*node, {reason.code, fmt::format("not shown: {}", reason.message)});
+    for (NodeView& view : node->views) view.hidden = reason;
+  } else {
+    for (const std::string& note :
+         std::visit([](const auto& one) { return std::span(one.notes); }, *node->metadata)) {
+      reports_.ReportFault(*node, {ErrorCode::kUnsupported, note});
+    }
+    node->array() != nullptr ? ShowArray(*node, before) : ShowGroup(*node);
+    for (NodeView& view : node->views) view.documents_digest = DigestOf(view.documents);
+    reports_.ReportName(*node);
+  }
+  node->bytes_in_memory = SizeInMemory(*node);
+  node->memory.ShrinkTo(node->bytes_in_memory);
+  return node;
+}
+
+void NodeReader::ShowGroup(Node& node) const {
+  node.below_ome = node.from_parent.below_ome || IsOme(node.group()->attributes);
+  ViewContext context;
+  context.below_ome = node.from_parent.below_ome;
+  context.keeps_ome = options_.keeps_ome;
+  for (size_t v = 0; v < AllViews().size(); ++v) {
+    GroupView shown = AllViews()[v]->ShowGroup(*node.group(), context);
+    node.views[v].documents = std::move(shown.documents);
+    node.views[v].notes = std::move(shown.notes);
+    if (options_.consolidated_max > 0 || node.has_zmetadata()) {
+      node.views[v].consolidated = AllViews()[v]->ConsolidatedName(*node.group());
+    }
+    if (!AllViews()[v]->is_listed()) continue;  // perhaps nobody ever looks there
+    for (const std::string& note : node.views[v].notes) {
+      reports_.ReportNote(node, {ErrorCode::kUnsupported,
+                                 fmt::format("{}: {}: {}", node.path.empty() ? "/" : node.path,
+                                             AllViews()[v]->name(), note)});
+    }
+  }
+}
+
+void NodeReader::ShowArray(Node& node, const NodePtr& before) const {
+  if (const auto found = FindChunks(node, before); !found) {
+    reports_.ReportFault(node, {found.error().code, fmt::format("{}: not shown: {}", node.path,
+                                                                found.error().message)});
+    for (NodeView& view : node.views) view.hidden = found.error();
+    return;
+  }
+  for (size_t v = 0; v < AllViews().size(); ++v) ShowArrayIn(v, node);
+  ReportHidden(node);
+}
+
+Result<void> NodeReader::FindChunks(Node& node, const NodePtr& before) const {
+  const bool has_before = before != nullptr && before->chunks != nullptr;
+  if (has_before && ChunksText(*before->array()) == ChunksText(*node.array())) {
+    node.chunks = before->chunks;
+    return {};
+  }
+  const bool has_other_rows =
+      has_before && ChunksText(*before->array(), true) == ChunksText(*node.array(), true);
+  auto chunks =
+      ChunkSource::Make(store_, node.path, *node.array(), index_cache_, report_,
+                        options_.on_superseded, has_other_rows ? before->chunks.get() : nullptr);
+  if (!chunks) return Fail(chunks);
+  node.chunks = std::move(*chunks);
+  return {};
+}
+
+void NodeReader::ShowArrayIn(size_t view, Node& node) const {
+  const ViewContext context{.forced_separator = options_.forced_separator,
+                            .below_ome = node.from_parent.below_ome,
+                            .fill = options_.fill,
+                            .is_in_root = node.path.find('/') == std::string::npos,
+                            .keeps_ome = options_.keeps_ome,
+                            .compressors = options_.compressors,
+                            .axes = node.from_parent.axes};
+  NodeView& shown = node.views[view];
+  auto array = AllViews()[view]->ShowArray(*node.array(), node.chunks->layout(), context);
+  if (!array) {
+    shown.hidden = std::move(array.error());
+    return;
+  }
+  shown.documents = std::move(array->documents);
+  shown.has_texts = array->has_texts;
+  if (AllViews()[view]->is_listed()) ReportNotes(node, AllViews()[view]->name(), *array);
+  // (Of an array that is one file, or has one made of all, no chunks are files.)
+  if (AllViews()[view]->file_of() == FileOf::kNothing && !shown.has_texts)
+    shown.array = std::move(*array);
+}
+
+void NodeReader::ReportNotes(const Node& node, std::string_view view,
+                             const ArrayView& array) const {
+  const uint64_t files = node.chunks->layout().inner_grid.size();
+  if (array.fill_chunk != nullptr && files > kManyFiles) {
+    reports_.ReportNote(
+        node, {ErrorCode::kUnsupported,
+               fmt::format("{}: {}: all {} chunks are files, stored or not; a copy makes them "
+                           "all, which fill=keep avoids",
+                           node.path, view, files)});
+  }
+  for (const std::string& note : array.notes) {
+    reports_.ReportFault(
+        node, {ErrorCode::kUnsupported, fmt::format("{}: {}: {}", node.path, view, note)});
+  }
+}
+
+void NodeReader::ReportHidden(const Node& node) const {
+  const ArrayMetadata& metadata = *node.array();
+  std::map<std::string, std::vector<std::string_view>> views_by_reason;
+  for (size_t v = 0; v < AllViews().size(); ++v) {
+    const std::optional<Error>& reason = node.views[v].hidden;
+    if (reason && AllViews()[v]->is_listed())
+      views_by_reason[reason->message].push_back(AllViews()[v]->name());
+  }
+  const bool is_shown =
+      std::ranges::any_of(node.views, [](const NodeView& view) { return view.array.has_value(); });
+  // That a reader has no such type is a property of the array. What nobody can read here, or only
+  // those who need not decode it, is a fault.
+  const bool is_decodable =
+      !metadata.grid_only &&
+      (metadata.data_type.item_size == 0 || node.chunks->layout().inner_pipeline.has_value());
+  const ErrorCode code = metadata.grid_only ? metadata.grid_only->code : ErrorCode::kUnsupported;
+  for (const auto& [reason, views] : views_by_reason) {
+    const Error not_shown{
+        code, fmt::format("{}: not shown in {}: {}", node.path, fmt::join(views, ", "), reason)};
+    if (is_shown && is_decodable) {
+      reports_.ReportNote(node, not_shown);
+    } else {
+      reports_.ReportFault(node, not_shown);
+    }
+  }
+}
+
+}  // namespace zarrfs

@@ -1,0 +1,156 @@
+#include "zarrcore/hierarchy/scan.h"
+
+#include <algorithm>
+#include <random>
+#include <utility>
+
+#include "zarrcore/base/checked.h"
+#include "zarrcore/base/memory_budget.h"
+#include "zarrcore/content/chunk_reader.h"
+#include "zarrcore/content/element_reader.h"
+
+namespace zarrfs {
+namespace {
+
+constexpr uint64_t kMaxScannedBytes = 1u << 20;
+constexpr uint64_t kMaxScannedChunks = 64;
+constexpr uint64_t kMaxTextChunks = 4096;
+constexpr int kMaxScanAttempts = 3;  // at a chunk whose stored object is replaced meanwhile
+
+// The stored chunks of an array, without a look into them.
+struct Stored {
+  Digest digest;
+  Validity validity;
+  uint64_t bytes = 0;
+  bool has_missing = false;
+};
+
+Result<Stored> FindStored(const Node& array, Age max_age) {
+  const ChunkSource& source = *array.chunks;
+  Stored stored;
+  DigestBuilder objects;
+  objects.Add(ChunksText(*array.array())).Add(array.array()->fill_value);
+  for (uint64_t chunk = 0; chunk < source.layout().inner_grid.size(); ++chunk) {
+    const auto found = source.Locate(InnerIndex{chunk}, max_age, /*may_read=*/false);
+    if (!found) return Fail(found);
+    stored.validity = chunk == 0 ? found->validity : stored.validity & found->validity;
+    const auto& at = found->location;
+    objects.Add(at ? at->shard->fingerprint : 0).Add(at ? at->offset : 0).Add(at ? at->length : 0);
+    stored.has_missing = stored.has_missing || !at;
+    if (!at) continue;
+    const auto bytes = CheckedAdd(stored.bytes, at->length);
+    if (!bytes) return Fail(ErrorCode::kDamaged, "{}: chunks of more than 2^64 bytes", array.path);
+    stored.bytes = *bytes;
+    // (Another content may look the same.)
+    if (source.IsRacy(*at->shard)) objects.Add(uint64_t{std::random_device{}()});
+  }
+  stored.digest = objects.Finish();
+  return stored;
+}
+
+Result<TextRange> RangeOfChunk(const ChunkSource& source, const ChunkLocation& at) {
+  const auto& chain = source.layout().inner_texts;
+  const auto memory = ProcessMemory().Take(chain->MemoryToDecode(at.length));
+  if (!memory) return Fail(memory);
+  Bytes encoded(at.length);
+  if (const auto read = at.shard->object->Read(at.offset, encoded); !read) return Fail(read);
+  auto range = chain->RangeOfTexts(std::move(encoded));
+  if (!range && range.error().code == ErrorCode::kDamaged) {
+    return tl::unexpected(source.Damage(at.outer, *at.shard, range.error()));
+  }
+  return range;
+}
+
+// Nothing if the chunk is not stored.
+Result<TextRange> RangeOfChunk(const ChunkSource& source, InnerIndex chunk) {
+  for (int attempt = 1;; ++attempt) {
+    const auto found = source.Locate(chunk, attempt == 1 ? kAnyAge : Age{0});
+    if (!found) return Fail(found);
+    if (!found->location) return TextRange{};
+    if (found->location->length > kMaxTextChunk) {
+      return Fail(ErrorCode::kTooLarge, "{}: a chunk of {} bytes of texts, at most {} are decoded",
+                  source.ObjectKey(found->location->outer), found->location->length, kMaxTextChunk);
+    }
+    auto range = RangeOfChunk(source, *found->location);
+    const bool is_replaced = !range && range.error().code == ErrorCode::kStale;
+    if (!is_replaced || attempt == kMaxScanAttempts) return range;
+    source.Forget(found->location->outer);
+  }
+}
+
+Result<void> LookAtTexts(const Node& array, const Stored& stored, uint64_t string_scan,
+                         Scan& scan) {
+  const ChunkSource& source = *array.chunks;
+  if (const auto& chain = source.layout().inner_texts; !chain) return Fail(chain);
+  if (stored.bytes > string_scan) {
+    scan.why_not = fmt::format(
+        "how long its texts are is not known: {} bytes, of which string_scan={} are looked at",
+        stored.bytes, string_scan);
+    return {};
+  }
+  TextRange all{.bytes = 1, .characters = 1};
+  if (stored.has_missing) all.Add(RangeOfText(array.array()->fill_value));
+  for (uint64_t chunk = 0; chunk < source.layout().inner_grid.size(); ++chunk) {
+    const auto range = RangeOfChunk(source, InnerIndex{chunk});
+    if (!range) return Fail(range);
+    all.Add(*range);
+  }
+  if (all.has_zero) {
+    scan.why_not = "a text has a character 0, which would end it";
+  } else {
+    scan.range = ElementRange{.text_bytes = all.bytes, .text_characters = all.characters};
+  }
+  return {};
+}
+
+Result<void> LookAtOthers(const Node& array, Age max_age, Scan& scan) {
+  const ArrayMetadata& metadata = *array.array();
+  const auto bytes = CheckedProduct(metadata.shape, metadata.data_type.item_size);
+  scan.why_not = "more elements than are looked at";
+  if (!bytes || *bytes > kMaxScannedBytes) return {};
+  const auto memory = ProcessMemory().Take(*bytes);
+  if (!memory) return Fail(memory);
+  Bytes elements(*bytes);
+  ChunkReader decoded(kMaxScannedBytes);
+  const ElementReader reader(metadata, *array.chunks, decoded, max_age, {});
+  if (const auto read = reader.Read(0, elements); !read) return Fail(read);
+  scan.range = RangeOf(elements, metadata.data_type);
+  return {};
+}
+
+}  // namespace
+
+Scan ScanElements(const Store& store, const Node& array, Age max_age, uint64_t string_scan,
+                  const Scan* known) {
+  const bool is_text = array.array()->data_type.kind == DataKind::kString;
+  Scan scan;
+  scan.validity = Moment::Now(store).validity();
+  const uint64_t chunks = array.chunks->layout().inner_grid.size();
+  const uint64_t most = is_text ? kMaxTextChunks : kMaxScannedChunks;
+  if (chunks > most) {
+    scan.why_not = fmt::format(
+        "how long its texts are is not known: {} chunks, of which {} are looked at", chunks, most);
+    return scan;
+  }
+  const auto stored = FindStored(array, max_age);
+  if (!stored) {
+    scan.failure = stored.error();
+    return scan;
+  }
+  if (chunks > 0) scan.validity &= stored->validity;
+  scan.objects = stored->digest;
+  if (known != nullptr && known->objects == scan.objects) {
+    scan.range = known->range;
+    scan.why_not = known->why_not;
+    return scan;
+  }
+  const auto looked =
+      is_text ? LookAtTexts(array, *stored, string_scan, scan) : LookAtOthers(array, max_age, scan);
+  if (!looked) {
+    scan.failure = looked.error();
+    scan.objects = {};  // next time it may be possible
+  }
+  return scan;
+}
+
+}  // namespace zarrfs

@@ -1,0 +1,195 @@
+// Hierarchy: documents that depend on a node's siblings, as shared_dimensions.h says.
+#include <algorithm>
+#include <utility>
+
+#include "zarrcore/base/clocks.h"
+#include "zarrcore/hierarchy/hierarchy.h"
+#include "zarrcore/view/shared_dimensions.h"
+
+namespace zarrfs {
+namespace {
+
+// Of a document: its attributes, with other names, as text, while that grows.
+constexpr uint64_t kCopiesOfAttributes = 6;
+
+constexpr size_t kMaxNodes = 4096;  // where HierarchyOptions::consolidated_max says none
+
+// A look at all siblings takes at most this share of the time, as long as it is repeated this
+// often.
+constexpr int64_t kMinPause = 10;  // times what it takes
+constexpr int64_t kLongestPauseNs = 60'000'000'000;
+
+// Whether a sibling of the array has a say in what its dimensions are called.
+bool DependOnOthers(const ArrayDimensions& array, const SharedDimensions& shared) {
+  for (size_t d = 0; d < array.shape.size(); ++d) {
+    const std::string& name = array.names[d];
+    const auto first = shared.lower_bound({name, 0});
+    if (first == shared.end() || first->first.first != name) continue;
+    const auto second = std::next(first);
+    if (first->second != name || (second != shared.end() && second->first.first == name)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// (Nobody here reads what may not be read.)
+bool IsDenied(const std::string& /*path*/, const Result<NodePtr>& node) {
+  return !node && node.error().code == ErrorCode::kPermissionDenied;
+}
+
+}  // namespace
+
+bool Hierarchy::DependsOnSiblings(std::string_view path, size_t view, size_t document) {
+  return document == kSharedDocument && !path.empty() && path.find('/') == std::string_view::npos &&
+         AllViews()[view]->shares_dimensions();
+}
+
+RootDimensionsPtr Hierarchy::KnownDimensions(size_t view) const { return dimensions_.Find(view); }
+
+Result<RootDimensionsPtr> Hierarchy::DimensionsOfRoot(size_t view, Age max_age) const {
+  Age age = max_age;
+  if (const auto known = KnownDimensions(view); known != nullptr && max_age.count() > 0) {
+    age = std::max(age, Age(std::min(kMinPause * known->take_ns, kLongestPauseNs)));
+  }
+  Remaker<DimensionsCache> remaker(
+      [&](const RootDimensionsPtr& known) { return MakeDimensions(view, max_age, known); });
+  return dimensions_.Get(view, age, remaker).value;
+}
+
+Result<Valid<Hierarchy::DimensionsCache::Loaded>> Hierarchy::MakeDimensions(
+    size_t view, Age max_age, const RootDimensionsPtr& known) const {
+  const int64_t begin_ns = SteadyNowNs();
+  auto made = std::make_shared<RootDimensions>();
+  const auto found = FindRootDimensions(view, max_age, *made);
+  if (!found) {
+    if (found.error().code == ErrorCode::kWouldBlock) return Fail(found);
+    made->names = std::nullopt;
+  }
+  const bool is_same =
+      known != nullptr && known->arrays == made->arrays && known->names == made->names;
+  const RootDimensionsPtr& dimensions = is_same ? known : made;
+  dimensions->take_ns = SteadyNowNs() - begin_ns;
+  return Valid{DimensionsCache::Loaded{dimensions, 1}, found ? *found : Validity()};
+}
+
+Result<Validity> Hierarchy::FindRootDimensions(size_t view, Age max_age,
+                                               RootDimensions& made) const {
+  const auto root = Get("", max_age);
+  if (!root) return Fail(root);
+  made.newest = (*root)->info.version;
+  TakeLater(made.newest, (*root)->folder_info.version);
+  const auto children = Children(**root, max_age);
+  if (!children) return Fail(children);
+  const std::vector<std::string>& names = children->value;
+  Validity validity = children->validity;
+  std::vector<std::string> groups;
+  for (const std::string& name : names) {
+    auto child = ShownNode(name, view, IsDenied);
+    if (!child) return Fail(child);
+    if (*child == nullptr) continue;
+    const auto& array = (*child)->views[view].array;
+    if (!array) {
+      groups.push_back(name);
+      continue;
+    }
+    made.arrays.push_back(array->dimensions);
+    made.arrays.back().array = name;
+    TakeLater(made.newest, (*child)->info.version);
+  }
+  const size_t most = options_.consolidated_max > 0 ? options_.consolidated_max : kMaxNodes;
+  if (names.size() > most) {
+    reports_.ReportFault(
+        **root, {ErrorCode::kTooLarge,
+                 fmt::format("/: all dimensions carry their lengths in {}: more than {} nodes in "
+                             "the root group",
+                             AllViews()[view]->name(), most)});
+    return validity;
+  }
+  const std::set<std::string> doubtful = NamesLikeThoseWithLengths(made.arrays);
+  std::set<std::string> below;
+  if (!doubtful.empty() && !groups.empty()) {
+    auto found = NamesBelow(groups, doubtful, view, max_age, most);
+    if (!found && found.error().code != ErrorCode::kTooLarge) return Fail(found);
+    below = found ? std::move(found->value) : doubtful;
+    validity &= found ? found->validity : Validity();
+  }
+  made.names = zarrfs::ShareDimensions(made.arrays, names, below);
+  return validity;
+}
+
+Result<Valid<std::set<std::string>>> Hierarchy::NamesBelow(const std::vector<std::string>& groups,
+                                                           const std::set<std::string>& names,
+                                                           size_t view, Age max_age,
+                                                           size_t budget) const {
+  std::set<std::string> found;
+  Validity validity = Moment::Now(*store_).validity();
+  size_t nodes = 0;
+  const auto add = [&](const Node& node) {
+    if (const auto& array = node.views[view].array) {
+      const ArrayDimensions& dimensions = array->dimensions;
+      for (size_t d = 0; d < dimensions.shape.size(); ++d) {
+        std::string written = NameWithLength(dimensions.names[d], d, dimensions.shape[d]);
+        if (names.contains(written)) found.insert(std::move(written));
+      }
+    }
+    return ++nodes <= budget + groups.size();
+  };
+  for (const std::string& path : groups) {
+    const auto group = Get(path, kAnyAge);
+    if (!group) return Fail(group);
+    const auto walked = Walk(*group, view, max_age, IsDenied, add);
+    if (!walked) return Fail(walked);
+    if (nodes > budget + groups.size()) {
+      return Fail(ErrorCode::kTooLarge, "too many nodes below the root");
+    }
+    validity &= *walked;
+  }
+  return Valid{std::move(found), validity};
+}
+
+Result<Valid<MadeDocument>> Hierarchy::ShareDimensions(const NodePtr& node, size_t view,
+                                                       Age max_age, MadeTexts::Text* text) const {
+  const NodeView& shown = node->views[view];
+  if (shown.documents.size() <= kSharedDocument) {
+    return Fail(ErrorCode::kNotFound, "{}: no such document", node->path);
+  }
+  Valid<MadeDocument> made{{}, node->freshness.validity()};
+  made.value.version = node->info.version;
+  std::optional<std::vector<std::string>> names;
+  if (shown.array && !shown.array->attributes.is_null()) {
+    const ArrayDimensions& dimensions = shown.array->dimensions;
+    RootDimensionsPtr of_root;
+    for (const Age age : {max_age, Age{0}}) {
+      auto found = DimensionsOfRoot(view, age);
+      if (!found) return Fail(found);
+      of_root = std::move(*found);
+      if (!of_root->names) break;
+      names = NamesOf(dimensions, *of_root->names);
+      if (names) break;  // else the array is newer than what is known of its siblings
+    }
+    made.validity &= of_root->freshness.validity();
+    if (!names || DependOnOthers(dimensions, *of_root->names)) {
+      TakeLater(made.value.version, of_root->newest);
+    }
+  }
+  auto memory =
+      ProcessMemory().Take(kCopiesOfAttributes * shown.documents[kSharedDocument].bytes.size());
+  if (!memory) return Fail(memory);
+  auto kept = texts_.Keep(names ? AllViews()[view]->ShareDimensions(*shown.array, *names)
+                                : shown.documents[kSharedDocument].bytes,
+                          made.value, std::move(*memory));
+  if (text != nullptr) *text = std::move(kept);
+  return made;
+}
+
+Result<MadeTexts::Text> Hierarchy::SharedText(const NodePtr& node, size_t view,
+                                              uint64_t text_number) const {
+  return texts_.Get(text_number, node->path, [&](MadeTexts::Text& text) {
+    return ShareDimensions(node, view, kAnyAge, &text).map([](const auto& made) {
+      return made.value.text_number;
+    });
+  });
+}
+
+}  // namespace zarrfs

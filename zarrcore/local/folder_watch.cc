@@ -1,0 +1,360 @@
+#include "zarrcore/local/folder_watch.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sys/eventfd.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <new>
+#include <system_error>
+
+#include "zarrcore/local/open_at.h"
+#include "zarrcore/local/pending_path.h"
+
+namespace zarrfs {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr uint32_t kFolderEvents = IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_MODIFY |
+                                   IN_CLOSE_WRITE | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF |
+                                   IN_ONLYDIR | IN_EXCL_UNLINK;
+constexpr uint32_t kPathEvents = IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO |
+                                 IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR;
+// Beyond these, only the folders of changes are named, and beyond that many folders, nothing.
+constexpr size_t kMaxNamedChanges = 4096;
+constexpr size_t kMaxNamedFolders = 4096;
+constexpr std::chrono::seconds kTryAgainAfter{10};
+// How often to check the directory's identity if its path cannot be watched.
+constexpr int kLookForPathMs = 1000;
+
+// Whether an object of this name can be part of a Zarr hierarchy. Writers also create temporary
+// files and lock files.
+bool IsZarrName(std::string_view name) {
+  return name == "zarr.json" || name == ".zarray" || name == ".zgroup" || name == ".zattrs" ||
+         name == ".zmetadata" || name.find_first_not_of("c0123456789.") == std::string_view::npos;
+}
+
+// inotify_add_watch(2) by descriptor.
+int AddWatch(int inotify, int folder, uint32_t events) {
+  const std::string name = fmt::format("/proc/self/fd/{}", folder);
+  return inotify_add_watch(inotify, name.c_str(), events);
+}
+
+template <typename Visit>  // void(const inotify_event&, std::string_view name)
+void VisitEvents(int inotify, Visit visit) {
+  alignas(inotify_event) std::array<char, 65536> buffer;
+  for (;;) {
+    const ssize_t length = read(inotify, buffer.data(), buffer.size());
+    if (length <= 0) return;
+    for (ssize_t at = 0; at < length;) {
+      inotify_event event;
+      std::memcpy(&event, buffer.data() + at, sizeof event);
+      const char* name = buffer.data() + at + sizeof event;
+      visit(event, std::string_view(name, event.len == 0 ? 0 : strnlen(name, event.len)));
+      at += static_cast<ssize_t>(sizeof event + event.len);
+    }
+  }
+}
+
+Descriptor NewInotify() { return Descriptor(inotify_init1(IN_NONBLOCK | IN_CLOEXEC)); }
+
+}  // namespace
+
+Result<std::unique_ptr<FolderWatch>> FolderWatch::Start(std::string path, OpenFolder open_folder,
+                                                        ChangeListener listener, Report report,
+                                                        size_t max_folders, std::string more) {
+  std::unique_ptr<FolderWatch> watch(new FolderWatch(std::move(path), std::move(open_folder),
+                                                     std::move(listener), std::move(report),
+                                                     max_folders, std::move(more)));
+  watch->folders_fd_ = NewInotify();
+  watch->path_fd_ = NewInotify();
+  watch->wake_fd_.reset(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!watch->folders_fd_ || !watch->path_fd_ || !watch->wake_fd_) {
+    return Fail(ErrorCode::kUnsupported, "inotify: {} (see fs.inotify.max_user_instances)",
+                std::generic_category().message(errno));
+  }
+  watch->WatchPath();
+  // Other threads handle signals.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  watch->thread_ = std::thread([raw = watch.get()] { raw->Run(); });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return watch;
+}
+
+FolderWatch::FolderWatch(std::string path, OpenFolder open_folder, ChangeListener listener,
+                         Report report, size_t max_folders, std::string more)
+    : path_(std::move(path)),
+      open_folder_(std::move(open_folder)),
+      listener_(std::move(listener)),
+      report_(std::move(report)),
+      max_folders_(max_folders),
+      more_(std::move(more)) {}
+
+FolderWatch::~FolderWatch() {
+  if (thread_.joinable()) {
+    is_ending_ = true;
+    Wake();
+    thread_.join();
+  }
+}
+
+void FolderWatch::Wake() const {
+  const uint64_t one = 1;
+  [[maybe_unused]] const ssize_t written = write(wake_fd_.get(), &one, sizeof one);
+}
+
+uint64_t FolderWatch::Watch(std::string_view folder) {
+  const std::lock_guard lock(mutex_);
+  const std::string key(folder);
+  ++asks_;
+  const auto known = by_folder_.find(key);
+  if (known == by_folder_.end() && by_folder_.size() >= max_folders_) EvictLocked();
+  // Taken before any watch is added, so that a change from here on invalidates the answer.
+  const uint64_t count = change_count();
+  if (known != by_folder_.end()) {
+    known->second.asked = asks_;
+    return count;
+  }
+  if (Clock::now() < try_again_) return 0;
+  // From the root down, so that no change further up goes unnoticed.
+  for (size_t end = 0;; ++end) {
+    end = end == 0 ? 0 : std::min(key.find('/', end), key.size());
+    const std::string part = key.substr(0, end);
+    bool absent = false;
+    if (!by_folder_.contains(part) && !AddLocked(part, absent)) return absent ? count : 0;
+    if (end == key.size()) return count;
+  }
+}
+
+// False with `absent` if there is no such folder: the watch on its parent will notice a new one.
+bool FolderWatch::AddLocked(const std::string& folder, bool& absent) {
+  const auto report_limit = [this](std::string_view reason) {
+    limit_ = fmt::format("{} folders are watched, {}", by_folder_.size(), reason);
+    if (!std::exchange(limit_reported_, true)) {
+      report_(fmt::format("changes in some folders are noticed late: {}", limit_));
+    }
+  };
+  const Descriptor fd = open_folder_(folder);
+  if (!fd) {
+    absent = !folder.empty() && (errno == ENOENT || errno == ENOTDIR);
+    return false;
+  }
+  const int watch = AddWatch(folders_fd_.get(), fd.get(), kFolderEvents);
+  if (watch < 0) {
+    if (errno == ENOSPC || errno == ENOMEM) {
+      try_again_ = Clock::now() + kTryAgainAfter;
+      report_limit(errno == ENOSPC ? "and the kernel allows no more (see "
+                                     "fs.inotify.max_user_watches)"
+                                   : "and the kernel has no memory for more");
+    }
+    return false;
+  }
+  // A folder with two paths (a bind mount) gets the same watch twice.
+  if (!by_watch_.try_emplace(watch, folder).second) return false;
+  by_folder_.emplace(folder, Watched{watch, asks_});
+  return true;
+}
+
+void FolderWatch::EvictLocked() {
+  // A watch relies on those further up: whoever asks for a folder asks for these too.
+  std::vector<std::string> oldest;
+  for (const auto& [folder, watched] : by_folder_) {
+    for (std::string_view at = folder; !at.empty();) {
+      at = FolderOf(at);
+      const auto above = by_folder_.find(std::string(at));
+      if (above == by_folder_.end()) break;
+      above->second.asked = std::max(above->second.asked, watched.asked);
+    }
+    if (!folder.empty()) oldest.push_back(folder);
+  }
+  std::ranges::sort(oldest, {}, [&](const std::string& folder) {
+    return std::pair(by_folder_.at(folder).asked, -static_cast<ptrdiff_t>(folder.size()));
+  });
+  oldest.resize(std::min(oldest.size(), max_folders_ / 8 + 1));
+  // Counted before the watches are dropped: no answer may outlive the watches it relies on.
+  count_.fetch_add(1, std::memory_order_acq_rel);
+  for (std::string& folder : oldest) {
+    const auto found = by_folder_.find(folder);
+    inotify_rm_watch(folders_fd_.get(), found->second.watch);
+    by_watch_.erase(found->second.watch);
+    by_folder_.erase(found);
+    evicted_.push_back(std::move(folder));
+  }
+  Wake();
+}
+
+void FolderWatch::StartOverLocked() {
+  if (Descriptor fresh = NewInotify()) {
+    folders_fd_ = std::move(fresh);
+  } else {
+    for (const auto& [watch, folder] : by_watch_) inotify_rm_watch(folders_fd_.get(), watch);
+  }
+  by_folder_.clear();
+  by_watch_.clear();
+  limit_.clear();
+}
+
+WatchState FolderWatch::state() const {
+  const std::lock_guard lock(mutex_);
+  return {by_folder_.size(), limit_};
+}
+
+bool FolderWatch::ReadEvents(Changes& changes, bool& start_over) {
+  bool changed = false;
+  const auto add = [&](const std::string& folder, std::string_view name) {
+    changed = true;
+    std::string key = name.empty() ? folder : JoinKey(folder, name);
+    if (changes.all || (!changes.keys.empty() && changes.keys.back() == key)) return;
+    if (changes.keys.size() < kMaxNamedChanges) {
+      changes.keys.push_back(std::move(key));
+    } else if (changes.folders.empty() || changes.folders.back() != folder) {
+      changes.folders.push_back(folder);
+      changes.all = changes.folders.size() > kMaxNamedFolders;
+    }
+  };
+  const std::lock_guard lock(mutex_);
+  VisitEvents(folders_fd_.get(), [&](const inotify_event& event, std::string_view name) {
+    if ((event.mask & (IN_Q_OVERFLOW | IN_UNMOUNT | IN_MOVE_SELF)) != 0) {
+      start_over = true;
+      return;
+    }
+    const auto found = by_watch_.find(event.wd);
+    if (found == by_watch_.end()) return;
+    const std::string folder = found->second;
+    const bool is_folder = (event.mask & IN_ISDIR) != 0;
+    if ((event.mask & IN_IGNORED) != 0) {  // deleted, after everything below it
+      by_folder_.erase(folder);
+      by_watch_.erase(found);
+      add(folder, "");
+    } else if (is_folder && (event.mask & IN_MOVED_FROM) != 0) {
+      start_over = true;  // watches below it now have other paths
+      add(folder, name);
+    } else if (is_folder || name.empty() || IsZarrName(name) || name == more_) {
+      add(folder, name);
+    }
+  });
+  return changed;
+}
+
+// True if the path may lead to another directory now.
+bool FolderWatch::ReadPathEvents() {
+  bool hit = false;
+  VisitEvents(path_fd_.get(), [&](const inotify_event& event, std::string_view name) {
+    if ((event.mask & (IN_Q_OVERFLOW | IN_UNMOUNT | IN_DELETE_SELF | IN_MOVE_SELF)) != 0) {
+      hit = true;
+    } else if (const auto names = path_names_.find(event.wd); names != path_names_.end()) {
+      hit = hit || names->second.find(fmt::format("/{}/", name)) != std::string::npos;
+    }
+  });
+  return hit;
+}
+
+std::pair<uint64_t, uint64_t> FolderWatch::IdentityOfPath() const {
+  struct stat status;
+  if (stat(path_.c_str(), &status) != 0) return {};
+  return {status.st_dev, status.st_ino};
+}
+
+// Watches each folder that a lookup of the path searches, including those of symbolic links.
+void FolderWatch::WatchPath() {
+  path_names_.clear();
+  Descriptor fresh = NewInotify();
+  path_is_watched_ = static_cast<bool>(fresh);
+  if (fresh) path_fd_ = std::move(fresh);
+  PendingPath pending;
+  pending.Push(path_);
+  std::string folder = "/";
+  int links = 0;
+  while (!pending.empty() && path_is_watched_) {
+    const std::string name = pending.Pop();
+    if (name.empty() || name == ".") continue;
+    if (name == "..") {
+      folder = folder.substr(0, std::max<size_t>(folder.rfind('/'), 1));
+      if (folder.empty()) folder = "/";
+      continue;
+    }
+    const int watch = inotify_add_watch(path_fd_.get(), folder.c_str(), kPathEvents);
+    if (watch < 0) {
+      path_is_watched_ = false;
+      break;
+    }
+    std::string& names = path_names_[watch];
+    names += names.empty() ? "/" + name + "/" : name + "/";
+    const std::string next = (folder == "/" ? "" : folder) + "/" + name;
+    const auto target = ReadLinkAt(AT_FDCWD, next.c_str());
+    if (!target) {
+      folder = next;
+    } else if (++links > kMaxSymbolicLinks) {
+      path_is_watched_ = false;
+    } else {
+      if (target->starts_with('/')) folder = "/";
+      pending.Push(*target);
+    }
+  }
+  identity_ = IdentityOfPath();
+}
+
+void FolderWatch::Run() {
+  for (bool goes_on = true; goes_on;) {
+    try {
+      goes_on = Step();
+    } catch (const std::bad_alloc&) {
+      // What has changed is not known: perhaps all.
+      {
+        const std::lock_guard lock(mutex_);
+        count_.fetch_add(1, std::memory_order_acq_rel);
+        StartOverLocked();
+      }
+      Changes all;
+      all.all = true;
+      listener_(all);
+    }
+  }
+}
+
+bool FolderWatch::Step() {
+  std::array<pollfd, 3> wait = {pollfd{folders_fd_.get(), POLLIN, 0},
+                                pollfd{path_fd_.get(), POLLIN, 0},
+                                pollfd{wake_fd_.get(), POLLIN, 0}};
+  poll(wait.data(), wait.size(), path_is_watched_ ? -1 : kLookForPathMs);
+  if (is_ending_) return false;
+
+  Changes changes;
+  bool start_over = false;
+  bool changed = wait[0].revents != 0 && ReadEvents(changes, start_over);
+  if (wait[2].revents != 0) {
+    uint64_t wakes = 0;
+    [[maybe_unused]] const ssize_t got = read(wake_fd_.get(), &wakes, sizeof wakes);
+    const std::lock_guard lock(mutex_);
+    changed = changed || !evicted_.empty();
+    changes.folders.insert(changes.folders.end(), evicted_.begin(), evicted_.end());
+    evicted_.clear();
+  }
+  const bool path_changed = (wait[1].revents != 0 && ReadPathEvents()) ||
+                            (!path_is_watched_ && IdentityOfPath() != identity_);
+  if (path_changed) WatchPath();
+  if (start_over || path_changed) {
+    const std::lock_guard lock(mutex_);
+    // Counted before the watches are dropped: no answer may outlive the watches it relies on.
+    count_.fetch_add(1, std::memory_order_acq_rel);
+    StartOverLocked();
+    changes.all = changed = true;
+  } else if (changed) {
+    count_.fetch_add(1, std::memory_order_acq_rel);
+  }
+  if (changed) listener_(changes);
+  return true;
+}
+
+}  // namespace zarrfs

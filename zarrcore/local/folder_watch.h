@@ -1,0 +1,110 @@
+// FolderWatch: notices changes below a local directory, with inotify(7).
+//
+// Folders are watched one by one, on demand, at most kMaxWatchedFolders of them: then the
+// watches of those that were asked for longest ago are dropped, and the folders reported as
+// changed. The folders on the path of the directory itself are watched too: somebody may put
+// another directory in its place.
+//
+// Folders behind a symbolic link or on another file system are not watched, nor those for which the
+// kernel has no watches left (reported once): Watch() returns 0 for them.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "zarrcore/base/result.h"
+#include "zarrcore/os/descriptor.h"
+#include "zarrcore/store/store.h"
+
+namespace zarrfs {
+
+inline constexpr size_t kMaxWatchedFolders = 16384;
+
+class FolderWatch {
+ public:
+  /// Opens a folder by its key with O_PATH, following no symbolic link and entering no other file
+  /// system. Empty, with errno set, on failure.
+  using OpenFolder = std::function<Descriptor(const std::string& key)>;
+  /// Called once with one line for the log: why some folders are not watched.
+  using Report = std::function<void(std::string_view)>;
+
+  /// `path`: of the directory, absolute; empty to not watch the path. A thread of the watch calls
+  /// the listener until the watch is destroyed. `max_folders`: how many are watched at most.
+  /// `more`: changes of objects of this name are noticed, beside those of the names that Zarr has.
+  /// kUnsupported if the kernel gives no inotify instance.
+  static Result<std::unique_ptr<FolderWatch>> Start(std::string path, OpenFolder open_folder,
+                                                    ChangeListener listener, Report report,
+                                                    size_t max_folders = kMaxWatchedFolders,
+                                                    std::string more = {});
+  ~FolderWatch();
+  FolderWatch(const FolderWatch&) = delete;
+  FolderWatch& operator=(const FolderWatch&) = delete;
+
+  /// As Store::Watch and Store::change_count.
+  [[nodiscard]] uint64_t Watch(std::string_view folder);
+  [[nodiscard]] uint64_t change_count() const { return count_.load(std::memory_order_acquire); }
+  /// As Store::watch_state.
+  [[nodiscard]] WatchState state() const;
+
+ private:
+  FolderWatch(std::string path, OpenFolder open_folder, ChangeListener listener, Report report,
+              size_t max_folders, std::string more);
+  bool AddLocked(const std::string& folder, bool& absent);
+  // Makes room: drops the watches of an eighth of the folders.
+  void EvictLocked();
+  void StartOverLocked();
+  void WatchPath();
+  void Run();
+  // Waits for changes and reports them; false at the end.
+  bool Step();
+  void Wake() const;
+  // True if something changed, with what in `changes`. Sets `start_over` if the watched paths may
+  // be other folders by now.
+  bool ReadEvents(Changes& changes, bool& start_over);
+  bool ReadPathEvents();
+  std::pair<uint64_t, uint64_t> IdentityOfPath() const;
+
+  const std::string path_;
+  const OpenFolder open_folder_;
+  const ChangeListener listener_;
+  const Report report_;
+  const size_t max_folders_;
+  const std::string more_;  // "" if there is none
+  std::atomic<uint64_t> count_{1};
+
+  struct Watched {
+    int watch;
+    uint64_t asked;  // asks_ when Watch() was called for it last
+  };
+  mutable std::mutex mutex_;  // guards the next eight
+  Descriptor folders_fd_;
+  std::unordered_map<std::string, Watched> by_folder_;
+  std::unordered_map<int, std::string> by_watch_;
+  uint64_t asks_ = 0;
+  std::vector<std::string> evicted_;  // to be reported by the thread
+  std::string limit_;                 // as in WatchState
+  bool limit_reported_ = false;
+  std::chrono::steady_clock::time_point try_again_;  // after the kernel had no watches left
+
+  // Used by the thread alone.
+  Descriptor path_fd_;
+  std::unordered_map<int, std::string>
+      path_names_;  // by watch: the next components, "/a/b/" if several
+  bool path_is_watched_ = false;
+  std::pair<uint64_t, uint64_t> identity_;  // device and inode found at `path_`
+  Descriptor wake_fd_;
+  std::atomic<bool> is_ending_ = false;
+  std::thread thread_;
+};
+
+}  // namespace zarrfs

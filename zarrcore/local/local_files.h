@@ -1,0 +1,117 @@
+// State that a local store shares with its objects: the root folder and the cache of open
+// descriptors. Objects outlive the store they came from.
+#pragma once
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "zarrcore/base/clocks.h"
+#include "zarrcore/base/lru_cache.h"
+#include "zarrcore/base/result.h"
+#include "zarrcore/local/folder_watch.h"
+#include "zarrcore/local/mounted_devices.h"
+#include "zarrcore/local/open_at.h"
+#include "zarrcore/local/path_walk.h"
+#include "zarrcore/os/descriptor.h"
+
+namespace zarrfs {
+
+[[nodiscard]] tl::unexpected<Error> FailWithErrno(std::string_view key, int error_number);
+
+/// An entry of the cache of open descriptors.
+struct OpenFile {
+  explicit OpenFile(Descriptor descriptor) : fd(std::move(descriptor)) {}
+
+  const Descriptor fd;
+  mutable std::atomic<int64_t> read_ns = CoarseNowNs();
+};
+
+/// An open file or folder of the store.
+struct Opened {
+  Descriptor fd;
+  bool directly = true;       // no symbolic link was followed, and no other mount entered
+  uint32_t mode_mask = 0777;  // see Walked
+  struct stat status = {};
+
+  [[nodiscard]] int get() const { return fd.get(); }
+};
+
+/// Thread-safe.
+class LocalFiles {
+ public:
+  using OpenFiles = LruCache<uint64_t, OpenFile>;
+
+  /// `path` is where the root was found and will be looked up again; empty to never do so.
+  /// `on_out_of_reach`: of LocalStoreOptions.
+  LocalFiles(Descriptor root, std::string path, WalkRules rules, size_t max_open_files,
+             std::function<void()> on_out_of_reach)
+      : path_(std::move(path)),
+        on_out_of_reach_(std::move(on_out_of_reach)),
+        rules_(std::move(rules)),
+        root_(std::make_shared<const Descriptor>(std::move(root))),
+        open_files_(max_open_files, max_open_files >= 1024 ? 4 : 1) {}
+
+  /// The current root: another directory may have been put in its place.
+  [[nodiscard]] std::shared_ptr<const Descriptor> root();
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+  /// Null before StartWatching().
+  [[nodiscard]] FolderWatch* watch() const { return watch_.load(std::memory_order_acquire); }
+  void set_watch(FolderWatch* watch) { watch_.store(watch, std::memory_order_release); }
+
+  [[nodiscard]] MountedDevices& devices() { return devices_; }
+  [[nodiscard]] OpenFiles& open_files() { return open_files_; }
+  [[nodiscard]] uint64_t NextSerial() { return next_serial_.fetch_add(1); }
+
+  // These resolve `key`, following symbolic links by the rules and staying out of zarrfs mounts,
+  // and fail like WalkPath(). They never open anything but regular files and folders, not even to
+  // close it again: that would unblock the writer of a FIFO, or make a device do something.
+
+  /// Opens a regular file or folder with O_PATH; kUnsupported for anything else.
+  [[nodiscard]] Result<Opened> Find(std::string_view key) { return Open(key, Purpose::kLook); }
+  /// Opens a regular file; kNotFound for a folder, kUnsupported for anything else.
+  [[nodiscard]] Result<Opened> OpenToRead(std::string_view key) {
+    return Open(key, Purpose::kRead);
+  }
+  /// Opens a folder, without `status`; kNotFound for a file, kUnsupported for anything else.
+  [[nodiscard]] Result<Opened> OpenToList(std::string_view key) {
+    return Open(key, Purpose::kList);
+  }
+
+ private:
+  enum class Purpose { kLook, kRead, kList };
+
+  Result<Opened> Open(std::string_view key, Purpose purpose);
+  Result<Opened> OpenOnce(std::string_view key, Purpose purpose);
+  // nullopt if there is a symbolic link or another mount on the path.
+  static std::optional<Result<Opened>> OpenDirectly(std::string_view key, const char* path,
+                                                    int root, Purpose purpose);
+  Result<Opened> OpenByWalking(std::string_view key, std::shared_ptr<const Descriptor> root,
+                               Purpose purpose);
+
+  const std::string path_;
+  const std::function<void()> on_out_of_reach_;
+  const WalkRules rules_;
+  MountedDevices devices_;
+  PathModes modes_;
+  std::mutex root_mutex_;  // guards the next three unless path_ is empty
+  std::shared_ptr<const Descriptor> root_;
+  uint64_t root_count_ = 0;                             // change_count() at the last lookup
+  std::chrono::steady_clock::time_point root_checked_;  // if nothing is watched
+  std::atomic<FolderWatch*> watch_ = nullptr;
+  OpenFiles open_files_;
+  std::atomic<uint64_t> next_serial_{1};
+};
+
+}  // namespace zarrfs

@@ -1,0 +1,343 @@
+#include "zarrcore/open/unlisted_store.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <fstream>
+#include <map>
+#include <mutex>
+#include <set>
+#include <span>
+#include <utility>
+
+#include "zarrcore/array/chunk_naming.h"
+#include "zarrcore/array/layout.h"
+#include "zarrcore/base/at_once.h"
+#include "zarrcore/base/clocks.h"
+#include "zarrcore/metadata/json.h"
+#include "zarrcore/metadata/metadata.h"
+#include "zarrcore/metadata/v2_metadata.h"
+#include "zarrcore/store/forwarding_store.h"
+
+namespace zarrfs {
+namespace {
+
+constexpr size_t kMaxListFile = 256u << 20;
+// Folder after folder of an array is listed: the answers for one serve the others.
+constexpr int64_t kProbesHoldNs = 1'000'000'000;
+
+// The names directly below `folder` among sorted keys; nullopt if there is no key below it.
+std::optional<std::vector<ListEntry>> NamesIn(const KeyList& keys, std::string_view folder) {
+  const std::string prefix = folder.empty() ? "" : std::string(folder) + '/';
+  std::vector<ListEntry> names;
+  auto key = std::ranges::lower_bound(keys, prefix);
+  for (; key != keys.end() && key->starts_with(prefix);) {
+    const std::string_view rest = std::string_view(*key).substr(prefix.size());
+    const size_t slash = rest.find('/');
+    names.push_back({.name = std::string(rest.substr(0, slash)), .is_folder = slash != rest.npos});
+    if (slash == rest.npos) {
+      ++key;
+    } else {
+      // Past everything in that folder: '0' comes after '/'.
+      key = std::lower_bound(key, keys.end(), prefix + names.back().name + '0');
+    }
+  }
+  if (names.empty()) return std::nullopt;
+  return names;
+}
+
+class NamesStream final : public FolderStream {
+ public:
+  explicit NamesStream(std::vector<ListEntry> names) : names_(std::move(names)) {}
+  Result<std::vector<ListEntry>> Next(size_t count) override {
+    const size_t end = std::min(names_.size(), at_ + count);
+    std::vector<ListEntry> next(names_.begin() + static_cast<ptrdiff_t>(at_),
+                                names_.begin() + static_cast<ptrdiff_t>(end));
+    at_ = end;
+    return next;
+  }
+
+ private:
+  const std::vector<ListEntry> names_;
+  size_t at_ = 0;
+};
+
+class UnlistedStore final : public ForwardingStore {
+ public:
+  UnlistedStore(std::shared_ptr<Store> store, UnlistedStoreOptions options)
+      : ForwardingStore(std::move(store)), options_(std::move(options)) {}
+
+  Result<ObjectInfo> Stat(std::string_view key) const override;
+  Result<std::unique_ptr<FolderStream>> OpenFolder(std::string_view folder) const override;
+
+ private:
+  // An array that holds a folder.
+  struct Array {
+    std::string path;
+    ArrayMetadata metadata;
+  };
+  struct Probed {
+    int64_t at_ns = 0;
+    Result<std::shared_ptr<const KeyList>> keys;
+  };
+
+  [[nodiscard]] tl::unexpected<Error> CannotList(std::string_view folder) const;
+  // Documents that consolidated metadata say there are; null if there are none of these.
+  [[nodiscard]] Result<std::shared_ptr<const KeyList>> Consolidated() const;
+  // nullopt if the folder lies in none.
+  [[nodiscard]] Result<std::optional<Array>> FindArray(std::string_view folder) const;
+  [[nodiscard]] Result<std::optional<ArrayMetadata>> ReadArray(const std::string& path) const;
+  // The objects of an array, and its documents.
+  [[nodiscard]] Result<std::shared_ptr<const KeyList>> Probe(const Array& array,
+                                                             std::string_view folder) const;
+  // Those of `keys` that exist.
+  [[nodiscard]] Result<KeyList> Existing(std::span<const std::string> keys) const;
+  [[nodiscard]] Result<bool> Exists(const std::string& key) const;
+  // Whether chunks of a v2 array lie in folders, where neither the array nor the server says so.
+  [[nodiscard]] Result<ObjectInfo> StatFirstFolder(std::string_view key, Error absence) const;
+
+  const UnlistedStoreOptions options_;
+  mutable std::mutex mutex_;
+  mutable std::map<std::string, Probed> probed_;  // by path of the array
+};
+
+tl::unexpected<Error> UnlistedStore::CannotList(std::string_view folder) const {
+  return Fail(ErrorCode::kUnsupported,
+              "{}: a web server does not list its folders: consolidated metadata would name the "
+              "nodes; list=FILE names a file of all keys",
+              folder.empty() ? name() : folder);
+}
+
+Result<bool> UnlistedStore::Exists(const std::string& key) const {
+  std::array<std::byte, 1> first;
+  const auto read = ForwardingStore::Read(key, ByteRange::At(0, 1), first);
+  if (read) return true;
+  if (read.error().code == ErrorCode::kNotFound) return false;
+  return Fail(read);
+}
+
+Result<ObjectInfo> UnlistedStore::StatFirstFolder(std::string_view key, Error absence) const {
+  const std::string array(FolderOf(key));
+  const bool is_first = key == JoinKey(array, "0");
+  const auto zarray = is_first ? ReadWhole(*this, JoinKey(array, ".zarray"), kMaxMetadataBytes)
+                               : Result<WholeObject>(Fail(ErrorCode::kNotFound, "{}", key));
+  if (!zarray) {
+    if (zarray.error().code == ErrorCode::kNotFound) return tl::unexpected(std::move(absence));
+    return Fail(zarray);
+  }
+  const auto json = ParseJson(zarray->bytes, key);
+  const size_t rank =
+      json && json->is_object() && json->contains("shape") ? (*json)["shape"].size() : 0;
+  if (rank < 2 || rank > kMaxRank ||
+      zarray->bytes.find("\"dimension_separator\"") != std::string::npos) {
+    return tl::unexpected(std::move(absence));
+  }
+  std::string nested = array;
+  std::string flat;
+  for (size_t d = 0; d < rank; ++d) {
+    nested = JoinKey(nested, "0");
+    flat += d == 0 ? "0" : ".0";
+  }
+  const auto is_nested = Exists(nested);
+  if (!is_nested) return Fail(is_nested);
+  if (*is_nested) {
+    ObjectInfo folder;
+    folder.is_folder = true;
+    folder.mode = 0555;
+    return folder;
+  }
+  const auto is_flat = Exists(JoinKey(array, flat));
+  if (!is_flat) return Fail(is_flat);
+  if (*is_flat) return tl::unexpected(std::move(absence));
+  return Fail(ErrorCode::kUnsupported,
+              "{}: .zarray has no dimension_separator, and neither chunk 0.0 nor 0/0 exists: "
+              "list=FILE names a file of all keys",
+              array);
+}
+
+Result<ObjectInfo> UnlistedStore::Stat(std::string_view key) const {
+  auto info = ForwardingStore::Stat(key);
+  if (info || info.error().code != ErrorCode::kNotFound) return info;
+  if (!options_.keys) return StatFirstFolder(key, info.error());
+  if (!NamesIn(*options_.keys, key)) return info;
+  ObjectInfo folder;
+  folder.is_folder = true;
+  folder.mode = 0555;
+  return folder;
+}
+
+Result<std::shared_ptr<const KeyList>> UnlistedStore::Consolidated() const {
+  std::set<std::string> keys;
+  const auto v3 = ReadWhole(*this, "zarr.json", kMaxMetadataBytes);
+  if (!v3 && v3.error().code != ErrorCode::kNotFound) return Fail(v3);
+  if (v3) {
+    const auto json = ParseJson(v3->bytes, "zarr.json");
+    if (!json) return Fail(json);
+    const auto consolidated = json->find("consolidated_metadata");
+    if (consolidated == json->end() || !consolidated->is_object()) return nullptr;
+    const auto nodes = consolidated->find("metadata");
+    if (nodes == consolidated->end() || !nodes->is_object()) return nullptr;
+    keys.insert("zarr.json");
+    for (const auto& [path, node] : nodes->items()) keys.insert(JoinKey(path, "zarr.json"));
+  } else {
+    const auto v2 = ReadWhole(*this, ".zmetadata", kMaxMetadataBytes);
+    if (!v2 && v2.error().code == ErrorCode::kNotFound) return nullptr;
+    if (!v2) return Fail(v2);
+    const auto json = ParseJson(v2->bytes, ".zmetadata");
+    if (!json) return Fail(json);
+    const auto documents = json->find("metadata");
+    if (documents == json->end() || !documents->is_object()) return nullptr;
+    keys.insert(".zmetadata");
+    for (const auto& [key, document] : documents->items()) keys.insert(key);
+  }
+  std::erase_if(keys, [](const std::string& key) { return !IsValidKey(key); });
+  return std::make_shared<const KeyList>(keys.begin(), keys.end());
+}
+
+Result<std::optional<ArrayMetadata>> UnlistedStore::ReadArray(const std::string& path) const {
+  const auto zarr_json = ReadWhole(*this, JoinKey(path, "zarr.json"), kMaxMetadataBytes);
+  if (zarr_json) {
+    auto node = ParseZarrJson(zarr_json->bytes, JoinKey(path, "zarr.json"));
+    if (!node) return Fail(node);
+    if (auto* const array = std::get_if<ArrayMetadata>(&*node)) return std::move(*array);
+    return std::nullopt;
+  }
+  if (zarr_json.error().code != ErrorCode::kNotFound) return Fail(zarr_json);
+  const std::string key = JoinKey(path, ".zarray");
+  const auto zarray = ReadWhole(*this, key, kMaxMetadataBytes);
+  if (!zarray && zarray.error().code == ErrorCode::kNotFound) return std::nullopt;
+  if (!zarray) return Fail(zarray);
+  auto array = ParseZarray({key, zarray->bytes}, std::nullopt);
+  if (!array) array = ParseZarrayGrid({key, zarray->bytes}, array.error());
+  if (!array) return Fail(array);
+  if (array->rank() > 1 && zarray->bytes.find("\"dimension_separator\"") == std::string::npos) {
+    const auto first = Stat(JoinKey(path, "0"));
+    if (!first && first.error().code != ErrorCode::kNotFound) return Fail(first);
+    if (first && first->is_folder) array->key_encoding.separator = '/';
+  }
+  return *std::move(array);
+}
+
+Result<std::optional<UnlistedStore::Array>> UnlistedStore::FindArray(
+    std::string_view folder) const {
+  for (std::string path(folder);; path = std::string(FolderOf(path))) {
+    auto array = ReadArray(path);
+    if (!array) return Fail(array);
+    if (*array) return Array{path, **std::move(array)};
+    if (path.empty()) return std::nullopt;
+  }
+}
+
+Result<KeyList> UnlistedStore::Existing(std::span<const std::string> keys) const {
+  std::vector<char> exists(keys.size());
+  std::mutex mutex;
+  std::optional<Error> failure;
+  std::atomic<bool> has_failed = false;
+  AtOnce(keys.size(), options_.probes_at_once, [&](size_t at) {
+    if (has_failed) return;
+    const auto found = Exists(keys[at]);
+    if (found) {
+      exists[at] = *found ? 1 : 0;
+      return;
+    }
+    has_failed = true;
+    const std::lock_guard lock(mutex);
+    failure = found.error();
+  });
+  if (failure) return tl::unexpected(*std::move(failure));
+  KeyList existing;
+  for (size_t at = 0; at < keys.size(); ++at) {
+    if (exists[at] != 0) existing.push_back(keys[at]);
+  }
+  return existing;
+}
+
+Result<std::shared_ptr<const KeyList>> UnlistedStore::Probe(const Array& array,
+                                                            std::string_view folder) const {
+  // One array at a time: many who list the same one ask once, and wait for one failure.
+  const std::lock_guard lock(mutex_);
+  const auto known = probed_.find(array.path);
+  if (known != probed_.end() && SteadyNowNs() - known->second.at_ns < kProbesHoldNs) {
+    return known->second.keys;
+  }
+  const auto layout = MakeArrayLayout(array.metadata);
+  if (!layout) return Fail(layout);
+  const ChunkGrid& grid = layout->outer_grid;
+  if (grid.size() > options_.max_probes) {
+    return Fail(ErrorCode::kUnsupported,
+                "{}: a web server does not list its folders, and {} objects are too many to ask "
+                "for each (list_max={}): list=FILE names a file of all keys",
+                folder, grid.size(), options_.max_probes);
+  }
+  const ChunkNaming naming = ChunkNaming::Of(array.metadata.key_encoding);
+  std::vector<std::string> keys;
+  for (const std::string_view document : {"zarr.json", ".zarray", ".zattrs"}) {
+    keys.push_back(JoinKey(array.path, document));
+  }
+  for (uint64_t chunk = 0; chunk < grid.size(); ++chunk) {
+    ChunkCoordinates at{};
+    grid.Coordinates(chunk, at);
+    keys.push_back(JoinKey(array.path, naming.Path({at.data(), grid.rank()})));
+  }
+  auto found = Existing(keys).map([](KeyList existing) {
+    std::ranges::sort(existing);
+    return std::make_shared<const KeyList>(std::move(existing));
+  });
+  // (Of many arrays, what is out of date is forgotten.)
+  std::erase_if(probed_,
+                [](const auto& old) { return SteadyNowNs() - old.second.at_ns >= kProbesHoldNs; });
+  probed_.insert_or_assign(array.path, Probed{SteadyNowNs(), found});
+  return found;
+}
+
+Result<std::unique_ptr<FolderStream>> UnlistedStore::OpenFolder(std::string_view folder) const {
+  const auto stream = [&](const KeyList& keys) -> Result<std::unique_ptr<FolderStream>> {
+    auto names = NamesIn(keys, folder);
+    if (!names) return Fail(ErrorCode::kNotFound, "{}: no such folder", folder);
+    return std::make_unique<NamesStream>(*std::move(names));
+  };
+  if (options_.keys) return stream(*options_.keys);
+  const auto consolidated = Consolidated();
+  if (!consolidated) return Fail(consolidated);
+  const auto array = FindArray(folder);
+  if (!array) return Fail(array);
+  if (*array) {
+    const auto probed = Probe(**array, folder);
+    if (!probed) return Fail(probed);
+    return stream(**probed);
+  }
+  // (A node that these do not name may be there all the same.)
+  if (*consolidated == nullptr || !NamesIn(**consolidated, folder)) return CannotList(folder);
+  return stream(**consolidated);
+}
+
+}  // namespace
+
+Result<KeyList> ReadKeyList(const std::string& path) {
+  std::ifstream file(path);
+  KeyList keys;
+  size_t bytes = 0;
+  for (std::string line; std::getline(file, line);) {
+    bytes += line.size() + 1;
+    if (bytes > kMaxListFile) {
+      return Fail(ErrorCode::kTooLarge, "{}: a list of keys of more than {} bytes", path,
+                  kMaxListFile);
+    }
+    if (line.ends_with('\r')) line.pop_back();
+    if (line.starts_with("./")) line.erase(0, 2);
+    if (line.empty()) continue;
+    if (!IsValidKey(line))
+      return Fail(ErrorCode::kInvalidArgument, "{}: not a key: {}", path, line);
+    keys.push_back(std::move(line));
+  }
+  if (keys.empty()) return Fail(ErrorCode::kIo, "{}: a list without keys, or not readable", path);
+  std::ranges::sort(keys);
+  keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+  return keys;
+}
+
+std::shared_ptr<Store> ListUnlisted(std::shared_ptr<Store> store, UnlistedStoreOptions options) {
+  return std::make_shared<UnlistedStore>(std::move(store), std::move(options));
+}
+
+}  // namespace zarrfs

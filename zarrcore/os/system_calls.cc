@@ -1,0 +1,266 @@
+#include "zarrcore/os/system_calls.h"
+
+#include "zarrcore/base/result.h"
+
+// (Elsewhere some calls have their arguments in another order. Sanitizers start programs.)
+#if defined(ZARRFS_SECCOMP) && !defined(ZARRFS_SANITIZED) && \
+    (defined(__x86_64__) || defined(__aarch64__) || (defined(__riscv) && __riscv_xlen == 64))
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sched.h>
+#include <seccomp.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <memory>
+#include <type_traits>
+
+namespace zarrfs {
+namespace {
+
+// Allowed with any arguments. (Numbers below 0 are calls that this architecture does not have.)
+constexpr int kAllowed[] = {
+    // What answering a request takes: the kernel's own table lets these through without a look at
+    // the filter.
+    SCMP_SYS(pread64),
+    SCMP_SYS(read),
+    SCMP_SYS(writev),
+    SCMP_SYS(write),
+    SCMP_SYS(futex),
+    SCMP_SYS(fstat),
+    SCMP_SYS(newfstatat),
+    SCMP_SYS(statx),
+    SCMP_SYS(openat2),
+    SCMP_SYS(openat),
+    SCMP_SYS(close),
+    SCMP_SYS(fcntl),
+    SCMP_SYS(getdents64),
+    SCMP_SYS(lseek),
+    SCMP_SYS(poll),
+    SCMP_SYS(ppoll),
+    // Files: nothing here makes, renames or removes one; writing is Landlock's to forbid.
+    SCMP_SYS(readv),
+    SCMP_SYS(preadv),
+    SCMP_SYS(preadv2),
+    SCMP_SYS(pwrite64),
+    SCMP_SYS(open),
+    SCMP_SYS(stat),
+    SCMP_SYS(lstat),
+    SCMP_SYS(statfs),
+    SCMP_SYS(fstatfs),
+    SCMP_SYS(readlink),
+    SCMP_SYS(readlinkat),
+    SCMP_SYS(access),
+    SCMP_SYS(faccessat),
+    SCMP_SYS(faccessat2),
+    SCMP_SYS(getcwd),
+    SCMP_SYS(dup),
+    SCMP_SYS(dup2),
+    SCMP_SYS(dup3),
+    SCMP_SYS(fadvise64),
+    SCMP_SYS(ftruncate),
+    SCMP_SYS(memfd_create),
+    // Events.
+    SCMP_SYS(inotify_init1),
+    SCMP_SYS(inotify_add_watch),
+    SCMP_SYS(inotify_rm_watch),
+    SCMP_SYS(eventfd2),
+    SCMP_SYS(epoll_create1),
+    SCMP_SYS(epoll_ctl),
+    SCMP_SYS(epoll_wait),
+    SCMP_SYS(epoll_pwait),
+    SCMP_SYS(select),
+    SCMP_SYS(pselect6),
+    // Memory; mmap and mprotect below.
+    SCMP_SYS(munmap),
+    SCMP_SYS(mremap),
+    SCMP_SYS(madvise),
+    SCMP_SYS(brk),
+    SCMP_SYS(membarrier),
+    // Threads.
+    SCMP_SYS(set_robust_list),
+    SCMP_SYS(rseq),
+    SCMP_SYS(sched_yield),
+    SCMP_SYS(sched_getaffinity),
+    SCMP_SYS(sched_getparam),
+    SCMP_SYS(sched_getscheduler),
+    SCMP_SYS(getcpu),
+    SCMP_SYS(exit),
+    SCMP_SYS(exit_group),
+    SCMP_SYS(restart_syscall),
+    // Signals to itself; tgkill below.
+    SCMP_SYS(rt_sigaction),
+    SCMP_SYS(rt_sigprocmask),
+    SCMP_SYS(rt_sigreturn),
+    SCMP_SYS(rt_sigpending),
+    SCMP_SYS(rt_sigtimedwait),
+    SCMP_SYS(sigaltstack),
+    // Time and what the process is.
+    SCMP_SYS(clock_gettime),
+    SCMP_SYS(clock_getres),
+    SCMP_SYS(gettimeofday),
+    SCMP_SYS(time),
+    SCMP_SYS(clock_nanosleep),
+    SCMP_SYS(nanosleep),
+    SCMP_SYS(getpid),
+    SCMP_SYS(gettid),
+    SCMP_SYS(getppid),
+    SCMP_SYS(getuid),
+    SCMP_SYS(geteuid),
+    SCMP_SYS(getgid),
+    SCMP_SYS(getegid),
+    SCMP_SYS(capget),
+    SCMP_SYS(setsid),
+    SCMP_SYS(uname),
+    SCMP_SYS(sysinfo),
+    SCMP_SYS(getrusage),
+    SCMP_SYS(getrandom),
+    // The channel to the keeper, and the log; socket below.
+    SCMP_SYS(connect),
+    SCMP_SYS(sendto),
+    SCMP_SYS(sendmsg),
+    SCMP_SYS(recvmsg),
+    SCMP_SYS(recvfrom),
+    SCMP_SYS(getsockopt),
+    SCMP_SYS(setsockopt),
+    SCMP_SYS(getsockname),
+};
+// libfuse has a ring for each processor, in memory that is near it.
+constexpr int kIoUring[] = {SCMP_SYS(io_uring_setup),
+                            SCMP_SYS(io_uring_enter),
+                            SCMP_SYS(io_uring_register),
+                            SCMP_SYS(sched_setaffinity),
+                            SCMP_SYS(get_mempolicy),
+                            SCMP_SYS(set_mempolicy),
+                            SCMP_SYS(mbind)};
+
+// Names; which ones is Landlock's to say.
+constexpr int kChangingFiles[] = {SCMP_SYS(mkdir),     SCMP_SYS(mkdirat),   SCMP_SYS(rename),
+                                  SCMP_SYS(renameat),  SCMP_SYS(renameat2), SCMP_SYS(unlink),
+                                  SCMP_SYS(unlinkat),  SCMP_SYS(rmdir),     SCMP_SYS(fsync),
+                                  SCMP_SYS(fdatasync), SCMP_SYS(syncfs)};
+
+// Calls of kernels to come (from futex_wake of Linux 6.7 on; the numbers are the same everywhere)
+// fail as on a kernel without them: a newer C library may try them and do without.
+constexpr int kFirstUnknown = 454;
+constexpr int kLastUnknown = 511;
+
+// FUSE_DEV_IOC_CLONE, and what a terminal is asked for (TCGETS2: by newer C libraries).
+constexpr unsigned kIoctls[] = {0x8004e500, TCGETS, 0x802c542a, TIOCGWINSZ};
+
+constexpr uint64_t kThread = CLONE_THREAD;
+constexpr uint64_t kNamespaces = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC |
+                                 CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET;
+
+struct Release {
+  void operator()(void* filter) const { seccomp_release(filter); }
+};
+
+class Filter {
+ public:
+  Filter() : context_(seccomp_init(SCMP_ACT_KILL_PROCESS)) {}
+
+  template <typename... Conditions>
+  void Add(uint32_t action, int call, Conditions... conditions) {
+    if (context_ == nullptr || error_ != 0) return;
+    error_ = seccomp_rule_add(context_.get(), action, call, sizeof...(conditions), conditions...);
+  }
+  template <typename... Conditions>
+  void Allow(int call, Conditions... conditions) {
+    Add(SCMP_ACT_ALLOW, call, conditions...);
+  }
+
+  // 0, or an errno.
+  int Load() {
+    if (context_ == nullptr) return ENOMEM;
+    // A search among the numbers instead of one comparison after the other. And no brake on
+    // speculation, which kernels before 5.16 would add for the whole process.
+    seccomp_attr_set(context_.get(), SCMP_FLTATR_CTL_OPTIMIZE, 2);
+    seccomp_attr_set(context_.get(), SCMP_FLTATR_CTL_SSB, 1);
+    seccomp_attr_set(context_.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
+    if (error_ == 0) error_ = seccomp_load(context_.get());
+    return -error_;
+  }
+
+ private:
+  std::unique_ptr<std::remove_pointer_t<scmp_filter_ctx>, Release> context_;
+  int error_ = 0;  // negative
+};
+
+// Calls that are allowed with some arguments only.
+void AddConditions(Filter& filter) {
+  // No process, and no thread in a namespace of its own. Arguments of clone3 cannot be inspected.
+  filter.Allow(SCMP_SYS(clone), SCMP_A0_64(SCMP_CMP_MASKED_EQ, kThread | kNamespaces, kThread));
+  filter.Add(SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3));
+  filter.Allow(SCMP_SYS(tgkill), SCMP_A0_64(SCMP_CMP_EQ, static_cast<uint64_t>(getpid())));
+  // No code but that of the program.
+  for (const int call : {SCMP_SYS(mmap), SCMP_SYS(mprotect)}) {
+    filter.Allow(call, SCMP_A2_64(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
+  }
+  // Datagrams to the log. Services that do what they are told (D-Bus, containers) take streams.
+  constexpr uint64_t kTypes = 0xf;  // the rest are flags
+  filter.Allow(SCMP_SYS(socket), SCMP_A0_64(SCMP_CMP_EQ, AF_UNIX),
+               SCMP_A1_64(SCMP_CMP_MASKED_EQ, kTypes, SOCK_DGRAM));
+  filter.Add(SCMP_ACT_ERRNO(EACCES), SCMP_SYS(socket), SCMP_A0_64(SCMP_CMP_EQ, AF_UNIX),
+             SCMP_A1_64(SCMP_CMP_MASKED_EQ, kTypes, SOCK_STREAM));
+  for (const unsigned request : kIoctls) {
+    filter.Allow(SCMP_SYS(ioctl), SCMP_A1_32(SCMP_CMP_EQ, request));
+  }
+  for (const int option : {PR_SET_NAME, PR_GET_NAME, PR_CAPBSET_READ}) {
+    filter.Allow(SCMP_SYS(prctl), SCMP_A0_32(SCMP_CMP_EQ, static_cast<uint32_t>(option)));
+  }
+  constexpr unsigned kNameMemory = 0x53564d41;  // PR_SET_VMA, by newer C libraries
+  filter.Add(SCMP_ACT_ERRNO(EINVAL), SCMP_SYS(prctl), SCMP_A0_32(SCMP_CMP_EQ, kNameMemory));
+  filter.Allow(SCMP_SYS(prlimit64), SCMP_A0_64(SCMP_CMP_EQ, 0));
+}
+
+}  // namespace
+
+std::string RestrictSystemCalls(bool io_uring, bool changes_files) {
+  Filter filter;
+  for (const int call : kAllowed) filter.Allow(call);
+  if (io_uring) {
+    for (const int call : kIoUring) filter.Allow(call);
+  }
+  if (changes_files) {
+    for (const int call : kChangingFiles) filter.Allow(call);
+  }
+  AddConditions(filter);
+  for (int call = kFirstUnknown; call <= kLastUnknown; ++call) {
+    filter.Add(SCMP_ACT_ERRNO(ENOSYS), call);
+  }
+  const int error = filter.Load();
+  return error == 0 ? "" : ErrnoText(error);
+}
+
+std::string SystemCallFilterVersion() {
+  const scmp_version* const version = seccomp_version();
+  return fmt::format("libseccomp {}.{}.{}", version->major, version->minor, version->micro);
+}
+
+}  // namespace zarrfs
+
+#else
+
+namespace zarrfs {
+
+#if defined(ZARRFS_SANITIZED)
+constexpr const char* kWhyNot = "built with sanitizers";
+#elif defined(ZARRFS_SECCOMP)
+constexpr const char* kWhyNot = "not for this architecture";
+#else
+constexpr const char* kWhyNot = "built without libseccomp";
+#endif
+
+std::string RestrictSystemCalls(bool /*io_uring*/, bool /*changes_files*/) { return kWhyNot; }
+
+std::string SystemCallFilterVersion() { return std::string("none: ") + kWhyNot; }
+
+}  // namespace zarrfs
+
+#endif

@@ -1,0 +1,234 @@
+#include "zarrcore/zip/zip_directory.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "zarrcore/base/byte_order.h"
+#include "zarrcore/base/checked.h"
+#include "zarrcore/base/printable.h"
+#include "zarrcore/store/store.h"
+
+namespace zarrfs {
+namespace {
+
+constexpr uint32_t kLocalSignature = 0x04034b50;     // 4.3.7
+constexpr uint32_t kRecordSignature = 0x02014b50;    // 4.3.12
+constexpr uint32_t kZip64EndSignature = 0x06064b50;  // 4.3.14
+constexpr uint32_t kLocatorSignature = 0x07064b50;   // 4.3.15
+constexpr uint32_t kEndSignature = 0x06054b50;       // 4.3.16
+
+constexpr size_t kRecord = 46, kZip64End = 56, kLocator = 20, kEnd = 22;
+constexpr uint16_t kNone16 = 0xFFFF;
+constexpr uint32_t kNone32 = 0xFFFFFFFF;  // the value is in the zip64 field
+constexpr uint16_t kZip64Field = 0x0001;  // 4.5.3
+
+using View = std::span<const std::byte>;
+
+uint16_t Get16(View from, size_t at) { return LoadLittle<uint16_t>(&from[at]); }
+uint32_t Get32(View from, size_t at) { return LoadLittle<uint32_t>(&from[at]); }
+uint64_t Get64(View from, size_t at) { return LoadLittle<uint64_t>(&from[at]); }
+
+// Replaces the values that did not fit into 32 bits by those of the zip64 field, in the order in
+// which it has them. False if they are not there.
+bool TakeZip64(View extra, std::span<uint64_t* const> values) {
+  while (extra.size() >= 4) {
+    const uint16_t id = Get16(extra, 0);
+    const size_t length = Get16(extra, 2);
+    if (length > extra.size() - 4) return false;
+    View field = extra.subspan(4, length);
+    extra = extra.subspan(4 + length);
+    if (id != kZip64Field) continue;
+    for (uint64_t* const value : values) {
+      if (*value != kNone32) continue;
+      if (field.size() < sizeof(uint64_t)) return false;
+      *value = Get64(field, 0);
+      field = field.subspan(sizeof(uint64_t));
+    }
+    return true;
+  }
+  return false;
+}
+
+// A record at the begin of `bytes`, and its length; nullopt if it is none.
+struct Record {
+  ZipMember member;
+  size_t length = 0;
+};
+std::optional<Record> ParseRecord(std::string_view bytes) {
+  const View view = std::as_bytes(std::span(bytes));
+  if (view.size() < kRecord || Get32(view, 0) != kRecordSignature) return std::nullopt;
+  const size_t name = Get16(view, 28), extra = Get16(view, 30), comment = Get16(view, 32);
+  Record record;
+  record.length = kRecord + name + extra + comment;
+  if (record.length > view.size()) return std::nullopt;
+
+  ZipMember& member = record.member;
+  member.name = bytes.substr(kRecord, name);
+  member.is_folder = member.name.ends_with('/');
+  if (member.is_folder) member.name.remove_suffix(1);
+  constexpr uint16_t kEncrypted = 1U | 1U << 6;
+  constexpr uint16_t kAes = 99;
+  member.method = Get16(view, 10);
+  member.is_encrypted = (Get16(view, 8) & kEncrypted) != 0 || member.method == kAes;
+  constexpr unsigned kUnix = 3, kTypeBits = 0170000, kLink = 0120000;
+  member.is_link =
+      std::to_integer<unsigned>(view[5]) == kUnix && (Get32(view, 38) >> 16 & kTypeBits) == kLink;
+  member.crc = Get32(view, 16);
+  member.packed_size = Get32(view, 20);
+  member.size = Get32(view, 24);
+  member.header = Get32(view, 42);
+  uint64_t* const values[] = {&member.size, &member.packed_size, &member.header};
+  if (std::ranges::any_of(values, [](const uint64_t* value) { return *value == kNone32; }) &&
+      !TakeZip64(view.subspan(kRecord + name, extra), values)) {
+    return std::nullopt;
+  }
+  return record;
+}
+
+std::string_view SortedNameOf(std::string_view record) {
+  const size_t length = Get16(std::as_bytes(std::span(record)), 28);
+  return record.substr(kRecord, length);
+}
+
+// The values of the end record, or of the zip64 record where it refers to that. `end`: offset of
+// the end record in `tail`, which begins at `begin` in the file.
+Result<ZipDirectoryPlace> PlaceAt(View tail, size_t end, uint64_t begin) {
+  const auto damaged = [](std::string_view what) {
+    return Fail(ErrorCode::kDamaged, "damaged zip file: {}", what);
+  };
+  ZipDirectoryPlace place;
+  place.members = Get16(tail, end + 10);
+  place.size = Get32(tail, end + 12);
+  place.offset = Get32(tail, end + 16);
+  uint64_t records_begin = begin + end;
+  uint64_t disks = uint64_t{Get16(tail, end + 4)} | Get16(tail, end + 6);
+  if (end >= kLocator && Get32(tail, end - kLocator) == kLocatorSignature) {
+    const uint64_t at = Get64(tail, end - kLocator + 8);
+    if (at < begin || at > begin + end - kLocator || begin + end - kLocator - at < kZip64End) {
+      return damaged("the zip64 record is not before its locator");
+    }
+    const View record = tail.subspan(static_cast<size_t>(at - begin), kZip64End);
+    if (Get32(record, 0) != kZip64EndSignature) return damaged("there is no zip64 record");
+    disks = uint64_t{Get32(record, 16)} | Get32(record, 20);
+    place.members = Get64(record, 32);
+    place.size = Get64(record, 40);
+    place.offset = Get64(record, 48);
+    records_begin = at;
+  }
+  if (disks != 0 && disks != kNone16) {
+    return Fail(ErrorCode::kUnsupported, "a zip file in several parts: join them first (zip -s 0)");
+  }
+  const auto directory_end = CheckedAdd(place.offset, place.size);
+  if (!directory_end || *directory_end > records_begin) {
+    return damaged("its directory ends after the file does: is it complete?");
+  }
+  if (*directory_end != records_begin) {
+    return damaged("its directory is not where it should be: something was put in front or behind");
+  }
+  if (place.members > place.size / kRecord) return damaged("too many members for its directory");
+  return place;
+}
+
+}  // namespace
+
+Result<ZipDirectoryPlace> FindZipDirectory(View tail, uint64_t file_size) {
+  // The comment may look like a record: it is the end record whose comment ends with the file.
+  for (size_t at = tail.size() < kEnd ? 0 : tail.size() - kEnd + 1; at-- > 0;) {
+    if (Get32(tail, at) != kEndSignature) continue;
+    if (at + kEnd + Get16(tail, at + 20) != tail.size()) continue;
+    return PlaceAt(tail, at, file_size - tail.size());
+  }
+  return Fail(ErrorCode::kDamaged,
+              "no directory at its end: it is not a zip file, or not all of one");
+}
+
+Result<ZipDirectory> ZipDirectory::Parse(std::string bytes, const ZipDirectoryPlace& place) {
+  ZipDirectory directory;
+  directory.bytes_ = std::move(bytes);
+  const std::string_view all = directory.bytes_;
+  std::vector<uint64_t>& records = directory.records_;
+  records.reserve(static_cast<size_t>(std::min<uint64_t>(place.members, all.size() / kRecord)));
+  for (size_t at = 0; at < all.size();) {
+    const auto record = ParseRecord(all.substr(at));
+    if (!record || records.size() == place.members) {
+      return Fail(ErrorCode::kDamaged, "damaged zip file: record {} of its directory is wrong",
+                  records.size());
+    }
+    const ZipMember& member = record->member;
+    if (member.name.empty() || !IsValidKey(member.name)) {
+      return Fail(ErrorCode::kDamaged,
+                  "a member of the zip file has a name that is no path in it: "
+                  "'{}'",
+                  Visible(member.name));
+    }
+    const bool is_inside = member.header <= place.offset &&
+                           kZipLocalHeader + member.name.size() <= place.offset - member.header &&
+                           member.packed_size <= place.offset - member.header;
+    if (!is_inside || (member.method == kZipStored && !member.is_encrypted &&
+                       member.size != member.packed_size)) {
+      return Fail(ErrorCode::kDamaged, "{}: damaged zip file: wrong size or place",
+                  Visible(member.name));
+    }
+    records.push_back(at);
+    at += record->length;
+  }
+  if (records.size() != place.members) {
+    return Fail(ErrorCode::kDamaged, "damaged zip file: {} members in its directory, expected {}",
+                records.size(), place.members);
+  }
+  const auto name_of = [all](uint64_t at) { return SortedNameOf(all.substr(at)); };
+  std::ranges::sort(records, [&](uint64_t a, uint64_t b) {
+    const int order = name_of(a).compare(name_of(b));
+    return order != 0 ? order < 0 : a > b;  // the last one first
+  });
+  const auto is_repeated = [&](uint64_t a, uint64_t b) { return name_of(a) == name_of(b); };
+  records.erase(std::unique(records.begin(), records.end(), is_repeated), records.end());
+  for (size_t i = 0; i < records.size(); ++i) {
+    const std::string_view name = directory.SortedName(i);
+    // (What begins with a name follows it, what is in a folder of that name further down.)
+    if (i + 1 == records.size() || !directory.SortedName(i + 1).starts_with(name)) continue;
+    if (name.ends_with('/')) continue;
+    const std::string below = std::string(name) + "/";
+    const size_t next = directory.LowerBound(below);
+    if (next < records.size() && directory.SortedName(next).starts_with(below)) {
+      return Fail(ErrorCode::kDamaged, "{}: a file and a folder of the zip file have this name",
+                  Visible(name));
+    }
+  }
+  return directory;
+}
+
+ZipMember ZipDirectory::At(size_t number) const {
+  return ParseRecord(std::string_view(bytes_).substr(records_[number]))->member;
+}
+
+std::string_view ZipDirectory::SortedName(size_t number) const {
+  return SortedNameOf(std::string_view(bytes_).substr(records_[number]));
+}
+
+size_t ZipDirectory::LowerBound(std::string_view name) const {
+  const auto found = std::ranges::lower_bound(records_, name, {}, [this](uint64_t at) {
+    return SortedNameOf(std::string_view(bytes_).substr(at));
+  });
+  return static_cast<size_t>(found - records_.begin());
+}
+
+Result<uint64_t> ZipDataOffset(View header, const ZipMember& member) {
+  const auto wrong = [&](std::string_view what) {
+    return Fail(ErrorCode::kDamaged, "damaged zip file: its local header {}", what);
+  };
+  if (header.size() < kZipLocalHeader || Get32(header, 0) != kLocalSignature) {
+    return wrong("is not where the directory says");
+  }
+  const size_t name_size = member.name.size() + (member.is_folder ? 1 : 0);
+  const View name = header.subspan(kZipLocalHeader);
+  const auto expected = std::as_bytes(std::span(member.name));
+  if (Get16(header, 26) != name_size || Get16(header, 8) != member.method ||
+      name.size() < expected.size() || !std::ranges::equal(name.first(expected.size()), expected)) {
+    return wrong("is another one's");
+  }
+  return kZipLocalHeader + name_size + Get16(header, 28);
+}
+
+}  // namespace zarrfs
