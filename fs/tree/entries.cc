@@ -108,6 +108,10 @@ Result<Entry> Entries::Root() const {
   return entry;
 }
 
+Entry Entries::RootAsLastSeen() const {
+  return MakeFolder(kRootId, nodes_.InfoOf(nodes_.LastSeen("")), Timeouts::kUnreadableName);
+}
+
 Entry Entries::Folder(const CurrentNode& node, size_t view) const {
   return MakeFolder(nodes_.FolderId(*node.record, view), *node.node);
 }

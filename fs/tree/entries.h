@@ -35,6 +35,8 @@ class Entries {
 
   /// The root of the mount.
   [[nodiscard]] Result<Entry> Root() const;
+  /// The root if the store does not answer, so that .zarrfs can be reached.
+  [[nodiscard]] Entry RootAsLastSeen() const;
   [[nodiscard]] Entry Folder(const CurrentNode& node, size_t view) const;
   /// The folder of a node, or a file beside the nodes.
   [[nodiscard]] Entry FolderOrFile(const CurrentNode& node, size_t view) const;

@@ -42,6 +42,7 @@ Tree::Tree(std::shared_ptr<const Store> store, const TreeOptions& options,
       folders_(nodes_, contents_, entries_, timeouts_, failures_, options.consolidated_max),
       prefetch_(contents_),
       status_files_(*journal_),
+      root_check_([this] { return nodes_.CheckStore(); }),
       memory_holder_(ProcessMemory(), [this](uint64_t missing) { GiveUp(missing); }) {
   journal_->DropKept();
   status_files_.Add("options", [this] { return OptionsText(Status()); });
@@ -157,8 +158,20 @@ Result<Entry> Tree::EntryAsOf(const Target& target, const KnownNode& known) {
   return Fail(ErrorCode::kStale, "{}: what this inode stood for is gone", target.record->path);
 }
 
+Result<Entry> Tree::Root() {
+  const NoWaiting scope;
+  const auto is_open = [](const Result<Entry>& entry) {
+    return !entry && entry.error().code == ErrorCode::kWouldBlock;
+  };
+  auto root = entries_.Root();
+  if (!is_open(root)) return root;
+  (void)root_check_.Problem();
+  root = entries_.Root();
+  return is_open(root) ? entries_.RootAsLastSeen() : root;
+}
+
 Result<Entry> Tree::CurrentEntry(const Target& target) {
-  if (target.kind == Target::Kind::kRoot) return entries_.Root();
+  if (target.kind == Target::Kind::kRoot) return Root();
   const auto known = nodes_.Know(target.record->path);
   if (!known) return Fail(known);
   return EntryAsOf(target, *known);
@@ -363,7 +376,7 @@ MountStatus Tree::Status() {
   MountStatus status;
   static_cast<TreeOptions&>(status) = options_;
   status.store = store_->name();
-  if (const auto gone = nodes_.CheckStore()) status.store_problem = OneLine(gone->message);
+  if (const auto problem = root_check_.Problem()) status.store_problem = OneLine(problem->message);
   {
     const std::lock_guard lock(not_watched_mutex_);
     status.not_watched = not_watched_;

@@ -32,6 +32,7 @@
 #include "fs/tree/metrics.h"
 #include "fs/tree/nodes.h"
 #include "fs/tree/prefetch.h"
+#include "fs/tree/root_check.h"
 #include "fs/tree/status.h"
 #include "fs/tree/status_files.h"
 #include "fs/tree/superseded_shards.h"
@@ -134,6 +135,8 @@ class Tree {
        std::optional<size_t> only_view, std::unique_ptr<IdJournal> journal);
 
   Result<Entry> LookUpStatus(NodeId folder, const std::string& name);
+  // Within RootCheck::kPatience: the way to .zarrfs leads through it.
+  Result<Entry> Root();
   // The entry that an id has now, where it is not a stored chunk's.
   Result<Entry> CurrentEntry(const Target& target);
   Result<Entry> EntryAsOf(const Target& target, const KnownNode& known);
@@ -161,6 +164,7 @@ class Tree {
   Prefetch prefetch_;
   ListingTable listings_;
   StatusFiles status_files_;
+  RootCheck root_check_;
   MemoryBudget::Share memory_of_epochs_;  // as of the last Sweep()
   std::function<void(MountStatus&)> describe_daemon_;
   std::mutex not_watched_mutex_;

@@ -177,6 +177,30 @@ TEST_P(AnyStoreTest, WhatIsNotAnsweredForLongIsNamedInTheLog) {
   EXPECT_NE(ReadFile(mount / ".zarrfs/errors").find("a/c/0/1: no answer"), std::string::npos);
 }
 
+TEST_P(AnyStoreTest, StatusIsGivenWhileTheStoreDoesNotAnswer) {
+  WriteLine(200);
+  FakeMount mount(store_, GetParam() + "ttl=1");
+  EXPECT_EQ(RunProgram({"ls", "-l", mount / "v2/line"}).code, 0);
+  EXPECT_NE(ReadFile(mount / ".zarrfs/options").find("store: there"), std::string::npos);
+  Waiters waiters(mount);
+  mount.Order("block ");
+  waiters.Start(200,
+                [&](int i) { static_cast<void>(ReadFile(mount / "v2/line" / std::to_string(i))); });
+  mount.Order("waiting 50");
+  SleepFor(Seconds(1.5));  // by then nothing that the kernel was told of the root's names is valid
+  for (const std::string name : {"options", "errors", "metrics", "status.json"}) {
+    const Outcome outcome = RunProgram({"cat", mount / ".zarrfs" / name}, Seconds(10));
+    EXPECT_EQ(outcome.code, 0) << name;
+    if (name == "options") {
+      EXPECT_NE(outcome.output.find("store: gone or cannot be read: no answer for"),
+                std::string::npos)
+          << outcome.output;
+    }
+  }
+  EXPECT_EQ(RunProgram({"ls", mount / ".zarrfs"}, Seconds(10)).output,
+            "errors\nmetrics\noptions\nstatus.json\n");
+}
+
 TEST_F(SlowStoreTest, NameThatHangsHoldsUpNoOtherOfItsFolder) {
   for (const std::string name : {"b0", "b1", "c"}) {
     Replace(store_ / name / "zarr.json", SampleArrayOfStore().ZarrJson());

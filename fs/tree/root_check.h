@@ -1,0 +1,46 @@
+// RootCheck: asks whether a store can be read, and never waits long for the answer.
+//
+// The folder .zarrfs reports on a store that hangs, so what is written there must not wait for that
+// store. One thread at a time asks; callers wait half a second for it, and after that are told for
+// how long there has been no answer. Thread-safe.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "zarrcore/base/result.h"
+
+namespace zarrfs {
+
+class RootCheck {
+ public:
+  /// How long a caller waits for an answer.
+  static constexpr std::chrono::milliseconds kPatience{500};
+
+  /// `ask` returns why the store cannot be read, or nullopt. It may wait for the store, and is
+  /// called on a thread of this class.
+  explicit RootCheck(std::function<std::optional<Error>()> ask) : ask_(std::move(ask)) {}
+  /// Waits for the answer to a question that was asked.
+  ~RootCheck();
+  RootCheck(const RootCheck&) = delete;
+  RootCheck& operator=(const RootCheck&) = delete;
+
+  /// Why the store cannot be read, as of now. kTimedOut if it has not answered within kPatience.
+  [[nodiscard]] std::optional<Error> Problem();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  const std::function<std::optional<Error>()> ask_;
+  std::mutex mutex_;  // guards the rest
+  std::condition_variable answered_;
+  std::optional<Clock::time_point> asking_since_;
+  std::optional<Error> answer_;
+  std::thread thread_;  // has ended, or is about to, unless a question was asked
+};
+
+}  // namespace zarrfs
