@@ -1,6 +1,7 @@
 // Input: a digit that says what is asked for, then what a server answers: headers and body, as they
 // come through libcurl. What counts as bytes are bytes that were sent, of the range that was asked
-// for; and little makes an object absent.
+// for; and little makes an object absent. With the upper bit of the first byte set, the next bytes
+// choose a status, a Content-Range and a Content-Length of an object whose bytes are known.
 #include <curl/curl.h>
 #include <fmt/format.h>
 #include <sys/socket.h>
@@ -139,12 +140,56 @@ void Check(const Asked& asked, std::string_view answer) {
   }
 }
 
+// What lies at `offset` of the object.
+char ByteAt(uint64_t offset) { return static_cast<char>('a' + offset % 26); }
+
+// Headers in all combinations, right and wrong: no byte of another place is taken.
+void CheckHeaders(const Asked& asked, const uint8_t* choices, size_t count) {
+  const auto choice = [&](size_t i) -> uint64_t { return i < count ? choices[i] : 0; };
+  constexpr std::array kStatuses = {"200 OK", "206 Partial Content", "404 Not Found"};
+  const uint64_t form = choice(1);
+  const bool has_range = (form & 1) != 0;
+  const uint64_t first = choice(2) % 64;
+  const uint64_t last = choice(3) % 64;
+  const uint64_t total = choice(4) % 64;
+  const uint64_t sent = choice(6) % 64;
+  std::string answer = fmt::format("HTTP/1.1 {}\r\n", kStatuses[choice(0) % kStatuses.size()]);
+  if (has_range) {
+    answer += fmt::format("Content-Range: bytes {}-{}/{}\r\n", first, last,
+                          (form & 2) != 0 ? "*" : std::to_string(total));
+  }
+  if ((form & 4) != 0) {
+    answer += fmt::format("Content-Length: {}\r\n", (form & 8) != 0 ? sent : choice(5) % 64);
+  }
+  answer += "ETag: \"1\"\r\n\r\n";
+  const uint64_t begin = has_range ? first : 0;
+  for (uint64_t i = 0; i < sent; ++i) answer += ByteAt(begin + i);
+  std::vector<std::byte> into(asked.room);
+  const HttpReply reply = Ask(asked, into, answer);
+  RemoteSource source;
+  source.url = "http://127.0.0.1:1/store";
+  if (Judge(reply, source, "key", kUrl).kind != Verdict::Kind::kBytes) return;
+  if (has_range) {
+    const bool is_range = first <= last && (form & 2) == 0 && last < total;
+    Require(asked.range ? is_range : first <= last, "a Content-Range that is one", answer);
+    Require(!asked.range || reply.size == total, "the size that Content-Range says", answer);
+    Require((form & 12) != 12 || sent == last - first + 1, "lengths that agree", answer);
+  }
+  for (uint64_t i = 0; i < reply.length; ++i) {
+    Require(static_cast<char>(into[i]) == ByteAt(reply.offset + i), "bytes of their place", answer);
+  }
+}
+
 }  // namespace
 }  // namespace zarrfs
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
   const zarrfs::Asked& asked = zarrfs::kAsked[data[0] % zarrfs::kAsked.size()];
+  if ((data[0] & 0x80) != 0) {
+    zarrfs::CheckHeaders(asked, data + 1, size - 1);
+    return 0;
+  }
   zarrfs::Check(asked, zarrfs::Text(data + 1, size - 1));
   return 0;
 }

@@ -81,7 +81,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 begin, end = begin + 1, end + 1
             headers.append(("Content-Range", f"bytes {begin}-{end - 1}/{len(data)}"))
         part = data[begin:end]
-        status = 206 if wanted and fault != "no ranges" else 200
+        status = 206 if wanted and fault not in ("no ranges", "part with 200") else 200
+        if fault == "contradicting":
+            headers.append(("Content-Range", f"bytes {begin}-{end}/{len(data) + 1}"))
         if fault == "cut":
             return self.finish_with(status, part[:len(part) // 2], headers, len(part))
         if fault == "longer":

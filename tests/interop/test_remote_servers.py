@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import datetime
+import errno
 import os
 import random
 import signal
@@ -85,6 +86,24 @@ def test_a_server_need_not_know_ranges_from_the_end(tmp_path, of_suffix):
             assert (np.frombuffer((point / f"{row}.0").read_bytes(), "i4") == row + 1).all()
         if of_suffix != 416:
             assert len([1 for _, _, headers in server.seen if headers.get("Range", "").startswith("bytes=-")]) == 1, "and is asked once"
+
+
+def test_a_server_may_answer_ranges_with_200_and_content_range(folder, expected):
+    """As rclone's S3 server does."""
+    with faulty_server.serving(folder.parent, lambda path, headers: "part with 200") as server:
+        with mounted(f"{server.url}/ocean.zarr") as point:
+            assert tree(point) == expected
+        run = subprocess.run([ZARRFS.with_name("zarrctl"), "verify", f"{server.url}/ocean.zarr"], capture_output=True, text=True, timeout=60)
+        assert run.returncode == 0, run.stdout + run.stderr
+
+
+def test_headers_that_contradict_each_other_are_an_error(folder, expected):
+    fault = lambda path, headers: "contradicting" if "/c/" in path else None  # noqa: E731
+    with faulty_server.serving(folder.parent, fault) as server, mounted(f"{server.url}/ocean.zarr", "timeout=1") as point:
+        with pytest.raises(OSError) as error:
+            (point / "v2/deep/plain/0.1").read_bytes()
+        assert error.value.errno == errno.EIO
+        assert "two different headers" in (point / ".zarrfs/errors").read_text()
 
 
 # --- What may pass ---------------------------------------------------------------------------------

@@ -33,6 +33,20 @@ std::string Lower(std::string_view text) {
   return lower;
 }
 
+HttpTransfer::ContentRange ParseContentRange(std::string_view value) {
+  constexpr std::string_view kBytes = "bytes ";
+  if (!Lower(value.substr(0, kBytes.size())).starts_with(kBytes)) return {};
+  const std::string_view range = WithoutBlanks(value.substr(kBytes.size()));
+  const size_t dash = range.find('-');
+  const size_t slash = range.find('/');
+  if (slash == range.npos) return {};
+  HttpTransfer::ContentRange parsed{.total = ParseUint(range.substr(slash + 1))};
+  if (dash == range.npos || dash > slash) return parsed;
+  parsed.first = ParseUint(range.substr(0, dash));
+  parsed.last = ParseUint(range.substr(dash + 1, slash - dash - 1));
+  return parsed;
+}
+
 // In seconds; 0 for what is no date, or one that nanoseconds cannot count.
 int64_t ParseDate(std::string_view text) {
   constexpr int64_t kMaxDate = 7'258'118'400;  // 2200
@@ -67,8 +81,7 @@ std::string CertificatesFile() {
 
 void HttpTransfer::Prepare(HttpGet get) {
   get_ = std::move(get);
-  reply_ = {};
-  first_ = last_ = total_ = content_length_ = std::nullopt;
+  ForgetHeaders();
   decided_ = false;
   skip_ = said_ = due_ = 0;
   failure_[0] = '\0';
@@ -126,11 +139,17 @@ size_t HttpTransfer::OnBody(char* bytes, size_t size, size_t count, void* self) 
   return static_cast<HttpTransfer*>(self)->TakeBody({bytes, size * count});
 }
 
+void HttpTransfer::ForgetHeaders() {
+  reply_ = {};
+  content_length_ = std::nullopt;
+  content_range_ = std::nullopt;
+  has_contradiction_ = false;
+}
+
 void HttpTransfer::TakeHeader(std::string_view line) {
   // Those of an answer that another one follows (100 Continue) do not count.
   if (line.starts_with("HTTP/")) {
-    reply_ = {};
-    first_ = last_ = total_ = content_length_ = std::nullopt;
+    ForgetHeaders();
     return;
   }
   const size_t colon = line.find(':');
@@ -147,16 +166,15 @@ void HttpTransfer::TakeHeader(std::string_view line) {
         static_cast<int64_t>(std::min<uint64_t>(ParseUint(value).value_or(0), 3600));
   }
   if (name == "content-encoding") reply_.is_encoded = Lower(value) != "identity";
-  if (name == "content-length") content_length_ = ParseUint(value);
-  if (name == "content-range" && value.starts_with("bytes ")) {
-    const std::string_view range = WithoutBlanks(value.substr(6));
-    const size_t dash = range.find('-');
-    const size_t slash = range.find('/');
-    if (slash == range.npos) return;
-    total_ = ParseUint(range.substr(slash + 1));
-    if (dash == range.npos || dash > slash) return;
-    first_ = ParseUint(range.substr(0, dash));
-    last_ = ParseUint(range.substr(dash + 1, slash - dash - 1));
+  if (name == "content-length") {
+    const auto length = ParseUint(value);
+    has_contradiction_ |= content_length_ && content_length_ != length;
+    content_length_ = length;
+  }
+  if (name == "content-range") {
+    const ContentRange range = ParseContentRange(value);
+    has_contradiction_ |= content_range_ && content_range_ != range;
+    content_range_ = range;
   }
 }
 
@@ -169,7 +187,16 @@ void HttpTransfer::Decide() {
     reply_.wrong = fmt::format("an ETag of {} bytes", reply_.etag.size());
     return;
   }
+  if (const char* const why = Contradiction()) {
+    reply_.is_contradictory = true;
+    reply_.wrong = why;
+    return;
+  }
   if (get_.range) return DecideRange();
+  if (content_range_ && !content_range_->IsWhole()) {
+    reply_.wrong = "a part of an answer that was asked for as a whole";
+    return;
+  }
   due_ = content_length_.value_or(get_.into.size());
   if (due_ > get_.into.size()) {
     reply_.wrong = fmt::format("an answer of {} bytes, more than the {} that are taken", due_,
@@ -177,10 +204,26 @@ void HttpTransfer::Decide() {
   }
 }
 
+const char* HttpTransfer::Contradiction() const {
+  if (has_contradiction_) return "two different headers that say which bytes it has";
+  if (!content_range_) return nullptr;
+  const auto& [first, last, total] = *content_range_;
+  if (!first || !last || *last < *first || *last == UINT64_MAX || (total && *last >= *total)) {
+    return "a Content-Range that is none";
+  }
+  if (content_length_ && *content_length_ != *last - *first + 1) {
+    return "a Content-Range and a Content-Length that contradict each other";
+  }
+  return nullptr;
+}
+
 void HttpTransfer::DecideRange() {
   const ByteRange& range = *get_.range;
-  const bool is_part = reply_.status == 206;
-  reply_.size = is_part ? total_ : content_length_;
+  // (Some servers send parts with the status 200: Content-Range decides.)
+  const bool is_part =
+      reply_.status == 206 || (content_range_.has_value() && !content_range_->IsWhole());
+  const auto [first, last, total] = content_range_.value_or(ContentRange{});
+  reply_.size = content_range_ || is_part ? total : content_length_;
   if (!reply_.size) {
     reply_.wrong = "an answer that does not say the size of the object";
     return;
@@ -190,9 +233,9 @@ void HttpTransfer::DecideRange() {
       range.from_end ? size - std::min(range.length, size) : std::min(range.offset, size);
   due_ = std::min(range.length, size - begin);
   reply_.offset = begin;
-  if (is_part && (range.length == 0 || due_ == 0 || first_ != begin || last_ != begin + due_ - 1)) {
+  if (is_part && (range.length == 0 || due_ == 0 || first != begin || last != begin + due_ - 1)) {
     reply_.is_other_range = true;
-    reply_.wrong = fmt::format("bytes {}-{}, not {} from {}", first_.value_or(0), last_.value_or(0),
+    reply_.wrong = fmt::format("bytes {}-{}, not {} from {}", first.value_or(0), last.value_or(0),
                                due_, begin);
   } else if (!is_part && due_ > 0) {
     skip_ = begin;

@@ -38,18 +38,19 @@ struct HttpReply {
   std::string etag;
   std::string location;
   std::string bucket_region;
-  bool is_encoded = false;       // with a Content-Encoding
-  int64_t modified_ns = 0;       // Last-Modified; 0: unknown
-  int64_t date_s = 0;            // of the server's clock; 0: unknown
-  int64_t retry_after_s = 0;     // 0: not said
-  std::optional<uint64_t> size;  // of the object, if that was said
-  uint64_t offset = 0;           // of the first byte that counts
-  uint64_t length = 0;           // bytes in `into`
-  bool is_whole = false;         // all that was due has come
-  bool of_suffix = false;        // a range from the end was asked for
-  bool is_other_range = false;   // `wrong`: another range came
-  std::string wrong;             // why the bytes are not those that were asked for; "" if they are
-  std::string text;              // the beginning of what a server says of an error
+  bool is_encoded = false;        // with a Content-Encoding
+  int64_t modified_ns = 0;        // Last-Modified; 0: unknown
+  int64_t date_s = 0;             // of the server's clock; 0: unknown
+  int64_t retry_after_s = 0;      // 0: not said
+  std::optional<uint64_t> size;   // of the object, if that was said
+  uint64_t offset = 0;            // of the first byte that counts
+  uint64_t length = 0;            // bytes in `into`
+  bool is_whole = false;          // all that was due has come
+  bool of_suffix = false;         // a range from the end was asked for
+  bool is_other_range = false;    // `wrong`: another range came
+  bool is_contradictory = false;  // `wrong`: headers contradict each other
+  std::string wrong;              // why the bytes are not those that were asked for; "" if they are
+  std::string text;               // the beginning of what a server says of an error
 };
 
 /// For one thread, that of the multi handle, whose its connections are. It may be reused; the
@@ -61,6 +62,17 @@ class HttpTransfer {
   static constexpr uint64_t kMaxSkip = 1u << 20;
   /// Bytes that an ETag may have.
   static constexpr size_t kMaxEtag = 1024;
+
+  /// Of a Content-Range, what is a number.
+  struct ContentRange {
+    std::optional<uint64_t> first = {};
+    std::optional<uint64_t> last = {};
+    std::optional<uint64_t> total = {};
+    [[nodiscard]] bool IsWhole() const {
+      return first == 0 && last && total && *last + 1 == *total;
+    }
+    bool operator==(const ContentRange&) const = default;
+  };
 
   HttpTransfer() = default;
   HttpTransfer(const HttpTransfer&) = delete;
@@ -75,10 +87,13 @@ class HttpTransfer {
  private:
   static size_t OnHeader(char* text, size_t size, size_t count, void* self);
   static size_t OnBody(char* bytes, size_t size, size_t count, void* self);
+  void ForgetHeaders();
   void TakeHeader(std::string_view line);
   // Which bytes of the body count, once all headers are there.
   void Decide();
   void DecideRange();
+  // Why the headers cannot say which bytes came; null if they do.
+  [[nodiscard]] const char* Contradiction() const;
   size_t TakeBody(std::string_view bytes);
 
   struct FreeHandle {
@@ -92,9 +107,9 @@ class HttpTransfer {
   char failure_[CURL_ERROR_SIZE] = {};
   HttpGet get_;
   HttpReply reply_;
-  // Content-Range: first, last, of how many.
-  std::optional<uint64_t> first_, last_, total_;
   std::optional<uint64_t> content_length_;
+  std::optional<ContentRange> content_range_;
+  bool has_contradiction_ = false;  // between repeated headers
   bool decided_ = false;
   uint64_t skip_ = 0;  // bytes of the body before those that count
   uint64_t said_ = 0;  // bytes of the body of an error

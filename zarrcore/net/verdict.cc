@@ -67,8 +67,9 @@ Verdict JudgeFailure(const HttpReply& reply, std::string_view what, std::string_
 Verdict JudgeBytes(const HttpReply& reply, const RemoteSource& source, std::string_view what,
                    std::string_view url) {
   // (What answers the whole object knows no ranges, and what answers a range from the end with
-  // another one may not know these; else another range is a mistake that may pass.)
-  if (!reply.wrong.empty() && reply.is_other_range && !reply.of_suffix) {
+  // another one may not know these. Otherwise another range, and headers that contradict each
+  // other, are mistakes that may pass.)
+  if (reply.is_contradictory || (reply.is_other_range && !reply.of_suffix)) {
     return Say(Kind::kAgain, ErrorCode::kIo, "{}: {} sends {}", what, HostOf(url), reply.wrong);
   }
   if (!reply.wrong.empty()) {

@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include <cstddef>
+#include <optional>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -58,6 +60,71 @@ TEST(HttpTransferTest, HeadersOfTheTransferBeforeAreForgotten) {
     const CURLcode code = curl_easy_perform(transfer.handle());
     EXPECT_EQ(transfer.Finish(code).etag, etag);
   }
+}
+
+HttpReply AnswerTo(std::optional<ByteRange> range, const std::string& headers,
+                   const std::string& body, std::span<std::byte> into) {
+  const Server server({headers + "\r\n" + body});
+  HttpTransfer transfer;
+  transfer.Prepare({.url = "http://127.0.0.1/key", .range = range, .into = into});
+  curl_easy_setopt(transfer.handle(), CURLOPT_ABSTRACT_UNIX_SOCKET, server.name());
+  const CURLcode code = curl_easy_perform(transfer.handle());
+  return transfer.Finish(code);
+}
+
+// rclone's S3 server answers every range with 200 and Content-Range.
+TEST(HttpTransferTest, ContentRangeSaysWhichBytesCameWhateverTheStatus) {
+  struct Case {
+    std::string status, range, length;
+    std::string wrong;  // a part of it; "": the bytes are taken
+  };
+  const std::vector<Case> cases = {
+      {"200 OK", "bytes 4-11/32", "8", ""},
+      {"200 OK", "bytes 4-11/32", "", ""},
+      {"200 OK", "bytes 0-31/32", "32", ""},  // the whole object
+      {"200 OK", "", "32", ""},
+      {"206 Partial Content", "bytes 4-11/32", "8", ""},
+      {"206 Partial Content", "Bytes 4-11/32", "", ""},
+      {"206 Partial Content", "", "8", "does not say the size"},
+      {"200 OK", "bytes 5-12/32", "8", "bytes 5-12, not 8 from 4"},
+      {"200 OK", "bytes 4-11/*", "8", "does not say the size"},
+      {"200 OK", "bytes 4-11/32", "32", "contradict"},
+      {"206 Partial Content", "bytes 4-11/32", "9", "contradict"},
+      {"200 OK", "bytes 4-11/8", "8", "Content-Range that is none"},
+      {"200 OK", "bytes 11-4/32", "8", "Content-Range that is none"},
+      {"200 OK", "bytes */32", "8", "Content-Range that is none"},
+      {"200 OK", "items 4-11/32", "8", "Content-Range that is none"},
+      {"200 OK", "bytes 4-11/32\r\nContent-Range: bytes 4-11/33", "8", "two different headers"},
+  };
+  const std::string object = "0123456789abcdefghijklmnopqrstuv";
+  for (const Case& each : cases) {
+    SCOPED_TRACE(each.status + ", " + each.range + ", " + each.length);
+    std::string headers = "HTTP/1.1 " + each.status + "\r\nConnection: close\r\n";
+    if (!each.range.empty()) headers += "Content-Range: " + each.range + "\r\n";
+    if (!each.length.empty()) headers += "Content-Length: " + each.length + "\r\n";
+    const bool is_whole =
+        each.range == "bytes 0-31/32" || (each.range.empty() && each.status == "200 OK");
+    std::vector<std::byte> into(8);
+    const HttpReply reply =
+        AnswerTo(ByteRange::At(4, 8), headers, is_whole ? object : object.substr(4, 8), into);
+    EXPECT_NE(reply.wrong.find(each.wrong), std::string::npos) << reply.wrong;
+    EXPECT_EQ(reply.wrong.empty(), each.wrong.empty()) << reply.wrong;
+    EXPECT_EQ(reply.is_whole, each.wrong.empty());
+    if (!reply.is_whole) continue;
+    EXPECT_EQ(reply.size, 32U);
+    EXPECT_EQ(std::string(reinterpret_cast<const char*>(into.data()), reply.length), "456789ab");
+  }
+}
+
+TEST(HttpTransferTest, APartIsNoListing) {
+  std::vector<std::byte> into(32);
+  const auto answer = [&](const std::string& range) {
+    return AnswerTo(std::nullopt,
+                    "HTTP/1.1 200 OK\r\nContent-Length: 8\r\nContent-Range: " + range + "\r\n",
+                    "<Result>", into);
+  };
+  EXPECT_TRUE(answer("bytes 0-7/8").is_whole);
+  EXPECT_FALSE(answer("bytes 0-7/9").is_whole);
 }
 
 }  // namespace
