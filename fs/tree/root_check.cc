@@ -1,34 +1,43 @@
 #include "fs/tree/root_check.h"
 
 #include <exception>
+#include <thread>
+#include <utility>
 
 namespace zarrfs {
 
+RootCheck::RootCheck(std::function<std::optional<Error>()> ask)
+    : state_(std::make_shared<State>()) {
+  state_->ask = std::move(ask);
+}
+
 RootCheck::~RootCheck() {
-  if (thread_.joinable()) thread_.join();
+  std::unique_lock lock(state_->mutex);
+  state_->answered.wait(lock, [&] { return !state_->asking_since; });
 }
 
 std::optional<Error> RootCheck::Problem() {
-  std::unique_lock lock(mutex_);
-  if (!asking_since_) {
-    if (thread_.joinable()) thread_.join();
+  State& state = *state_;
+  std::unique_lock lock(state.mutex);
+  if (!state.asking_since) {
+    state.asking_since = Clock::now();
     try {
-      asking_since_ = Clock::now();
-      thread_ = std::thread([this] {
-        auto answer = ask_();
-        const std::lock_guard answering(mutex_);
-        answer_ = std::move(answer);
-        asking_since_.reset();
-        answered_.notify_all();
-      });
+      std::thread([kept = state_] {
+        auto answer = kept->ask();
+        const std::lock_guard answering(kept->mutex);
+        kept->answer = std::move(answer);
+        kept->asking_since.reset();
+        kept->answered.notify_all();
+      }).detach();
     } catch (const std::exception& error) {
-      asking_since_.reset();
+      state.asking_since.reset();
       return Error{ErrorCode::kNoMemory, fmt::format("cannot ask: {}", error.what())};
     }
   }
-  const auto since = *asking_since_;
-  if (answered_.wait_until(lock, since + kPatience, [&] { return asking_since_ != since; })) {
-    return answer_;
+  const auto since = *state.asking_since;
+  if (state.answered.wait_until(lock, since + kPatience,
+                                [&] { return state.asking_since != since; })) {
+    return state.answer;
   }
   const auto silent = std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - since);
   return Error{ErrorCode::kTimedOut, fmt::format("no answer for {} s", silent.count())};

@@ -8,9 +8,9 @@
 #include <chrono>
 #include <condition_variable>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
-#include <thread>
 
 #include "zarrcore/base/result.h"
 
@@ -23,7 +23,7 @@ class RootCheck {
 
   /// `ask` returns why the store cannot be read, or nullopt. It may wait for the store, and is
   /// called on a thread of this class.
-  explicit RootCheck(std::function<std::optional<Error>()> ask) : ask_(std::move(ask)) {}
+  explicit RootCheck(std::function<std::optional<Error>()> ask);
   /// Waits for the answer to a question that was asked.
   ~RootCheck();
   RootCheck(const RootCheck&) = delete;
@@ -35,12 +35,16 @@ class RootCheck {
  private:
   using Clock = std::chrono::steady_clock;
 
-  const std::function<std::optional<Error>()> ask_;
-  std::mutex mutex_;  // guards the rest
-  std::condition_variable answered_;
-  std::optional<Clock::time_point> asking_since_;
-  std::optional<Error> answer_;
-  std::thread thread_;  // has ended, or is about to, unless a question was asked
+  // The thread that asks is detached, since a process ends without waiting for its store.
+  struct State {
+    std::function<std::optional<Error>()> ask;
+    std::mutex mutex;  // guards the rest
+    std::condition_variable answered;
+    std::optional<Clock::time_point> asking_since;
+    std::optional<Error> answer;
+  };
+
+  const std::shared_ptr<State> state_;
 };
 
 }  // namespace zarrfs

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <new>
 #include <utility>
 
 #include "zarrcore/base/clocks.h"
@@ -42,7 +43,14 @@ Tree::Tree(std::shared_ptr<const Store> store, const TreeOptions& options,
       folders_(nodes_, contents_, entries_, timeouts_, failures_, options.consolidated_max),
       prefetch_(contents_),
       status_files_(*journal_),
-      root_check_([this] { return nodes_.CheckStore(); }),
+      root_check_([this]() -> std::optional<Error> {
+        const MemoryBudget::Work work(ProcessMemory());
+        try {
+          return nodes_.CheckStore();
+        } catch (const std::bad_alloc&) {
+          return Error{ErrorCode::kNoMemory, "out of memory"};
+        }
+      }),
       memory_holder_(ProcessMemory(), [this](uint64_t missing) { GiveUp(missing); }) {
   journal_->DropKept();
   status_files_.Add("options", [this] { return OptionsText(Status()); });

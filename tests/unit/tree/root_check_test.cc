@@ -5,6 +5,7 @@
 #include <atomic>
 #include <future>
 #include <optional>
+#include <thread>
 
 namespace zarrfs::root_check_test {
 namespace {
@@ -34,7 +35,7 @@ TEST(RootCheck, SaysThatThereIsNoAnswerAndAsksOnce) {
     EXPECT_EQ(problem->message, "no answer for 0 s");
   }
   EXPECT_EQ(asked, 1);
-  release.set_value();
+  const std::jthread store([&] { release.set_value(); });
   while (check.Problem()) std::this_thread::yield();
 }
 
