@@ -59,6 +59,9 @@ install(DIRECTORY packaging/completions/fish/ DESTINATION ${CMAKE_INSTALL_DATADI
 # --- Documents. ------------------------------------------------------------------------------------------
 file(GLOB documents CONFIGURE_DEPENDS docs/*.md)
 install(FILES README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+if(ZARRFS_SBOM)
+  install(FILES ${ZARRFS_SBOM} DESTINATION ${CMAKE_INSTALL_DOCDIR})
+endif()
 install(FILES ${documents} DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs)
 install(FILES packaging/example.conf DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples RENAME mnt-ocean.conf)
 if(ZARRFS_DEBIAN)

@@ -12,6 +12,7 @@
 
 #include "fs/options/option_table.h"
 #include "fs/options/settings.h"
+#include "zarrcore/base/libraries.h"
 #include "zarrcore/base/suggestion.h"
 #include "zarrcore/codec/registry.h"
 #include "zarrcore/os/system_calls.h"
@@ -224,9 +225,9 @@ Exit status: 0 mounted, 1 wrong usage, 2 system error, 32 mount failure.
 }
 
 std::string VersionText() {
-  return fmt::format("zarrfs {} (libfuse {}; filter of system calls: {}; pcodec: {})\n",
+  return fmt::format("zarrfs {} (libfuse {}; filter of system calls: {}; pcodec: {}){}\n",
                      ZARRFS_VERSION, fuse_pkgversion(), SystemCallFilterVersion(),
-                     DecodesPcodec() ? "yes" : "no");
+                     DecodesPcodec() ? "yes" : "no", LibrariesText());
 }
 
 }  // namespace zarrfs

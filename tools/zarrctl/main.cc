@@ -19,6 +19,7 @@
 #include "tools/zarrctl/interrupt.h"
 #include "tools/zarrctl/output.h"
 #include "tools/zarrctl/target.h"
+#include "zarrcore/base/libraries.h"
 #include "zarrcore/base/suggestion.h"
 #include "zarrcore/codec/registry.h"
 #include "zarrcore/local/local_store.h"
@@ -66,7 +67,7 @@ class CommandLine {
     app_.set_version_flag(
         "-V,--version",
         "zarrctl " ZARRFS_VERSION " (filter of system calls: " + SystemCallFilterVersion() +
-            "; pcodec: " + (DecodesPcodec() ? "yes" : "no") + ")");
+            "; pcodec: " + (DecodesPcodec() ? "yes" : "no") + ")" + LibrariesText());
     app_.require_subcommand(1);
     AddColor(app_);
 

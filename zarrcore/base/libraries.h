@@ -1,0 +1,12 @@
+// The libraries that a portable program contains, with their versions.
+#pragma once
+
+#include <string>
+
+namespace zarrfs {
+
+/// For --version: "\nwith bzip2 1.0.8-5, curl 7.88.1-10, …", or "" for a program that uses the
+/// libraries of the machine. The versions are those of the source packages.
+[[nodiscard]] std::string LibrariesText();
+
+}  // namespace zarrfs
