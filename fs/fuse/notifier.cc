@@ -95,6 +95,8 @@ void Notifier::Notify(const Changes& changes) {
     pending_->keys.insert(pending_->keys.end(), changes.keys.begin(), changes.keys.end());
     pending_->folders.insert(pending_->folders.end(), changes.folders.begin(),
                              changes.folders.end());
+    pending_->unwatched.insert(pending_->unwatched.end(), changes.unwatched.begin(),
+                               changes.unwatched.end());
   }
   woken_.notify_one();
 }
@@ -102,6 +104,7 @@ void Notifier::Notify(const Changes& changes) {
 void Notifier::Send(Changes& changes) {
   MakeUnique(changes.keys);
   MakeUnique(changes.folders);
+  MakeUnique(changes.unwatched);
   Sender sender(session_, can_invalidate_all_);
   try {
     if (find_names_(changes, sender)) return;

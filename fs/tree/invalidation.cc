@@ -39,6 +39,8 @@ class Finder {
       has_changed_nodes = has_changed_nodes || changed.is_itself;
     }
     if (has_changed_nodes) AddSharedDocuments();
+    are_dropped_ = false;
+    for (const std::string& folder : changes.unwatched) Expire(folder);
     return are_all_named_ && left_ > 0;
   }
 
@@ -70,6 +72,7 @@ class Finder {
     Drop(nodes_.FolderId(folder, view), name);
   }
   void Drop(NodeId folder, const std::string& name) {
+    if (!are_dropped_) return Check(folder, name);
     if (left_ == 0) return;
     --left_;
     invalidator_.DropEntry(folder, name);
@@ -78,6 +81,20 @@ class Finder {
     if (left_ == 0) return;
     --left_;
     invalidator_.CheckEntry(folder, name);
+  }
+
+  // The names in a folder, of chunks, that is no longer watched. Of other folders they are not
+  // known.
+  void Expire(const std::string& folder) {
+    NodeRecord* const owner = nodes_.OwnerOf(folder);
+    if (owner == nullptr) return;  // nothing was looked at
+    if (owner->path.size() == folder.size()) {
+      are_all_named_ = false;
+      return;
+    }
+    NodeChanges changed;
+    changed.objects = {folder};
+    AddObjects(*owner, changed);
   }
 
   // The chunks as last seen, also where they were evicted.
@@ -217,6 +234,7 @@ class Finder {
   std::map<NodeRecord*, NodeChanges> changed_;
   size_t left_ = kMaxInvalidatedEntries;
   bool are_all_named_ = true;
+  bool are_dropped_ = true;  // names, else they are checked again
 };
 
 }  // namespace

@@ -27,7 +27,7 @@ class EntryInvalidator {
   virtual bool InvalidateFolder(NodeId folder) = 0;
   /// A name in it means something else, or nothing, or something at last.
   virtual void DropEntry(NodeId folder, const std::string& name) = 0;
-  /// The name of a folder of chunks, which keeps its id, but may be gone or be there at last.
+  /// The name may be gone or be there at last, but what it means keeps its id, and its pages stay.
   virtual void CheckEntry(NodeId folder, const std::string& name) = 0;
 };
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
@@ -188,6 +189,32 @@ TEST_F(WarmTest, WorkingFoldersAreKept) {
     EXPECT_TRUE(fs::exists(folder == "v2/a" ? "5.0" : "0"));
     fs::current_path(home);
   }
+}
+
+// A chunk in a folder of its own each, as keys of Zarr v3 are.
+TEST_F(WarmTest, SeventeenThousandFoldersStayWarm) {
+  if (!KeepsNames()) return;
+  constexpr uint64_t kFolders = 17'000;
+  const SampleArray many{.shape = {kFolders, 1}, .shard = {1, 1}, .chunk = {1, 1}};
+  const std::string shard = EncodeShard(1, {{0, "x"}});
+  for (uint64_t i = 0; i < kFolders; ++i) {
+    const fs::path folder = store_ / "many/c" / std::to_string(i);
+    fs::create_directories(folder);
+    std::ofstream(folder / "0") << shard;
+  }
+  Replace(store_ / "many/zarr.json", many.ZarrJson());
+  SleepFor(Seconds(1.5));
+  const auto look_at_all = [&] {
+    struct stat info;
+    for (uint64_t i = 0; i < kFolders; ++i) {
+      ASSERT_EQ(stat((*mount_ / "v2/many" / (std::to_string(i) + ".0")).c_str(), &info), 0) << i;
+    }
+  };
+  look_at_all();
+  SleepFor(Seconds(1.2));
+  const uint64_t before = LookUps();
+  look_at_all();
+  EXPECT_LT(LookUps() - before, 10U);
 }
 
 }  // namespace

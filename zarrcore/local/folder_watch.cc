@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <fstream>
 #include <new>
 #include <system_error>
 
@@ -33,6 +34,8 @@ constexpr uint32_t kPathEvents = IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVE
 constexpr size_t kMaxNamedChanges = 4096;
 constexpr size_t kMaxNamedFolders = 4096;
 constexpr std::chrono::seconds kTryAgainAfter{10};
+// Roughly what a watch takes: 1 KiB in the kernel, and two entries of tables here.
+constexpr uint64_t kMemoryOfWatch = 1400;
 // How often to check the directory's identity if its path cannot be watched.
 constexpr int kLookForPathMs = 1000;
 
@@ -41,6 +44,12 @@ constexpr int kLookForPathMs = 1000;
 bool IsZarrName(std::string_view name) {
   return name == "zarr.json" || name == ".zarray" || name == ".zgroup" || name == ".zattrs" ||
          name == ".zmetadata" || name.find_first_not_of("c0123456789.") == std::string_view::npos;
+}
+
+// Whether a folder of this key can be one of chunks: "a/c/0/12", "a/3".
+bool MayHoldChunks(std::string_view folder) {
+  const std::string_view name = folder.substr(folder.rfind('/') + 1);
+  return !name.empty() && (name == "c" || name.find_first_not_of("0123456789") == name.npos);
 }
 
 // inotify_add_watch(2) by descriptor.
@@ -69,12 +78,21 @@ Descriptor NewInotify() { return Descriptor(inotify_init1(IN_NONBLOCK | IN_CLOEX
 
 }  // namespace
 
+WatchLimit WatchLimit::OfUser(bool is_alone) {
+  WatchLimit limit;
+  size_t of_kernel = 0;
+  if (std::ifstream("/proc/sys/fs/inotify/max_user_watches") >> of_kernel) {
+    limit.folders = is_alone ? of_kernel - of_kernel / 4 : of_kernel / 2;
+  }
+  return limit;
+}
+
 Result<std::unique_ptr<FolderWatch>> FolderWatch::Start(std::string path, OpenFolder open_folder,
                                                         ChangeListener listener, Report report,
-                                                        size_t max_folders, std::string more) {
+                                                        WatchLimit limit, std::string more) {
   std::unique_ptr<FolderWatch> watch(new FolderWatch(std::move(path), std::move(open_folder),
-                                                     std::move(listener), std::move(report),
-                                                     max_folders, std::move(more)));
+                                                     std::move(listener), std::move(report), limit,
+                                                     std::move(more)));
   watch->folders_fd_ = NewInotify();
   watch->path_fd_ = NewInotify();
   watch->wake_fd_.reset(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
@@ -93,12 +111,12 @@ Result<std::unique_ptr<FolderWatch>> FolderWatch::Start(std::string path, OpenFo
 }
 
 FolderWatch::FolderWatch(std::string path, OpenFolder open_folder, ChangeListener listener,
-                         Report report, size_t max_folders, std::string more)
+                         Report report, WatchLimit limit, std::string more)
     : path_(std::move(path)),
       open_folder_(std::move(open_folder)),
       listener_(std::move(listener)),
       report_(std::move(report)),
-      max_folders_(max_folders),
+      most_(limit),
       more_(std::move(more)) {}
 
 FolderWatch::~FolderWatch() {
@@ -117,34 +135,50 @@ void FolderWatch::Wake() const {
 uint64_t FolderWatch::Watch(std::string_view folder) {
   const std::lock_guard lock(mutex_);
   const std::string key(folder);
-  ++asks_;
-  const auto known = by_folder_.find(key);
-  if (known == by_folder_.end() && by_folder_.size() >= max_folders_) EvictLocked();
+  if (by_folder_.contains(key)) return change_count();
+  if (Clock::now() < try_again_ || !HasRoomLocked()) return 0;
   // Taken before any watch is added, so that a change from here on invalidates the answer.
   const uint64_t count = change_count();
-  if (known != by_folder_.end()) {
-    known->second.asked = asks_;
-    return count;
-  }
-  if (Clock::now() < try_again_) return 0;
   // From the root down, so that no change further up goes unnoticed.
   for (size_t end = 0;; ++end) {
     end = end == 0 ? 0 : std::min(key.find('/', end), key.size());
     const std::string part = key.substr(0, end);
     bool absent = false;
-    if (!by_folder_.contains(part) && !AddLocked(part, absent)) return absent ? count : 0;
-    if (end == key.size()) return count;
+    const bool is_watched = by_folder_.contains(part) || AddLocked(part, absent);
+    if (is_watched && end != key.size()) continue;
+    memory_.ShrinkTo(by_folder_.size() * kMemoryOfWatch);
+    return is_watched || absent ? count : 0;
   }
+}
+
+void FolderWatch::ReportLimitLocked(std::string_view reason) {
+  limit_ = fmt::format("{} folders are watched, {}", by_folder_.size(), reason);
+  if (!std::exchange(limit_reported_, true)) {
+    report_(fmt::format("changes in some folders are noticed late: {}", limit_));
+  }
+}
+
+bool FolderWatch::HasRoomLocked() {
+  const auto now = Clock::now();
+  if (by_folder_.size() < most_.folders) {
+    auto more = ProcessMemory().Take(kMemoryOfWatch);
+    if (more) {
+      memory_.Add(std::move(*more));
+      return true;
+    }
+    ReportLimitLocked("and the rest of `memory` is in use");
+  } else {
+    ReportLimitLocked("as many as one store may have of fs.inotify.max_user_watches");
+  }
+  if (waiting_since_ == kNobody) waiting_since_ = now;
+  if (now - waiting_since_ < most_.patience) return false;
+  EvictLocked();
+  waiting_since_ = kNobody;
+  return by_folder_.size() < most_.folders;
 }
 
 // False with `absent` if there is no such folder: the watch on its parent will notice a new one.
 bool FolderWatch::AddLocked(const std::string& folder, bool& absent) {
-  const auto report_limit = [this](std::string_view reason) {
-    limit_ = fmt::format("{} folders are watched, {}", by_folder_.size(), reason);
-    if (!std::exchange(limit_reported_, true)) {
-      report_(fmt::format("changes in some folders are noticed late: {}", limit_));
-    }
-  };
   const Descriptor fd = open_folder_(folder);
   if (!fd) {
     absent = !folder.empty() && (errno == ENOENT || errno == ENOTDIR);
@@ -154,43 +188,44 @@ bool FolderWatch::AddLocked(const std::string& folder, bool& absent) {
   if (watch < 0) {
     if (errno == ENOSPC || errno == ENOMEM) {
       try_again_ = Clock::now() + kTryAgainAfter;
-      report_limit(errno == ENOSPC ? "and the kernel allows no more (see "
-                                     "fs.inotify.max_user_watches)"
-                                   : "and the kernel has no memory for more");
+      ReportLimitLocked(errno == ENOSPC ? "and the kernel allows no more (see "
+                                          "fs.inotify.max_user_watches)"
+                                        : "and the kernel has no memory for more");
     }
     return false;
   }
   // A folder with two paths (a bind mount) gets the same watch twice.
   if (!by_watch_.try_emplace(watch, folder).second) return false;
-  by_folder_.emplace(folder, Watched{watch, asks_});
+  by_folder_.emplace(folder, Watched{watch, ++next_order_});
   return true;
 }
 
 void FolderWatch::EvictLocked() {
-  // A watch relies on those further up: whoever asks for a folder asks for these too.
-  std::vector<std::string> oldest;
+  // A watch relies on those further up, which are dropped after it.
+  std::vector<std::string> first;
   for (const auto& [folder, watched] : by_folder_) {
     for (std::string_view at = folder; !at.empty();) {
       at = FolderOf(at);
       const auto above = by_folder_.find(std::string(at));
       if (above == by_folder_.end()) break;
-      above->second.asked = std::max(above->second.asked, watched.asked);
+      above->second.order = std::max(above->second.order, watched.order);
     }
-    if (!folder.empty()) oldest.push_back(folder);
+    if (MayHoldChunks(folder)) first.push_back(folder);
   }
-  std::ranges::sort(oldest, {}, [&](const std::string& folder) {
-    return std::pair(by_folder_.at(folder).asked, -static_cast<ptrdiff_t>(folder.size()));
+  std::ranges::sort(first, {}, [&](const std::string& folder) {
+    return std::pair(by_folder_.at(folder).order, -static_cast<ptrdiff_t>(folder.size()));
   });
-  oldest.resize(std::min(oldest.size(), max_folders_ / 8 + 1));
+  first.resize(std::min(first.size(), most_.folders / 8 + 1));
   // Counted before the watches are dropped: no answer may outlive the watches it relies on.
   count_.fetch_add(1, std::memory_order_acq_rel);
-  for (std::string& folder : oldest) {
+  for (std::string& folder : first) {
     const auto found = by_folder_.find(folder);
     inotify_rm_watch(folders_fd_.get(), found->second.watch);
     by_watch_.erase(found->second.watch);
     by_folder_.erase(found);
     evicted_.push_back(std::move(folder));
   }
+  memory_.ShrinkTo(by_folder_.size() * kMemoryOfWatch);
   Wake();
 }
 
@@ -202,6 +237,8 @@ void FolderWatch::StartOverLocked() {
   }
   by_folder_.clear();
   by_watch_.clear();
+  memory_.ShrinkTo(0);
+  waiting_since_ = kNobody;
   limit_.clear();
 }
 
@@ -338,8 +375,7 @@ bool FolderWatch::Step() {
     [[maybe_unused]] const ssize_t got = read(wake_fd_.get(), &wakes, sizeof wakes);
     const std::lock_guard lock(mutex_);
     changed = changed || !evicted_.empty();
-    changes.folders.insert(changes.folders.end(), evicted_.begin(), evicted_.end());
-    evicted_.clear();
+    changes.unwatched = std::exchange(evicted_, {});
   }
   const bool path_changed = (wait[1].revents != 0 && ReadPathEvents()) ||
                             (!path_is_watched_ && IdentityOfPath() != identity_);

@@ -1,9 +1,10 @@
 // FolderWatch: notices changes below a local directory, with inotify(7).
 //
-// Folders are watched one by one, on demand, at most kMaxWatchedFolders of them: then the
-// watches of those that were asked for longest ago are dropped, and the folders reported as
-// changed. The folders on the path of the directory itself are watched too: somebody may put
-// another directory in its place.
+// Folders are watched one by one, on demand, up to a limit. A further folder is not watched, so
+// that a store with more folders than watches loses nothing of what is cached. Once such a folder
+// has waited for an hour, an eighth of the watched folders of chunks, those watched first, make
+// room and are reported as no longer watched. The folders on the path of the directory itself are
+// watched too: somebody may put another directory in its place.
 //
 // Folders behind a symbolic link or on another file system are not watched, nor those for which the
 // kernel has no watches left (reported once): Watch() returns 0 for them.
@@ -22,13 +23,23 @@
 #include <utility>
 #include <vector>
 
+#include "zarrcore/base/memory_budget.h"
 #include "zarrcore/base/result.h"
 #include "zarrcore/os/descriptor.h"
 #include "zarrcore/store/store.h"
 
 namespace zarrfs {
 
-inline constexpr size_t kMaxWatchedFolders = 16384;
+/// How many folders may be watched.
+struct WatchLimit {
+  size_t folders = 16384;
+  /// How long a folder waits for a watch before others make room.
+  std::chrono::nanoseconds patience = std::chrono::hours(1);
+
+  /// The share of the kernel's limit for this user (fs.inotify.max_user_watches) that one store may
+  /// have: three quarters where the user has no other processes (`is_alone`), else half.
+  [[nodiscard]] static WatchLimit OfUser(bool is_alone);
+};
 
 class FolderWatch {
  public:
@@ -39,13 +50,12 @@ class FolderWatch {
   using Report = std::function<void(std::string_view)>;
 
   /// `path`: of the directory, absolute; empty to not watch the path. A thread of the watch calls
-  /// the listener until the watch is destroyed. `max_folders`: how many are watched at most.
-  /// `more`: changes of objects of this name are noticed, beside those of the names that Zarr has.
-  /// kUnsupported if the kernel gives no inotify instance.
+  /// the listener until the watch is destroyed. `more`: changes of objects of this name are
+  /// noticed, beside those of the names that Zarr has. kUnsupported if the kernel gives no inotify
+  /// instance.
   static Result<std::unique_ptr<FolderWatch>> Start(std::string path, OpenFolder open_folder,
                                                     ChangeListener listener, Report report,
-                                                    size_t max_folders = kMaxWatchedFolders,
-                                                    std::string more = {});
+                                                    WatchLimit limit = {}, std::string more = {});
   ~FolderWatch();
   FolderWatch(const FolderWatch&) = delete;
   FolderWatch& operator=(const FolderWatch&) = delete;
@@ -57,11 +67,15 @@ class FolderWatch {
   [[nodiscard]] WatchState state() const;
 
  private:
+  static constexpr auto kNobody = std::chrono::steady_clock::time_point::max();
+
   FolderWatch(std::string path, OpenFolder open_folder, ChangeListener listener, Report report,
-              size_t max_folders, std::string more);
+              WatchLimit limit, std::string more);
   bool AddLocked(const std::string& folder, bool& absent);
-  // Makes room: drops the watches of an eighth of the folders.
+  // Whether there may be a further watch; if not for long, drops others.
+  bool HasRoomLocked();
   void EvictLocked();
+  void ReportLimitLocked(std::string_view reason);
   void StartOverLocked();
   void WatchPath();
   void Run();
@@ -78,21 +92,23 @@ class FolderWatch {
   const OpenFolder open_folder_;
   const ChangeListener listener_;
   const Report report_;
-  const size_t max_folders_;
+  const WatchLimit most_;
   const std::string more_;  // "" if there is none
   std::atomic<uint64_t> count_{1};
 
   struct Watched {
     int watch;
-    uint64_t asked;  // asks_ when Watch() was called for it last
+    uint64_t order;  // the folders were watched in
   };
-  mutable std::mutex mutex_;  // guards the next eight
+  mutable std::mutex mutex_;  // guards the next ten
   Descriptor folders_fd_;
   std::unordered_map<std::string, Watched> by_folder_;
   std::unordered_map<int, std::string> by_watch_;
-  uint64_t asks_ = 0;
+  uint64_t next_order_ = 0;
+  MemoryBudget::Share memory_;        // of the watches, here and in the kernel
   std::vector<std::string> evicted_;  // to be reported by the thread
-  std::string limit_;                 // as in WatchState
+  std::chrono::steady_clock::time_point waiting_since_ = kNobody;  // a folder without a watch
+  std::string limit_;                                              // as in WatchState
   bool limit_reported_ = false;
   std::chrono::steady_clock::time_point try_again_;  // after the kernel had no watches left
 

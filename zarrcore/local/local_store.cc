@@ -261,11 +261,12 @@ class LocalFolderStream final : public FolderStream {
 
 class LocalStore final : public Store {
  public:
-  LocalStore(std::string path, std::shared_ptr<LocalFiles> files, bool answers_fast,
+  LocalStore(std::string path, std::shared_ptr<LocalFiles> files, bool answers_fast, bool has_user,
              std::string watched_name)
       : path_(std::move(path)),
         files_(std::move(files)),
         answers_fast_(answers_fast),
+        has_user_(has_user),
         watched_name_(std::move(watched_name)) {}
   ~LocalStore() override { files_->set_watch(nullptr); }
 
@@ -335,8 +336,9 @@ class LocalStore final : public Store {
       return OpenAt2(files->root()->get(), key.empty() ? "." : key.c_str(), O_PATH | O_DIRECTORY,
                      kDirectly);
     };
-    auto watch = FolderWatch::Start(files_->path(), open_folder, std::move(listener),
-                                    std::move(report), kMaxWatchedFolders, watched_name_);
+    auto watch =
+        FolderWatch::Start(files_->path(), open_folder, std::move(listener), std::move(report),
+                           WatchLimit::OfUser(has_user_), watched_name_);
     if (!watch) return Fail(watch);
     watch_ = std::move(*watch);
     files_->set_watch(watch_.get());
@@ -362,6 +364,7 @@ class LocalStore final : public Store {
   const std::string path_;
   const std::shared_ptr<LocalFiles> files_;
   const bool answers_fast_;
+  const bool has_user_;  // this process is the only one of its user
   const std::string watched_name_;
   mutable std::unique_ptr<FolderWatch> watch_;  // owned here; for use see files_->watch()
 };
@@ -424,7 +427,7 @@ Result<std::shared_ptr<Store>> OpenLocalStore(const std::string& path, LocalStor
   auto files = std::make_shared<LocalFiles>(std::move(root), options.follow_path ? path : "",
                                             *std::move(rules), max_open_files,
                                             std::move(options.on_out_of_reach));
-  return std::make_shared<LocalStore>(path, std::move(files), is_local,
+  return std::make_shared<LocalStore>(path, std::move(files), is_local, options.reader != geteuid(),
                                       std::move(options.watched_name));
 }
 

@@ -118,9 +118,11 @@ struct StoreCapacity {
 struct Changes {
   std::vector<std::string> keys;     // changed objects and folders
   std::vector<std::string> folders;  // anything directly in these may have changed
-  bool all = false;                  // anything may have changed
+  std::vector<std::string> unwatched =
+      {};            // nothing changed in these, but changes are not noticed now
+  bool all = false;  // anything may have changed
 
-  [[nodiscard]] size_t size() const { return keys.size() + folders.size(); }
+  [[nodiscard]] size_t size() const { return keys.size() + folders.size() + unwatched.size(); }
 };
 using ChangeListener = std::function<void(const Changes&)>;
 

@@ -10,9 +10,11 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "zarrcore/local/local_store.h"
 #include "zarrcore/os/descriptor.h"
@@ -125,46 +127,81 @@ TEST_F(FolderWatchTest, FolderThatIsAbsentIsToldOfByTheOneAbove) {
   EXPECT_TRUE(IsCounted(count));
 }
 
-TEST_F(FolderWatchTest, OfTooManyFoldersThoseAskedForLongestAgoMakeRoomAndAreToldOf) {
-  constexpr size_t kRoom = 16;
-  const auto name = [](int i) { return "a/" + std::to_string(i); };
-  for (int i = 0; i < 40; ++i) fs::create_directory(top_ / "store" / name(i));
-  std::set<std::string> folders;
-  auto started = FolderWatch::Start(
-      "",
-      [&](const std::string& key) {
-        return Descriptor(open((top_ / "store" / key).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-      },
-      [&](const Changes& changes) {
-        const std::lock_guard lock(mutex_);
-        folders.insert(changes.folders.begin(), changes.folders.end());
-        keys_.insert(changes.keys.begin(), changes.keys.end());
-        told_.notify_all();
-      },
-      [](std::string_view) {}, kRoom);
-  ASSERT_TRUE(started) << started.error().message;
-  FolderWatch& watch = **started;
+class LimitedWatchTest : public FolderWatchTest {
+ protected:
+  static constexpr size_t kRoom = 16;
+  static std::string Name(int i) { return "a/" + std::to_string(i); }
+
+  void StartWatch(std::chrono::nanoseconds patience) {
+    for (int i = 0; i < 40; ++i) fs::create_directory(top_ / "store" / Name(i));
+    auto started = FolderWatch::Start(
+        "",
+        [&](const std::string& key) {
+          return Descriptor(open((top_ / "store" / key).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+        },
+        [&](const Changes& changes) {
+          const std::lock_guard lock(mutex_);
+          EXPECT_TRUE(changes.folders.empty() && !changes.all);
+          unwatched_.insert(changes.unwatched.begin(), changes.unwatched.end());
+          keys_.insert(changes.keys.begin(), changes.keys.end());
+          told_.notify_all();
+        },
+        [&](std::string_view line) { lines_.emplace_back(line); }, {kRoom, patience});
+    ASSERT_TRUE(started) << started.error().message;
+    watch_ = *std::move(started);
+  }
+  void TearDown() override {
+    watch_.reset();
+    FolderWatchTest::TearDown();
+  }
+
+  std::unique_ptr<FolderWatch> watch_;
+  std::set<std::string> unwatched_;
+  std::vector<std::string> lines_;
+};
+
+TEST_F(LimitedWatchTest, FurtherFoldersAreNotWatchedAndNothingElseIsDifferent) {
+  StartWatch(std::chrono::hours(1));
+  const uint64_t count = watch_->Watch(Name(0));
+  for (int turn = 0; turn < 2; ++turn) {
+    for (int i = 0; i < 40; ++i) {
+      // (Two are those of the store and the array.)
+      EXPECT_EQ(watch_->Watch(Name(i)), i < static_cast<int>(kRoom) - 2 ? count : 0U) << i;
+    }
+  }
+  EXPECT_EQ(watch_->change_count(), count);
+  EXPECT_EQ(watch_->state().folders, kRoom);
+  ASSERT_EQ(lines_.size(), 1U);
+  EXPECT_NE(lines_[0].find("16 folders are watched"), std::string::npos) << lines_[0];
+  Write("store/a/30/0", "nobody watches");
+  Write("store/a/0/0", "");
+  EXPECT_TRUE(IsTold("a/0/0"));
+  EXPECT_FALSE(keys_.contains("a/30/0"));
+}
+
+TEST_F(LimitedWatchTest, AfterAWhileThoseWatchedFirstMakeRoom) {
+  StartWatch(std::chrono::nanoseconds(0));
   for (int i = 0; i < 40; ++i) {
-    ASSERT_NE(watch.Watch(name(i)), 0U);
-    ASSERT_NE(watch.Watch(name(0)), 0U);  // asked for all the time
-    EXPECT_LE(watch.state().folders, kRoom + 1);
+    ASSERT_NE(watch_->Watch(Name(i)), 0U);
+    EXPECT_LE(watch_->state().folders, kRoom + 1);
   }
   {
     std::unique_lock lock(mutex_);
-    ASSERT_TRUE(told_.wait_for(lock, std::chrono::seconds(5),
-                               [&] { return folders.contains(name(1)) && folders.size() >= 24; }));
-    EXPECT_FALSE(folders.contains(name(0)));
-    EXPECT_FALSE(folders.contains(name(39)));
-    EXPECT_FALSE(folders.contains("a"));  // above those that are watched
+    ASSERT_TRUE(told_.wait_for(lock, std::chrono::seconds(5), [&] {
+      return unwatched_.contains(Name(1)) && unwatched_.size() >= 24;
+    }));
+    EXPECT_FALSE(unwatched_.contains(Name(39)));
+    EXPECT_FALSE(unwatched_.contains("a"));  // above those that are watched
+    EXPECT_FALSE(unwatched_.contains(""));
   }
-  const uint64_t count = watch.change_count();
+  const uint64_t count = watch_->change_count();
   EXPECT_GT(count, 1U);  // an answer by a watch that made room holds no longer
   Write("store/a/1/0", "nobody asked since");
   usleep(100'000);
-  EXPECT_EQ(watch.change_count(), count);
-  Write("store/a/0/0", "");
-  EXPECT_TRUE(IsTold("a/0/0"));
-  ASSERT_NE(watch.Watch(name(1)), 0U);
+  EXPECT_EQ(watch_->change_count(), count);
+  Write("store/a/39/0", "");
+  EXPECT_TRUE(IsTold("a/39/0"));
+  ASSERT_NE(watch_->Watch(Name(1)), 0U);
   Write("store/a/1/1", "");
   EXPECT_TRUE(IsTold("a/1/1"));
 }
