@@ -8,11 +8,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <iterator>
-#include <string>
+#include <system_error>
 
 #include "fs/fuse/waiting_room.h"
 #include "zarrcore/base/memory_budget.h"
@@ -20,8 +21,9 @@
 namespace zarrfs {
 namespace {
 
-constexpr uint64_t kDefaultLeast = uint64_t{512} << 20;
+constexpr uint64_t kDefaultLeast = uint64_t{128} << 20;
 constexpr uint64_t kDefaultMost = uint64_t{4} << 30;
+constexpr uint64_t kMostMebibytes = uint64_t{1} << 32;
 
 // The program itself, its libraries, lists of names, and buffers that are reserved and not used.
 constexpr uint64_t kMargin = uint64_t{512} << 20;
@@ -38,6 +40,22 @@ constexpr bool kIsSanitized = false;
 std::string ReadText(const std::filesystem::path& path) {
   std::ifstream file(path);
   return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// The least number in the files of this name in `path` below `root`, and in the folders above it.
+std::optional<uint64_t> LeastAbove(const std::filesystem::path& root, std::string_view path,
+                                   const char* file) {
+  std::optional<uint64_t> least;
+  for (;;) {
+    const std::string text = ReadText(root / path / file);
+    char* end = nullptr;
+    if (const uint64_t limit = std::strtoull(text.c_str(), &end, 10); end != text.c_str()) {
+      least = std::min(limit, least.value_or(limit));
+    }
+    if (path.empty()) return least;
+    const size_t slash = path.rfind('/');
+    path = path.substr(0, slash == path.npos ? 0 : slash);
+  }
 }
 
 uint64_t StackSize() {
@@ -66,33 +84,58 @@ void SetAllocator() {
 
 std::optional<uint64_t> ControlGroupLimit(const std::filesystem::path& root,
                                           std::string_view membership) {
-  // "0::/system.slice/zarrfs.service", among lines of version 1.
-  constexpr std::string_view kVersion2 = "0::/";
-  size_t at = membership.starts_with(kVersion2) ? 0 : membership.find("\n0::/");
-  if (at == membership.npos) return std::nullopt;
-  if (at != 0) ++at;
-  std::string_view path = membership.substr(at + kVersion2.size());
-  path = path.substr(0, path.find('\n'));
   std::optional<uint64_t> least;
-  for (;;) {
-    const std::string text = ReadText(root / path / "memory.max");
-    char* end = nullptr;
-    if (const uint64_t limit = std::strtoull(text.c_str(), &end, 10); end != text.c_str()) {
-      least = std::min(limit, least.value_or(limit));
+  while (!membership.empty()) {
+    const std::string_view line = membership.substr(0, membership.find('\n'));
+    membership.remove_prefix(std::min(line.size() + 1, membership.size()));
+    // "0::/system.slice/zarrfs.service" of version 2, "4:memory:/slurm/uid_1000/job_7" of
+    // version 1.
+    const size_t controllers = line.find(':') + 1;
+    const size_t path = line.find(':', controllers) + 1;
+    if (controllers == 0 || path == 0 || !line.substr(path).starts_with('/')) continue;
+    const std::string named = fmt::format(",{},", line.substr(controllers, path - 1 - controllers));
+    std::optional<uint64_t> limit;
+    if (named == ",,") limit = LeastAbove(root, line.substr(path + 1), "memory.max");
+    if (named.find(",memory,") != named.npos) {
+      limit = LeastAbove(root / "memory", line.substr(path + 1), "memory.limit_in_bytes");
     }
-    if (path.empty()) return least;
-    const size_t slash = path.rfind('/');
-    path = path.substr(0, slash == path.npos ? 0 : slash);
+    if (limit) least = std::min(*limit, least.value_or(*limit));
   }
+  return least;
 }
 
-uint64_t DefaultMemory() {
+std::optional<uint64_t> SlurmLimit(const std::function<const char*(const char*)>& environment) {
+  const auto number = [&](const char* name) -> uint64_t {
+    const char* const text = environment(name);
+    uint64_t value = 0;
+    if (text == nullptr) return 0;
+    const char* const end = text + std::strlen(text);
+    const auto [stop, error] = std::from_chars(text, end, value);
+    return error == std::errc() && stop == end && value < kMostMebibytes ? value : 0;
+  };
+  uint64_t mebibytes = number("SLURM_MEM_PER_NODE");
+  if (mebibytes == 0) mebibytes = number("SLURM_MEM_PER_CPU") * number("SLURM_CPUS_ON_NODE");
+  if (mebibytes == 0 || mebibytes >= kMostMebibytes) return std::nullopt;
+  return mebibytes << 20;
+}
+
+uint64_t AvailableMemory() {
   uint64_t memory = static_cast<uint64_t>(std::max(sysconf(_SC_PHYS_PAGES), 0L)) *
                     static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
-  if (const auto limit = ControlGroupLimit("/sys/fs/cgroup", ReadText("/proc/self/cgroup"))) {
-    memory = std::min(memory, *limit);
+  for (const auto& limit : {ControlGroupLimit("/sys/fs/cgroup", ReadText("/proc/self/cgroup")),
+                            SlurmLimit([](const char* name) { return std::getenv(name); })}) {
+    if (limit) memory = std::min(memory, *limit);
   }
-  return std::clamp(memory / 4, kDefaultLeast, kDefaultMost);
+  return memory;
+}
+
+uint64_t DefaultMemory() { return std::clamp(AvailableMemory() / 4, kDefaultLeast, kDefaultMost); }
+
+std::string MemoryWarning(uint64_t memory, uint64_t available) {
+  if (memory <= available / 2) return "";
+  return fmt::format(
+      "memory={}M is more than half of the {}M that this process may use: it may be ended for it",
+      memory >> 20, available >> 20);
 }
 
 void LimitMemory(uint64_t bytes, uint32_t threads) {

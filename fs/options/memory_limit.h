@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace zarrfs {
@@ -11,15 +13,25 @@ namespace zarrfs {
 /// The least that the option memory may be.
 inline constexpr uint64_t kLeastMemory = uint64_t{64} << 20;
 
-/// The least limit that the process's control group (version 2) or one above it has; nullopt if
-/// none has any. `root`: where control groups are mounted; `membership`: the text of
+/// The least limit that the process's control group (version 1 or 2) or one above it has; nullopt
+/// if none has any. `root`: where control groups are mounted; `membership`: the text of
 /// /proc/self/cgroup.
 [[nodiscard]] std::optional<uint64_t> ControlGroupLimit(const std::filesystem::path& root,
                                                         std::string_view membership);
 
-/// The option's default: a quarter of the machine's memory, or of ControlGroupLimit() if that is
-/// less, from 512 MiB to 4 GiB.
+/// What a Slurm job may use on this machine: SLURM_MEM_PER_NODE, or SLURM_MEM_PER_CPU times
+/// SLURM_CPUS_ON_NODE, in MiB. nullopt outside of a job, and for 0, which means all.
+[[nodiscard]] std::optional<uint64_t> SlurmLimit(
+    const std::function<const char*(const char*)>& environment);
+
+/// What this process can use at most: the machine's memory, or the least of the limits above.
+[[nodiscard]] uint64_t AvailableMemory();
+
+/// The option's default: a quarter of AvailableMemory(), from 128 MiB to 4 GiB.
 [[nodiscard]] uint64_t DefaultMemory();
+
+/// One line for the log if `memory` is more than half of what is `available`, else "".
+[[nodiscard]] std::string MemoryWarning(uint64_t memory, uint64_t available);
 
 /// Sets the limit of ProcessMemory(), and limits what this process may allocate at all
 /// (RLIMIT_DATA) to somewhat more, for what nobody has taken from that. `threads`: that answer the

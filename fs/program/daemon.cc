@@ -1,5 +1,6 @@
 #include "fs/program/daemon.h"
 
+#include <spdlog/spdlog.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <systemd/sd-daemon.h>
@@ -14,6 +15,7 @@
 #include "fs/mount/mountpoint.h"
 #include "fs/options/exit_code.h"
 #include "fs/options/log.h"
+#include "fs/options/memory_limit.h"
 #include "fs/process/keeper.h"
 #include "fs/process/worker.h"
 #include "zarrcore/base/printable.h"
@@ -102,6 +104,8 @@ int RunDaemon(MountOptions options) {
   }
   if (!IsRemote(options.source)) options.source = AbsolutePath(options.source);
   options.mountpoint = mountpoint->path;
+  const std::string warning = MemoryWarning(options.memory.value_or(0), AvailableMemory());
+  if (!warning.empty()) spdlog::warn("{}", warning);
 
   if (options.fake) {
     const auto opened = TryOpening(options);

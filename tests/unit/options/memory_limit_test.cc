@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <fstream>
+#include <map>
 #include <string>
 
 namespace zarrfs::memory_limit_test {
@@ -21,9 +23,10 @@ class ControlGroups {
   ControlGroups(const ControlGroups&) = delete;
   ControlGroups& operator=(const ControlGroups&) = delete;
 
-  void Put(const std::string& group, const std::string& limit) const {
+  void Put(const std::string& group, const std::string& limit,
+           const std::string& file = "memory.max") const {
     fs::create_directories(root_ / group);
-    std::ofstream(root_ / group / "memory.max") << limit << "\n";
+    std::ofstream(root_ / group / file) << limit << "\n";
   }
   [[nodiscard]] std::optional<uint64_t> Limit(std::string_view membership) const {
     return ControlGroupLimit(root_, membership);
@@ -42,14 +45,51 @@ TEST(MemoryLimitTest, LeastLimitOfAllGroupsAboveCounts) {
   EXPECT_EQ(groups.Limit("12:memory:/elsewhere\n0::/system.slice/other.service\n"), 1000U);
   EXPECT_EQ(groups.Limit("0::/\n"), std::nullopt) << "the root has no such file";
   EXPECT_EQ(groups.Limit("0::/user.slice\n"), std::nullopt);
-  EXPECT_EQ(groups.Limit("12:memory:/system.slice\n"), std::nullopt) << "version 1";
   EXPECT_EQ(groups.Limit(""), std::nullopt);
   groups.Put("", "500");
   EXPECT_EQ(groups.Limit("0::/system.slice/zarrfs.service\n"), 500U) << "in a container";
 }
 
-TEST(MemoryLimitTest, DefaultIsBetweenHalfAGibibyteAndFour) {
-  EXPECT_GE(DefaultMemory(), uint64_t{512} << 20);
+TEST(MemoryLimitTest, LimitsOfVersion1CountToo) {
+  const ControlGroups groups;
+  groups.Put("memory", "9223372036854771712", "memory.limit_in_bytes");
+  groups.Put("memory/slurm/uid_1000", "3000", "memory.limit_in_bytes");
+  groups.Put("memory/slurm/uid_1000/job_7", "4000", "memory.limit_in_bytes");
+  EXPECT_EQ(groups.Limit("4:memory:/slurm/uid_1000/job_7\n1:name=systemd:/\n"), 3000U);
+  EXPECT_EQ(groups.Limit("4:cpu,memory:/slurm/uid_1000/job_7\n0::/\n"), 3000U);
+  EXPECT_EQ(groups.Limit("4:pids:/slurm/uid_1000\n"), std::nullopt);
+  EXPECT_EQ(groups.Limit("4:memory\n:\n\n4:memory:none"), std::nullopt);
+}
+
+TEST(MemoryLimitTest, AJobOfSlurmHasWhatItAskedFor) {
+  std::map<std::string, std::string> variables;
+  const auto limit = [&] {
+    return SlurmLimit([&](const char* name) {
+      const auto found = variables.find(name);
+      return found == variables.end() ? nullptr : found->second.c_str();
+    });
+  };
+  EXPECT_EQ(limit(), std::nullopt);
+  variables = {{"SLURM_MEM_PER_NODE", "2048"}};
+  EXPECT_EQ(limit(), uint64_t{2} << 30);
+  variables = {{"SLURM_MEM_PER_CPU", "1024"}, {"SLURM_CPUS_ON_NODE", "3"}};
+  EXPECT_EQ(limit(), uint64_t{3} << 30);
+  for (const char* const wrong :
+       {"0", "", "-1", "2G", "18446744073709551615", "99999999999999999999"}) {
+    variables = {{"SLURM_MEM_PER_NODE", wrong}};
+    EXPECT_EQ(limit(), std::nullopt) << wrong;
+  }
+}
+
+TEST(MemoryLimitTest, MoreThanHalfOfWhatThereIsIsWarnedOf) {
+  EXPECT_EQ(MemoryWarning(uint64_t{512} << 20, uint64_t{1} << 30), "");
+  EXPECT_EQ(MemoryWarning(uint64_t{513} << 20, uint64_t{1} << 30),
+            "memory=513M is more than half of the 1024M that this process may use: it may be ended "
+            "for it");
+}
+
+TEST(MemoryLimitTest, DefaultIsBetween128MebibytesAndFourGibibytes) {
+  EXPECT_GE(DefaultMemory(), uint64_t{128} << 20);
   EXPECT_LE(DefaultMemory(), uint64_t{4} << 30);
 }
 
