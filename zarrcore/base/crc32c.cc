@@ -5,6 +5,34 @@
 #include <algorithm>
 
 namespace zarrfs {
+namespace {
+
+// Polynomials over GF(2) modulo that of the checksum, with the coefficient of x^0 in the highest
+// bit, as zlib's crc32_combine() has them.
+constexpr uint32_t kPolynomial = 0x82f63b78;
+constexpr uint32_t kOne = 1U << 31;
+constexpr uint32_t kX8 = kOne >> 8;
+
+constexpr uint32_t Multiply(uint32_t a, uint32_t b) {
+  uint32_t product = 0;
+  for (; a != 0; a <<= 1) {
+    if ((a & kOne) != 0) product ^= b;
+    b = (b & 1) != 0 ? b >> 1 ^ kPolynomial : b >> 1;
+  }
+  return product;
+}
+
+}  // namespace
+
+uint32_t CombineCrc32c(uint32_t first, uint32_t second, uint64_t second_length) {
+  uint32_t shift = kOne;
+  uint32_t power = kX8;  // x^(8 * 2^i)
+  for (; second_length != 0; second_length >>= 1) {
+    if ((second_length & 1) != 0) shift = Multiply(shift, power);
+    power = Multiply(power, power);
+  }
+  return Multiply(shift, first) ^ second;
+}
 
 void Crc32cSum::Add(std::span<const std::byte> piece) {
   // The library takes an int length, and leaves both inversions of the standard to the caller.

@@ -20,4 +20,7 @@ class Crc32cSum {
 /// The checksum of `bytes`; 0xE3069283 for the ASCII text "123456789".
 [[nodiscard]] uint32_t Crc32c(std::span<const std::byte> bytes);
 
+/// The checksum of two runs of bytes, one after the other, from those of each.
+[[nodiscard]] uint32_t CombineCrc32c(uint32_t first, uint32_t second, uint64_t second_length);
+
 }  // namespace zarrfs

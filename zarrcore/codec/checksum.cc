@@ -1,8 +1,9 @@
+#include "zarrcore/codec/checksum.h"
+
 #include <zlib.h>
 
 #include <algorithm>
 #include <array>
-#include <functional>
 #include <limits>
 #include <string>
 
@@ -14,59 +15,6 @@
 
 namespace zarrfs {
 namespace {
-
-constexpr size_t kChecksumSize = 4;
-
-class ChecksumCodec : public BytesToBytesCodec {
- public:
-  // `name` is for messages.
-  ChecksumCodec(std::string name, bool at_start, std::function<uint32_t(BytesView)> compute)
-      : name_(std::move(name)), at_start_(at_start), compute_(std::move(compute)) {}
-
-  std::optional<uint64_t> EncodedSize(uint64_t decoded_size) const override {
-    return CheckedAdd(decoded_size, kChecksumSize);
-  }
-
-  uint64_t MemoryToDecode(uint64_t encoded, uint64_t /*limit*/) const override { return encoded; }
-
-  Result<Bytes> Decode(BytesView encoded, uint64_t limit) const override {
-    return DecodeInPlace(Bytes(encoded.begin(), encoded.end()), limit);
-  }
-
-  Result<Bytes> DecodeInPlace(Bytes encoded, uint64_t limit) const override {
-    if (encoded.size() < kChecksumSize) {
-      return Fail(ErrorCode::kDamaged, "{}: expected at least {} bytes, found {}", name_,
-                  kChecksumSize, encoded.size());
-    }
-    const size_t size = encoded.size() - kChecksumSize;
-    const BytesView content = BytesView(encoded).subspan(at_start_ ? kChecksumSize : 0, size);
-    if (content.size() > limit) {
-      return Fail(ErrorCode::kDamaged, "{}: expected at most {} bytes, found {}", name_, limit,
-                  content.size());
-    }
-    const uint32_t stored = LoadLittle<uint32_t>(encoded.data() + (at_start_ ? 0 : size));
-    const uint32_t computed = compute_(content);
-    if (stored != computed) {
-      return Fail(ErrorCode::kDamaged, "{} checksum 0x{:08x}, computed 0x{:08x}", name_, stored,
-                  computed);
-    }
-    if (at_start_) std::ranges::copy(content, encoded.begin());
-    encoded.resize(size);
-    return encoded;
-  }
-
-  Result<Bytes> Encode(BytesView decoded) const override {
-    Bytes encoded(decoded.size() + kChecksumSize);
-    std::ranges::copy(decoded, encoded.begin() + (at_start_ ? kChecksumSize : 0));
-    StoreLittle(encoded.data() + (at_start_ ? 0 : decoded.size()), compute_(decoded));
-    return encoded;
-  }
-
- private:
-  const std::string name_;
-  const bool at_start_;
-  const std::function<uint32_t(BytesView)> compute_;
-};
 
 const Bytef* Data(BytesView bytes) {
   // For a null pointer the library returns its initial value.
@@ -163,37 +111,78 @@ uint32_t JenkinsLookup3(BytesView bytes, uint32_t initial) {
   return state.c;
 }
 
-Result<std::function<uint32_t(BytesView)>> Computation(const CodecSpec& codec) {
-  if (codec.name == "numcodecs.crc32") return &Crc32;
-  if (codec.name == "numcodecs.adler32") return &Adler32;
-  if (codec.name == "numcodecs.crc32c") return &Crc32c;
-  if (codec.name == "numcodecs.fletcher32") return &Fletcher32;
-  constexpr int64_t kLargest = std::numeric_limits<uint32_t>::max();
-  const Result<int64_t> initial = IntegerMember(codec, "initval", 0, kLargest, 0);
-  if (!initial) return Fail(initial);
-  if (const Json* prefix = FindMember(codec, "prefix"); prefix != nullptr && !prefix->is_null()) {
-    return Fail(ErrorCode::kUnsupported, "codec '{}': a prefix is not known", codec.name);
+class ChecksumCodec : public BytesToBytesCodec {
+ public:
+  // `name` is for messages.
+  ChecksumCodec(std::string name, Checksum checksum)
+      : name_(std::move(name)), at_start_(checksum.at_start()), checksum_(checksum) {}
+
+  std::optional<uint64_t> EncodedSize(uint64_t decoded_size) const override {
+    return CheckedAdd(decoded_size, kChecksumBytes);
   }
-  return [initial = static_cast<uint32_t>(*initial)](BytesView bytes) {
-    return JenkinsLookup3(bytes, initial);
-  };
+
+  uint64_t MemoryToDecode(uint64_t encoded, uint64_t /*limit*/) const override { return encoded; }
+
+  Result<Bytes> Decode(BytesView encoded, uint64_t limit) const override {
+    return DecodeInPlace(Bytes(encoded.begin(), encoded.end()), limit);
+  }
+
+  Result<Bytes> DecodeInPlace(Bytes encoded, uint64_t limit) const override {
+    if (encoded.size() < kChecksumBytes) {
+      return Fail(ErrorCode::kDamaged, "{}: expected at least {} bytes, found {}", name_,
+                  kChecksumBytes, encoded.size());
+    }
+    const size_t size = encoded.size() - kChecksumBytes;
+    const BytesView content = BytesView(encoded).subspan(at_start_ ? kChecksumBytes : 0, size);
+    if (content.size() > limit) {
+      return Fail(ErrorCode::kDamaged, "{}: expected at most {} bytes, found {}", name_, limit,
+                  content.size());
+    }
+    const uint32_t stored = LoadLittle<uint32_t>(encoded.data() + (at_start_ ? 0 : size));
+    const uint32_t computed = checksum_.Sum(content);
+    if (stored != computed) {
+      return Fail(ErrorCode::kDamaged, "{} checksum 0x{:08x}, computed 0x{:08x}", name_, stored,
+                  computed);
+    }
+    if (at_start_) std::ranges::copy(content, encoded.begin());
+    encoded.resize(size);
+    return encoded;
+  }
+
+  Result<Bytes> Encode(BytesView decoded) const override {
+    Bytes encoded(decoded.size() + kChecksumBytes);
+    std::ranges::copy(decoded, encoded.begin() + (at_start_ ? kChecksumBytes : 0));
+    StoreLittle(encoded.data() + (at_start_ ? 0 : decoded.size()), checksum_.Sum(decoded));
+    return encoded;
+  }
+
+ private:
+  const std::string name_;
+  const bool at_start_;
+  const Checksum checksum_;
+};
+
+std::optional<Checksum::Kind> KindOf(const CodecSpec& codec) {
+  using Kind = Checksum::Kind;
+  if (codec.name == "crc32c" || codec.name == "numcodecs.crc32c") return Kind::kCrc32c;
+  if (codec.name == "numcodecs.crc32") return Kind::kCrc32;
+  if (codec.name == "numcodecs.adler32") return Kind::kAdler32;
+  if (codec.name == "numcodecs.fletcher32") return Kind::kFletcher32;
+  if (codec.name == "numcodecs.jenkins_lookup3") return Kind::kJenkinsLookup3;
+  return std::nullopt;
 }
 
-}  // namespace
-
-Result<BytesToBytesPtr> MakeCrc32cCodec(const CodecSpec& codec) {
-  constexpr std::array<std::string_view, 1> kLocations = {"end"};
-  const Result<size_t> location = ChoiceMember(codec, "location", kLocations, R"("end")");
-  if (!location) return Fail(location);
-  return std::make_shared<const ChecksumCodec>(codec.name, /*at_start=*/false, &Crc32c);
-}
-
-Result<BytesToBytesPtr> MakeNumcodecsChecksumCodec(const CodecSpec& codec) {
-  auto compute = Computation(codec);
-  if (!compute) return Fail(compute);
-  const bool starts = codec.name == "numcodecs.crc32" || codec.name == "numcodecs.adler32";
-  const bool fixed =
-      codec.name == "numcodecs.fletcher32" || codec.name == "numcodecs.jenkins_lookup3";
+// Whether it is stored before the bytes.
+Result<bool> IsAtStart(const CodecSpec& codec, Checksum::Kind kind) {
+  using Kind = Checksum::Kind;
+  if (codec.name == "crc32c") {
+    constexpr std::array<std::string_view, 1> kLocations = {"end"};
+    return ChoiceMember(codec, "location", kLocations, R"("end")").map([](size_t) {
+      return false;
+    });
+  }
+  const bool fixed = kind == Kind::kFletcher32 || kind == Kind::kJenkinsLookup3;
+  const bool starts = kind == Kind::kCrc32 || kind == Kind::kAdler32;
   // In numcodecs, null means the default.
   const Json* member = FindMember(codec, "location");
   const std::string usual = starts ? "start" : "end";
@@ -203,8 +192,75 @@ Result<BytesToBytesPtr> MakeNumcodecsChecksumCodec(const CodecSpec& codec) {
   if (*location != "end" && (fixed || *location != "start")) {
     return WrongMember(codec, "location", fixed ? R"("end")" : R"("start" or "end")");
   }
-  return std::make_shared<const ChecksumCodec>(codec.name, *location == "start",
-                                               std::move(*compute));
+  return *location == "start";
+}
+
+Result<uint32_t> InitialOf(const CodecSpec& codec, Checksum::Kind kind) {
+  if (kind != Checksum::Kind::kJenkinsLookup3) return 0;
+  constexpr int64_t kLargest = std::numeric_limits<uint32_t>::max();
+  const Result<int64_t> initial = IntegerMember(codec, "initval", 0, kLargest, 0);
+  if (!initial) return Fail(initial);
+  if (const Json* prefix = FindMember(codec, "prefix"); prefix != nullptr && !prefix->is_null()) {
+    return Fail(ErrorCode::kUnsupported, "codec '{}': a prefix is not known", codec.name);
+  }
+  return static_cast<uint32_t>(*initial);
+}
+
+}  // namespace
+
+Result<std::optional<Checksum>> Checksum::Of(const CodecSpec& codec) {
+  const auto kind = KindOf(codec);
+  if (!kind) return std::nullopt;
+  const auto initial = InitialOf(codec, *kind);
+  if (!initial) return Fail(initial);
+  const auto at_start = IsAtStart(codec, *kind);
+  if (!at_start) return Fail(at_start);
+  return Checksum(*kind, *at_start, *initial);
+}
+
+const char* Checksum::name() const {
+  constexpr std::array kNames = {"crc32c", "crc32", "adler32", "fletcher32", "jenkins_lookup3"};
+  return kNames[static_cast<size_t>(kind_)];
+}
+
+uint32_t Checksum::Sum(BytesView bytes) const {
+  return kind_ == Kind::kJenkinsLookup3 ? JenkinsLookup3(bytes, initial_) : SumOf(kind_, bytes);
+}
+
+uint32_t Checksum::SumOf(Kind kind, BytesView bytes) {
+  switch (kind) {
+    case Kind::kCrc32c:
+      return Crc32c(bytes);
+    case Kind::kCrc32:
+      return Crc32(bytes);
+    case Kind::kAdler32:
+      return Adler32(bytes);
+    case Kind::kFletcher32:
+      return Fletcher32(bytes);
+    case Kind::kJenkinsLookup3:
+      break;
+  }
+  return JenkinsLookup3(bytes, 0);
+}
+
+uint32_t Checksum::Combine(Kind kind, uint32_t first, uint32_t second, uint64_t second_length) {
+  const auto length = static_cast<z_off_t>(second_length);
+  if (kind == Kind::kCrc32) return static_cast<uint32_t>(crc32_combine(first, second, length));
+  if (kind == Kind::kAdler32) return static_cast<uint32_t>(adler32_combine(first, second, length));
+  return CombineCrc32c(first, second, second_length);
+}
+
+Result<void> Checksum::Compare(uint32_t stored, uint32_t computed) const {
+  if (stored == computed) return {};
+  return Fail(ErrorCode::kDamaged, "{} checksum 0x{:08x}, computed 0x{:08x}", name(), stored,
+              computed);
+}
+
+Result<BytesToBytesPtr> MakeChecksumCodec(const CodecSpec& codec) {
+  const auto checksum = Checksum::Of(codec);
+  if (!checksum) return Fail(checksum);
+  if (!*checksum) return Fail(ErrorCode::kInvalidArgument, "'{}' is no checksum", codec.name);
+  return std::make_shared<const ChecksumCodec>(codec.name, **checksum);
 }
 
 }  // namespace zarrfs

@@ -18,7 +18,7 @@ const Row kCodecs[] = {
     {"transpose", &MakeTransposeCodec},
     {"bytes", &MakeBytesCodec},
     {"blosc", &MakeBloscCodec, kAlsoInNumcodecs},
-    {"crc32c", &MakeCrc32cCodec},
+    {"crc32c", &MakeChecksumCodec},
     {"gzip", &MakeGzipCodec, kAlsoInNumcodecs},
     {"zstd", &MakeZstdCodec, kAlsoInNumcodecs},
     // Compressors.
@@ -27,11 +27,11 @@ const Row kCodecs[] = {
     {"lzma", &MakeLzmaCodec, kAlsoInNumcodecs},
     {"lz4", &MakeLz4Codec, kAlsoInNumcodecs},
     // Checksums.
-    {"numcodecs.crc32c", &MakeNumcodecsChecksumCodec},
-    {"numcodecs.crc32", &MakeNumcodecsChecksumCodec},
-    {"numcodecs.adler32", &MakeNumcodecsChecksumCodec},
-    {"numcodecs.fletcher32", &MakeNumcodecsChecksumCodec},
-    {"numcodecs.jenkins_lookup3", &MakeNumcodecsChecksumCodec},
+    {"numcodecs.crc32c", &MakeChecksumCodec},
+    {"numcodecs.crc32", &MakeChecksumCodec},
+    {"numcodecs.adler32", &MakeChecksumCodec},
+    {"numcodecs.fletcher32", &MakeChecksumCodec},
+    {"numcodecs.jenkins_lookup3", &MakeChecksumCodec},
     // Transformations of numbers before compression.
     {"shuffle", &MakeShuffleCodec, kAlsoInNumcodecs},
     {"packbits", &MakePackbitsCodec},

@@ -141,7 +141,6 @@ using CodecFactory = std::variant<ArrayToArrayFactory, ArrayToBytesFactory, Byte
 // "numcodecs.fletcher32" (that of HDF5, sixteen bits at a time, most significant byte first) and
 // "numcodecs.jenkins_lookup3" (Bob Jenkins' hashlittle, seeded with "initval") are always at the
 // end.
-[[nodiscard]] Result<BytesToBytesPtr> MakeCrc32cCodec(const CodecSpec&);
-[[nodiscard]] Result<BytesToBytesPtr> MakeNumcodecsChecksumCodec(const CodecSpec&);
+[[nodiscard]] Result<BytesToBytesPtr> MakeChecksumCodec(const CodecSpec&);
 
 }  // namespace zarrfs

@@ -1,0 +1,53 @@
+// Checksum: the sums that checksum codecs put before or behind what they encode.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "zarrcore/base/result.h"
+#include "zarrcore/codec/codec.h"
+#include "zarrcore/metadata/metadata.h"
+
+namespace zarrfs {
+
+/// Bytes of each stored checksum, little-endian.
+inline constexpr uint64_t kChecksumBytes = 4;
+
+class Checksum {
+ public:
+  enum class Kind : uint8_t { kCrc32c, kCrc32, kAdler32, kFletcher32, kJenkinsLookup3 };
+  /// Kinds below this combine.
+  static constexpr size_t kCombining = 3;
+
+  /// nullopt if the codec is no checksum; fails if its configuration is not known.
+  [[nodiscard]] static Result<std::optional<Checksum>> Of(const CodecSpec& codec);
+
+  [[nodiscard]] Kind kind() const { return kind_; }
+  /// It is stored before the bytes, not behind them.
+  [[nodiscard]] bool at_start() const { return at_start_; }
+  /// For messages.
+  [[nodiscard]] const char* name() const;
+
+  [[nodiscard]] uint32_t Sum(BytesView bytes) const;
+  /// Combine() may be called.
+  [[nodiscard]] bool combines() const { return static_cast<size_t>(kind_) < kCombining; }
+  /// The sum of a run of bytes, from those of its two parts.
+  [[nodiscard]] static uint32_t Combine(Kind kind, uint32_t first, uint32_t second,
+                                        uint64_t second_length);
+  [[nodiscard]] static uint32_t SumOf(Kind kind, BytesView bytes);
+
+  /// kDamaged, with both sums, unless they are the same.
+  [[nodiscard]] Result<void> Compare(uint32_t stored, uint32_t computed) const;
+
+  bool operator==(const Checksum&) const = default;
+
+ private:
+  Checksum(Kind kind, bool at_start, uint32_t initial)
+      : kind_(kind), at_start_(at_start), initial_(initial) {}
+
+  Kind kind_;
+  bool at_start_;
+  uint32_t initial_;  // of kJenkinsLookup3
+};
+
+}  // namespace zarrfs
