@@ -54,7 +54,7 @@ def test_info_tells_what_the_metadata_say(store):
 def test_info_says_what_a_view_does(store):
     lines = zarrctl("info", store, "codec/gzip-crc32c").stdout.splitlines()
     assert "    codecs   bytes(little), gzip(5), crc32c" in lines
-    assert "    v2       cut: chunks without their last 4 bytes (checksum), order C, named 0.0" in lines
+    assert "    v2       cut: chunks without their last 4 bytes (checksum, checked), order C, named 0.0" in lines
     assert "    v2       exact: chunks as they are, order F, named 0.0.0" in zarrctl("info", store, "codec/f-order-3d").stdout.splitlines()
 
 

@@ -105,10 +105,10 @@ TEST_F(AttributesTest, ChecksumIsLeftOutInV2AndKeptInV3) {
   SampleArray array = SampleArrayOfStore();
   array.checksums = true;
   Replace(store_ / "b/zarr.json", array.ZarrJson());
-  Replace(store_ / "b/c/0/0", EncodeShard(4, {{0, "chunkCRC1"}}));
+  Replace(store_ / "b/c/0/0", EncodeShard(4, {{0, WithChecksum("chunk")}}));
   const TestMount mount(store_);
   EXPECT_EQ(ReadFile(mount / "v2/b/0.0"), "chunk");
-  EXPECT_EQ(ReadFile(mount / "v3/b/c/0/0"), "chunkCRC1");
+  EXPECT_EQ(ReadFile(mount / "v3/b/c/0/0"), WithChecksum("chunk"));
   EXPECT_EQ(StatOf(mount / "v2/b/0.0").st_size, 5);
   EXPECT_EQ(StatOf(mount / "v3/b/c/0/0").st_nlink, 1U);
   EXPECT_NE(StatOf(mount / "v2/b/0.0").st_ino, StatOf(mount / "v3/b/c/0/0").st_ino);

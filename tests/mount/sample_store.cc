@@ -51,6 +51,11 @@ std::string SampleArray::ZarrJson() const {
 
 std::string GroupJson() { return R"({"zarr_format": 3, "node_type": "group", "attributes": {}})"; }
 
+std::string WithChecksum(std::string bytes) {
+  AppendLittleEndian(bytes, Crc32c(std::as_bytes(std::span(bytes))), 4);
+  return bytes;
+}
+
 std::string EncodeShard(uint64_t chunks_per_shard, const Chunks& chunks) {
   std::string shard;
   std::string index;

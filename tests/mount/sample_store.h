@@ -36,6 +36,9 @@ struct SampleArray {
 /// A shard: the chunks in order, then the index ("Binary shard format", index at the end, crc32c).
 [[nodiscard]] std::string EncodeShard(uint64_t chunks_per_shard, const Chunks& chunks);
 
+/// `bytes` with their crc32c behind them.
+[[nodiscard]] std::string WithChecksum(std::string bytes);
+
 /// The tests' own reading of a shard's bytes.
 [[nodiscard]] Chunks DecodeShard(uint64_t chunks_per_shard, const std::string& shard);
 

@@ -8,7 +8,9 @@
 #include <cerrno>
 
 #include "tools/zarrctl/output.h"
+#include "zarrcore/base/size_text.h"
 #include "zarrcore/codec/zstd_frame.h"
+#include "zarrcore/content/chunk_check.h"
 
 namespace zarrfs::ctl {
 namespace {
@@ -45,11 +47,17 @@ std::string MemoryOrder(const NodeView& view) {
   return "";
 }
 
-std::string LeftOut(uint64_t front, uint64_t back) {
+std::string LeftOut(const ChunkEncoding& encoding) {
+  const uint64_t front = encoding.cut_front;
+  const uint64_t back = encoding.cut_back;
+  const std::string how = WhatIsChecked(encoding);
   if (front == 0 && back == 0) return "chunks as they are";
-  if (front == 0) return fmt::format("chunks without their last {} bytes (checksum)", back);
-  if (back == 0) return fmt::format("chunks without their first {} bytes (checksum)", front);
-  return fmt::format("chunks without their first {} and last {} bytes (checksums)", front, back);
+  if (front == 0) return fmt::format("chunks without their last {} bytes (checksum, {})", back, how);
+  if (back == 0) {
+    return fmt::format("chunks without their first {} bytes (checksum, {})", front, how);
+  }
+  return fmt::format("chunks without their first {} and last {} bytes (checksums, {})", front, back,
+                     how);
 }
 
 const ArrayView kNoChunks;  // of an array whose chunks have no files of their own
@@ -115,6 +123,20 @@ Result<Serving> ServingOf(const ChunkEncoding& encoding, const ChunkLocation& lo
 
 }  // namespace
 
+std::string WhatIsChecked(const ChunkEncoding& encoding) {
+  if (encoding.checksums.empty()) return "";
+  return ChunkCheck::CanCheck(encoding, UINT64_MAX)
+             ? "checked"
+             : fmt::format("checked in chunks of up to {}", SizeText(ChunkCheck::kMaxReread));
+}
+
+std::string WhatIsCheckedOfShards(const ArrayLayout& layout) {
+  const bool has_checksum = std::ranges::any_of(
+      layout.levels, [](const ShardingLevel& level) { return level.trailing_checksum > 0; });
+  if (!has_checksum) return "";
+  return fmt::format("checked up to {}", SizeText(ChunkCheck::kMaxShard));
+}
+
 std::string DescribeCodecs(const std::vector<CodecSpec>& codecs) {
   std::vector<std::string> texts;
   texts.reserve(codecs.size());
@@ -176,7 +198,7 @@ ViewSummary DescribeView(const Hierarchy& hierarchy, const Node& array, size_t v
   const std::string order = MemoryOrder(shown);
   summary.text =
       fmt::format("{}: {}{}{}, named {}{}", summary.serving,
-                  is_decoded ? "chunks decoded" : LeftOut(encoding.cut_front, encoding.cut_back),
+                  is_decoded ? "chunks decoded" : LeftOut(encoding),
                   order.empty() ? "" : ", order ", order, summary.example,
                   summary.has_fill_chunks() ? ", those not stored made of the fill value" : "");
   for (const std::string& note : shown.array->notes) summary.text += "; " + note;

@@ -129,6 +129,9 @@ void PrintArray(const Node& node, const NodeFindings& findings) {
             "{}, {} in all{}", DescribeOuterShape(metadata), layout.outer_grid.size(),
             layout.levels.size() == 1 ? "" : fmt::format(", {} levels", layout.levels.size())));
   }
+  if (const std::string checked = WhatIsCheckedOfShards(layout); !checked.empty()) {
+    PrintLine("", "each shard has a checksum, " + checked);
+  }
   PrintLine("codecs", DescribeCodecs(layout.inner_codecs));
   const Json fill = FillValueJson(metadata);
   PrintLine("fill", fill.is_string() ? fill.get<std::string>() : Excerpt(fill));
@@ -197,6 +200,7 @@ Json NodeJson(const Node& node, const NodeFindings& findings) {
     json["shard_shapes"] = metadata->document["chunk_grid"]["configuration"]["chunk_shapes"];
   }
   json["shards"] = layout.is_sharded() ? Json(layout.outer_grid.size()) : Json();
+  json["shard_checksum"] = WhatIsCheckedOfShards(layout);
   json["codecs"] = ToJson(layout.inner_codecs);
   for (size_t v = 0; v < AllViews().size(); ++v) {
     const ViewSummary& summary = findings.views[v];
@@ -211,6 +215,7 @@ Json NodeJson(const Node& node, const NodeFindings& findings) {
     view["first_chunk"] = summary.example;
     view["cut_front"] = summary.shown->encoding.cut_front;
     view["cut_back"] = summary.shown->encoding.cut_back;
+    view["checksum"] = WhatIsChecked(summary.shown->encoding);
     view["fill_chunks"] = summary.has_fill_chunks();
     if (!summary.has_fill_chunks()) continue;
     view["files"] = layout.inner_grid.size();

@@ -9,6 +9,7 @@
 #include "zarrcore/array/chunk_cursor.h"
 #include "zarrcore/base/byte_order.h"
 #include "zarrcore/base/crc32c.h"
+#include "zarrcore/codec/checksum.h"
 
 namespace zarrfs::ctl {
 namespace {
@@ -16,7 +17,6 @@ namespace {
 constexpr int kAttempts = 3;                 // at an object that changes while it is read
 constexpr size_t kMaxReasons = 1000;         // kept before they are printed
 constexpr uint64_t kMaxOverhead = 1u << 20;  // no codec makes a chunk longer than twice and this
-constexpr uint64_t kChecksumBytes = 4;
 constexpr uint64_t kMaxChecksummed = 1u << 30;  // a shard is read whole for its own checksum
 
 // The crc32c in the `tail` bytes after the first `size` ones from `offset` on.

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "zarrcore/array/chunk_grid.h"
 #include "zarrcore/array/shard_index.h"
@@ -40,6 +41,17 @@ struct OpenShard {
   mutable std::atomic<uint32_t> epoch_note{0};
   /// What ChunkReader knows about each entry's zstd frame, 0 for nothing yet; null without zstd.
   std::unique_ptr<std::atomic<uint8_t>[]> frame_notes;
+  /// What ChunkReader knows about the checksum of each entry, 0 for nothing yet; null if chunks do
+  /// not end with one.
+  std::unique_ptr<std::atomic<uint8_t>[]> checksum_notes;
+  /// Bytes of the object that have a crc32c of their own behind them: this shard and those around
+  /// it, which are read without it.
+  struct Guarded {
+    uint64_t offset;
+    uint64_t size;  // without the checksums
+    uint64_t tail;  // bytes of the checksums
+  };
+  std::vector<Guarded> guarded;
 };
 using OpenShardPtr = std::shared_ptr<const OpenShard>;
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "zarrcore/base/checked.h"
+#include "zarrcore/codec/checksum.h"
 
 namespace zarrfs {
 namespace {
@@ -59,17 +60,26 @@ bool HasRoom(OpenShard& shard, std::string_view what, uint64_t bytes, uint64_t n
 ShardReader::ShardReader(const Store& store, const ArrayLayout& layout)
     : store_(store),
       layout_(layout),
-      has_frames_(std::ranges::any_of(layout.inner_codecs, [](const CodecSpec& codec) {
-        return codec.name == "zstd" || codec.name == "numcodecs.zstd";
-      })) {}
+      has_frames_(std::ranges::any_of(layout.inner_codecs,
+                                      [](const CodecSpec& codec) {
+                                        return codec.name == "zstd" ||
+                                               codec.name == "numcodecs.zstd";
+                                      })),
+      has_checksums_(!layout.inner_codecs.empty() &&
+                     Checksum::Of(layout.inner_codecs.back()).value_or(std::nullopt).has_value()) {}
 
 IndexCache::Loaded ShardReader::Loaded(std::shared_ptr<OpenShard> shard) const {
   size_t charge = sizeof(OpenShard) + 256 + (shard->index ? shard->index->memory_bytes() : 0);
   if (shard->is_in_memory) charge += shard->size;
-  if (has_frames_ && !shard->damage) {
+  charge += shard->guarded.size() * sizeof(OpenShard::Guarded);
+  if (!shard->damage) {
     const size_t entries = layout_.is_sharded() ? shard->index->entries() : 1;
-    shard->frame_notes = std::make_unique<std::atomic<uint8_t>[]>(entries);
-    charge += entries;
+    for (const auto& [has_them, notes] : {std::pair(has_frames_, &shard->frame_notes),
+                                          std::pair(has_checksums_, &shard->checksum_notes)}) {
+      if (!has_them) continue;
+      *notes = std::make_unique<std::atomic<uint8_t>[]>(entries);
+      charge += entries;
+    }
   }
   shard->memory.ShrinkTo(charge);
   return {std::move(shard), charge};
@@ -135,6 +145,7 @@ Result<IndexCache::Loaded> ShardReader::ReadShard(const std::string& key,
     return Loaded(std::move(shard));
   }
   shard->size -= tail;
+  if (tail > 0) shard->guarded.push_back({0, shard->size, tail});
   const uint64_t index_offset = spec.at_end() ? shard->size - index_size : 0;
   const bool is_read = answer->offset <= index_offset &&
                        index_offset + index_size <= answer->offset + answer->length;
@@ -219,6 +230,10 @@ Result<IndexCache::Loaded> ShardReader::ReadNested(const OpenShard& parent, uint
     return Loaded(std::move(shard));
   }
   shard->size = range.length - spec.trailing_checksum;
+  shard->guarded = parent.guarded;
+  if (spec.trailing_checksum > 0) {
+    shard->guarded.push_back({shard->offset, shard->size, spec.trailing_checksum});
+  }
   if (auto read = ReadIndex(spec.index, *shard); !read) return Fail(read);
   return Loaded(std::move(shard));
 }

@@ -46,7 +46,8 @@ class ShardReader {
 
   const Store& store_;
   const ArrayLayout& layout_;
-  bool has_frames_ = false;  // zstd is among the codecs of innermost chunks
+  bool has_frames_ = false;     // zstd is among the codecs of innermost chunks
+  bool has_checksums_ = false;  // a checksum is the last of them
 };
 
 }  // namespace zarrfs

@@ -10,6 +10,7 @@
 
 #include "zarrcore/array/layout.h"
 #include "zarrcore/base/result.h"
+#include "zarrcore/codec/checksum.h"
 #include "zarrcore/codec/codec.h"
 #include "zarrcore/metadata/metadata.h"
 
@@ -25,6 +26,8 @@ struct ChunkEncoding {
   /// Bytes of the stored chunk that the file leaves out: checksums. 0 for kDecoded.
   uint64_t cut_front = 0;
   uint64_t cut_back = 0;
+  /// Those that are left out, the outermost first: what is served is checked against them.
+  std::vector<Checksum> checksums = {};
   /// For kDecoded, the bytes of every file. For kPatchedZstd, the bytes that each chunk decodes to;
   /// 0 if elements vary in length.
   uint64_t size = 0;

@@ -28,26 +28,13 @@ static_assert(kMaxTextChunk < (1U << 30) / sizeof(uint32_t));
 // What the library takes to encode a frame, roughly.
 constexpr uint64_t kZstdEncoder = 8u << 20;
 
-tl::unexpected<Error> Damaged(const ChunkFile& file, const Error& error) {
-  return tl::unexpected(file.source.Damage(file.location.outer, *file.location.shard, error));
-}
-
 // Bytes of the stored chunk that are not cut off.
 Result<uint64_t> StoredSize(const ChunkFile& file) {
-  const uint64_t cut = file.encoding.cut_front + file.encoding.cut_back;
+  const uint64_t cut = file.cut();
   if (file.location.length >= cut) return file.location.length - cut;
   return Damaged(file, {ErrorCode::kDamaged,
                         fmt::format("a chunk of {} bytes is shorter than its checksum of {}",
                                     file.location.length, cut)});
-}
-
-// Bytes of the chunk as it is stored.
-Result<void> ReadChunk(const ChunkFile& file, uint64_t offset, std::span<std::byte> out) {
-  const OpenShard& shard = *file.location.shard;
-  if (file.ranges != nullptr && !shard.is_in_memory && !file.source.IsRacy(shard)) {
-    return file.ranges->Read(file.source, file.location, offset, out);
-  }
-  return shard.object->Read(file.location.offset + offset, out);
 }
 
 Result<void> ReadStored(const ChunkFile& file, uint64_t offset, std::span<std::byte> out) {
@@ -151,6 +138,7 @@ Result<Made> Recode(const ChunkFile& file) {
   if (!memory) return Named(file, memory.error());
   Bytes encoded(*size);
   if (const auto read = ReadStored(file, 0, encoded); !read) return Fail(read);
+  if (const auto checked = ChunkCheck::CheckAll(file, encoded); !checked) return Fail(checked);
   // (How much the frames hold is known only now; each form is as large as the other, at most.)
   const auto bound = ZstdDecodedBound(encoded, limit);
   if (!bound) return Damaged(file, bound.error());
@@ -289,7 +277,9 @@ Result<std::shared_ptr<const Bytes>> ChunkReader::Elements(const ChunkSource& so
   const auto& pipeline = source.layout().inner_pipeline;
   if (!pipeline) return Fail(pipeline);
   const ChunkEncoding elements{.kind = Kind::kDecoded, .size = pipeline->decoded_size()};
-  return Decoded(Wanted({source, elements, kElements, chunk, location}), nullptr, reuse);
+  const ChunkFile file = Wanted({source, elements, kElements, chunk, location});
+  if (auto checked = check_.CheckShards(file); !checked) return Fail(checked);
+  return Decoded(file, nullptr, reuse);
 }
 
 Result<std::shared_ptr<const Bytes>> ChunkReader::Texts(const ChunkSource& source, InnerIndex chunk,
@@ -297,12 +287,16 @@ Result<std::shared_ptr<const Bytes>> ChunkReader::Texts(const ChunkSource& sourc
                                                         const DataType& type, Reuse reuse) {
   const uint32_t items = TextItemsOf(type) == TextItems::kUtf32 ? kUtf32Items : kUtf8Items;
   const auto number = items | static_cast<uint32_t>(type.item_size);
-  return Decoded(Wanted({source, ChunkEncoding{}, number, chunk, location}), &type, reuse);
+  const ChunkEncoding encoding;
+  const ChunkFile file = Wanted({source, encoding, number, chunk, location});
+  if (auto checked = check_.CheckShards(file); !checked) return Fail(checked);
+  return Decoded(file, &type, reuse);
 }
 
 Result<ChunkReader::Piece> ChunkReader::Read(const ChunkFile& asked, uint64_t offset,
                                              std::span<std::byte> buffer) {
   const ChunkFile file = Wanted(asked, offset);
+  if (const auto checked = check_.CheckShards(file); !checked) return Fail(checked);
   const auto piece_of = [&](const std::shared_ptr<const Bytes>& bytes) {
     const size_t from = std::min<uint64_t>(offset, bytes->size());
     const size_t length = std::min(buffer.size(), bytes->size() - from);
@@ -322,15 +316,20 @@ Result<ChunkReader::Piece> ChunkReader::Read(const ChunkFile& asked, uint64_t of
   if (offset >= size) return Piece{};
   const auto out = buffer.first(std::min<uint64_t>(buffer.size(), size - offset));
   const size_t of_header = std::min<uint64_t>(out.size(), patched - std::min(offset, patched));
-  if (of_header > 0) {
-    Bytes header(serving->replaced);
-    if (const auto read = ReadStored(file, 0, header); !read) return Fail(read);
-    header = PatchZstdHeader(std::move(header), file.encoding.size);
-    std::copy_n(header.data() + offset, of_header, out.data());
-  }
   const auto rest = out.subspan(of_header);
-  const uint64_t from = offset + of_header - patched + serving->replaced;
+  Bytes header(of_header > 0 ? serving->replaced : 0);
+  const uint64_t from =
+      rest.empty() ? header.size() : offset + of_header - patched + serving->replaced;
+  const uint64_t begin = from - header.size();
+  auto reading = check_.Begin(file, begin, from + rest.size());
+  if (!reading) return Fail(reading);
+  if (of_header > 0) {
+    if (const auto read = ReadStored(file, 0, header); !read) return Fail(read);
+    const Bytes served = PatchZstdHeader(header, file.encoding.size);
+    std::copy_n(served.data() + offset, of_header, out.data());
+  }
   if (const auto read = ReadStored(file, from, rest); !read) return Fail(read);
+  if (const auto checked = reading->End(file, begin, header, rest); !checked) return Fail(checked);
   return Piece{out, nullptr};
 }
 

@@ -1,6 +1,7 @@
 // ChunkReader: the bytes of chunk files, in each ChunkEncoding. What has to be decoded is decoded
 // once, in memory taken from ProcessMemory(), and cached; the rest is read straight from the stored
-// objects or, where the store is slow, from the chunks that are kept as they are stored.
+// objects or, where the store is slow, from the chunks that are kept as they are stored. Checksums
+// that a file leaves out are checked (ChunkCheck).
 // Thread-safe; threads that want the same chunk wait for the one that decodes it.
 #pragma once
 
@@ -17,20 +18,12 @@
 #include "zarrcore/base/memory_budget.h"
 #include "zarrcore/base/result.h"
 #include "zarrcore/codec/codec.h"
+#include "zarrcore/content/chunk_check.h"
 #include "zarrcore/content/chunk_encoding.h"
+#include "zarrcore/content/chunk_file.h"
 #include "zarrcore/content/stored_ranges.h"
 
 namespace zarrfs {
-
-/// A chunk file: the stored chunk it shows, and how it is made from that.
-struct ChunkFile {
-  const ChunkSource& source;
-  const ChunkEncoding& encoding;
-  uint32_t encoding_number;  // among the encodings of this source
-  InnerIndex chunk;
-  const ChunkLocation& location;
-  StoredRanges* ranges = nullptr;  // ChunkReader's
-};
 
 /// Whether what is decoded is likely to be wanted again.
 enum class Reuse { kLikely, kNever };
@@ -154,6 +147,7 @@ class ChunkReader {
 
   std::unique_ptr<StoredRanges> ranges_;
   OnWanted on_wanted_;
+  ChunkCheck check_;
   Cache cache_;
 };
 

@@ -17,7 +17,6 @@
 namespace zarrfs {
 namespace {
 
-constexpr uint64_t kChecksumBytes = 4;
 constexpr int64_t kMaxInt = std::numeric_limits<int32_t>::max();
 
 // Compressors that have one parameter, for encoders: its name, the range and the default.
@@ -37,15 +36,12 @@ constexpr std::array kOneParameter = {
 };
 
 // Adds the bytes of a checksum to what is cut; false if the codec is none.
-bool CutChecksum(const CodecSpec& codec, V2Chain& chain) {
-  const bool is_crc32c = codec.name == "crc32c" || codec.name == "numcodecs.crc32c";
-  const bool begins = codec.name == "numcodecs.crc32" || codec.name == "numcodecs.adler32";
-  const bool ends =
-      codec.name == "numcodecs.fletcher32" || codec.name == "numcodecs.jenkins_lookup3";
-  if (!is_crc32c && !begins && !ends) return false;
-  const Json& location = MemberOrNull(codec.configuration, "location");
-  const bool is_front = (begins && location != "end") || (is_crc32c && location == "start");
-  (is_front ? chain.cut_front : chain.cut_back) += kChecksumBytes;
+Result<bool> CutChecksum(const CodecSpec& codec, V2Chain& chain) {
+  const auto checksum = Checksum::Of(codec);
+  if (!checksum) return Fail(checksum);
+  if (!*checksum) return false;
+  ((*checksum)->at_start() ? chain.cut_front : chain.cut_back) += kChecksumBytes;
+  chain.checksums.insert(chain.checksums.begin(), **checksum);
   return true;
 }
 
@@ -160,7 +156,9 @@ class Translator {
   }
 
   Result<void> AddToBytes(const CodecSpec& codec) {
-    if (CutChecksum(codec, chain_)) {
+    const auto is_checksum = CutChecksum(codec, chain_);
+    if (!is_checksum) return Fail(is_checksum);
+    if (*is_checksum) {
       has_checksums_ = true;
       return {};
     }

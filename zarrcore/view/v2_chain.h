@@ -1,8 +1,11 @@
 // Codec chains as Zarr v2 says them: "order", byte order, "filters", "compressor".
 #pragma once
 
+#include <vector>
+
 #include "zarrcore/array/layout.h"
 #include "zarrcore/base/result.h"
+#include "zarrcore/codec/checksum.h"
 #include "zarrcore/metadata/json.h"
 #include "zarrcore/view/compressors.h"
 #include "zarrcore/view/reader_profile.h"
@@ -20,6 +23,8 @@ struct V2Chain {
   /// Bytes of checksum before and behind the encoded chunk, which v2 readers do not know.
   uint64_t cut_front = 0;
   uint64_t cut_back = 0;
+  /// These, the outermost first.
+  std::vector<Checksum> checksums = {};
 };
 
 /// The chain of the innermost chunks, whose elements are of `type`, where their bytes can be passed

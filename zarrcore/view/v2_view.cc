@@ -96,6 +96,7 @@ Result<V2Chain> ChooseEncoding(const ArrayMetadata& metadata, const ArrayLayout&
   if (chain && !encoding.is_wide && extent == layout.inner_chunk_shape && !must_decode) {
     encoding.cut_front = chain->cut_front;
     encoding.cut_back = chain->cut_back;
+    encoding.checksums = chain->checksums;
     if (chain->has_zstd && profile.needs_plain_zstd) {
       encoding.kind = ChunkEncoding::Kind::kPatchedZstd;
       if (layout.inner_pipeline) {

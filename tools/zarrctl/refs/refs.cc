@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "tools/zarrctl/commands.h"
+#include "tools/zarrctl/describe.h"
 #include "tools/zarrctl/interrupt.h"
 #include "tools/zarrctl/output.h"
 #include "tools/zarrctl/output_file.h"
@@ -47,6 +48,11 @@ class References {
           GroupedText(counts_.chunks));
     if (counts_.inlined > 0) Print(", {} of them with the bytes", GroupedText(counts_.inlined));
     Print("\n");
+    if (unchecked_ == 0) return;
+    Print(
+        "{} a checksum that references leave out: their readers cannot see damage, which zarrctl "
+        "verify does\n",
+        CountText(unchecked_, "array") + (unchecked_ == 1 ? " has" : " have"));
   }
   [[nodiscard]] bool is_whole() const { return left_out_ == 0; }
   void HideProgress() { progress_.End(); }
@@ -143,6 +149,8 @@ class References {
       return writer_.DropArray();
     }
     ++arrays_;
+    const bool is_cut = !node.views[view_].array->encoding.checksums.empty();
+    if (is_cut || !WhatIsCheckedOfShards(node.chunks->layout()).empty()) ++unchecked_;
     progress_.AddDone(made->chunks);
     counts_.chunks += made->chunks;
     counts_.inlined += made->inlined;
@@ -194,6 +202,7 @@ class References {
   std::vector<Kept> kept_;  // what is to be consolidated
   size_t nodes_ = 0;
   uint64_t arrays_ = 0;
+  uint64_t unchecked_ = 0;  // of these, without the checksums that the store has
   uint64_t left_out_ = 0;
   ReferencesMade counts_;
 };

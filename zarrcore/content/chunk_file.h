@@ -1,0 +1,35 @@
+// ChunkFile: a file of a view, and the stored chunk that it shows.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "zarrcore/array/chunk_source.h"
+#include "zarrcore/base/result.h"
+#include "zarrcore/content/chunk_encoding.h"
+#include "zarrcore/content/stored_ranges.h"
+
+namespace zarrfs {
+
+/// A chunk file: the stored chunk it shows, and how it is made from that.
+struct ChunkFile {
+  const ChunkSource& source;
+  const ChunkEncoding& encoding;
+  uint32_t encoding_number;  // among the encodings of this source
+  InnerIndex chunk;
+  const ChunkLocation& location;
+  StoredRanges* ranges = nullptr;  // ChunkReader's
+
+  /// Bytes of checksums that the file leaves out.
+  [[nodiscard]] uint64_t cut() const { return encoding.cut_front + encoding.cut_back; }
+};
+
+/// Fills `out` with the bytes of the chunk as it is stored, from `offset` on.
+[[nodiscard]] Result<void> ReadChunk(const ChunkFile& file, uint64_t offset,
+                                     std::span<std::byte> out);
+
+/// `error`, reported once a version of the stored object.
+[[nodiscard]] tl::unexpected<Error> Damaged(const ChunkFile& file, const Error& error);
+
+}  // namespace zarrfs
