@@ -52,7 +52,8 @@ std::string LeftOut(const ChunkEncoding& encoding) {
   const uint64_t back = encoding.cut_back;
   const std::string how = WhatIsChecked(encoding);
   if (front == 0 && back == 0) return "chunks as they are";
-  if (front == 0) return fmt::format("chunks without their last {} bytes (checksum, {})", back, how);
+  if (front == 0)
+    return fmt::format("chunks without their last {} bytes (checksum, {})", back, how);
   if (back == 0) {
     return fmt::format("chunks without their first {} bytes (checksum, {})", front, how);
   }
@@ -196,11 +197,10 @@ ViewSummary DescribeView(const Hierarchy& hierarchy, const Node& array, size_t v
   summary.serving = is_decoded ? "transcoded" : is_cut ? "cut" : "exact";
   summary.example = shown.array->naming.Path(std::vector<uint64_t>(array.array()->rank(), 0));
   const std::string order = MemoryOrder(shown);
-  summary.text =
-      fmt::format("{}: {}{}{}, named {}{}", summary.serving,
-                  is_decoded ? "chunks decoded" : LeftOut(encoding),
-                  order.empty() ? "" : ", order ", order, summary.example,
-                  summary.has_fill_chunks() ? ", those not stored made of the fill value" : "");
+  summary.text = fmt::format(
+      "{}: {}{}{}, named {}{}", summary.serving, is_decoded ? "chunks decoded" : LeftOut(encoding),
+      order.empty() ? "" : ", order ", order, summary.example,
+      summary.has_fill_chunks() ? ", those not stored made of the fill value" : "");
   for (const std::string& note : shown.array->notes) summary.text += "; " + note;
   return summary;
 }

@@ -52,8 +52,8 @@ struct ViewSummary {
 /// (NodeView::has_texts).
 ViewSummary DescribeView(const Hierarchy& hierarchy, const Node& array, size_t view);
 
-/// Whether the mount checks the checksums that the view leaves out: "checked", "checked in chunks of
-/// up to 4 MiB"; "" if there are none.
+/// Whether the mount checks the checksums that the view leaves out: "checked", "checked in chunks
+/// of up to 4 MiB"; "" if there are none.
 std::string WhatIsChecked(const ChunkEncoding& encoding);
 /// Likewise of checksums around whole shards, which every view leaves out.
 std::string WhatIsCheckedOfShards(const ArrayLayout& layout);

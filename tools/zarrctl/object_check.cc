@@ -14,9 +14,9 @@
 namespace zarrfs::ctl {
 namespace {
 
-constexpr int kAttempts = 3;                 // at an object that changes while it is read
-constexpr size_t kMaxReasons = 1000;         // kept before they are printed
-constexpr uint64_t kMaxOverhead = 1u << 20;  // no codec makes a chunk longer than twice and this
+constexpr int kAttempts = 3;                    // at an object that changes while it is read
+constexpr size_t kMaxReasons = 1000;            // kept before they are printed
+constexpr uint64_t kMaxOverhead = 1u << 20;     // no codec makes a chunk longer than twice and this
 constexpr uint64_t kMaxChecksummed = 1u << 30;  // a shard is read whole for its own checksum
 
 // The crc32c in the `tail` bytes after the first `size` ones from `offset` on.
