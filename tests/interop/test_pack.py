@@ -165,6 +165,20 @@ def test_parts_are_complete_when_the_last_one_ends(source, tmp_path):
     assert "not i/n" in refused("pack", "--part", "4/3", source, tmp_path / "x")
 
 
+def test_files_of_others_stay(source, tmp_path):
+    """In the folder of a run that goes on, with names that only somebody else gives."""
+    new = tmp_path / "new"
+    pack("--part", "1/2", "--shards", "1,2,2", source, new)
+    others = [new / ".zarrctl-pack" / name for name in ("notes.txt", "deep/data.nc", "link")]
+    others[1].parent.mkdir()
+    for path in others[:2]:
+        path.write_text("mine")
+    others[2].symlink_to(source / "zarr.json")
+    pack("--part", "2/2", "--shards", "1,2,2", source, new)
+    assert all(path.is_symlink() or path.read_text() == "mine" for path in others)
+    assert sorted(path.name for path in (new / ".zarrctl-pack").iterdir()) == ["deep", "link", "notes.txt"]
+
+
 def objects_of(store):
     return [name for name in files_of(store) if not name.startswith(".zarrctl-pack/") and not name.endswith("zarr.json")]
 

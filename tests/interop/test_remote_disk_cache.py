@@ -184,6 +184,35 @@ def test_a_folder_of_somebody_else_or_for_everybody_is_refused(store, cache):
             assert result.returncode == 32 and "belongs to another user (uid 4711)" in result.stderr
 
 
+def test_a_folder_with_other_files_is_refused_and_they_stay(store, tmp_path):
+    scratch = tmp_path / "scratch"
+    results = [scratch / f"project/run{i}/result.nc" for i in range(2)]
+    for result in results:
+        result.parent.mkdir(parents=True)
+        result.write_bytes(bytes(45 << 20))
+        os.utime(result, (0, 0))
+    (scratch / "old/empty").mkdir(parents=True)
+    scratch.chmod(0o700)
+    with faulty_server.serving(store.parent) as server:
+        source = f"{server.url}/ocean.zarr"
+        for command in (
+            lambda: start(source, store.parent, f"disk_cache={scratch},disk_cache_size=64M"),
+            lambda: subprocess.run([ZARRCTL, "verify", source, "-o", f"disk_cache={scratch}"], capture_output=True, text=True)):
+            refused = command()
+            assert refused.returncode != 0 and "this folder has other files (" in refused.stderr
+            assert f"give it one of its own, for example disk_cache={scratch}/zarrfs" in refused.stderr
+        # A cache from before, beside which others have put their files since.
+        cache = tmp_path / "cache"
+        with mounted(source, f"disk_cache={cache}"):
+            pass
+        shutil.copytree(scratch, cache, dirs_exist_ok=True)
+        (cache / "taken").unlink(missing_ok=True)
+        read_all(server, cache, ",disk_cache_size=64M")
+        settled(cache)
+    assert all(path.exists() for path in [*results, scratch / "old/empty", cache / "old/empty"])
+    assert all((cache / path.relative_to(scratch)).stat().st_size == 45 << 20 for path in results)
+
+
 def test_zarrctl_takes_it(store, cache):
     with faulty_server.serving(store.parent) as server:
         for _ in range(2):

@@ -14,6 +14,8 @@
 #include <system_error>
 #include <utility>
 
+#include "zarrcore/os/removal.h"
+
 namespace zarrfs::ctl {
 namespace {
 
@@ -40,6 +42,8 @@ bool Lock(int fd) {
 }
 
 }  // namespace
+
+bool IsPartialFile(std::string_view name) { return name.starts_with(kPartial); }
 
 std::string NameOfPartialFile() {
   static std::atomic<uint64_t> number = 0;
@@ -69,11 +73,11 @@ void RemoveAbandonedFiles(const std::string& folder) {
   std::filesystem::directory_iterator entry(folder, error);
   for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
     const std::string path = entry->path().string();
-    if (!entry->path().filename().string().starts_with(kPartial)) continue;
+    if (!IsPartialFile(entry->path().filename().string())) continue;
     const Descriptor fd(open(path.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     struct stat status {};
     const bool is_file = fd && fstat(fd.get(), &status) == 0 && S_ISREG(status.st_mode);
-    if (is_file && Lock(fd.get())) unlink(path.c_str());
+    if (is_file && Lock(fd.get())) RemoveFile(AT_FDCWD, path.c_str());
   }
 }
 
@@ -84,7 +88,7 @@ OutputFile::OutputFile(OutputFile&& other) noexcept
       written_(other.written_) {}
 
 OutputFile::~OutputFile() {
-  if (!path_.empty()) unlink(path_.c_str());
+  if (!path_.empty()) RemoveFile(AT_FDCWD, path_.c_str());
 }
 
 Result<void> OutputFile::Flush() {

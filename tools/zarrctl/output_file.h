@@ -54,5 +54,6 @@ void RemoveAbandonedFiles(const std::string& folder);
 
 /// ".zarrctl-partial-…": another one each time, on all machines that write into one folder.
 [[nodiscard]] std::string NameOfPartialFile();
+[[nodiscard]] bool IsPartialFile(std::string_view name);
 
 }  // namespace zarrfs::ctl

@@ -9,10 +9,11 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdio>
 
 #include "zarrcore/base/clocks.h"
 #include "zarrcore/base/digest.h"
+#include "zarrcore/disk/cache_names.h"
+#include "zarrcore/os/removal.h"
 
 namespace zarrfs {
 namespace {
@@ -34,19 +35,14 @@ std::string FolderNameOf(std::string_view object) {
 
 template <typename Piece>
 std::string FileNameOf(const std::string& folder, const Piece& piece) {
-  return fmt::format("{}/{:016x}-{:x}-{:x}-{:x}", folder, piece.version, piece.begin, piece.end,
-                     piece.size);
+  return folder + "/" + CacheFileName({piece.version, piece.begin, piece.end, piece.size});
 }
 
 template <typename Piece>
 std::optional<Piece> ParseFileName(const char* name) {
-  unsigned long long version, begin, end, size;
-  int length = 0;
-  if (std::sscanf(name, "%16llx-%16llx-%16llx-%16llx%n", &version, &begin, &end, &size, &length) !=
-          4 ||
-      name[length] != '\0' || begin >= end || end > size) {
-    return std::nullopt;
-  }
+  const auto numbers = ParseCacheFileName(name);
+  if (!numbers) return std::nullopt;
+  const auto& [version, begin, end, size] = *numbers;
   return Piece{version, size, begin, end};
 }
 
@@ -59,11 +55,19 @@ bool IsSame(const Version& a, const Version& b) {
   return a.size == b.size && a.mtime_ns == b.mtime_ns && a.etag == b.etag;
 }
 
-Result<Descriptor> OpenCacheFolder(const std::string& path) {
+// (Its last component is not followed: who could change a link there would choose what is removed.)
+Result<Descriptor> OpenCacheFolder(const std::string& given) {
+  std::string path = given;
+  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
   if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
     return Fail(FromErrno(errno), "disk_cache={}: it cannot be made: {}", path, ErrnoText(errno));
   }
-  Descriptor folder(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  Descriptor folder(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!folder && (errno == ELOOP || errno == ENOTDIR)) {
+    return Fail(ErrorCode::kInvalidArgument,
+                "disk_cache={}: this is no folder, or a symbolic link to one: give the folder",
+                path);
+  }
   struct stat status = {};
   if (!folder || fstat(folder.get(), &status) != 0) {
     return Fail(FromErrno(errno), "disk_cache={}: it cannot be opened: {}", path, ErrnoText(errno));
@@ -79,6 +83,7 @@ Result<Descriptor> OpenCacheFolder(const std::string& path) {
                 "not exist yet",
                 path);
   }
+  if (auto claimed = ClaimCacheFolder(folder, path); !claimed) return Fail(claimed);
   return folder;
 }
 
@@ -214,7 +219,7 @@ void DiskCache::Remove(const std::string& path, const Piece& piece) {
   const std::string name = FileNameOf(path, piece);
   struct stat status = {};
   if (fstatat(folder_.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
-      unlinkat(folder_.get(), name.c_str(), 0) == 0) {
+      RemoveFile(folder_.get(), name.c_str())) {
     space_.GiveBack(static_cast<uint64_t>(status.st_size));
   }
   listings_.Erase(path);
@@ -235,7 +240,7 @@ bool DiskCache::WriteFile(const std::string& path, const Piece& piece,
     is_there = renameat(folder_.get(), temporary.c_str(), folder_.get(),
                         FileNameOf(path, piece).c_str()) == 0;
   }
-  if (!is_there) unlinkat(folder_.get(), temporary.c_str(), 0);
+  if (!is_there) RemoveFile(folder_.get(), temporary.c_str());
   return is_there;
 }
 

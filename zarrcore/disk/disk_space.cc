@@ -18,12 +18,13 @@
 
 #include "zarrcore/base/byte_order.h"
 #include "zarrcore/base/clocks.h"
+#include "zarrcore/disk/cache_names.h"
 #include "zarrcore/disk/disk_entry.h"
+#include "zarrcore/os/removal.h"
 
 namespace zarrfs {
 namespace {
 
-constexpr const char* kTaken = "taken";
 // How long another process may hold the file "taken": one that removes files has it for longer.
 constexpr int kLockTries = 100;
 constexpr auto kLockPause = std::chrono::milliseconds(10);
@@ -62,6 +63,10 @@ void ForEachName(const Names& names, const Each& each) {
   }
 }
 
+bool IsFile(int folder, const char* name, struct stat& status) {
+  return fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(status.st_mode);
+}
+
 uint64_t SizeIn(const struct stat& status) {
   return DiskSpace::BlocksOf(static_cast<uint64_t>(status.st_size));
 }
@@ -73,12 +78,19 @@ void ForEachCacheFile(const Descriptor& folder,
   const Names top = OpenNames(folder.get(), ".");
   ForEachName(top, [&](const char* name) {
     const bool is_new = std::string_view(name) == kNewFiles;
+    if (!is_new && !IsHexadecimal(name, 2)) return;
     const Names inner = OpenNames(folder.get(), name);
     ForEachName(inner, [&](const char* below) {
-      if (is_new) return each(dirfd(inner.get()), below, true);
+      if (is_new) {
+        if (IsHexadecimal(below, 16)) each(dirfd(inner.get()), below, true);
+        return;
+      }
+      if (!IsHexadecimal(below, 30)) return;
       const Names files = OpenNames(dirfd(inner.get()), below);
-      ForEachName(files, [&](const char* file) { each(dirfd(files.get()), file, false); });
-      unlinkat(dirfd(inner.get()), below, AT_REMOVEDIR);  // if it is empty
+      ForEachName(files, [&](const char* file) {
+        if (ParseCacheFileName(file)) each(dirfd(files.get()), file, false);
+      });
+      RemoveFolder(dirfd(inner.get()), below);
     });
   });
 }
@@ -107,8 +119,8 @@ uint64_t DiskSpace::Reduce(uint64_t most) {
   uint64_t total = 0;
   ForEachCacheFile(folder_, [&](int folder, const char* name, bool is_new) {
     struct stat status = {};
-    if (fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) != 0) return;
-    if (is_new && now - status.st_mtime > kNewSeconds && unlinkat(folder, name, 0) == 0) return;
+    if (!IsFile(folder, name, status)) return;
+    if (is_new && now - status.st_mtime > kNewSeconds && RemoveFile(folder, name)) return;
     total += SizeIn(status);
     if (!is_new) of_age[StepOf(now - status.st_mtime)] += SizeIn(status);
   });
@@ -120,8 +132,8 @@ uint64_t DiskSpace::Reduce(uint64_t most) {
   ForEachCacheFile(folder_, [&](int folder, const char* name, bool is_new) {
     struct stat status = {};
     if (is_new || total <= most) return;
-    if (fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) != 0) return;
-    if (StepOf(now - status.st_mtime) < oldest || unlinkat(folder, name, 0) != 0) return;
+    if (!IsFile(folder, name, status)) return;
+    if (StepOf(now - status.st_mtime) < oldest || !RemoveFile(folder, name)) return;
     total -= std::min(total, SizeIn(status));
   });
   return total;

@@ -1,9 +1,10 @@
 // DiskSpace: how much of a disk the folder of a DiskCache may take, for all processes that share
 // it. What was used longest ago is removed first.
 //
-// Files are two folders below the cache's: "ab/cdef…/NAME". How much they take is in the file
-// "taken", which is locked while it is changed; space is taken before a file is written, so that a
-// process that is killed leaves too large a number, which the next removal corrects. Thread-safe.
+// Files are two folders below the cache's: "ab/cdef…/NAME" (cache_names.h). Nothing else that lies
+// there is counted or removed. How much they take is in the file "taken", which is locked while it
+// is changed; space is taken before a file is written, so that a process that is killed leaves too
+// large a number, which the next removal corrects. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -45,12 +46,9 @@ class DiskSpace {
   int64_t not_before_ns_ = 0;  // a removal that would not help again
 };
 
-/// Calls `each` with every file below the cache's folder: its folder, its name there, and whether
-/// it is one that is being written.
+/// Calls `each` with every file of the cache: its folder, its name there, and whether it is one
+/// that is being written. Removes folders of objects that are empty.
 void ForEachCacheFile(const Descriptor& folder,
                       const std::function<void(int folder, const char* name, bool is_new)>& each);
-
-/// The folder in a cache's where files are written before they get their names.
-inline constexpr const char* kNewFiles = "new";
 
 }  // namespace zarrfs

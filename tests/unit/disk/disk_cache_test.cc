@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -60,7 +61,10 @@ class DiskCacheTest : public ::testing::Test {
   [[nodiscard]] std::vector<fs::path> Files() const {
     std::vector<fs::path> files;
     for (const auto& entry : fs::recursive_directory_iterator(folder_)) {
-      if (entry.is_regular_file() && entry.path().filename() != "taken") files.push_back(entry);
+      const std::string name = entry.path().filename();
+      if (entry.is_regular_file() && name != "taken" && name != "CACHEDIR.TAG") {
+        files.push_back(entry);
+      }
     }
     return files;
   }
@@ -89,6 +93,98 @@ TEST_F(DiskCacheTest, GivesAnyPartOfWhatWasWritten) {
   EXPECT_FALSE(Has(*cache_, version_, 999, 2));
   EXPECT_FALSE(Has(*cache_, version_, 200'999, 2));
   EXPECT_FALSE(Has(*cache_, version_, 1000, 10, "https://host/store/c/1"));
+}
+
+// Files and folders of somebody else, in all places where the cache looks.
+class ForeignFilesTest : public DiskCacheTest {
+ protected:
+  void Put(const std::string& name, size_t bytes = 2 << 20) {
+    fs::create_directories((folder_ / name).parent_path());
+    std::ofstream(folder_ / name) << std::string(bytes, 'x');
+    fs::last_write_time(folder_ / name,
+                        fs::file_time_type::clock::now() - std::chrono::hours(9000));
+    foreign_.push_back(folder_ / name);
+  }
+  void ExpectForeignFiles() const {
+    for (const fs::path& file : foreign_) {
+      EXPECT_TRUE(fs::exists(fs::symlink_status(file))) << file;
+    }
+  }
+  std::vector<fs::path> foreign_;
+};
+
+TEST_F(ForeignFilesTest, StayWhateverIsRemoved) {
+  Write(version_, 0, 1000);
+  const fs::path own = Files().at(0);
+  Put("project/run1/result.nc");
+  Put("ab/run1/result.nc");
+  Put("ab/0123456789abcdef0123456789abcd/result.nc");
+  Put("ab/0123456789abcdef0123456789abcd/0123456789abcdef-0-10-2");  // an end beyond the size
+  Put("ab/0123456789abcdef0123456789abcd/0123456789ABCDEF-0-1-2");
+  Put("ab/0123456789abcdef0123456789abcd/0123456789abcdef-0-1-2.nc");
+  Put("new/result.nc");
+  Put("new/project/result.nc");
+  for (const char* const folder : {"old/empty", "ab/empty", "new/empty"}) {
+    fs::create_directories(folder_ / folder);
+    foreign_.push_back(folder_ / folder);
+  }
+  // Links with names of the cache's.
+  Put("elsewhere/result.nc");
+  const fs::path link = own.parent_path() / "0123456789abcdef-0-1-2";
+  fs::create_symlink(folder_ / "elsewhere/result.nc", link);
+  fs::create_directory_symlink(folder_ / "elsewhere", folder_ / "cd");
+  fs::create_symlink(folder_ / "elsewhere/result.nc", folder_ / "new/0123456789abcdef");
+  foreign_.insert(foreign_.end(), {link, folder_ / "cd", folder_ / "new/0123456789abcdef"});
+  fs::last_write_time(own, fs::file_time_type::clock::now() - std::chrono::hours(9000));
+
+  // The first file makes it count anew, and there is room for no second one.
+  fs::remove(folder_ / "taken");
+  const auto small = Open(DiskSpace::BlocksOf(3000));
+  for (uint64_t i = 0; i < 4; ++i) {
+    small->Write("https://host/store/c/" + std::to_string(i + 1), version_, 0, BytesAt(0, 2000));
+  }
+  EXPECT_FALSE(fs::exists(own)) << "the cache's own";
+  ExpectForeignFiles();
+}
+
+TEST_F(ForeignFilesTest, AFolderThatHasThemIsRefused) {
+  const auto why_not = [](const fs::path& folder) {
+    const auto claimed = PrepareCacheFolder(folder);
+    return claimed ? "" : claimed.error().message;
+  };
+  const auto make = [&](const std::string& name) {
+    fs::create_directory(top_ / name);
+    fs::permissions(top_ / name, fs::perms::owner_all);
+    return top_ / name;
+  };
+  const fs::path scratch = make("scratch");
+  std::ofstream(scratch / "result.nc") << "x";
+  EXPECT_EQ(why_not(scratch),
+            fmt::format("disk_cache={0}: this folder has other files ('result.nc'): give it one of "
+                        "its own, for example disk_cache={0}/zarrfs",
+                        scratch.string()));
+  EXPECT_FALSE(fs::exists(scratch / "CACHEDIR.TAG"));
+  EXPECT_EQ(why_not(scratch / "zarrfs"), "");
+  EXPECT_EQ(why_not(scratch / "zarrfs/"), "") << "again";
+
+  const fs::path others = make("others");
+  std::ofstream(others / "CACHEDIR.TAG") << "Signature: 8a477f597d28d172789f06886806bc55\n";
+  EXPECT_NE(why_not(others).find("'CACHEDIR.TAG'"), std::string::npos) << "of another program";
+
+  // What a zarrfs of before has left, on a file system of its own.
+  const fs::path before = make("before");
+  for (const char* const name : {"ab", "new", "lost+found", ".snapshot"}) {
+    fs::create_directory(before / name);
+  }
+  std::ofstream(before / "taken") << "12345678";
+  EXPECT_EQ(why_not(before), "");
+  EXPECT_TRUE(fs::exists(before / "CACHEDIR.TAG"));
+  std::ofstream(before / "result.nc") << "x";
+  EXPECT_EQ(why_not(before), "") << "it is marked by now";
+
+  fs::create_directory_symlink(before, top_ / "link");
+  EXPECT_NE(why_not(top_ / "link").find("symbolic link"), std::string::npos);
+  EXPECT_NE(why_not(top_ / "link/").find("symbolic link"), std::string::npos);
 }
 
 TEST_F(DiskCacheTest, PutsRangesTogetherUnlessOneIsMissing) {
@@ -199,13 +295,13 @@ TEST_F(DiskCacheTest, TakesNoMoreThanItMayAndKeepsWhatWasUsedLast) {
 
 TEST_F(DiskCacheTest, WhatOneThatWasKilledLeftIsRemoved) {
   cache_ = Open(1u << 20);
-  { std::ofstream(folder_ / "new/0123") << std::string(900'000, 'x'); }
+  { std::ofstream(folder_ / "new/0123456789abcdef") << std::string(900'000, 'x'); }
   { std::ofstream(folder_ / "taken", std::ios::binary) << std::string(8, '\x7f'); }
-  fs::last_write_time(folder_ / "new/0123",
+  fs::last_write_time(folder_ / "new/0123456789abcdef",
                       fs::file_time_type::clock::now() - std::chrono::hours(1));
   Write(version_, 0, 500'000);
   EXPECT_TRUE(Has(*cache_, version_, 0, 500'000));
-  EXPECT_FALSE(fs::exists(folder_ / "new/0123"));
+  EXPECT_FALSE(fs::exists(folder_ / "new/0123456789abcdef"));
 }
 
 TEST_F(DiskCacheTest, AFullDiskCostsNothingButTheCache) {

@@ -31,6 +31,7 @@
 #include "zarrcore/base/printable.h"
 #include "zarrcore/local/local_store.h"
 #include "zarrcore/net/remote_source.h"
+#include "zarrcore/os/removal.h"
 #include "zarrcore/view/view.h"
 
 namespace zarrfs::ctl {
@@ -264,8 +265,9 @@ class Packing {
     if (auto written = WriteDocuments(); !written) return written;
     if (auto synced = Sync(); !synced) return synced;
     // Two parts may do all this at once, and give the same.
-    std::error_code ignored;
-    fs::remove_all(state_, ignored);
+    RemoveOwnFiles(state_, [](std::string_view name) {
+      return name == "plan" || name.starts_with("done-") || IsPartialFile(name);
+    });
     is_finished_ = true;
     return {};
   }

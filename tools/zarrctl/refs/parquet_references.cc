@@ -2,6 +2,8 @@
 // takes it for consolidated metadata, which it is), and the table DIR/ARRAY/refs.R.parq the chunks
 // from number R x 10,000 on, row-major, a row each, those that are not stored with nulls. A table
 // without any chunk has no file.
+#include <fcntl.h>
+
 #include <array>
 #include <filesystem>
 #include <utility>
@@ -11,6 +13,7 @@
 #include "tools/zarrctl/refs/parquet.h"
 #include "tools/zarrctl/refs/reference_writer.h"
 #include "zarrcore/metadata/json.h"
+#include "zarrcore/os/removal.h"
 #include "zarrcore/view/pass_through.h"
 
 namespace zarrfs::ctl {
@@ -28,14 +31,15 @@ class ParquetReferences final : public ReferenceWriter {
   explicit ParquetReferences(std::string folder) : folder_(std::move(folder)) {}
   ParquetReferences(const ParquetReferences&) = delete;
   ParquetReferences& operator=(const ParquetReferences&) = delete;
-  // The folder was empty.
+  // The folder was empty, so the files of these names are of this run.
   ~ParquetReferences() override {
     if (is_finished_) return;
     std::error_code ignored;
     for (const auto& entry : fs::directory_iterator(folder_, ignored)) {
-      std::error_code stays;
-      fs::remove_all(entry.path(), stays);
+      RemoveOwnFiles(entry.path().string(), IsOwn);
     }
+    RemoveFile(AT_FDCWD, (fs::path(folder_) / kMetadata).c_str());
+    RemoveAbandonedFiles(folder_);
   }
 
   bool needs_order() const override { return true; }
@@ -97,10 +101,8 @@ class ParquetReferences final : public ReferenceWriter {
   Result<void> DropArray() override {
     documents_.resize(begin_);
     for (ParquetColumn& column : columns_) Clear(column);
-    std::error_code error;
-    fs::remove_all(array_folder_, error);
-    if (!error) return {};
-    return Fail(FromErrno(error.value()), "{}: {}", array_folder_.string(), error.message());
+    RemoveOwnFiles(array_folder_.string(), IsOwn);
+    return {};
   }
 
   Result<void> Finish() override {
@@ -114,6 +116,11 @@ class ParquetReferences final : public ReferenceWriter {
   }
 
  private:
+  // "refs.12.parq", or one that was not finished.
+  static bool IsOwn(std::string_view name) {
+    return (name.starts_with("refs.") && name.ends_with(".parq")) || IsPartialFile(name);
+  }
+
   static void Clear(ParquetColumn& column) {
     column.integers.clear();
     column.texts.clear();
