@@ -19,7 +19,7 @@
 
 #include "fs/fuse/connection.h"
 #include "fs/mount/mount_control.h"
-#include "fs/mount/session.h"
+#include "fs/mount/mount_folder.h"
 
 // Linux 6.5; the headers may be older.
 #ifndef MOVE_MOUNT_BENEATH
@@ -36,65 +36,8 @@ namespace {
 // A path that leads to exactly this mount, whatever is mounted over it later.
 std::string PathOf(const Descriptor& mount) { return fmt::format("/proc/self/fd/{}", mount.get()); }
 
-// A handle on the mount on top at `path`; sends its file system no request.
-Descriptor OpenPath(const std::string& path) {
-  return Descriptor(open(path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
-}
-
-uint64_t MountIdOf(const Descriptor& place) {
-  std::ifstream file(fmt::format("/proc/self/fdinfo/{}", place.get()));
-  uint64_t id = 0;
-  for (std::string name; file >> name;) {
-    if (name == "mnt_id:") file >> id;
-  }
-  return id;
-}
-
 bool IsDead(const Mounted& mounted) {
   return mounted.type == kMountType && AskMount(mounted).state == MountState::kDead;
-}
-
-constexpr std::pair<std::string_view, unsigned> kAttributes[] = {{"ro", MOUNT_ATTR_RDONLY},
-                                                                 {"nosuid", MOUNT_ATTR_NOSUID},
-                                                                 {"nodev", MOUNT_ATTR_NODEV},
-                                                                 {"noexec", MOUNT_ATTR_NOEXEC},
-                                                                 {"noatime", MOUNT_ATTR_NOATIME}};
-
-// A mount as libfuse makes it, but not attached anywhere yet. Empty, with errno set, on failure.
-Descriptor NewMount(const MountOptions& options, const Descriptor& device) {
-  const Descriptor context(fsopen("fuse", FSOPEN_CLOEXEC));
-  if (!context) return {};
-  bool good = true;
-  const auto set = [&](const std::string& name, const std::string& value) {
-    good =
-        good && fsconfig(context.get(), FSCONFIG_SET_STRING, name.c_str(), value.c_str(), 0) == 0;
-  };
-  set("source", options.source);
-  set("fd", std::to_string(device.get()));
-  set("rootmode", fmt::format("{:o}", unsigned{S_IFDIR}));
-  set("user_id", std::to_string(getuid()));
-  set("group_id", std::to_string(getgid()));
-  unsigned attributes = 0;
-  MountOptions nameless = options;
-  nameless.source.clear();  // which may have quotes and commas
-  for (const std::string& word : SplitOptions(LibfuseOptions(nameless))) {
-    const auto* const attribute =
-        std::ranges::find(kAttributes, word, &std::pair<std::string_view, unsigned>::first);
-    const std::string name(NameOfOption(word));
-    if (attribute != std::end(kAttributes)) {
-      attributes |= attribute->second;
-    } else if (word == "debug" || word == "io_uring" || name == "fsname") {
-      continue;  // libfuse's own options, and what is set above
-    } else if (name == word) {
-      good = good && fsconfig(context.get(), FSCONFIG_SET_FLAG, word.c_str(), nullptr, 0) == 0;
-    } else {
-      std::string value = word.substr(name.size() + 1);
-      std::erase(value, '"');  // mount(2) removes them from a context, fsconfig(2) does not
-      set(name, value);
-    }
-  }
-  if (!good || fsconfig(context.get(), FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) != 0) return {};
-  return Descriptor(fsmount(context.get(), FSMOUNT_CLOEXEC, attributes));
 }
 
 // The file by which the kernel has a connection aborted. Empty if this process cannot have it.
@@ -116,11 +59,6 @@ tl::unexpected<Error> CannotReplace(std::string_view what) {
               ErrnoText(error));
 }
 
-int MoveTo(const Descriptor& mount, const Descriptor& place, unsigned flags) {
-  return move_mount(mount.get(), "", place.get(), "",
-                    MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH | flags);
-}
-
 }  // namespace
 
 Result<Replacement> ReplaceDeadMount(const MountOptions& options, const Mounted& dead) {
@@ -130,7 +68,7 @@ Result<Replacement> ReplaceDeadMount(const MountOptions& options, const Mounted&
     if (auto detached = Unmount(dead.path, /*detach=*/true); !detached) return Fail(detached);
     there = MountsAt(dead.path);
   }
-  const Descriptor place = OpenPath(dead.path);
+  const Descriptor place = OpenWithoutLinks(dead.path);
   if (there.empty() || !place || (there.back().device != dead.device && !IsDead(there.back()))) {
     return Fail(ErrorCode::kNotFound, "{}: the dead mount is gone", dead.path);
   }
@@ -138,14 +76,14 @@ Result<Replacement> ReplaceDeadMount(const MountOptions& options, const Mounted&
   if (!device) return CannotReplace("/dev/fuse");
   const Descriptor mount = NewMount(options, device);
   if (!mount) return CannotReplace("fsopen");
-  if (MoveTo(mount, place, MOVE_MOUNT_BENEATH) == 0) {
+  if (Attach(mount, place, MOVE_MOUNT_BENEATH)) {
     // Not by its name: somebody else may have detached it meanwhile.
     if (umount2(PathOf(place).c_str(), MNT_DETACH) != 0 && errno != EINVAL) {
       spdlog::warn("{}: the dead mount cannot be detached: {}", dead.path, ErrnoText(errno));
     }
     return Replacement{.device = std::move(device), .dead = there.back().device};
   }
-  if (MoveTo(mount, place, 0) != 0) return CannotReplace("move_mount");
+  if (!Attach(mount, place, 0)) return CannotReplace("move_mount");
   return Replacement{.device = std::move(device), .dead = there.back().device, .covers_dead = true};
 }
 
@@ -163,7 +101,7 @@ void AbortConnection(const Descriptor& device, dev_t number, const std::string& 
   if (abort && IsConnected(device) && write(abort.get(), "1", 1) == 1) return;
   // Without that file. The kernel aborts at first, and does not unmount what is in use, which it is
   // by our descriptor.
-  const Descriptor place = OpenPath(path);
+  const Descriptor place = OpenWithoutLinks(path);
   if (!place) return;
   const uint64_t id = MountIdOf(place);
   const std::vector<Mounted> table = MountTable();
@@ -176,7 +114,7 @@ void AbortConnection(const Descriptor& device, dev_t number, const std::string& 
 }
 
 uint64_t UniqueMountId(const std::string& path) {
-  const Descriptor place = OpenPath(path);
+  const Descriptor place = OpenWithoutLinks(path);
   struct statx info = {};
   const bool is_known = place && statx(place.get(), "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC,
                                        STATX_MNT_ID_UNIQUE, &info) == 0;

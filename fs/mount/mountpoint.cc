@@ -19,6 +19,7 @@
 #include "zarrcore/disk/disk_cache.h"
 #include "zarrcore/hierarchy/node.h"
 #include "zarrcore/os/descriptor.h"
+#include "zarrcore/os/removal.h"
 #include "zarrcore/zip/source.h"
 
 namespace zarrfs {
@@ -69,8 +70,9 @@ tl::unexpected<Error> CannotUse(const std::string& mountpoint, int error) {
 // With the dead zarrfs mount at `path`, if any. Fails if there is a live one.
 Result<MountPoint> FindDeadMount(const std::string& path) {
   auto mounted = FindMount(path);
-  if (!mounted || mounted->type != kMountType) return MountPoint{path, std::nullopt};
-  if (AskMount(*mounted).state == MountState::kDead) return MountPoint{path, std::move(mounted)};
+  if (!mounted || mounted->type != kMountType) return MountPoint{path, std::nullopt, nullptr};
+  if (AskMount(*mounted).state == MountState::kDead)
+    return MountPoint{path, std::move(mounted), nullptr};
   return Fail(ErrorCode::kInvalidArgument,
               "{} is already mounted (a zarrfs mount of {}): unmount it first with {} {}", path,
               mounted->source, geteuid() == 0 ? "umount" : "fusermount3 -u", path);
@@ -109,9 +111,11 @@ bool IsHidden(const std::string& source, const std::string& mountpoint) {
   return resolved && LiesIn(*resolved, mountpoint);
 }
 
-Result<void> CheckFolder(const std::string& path, const MountOptions& options) {
+// `place`: a path that leads to the folder; `path`: its name.
+Result<void> CheckFolder(const std::string& place, const std::string& path,
+                         const MountOptions& options) {
   struct stat info = {};
-  if (stat(path.c_str(), &info) != 0) return CannotUse(path, errno);
+  if (stat(place.c_str(), &info) != 0) return CannotUse(path, errno);
   if (!S_ISDIR(info.st_mode)) {
     return Fail(ErrorCode::kNotADirectory, "mount point {} is not a directory", path);
   }
@@ -120,7 +124,7 @@ Result<void> CheckFolder(const std::string& path, const MountOptions& options) {
   if (const auto top = FindMount(path); top && top->type == "autofs") return {};
   // A folder that may not be listed may still be mounted on.
   std::error_code error;
-  if (!std::filesystem::is_empty(path, error) && !error) {
+  if (!std::filesystem::is_empty(place, error) && !error) {
     if (const auto hint = OrderHint(options); !hint.empty()) {
       return Fail(ErrorCode::kInvalidArgument, "{} is a Zarr store, and {} is none{}", path,
                   options.source, hint);
@@ -205,8 +209,16 @@ Result<MountPoint> CheckMount(const MountOptions& options) {
     // The folder below cannot be checked, but was good enough for the dead mount.
     spdlog::warn("{}: takes the place of the dead mount of a zarrfs that was killed",
                  mountpoint->path);
-  } else if (const auto folder = CheckFolder(mountpoint->path, options); !folder) {
-    return Fail(folder);
+  } else {
+    std::string place = mountpoint->path;
+    if (geteuid() == 0) {
+      auto held = MountFolder::Open(place);
+      if (!held) return Fail(held);
+      place = fmt::format("/proc/self/fd/{}", held->folder().get());
+      mountpoint->folder = std::make_shared<MountFolder>(*std::move(held));
+    }
+    const auto checked = CheckFolder(place, mountpoint->path, options);
+    if (!checked) return Fail(checked);
   }
   if (const auto device = CheckDevice(); !device) return Fail(device);
   if (geteuid() != 0) {
@@ -221,10 +233,31 @@ Result<MountPoint> CheckMount(const MountOptions& options) {
   return mountpoint;
 }
 
-void RemoveMountPoint(const std::string& path) {
-  if (rmdir(path.c_str()) != 0 && errno != EBUSY && errno != ENOENT) {
-    spdlog::warn("{} cannot be removed: {}", path, ErrnoText(errno));
+MadeMountPoint MadeMountPoint::Make(const std::string& path) {
+  MadeMountPoint made;
+  made.path_ = AbsolutePath(path);
+  const std::string folder = made.path_.substr(0, made.path_.rfind('/'));
+  Descriptor parent(open(folder.empty() ? "/" : folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  const std::string name = made.path_.substr(folder.size() + 1);
+  if (parent && mkdirat(parent.get(), name.c_str(), 0755) == 0) made.parent_ = std::move(parent);
+  return made;
+}
+
+MadeMountPoint MadeMountPoint::Take(const std::string& path) {
+  MadeMountPoint made;
+  made.path_ = path;
+  const std::string folder = path.substr(0, path.rfind('/'));
+  made.parent_ = OpenWithoutLinks(folder.empty() ? "/" : folder);
+  return made;
+}
+
+void MadeMountPoint::Remove() {
+  if (!parent_) return;
+  const std::string name = path_.substr(path_.rfind('/') + 1);
+  if (!RemoveFolder(parent_.get(), name.c_str()) && errno != EBUSY && errno != ENOENT) {
+    spdlog::warn("{} cannot be removed: {}", path_, ErrnoText(errno));
   }
+  parent_.reset();
 }
 
 }  // namespace zarrfs

@@ -2,11 +2,14 @@
 // to do.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 
+#include "fs/mount/mount_folder.h"
 #include "fs/options/options.h"
 #include "zarrcore/base/result.h"
+#include "zarrcore/os/descriptor.h"
 #include "zarrcore/os/mount_table.h"
 
 namespace zarrfs {
@@ -20,8 +23,9 @@ namespace zarrfs {
 [[nodiscard]] Result<std::string> ResolveParent(const std::string& mountpoint);
 
 struct MountPoint {
-  std::string path;             // without symbolic links
-  std::optional<Mounted> dead;  // a dead zarrfs mount on top there
+  std::string path;                          // without symbolic links
+  std::optional<Mounted> dead;               // a dead zarrfs mount on top there
+  std::shared_ptr<MountFolder> folder = {};  // of root's mounts, unless there is a dead one
 };
 
 /// Checks what a mount needs: the source folder, the mount point, the fuse device, fusermount3, the
@@ -30,8 +34,26 @@ struct MountPoint {
 /// process must not have threads yet.
 [[nodiscard]] Result<MountPoint> CheckMount(const MountOptions& options);
 
-/// Removes a mount point that was made for a mount. A mount that is still there keeps it, and it
-/// may be gone already.
-void RemoveMountPoint(const std::string& path);
+/// A folder that is made for a mount, and removed afterwards: a mount that is still there keeps it,
+/// and it may be gone already. By a descriptor of the folder above, which others cannot put
+/// elsewhere.
+class MadeMountPoint {
+ public:
+  /// Makes no folder where there is something.
+  [[nodiscard]] static MadeMountPoint Make(const std::string& path);
+  /// The folder that was made for a mount of an earlier program; `path` without symbolic links.
+  [[nodiscard]] static MadeMountPoint Take(const std::string& path);
+  MadeMountPoint() = default;
+
+  [[nodiscard]] bool is_made() const { return static_cast<bool>(parent_); }
+  /// Removes it, once.
+  void Remove();
+  /// It stays.
+  void Leave() { parent_.reset(); }
+
+ private:
+  std::string path_;
+  Descriptor parent_;
+};
 
 }  // namespace zarrfs

@@ -17,8 +17,19 @@
 
 namespace zarrfs {
 
+namespace {
+
+// Null where the path leads through a symbolic link by now.
+std::shared_ptr<MountFolder> HoldFolder(Result<MountFolder> held) {
+  if (geteuid() != 0) return nullptr;
+  return held ? std::make_shared<MountFolder>(*std::move(held)) : nullptr;
+}
+
+}  // namespace
+
 OwnMount::OwnMount(const HandOver& state)
     : path_(state.mountpoint),
+      folder_(HoldFolder(MountFolder::OpenBelowMount(path_))),
       outlives_workers_(true),
       made_(true),
       covers_dead_(state.covers_dead != 0),
@@ -47,7 +58,9 @@ void OwnMount::HandOverTo(HandOver& state, const MountOptions& options) const {
 }
 
 Result<void> OwnMount::Make(const MountOptions& options) {
-  auto device = dead_ ? MakeInPlaceOfDead(options) : MakeByLibfuse(options);
+  auto device = dead_     ? MakeInPlaceOfDead(options)
+                : folder_ ? MakeByRoot(options)
+                          : MakeByLibfuse(options);
   if (!device) return Fail(device);
   connection_ = *std::move(device);
   const auto entry = FindMount(path_);
@@ -79,7 +92,18 @@ Result<Descriptor> OwnMount::MakeInPlaceOfDead(const MountOptions& options) {
   if (const auto there = FindMount(path_); there && there->type == kMountType) {
     return Fail(ErrorCode::kIo, "{} was mounted by another zarrfs meanwhile", path_);
   }
-  return MakeByLibfuse(options);
+  folder_ = HoldFolder(MountFolder::Open(path_));
+  return folder_ ? MakeByRoot(options) : MakeByLibfuse(options);
+}
+
+Result<Descriptor> OwnMount::MakeByRoot(const MountOptions& options) {
+  Descriptor device(open("/dev/fuse", O_RDWR | O_CLOEXEC));
+  if (!device) return Fail(FromErrno(errno), "/dev/fuse cannot be opened: {}", ErrnoText(errno));
+  struct stat before = {};
+  if (fstat(folder_->folder().get(), &before) == 0) device_before_ = before.st_dev;
+  if (auto mounted = MountOn(*folder_, path_, options, device); !mounted) return Fail(mounted);
+  made_ = true;
+  return device;
 }
 
 Result<Descriptor> OwnMount::MakeByLibfuse(const MountOptions& options) {
@@ -123,6 +147,17 @@ bool OwnMount::IsOnTop() const {
 
 Result<void> OwnMount::Unmount(bool detach) const {
   if (!made_) return {};
+  if (folder_ && mount_id_ != 0) {
+    // Wherever the folder is by now: others may have renamed one above it.
+    const uint64_t top = folder_->MountIdOnTop();
+    if (top == 0) return {};
+    const bool is_ours =
+        top == mount_id_ && (IsConnected() || UniqueMountId(path_) == unique_mount_id_);
+    if (!is_ours) return Fail(ErrorCode::kIo, "another mount lies over {}", path_);
+    if (folder_->Unmount(detach)) return {};
+    if (errno == EBUSY) return Fail(ErrorCode::kWouldBlock, "busy");
+    if (errno != EPERM) return Fail(FromErrno(errno), "{}", ErrnoText(errno));
+  }
   if (device_ != 0) {
     const auto top = FindMount(path_);
     if (!top) return {};
@@ -173,6 +208,7 @@ void OwnMount::Abort() const { AbortConnection(connection_, device_, path_); }
 void OwnMount::Close() {
   connection_.reset();
   shared_.reset();
+  if (folder_) folder_->Close();
 }
 
 }  // namespace zarrfs

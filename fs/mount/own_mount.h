@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -25,6 +26,7 @@ class OwnMount {
   OwnMount(MountPoint point, bool outlives_workers)
       : path_(std::move(point.path)),
         dead_(std::move(point.dead)),
+        folder_(std::move(point.folder)),
         outlives_workers_(outlives_workers) {}
   /// The mount that another program hands over. Its descriptors must have been checked.
   explicit OwnMount(const HandOver& state);
@@ -63,13 +65,15 @@ class OwnMount {
  private:
   // These return the FUSE device.
   Result<Descriptor> MakeByLibfuse(const MountOptions& options);
+  Result<Descriptor> MakeByRoot(const MountOptions& options);
   Result<Descriptor> MakeInPlaceOfDead(const MountOptions& options);
   // While the connection lives, no other mount has its number.
   [[nodiscard]] bool IsOurs(const Mounted& mounted) const;
 
   const std::string path_;
-  const std::optional<Mounted> dead_;  // the mount to replace
-  const bool outlives_workers_;        // else the mount dies with the worker
+  const std::optional<Mounted> dead_;    // the mount to replace
+  std::shared_ptr<MountFolder> folder_;  // what root mounts on, and unmounts by
+  const bool outlives_workers_;          // else the mount dies with the worker
   bool made_ = false;
   bool replaced_dead_ = false;
   bool covers_dead_ = false;      // the dead mount lies below ours

@@ -323,7 +323,7 @@ int TakeOver(int number) {
   LogToStderr(options->log_level);
   if (!options->foreground) LeaveTerminal(options->mountpoint);
   const int code = ResumeKeeper(*options, *state);
-  if (options->makes_mountpoint) RemoveMountPoint(options->mountpoint);
+  if (options->makes_mountpoint) MadeMountPoint::Take(options->mountpoint).Remove();
   return code;
 }
 

@@ -64,35 +64,18 @@ std::string SuccessText(const MountOptions& options, bool at_terminal) {
   return text + fmt::format("  To end it: zarrfs --unmount {}\n", where);
 }
 
-// The folder that is made where none was named.
-class OwnFolder {
- public:
-  explicit OwnFolder(const std::string& path) : path_(AbsolutePath(path)) {}
-  ~OwnFolder() { Remove(); }
-  OwnFolder(const OwnFolder&) = delete;
-  OwnFolder& operator=(const OwnFolder&) = delete;
-
-  void Make() { made_ = mkdir(path_.c_str(), 0755) == 0; }
-  // Caller and keeper may both try.
-  void Remove() {
-    if (made_) RemoveMountPoint(path_);
-    made_ = false;
-  }
-  [[nodiscard]] bool made() const { return made_; }
-  void Leave() { made_ = false; }
-
- private:
-  const std::string path_;
-  bool made_ = false;
-};
-
 }  // namespace
 
 int RunDaemon(MountOptions options) {
   LogToStderr(options.log_level);
-  OwnFolder folder(options.mountpoint);
-  if (options.makes_mountpoint) folder.Make();
-  options.makes_mountpoint = folder.made();
+  MadeMountPoint folder;
+  if (options.makes_mountpoint) folder = MadeMountPoint::Make(options.mountpoint);
+  options.makes_mountpoint = folder.is_made();
+  // Caller and keeper may both try.
+  struct Removal {
+    MadeMountPoint& folder;
+    ~Removal() { folder.Remove(); }
+  } const removal{folder};
   auto mountpoint = CheckMount(options);
   if (!mountpoint) {
     const std::string& reason = mountpoint.error().message;
