@@ -191,9 +191,12 @@ Result<std::shared_ptr<const Node>> NodeReader::Read(const std::string& path,
 }
 
 void NodeReader::ShowGroup(Node& node) const {
-  node.below_ome = node.from_parent.below_ome || IsOme(node.group()->attributes);
+  const std::string_view name = std::string_view(node.path).substr(node.path.find_last_of('/') + 1);
+  const OmePlace place{node.from_parent.below_ome, name};
+  node.below_ome = place.below_ome || IsOme(node.group()->attributes, place);
   ViewContext context;
-  context.below_ome = node.from_parent.below_ome;
+  context.below_ome = place.below_ome;
+  context.group_name = name;
   context.keeps_ome = options_.keeps_ome;
   for (size_t v = 0; v < AllViews().size(); ++v) {
     GroupView shown = AllViews()[v]->ShowGroup(*node.group(), context);

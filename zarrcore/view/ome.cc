@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 namespace zarrfs {
@@ -15,20 +17,14 @@ using std::string_view_literals::operator""sv;
 constexpr auto kOme = "ome";
 constexpr auto kVersion = "version";
 
-// Members that no other group has.
-constexpr std::array kOfOmeAlone = {"multiscales"sv, "plate"sv, "well"sv, "image-label"sv,
-                                    "bioformats2raw.layout"sv};
-// And all that 0.4 knows.
-constexpr std::array kMembers = {
-    "multiscales"sv, "omero"sv,       "labels"sv, "plate"sv,
-    "well"sv,        "image-label"sv, "series"sv, "bioformats2raw.layout"sv};
-// Those that state their version in 0.4: an object, or each object of a list.
-constexpr std::array kWithVersion = {"multiscales"sv, "omero"sv, "plate"sv, "well"sv,
-                                     "image-label"sv};
+constexpr auto kMultiscales = "multiscales"sv;
 
-bool HasAny(const Json& attributes, const auto& names) {
-  return std::ranges::any_of(names, [&](auto name) { return attributes.contains(name); });
-}
+// All members that 0.4 knows.
+constexpr std::array kMembers = {
+    kMultiscales, "omero"sv,       "labels"sv, "plate"sv,
+    "well"sv,     "image-label"sv, "series"sv, "bioformats2raw.layout"sv};
+// Those that state their version in 0.4: an object, or each object of a list.
+constexpr std::array kWithVersion = {kMultiscales, "omero"sv, "plate"sv, "well"sv, "image-label"sv};
 
 // Calls `visit` with each object that states its version in 0.4.
 void VisitVersioned(Json& attributes, const auto& visit) {
@@ -59,16 +55,80 @@ std::string StaysAsItIs(const Json& version, std::string_view wanted) {
                      wanted);
 }
 
+// A list that is not empty, of which each item `is_one`.
+bool IsListOf(const Json& list, const auto& is_one) {
+  return list.is_array() && !list.empty() && std::ranges::all_of(list, is_one);
+}
+
+bool IsText(const Json& json) { return TextOf(json) != nullptr; }
+bool HasPath(const Json& json) { return IsText(MemberOrNull(json, "path")); }
+
+// An item of `multiscales`. (Those of maps by ndpyramid have no axes, but pixels.)
+bool IsPyramid(const Json& image) {
+  const auto is_axis = [](const Json& axis) {
+    return IsText(axis) || IsText(MemberOrNull(axis, "name"));
+  };
+  const Json& version = MemberOrNull(image, kVersion);
+  const bool has_version = std::ranges::any_of(std::array{"0.1"sv, "0.2"sv, "0.3"sv, "0.4"sv},
+                                               [&](auto old) { return Is(version, old); });
+  return IsListOf(MemberOrNull(image, "datasets"), HasPath) &&
+         (has_version || IsListOf(MemberOrNull(image, "axes"), is_axis)) &&
+         MemberOrNull(image, "pixels_per_tile").is_null();
+}
+
+// Whether the member `name` of `members`, which are attributes or those in `ome`, is OME-Zarr.
+bool IsMember(const Json& members, std::string_view name, const OmePlace& place, bool in_ome) {
+  const Json& value = MemberOrNull(members, name);
+  if (value.is_null()) return false;
+  const auto is_image = [&] { return IsListOf(MemberOrNull(members, kMultiscales), IsPyramid); };
+  if (name == kMultiscales) return is_image();
+  if (name == "plate") return IsListOf(MemberOrNull(value, "wells"), HasPath);
+  if (name == "well") return IsListOf(MemberOrNull(value, "images"), HasPath);
+  if (name == "image-label" || name == "omero") return value.is_object() && is_image();
+  if (name == "bioformats2raw.layout") return value.is_number_integer();
+  if (name == "labels") {
+    return IsListOf(value, IsText) && (in_ome || (place.below_ome && place.name == "labels"));
+  }
+  return name == "series" && IsListOf(value, IsText) &&
+         (in_ome || (place.below_ome && place.name == "OME"));
+}
+
+bool HasMembers(const Json& members, const OmePlace& place, bool in_ome) {
+  return std::ranges::any_of(kMembers,
+                             [&](auto name) { return IsMember(members, name, place, in_ome); });
+}
+
+// "0.5", "0.6.dev1", "1.0".
+bool IsFrom05(const Json& version) {
+  const std::string* const text = TextOf(version);
+  int major = 0;
+  int minor = 0;
+  if (text == nullptr) return false;
+  const char* const end = text->data() + text->size();
+  const auto [dot, error] = std::from_chars(text->data(), end, major);
+  if (error != std::errc() || dot == end || *dot != '.') return false;
+  return std::from_chars(dot + 1, end, minor).ec == std::errc() &&
+         (major > 0 || (major == 0 && minor >= 5));
+}
+
+// Whether the attribute `ome` is OME-Zarr's.
+bool IsNamespace(const Json& ome) {
+  return ome.is_object() &&
+         (IsFrom05(MemberOrNull(ome, kVersion)) || HasMembers(ome, {}, /*in_ome=*/true));
+}
+
 }  // namespace
 
-bool IsOme(const Json& attributes) {
-  return attributes.contains(kOme) || HasAny(attributes, kOfOmeAlone);
+bool IsOme(const Json& attributes, const OmePlace& place) {
+  return IsNamespace(MemberOrNull(attributes, kOme)) ||
+         HasMembers(attributes, place, /*in_ome=*/false);
 }
 
 OmeAttributes AsOme04(Json attributes) {
   const auto found = attributes.find(kOme);
-  if (found == attributes.end() || !found->is_object()) return {std::move(attributes), {}};
-  if (const Json& version = MemberOrNull(*found, kVersion); !Is(version, "0.5")) {
+  if (found == attributes.end() || !IsNamespace(*found)) return {std::move(attributes), {}};
+  const Json& version = MemberOrNull(*found, kVersion);
+  if (!version.is_null() && !Is(version, "0.5")) {
     return {attributes, {StaysAsItIs(version, "0.4")}};
   }
   Json ome = std::move(*found);
@@ -92,15 +152,16 @@ OmeAttributes AsOme04(Json attributes) {
   return shown;
 }
 
-OmeAttributes AsOme05(Json attributes, bool below_ome) {
-  const bool has_members =
-      HasAny(attributes, kOfOmeAlone) || (below_ome && HasAny(attributes, kMembers));
-  if (!has_members || attributes.contains(kOme)) return {std::move(attributes), {}};
+OmeAttributes AsOme05(Json attributes, const OmePlace& place) {
+  if (attributes.contains(kOme) || !HasMembers(attributes, place, /*in_ome=*/false)) {
+    return {std::move(attributes), {}};
+  }
   Json ome = {{kVersion, "0.5"}};
   Json others = Json::object();
   Json another;  // version
   for (const auto& [name, value] : attributes.items()) {
-    const bool is_member = std::ranges::find(kMembers, name) != kMembers.end();
+    const bool is_known = std::ranges::find(kMembers, name) != kMembers.end();
+    const bool is_member = is_known && IsMember(attributes, name, place, /*in_ome=*/false);
     (is_member ? ome : others)[name] = value;
   }
   VisitVersioned(ome, [&](Json& object) {
@@ -115,9 +176,9 @@ OmeAttributes AsOme05(Json attributes, bool below_ome) {
 }
 
 std::vector<std::string> AxesIn04(const Json& attributes, std::string_view array) {
-  for (const Json& image : ListOrEmpty(MemberOrNull(attributes, "multiscales"))) {
+  for (const Json& image : ListOrEmpty(MemberOrNull(attributes, kMultiscales))) {
     const Json& version = MemberOrNull(image, kVersion);
-    if (!version.is_null() && !Is(version, "0.4")) continue;
+    if (!IsPyramid(image) || (!version.is_null() && !Is(version, "0.4"))) continue;
     const Json& sizes = ListOrEmpty(MemberOrNull(image, "datasets"));
     const bool has_array = std::ranges::any_of(sizes, [&](const Json& size) {
       const std::string* const path = TextOf(MemberOrNull(size, "path"));

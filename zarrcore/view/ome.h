@@ -18,16 +18,25 @@ struct OmeAttributes {
   std::vector<std::string> notes;
 };
 
-/// Whether a group with these attributes is an OME one: images, labels or plates lie in it.
-[[nodiscard]] bool IsOme(const Json& attributes);
+/// A group: what decides which of its attributes are OME-Zarr.
+struct OmePlace {
+  bool below_ome = false;      // an ancestor is an OME group
+  std::string_view name = {};  // the last component of the group's path
+};
+
+/// Whether a group with these attributes is an OME one: images, labels or plates lie in it. An
+/// attribute is OME-Zarr by its structure, never by its name alone: boreholes have a `well`,
+/// GeoZarr has `multiscales`. What is not is the user's.
+[[nodiscard]] bool IsOme(const Json& attributes, const OmePlace& place);
 
 /// `attributes` of a group with the members of a 0.5 `ome` at the top. A member that is there
-/// already stays as it is. Other versions stay in `ome`, with a note.
+/// already stays as it is. Other versions stay in `ome`, with a note. Without a version, as some
+/// writers leave it out, it is 0.5.
 [[nodiscard]] OmeAttributes AsOme04(Json attributes);
 
 /// `attributes` of a group with the members of 0.4 in `ome`. Other versions stay where they are,
-/// with a note. `below_ome`: an ancestor is an OME group, so `labels` and `series` are members too.
-[[nodiscard]] OmeAttributes AsOme05(Json attributes, bool below_ome);
+/// with a note, as does whatever is not OME-Zarr, without one.
+[[nodiscard]] OmeAttributes AsOme05(Json attributes, const OmePlace& place);
 
 /// The names of the axes of the array called `array` in a group with these `attributes`, if the
 /// group is an image of 0.4 that the array is one size of. 0.5 wants them as dimension_names.

@@ -75,7 +75,7 @@ class V3ViewImplementation final : public View {
     if (!json.is_object()) json = Json{{"zarr_format", 3}, {"node_type", "group"}};
     std::vector<std::string> notes;
     if (metadata.is_stored_as_v2() && !context.keeps_ome && !metadata.attributes.empty()) {
-      auto shown = AsOme05(metadata.attributes, context.below_ome);
+      auto shown = AsOme05(metadata.attributes, {context.below_ome, context.group_name});
       json["attributes"] = std::move(shown.attributes);
       notes = std::move(shown.notes);
     }

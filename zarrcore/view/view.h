@@ -82,6 +82,7 @@ struct ViewContext {
   bool keeps_ome = false;  // OME-Zarr metadata stay in the version that the store has
   CompressorSet compressors = kAllCompressors;  // that readers know, of those of the view
   std::span<const std::string> axes = {};  // of the OME-Zarr 0.4 image that the array belongs to
+  std::string_view group_name = {};        // the last component of a group's path
 };
 
 /// Of which nodes a view makes one file each, in the folder of the group above.

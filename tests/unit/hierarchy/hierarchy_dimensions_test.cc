@@ -126,8 +126,9 @@ TEST_F(HierarchyDimensions, WithoutConsolidatedDocumentsNamesArePlainAllTheSame)
 }
 
 TEST_F(HierarchyDimensions, InOmeGroupsAllNamesCarryTheirLengths) {
-  store_->Put("zarr.json",
-              R"({"zarr_format": 3, "node_type": "group", "attributes": {"ome": {}}})");
+  store_->Put(
+      "zarr.json",
+      R"({"zarr_format": 3, "node_type": "group", "attributes": {"ome": {"version": "0.5"}}})");
   EXPECT_EQ(NameIn("b"), "x_2");
 }
 

@@ -680,10 +680,13 @@ TEST(Hierarchy, AGroupWhoseNameAReaderCannotTakeIsSaidNotToBeShown) {
 }
 
 TEST(Hierarchy, ArraysBelowOmeGroupsKnowIt) {
-  for (const char* attribute : {"ome", "multiscales", "plate"}) {
+  for (const char* attribute :
+       {R"("ome": {"version": "0.5"})",
+        R"("multiscales": [{"version": "0.4", "datasets": [{"path": "0"}]}])",
+        R"("plate": {"wells": [{"path": "A/1"}]})"}) {
     const Fixture fixture;
     fixture.store->Put("image/zarr.json", fmt::format(R"({{"zarr_format": 3, "node_type": "group",
-                                        "attributes": {{"{}": {{}}}}}})",
+                                        "attributes": {{{}}}}})",
                                                       attribute));
     fixture.store->Put("image/labels/cells/0/zarr.json", ArrayJson());
     fixture.store->Put("other/zarr.json", ArrayJson());

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "zarrcore/view/reader_profile.h"
@@ -29,19 +30,23 @@ const Pair kPairs[] = {
          "multiscales": [{"name": "a", "datasets": [{"path": "0"}]}],
          "omero": {"channels": []}, "bioformats2raw.layout": 3}})"},
     {"label",
-     R"({"multiscales": [{"datasets": [], "version": "0.4"}],
+     R"({"multiscales": [{"datasets": [{"path": "0"}], "axes": [{"name": "x"}], "version": "0.4"}],
          "image-label": {"colors": [], "version": "0.4"}})",
-     R"({"ome": {"version": "0.5", "multiscales": [{"datasets": []}],
+     R"({"ome": {"version": "0.5",
+         "multiscales": [{"datasets": [{"path": "0"}], "axes": [{"name": "x"}]}],
          "image-label": {"colors": []}}})"},
-    {"plate", R"({"plate": {"rows": [{"name": "A"}], "version": "0.4"}})",
-     R"({"ome": {"version": "0.5", "plate": {"rows": [{"name": "A"}]}}})"},
+    {"plate",
+     R"({"plate": {"rows": [{"name": "A"}], "wells": [{"path": "A/1"}], "version": "0.4"}})",
+     R"({"ome": {"version": "0.5",
+         "plate": {"rows": [{"name": "A"}], "wells": [{"path": "A/1"}]}}})"},
     {"well", R"({"well": {"images": [{"path": "0"}], "version": "0.4"}})",
      R"({"ome": {"version": "0.5", "well": {"images": [{"path": "0"}]}}})"},
-    {"labels below an image", R"({"labels": ["nuclei"]})",
-     R"({"ome": {"version": "0.5", "labels": ["nuclei"]}})"},
-    {"the group OME", R"({"series": ["0", "1"]})",
-     R"({"ome": {"version": "0.5", "series": ["0", "1"]}})"},
+    {"labels", R"({"labels": ["nuclei"]})", R"({"ome": {"version": "0.5", "labels": ["nuclei"]}})"},
+    {"OME", R"({"series": ["0", "1"]})", R"({"ome": {"version": "0.5", "series": ["0", "1"]}})"},
 };
+
+// The group of a pair, below an OME one.
+OmePlace PlaceOf(const Pair& pair) { return {true, pair.name}; }
 
 // Whatever the order of members.
 void ExpectEqual(const Json& one, const Json& other, const char* what) {
@@ -53,7 +58,7 @@ TEST(Ome, WhatHasOneVersionIsSaidInTheOther) {
     const OmeAttributes as04 = AsOme04(Parsed(pair.v05));
     ExpectEqual(as04.attributes, Parsed(pair.v04), pair.name);
     EXPECT_TRUE(as04.notes.empty()) << pair.name;
-    const OmeAttributes as05 = AsOme05(Parsed(pair.v04), /*below_ome=*/true);
+    const OmeAttributes as05 = AsOme05(Parsed(pair.v04), PlaceOf(pair));
     ExpectEqual(as05.attributes, Parsed(pair.v05), pair.name);
     EXPECT_TRUE(as05.notes.empty()) << pair.name;
   }
@@ -62,7 +67,7 @@ TEST(Ome, WhatHasOneVersionIsSaidInTheOther) {
 TEST(Ome, WhatIsAlreadyInTheVersionStaysAsItIs) {
   for (const Pair& pair : kPairs) {
     ExpectEqual(AsOme04(Parsed(pair.v04)).attributes, Parsed(pair.v04), pair.name);
-    ExpectEqual(AsOme05(Parsed(pair.v05), true).attributes, Parsed(pair.v05), pair.name);
+    ExpectEqual(AsOme05(Parsed(pair.v05), PlaceOf(pair)).attributes, Parsed(pair.v05), pair.name);
   }
 }
 
@@ -73,8 +78,8 @@ TEST(Ome, VersionsThatTheOtherCannotSayStayWithANote) {
   ASSERT_EQ(as04.notes.size(), 1U);
   EXPECT_EQ(as04.notes[0], R"(OME-Zarr "0.6.dev3": not shown as 0.4)");
 
-  const Json v01 = Parsed(R"({"multiscales": [{"version": "0.1"}]})");
-  const OmeAttributes as05 = AsOme05(v01, false);
+  const Json v01 = Parsed(R"({"multiscales": [{"datasets": [{"path": "0"}], "version": "0.1"}]})");
+  const OmeAttributes as05 = AsOme05(v01, {});
   ExpectEqual(as05.attributes, v01, "0.1");
   ASSERT_EQ(as05.notes.size(), 1U);
   EXPECT_EQ(as05.notes[0], R"(OME-Zarr "0.1": not shown as 0.5)");
@@ -87,23 +92,69 @@ TEST(Ome, AMemberThatIsThereForOldReadersStays) {
   ASSERT_EQ(shown.notes.size(), 1U);
 }
 
+TEST(Ome, WithoutAVersionItIs05) {
+  // As ome-zarr-py writes the group of labels.
+  ExpectEqual(AsOme04(Parsed(R"({"ome": {"labels": ["nuclei"]}})")).attributes,
+              Parsed(R"({"labels": ["nuclei"]})"), "");
+}
+
 TEST(Ome, OtherStoresAreLeftAlone) {
-  const Json others[] = {Parsed(R"({"labels": ["a"], "series": [1]})"), Parsed("{}"),
-                         Parsed(R"({"ome": "text"})")};
-  for (const Json& attributes : others) {
-    ExpectEqual(AsOme04(attributes).attributes, attributes, "");
-    ExpectEqual(AsOme05(attributes, /*below_ome=*/false).attributes, attributes, "");
-    EXPECT_TRUE(AsOme04(attributes).notes.empty());
+  const char* const others[] = {
+      R"({"labels": ["a"], "series": ["1"]})", "{}", R"({"ome": "text"})",
+      R"({"ome": {"version": 5, "mine": true}})", R"({"ome": {"version": "0.4"}})",
+      // GeoZarr, maps by ndpyramid, boreholes, assays.
+      R"({"multiscales": {"layout": [{"asset": "r10m"}], "resampling_method": "mean"}})",
+      R"({"multiscales": [{"datasets": [{"path": "0", "pixels_per_tile": 128}], "type": "reduce"}]})",
+      R"({"multiscales": [{"datasets": [{"path": "0"}], "pixels_per_tile": 128, "version": "0.1"}]})",
+      R"({"well": "34/10-A-8"})", R"({"well": {"images": []}})", R"({"plate": "NAZ"})",
+      R"({"plate": {"wells": 96}})", R"({"image-label": {"colors": []}})", R"({"omero": {}})",
+      R"({"bioformats2raw.layout": "3"})"};
+  for (const char* const text : others) {
+    const Json attributes = Parsed(text);
+    for (const bool below_ome : {false, true}) {
+      // (Below an OME group and in one of these names they would be members.)
+      const OmePlace place{below_ome, "group"};
+      EXPECT_FALSE(IsOme(attributes, place)) << text;
+      ExpectEqual(AsOme04(attributes).attributes, attributes, text);
+      ExpectEqual(AsOme05(attributes, place).attributes, attributes, text);
+      EXPECT_TRUE(AsOme04(attributes).notes.empty()) << text;
+      EXPECT_TRUE(AsOme05(attributes, place).notes.empty()) << text;
+    }
   }
-  // Values of other types than the specification's are handed on.
-  (void)AsOme04(Parsed(R"({"ome": {"version": "0.5", "multiscales": 1, "plate": [2, {}]}})"));
-  (void)AsOme05(Parsed(R"({"multiscales": [1, {"version": {}}], "well": "x"})"), false);
+}
+
+// Of each name that could make a group an OME one.
+TEST(Ome, AnAttributeOfAnotherTypeIsTheUsers) {
+  const char* const values[] = {"null",      "true",         "7",   "1.5",
+                                R"("text")", "[]",           "[1]", R"(["a"])",
+                                "[{}]",      R"([[{}], 1])", "{}",  R"({"a": {}})"};
+  for (const char* const name : {"ome", "multiscales", "omero", "labels", "plate", "well",
+                                 "image-label", "series", "bioformats2raw.layout"}) {
+    for (const char* const value : values) {
+      const bool is_layout = std::string_view(name) == "bioformats2raw.layout";
+      if (is_layout && std::string_view(value) == "7") continue;  // which is the right type
+      const Json attributes = Parsed(fmt::format(R"({{"before": 1, "{}": {}}})", name, value));
+      EXPECT_FALSE(IsOme(attributes, {true, "group"})) << name << ": " << value;
+      ExpectEqual(AsOme04(attributes).attributes, attributes, name);
+      ExpectEqual(AsOme05(attributes, {true, "group"}).attributes, attributes, name);
+    }
+  }
+}
+
+TEST(Ome, AMemberThatIsTheUsersStaysBesideTheOthers) {
+  const OmeAttributes shown = AsOme05(
+      Parsed(
+          R"({"multiscales": [{"datasets": [{"path": "0"}], "version": "0.4"}], "well": "34/10"})"),
+      {});
+  ExpectEqual(shown.attributes, Parsed(R"({"well": "34/10",
+      "ome": {"version": "0.5", "multiscales": [{"datasets": [{"path": "0"}]}]}})"),
+              "");
 }
 
 TEST(Ome, AnArrayOf04HasTheAxesOfTheImageThatNamesIt) {
   const Json image = Parsed(R"({"multiscales": [
       {"version": "0.4", "axes": [{"name": "y"}, {"name": "x"}], "datasets": [{"path": "0"}]},
-      {"axes": [{"name": "t"}], "datasets": [{}, {"path": "1"}]},
+      {"axes": [{"name": "t"}], "datasets": [{"path": "x"}, {"path": "1"}]},
       {"version": "0.3", "axes": [{"name": "z"}], "datasets": [{"path": "2"}]}]})");
   EXPECT_EQ(AxesIn04(image, "0"), (std::vector<std::string>{"y", "x"}));
   EXPECT_EQ(AxesIn04(image, "1"), std::vector<std::string>{"t"});
