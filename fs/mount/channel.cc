@@ -20,7 +20,8 @@ struct Packet {
   } head;
   std::array<char, kMaxMessageText> text;
   std::array<iovec, 2> parts = {iovec{&head, sizeof head}, iovec{text.data(), text.size()}};
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control = {};
+  // CMSG_SPACE() has room for a second descriptor, which nobody would close.
+  alignas(cmsghdr) std::array<char, CMSG_LEN(sizeof(int))> control = {};
   msghdr header = {nullptr, 0, parts.data(), parts.size(), control.data(), control.size(), 0};
 };
 
@@ -56,17 +57,19 @@ std::optional<Message> Channel::Receive() const {
   auto length = receive();
   // The other end closed without reading all that it was sent; what it sent before is still here.
   if (length < 0 && errno == ECONNRESET) length = receive();
-  if (length < static_cast<ssize_t>(sizeof packet.head)) return std::nullopt;
-  Message message{
-      packet.head.kind, packet.head.numbers,
-      std::string(packet.text.data(), static_cast<size_t>(length) - sizeof packet.head)};
-  if (const cmsghdr* const rights = CMSG_FIRSTHDR(&packet.header);
+  const bool is_whole = length >= static_cast<ssize_t>(sizeof packet.head) &&
+                        (packet.header.msg_flags & MSG_TRUNC) == 0;
+  Descriptor passed;
+  if (const cmsghdr* const rights = length < 0 ? nullptr : CMSG_FIRSTHDR(&packet.header);
       rights != nullptr && rights->cmsg_type == SCM_RIGHTS) {
     int fd = -1;
     std::memcpy(&fd, CMSG_DATA(rights), sizeof fd);
-    message.passed.reset(fd);
+    passed.reset(fd);
   }
-  return message;
+  if (!is_whole) return std::nullopt;
+  return Message{packet.head.kind, packet.head.numbers,
+                 std::string(packet.text.data(), static_cast<size_t>(length) - sizeof packet.head),
+                 std::move(passed)};
 }
 
 }  // namespace zarrfs

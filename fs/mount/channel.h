@@ -54,7 +54,8 @@ class Channel {
   /// descriptor to pass a copy of.
   bool Send(const Message& message, int passed = -1) const;
 
-  /// Waits for the next message; nullopt at the end of the channel.
+  /// Waits for the next message; nullopt at the end of the channel, and for what is no message. At
+  /// most one descriptor comes with a message: the kernel closes others.
   [[nodiscard]] std::optional<Message> Receive() const;
 
  private:

@@ -43,6 +43,8 @@ constexpr auto kReapLimit = std::chrono::seconds(2);
 constexpr auto kBusyLimit = std::chrono::seconds(5);
 // How often the keeper checks for a killed worker that cannot end.
 constexpr int kWatchMs = 1000;
+// How often it checks whether a worker whose channel has ended can be reaped.
+constexpr int kReapMs = 10;
 
 bool HasServiceManager() { return std::getenv("NOTIFY_SOCKET") != nullptr; }
 
@@ -109,8 +111,8 @@ class Keeper {
   // How long the loop may wait, in milliseconds.
   int KillLateWorker();
   void Watch();  // every kWatchMs
-  // The worker has closed its end of the channel. True if another one serves on.
-  bool OnWorkerEnd();
+  // True if another worker serves on.
+  bool OnWorkerEnd(const Workers::End& end);
   void StartNext();
   bool CanReplace() const {
     return mount_.outlives_workers() && ready_ && !ending_ && !gives_up_ && mount_.IsConnected();
@@ -245,18 +247,12 @@ void Keeper::OnWorkerFailed(const Message& message) {
 }
 
 void Keeper::OnMessage(Message& message) {
-  switch (message.kind) {
-    case Message::Kind::kOpened:
-      if (!failed_ && !ending_) OnOpened(message);
-      break;
-    case Message::Kind::kReady:
-      OnReady();
-      break;
-    case Message::Kind::kFailed:
-      OnWorkerFailed(message);
-      break;
-    default:
-      break;
+  if (message.kind == Message::Kind::kFailed) {
+    OnWorkerFailed(message);
+  } else if (message.kind == Message::Kind::kReady) {
+    OnReady();
+  } else if (!failed_ && !ending_) {
+    OnOpened(message);
   }
 }
 
@@ -373,8 +369,7 @@ std::string Keeper::UncleanEnd() const {
                                      : "the worker " + workers_.last_end();
 }
 
-bool Keeper::OnWorkerEnd() {
-  const Workers::End end = workers_.Reap();
+bool Keeper::OnWorkerEnd(const Workers::End& end) {
   if (starting() && end.by_signal) {
     EndStart(kExitSystem, fmt::format("ended by signal {} before the mount was ready", end.number));
   } else if (starting() && end.number == kExitDone) {
@@ -405,7 +400,8 @@ void Keeper::OnUpgrade(Upgrade::Step step) {
   if (step == Upgrade::Step::kNone) return;
   if (step == Upgrade::Step::kSet) return upgrade_.ReportSet(Reload(upgrade_.settings()));
   if (!mount_.outlives_workers()) return upgrade_.Refuse("the mount was made with io_uring");
-  if (!CanReplace() || asked_before_ || replaces_ || !workers_.is_there()) {
+  if (!CanReplace() || asked_before_ || replaces_ || !workers_.is_there() ||
+      workers_.is_cut_off()) {
     return upgrade_.Refuse("the mount is about to end, or has no worker at the moment");
   }
   if (step == Upgrade::Step::kTry) return upgrade_.Try(State());
@@ -463,12 +459,17 @@ int Keeper::Run() {
   std::array<pollfd, 5> wait = {{{signals_.get(), POLLIN, 0}, {}, {report_.fd(), 0, 0}, {}, {}}};
   while (workers_.is_there() || (workers_.is_planned() && !ending_)) {
     workers_.StartIfDue();
-    const int limit_ms = KillLateWorker();
-    wait[1] = {workers_.is_there() ? workers_.channel().fd() : -1, POLLIN, 0};
+    int limit_ms = KillLateWorker();
+    if (const auto end = workers_.TryReap()) {
+      if (OnWorkerEnd(*end)) continue;
+      break;
+    }
+    if (workers_.is_cut_off()) limit_ms = std::min(limit_ms, kReapMs);
+    wait[1] = {workers_.fd(), POLLIN, 0};
     wait[3] = {upgrade_.fd(), POLLIN, 0};
     wait[4] = {workers_.fetcher_fd(), POLLIN, 0};
     const int events = poll(wait.data(), wait.size(), limit_ms);
-    if (events == 0) Watch();
+    if (events == 0 && !workers_.ends_soon()) Watch();
     OnUpgrade(upgrade_.Advance());
     if (events <= 0) continue;
     if (wait[0].revents != 0) OnSignal();
@@ -476,13 +477,8 @@ int Keeper::Run() {
       if (starting()) FailStart(kExitSystem, "the process that waited for the mount is gone");
       wait[2].fd = -1;
     }
-    if (wait[1].revents == 0 || !workers_.is_there()) continue;
-    auto message = workers_.channel().Receive();
-    if (message) {
-      OnMessage(*message);
-    } else if (!OnWorkerEnd()) {
-      break;
-    }
+    if (wait[1].revents == 0) continue;
+    if (auto message = workers_.Receive()) OnMessage(*message);
   }
   return Finish();
 }

@@ -48,6 +48,7 @@ void Workers::TakeOver(const HandOver& state) {
   channel_.emplace(Inherited(state.channel));
   ids_ = Inherited(state.ids);
   source_ = Inherited(state.root);
+  received_ = {Message::Kind::kOpened};
   for (const std::string& pid : state.stuck) left_behind_.push_back(std::stoi(pid));
 }
 
@@ -95,6 +96,8 @@ Result<void> Workers::Start(bool takes_over) {
   }
   pid_ = pid;
   killed_here_ = false;
+  cut_off_at_.reset();
+  received_.clear();
   channel_.emplace(std::move(channel->first));
   start_at_.reset();
   return {};
@@ -105,6 +108,30 @@ void Workers::Kill() {
   if (pid_ >= 0) kill(pid_, SIGKILL);
 }
 
+bool Workers::Expects(Message::Kind kind) {
+  using enum Message::Kind;
+  const auto has_sent = [&](Message::Kind each) {
+    return std::ranges::find(received_, each) != received_.end();
+  };
+  if (kind != kOpened && kind != kReady && kind != kFailed) return false;
+  if (has_sent(kind) || (kind == kReady && !has_sent(kOpened))) return false;
+  received_.push_back(kind);
+  return true;
+}
+
+std::optional<Message> Workers::Receive() {
+  if (fd() < 0) return std::nullopt;  // it was replaced in the meantime
+  auto message = channel_->Receive();
+  if (message && Expects(message->kind)) return message;
+  cut_off_at_ = Clock::now();
+  if (message) {
+    spdlog::error("{}: unexpected message {} from the worker: it is killed", mountpoint_,
+                  static_cast<uint32_t>(message->kind));
+    Kill();
+  }
+  return std::nullopt;
+}
+
 bool Workers::IsDying() const { return pid_ >= 0 && HasDeadMainThread(pid_); }
 
 bool Workers::IsPastServing() const {
@@ -112,26 +139,36 @@ bool Workers::IsPastServing() const {
          (pid_ >= 0 && ReadProc(pid_, "status").find("\nCoreDumping:\t1") != std::string::npos);
 }
 
-Workers::End Workers::Reap() {
+std::optional<Workers::End> Workers::TryReap() {
+  if (!cut_off_at_) return std::nullopt;
   int status = 0;
-  TEMP_FAILURE_RETRY(waitpid(pid_, &status, 0));
+  if (TEMP_FAILURE_RETRY(waitpid(pid_, &status, WNOHANG)) == 0) {
+    // A process that ends has closed its channel a moment before.
+    if (!ends_soon() && !killed_here_) {
+      spdlog::error("{}: the worker closed its channel and goes on: it is killed", mountpoint_);
+      Kill();
+    }
+    return std::nullopt;
+  }
   pid_ = -1;
   channel_.reset();
+  cut_off_at_.reset();
   if (WIFSIGNALED(status)) {
     last_end_ = fmt::format("was ended by signal {}", WTERMSIG(status));
     if (WTERMSIG(status) == SIGKILL && !killed_here_) killed_at_ = Clock::now();
-    return {true, WTERMSIG(status)};
+    return End{true, WTERMSIG(status)};
   }
   const int code = WEXITSTATUS(status);
   if (!start_at_) {
     last_end_ = code == kExitDone ? "" : fmt::format("ended with exit code {}", code);
   }
-  return {false, code};
+  return End{false, code};
 }
 
 void Workers::LeaveBehind() {
   left_behind_.push_back(std::exchange(pid_, -1));
   channel_.reset();
+  cut_off_at_.reset();
   last_end_ = "was killed or crashed, and cannot end";
 }
 

@@ -56,6 +56,11 @@ class Workers {
   /// Whether it serves nobody any more: it was killed, or it crashed and the kernel waits for all
   /// of its threads, or writes its core.
   [[nodiscard]] bool IsPastServing() const;
+  /// For poll(); -1 if nothing can be received.
+  [[nodiscard]] int fd() const { return channel_ && !cut_off_at_ ? channel_->fd() : -1; }
+  /// Its next message, when fd() is readable. nullopt if it was cut off: at the end of the channel
+  /// it has kEndLimit to end by itself; after a message that it may not send it is killed at once.
+  std::optional<Message> Receive();
   /// It has opened the store, whose root it passes.
   void set_source(Descriptor source) { source_ = std::move(source); }
 
@@ -65,8 +70,14 @@ class Workers {
     bool by_signal = false;
     int number = 0;  // of the signal, or the exit code
   };
-  /// Waits for it, whose end of the channel is closed.
-  End Reap();
+  /// Whether its channel has ended, or it sent what it may not send (Receive).
+  [[nodiscard]] bool is_cut_off() const { return cut_off_at_.has_value(); }
+  /// Whether it was cut off less than kEndLimit ago.
+  [[nodiscard]] bool ends_soon() const {
+    return cut_off_at_ && Clock::now() - *cut_off_at_ < kEndLimit;
+  }
+  /// How the worker that was cut off has ended; nullopt if it has not, or none was. Never waits.
+  std::optional<End> TryReap();
   /// Waits no longer for it, which cannot end.
   void LeaveBehind();
   /// Those that were left behind and can end by now, do.
@@ -95,6 +106,11 @@ class Workers {
   [[nodiscard]] const std::string& errors_only() const { return errors_only_; }
 
  private:
+  static constexpr auto kEndLimit = std::chrono::seconds(1);
+
+  // A worker reports kOpened, then kReady, and kFailed at any time, each once.
+  bool Expects(Message::Kind kind);
+
   const MountOptions& options_;
   const std::string& mountpoint_;
   StoreFetcher fetcher_{options_};
@@ -107,6 +123,8 @@ class Workers {
   std::deque<Clock::time_point> ends_;         // in the last kEndsPeriod
   std::optional<Clock::time_point> start_at_;  // the next one, while there is none
   std::string errors_only_;
+  std::optional<Clock::time_point> cut_off_at_;
+  std::vector<Message::Kind> received_;         // from the one there is
   bool killed_here_ = false;                    // by Kill()
   std::optional<Clock::time_point> killed_at_;  // a worker, last, by others
   std::vector<pid_t> left_behind_;

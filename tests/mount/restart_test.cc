@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/mount.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,6 +20,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -25,6 +28,7 @@
 #include "tests/mount/mounted.h"
 #include "tests/mount/programs.h"
 #include "tests/mount/sample_store.h"
+#include "zarrcore/os/descriptor.h"
 #include "zarrcore/os/mount_table.h"
 
 namespace zarrfs::restart_test {
@@ -208,6 +212,50 @@ TEST_F(RestartTest, BeforeLinux69OnlyRequestsUnderWayFail) {
   const std::set<int> errors = looker.Stop();
   EXPECT_EQ(looker.wrong(), 0);
   for (const int error : errors) EXPECT_TRUE(error == ECONNABORTED || error == EIO) << error;
+}
+
+// A copy of the worker's end of its channel to the keeper; none if it cannot be had.
+Descriptor ChannelOf(pid_t worker) {
+  const Descriptor process(static_cast<int>(syscall(SYS_pidfd_open, worker, 0)));
+  for (int number = 3; number < 64; ++number) {
+    Descriptor copy(static_cast<int>(syscall(SYS_pidfd_getfd, process.get(), number, 0)));
+    int type = 0;
+    socklen_t size = sizeof type;
+    if (copy && getsockopt(copy.get(), SOL_SOCKET, SO_TYPE, &type, &size) == 0 &&
+        type == SOCK_SEQPACKET) {
+      return copy;
+    }
+  }
+  return {};
+}
+
+// The keeper is not stopped by a worker that sends what it may not, or closes its channel and goes
+// on: it kills the worker, has another one serve, and still takes signals.
+TEST_F(RestartTest, KeeperOutlivesAnyMessageAndAnyEndOfTheChannel) {
+  TestMount mount(store_, "", mnt_);
+  const auto is_replaced_after = [&](std::string_view bytes) {
+    const pid_t worker = WorkerOf(mnt_);
+    const Descriptor channel = ChannelOf(worker);
+    ASSERT_TRUE(channel) << std::strerror(errno);
+    if (bytes.empty()) {
+      EXPECT_EQ(shutdown(channel.get(), SHUT_RDWR), 0);
+    } else {
+      EXPECT_EQ(send(channel.get(), bytes.data(), bytes.size(), MSG_DONTWAIT),
+                static_cast<ssize_t>(bytes.size()));
+    }
+    EXPECT_TRUE(Eventually(Seconds(10), [&] {
+      const auto all = DaemonsOf(mnt_);
+      return all.size() == 2 && std::ranges::find(all, worker) == all.end();
+    }));
+    EXPECT_EQ(ReadFile(mnt_ / "v2/a/1.1"), chunks_.at("1.1"));
+  };
+  std::string ready(32, '\0');
+  ready[0] = 1;  // kReady, which the worker has sent before
+  const std::string unknown(32, '\x7f');
+  for (const std::string& bytes : {std::string("x"), std::string(), ready, unknown}) {
+    is_replaced_after(bytes);
+  }
+  mount.Unmount();
 }
 
 TEST_F(RestartTest, StoreBelowItsOwnMountIsFoundAgain) {
