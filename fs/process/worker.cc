@@ -85,6 +85,13 @@ Result<std::shared_ptr<Store>> OpenLocalSource(const MountOptions& options,
                      .links = LinksInForce(options),
                      .others_read = AllowsOthers(options),
                      .reader = options.user,
+                     .on_access_list =
+                         [](std::string_view key) {
+                           spdlog::warn(
+                               "{}: its access control list leaves the group and others less than "
+                               "its permissions show; rights of named users are not shown",
+                               key.empty() ? "the store's folder" : key);
+                         },
                      .on_out_of_reach = std::move(on_out_of_reach)},
                     Descriptor(fcntl(hidden.get(), F_DUPFD_CLOEXEC, 0)));
 }

@@ -91,9 +91,13 @@ Result<Opened> LocalFiles::OpenOnce(std::string_view key, Purpose purpose) {
   if (!opened) {
     opened = OpenByWalking(key, root, purpose);
   } else if (*opened && rules_.restrict_modes && purpose != Purpose::kList) {
-    const auto folders = modes_.Above(root->get(), key, watch());
+    const auto folders = modes_.Above(root->get(), key, watch(), *rules_.access_lists);
     const struct stat& status = (*opened)->status;
     (*opened)->mode_mask = ModeMask(*folders, status.st_uid, status.st_gid, rules_.reader);
+  }
+  if (*opened && rules_.restrict_modes && purpose != Purpose::kList) {
+    Opened& found = **opened;
+    found.mode_mask &= rules_.access_lists->MaskOf(found.get(), "", found.status, key);
   }
   // Nothing is found below a deleted folder, but that must not look like missing chunks.
   if (struct stat status; !*opened && opened->error().code == ErrorCode::kNotFound &&

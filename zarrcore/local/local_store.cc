@@ -384,6 +384,9 @@ Result<WalkRules> RulesOf(const std::string& path, const Descriptor& root,
   rules.policy = options.links;
   rules.restrict_modes = options.others_read;
   rules.reader = options.reader;
+  if (options.others_read) {
+    rules.access_lists = std::make_shared<AccessLists>(options.on_access_list);
+  }
   rules.store_moves = options.follow_path;
   std::error_code error;
   // (Without a look at the path, which may be hidden.)

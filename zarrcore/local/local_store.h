@@ -45,6 +45,9 @@ struct LocalStoreOptions {
   uid_t reader = geteuid();
   /// A name of objects that are watched (StartWatching()), beside those that Zarr has.
   std::string watched_name = {};
+  /// Called once, with the key of the first object or folder whose access control list took
+  /// permissions that its bits show (access_lists.h).
+  std::function<void(std::string_view key)> on_access_list = {};
   /// Called when another directory was put in the root's place that the sandbox of this process
   /// does not let it read; the store stays the one that it was, and this is called again.
   std::function<void()> on_out_of_reach = {};

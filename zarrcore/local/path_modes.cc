@@ -31,7 +31,8 @@ uint32_t ModeMask(std::span<const FolderMode> folders, uint32_t uid, uint32_t gi
 }
 
 std::shared_ptr<const std::vector<FolderMode>> PathModes::Above(int root, std::string_view key,
-                                                                FolderWatch* watch) {
+                                                                FolderWatch* watch,
+                                                                AccessLists& lists) {
   const std::string_view folder = FolderOf(key);
   const auto now = std::chrono::steady_clock::now();
   {
@@ -54,7 +55,8 @@ std::shared_ptr<const std::vector<FolderMode>> PathModes::Above(int root, std::s
     // If its mode is unknown, it lets only this process through.
     FolderMode mode{0, ~0U, ~0U};
     if (fstatat(root, path.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) {
-      mode = {status.st_mode & 0777U, status.st_uid, status.st_gid};
+      const uint32_t mask = lists.MaskOf(root, path, status, path);
+      mode = {status.st_mode & 0777U & mask, status.st_uid, status.st_gid};
     }
     if (std::ranges::find(*folders, mode) == folders->end()) folders->push_back(mode);
   }

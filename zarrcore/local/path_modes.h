@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "zarrcore/local/access_lists.h"
 #include "zarrcore/local/folder_watch.h"
 
 namespace zarrfs {
@@ -41,7 +42,8 @@ class PathModes {
   /// `key`, none of which may be a link or another mount. Cached until `watch` notices a change;
   /// for a second if the folder cannot be watched (or `watch` is null).
   [[nodiscard]] std::shared_ptr<const std::vector<FolderMode>> Above(int root, std::string_view key,
-                                                                     FolderWatch* watch);
+                                                                     FolderWatch* watch,
+                                                                     AccessLists& lists);
 
  private:
   struct Known {

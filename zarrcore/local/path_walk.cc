@@ -263,7 +263,12 @@ class Walker {
     std::vector<FolderMode> folders;
     for (size_t i = 0; i + 1 < steps_.size(); ++i) {
       const Glance& folder = steps_[i].glance;
-      folders.push_back({folder.mode, folder.uid, folder.gid});
+      struct stat status = {};
+      status.st_mode = folder.mode;
+      status.st_dev = folder.id.device;
+      const int fd = steps_[i].fd->get();
+      const uint32_t mask = rules_.access_lists->MaskOf(fd, "", status, here());
+      folders.push_back({folder.mode & mask, folder.uid, folder.gid});
     }
     return ModeMask(folders, steps_.back().glance.uid, steps_.back().glance.gid, rules_.reader);
   }

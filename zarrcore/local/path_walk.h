@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "zarrcore/base/result.h"
+#include "zarrcore/local/access_lists.h"
 #include "zarrcore/local/link_policy.h"
 #include "zarrcore/local/mounted_devices.h"
 #include "zarrcore/local/open_at.h"
@@ -32,6 +33,8 @@ struct WalkRules {
   /// Whether to compute Walked::mode_mask, and ModeMask()'s `reader` there.
   bool restrict_modes = true;
   uint32_t reader = 0;
+  /// Of files and folders; null if `restrict_modes` is false.
+  std::shared_ptr<AccessLists> access_lists = nullptr;
 };
 
 /// A file of any type in the store, opened with O_PATH only.

@@ -53,6 +53,8 @@ constexpr int kAllowed[] = {
     SCMP_SYS(lstat),
     SCMP_SYS(statfs),
     SCMP_SYS(fstatfs),
+    SCMP_SYS(getxattr),  // lists of access
+    SCMP_SYS(lgetxattr),
     SCMP_SYS(readlink),
     SCMP_SYS(readlinkat),
     SCMP_SYS(access),
