@@ -267,11 +267,14 @@ void NodeReader::ReportNotes(const Node& node, std::string_view view,
                              const ArrayView& array) const {
   const uint64_t files = node.chunks->layout().inner_grid.size();
   if (array.fill_chunk != nullptr && files > kManyFiles) {
+    const bool can_avoid = options_.fill != FillPolicy::kKeep;
     reports_.ReportNote(
         node, {ErrorCode::kUnsupported,
                fmt::format("{}: {}: all {} chunks are files, stored or not; a copy makes them "
-                           "all, which fill=keep avoids",
-                           node.path, view, files)});
+                           "all{}",
+                           node.path, view, files,
+                           can_avoid ? ", which fill=keep avoids unless _FillValue is another value"
+                                     : "")});
   }
   for (const std::string& note : array.notes) {
     reports_.ReportFault(

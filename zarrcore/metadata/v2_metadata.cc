@@ -100,7 +100,18 @@ std::optional<Json> NumberOfText(const Json& given) {
 Result<FillBytes> ParseFill(const Json& given, const DataType& type, char byte_order,
                             std::string_view key) {
   const bool is_number = type.is_core() && type.kind != DataKind::kRaw;
-  // Old writers use the number 0 for an empty text and for an item of zero bytes.
+  // A number for text: zarr-python 2 casts it.
+  const bool is_text =
+      type.kind == DataKind::kFixedLengthUtf32 || type.kind == DataKind::kNullTerminatedBytes;
+  if (is_text && given.is_number_integer()) {
+    const std::string digits = given.dump();
+    return ParseFillValue(type.kind == DataKind::kFixedLengthUtf32
+                              ? Json(digits)
+                              : Json(EncodeBase64(std::as_bytes(std::span(digits)))),
+                          type, key);
+  }
+  if (given.is_null() && type.is_date()) return ParseFillValue("NaT", type, key);
+  // Old writers use the number 0 for an item of zero bytes.
   if (given.is_null() || (!is_number && !type.is_date() && given == 0)) {
     return FillBytes(type.item_size);
   }

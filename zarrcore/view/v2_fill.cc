@@ -103,20 +103,27 @@ V2Fill ChooseV2Fill(const FillBytes& fill, const DataType& type, char byte_order
     }
   }
 
+  // To keep the fill value of these would turn missing data into plausible numbers, or truth values
+  // into numbers.
+  const bool may_keep = (!given || *given == fill) && type.kind != DataKind::kBool;
+  const FillPolicy policy =
+      context.fill == FillPolicy::kKeep && !may_keep ? FillPolicy::kAuto : context.fill;
   const bool keeps =
-      context.fill == FillPolicy::kKeep || profile.takes_fill_literally ||
+      policy == FillPolicy::kKeep || policy == FillPolicy::kAsStored ||
       (profile.masks_fill && (IsNan(fill, type) || context.below_ome || !has_named_dimensions));
   std::optional<FillBytes> wanted;
-  if (context.fill == FillPolicy::kAuto && given && !profile.takes_fill_literally) {
+  if (profile.takes_fill_literally) {
+    wanted = fill;  // whose readers mask nothing, and take null for anything
+  } else if (policy == FillPolicy::kAuto && given) {
     wanted = given;
-  } else if (context.fill != FillPolicy::kMaterialize && keeps) {
+  } else if (policy != FillPolicy::kMaterialize && keeps) {
     wanted = fill;
   }
   if (wanted) choice.fill_value = Emit(*wanted, type, byte_order, profile);
   // Null is no text to GDAL, and "" masks nothing there.
   if (!wanted && !profile.masks_fill && IsText(type) && IsZero(fill)) choice.fill_value = "";
   const auto understood = Understood(choice.fill_value, wanted.value_or(fill), type, profile);
-  choice.must_make_chunks = understood != fill;
+  choice.must_make_chunks = understood != fill || policy == FillPolicy::kMaterialize;
 
   if (given) {
     const bool is_said = wanted == given && !choice.fill_value.is_null();

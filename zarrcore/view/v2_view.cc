@@ -144,7 +144,7 @@ Result<ArrayView> V2View::ShowStoredV2(const ArrayMetadata& metadata, const Arra
                            !ToV2Chain(layout, metadata.data_type, profile_, context.compressors);
   if (has_unknown) {
     ViewContext keeping = context;  // the store's own fill value
-    keeping.fill = FillPolicy::kKeep;
+    keeping.fill = FillPolicy::kAsStored;
     if (auto shown = ShowArray(metadata, layout, keeping, /*must_decode=*/true)) return shown;
   }
   return PassThroughV2(metadata, context);
@@ -186,7 +186,7 @@ Result<ArrayView> V2View::ShowArray(const ArrayMetadata& metadata, const ArrayLa
         return ShowArray(metadata, layout, context, /*must_decode=*/true);
       }
       ViewContext keeping = context;
-      keeping.fill = FillPolicy::kKeep;
+      keeping.fill = FillPolicy::kAsStored;
       attributes = given_attributes();
       chosen = choose(keeping);
       chosen.must_make_chunks = false;

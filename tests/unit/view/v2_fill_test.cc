@@ -61,7 +61,7 @@ TEST(V2Fill, ElseNothingIsMaskedAndChunksAreMade) {
 
 TEST(V2Fill, ThePolicyOfTheUserGoesFirst) {
   EXPECT_EQ(Chosen({.fill = "0", .context = kKeep}), "0, -");
-  EXPECT_EQ(Chosen({.fill = "0", .attribute = "5", .context = kKeep}), "0, 5");
+  EXPECT_EQ(Chosen({.fill = "5", .attribute = "5", .context = kKeep}), "5, -");
   EXPECT_EQ(Chosen({.fill = "7", .named = false, .context = kMaterialize}), "null, -, made");
   EXPECT_EQ(Chosen({.type = "float32",
                     .fill = "7",
@@ -69,6 +69,18 @@ TEST(V2Fill, ThePolicyOfTheUserGoesFirst) {
                     .context = kMaterialize}),
             "null, NaN, made")
       << "the attribute in a spelling that old readers know";
+}
+
+TEST(V2Fill, WhatMasksAnotherValueIsNotKept) {
+  EXPECT_EQ(Chosen({.fill = "0", .attribute = "5", .context = kKeep}), "5, -, made");
+  EXPECT_EQ(Chosen({.type = "bool", .fill = "false", .context = kKeep}), "null, -, made");
+  EXPECT_EQ(Chosen({.type = "bool", .fill = "false", .named = false, .context = kKeep}),
+            "false, -");
+}
+
+TEST(V2Fill, ReadersThatTakeItLiterallyAlwaysHaveIt) {
+  EXPECT_EQ(Chosen({.fill = "7", .context = kMaterialize, .profile = JavaProfile()}), "7, -, made");
+  EXPECT_EQ(Chosen({.fill = "7", .context = kKeep, .profile = JavaProfile()}), "7, -");
 }
 
 TEST(V2Fill, AnUnusableAttributeIsLeftOutAndTold) {
