@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import zarr
 from documented import Machine, blocks_by_heading
-from mounts import ROOT, ZARRFS
+from mounts import ROOT, ZARRFS, mounted
 from scipy.io import netcdf_file
 
 PAGES = ["docs/GETTING_STARTED.md", "docs/RECIPES.md"]
@@ -33,7 +33,7 @@ RUN = {
     "zarrfs /data/ocean.zarr /mnt/ocean -o views=v2:nc": "test_an_old_program_opens_one_file",
     "mnt=$(mktemp -d)": "shell",
     "# /etc/nginx/sites-enabled/ocean": "test_nginx_serves_what_zarr_js_reads",
-    "# Prolog=": "test_prolog_mounts_and_epilog_ends_it",
+    "# Prolog=": "test_prolog_mounts_as_the_user_and_never_drains_the_node",
 }
 NOT_RUN = {
     "apt install ./zarrfs_": "tests/boot/run installs the package",
@@ -131,21 +131,59 @@ def test_an_old_program_opens_one_file(machine):
     assert "left out" not in machine.run("zarrctl info --nc 2 /data/ocean.zarr")
 
 
-def test_prolog_mounts_and_epilog_ends_it(machine):
-    (machine.folder / "bin/scontrol").write_text(
-        f'#!/bin/sh\n[ "$*" = "show job 17" ] && echo "   Comment=zarrfs={machine.folder}/ocean.zarr"\n')
-    (machine.folder / "bin/scontrol").chmod(0o755)
+# By users' words: a store, one whose folder is closed to them, that one by "..", by a link, a typo, and what looks like an option.
+PROLOGS = """
+mknod fuse c 10 229; chmod 666 fuse; mount --bind fuse /dev/fuse    # open to users, as on other machines
+job() { SLURM_JOB_ID=$1 SLURM_JOB_USER=nobody SLURM_JOB_COMMENT=$2 ./Prolog; echo "prolog $1: $?"; }
+see() { runuser -u nobody -- sh -c 'cat "$1" | md5sum' sh "run/$1/temperature/.zarray" 2>/dev/null; }
+job 1 zarrfs=$PWD/ocean.zarr
+see 1; md5sum <ocean.zarr/.expected
+job 2 zarrfs=$PWD/secret/ocean.zarr;      see 2
+job 3 zarrfs=$PWD/open/../secret/ocean.zarr; see 3
+job 4 zarrfs=$PWD/open/link;              see 4
+job 5 zarrfs=$PWD/typo.zarr;              see 5
+job 6 zarrfs=--upgrade;                   see 6
+job 7 'zarrfs=$(touch owned)';            see 7
+job 8 something;                          see 8
+for id in 1 2 3 4 5 6 7 8; do SLURM_JOB_ID=$id SLURM_JOB_USER=nobody ./Epilog; echo "epilog $id: $?"; done
+ls -A run
+"""
+
+
+def test_prolog_mounts_as_the_user_and_never_drains_the_node(machine):
+    if os.getuid() != 0:
+        pytest.skip("needs root")
+    folder = machine.folder
+    for path in [folder, *folder.parents]:  # (pytest's are for this user alone)
+        if path.stat().st_uid == 0 and str(path).startswith("/tmp/"):
+            path.chmod(0o755)
+    programs = folder / "bin"
+    for name in ("zarrfs", "zarrctl"):
+        program = (programs / name).resolve()
+        (programs / name).unlink()
+        shutil.copy(program, programs / name)
+    (programs / "logger").write_text(f'#!/bin/sh\necho "$*" >>{folder}/logged\n')
+    (programs / "logger").chmod(0o755)
     for text in re.split("\n(?=# Epilog=)", on(machine, block_that_begins("# Prolog="))):
-        path = machine.folder / text[2:8]
-        path.write_text(text.partition("\n")[2])
+        assert text.splitlines()[1] == "#!/bin/bash" and "scontrol" not in text
+        path = folder / text[2:8]
+        path.write_text(text.partition("\n")[2].replace("PATH=/usr/local/bin", f"PATH={programs}"))
         path.chmod(0o755)
-        assert text.splitlines()[1] == "#!/bin/bash"
-    machine.run("SLURM_JOB_ID=17 ./Prolog")
-    mount = machine.folder / "run/17"
-    assert (mount / "temperature/.zarray").is_file()
-    machine.run("SLURM_JOB_ID=17 ./Epilog")
-    assert not mount.exists()
-    machine.run("SLURM_JOB_ID=18 ./Epilog")  # had no mount
+    shutil.copytree(machine.store, folder / "secret/ocean.zarr")
+    (folder / "secret").chmod(0o700)
+    (folder / "open").mkdir()
+    (folder / "open/link").symlink_to(folder / "secret/ocean.zarr")
+    with mounted(machine.store, "view=v2") as point:
+        (machine.store / ".expected").write_bytes((point / "temperature/.zarray").read_bytes())
+    said = subprocess.run(["unshare", "--mount", "bash", "-c", PROLOGS], cwd=folder, capture_output=True, text=True, timeout=120)
+    lines = said.stdout.splitlines()
+    nothing = "d41d8cd98f00b204e9800998ecf8427e  -"
+    assert lines[0] == "prolog 1: 0" and lines[1] == lines[2] != nothing, said
+    assert lines[3:17] == [line for id in range(2, 9) for line in (f"prolog {id}: 0", nothing)], said
+    assert lines[17:] == [f"epilog {id}: 0" for id in range(1, 9)], said.stderr
+    assert not (folder / "owned").exists()
+    logged = (folder / "logged").read_text()
+    assert all(f"job {id} has no mount of" in logged for id in range(2, 8)) and "job 1 " not in logged
 
 
 @pytest.mark.further_reader
