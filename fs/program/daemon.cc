@@ -7,9 +7,12 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
 #include <cstdio>
+#include <set>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "fs/mount/mountpoint.h"
@@ -64,9 +67,42 @@ std::string SuccessText(const MountOptions& options, bool at_terminal) {
   return text + fmt::format("  To end it: zarrfs --unmount {}\n", where);
 }
 
+// The number in "/dev/fd/63" or "/proc/self/fd/63"; -1 in any other path.
+int DescriptorIn(std::string_view path) {
+  for (const std::string_view folder : {"/dev/fd/", "/proc/self/fd/"}) {
+    int number = -1;
+    if (!path.starts_with(folder)) continue;
+    const char* const end = path.data() + path.size();
+    const auto [stop, error] = std::from_chars(path.data() + folder.size(), end, number);
+    if (error == std::errc() && (stop == end || *stop == '/')) return number;
+  }
+  return -1;
+}
+
+// Closes what the caller has open: a lock that a script holds, the end of a pipe that somebody
+// waits for. Not those that the options name.
+void CloseInherited(const MountOptions& options) {
+  std::set<int> named;
+  for (const std::string_view path :
+       {std::string_view(options.source), std::string_view(options.mountpoint),
+        std::string_view(options.remote.headers_file), std::string_view(options.remote.query_file),
+        std::string_view(options.remote.list_file), std::string_view(options.remote.disk_cache)}) {
+    named.insert(DescriptorIn(path));
+  }
+  unsigned next = STDERR_FILENO + 1;
+  for (const int number : named) {
+    if (number < static_cast<int>(next)) continue;
+    const auto kept = static_cast<unsigned>(number);
+    if (kept > next) close_range(next, kept - 1, 0);
+    next = kept + 1;
+  }
+  close_range(next, ~0U, 0);
+}
+
 }  // namespace
 
 int RunDaemon(MountOptions options) {
+  CloseInherited(options);
   LogToStderr(options.log_level);
   MadeMountPoint folder;
   if (options.makes_mountpoint) folder = MadeMountPoint::Make(options.mountpoint);

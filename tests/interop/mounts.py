@@ -58,6 +58,19 @@ def unmount(point):
     raise RuntimeError(f"{point} stayed busy: {result.stderr}")
 
 
+def open_keeper(command):
+    """A descriptor of the process that `command` has left, which is nobody's child: readable once it has ended."""
+    words = [os.fsencode(word) for word in command]
+    found = {}
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError):
+            if pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[:-1] == words:
+                found[int(pid)] = int(pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    keepers = [pid for pid, parent in found.items() if parent not in found]
+    assert len(keepers) == 1, (command, found)
+    return os.pidfd_open(keepers[0])
+
+
 @contextlib.contextmanager
 def mounted(store, options=None, at=None):
     """The folder where `store` is mounted: a new one, or `at`. Once unmounted the daemon must end by itself, and a sanitizer must have found nothing."""
@@ -69,22 +82,22 @@ def mounted(store, options=None, at=None):
         os.chmod(reports, 0o777)  # the process that reads the store is another user
         findings = f"log_path={reports}/sanitizer"
         environment = {**os.environ, "ASAN_OPTIONS": findings, "UBSAN_OPTIONS": findings, "TSAN_OPTIONS": findings}
-        alive, held_by_daemon = os.pipe()  # closed when the daemon has ended, which is nobody's child
+        keeper = None
         try:
             command = [str(ZARRFS), str(store), point] + (["-o", options] if options else [])
             result = subprocess.run(
-                command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, env=environment,
-                pass_fds=[held_by_daemon])
-            os.close(held_by_daemon)
+                command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, env=environment)
             if result.returncode != 0:
                 raise RuntimeError(f"{' '.join(command)} ended with {result.returncode}: {result.stderr}")
+            keeper = open_keeper(command)
             try:
                 yield pathlib.Path(point)
             finally:
                 unmount(point)
-            assert select.select([alive], [], [], 60)[0], "zarrfs still runs a minute after it was unmounted"
+            assert select.select([keeper], [], [], 60)[0], "zarrfs still runs a minute after it was unmounted"
         finally:
-            os.close(alive)
+            if keeper is not None:
+                os.close(keeper)
         found = "".join(path.read_text() for path in pathlib.Path(reports).iterdir())
         assert not found, found
 

@@ -1,5 +1,6 @@
 """The mount point while a store is opened and a mount lives: whoever owns a folder above it may put something else in its place."""
 
+import fcntl
 import os
 import pathlib
 import select
@@ -10,7 +11,7 @@ import threading
 
 import faulty_server
 import pytest
-from mounts import ROOT, ZARRFS
+from mounts import ROOT, ZARRFS, unmount
 from remote import start
 
 STORE = "sample.zarr"
@@ -77,6 +78,28 @@ def test_a_mount_point_that_is_replaced_while_the_store_opens_is_not_mounted_on(
     assert result[0].stderr == f"zarrfs: the mount point {point} was replaced while the store was opened: nothing is mounted\n"
     assert not [mount for mount in mounts() if mount.startswith(str(theirs.parent))]
     assert sorted(path.name for path in target.iterdir()) == ["mnt"]
+
+
+def test_no_process_of_a_mount_keeps_what_its_caller_had_open(tmp_path):
+    """A lock that a script holds while it mounts, and the end of a pipe."""
+    point = tmp_path / "mnt"
+    point.mkdir()
+    lock = os.open(tmp_path / "lock", os.O_RDWR | os.O_CREAT)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    os.dup2(lock, 250, inheritable=True)
+    read, write = os.pipe()
+    command = [str(ZARRFS), str(ROOT / "tests/data" / STORE), str(point)]
+    subprocess.run(command, check=True, stdin=subprocess.DEVNULL, capture_output=True, pass_fds=[250, write])
+    for each in (lock, 250, write):
+        os.close(each)
+    try:
+        assert select.select([read], [], [], 0)[0] and os.read(read, 1) == b"", "the pipe is open"
+        with open(tmp_path / "lock") as again:
+            fcntl.flock(again, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        assert (point / "v2/.zgroup").is_file()
+    finally:
+        os.close(read)
+        unmount(str(point))
 
 
 def test_a_mount_is_unmounted_where_it_is(theirs, target):

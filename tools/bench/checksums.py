@@ -21,7 +21,7 @@ CODECS = {"crc32c": zarr.codecs.Crc32cCodec(), "none": None}
 
 def write(folder):
     values = np.random.default_rng(1).integers(0, 256, BYTES, "u1")
-    for label, size in SIZES.items():
+    for size in SIZES.values():
         for name, codec in CODECS.items():
             array = zarr.create_array(folder / f"{name}-{size}.zarr", shape=(BYTES,), shards=(BYTES,), chunks=(size,), dtype="u1", compressors=codec)
             array[:] = values
