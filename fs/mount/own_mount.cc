@@ -188,6 +188,7 @@ Result<void> OwnMount::GiveTo(const Channel& worker, bool may_resend) {
     return {};
   }
   Descriptor own = shared_ ? Descriptor() : CloneDevice(connection_);
+  const int device = shared_ ? shared_.get() : own.get();
   if (init_.empty()) {
     if (!own) return Fail(FromErrno(errno), "/dev/fuse cannot be shared: {}", ErrnoText(errno));
     auto init = ReadInit(own);
@@ -199,7 +200,7 @@ Result<void> OwnMount::GiveTo(const Channel& worker, bool may_resend) {
   }
   message.text = init_;
   message.numbers[2] = resends_ ? 1 : 0;
-  worker.Send(message, shared_ ? shared_.get() : own.get());
+  worker.Send(message, device);
   return {};
 }
 
