@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <string>
 #include <thread>
@@ -218,6 +219,55 @@ TEST_F(ChangeTest, ArraysComeAndGo) {
   WaitForTtl();
   EXPECT_EQ(Shell("ls " + (mount / "v2").string()).output, "a\n");
   EXPECT_FALSE(fs::exists(mount / "v2/b/.zarray"));
+}
+
+// With default options: the kernel reports changes of the store.
+TEST_F(ChangeTest, FilesBesideOmeNodesChangeLikeAllOthers) {
+  const fs::path ome = store_ / "OME";
+  Replace(store_ / "zarr.json", R"({"zarr_format": 3, "node_type": "group", "attributes":
+      {"ome": {"version": "0.5", "bioformats2raw.layout": 3}}})");
+  Replace(ome / "zarr.json", GroupJson());
+  Replace(ome / "METADATA.ome.xml", "<a>old</a>");
+  const TestMount mount(store_);
+  for (const std::string view : {"v2", "v3"}) {
+    const fs::path folder = mount / view / "OME";
+    const fs::path shown = folder / "METADATA.ome.xml";
+    const auto lists = [&](const std::string& name) {
+      return Shell("ls " + folder.string()).output.find(name) != std::string::npos;
+    };
+    const auto becomes = [&](const std::string& text) {
+      return Eventually(Seconds(30), [&] { return ReadFile(shown) == text; });
+    };
+    EXPECT_TRUE(becomes("<a>old</a>"));
+    EXPECT_TRUE(lists("METADATA.ome.xml"));
+    EXPECT_FALSE(lists("more.txt"));
+    EXPECT_FALSE(fs::exists(folder / "more.txt"));
+    Replace(ome / "METADATA.ome.xml", "<a>new, longer</a>");
+    EXPECT_TRUE(becomes("<a>new, longer</a>")) << view << ": replaced";
+    std::ofstream(ome / "METADATA.ome.xml") << "<a>in place</a>";
+    EXPECT_TRUE(becomes("<a>in place</a>")) << view << ": rewritten in place";
+    std::ofstream(ome / "more.txt") << "more";
+    EXPECT_TRUE(Eventually(Seconds(30), [&] { return ReadFile(folder / "more.txt") == "more"; }));
+    EXPECT_TRUE(Eventually(Seconds(30), [&] { return lists("more.txt"); })) << view << ": added";
+    fs::remove(ome / "more.txt");
+    EXPECT_TRUE(Eventually(Seconds(30), [&] { return !fs::exists(folder / "more.txt"); }));
+    EXPECT_TRUE(Eventually(Seconds(30), [&] { return !lists("more.txt"); })) << view << ": removed";
+    Replace(ome / "METADATA.ome.xml", "<a>old</a>");
+    EXPECT_TRUE(becomes("<a>old</a>"));
+  }
+}
+
+TEST_F(ChangeTest, AnArrayThatIsAddedAsALinkIsConsolidated) {
+  const TestMount mount(store_);
+  const auto consolidates = [&](const std::string& name) {
+    return ReadFile(mount / "v2/.zmetadata").find("\"" + name + "/.zarray\"") != std::string::npos;
+  };
+  EXPECT_TRUE(Eventually(Seconds(30), [&] { return consolidates("a"); }));
+  EXPECT_EQ(Shell("ls " + (mount / "v2").string()).output, "a\n");
+  fs::create_directory_symlink("a", store_ / "link");
+  EXPECT_TRUE(Eventually(Seconds(30), [&] { return consolidates("link"); }));
+  EXPECT_TRUE(Eventually(
+      Seconds(30), [&] { return Shell("ls " + (mount / "v2").string()).output == "a\nlink\n"; }));
 }
 
 // Names live for a second at least where each is invalidated by itself.

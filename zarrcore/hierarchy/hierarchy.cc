@@ -55,7 +55,11 @@ class Hierarchy::NodeLoader final : public NodeCache::Loader {
   }
 
   // (What was found of the parent has to hold as well.)
-  Validity Watch() override { return before_ & Validity::Watch(*hierarchy_.store_, path_); }
+  Validity Watch() override {
+    const Validity watched = before_ & Validity::Watch(*hierarchy_.store_, path_);
+    if (!from_parent_.below_ome || !IsFileName(NameOf(path_))) return watched;
+    return watched & Validity::WatchAllNames(*hierarchy_.store_, FolderOf(path_));
+  }
 
   Result<Revalidation> Revalidate(const NodePtr& known) override {
     if (known->is_provisional) return Revalidation::kReplaced;
@@ -268,6 +272,7 @@ Result<Valid<std::vector<std::string>>> Hierarchy::Files(const Node& node, Age m
   std::vector<std::string> names;
   Validity validity = Moment::Now(*store_).validity() & node.freshness.validity();
   if (node.group() == nullptr || !node.below_ome) return Valid{std::move(names), validity};
+  validity &= Validity::WatchAllNames(*store_, node.path);
   const auto entries = store_->List(node.path);
   if (!entries) return Fail(entries);
   for (const ListEntry& entry : *entries) {

@@ -134,7 +134,21 @@ void FolderWatch::Wake() const {
 
 uint64_t FolderWatch::Watch(std::string_view folder) {
   const std::lock_guard lock(mutex_);
+  return WatchLocked(std::string(folder));
+}
+
+uint64_t FolderWatch::WatchAllNames(std::string_view folder) {
+  const std::lock_guard lock(mutex_);
   const std::string key(folder);
+  const uint64_t count = WatchLocked(key);
+  // (An absent folder counts as a change of the one above once it appears.)
+  if (const auto found = by_folder_.find(key); found != by_folder_.end()) {
+    found->second.all_names = true;
+  }
+  return count;
+}
+
+uint64_t FolderWatch::WatchLocked(const std::string& key) {
   if (by_folder_.contains(key)) return change_count();
   if (Clock::now() < try_again_ || !HasRoomLocked()) return 0;
   // Taken before any watch is added, so that a change from here on invalidates the answer.
@@ -247,6 +261,18 @@ WatchState FolderWatch::state() const {
   return {by_folder_.size(), limit_};
 }
 
+bool FolderWatch::ConcernsLocked(const std::string& folder, const inotify_event& event,
+                                 std::string_view name) const {
+  if (IsZarrName(name) || name == more_ || by_folder_.at(folder).all_names) return true;
+  // A symbolic link may lead to a node; the event does not tell it from a file.
+  if ((event.mask & (IN_CREATE | IN_MOVED_TO)) == 0 || MayHoldChunks(folder)) return false;
+  const Descriptor fd = open_folder_(folder);
+  struct stat status;
+  const std::string of_link(name);
+  return fd && fstatat(fd.get(), of_link.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+         S_ISLNK(status.st_mode);
+}
+
 bool FolderWatch::ReadEvents(Changes& changes, bool& start_over) {
   bool changed = false;
   const auto add = [&](const std::string& folder, std::string_view name) {
@@ -277,7 +303,7 @@ bool FolderWatch::ReadEvents(Changes& changes, bool& start_over) {
     } else if (is_folder && (event.mask & IN_MOVED_FROM) != 0) {
       start_over = true;  // watches below it now have other paths
       add(folder, name);
-    } else if (is_folder || name.empty() || IsZarrName(name) || name == more_) {
+    } else if (is_folder || name.empty() || ConcernsLocked(folder, event, name)) {
       add(folder, name);
     }
   });

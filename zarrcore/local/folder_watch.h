@@ -28,6 +28,8 @@
 #include "zarrcore/os/descriptor.h"
 #include "zarrcore/store/store.h"
 
+struct inotify_event;
+
 namespace zarrfs {
 
 /// How many folders may be watched.
@@ -51,8 +53,8 @@ class FolderWatch {
 
   /// `path`: of the directory, absolute; empty to not watch the path. A thread of the watch calls
   /// the listener until the watch is destroyed. `more`: changes of objects of this name are
-  /// noticed, beside those of the names that Zarr has. kUnsupported if the kernel gives no inotify
-  /// instance.
+  /// noticed in addition to those of names that Zarr uses. kUnsupported if the kernel gives no
+  /// inotify instance.
   static Result<std::unique_ptr<FolderWatch>> Start(std::string path, OpenFolder open_folder,
                                                     ChangeListener listener, Report report,
                                                     WatchLimit limit = {}, std::string more = {});
@@ -62,6 +64,8 @@ class FolderWatch {
 
   /// As Store::Watch and Store::change_count.
   [[nodiscard]] uint64_t Watch(std::string_view folder);
+  /// As Store::WatchAllNames.
+  [[nodiscard]] uint64_t WatchAllNames(std::string_view folder);
   [[nodiscard]] uint64_t change_count() const { return count_.load(std::memory_order_acquire); }
   /// As Store::watch_state.
   [[nodiscard]] WatchState state() const;
@@ -71,7 +75,11 @@ class FolderWatch {
 
   FolderWatch(std::string path, OpenFolder open_folder, ChangeListener listener, Report report,
               WatchLimit limit, std::string more);
+  uint64_t WatchLocked(const std::string& folder);
   bool AddLocked(const std::string& folder, bool& absent);
+  // Whether an event of an object, not a folder, can change an answer.
+  bool ConcernsLocked(const std::string& folder, const inotify_event& event,
+                      std::string_view name) const;
   // Whether there may be a further watch; if not for long, drops others.
   bool HasRoomLocked();
   void EvictLocked();
@@ -99,6 +107,7 @@ class FolderWatch {
   struct Watched {
     int watch;
     uint64_t order;  // the folders were watched in
+    bool all_names = false;
   };
   mutable std::mutex mutex_;  // guards the next ten
   Descriptor folders_fd_;

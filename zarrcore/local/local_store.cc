@@ -353,6 +353,10 @@ class LocalStore final : public Store {
     FolderWatch* const watch = files_->watch();
     return watch == nullptr ? 0 : watch->Watch(folder);
   }
+  [[nodiscard]] uint64_t WatchAllNames(std::string_view folder) const override {
+    FolderWatch* const watch = files_->watch();
+    return watch == nullptr ? 0 : watch->WatchAllNames(folder);
+  }
   [[nodiscard]] uint64_t change_count() const override {
     const FolderWatch* const watch = files_->watch();
     return watch == nullptr ? 0 : watch->change_count();

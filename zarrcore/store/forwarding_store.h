@@ -38,6 +38,9 @@ class ForwardingStore : public Store {
   }
   WatchState watch_state() const override { return store_->watch_state(); }
   uint64_t Watch(std::string_view folder) const override { return store_->Watch(folder); }
+  uint64_t WatchAllNames(std::string_view folder) const override {
+    return store_->WatchAllNames(folder);
+  }
   uint64_t change_count() const override { return store_->change_count(); }
   void CloseIdle() const override { store_->CloseIdle(); }
   std::optional<ObjectInfo> FolderOfKeys() const override { return store_->FolderOfKeys(); }

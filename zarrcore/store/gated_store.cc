@@ -27,6 +27,9 @@ class GatedStore final : public ThroughStore<ThroughGate> {
   uint64_t Watch(std::string_view folder) const override {
     return MayWait() ? ThroughStore::Watch(folder) : 0;
   }
+  uint64_t WatchAllNames(std::string_view folder) const override {
+    return MayWait() ? ThroughStore::WatchAllNames(folder) : 0;
+  }
 };
 
 }  // namespace

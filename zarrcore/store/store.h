@@ -191,6 +191,12 @@ class Store {
   /// covered.
   [[nodiscard]] virtual uint64_t Watch(std::string_view /*folder*/) const { return 0; }
 
+  /// As Watch(), for all names in the folder. Watch() may ignore changes of objects whose names
+  /// cannot belong to a Zarr hierarchy, such as temporary files of writers.
+  [[nodiscard]] virtual uint64_t WatchAllNames(std::string_view folder) const {
+    return Watch(folder);
+  }
+
   [[nodiscard]] virtual uint64_t change_count() const { return 0; }
 
   [[nodiscard]] virtual WatchState watch_state() const { return {}; }

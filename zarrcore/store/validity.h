@@ -46,6 +46,10 @@ class Validity {
   [[nodiscard]] static Validity Watch(const Store& store, std::string_view folder) {
     return Validity(store.Watch(folder));
   }
+  /// The same for answers about objects that are no part of Zarr.
+  [[nodiscard]] static Validity WatchAllNames(const Store& store, std::string_view folder) {
+    return Validity(store.WatchAllNames(folder));
+  }
 
   [[nodiscard]] bool is_known() const { return change_count_ != 0; }
   /// The answer is known to be true still.

@@ -120,6 +120,30 @@ TEST_F(FolderWatchTest, TemporaryFilesOfWritersAndReadingAreNoChanges) {
   EXPECT_TRUE(Stays(count));
 }
 
+TEST_F(FolderWatchTest, AllNamesOfAFolderCountWhereTheyAreAskedFor) {
+  ASSERT_NE(store_->Watch("a"), 0U);
+  uint64_t count = store_->change_count();
+  Write("store/a/notes.xml", "old");
+  EXPECT_TRUE(Stays(count));
+  ASSERT_EQ(store_->WatchAllNames("a"), count);
+  Write("store/a/notes.xml", "rewritten");
+  EXPECT_TRUE(IsCounted(count));
+  EXPECT_TRUE(IsTold("a/notes.xml"));
+  do {
+    count = store_->change_count();
+  } while (store_->WatchAllNames("a") != count || !Stays(count));
+  fs::remove(top_ / "store/a/notes.xml");
+  EXPECT_TRUE(IsCounted(count));
+}
+
+TEST_F(FolderWatchTest, ANewSymbolicLinkIsAChange) {
+  ASSERT_NE(store_->Watch(""), 0U);
+  const uint64_t count = store_->change_count();
+  fs::create_directory_symlink("a", top_ / "store/link");
+  EXPECT_TRUE(IsCounted(count));
+  EXPECT_TRUE(IsTold("link"));
+}
+
 TEST_F(FolderWatchTest, FolderThatIsAbsentIsToldOfByTheOneAbove) {
   const uint64_t count = store_->Watch("a/c/5");
   ASSERT_NE(count, 0U);
