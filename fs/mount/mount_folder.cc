@@ -105,7 +105,7 @@ MountFolder MountFolder::OpenParent(const std::string& path) {
   const size_t slash = path.rfind('/');
   std::string name = path.substr(slash + 1);
   if (name.empty()) name = ".";
-  return {path, std::move(name), OpenWithoutLinks(slash == 0 ? "/" : path.substr(0, slash)), {}};
+  return {path, std::move(name), OpenWithoutLinks(slash == 0 ? "/" : path.substr(0, slash))};
 }
 
 Result<MountFolder> MountFolder::OpenBelowMount(const std::string& path) {
@@ -122,6 +122,7 @@ Result<MountFolder> MountFolder::Open(const std::string& path) {
   if (!held.folder_) {
     return Fail(FromErrno(errno), "mount point {} cannot be used: {}", path, ErrnoText(errno));
   }
+  held.own_mount_ = MountIdOf(held.folder_);
   return held;
 }
 
@@ -144,7 +145,7 @@ uint64_t MountFolder::MountIdAtPath() const {
 uint64_t MountFolder::MountIdOnTop() const {
   const Descriptor now = OpenAt2(parent_.get(), name_.c_str(), O_PATH, RESOLVE_NO_SYMLINKS);
   const uint64_t id = now ? MountIdOf(now) : 0;
-  return id == MountIdOf(parent_) || (folder_ && id == MountIdOf(folder_)) ? 0 : id;
+  return id == MountIdOf(parent_) || id == own_mount_ ? 0 : id;
 }
 
 bool MountFolder::Unmount(bool detach) const {

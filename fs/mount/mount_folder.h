@@ -37,6 +37,8 @@ class MountFolder {
   [[nodiscard]] uint64_t MountIdOnTop() const;
   /// Unmounts what is on top. False, with errno set, on failure.
   [[nodiscard]] bool Unmount(bool detach) const;
+  /// Once something is mounted on it: an automount whose folder is held is never idle.
+  void ReleaseFolder() { folder_.reset(); }
   /// In a process that does not need it.
   void Close() {
     parent_.reset();
@@ -44,16 +46,14 @@ class MountFolder {
   }
 
  private:
-  MountFolder(std::string path, std::string name, Descriptor parent, Descriptor folder)
-      : path_(std::move(path)),
-        name_(std::move(name)),
-        parent_(std::move(parent)),
-        folder_(std::move(folder)) {}
+  MountFolder(std::string path, std::string name, Descriptor parent)
+      : path_(std::move(path)), name_(std::move(name)), parent_(std::move(parent)) {}
 
   static MountFolder OpenParent(const std::string& path);
 
   std::string path_;
-  std::string name_;  // its last component
+  std::string name_;        // its last component
+  uint64_t own_mount_ = 0;  // the number of the mount that the folder is in, once it was opened
   Descriptor parent_;
   Descriptor folder_;
 };

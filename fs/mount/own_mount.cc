@@ -102,6 +102,7 @@ Result<Descriptor> OwnMount::MakeByRoot(const MountOptions& options) {
   struct stat before = {};
   if (fstat(folder_->folder().get(), &before) == 0) device_before_ = before.st_dev;
   if (auto mounted = MountOn(*folder_, path_, options, device); !mounted) return Fail(mounted);
+  folder_->ReleaseFolder();
   made_ = true;
   return device;
 }
@@ -153,6 +154,7 @@ Result<void> OwnMount::Unmount(bool detach) const {
     if (top == 0) return {};
     const bool is_ours =
         top == mount_id_ && (IsConnected() || UniqueMountId(path_) == unique_mount_id_);
+    if (!is_ours && !IsConnected()) return {};
     if (!is_ours) return Fail(ErrorCode::kIo, "another mount lies over {}", path_);
     if (folder_->Unmount(detach)) return {};
     if (errno == EBUSY) return Fail(ErrorCode::kWouldBlock, "busy");
