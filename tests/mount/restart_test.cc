@@ -108,7 +108,7 @@ TEST_P(ReadersTest, WaitAndGetTheRightBytes) {
   std::thread lister([&] { listings = ListUntil(end, array, names); });
   for (int i = 0; i < kMaxEnds; ++i) {
     const int right = lookers[0]->right();
-    EXPECT_TRUE(Eventually(Seconds(5), [&] { return lookers[0]->right() > right + 100; }));
+    EXPECT_TRUE(Eventually(Seconds(30), [&] { return lookers[0]->right() > right + 100; }));
     EndWorker(GetParam().signal_number);
     const auto since = std::chrono::steady_clock::now();
     EXPECT_EQ(LookupError(array / ("never looked up " + std::to_string(i))), ENOENT);
@@ -116,7 +116,7 @@ TEST_P(ReadersTest, WaitAndGetTheRightBytes) {
     EXPECT_LT(waited, Seconds(1) * Patience());
   }
   const int right = lookers[0]->right();
-  EXPECT_TRUE(Eventually(Seconds(5), [&] { return lookers[0]->right() > right + 100; }));
+  EXPECT_TRUE(Eventually(Seconds(30), [&] { return lookers[0]->right() > right + 100; }));
   end = true;
   lister.join();
   EXPECT_GT(listings, 10);
