@@ -61,13 +61,12 @@ TEST(Info, ZarrfsMountBelowAGroupIsNamedOnce) {
       << outcome.out;
 }
 
-// The attribute makes the fill value of the v2 view another than that of chunks that are missing.
+// Readers of v2 would mask the fill value, so chunks that are missing are files of it.
 std::string HugeArray() {
   return ArrayText("[1000, 1000, 100]", "[1, 1, 1]", kBytesCodec,
                    R"({"dimension_names": ["x", "y", "z"],
                        "chunk_key_encoding": {"name": "default",
-                                              "configuration": {"separator": "."}},
-                       "attributes": {"_FillValue": 7}})");
+                                              "configuration": {"separator": "."}}})");
 }
 
 TEST(Info, FilesOfChunksThatAreNotStoredAreCounted) {
