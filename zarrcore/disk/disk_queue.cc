@@ -118,12 +118,11 @@ std::vector<DiskQueue::Answer> DiskQueue::Take() {
 }
 
 void DiskQueue::Keep(std::string object, Version version, uint64_t begin,
-                     std::span<const std::byte> bytes) {
+                     std::vector<std::byte> bytes) {
   const std::lock_guard lock(state_->mutex);
   if (bytes.empty() || state_->unwritten_bytes + bytes.size() > kMaxUnwritten) return;
   state_->unwritten_bytes += bytes.size();
-  state_->unwritten.push_back(
-      {std::move(object), std::move(version), begin, {bytes.begin(), bytes.end()}});
+  state_->unwritten.push_back({std::move(object), std::move(version), begin, std::move(bytes)});
   state_->changed.notify_all();
 }
 

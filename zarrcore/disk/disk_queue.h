@@ -6,7 +6,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -41,8 +40,8 @@ class DiskQueue {
   void Ask(Question question);
   /// Those that have come since the last call.
   [[nodiscard]] std::vector<Answer> Take();
-  /// Copies the bytes, and writes them when there is time; not if too many wait already.
-  void Keep(std::string object, Version version, uint64_t begin, std::span<const std::byte> bytes);
+  /// Writes the bytes when there is time; not if too many wait already.
+  void Keep(std::string object, Version version, uint64_t begin, std::vector<std::byte> bytes);
 
  private:
   struct State;

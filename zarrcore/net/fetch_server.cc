@@ -43,9 +43,6 @@ constexpr auto kWaitForKey = milliseconds(50);
 // longer.
 constexpr auto kDiskPatience = milliseconds(1000);
 constexpr auto kDiskPause = milliseconds(10'000);
-// Last-Modified counts seconds, and web servers make ETags of it: what was modified when it was
-// sent may be something else by the next second.
-constexpr int64_t kModifiedGranularityNs = 2'000'000'000;
 // Of the requests at once, one of so many is not for data.
 constexpr size_t kShareOfNames = 8;
 // An attempt has at least so long, however little its request has left.
@@ -64,6 +61,7 @@ struct Job {
   std::unique_ptr<HttpTransfer> transfer = {};
   std::optional<Version> on_disk = {};  // has the range: is it what the store has?
   Clock::time_point asked_disk = {};
+  std::vector<std::byte> own = {};  // bytes that come, if they are for the disk, too
 };
 using Jobs = std::list<Job>;
 
@@ -97,7 +95,7 @@ class FetchServer {
   bool AskDisk(Jobs::iterator job);  // false if there is nothing to ask
   void OnDiskAnswers();
   void OnDiskAnswer(Jobs::iterator job, DiskQueue::Answer answer);
-  void KeepOnDisk(const Job& job, const HttpReply& reply);
+  [[nodiscard]] bool MayKeepOnDisk(const Job& job) const;
   void OnVersion(Jobs::iterator job, const HttpReply& reply);
   // Names before data: what is known of a version already.
   void BeginDue();
@@ -109,13 +107,15 @@ class FetchServer {
   }
   bool Begin(Jobs::iterator job);  // false if it has to wait
   void End(CURL* handle, CURLcode code);
-  void Decide(Jobs::iterator job, const HttpReply& reply);
+  // `own`: where the bytes are, unless they are in the piece.
+  void Decide(Jobs::iterator job, const HttpReply& reply, std::vector<std::byte> own);
   void Repeat(Jobs::iterator job, Verdict verdict, int64_t pause_s);
-  void AnswerBytes(Jobs::iterator job, const HttpReply& reply);
+  void AnswerBytes(Jobs::iterator job, const HttpReply& reply, std::vector<std::byte> own);
   void AnswerError(Jobs::iterator job, const Error& error);
   void Answer(Jobs& jobs, Jobs::iterator job, FetchAnswer answer);
   void SendAnswers();
   [[nodiscard]] milliseconds Pause() const;
+  // Only written to: the client can change what is in it at any time.
   [[nodiscard]] std::span<std::byte> PieceOf(const FetchRequest& request) const {
     return {memory_ + request.at, static_cast<size_t>(request.length)};
   }
@@ -230,6 +230,10 @@ bool FetchServer::Begin(Jobs::iterator job) {
                                : job->request.range;
   }
   get.into = PieceOf(job->request);
+  if (MayKeepOnDisk(*job)) {
+    job->own.resize(static_cast<size_t>(job->request.range.length));
+    get.into = job->own;
+  }
   get.limit_ms = std::max<int64_t>(
       std::chrono::ceil<milliseconds>(job->deadline - Clock::now()).count(), kLeastAttempt.count());
   job->transfer->Prepare(std::move(get));
@@ -273,10 +277,11 @@ void FetchServer::End(CURL* handle, CURLcode code) {
   const HttpReply reply = job->transfer->Finish(code);
   idle_.push_back(std::move(job->transfer));
   waiting_.splice(waiting_.begin(), running_, job);
-  Decide(job, reply);
+  // (What is not answered now is asked for again later, and takes no memory before.)
+  Decide(job, reply, std::exchange(job->own, {}));
 }
 
-void FetchServer::Decide(Jobs::iterator job, const HttpReply& reply) {
+void FetchServer::Decide(Jobs::iterator job, const HttpReply& reply, std::vector<std::byte> own) {
   const bool is_list = job->request.kind == FetchRequest::Kind::kList;
   const std::string url = is_list ? source_.list_url : UrlOf(job->request);
   Verdict verdict = Judge(reply, source_, Name(job->request), url);
@@ -291,7 +296,7 @@ void FetchServer::Decide(Jobs::iterator job, const HttpReply& reply) {
   }
   switch (verdict.kind) {
     case Kind::kBytes:
-      return job->on_disk ? OnVersion(job, reply) : AnswerBytes(job, reply);
+      return job->on_disk ? OnVersion(job, reply) : AnswerBytes(job, reply, std::move(own));
     case Kind::kError:
       return AnswerError(job, verdict.error);
     case Kind::kNoRange:
@@ -324,8 +329,16 @@ void FetchServer::Repeat(Jobs::iterator job, Verdict verdict, int64_t pause_s) {
   job->next = Clock::now() + std::max(milliseconds(pause(random_)), milliseconds(pause_s * 1000));
 }
 
-void FetchServer::AnswerBytes(Jobs::iterator job, const HttpReply& reply) {
-  KeepOnDisk(*job, reply);
+void FetchServer::AnswerBytes(Jobs::iterator job, const HttpReply& reply,
+                              std::vector<std::byte> own) {
+  if (!own.empty()) {
+    own.resize(static_cast<size_t>(reply.length));
+    own.shrink_to_fit();
+    std::ranges::copy(own, PieceOf(job->request).begin());
+    if (auto version = LastingVersion(reply, source_)) {
+      disk_->Keep(UrlOf(job->request), *std::move(version), reply.offset, std::move(own));
+    }
+  }
   Answer(waiting_, job,
          {.size = reply.size.value_or(0),
           .modified_ns = reply.modified_ns,
@@ -417,21 +430,20 @@ void FetchServer::OnVersion(Jobs::iterator job, const HttpReply& reply) {
   if (!is_same || !AskDisk(job)) job->on_disk.reset();
 }
 
-void FetchServer::KeepOnDisk(const Job& job, const HttpReply& reply) {
+// What is kept is received into memory of this process alone: a client that obeys somebody else may
+// write into its piece meanwhile, and other mounts read what is on the disk. (Pieces that do not
+// overlap never need as much as the limit.)
+bool FetchServer::MayKeepOnDisk(const Job& job) const {
   const FetchRequest& request = job.request;
-  const bool is_asked_for_version = !request.is_conditional && request.range.length == 1;
+  const bool is_asked_for_version =
+      job.no_range || job.on_disk || (!request.is_conditional && request.range.length == 1);
   if (disk_ == nullptr || request.kind != FetchRequest::Kind::kGet || is_asked_for_version ||
-      !reply.size) {
-    return;
+      request.range.length > DiskEntry::kMaxBytes) {
+    return false;
   }
-  const int64_t date_s = reply.date_s > 0 ? reply.date_s : std::time(nullptr);
-  const bool may_change_unseen =
-      !source_.is_s3 && reply.modified_ns > 0 &&
-      date_s * 1'000'000'000 - reply.modified_ns < kModifiedGranularityNs;
-  if (may_change_unseen || (!reply.etag.starts_with('"') && reply.modified_ns == 0)) return;
-  disk_->Keep(UrlOf(request),
-              {.size = *reply.size, .mtime_ns = reply.modified_ns, .etag = reply.etag},
-              reply.offset, PieceOf(request).first(static_cast<size_t>(reply.length)));
+  uint64_t taken = request.range.length;
+  for (const Job& running : running_) taken += running.own.size();
+  return taken <= FetchChannel::kMemory;
 }
 
 void FetchServer::SendAnswers() {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <ctime>
 #include <utility>
 
 #include "zarrcore/base/printable.h"
@@ -10,6 +11,10 @@ namespace zarrfs {
 namespace {
 
 using Kind = Verdict::Kind;
+
+// Last-Modified counts seconds, and web servers make ETags of it: what was modified when it was
+// sent may be something else by the next second.
+constexpr int64_t kModifiedGranularityNs = 2'000'000'000;
 
 template <typename... Args>
 Verdict Say(Kind kind, ErrorCode code, fmt::format_string<Args...> format, Args&&... args) {
@@ -181,6 +186,16 @@ bool MayPass(long status) {
 }
 
 }  // namespace
+
+std::optional<Version> LastingVersion(const HttpReply& reply, const RemoteSource& source) {
+  const int64_t date_s = reply.date_s > 0 ? reply.date_s : std::time(nullptr);
+  const bool may_change_unseen =
+      !source.is_s3 && reply.modified_ns > 0 &&
+      date_s * 1'000'000'000 - reply.modified_ns < kModifiedGranularityNs;
+  const bool has_name = reply.etag.starts_with('"') || reply.modified_ns != 0;
+  if (!reply.size || may_change_unseen || !has_name) return std::nullopt;
+  return Version{.size = *reply.size, .mtime_ns = reply.modified_ns, .etag = reply.etag};
+}
 
 std::string S3ErrorCode(std::string_view text) { return TextOf("<Code>", text); }
 

@@ -29,6 +29,11 @@ struct Verdict {
 [[nodiscard]] Verdict Judge(const HttpReply& reply, const RemoteSource& source,
                             std::string_view what, std::string_view url);
 
+/// The version whose bytes are in `reply`; nullopt if a later version may look the same, so that
+/// the bytes must not be kept.
+[[nodiscard]] std::optional<Version> LastingVersion(const HttpReply& reply,
+                                                    const RemoteSource& source);
+
 /// The code of an error of S3 in the XML that comes with it: "NoSuchKey"; "" if there is none.
 [[nodiscard]] std::string S3ErrorCode(std::string_view text);
 

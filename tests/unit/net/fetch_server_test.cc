@@ -1,32 +1,42 @@
 #include "zarrcore/net/fetch_server.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <string_view>
 #include <thread>
+#include <utility>
+
+#include "tests/unit/support/http_server.h"
+#include "zarrcore/disk/disk_cache.h"
 
 namespace zarrfs::fetch_server_test {
 namespace {
 
 using Kind = FetchRequest::Kind;
 
-// A server for a port where nobody listens.
-class FetchServerTest : public ::testing::Test {
- protected:
-  FetchServerTest() {
-    RemoteOptions options;
-    options.timeout = 1;
-    source_ = *ParseRemoteSource("http://127.0.0.1:1/store", options);
-    channel_ = *FetchChannel::Make();
+// A fetch server, and the client's end of its channel.
+class Served {
+ public:
+  explicit Served(RemoteSource source) : source_(std::move(source)) {
     server_ = std::thread([this] { RunFetchServer(source_, channel_); });
     const auto begun = ReceiveAnswer(channel_.client, /*waits=*/true);
     EXPECT_EQ(begun->id, 0U);
     generation_ = begun->generation;
   }
-  ~FetchServerTest() override {
+  ~Served() {
     shutdown(channel_.client.get(), SHUT_RDWR);
     server_.join();
   }
+  Served(const Served&) = delete;
+  Served& operator=(const Served&) = delete;
+
   FetchAnswer Ask(FetchRequest request) {
     request.kind = Kind::kGet;
     request.id = ++id_;
@@ -34,11 +44,29 @@ class FetchServerTest : public ::testing::Test {
     EXPECT_TRUE(Send(channel_.client, request));
     return *ReceiveAnswer(channel_.client, /*waits=*/true);
   }
-  RemoteSource source_;
-  FetchChannel channel_;
+  [[nodiscard]] const FetchChannel& channel() const { return channel_; }
+  [[nodiscard]] uint64_t generation() const { return generation_; }
+
+ private:
+  const RemoteSource source_;
+  const FetchChannel channel_ = *FetchChannel::Make();
   std::thread server_;
   uint64_t generation_ = 0;
   uint64_t id_ = 0;
+};
+
+RemoteSource SourceOf(const std::string& url, RemoteOptions options = {}) {
+  options.timeout = 1;
+  return *ParseRemoteSource(url, options);
+}
+
+// A server for a port where nobody listens.
+class FetchServerTest : public ::testing::Test {
+ protected:
+  FetchAnswer Ask(FetchRequest request) { return served_.Ask(std::move(request)); }
+  Served served_{SourceOf("http://127.0.0.1:1/store")};
+  const FetchChannel& channel_ = served_.channel();
+  const uint64_t generation_ = served_.generation();
 };
 
 TEST_F(FetchServerTest, AStoreThatIsNotThereIsAnErrorInTime) {
@@ -74,6 +102,47 @@ TEST_F(FetchServerTest, AnotherClientGetsNoAnswersOfTheOneBefore) {
   EXPECT_EQ(ReceiveAnswer(channel_.client, /*waits=*/true)->id, 2U);
   EXPECT_TRUE(Send(channel_.client, FetchRequest{.kind = Kind::kHello, .id = 3}));
   EXPECT_EQ(ReceiveAnswer(channel_.client, /*waits=*/true)->id, 3U);
+}
+
+// The client's process may obey somebody else, and the cache on the disk is for other mounts, too.
+TEST(FetchServerOnDiskTest, WhatTheClientWritesIntoItsPieceIsNotKept) {
+  constexpr std::string_view kBytes = "0123456789abcdef";
+  constexpr std::string_view kHead =
+      "HTTP/1.1 200 OK\r\nETag: \"1\"\r\nContent-Length: 16\r\n"
+      "Last-Modified: Mon, 01 Jan 2024 00:00:00 GMT\r\nConnection: close\r\n\r\n";
+  const HttpServer web([&](const std::string& /*request*/, const HttpServer::Send& send) {
+    send(kHead);
+    send(kBytes.substr(0, 8));
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    send(kBytes.substr(8));
+  });
+  char folder[] = "/tmp/fetch_server_test.XXXXXX";
+  ASSERT_NE(mkdtemp(folder), nullptr);
+  const std::filesystem::path cache = folder;
+  RemoteOptions options;
+  options.disk_cache = cache;
+  Served served(SourceOf(web.url() + "/store", options));
+  std::byte* const memory = FetchChannel::Map(served.channel().memory);
+  std::atomic<bool> is_over = false;
+  std::thread worker([&] {
+    while (!is_over) std::memcpy(memory, "EVIL", 4);
+  });
+  const auto answer = served.Ask({.range = ByteRange::At(0, 16), .length = 16, .key = "a"});
+  EXPECT_EQ(answer.length, kBytes.size()) << answer.message;
+  is_over = true;
+  worker.join();
+  munmap(memory, FetchChannel::kMemory);
+  const auto disk = DiskCache::Open(cache, options.disk_cache_size);
+  ASSERT_TRUE(disk.has_value());
+  const Version version{.size = 16, .mtime_ns = 1'704'067'200'000'000'000, .etag = "\"1\""};
+  std::string kept(16, ' ');
+  for (int i = 0; i < 1000; ++i) {
+    const auto out = std::as_writable_bytes(std::span(kept));
+    if ((*disk)->Read(web.url() + "/store/a", version, 0, out)) break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  EXPECT_EQ(kept, kBytes);
+  std::filesystem::remove_all(cache);
 }
 
 }  // namespace
