@@ -55,14 +55,14 @@ class LzmaCodec : public BytesToBytesCodec {
         raw_memory_(filters_.empty() ? 0 : lzma_raw_decoder_memusage(ChainOf(filters_).data())) {}
 
   Result<Bytes> Decode(BytesView encoded, uint64_t limit) const override {
+    Result<MemoryBudget::Share> memory{};
+    if (raw_memory_ > kFreeMemory) memory = ProcessMemory().Take(raw_memory_);
+    if (!memory) return Fail(memory);
     lzma_stream stream = LZMA_STREAM_INIT;
     const std::unique_ptr<lzma_stream, decltype(&lzma_end)> owner(&stream, &lzma_end);
     if (const lzma_ret status = Start(stream); status != LZMA_OK) {
       return Fail(ErrorCode::kIo, "lzma: cannot begin ({})", static_cast<int>(status));
     }
-    Result<MemoryBudget::Share> memory{};
-    if (raw_memory_ > kFreeMemory) memory = ProcessMemory().Take(raw_memory_);
-    if (!memory) return Fail(memory);
     GrowingOutput output(limit);
     stream.next_in = reinterpret_cast<const uint8_t*>(encoded.data());
     stream.avail_in = encoded.size();
@@ -192,15 +192,19 @@ Result<std::vector<Filter>> ParseFilters(const CodecSpec& codec) {
     if (!filter) return Fail(filter);
     filters.push_back(*filter);
   }
-  const FilterChain chain = ChainOf(filters);
-  const uint64_t memory = lzma_raw_decoder_memusage(chain.data());
+  const uint64_t memory = lzma_raw_decoder_memusage(ChainOf(filters).data());
   if (memory != UINT64_MAX && memory > kMaxMemory) {
     return Fail(ErrorCode::kTooLarge,
                 "codec '{}': filters ask for {} bytes of memory, at most {} are given", codec.name,
                 memory, kMaxMemory);
   }
+  // (Tried with small dictionaries: their size makes no chain wrong, and takes memory.)
+  std::vector<Filter> small = filters;
+  for (Filter& filter : small) {
+    filter.lzma.dict_size = std::min<uint32_t>(filter.lzma.dict_size, LZMA_DICT_SIZE_MIN);
+  }
   lzma_stream stream = LZMA_STREAM_INIT;
-  const lzma_ret status = lzma_raw_decoder(&stream, chain.data());
+  const lzma_ret status = lzma_raw_decoder(&stream, ChainOf(small).data());
   lzma_end(&stream);
   if (status != LZMA_OK) return WrongMember(codec, "filters", "a chain that can be decoded");
   return filters;

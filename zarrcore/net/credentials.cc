@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -37,8 +38,10 @@ constexpr auto kLeastPause = std::chrono::seconds(10);
 // How long the machine's own services may take.
 constexpr long kLocalSeconds = 2;
 constexpr long kRemoteSeconds = 10;
-// How long a credential_process may take.
+// How long a credential_process may take, and how long it may live after the end of its output.
 constexpr auto kProgramLimit = std::chrono::seconds(60);
+constexpr auto kProgramEnd = std::chrono::seconds(2);
+constexpr int kKillMs = 1000;
 
 size_t Collect(char* bytes, size_t size, size_t count, void* text) {
   auto& all = *static_cast<std::string*>(text);
@@ -150,6 +153,19 @@ Result<ExpiringKey> FromWebIdentity(const RemoteSource& source, const std::strin
               "no credentials: {} does not give the role {} for the token in {}", host, role, file);
 }
 
+// Waits for the end of a child, for at most `limit`, then kills it. (One that the kernel cannot end
+// is not waited for either.)
+void EndChild(pid_t pid, std::chrono::milliseconds limit) {
+  const Descriptor ended(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+  pollfd end = {ended.get(), POLLIN, 0};
+  const auto wait = [&](int ms) { return ended && TEMP_FAILURE_RETRY(poll(&end, 1, ms)) > 0; };
+  if (!wait(static_cast<int>(limit.count()))) {
+    kill(pid, SIGKILL);
+    wait(kKillMs);
+  }
+  waitpid(pid, nullptr, WNOHANG);
+}
+
 // What a command of the shell writes, within kProgramLimit; "" if that takes longer.
 std::string OutputOf(const std::string& command) {
   std::array<int, 2> ends = {-1, -1};
@@ -187,8 +203,7 @@ std::string OutputOf(const std::string& command) {
     has_ended = count <= 0;
     if (count > 0) text.append(piece.data(), static_cast<size_t>(count));
   }
-  if (!has_ended) kill(pid, SIGKILL);
-  waitpid(pid, nullptr, 0);
+  EndChild(pid, has_ended ? kProgramEnd : std::chrono::seconds(0));
   return has_ended ? text : "";
 }
 

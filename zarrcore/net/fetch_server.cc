@@ -156,13 +156,10 @@ void FetchServer::Take(FetchRequest request) {
   if (request.generation != generation_) return;
   const bool is_piece = request.length <= FetchChannel::kMemory &&
                         request.at <= FetchChannel::kMemory - request.length;
-  // (A line of a header ends where its text says so.)
-  const bool is_line = std::ranges::none_of(
-      request.condition, [](char c) { return (c >= 0 && c < ' ') || c == 0x7f; });
   const bool is_range = request.kind == FetchRequest::Kind::kList ||
                         (request.range.length > 0 && request.range.length <= request.length &&
                          request.range.offset <= UINT64_MAX - request.range.length);
-  if (!is_piece || !is_range || !is_line || !IsValidKey(request.key)) {
+  if (!is_piece || !is_range || !IsHeaderText(request.condition) || !IsValidKey(request.key)) {
     answers_.push_back({.id = request.id,
                         .error = ErrorCode::kInvalidArgument,
                         .message = fmt::format("{}: not a key", request.key)});

@@ -70,6 +70,10 @@ std::string CertificatesOfSystem() {
 
 }  // namespace
 
+bool IsHeaderText(std::string_view text) {
+  return std::ranges::none_of(text, [](char c) { return (c >= 0 && c < ' ') || c == 0x7f; });
+}
+
 std::string CertificatesFile() {
   for (const char* const name : {"SSL_CERT_FILE", "CURL_CA_BUNDLE", "AWS_CA_BUNDLE"}) {
     const char* const file = std::getenv(name);
@@ -185,6 +189,11 @@ void HttpTransfer::Decide() {
   if (reply_.status != 200 && reply_.status != 206) return;
   if (reply_.etag.size() > kMaxEtag) {
     reply_.wrong = fmt::format("an ETag of {} bytes", reply_.etag.size());
+    return;
+  }
+  // (Later requests could not name the version.)
+  if (!IsHeaderText(reply_.etag)) {
+    reply_.wrong = "an ETag with control characters";
     return;
   }
   if (const char* const why = Contradiction()) {

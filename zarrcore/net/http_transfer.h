@@ -116,6 +116,10 @@ class HttpTransfer {
   uint64_t due_ = 0;   // bytes that count
 };
 
+/// Whether `text` can be part of a line of a header: it has no control character, so no line ends
+/// in it.
+[[nodiscard]] bool IsHeaderText(std::string_view text);
+
 /// How long a server may be silent, in seconds.
 inline constexpr long kStallSeconds = 15;
 /// How long it may take to connect.

@@ -55,17 +55,6 @@ std::string_view WithoutSlashes(std::string_view text) {
   return text;
 }
 
-// Scheme and host of an address; the port is left out where it is the scheme's own, as in what is
-// sent as "Host", which is signed.
-std::string WithoutDefaultPort(std::string_view url) {
-  const size_t host = url.find("://") + 3;
-  const size_t slash = std::min(url.find('/', host), url.size());
-  const std::string_view port = url.starts_with(kHttps) ? ":443" : ":80";
-  std::string_view authority = url.substr(0, slash);
-  if (authority.ends_with(port)) authority.remove_suffix(port.size());
-  return std::string(authority) + std::string(url.substr(slash));
-}
-
 // An http(s) address that may stand in a command line, a log and the table of mounts.
 Result<void> CheckUrl(std::string_view url) {
   const size_t host = url.find("://") + 3;
@@ -138,6 +127,15 @@ Result<RemoteSource> ParseS3(std::string_view source, RemoteSource remote) {
 }
 
 }  // namespace
+
+std::string WithoutDefaultPort(std::string_view url) {
+  const size_t host = url.find("://") + 3;
+  const size_t slash = std::min(url.find('/', host), url.size());
+  const std::string_view port = url.starts_with(kHttps) ? ":443" : ":80";
+  std::string_view authority = url.substr(0, slash);
+  if (authority.ends_with(port)) authority.remove_suffix(port.size());
+  return std::string(authority) + std::string(url.substr(slash));
+}
 
 bool SetRemoteOption(std::string_view name, std::string_view value, RemoteOptions& options) {
   const auto set_text = [&](std::string& text) {

@@ -80,6 +80,10 @@ struct RemoteSource {
 /// known. Reads files with secrets: for the process that fetches.
 [[nodiscard]] RemoteSource WithProfile(const RemoteSource& source);
 
+/// `url` without the port of its host if that is the scheme's own, as in the header "Host", which
+/// is signed. `url` has a scheme.
+[[nodiscard]] std::string WithoutDefaultPort(std::string_view url);
+
 /// `text` as part of a path of an address: all but letters, digits, "-._~" and, unless
 /// `with_slashes`, "/" become %XX.
 [[nodiscard]] std::string PercentEncode(std::string_view text, bool with_slashes = false);

@@ -4,8 +4,10 @@
 #include <array>
 #include <atomic>
 #include <deque>
+#include <functional>
 #include <optional>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -135,9 +137,10 @@ class BucketFolder final : public FolderStream {
     if (!xml) return Fail(xml);
     auto page = ParseListingPage(*xml, folder_);
     if (!page) return Fail(page);
-    if (!page->continuation.empty() && page->continuation == continuation_) {
-      return Fail(ErrorCode::kDamaged, "{}: the listing of this folder goes round in circles",
-                  folder_);
+    const size_t hash = std::hash<std::string>()(page->continuation);
+    if (!page->continuation.empty() && !continuations_.insert(hash).second) {
+      return Fail(ErrorCode::kDamaged,
+                  "{}: the listing of this folder repeats a continuation token", folder_);
     }
     names_.assign(std::make_move_iterator(page->entries.begin()),
                   std::make_move_iterator(page->entries.end()));
@@ -151,6 +154,7 @@ class BucketFolder final : public FolderStream {
   const std::string folder_;
   std::deque<ListEntry> names_;
   std::string continuation_;
+  std::unordered_set<size_t> continuations_;  // hashes of all that were used
   int pages_ = 0;
   bool has_any_ = false;
   bool is_last_ = false;

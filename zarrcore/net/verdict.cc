@@ -89,17 +89,32 @@ Verdict JudgeBytes(const HttpReply& reply, const RemoteSource& source, std::stri
   return {};
 }
 
-// Whether the redirection only adds a slash: the key names a folder of a web server.
+// Where the path of an address begins.
+size_t PathOf(std::string_view url) {
+  return std::min(url.find('/', url.find("://") + 3), url.size());
+}
+
+bool IsSameOrigin(std::string_view a, std::string_view b) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
+  return std::ranges::equal(a, b, {}, lower, lower);
+}
+
+// Whether the redirection only adds a slash, on the same server: the key names a folder of a web
+// server. (What is on another one, this one cannot say.)
 bool AddsSlash(std::string_view location, std::string_view url) {
-  url = url.substr(0, url.find('?'));
-  const size_t path = url.find('/', url.find("://") + 3);
-  location = location.substr(0, location.find('?'));
-  const std::string with_slash = std::string(url.substr(std::min(path, url.size()))) + '/';
-  const size_t scheme = location.find("://");
-  if (scheme != location.npos) {
-    location = location.substr(std::min(location.find('/', scheme + 3), location.size()));
+  const size_t path = PathOf(url);
+  std::string there(location.substr(0, location.find('?')));
+  if (there.starts_with("//")) return false;  // names another host
+  if (!there.starts_with('/')) {
+    if (there.find("://") == there.npos) return false;
+    there = WithoutDefaultPort(there);
+    if (!IsSameOrigin(std::string_view(there).substr(0, PathOf(there)), url.substr(0, path))) {
+      return false;
+    }
+    there.erase(0, PathOf(there));
   }
-  return PercentDecode(location, /*plus_is_blank=*/false) ==
+  const std::string with_slash = std::string(url.substr(path, url.find('?') - path)) + '/';
+  return PercentDecode(there, /*plus_is_blank=*/false) ==
          PercentDecode(with_slash, /*plus_is_blank=*/false);
 }
 

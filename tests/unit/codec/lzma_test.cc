@@ -1,4 +1,10 @@
+#include <sys/resource.h>
+
+#include <fstream>
+#include <string>
+
 #include "tests/unit/codec/compressor_samples.h"
+#include "zarrcore/base/memory_budget.h"
 
 namespace zarrfs::lzma_test {
 namespace {
@@ -103,6 +109,36 @@ TEST(LzmaCodec, DictionaryBeyondTheCapIsNotAllocated) {
                 .code,
             ErrorCode::kTooLarge);
 }
+
+#ifndef ZARRFS_SANITIZED
+// Bytes of data that this process has, as the limit counts them.
+rlim_t DataOfProcess() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("VmData:")) return std::stoul(line.substr(7)) << 10;
+  }
+  return RLIM_INFINITY;
+}
+
+TEST(LzmaCodec, MemoryIsTakenFromTheBudgetBeforeItIsAllocated) {
+  rlimit before = {};
+  getrlimit(RLIMIT_DATA, &before);
+  rlimit small = before;
+  small.rlim_cur = DataOfProcess() + (32u << 20);
+  ProcessMemory().SetLimit(1u << 20);
+  setrlimit(RLIMIT_DATA, &small);
+  const auto codec = Codec("lzma", R"({"format": 3, "filters": [{"id": 4611686018427387905,
+                                                                 "dict_size": 134217728}]})");
+  const auto decoded =
+      codec == nullptr ? Result<Bytes>(Bytes()) : codec->Decode(Hex(kRawLzma1), 80);
+  setrlimit(RLIMIT_DATA, &before);
+  ProcessMemory().SetLimit(UINT64_MAX);
+  ASSERT_NE(codec, nullptr) << "the configuration alone takes no memory";
+  ASSERT_FALSE(decoded);
+  EXPECT_EQ(decoded.error().code, ErrorCode::kTooLarge) << decoded.error().message;
+  EXPECT_EQ(codec->Decode(Hex(kRawLzma1), 80), Squares());
+}
+#endif
 
 TEST(LzmaCodec, DamagedInputIsContained) {
   ExpectTruncationFails(*Codec("lzma"), Hex(kXzFiltered), 80);

@@ -116,6 +116,22 @@ TEST(HttpTransferTest, ContentRangeSaysWhichBytesCameWhateverTheStatus) {
   }
 }
 
+// Such a version could not be asked for again.
+TEST(HttpTransferTest, AnETagWithControlCharactersIsRefused) {
+  std::vector<std::byte> into(8);
+  const auto answer = [&](const std::string& etag) {
+    return AnswerTo(ByteRange::At(0, 8),
+                    "HTTP/1.1 200 OK\r\nContent-Length: 8\r\nETag: " + etag + "\r\n", "01234567",
+                    into);
+  };
+  EXPECT_TRUE(answer("\"caf\xc3\xa9 1\"").is_whole);
+  for (const char* const etag : {"\"a\x01z\"", "\"a\tz\"", "\"a\x7fz\""}) {
+    const HttpReply reply = answer(etag);
+    EXPECT_FALSE(reply.is_whole);
+    EXPECT_EQ(reply.wrong, "an ETag with control characters");
+  }
+}
+
 TEST(HttpTransferTest, APartIsNoListing) {
   std::vector<std::byte> into(32);
   const auto answer = [&](const std::string& range) {

@@ -19,6 +19,7 @@ class FakeFetcher final : public Fetcher {
   bool ignores_conditions = false;
   bool refuses_suffixes = false;
   bool pages_on = false;        // without end, every second one empty
+  int period = 1'000'000;       // after so many requests, their continuation tokens are repeated
   std::string inner_of_a_page;  // of the others
   mutable int requests = 0;
 
@@ -58,8 +59,8 @@ class FakeFetcher final : public Fetcher {
     }
     if (pages_on) {
       inner = "<Prefix>" + prefix + "</Prefix>" + (requests % 2 == 0 ? inner_of_a_page : "") +
-              "<IsTruncated>true</IsTruncated><NextContinuationToken>" + std::to_string(requests) +
-              "</NextContinuationToken>";
+              "<IsTruncated>true</IsTruncated><NextContinuationToken>" +
+              std::to_string(requests % period) + "</NextContinuationToken>";
     }
     return "<ListBucketResult>" + inner + "</ListBucketResult>";
   }
@@ -141,6 +142,20 @@ TEST_F(RemoteStoreTest, AListingThatHasNoEndIsAnError) {
   fetcher_->inner_of_a_page = "<Contents><Key>a/x</Key></Contents>";
   EXPECT_EQ(store->List("a").error().code, ErrorCode::kTooLarge);
   EXPECT_LE(fetcher_->requests, 100'001);
+}
+
+TEST_F(RemoteStoreTest, AListingThatRepeatsAContinuationTokenEndsAtOnce) {
+  const auto store = Open();
+  fetcher_->pages_on = true;
+  fetcher_->inner_of_a_page = "<Contents><Key>a/x</Key></Contents>";
+  for (const int period : {1, 2, 3, 50}) {
+    fetcher_->period = period;
+    fetcher_->requests = 0;
+    const Error error = store->List("a").error();
+    EXPECT_EQ(error.code, ErrorCode::kDamaged);
+    EXPECT_EQ(error.message, "a: the listing of this folder repeats a continuation token");
+    EXPECT_EQ(fetcher_->requests, period + 1);
+  }
 }
 
 TEST_F(RemoteStoreTest, WhereNothingIsListedAFolderIsANode) {

@@ -80,14 +80,35 @@ TEST(VerdictTest, RedirectionThatAddsASlashIsAFolderOfAWebServer) {
   RemoteSource source;
   HttpReply reply;
   reply.status = 301;
-  reply.location = "http://host/b/a%20b/";
-  EXPECT_EQ(Judge(reply, source, "a b", kUrl).error.code, ErrorCode::kNotFound);
+  for (const char* const location :
+       {"https://host/b/a%20b/", "https://HOST:443/b/a%20b/", "/b/a%20b/", "/b/a%20b/?x"}) {
+    reply.location = location;
+    EXPECT_EQ(Judge(reply, source, "a b", kUrl).error.code, ErrorCode::kNotFound) << location;
+  }
   reply.location = "/a+b%3D/";
   EXPECT_EQ(Judge(reply, source, "a+b=", "https://host/a%2Bb%3d").error.code, ErrorCode::kNotFound);
   reply.location = "/login?token=secret";
   const Error error = Judge(reply, source, "a b", kUrl).error;
   EXPECT_EQ(error.code, ErrorCode::kIo);
   EXPECT_EQ(error.message.find("secret"), std::string::npos) << error.message;
+}
+
+// What is on another server, this one cannot say.
+TEST(VerdictTest, RedirectionToAnotherServerMakesNothingAbsent) {
+  const RemoteSource source;
+  HttpReply reply;
+  reply.status = 301;
+  for (const char* const location :
+       {"https://other/b/a%20b/", "https://host.other/b/a%20b/", "https://host:8443/b/a%20b/",
+        "http://host/b/a%20b/", "http://host:443/b/a%20b/", "//other/b/a%20b/", "//host/b/a%20b/",
+        "https://other", "a%20b/", "://b/a%20b/", ""}) {
+    reply.location = location;
+    const Error error = Judge(reply, source, "a b", kUrl).error;
+    EXPECT_EQ(error.code, ErrorCode::kIo) << location;
+    EXPECT_NE(error.message.find("leads elsewhere"), std::string::npos) << error.message;
+  }
+  reply.location = "//b/a/";
+  EXPECT_EQ(Judge(reply, source, "a", "https://host//b/a").error.code, ErrorCode::kIo);
 }
 
 TEST(VerdictTest, MessagesSayWhatToDo) {
