@@ -1,6 +1,5 @@
 #include "zarrcore/disk/cache_names.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -8,10 +7,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
-#include <memory>
 #include <span>
 
 #include "zarrcore/disk/disk_entry.h"
+#include "zarrcore/os/folder_names.h"
 
 namespace zarrfs {
 namespace {
@@ -22,10 +21,6 @@ constexpr std::string_view kTagText =
     "Signature: 8a477f597d28d172789f06886806bc55\n"
     "# Made by zarrfs for its option disk_cache=, which removes files in this folder.\n"
     "# Backup programs leave it out: see https://bford.info/cachedir/\n";
-
-struct CloseNames {
-  void operator()(DIR* names) const { closedir(names); }
-};
 
 bool IsCacheName(std::string_view name) {
   return name == kNewFiles || name == kTaken || name == kTag || name == "lost+found" ||
@@ -49,10 +44,9 @@ std::optional<size_t> TagIn(const Descriptor& folder) {
 
 // A name that is not the cache's, or "".
 std::string ForeignNameIn(const Descriptor& folder) {
-  Descriptor own(openat(folder.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  const std::unique_ptr<DIR, CloseNames> names(own ? fdopendir(own.get()) : nullptr);
+  const FolderNames names =
+      ReadNames(Descriptor(openat(folder.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)));
   if (names == nullptr) return ".";
-  static_cast<void>(own.release());
   while (const dirent* const entry = readdir(names.get())) {
     const std::string_view name = entry->d_name;
     if (name != "." && name != ".." && !IsCacheName(name)) return entry->d_name;

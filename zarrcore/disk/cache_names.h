@@ -33,8 +33,8 @@ using CacheFileNumbers = std::array<uint64_t, 4>;
 [[nodiscard]] bool IsHexadecimal(std::string_view name, size_t length);
 
 /// Makes sure that the folder is a cache of zarrfs, and marks it as one: it is empty, or marked, or
-/// has nothing but the names above, "lost+found" and ".snapshot". kExists with a name that is
-/// foreign otherwise.
+/// has nothing but the names above, "lost+found" and ".snapshot". kInvalidArgument, with the
+/// foreign name, otherwise.
 [[nodiscard]] Result<void> ClaimCacheFolder(const Descriptor& folder, const std::string& path);
 
 }  // namespace zarrfs

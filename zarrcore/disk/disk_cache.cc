@@ -1,6 +1,5 @@
 #include "zarrcore/disk/disk_cache.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -13,6 +12,7 @@
 #include "zarrcore/base/clocks.h"
 #include "zarrcore/base/digest.h"
 #include "zarrcore/disk/cache_names.h"
+#include "zarrcore/os/folder_names.h"
 #include "zarrcore/os/removal.h"
 
 namespace zarrfs {
@@ -108,15 +108,13 @@ std::shared_ptr<const DiskCache::Listing> DiskCache::List(const std::string& pat
   const int64_t now_ns = SteadyNowNs();
   if (known != nullptr && (!again || now_ns - known->listed_ns < kListingNs)) return known;
   Listing listing{.listed_ns = now_ns};
-  Descriptor fd(openat(folder_.get(), path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  DIR* const names = fd ? fdopendir(fd.get()) : nullptr;
-  if (names != nullptr) static_cast<void>(fd.release());
-  while (const dirent* const entry = names == nullptr ? nullptr : readdir(names)) {
+  const FolderNames names = ReadNames(
+      Descriptor(openat(folder_.get(), path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)));
+  while (const dirent* const entry = names == nullptr ? nullptr : readdir(names.get())) {
     const auto piece = ParseFileName<Piece>(entry->d_name);
     if (piece) listing.pieces.push_back(*piece);
     if (listing.pieces.size() == kMaxPieces) break;
   }
-  if (names != nullptr) closedir(names);
   std::ranges::sort(listing.pieces);
   Keep(path, std::move(listing));
   return listings_.Get(path);

@@ -54,7 +54,7 @@ class DiskCache {
     uint64_t size;     // of the object
     uint64_t begin;
     uint64_t end;
-    auto operator<=>(const Piece&) const = default;
+    auto operator<=>(const Piece&) const = default;  // NOLINT(modernize-use-nullptr)
   };
   // An object's folder, as it was not long ago.
   struct Listing {

@@ -1,6 +1,5 @@
 #include "zarrcore/disk/disk_space.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -20,6 +19,7 @@
 #include "zarrcore/base/clocks.h"
 #include "zarrcore/disk/cache_names.h"
 #include "zarrcore/disk/disk_entry.h"
+#include "zarrcore/os/folder_names.h"
 #include "zarrcore/os/removal.h"
 
 namespace zarrfs {
@@ -41,22 +41,14 @@ size_t StepOf(int64_t age_s) {
   return std::min(power * 8 + static_cast<size_t>((age >> power) & 7), kSteps - 1);
 }
 
-struct CloseFolder {
-  void operator()(DIR* folder) const { closedir(folder); }
-};
-using Names = std::unique_ptr<DIR, CloseFolder>;
-
-Names OpenNames(int folder, const char* name) {
-  Descriptor fd(openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (!fd) return nullptr;
-  DIR* const names = fdopendir(fd.get());
-  if (names != nullptr) static_cast<void>(fd.release());
-  return Names(names);
+FolderNames OpenNames(int folder, const char* name) {
+  return ReadNames(
+      Descriptor(openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)));
 }
 
 // Each name but "." and "..".
 template <typename Each>
-void ForEachName(const Names& names, const Each& each) {
+void ForEachName(const FolderNames& names, const Each& each) {
   while (const dirent* const entry = names == nullptr ? nullptr : readdir(names.get())) {
     const std::string_view name = entry->d_name;
     if (name != "." && name != "..") each(entry->d_name);
@@ -75,18 +67,18 @@ uint64_t SizeIn(const struct stat& status) {
 
 void ForEachCacheFile(const Descriptor& folder,
                       const std::function<void(int folder, const char* name, bool is_new)>& each) {
-  const Names top = OpenNames(folder.get(), ".");
+  const FolderNames top = OpenNames(folder.get(), ".");
   ForEachName(top, [&](const char* name) {
     const bool is_new = std::string_view(name) == kNewFiles;
     if (!is_new && !IsHexadecimal(name, 2)) return;
-    const Names inner = OpenNames(folder.get(), name);
+    const FolderNames inner = OpenNames(folder.get(), name);
     ForEachName(inner, [&](const char* below) {
       if (is_new) {
         if (IsHexadecimal(below, 16)) each(dirfd(inner.get()), below, true);
         return;
       }
       if (!IsHexadecimal(below, 30)) return;
-      const Names files = OpenNames(dirfd(inner.get()), below);
+      const FolderNames files = OpenNames(dirfd(inner.get()), below);
       ForEachName(files, [&](const char* file) {
         if (ParseCacheFileName(file)) each(dirfd(files.get()), file, false);
       });

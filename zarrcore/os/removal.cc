@@ -1,16 +1,15 @@
 #include "zarrcore/os/removal.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "zarrcore/os/descriptor.h"
+#include "zarrcore/os/folder_names.h"
 
 namespace zarrfs {
 namespace {
@@ -18,17 +17,12 @@ namespace {
 // Folders below the one that is cleared.
 constexpr int kMaxDepth = 64;
 
-struct CloseNames {
-  void operator()(DIR* names) const { closedir(names); }
-};
-
 // Removes what is in `folder`; `device`: that of the first one.
 void Clear(Descriptor folder, dev_t device, const IsOwnName& is_own, int depth) {
   struct stat status = {};
   if (fstat(folder.get(), &status) != 0 || status.st_dev != device || depth > kMaxDepth) return;
-  const std::unique_ptr<DIR, CloseNames> names(fdopendir(folder.get()));
+  const FolderNames names = ReadNames(std::move(folder));
   if (names == nullptr) return;
-  static_cast<void>(folder.release());
   const int own = dirfd(names.get());
   std::vector<std::string> folders;
   while (const dirent* const entry = readdir(names.get())) {

@@ -1,0 +1,25 @@
+// FolderNames: an open directory stream (readdir(3)) that closes itself.
+#pragma once
+
+#include <dirent.h>
+
+#include <memory>
+
+#include "zarrcore/os/descriptor.h"
+
+namespace zarrfs {
+
+struct CloseFolderNames {
+  void operator()(DIR* names) const { closedir(names); }
+};
+using FolderNames = std::unique_ptr<DIR, CloseFolderNames>;
+
+/// The names in the folder that `folder` has open for reading; the descriptor is the stream's from
+/// then on. Null, with errno set, if `folder` is empty or no folder.
+[[nodiscard]] inline FolderNames ReadNames(Descriptor folder) {
+  FolderNames names(folder ? fdopendir(folder.get()) : nullptr);
+  if (names != nullptr) static_cast<void>(folder.release());
+  return names;
+}
+
+}  // namespace zarrfs
