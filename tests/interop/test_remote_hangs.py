@@ -31,7 +31,7 @@ def ends(pid, seconds=20):
 
 def reading(path):
     """A process that reads the file, and waits."""
-    reader = subprocess.Popen(["cat", str(path)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    reader = subprocess.Popen(["env", "--default-signal=INT", "cat", str(path)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     time.sleep(0.5)
     return reader
 

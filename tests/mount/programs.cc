@@ -34,6 +34,7 @@ pid_t Start(const std::vector<std::string>& words, int input, int output, int er
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(126);
+  signal(SIGINT, SIG_DFL);  // a shell has it ignored in what it starts in the background
   dup2(input, STDIN_FILENO);
   dup2(output, STDOUT_FILENO);
   dup2(errors, STDERR_FILENO);
