@@ -48,7 +48,7 @@ bool IsZarrName(std::string_view name) {
 
 // Whether a folder of this key can be one of chunks: "a/c/0/12", "a/3".
 bool MayHoldChunks(std::string_view folder) {
-  const std::string_view name = folder.substr(folder.rfind('/') + 1);
+  const std::string_view name = NameOf(folder);
   return !name.empty() && (name == "c" || name.find_first_not_of("0123456789") == name.npos);
 }
 
@@ -133,14 +133,14 @@ void FolderWatch::Wake() const {
 }
 
 uint64_t FolderWatch::Watch(std::string_view folder) {
-  const std::lock_guard lock(mutex_);
-  return WatchLocked(std::string(folder));
+  std::unique_lock lock(mutex_);
+  return Watch(lock, std::string(folder));
 }
 
 uint64_t FolderWatch::WatchAllNames(std::string_view folder) {
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   const std::string key(folder);
-  const uint64_t count = WatchLocked(key);
+  const uint64_t count = Watch(lock, key);
   // (An absent folder counts as a change of the one above once it appears.)
   if (const auto found = by_folder_.find(key); found != by_folder_.end()) {
     found->second.all_names = true;
@@ -148,9 +148,9 @@ uint64_t FolderWatch::WatchAllNames(std::string_view folder) {
   return count;
 }
 
-uint64_t FolderWatch::WatchLocked(const std::string& key) {
+uint64_t FolderWatch::Watch(std::unique_lock<std::mutex>& lock, const std::string& key) {
   if (by_folder_.contains(key)) return change_count();
-  if (Clock::now() < try_again_ || !HasRoomLocked()) return 0;
+  if (Clock::now() < try_again_ || !HasRoom(lock)) return 0;
   // Taken before any watch is added, so that a change from here on invalidates the answer.
   const uint64_t count = change_count();
   // From the root down, so that no change further up goes unnoticed.
@@ -165,17 +165,24 @@ uint64_t FolderWatch::WatchLocked(const std::string& key) {
   }
 }
 
-void FolderWatch::ReportLimitLocked(std::string_view reason) {
-  limit_ = fmt::format("{} folders are watched, {}", by_folder_.size(), reason);
+void FolderWatch::ReportLimitLocked(const char* reason) {
+  limit_ = reason;
   if (!std::exchange(limit_reported_, true)) {
-    report_(fmt::format("changes in some folders are noticed late: {}", limit_));
+    report_(fmt::format("changes in some folders are noticed late: {}", LimitLocked()));
   }
 }
 
-bool FolderWatch::HasRoomLocked() {
-  const auto now = Clock::now();
+std::string FolderWatch::LimitLocked() const {
+  if (limit_ == nullptr) return {};
+  return fmt::format("{} folders are watched, {}", by_folder_.size(), limit_);
+}
+
+bool FolderWatch::HasRoom(std::unique_lock<std::mutex>& lock) {
   if (by_folder_.size() < most_.folders) {
+    // Taking memory may evict what others hold.
+    lock.unlock();
     auto more = ProcessMemory().Take(kMemoryOfWatch);
+    lock.lock();
     if (more) {
       memory_.Add(std::move(*more));
       return true;
@@ -184,6 +191,7 @@ bool FolderWatch::HasRoomLocked() {
   } else {
     ReportLimitLocked("as many as one store may have of fs.inotify.max_user_watches");
   }
+  const auto now = Clock::now();
   if (waiting_since_ == kNobody) waiting_since_ = now;
   if (now - waiting_since_ < most_.patience) return false;
   EvictLocked();
@@ -253,12 +261,12 @@ void FolderWatch::StartOverLocked() {
   by_watch_.clear();
   memory_.ShrinkTo(0);
   waiting_since_ = kNobody;
-  limit_.clear();
+  limit_ = nullptr;
 }
 
 WatchState FolderWatch::state() const {
   const std::lock_guard lock(mutex_);
-  return {by_folder_.size(), limit_};
+  return {by_folder_.size(), LimitLocked()};
 }
 
 bool FolderWatch::ConcernsLocked(const std::string& folder, const inotify_event& event,

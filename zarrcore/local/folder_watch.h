@@ -75,15 +75,18 @@ class FolderWatch {
 
   FolderWatch(std::string path, OpenFolder open_folder, ChangeListener listener, Report report,
               WatchLimit limit, std::string more);
-  uint64_t WatchLocked(const std::string& folder);
+  // The caller holds the mutex by `lock`, which is released while memory is reserved.
+  uint64_t Watch(std::unique_lock<std::mutex>& lock, const std::string& folder);
   bool AddLocked(const std::string& folder, bool& absent);
   // Whether an event of an object, not a folder, can change an answer.
   bool ConcernsLocked(const std::string& folder, const inotify_event& event,
                       std::string_view name) const;
   // Whether there may be a further watch; if not for long, drops others.
-  bool HasRoomLocked();
+  bool HasRoom(std::unique_lock<std::mutex>& lock);
   void EvictLocked();
-  void ReportLimitLocked(std::string_view reason);
+  void ReportLimitLocked(const char* reason);
+  // As in WatchState.
+  std::string LimitLocked() const;
   void StartOverLocked();
   void WatchPath();
   void Run();
@@ -117,7 +120,7 @@ class FolderWatch {
   MemoryBudget::Share memory_;        // of the watches, here and in the kernel
   std::vector<std::string> evicted_;  // to be reported by the thread
   std::chrono::steady_clock::time_point waiting_since_ = kNobody;  // a folder without a watch
-  std::string limit_;                                              // as in WatchState
+  const char* limit_ = nullptr;  // why further folders are not watched; null if they are
   bool limit_reported_ = false;
   std::chrono::steady_clock::time_point try_again_;  // after the kernel had no watches left
 

@@ -1,6 +1,5 @@
 #include "zarrcore/local/local_store.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -19,6 +18,7 @@
 #include "zarrcore/base/clocks.h"
 #include "zarrcore/local/folder_watch.h"
 #include "zarrcore/local/local_files.h"
+#include "zarrcore/os/folder_names.h"
 #include "zarrcore/os/mount_table.h"
 
 namespace zarrfs {
@@ -187,9 +187,8 @@ class LocalFolderStream final : public FolderStream {
     Result<Opened> opened = files->OpenToList(folder);
     if (!opened) return Fail(opened);
     std::unique_ptr<LocalFolderStream> stream(new LocalFolderStream(files, std::string(folder)));
-    stream->directory_.reset(fdopendir(opened->get()));
+    stream->directory_ = ReadNames(std::move(opened->fd));
     if (stream->directory_ == nullptr) return FailWithErrno(folder, errno);
-    (void)opened->fd.release();  // the directory stream's from here on
     return stream;
   }
 
@@ -218,10 +217,6 @@ class LocalFolderStream final : public FolderStream {
   }
 
  private:
-  struct Close {
-    void operator()(DIR* directory) const { closedir(directory); }
-  };
-
   LocalFolderStream(std::shared_ptr<LocalFiles> files, std::string folder)
       : files_(std::move(files)),
         folder_(std::move(folder)),
@@ -256,17 +251,17 @@ class LocalFolderStream final : public FolderStream {
   const std::shared_ptr<LocalFiles> files_;
   const std::string folder_;
   std::vector<dev_t> zarrfs_;  // devices of zarrfs mounts
-  std::unique_ptr<DIR, Close> directory_;
+  FolderNames directory_;
 };
 
 class LocalStore final : public Store {
  public:
-  LocalStore(std::string path, std::shared_ptr<LocalFiles> files, bool answers_fast, bool has_user,
+  LocalStore(std::string path, std::shared_ptr<LocalFiles> files, bool answers_fast, bool is_alone,
              std::string watched_name)
       : path_(std::move(path)),
         files_(std::move(files)),
         answers_fast_(answers_fast),
-        has_user_(has_user),
+        is_alone_(is_alone),
         watched_name_(std::move(watched_name)) {}
   ~LocalStore() override { files_->set_watch(nullptr); }
 
@@ -338,7 +333,7 @@ class LocalStore final : public Store {
     };
     auto watch =
         FolderWatch::Start(files_->path(), open_folder, std::move(listener), std::move(report),
-                           WatchLimit::OfUser(has_user_), watched_name_);
+                           WatchLimit::OfUser(is_alone_), watched_name_);
     if (!watch) return Fail(watch);
     watch_ = std::move(*watch);
     files_->set_watch(watch_.get());
@@ -368,7 +363,7 @@ class LocalStore final : public Store {
   const std::string path_;
   const std::shared_ptr<LocalFiles> files_;
   const bool answers_fast_;
-  const bool has_user_;  // this process is the only one of its user
+  const bool is_alone_;  // this process is the only one of its user
   const std::string watched_name_;
   mutable std::unique_ptr<FolderWatch> watch_;  // owned here; for use see files_->watch()
 };
