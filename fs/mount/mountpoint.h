@@ -34,9 +34,9 @@ struct MountPoint {
 /// process must not have threads yet.
 [[nodiscard]] Result<MountPoint> CheckMount(const MountOptions& options);
 
-/// A folder that is made for a mount, and removed afterwards: a mount that is still there keeps it,
-/// and it may be gone already. By a descriptor of the folder above, which others cannot put
-/// elsewhere.
+/// A folder that is made for a mount, and removed when its owner ends. It stays if something is
+/// still mounted there. It is removed through a descriptor of the folder above, so that nobody can
+/// put another one in its place.
 class MadeMountPoint {
  public:
   /// Makes no folder where there is something.
@@ -44,6 +44,9 @@ class MadeMountPoint {
   /// The folder that was made for a mount of an earlier program; `path` without symbolic links.
   [[nodiscard]] static MadeMountPoint Take(const std::string& path);
   MadeMountPoint() = default;
+  MadeMountPoint(MadeMountPoint&&) = default;
+  MadeMountPoint& operator=(MadeMountPoint&&) = default;
+  ~MadeMountPoint() { Remove(); }
 
   [[nodiscard]] bool is_made() const { return static_cast<bool>(parent_); }
   /// Removes it, once.

@@ -107,11 +107,6 @@ int RunDaemon(MountOptions options) {
   MadeMountPoint folder;
   if (options.makes_mountpoint) folder = MadeMountPoint::Make(options.mountpoint);
   options.makes_mountpoint = folder.is_made();
-  // Caller and keeper may both try.
-  struct Removal {
-    MadeMountPoint& folder;
-    ~Removal() { folder.Remove(); }
-  } const removal{folder};
   auto mountpoint = CheckMount(options);
   if (!mountpoint) {
     const std::string& reason = mountpoint.error().message;
