@@ -117,7 +117,7 @@ class Finder {
         record.path.empty() ? nullptr : nodes_.table().Find(FolderOf(record.path));
     for (size_t view = 0; view < AllViews().size(); ++view) {
       if (parent != nullptr && is_everything) {
-        Drop(*parent, view, record.path.substr(record.path.rfind('/') + 1));
+        Drop(*parent, view, std::string(NameOf(record.path)));
       }
       if (!invalidator_.InvalidateFolder(nodes_.FolderId(record, view))) continue;
       for (const std::string_view document : {kZarrJson, kZarray, kZgroup, kZattrs, kZmetadata}) {

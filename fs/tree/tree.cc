@@ -168,14 +168,14 @@ Result<Entry> Tree::EntryAsOf(const Target& target, const KnownNode& known) {
 
 Result<Entry> Tree::Root() {
   const NoWaiting scope;
-  const auto is_open = [](const Result<Entry>& entry) {
+  const auto would_wait = [](const Result<Entry>& entry) {
     return !entry && entry.error().code == ErrorCode::kWouldBlock;
   };
   auto root = entries_.Root();
-  if (!is_open(root)) return root;
+  if (!would_wait(root)) return root;
   (void)root_check_.Problem();
   root = entries_.Root();
-  return is_open(root) ? entries_.RootAsLastSeen() : root;
+  return would_wait(root) ? entries_.RootAsLastSeen() : root;
 }
 
 Result<Entry> Tree::CurrentEntry(const Target& target) {

@@ -67,7 +67,7 @@ const ArrayView kNoChunks;  // of an array whose chunks have no files of their o
 std::string WhyNotShown(const Node& array, size_t view) {
   const NodeView& shown = array.views[view];
   if (shown.hidden) return shown.hidden->message;
-  const std::string name = array.path.substr(array.path.rfind('/') + 1);
+  const std::string name(NameOf(array.path));
   if (!array.path.empty() && !Hierarchy::Shows(array, name, view)) {
     return fmt::format("the name '{}' means something else to its readers", name);
   }

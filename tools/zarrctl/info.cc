@@ -34,7 +34,7 @@ std::string FileOfNode(const Hierarchy& hierarchy, const Node& node, size_t view
                                              : of == FileOf::kGroups &&
                                                    (node.group() != nullptr || node.path.empty());
   if (!is_made || node.unusable() != nullptr || (is_array && node.views[view].hidden)) return "";
-  std::string own = node.path.substr(node.path.rfind('/') + 1) + std::string(shown.suffix());
+  std::string own = std::string(NameOf(node.path)) + std::string(shown.suffix());
   // (Only then it has another: the store need not be asked.)
   if (!node.path.empty() && !std::ranges::binary_search(siblings, own)) return own;
   return hierarchy.FileName(node.path, view, kAnyAge).value_or("");

@@ -20,8 +20,6 @@ constexpr size_t kAssembledBytes = 16u << 20;  // headers of files
 // Nodes that a slow store is asked for at once.
 constexpr size_t kAtOnce = 64;
 
-std::string_view NameOf(std::string_view path) { return path.substr(path.rfind('/') + 1); }
-
 }  // namespace
 
 class Hierarchy::NodeLoader final : public NodeCache::Loader {

@@ -18,12 +18,10 @@ constexpr size_t kLongestName = 255;
 
 constexpr size_t kMostArrays = 4096;  // where HierarchyOptions::consolidated_max says none
 
-std::string_view LastName(std::string_view path) { return path.substr(path.rfind('/') + 1); }
-
 // The name of the source without ".zip" and ".zarr".
 std::string NameOfSource(std::string_view source) {
   while (source.ends_with('/')) source.remove_suffix(1);
-  source = LastName(source);
+  source = NameOf(source);
   for (const std::string_view end : {".zip", ".ozx", ".zarr"}) {
     if (source.size() > end.size() && source.ends_with(end)) source.remove_suffix(end.size());
   }
@@ -95,8 +93,7 @@ Result<bool> Hierarchy::HasFileOrFolder(const std::string& path, size_t view, bo
 Result<std::string> Hierarchy::FileName(const std::string& path, size_t view, Age max_age) const {
   const std::string suffix(AllViews()[view]->suffix());
   const std::string folder(FolderOf(path));
-  const std::string name =
-      path.empty() ? NameOfSource(store_->name()) : std::string(LastName(path));
+  const std::string name = path.empty() ? NameOfSource(store_->name()) : std::string(NameOf(path));
   const auto has = [&](const std::string& base, bool file) {
     return HasFileOrFolder(JoinKey(folder, file ? base : base + suffix), view, file, max_age);
   };
@@ -234,7 +231,7 @@ Result<Valid<Hierarchy::AssembledCache::Loaded>> Hierarchy::MakeAssembled(
 
   std::vector<FileSource::Array> arrays;
   for (const NodePtr& array : made->arrays) {
-    arrays.push_back({LastName(array->path), array->array()});
+    arrays.push_back({NameOf(array->path), array->array()});
     Restrict(made->info, *array);
   }
   std::optional<Error> failed;
@@ -251,7 +248,7 @@ Result<Valid<Hierarchy::AssembledCache::Loaded>> Hierarchy::MakeAssembled(
     }
     return Result<ElementRange>(Fail(ErrorCode::kUnsupported, "{}", seen.why_not));
   };
-  const FileSource source{(*node)->group(), arrays, LastName(path), scan, options_.netcdf};
+  const FileSource source{(*node)->group(), arrays, NameOf(path), scan, options_.netcdf};
   auto file = AllViews()[view]->Assemble(source);
   if (failed) return tl::unexpected(*failed);
   if (!file) return Fail(file.error().code, "{}: {}", path, file.error().message);

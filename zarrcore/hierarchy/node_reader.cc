@@ -141,7 +141,7 @@ Result<std::shared_ptr<const Node>> NodeReader::Read(const std::string& path,
   }
   if (!folder) return Fail(folder);
   const bool is_file = !folder->is_folder;
-  if (is_file && !(from_parent.below_ome && IsFileName(path.substr(path.rfind('/') + 1)))) {
+  if (is_file && !(from_parent.below_ome && IsFileName(NameOf(path)))) {
     return Fail(ErrorCode::kNotFound, "{} is no folder", path);
   }
   static std::atomic<uint64_t> last_number;

@@ -20,7 +20,7 @@ bool NodeReports::IsNew(const Node& node, const Error& message) {
 
 void NodeReports::ReportName(const Node& node) {
   if (node.path.empty()) return;
-  const std::string_view name = std::string_view(node.path).substr(node.path.rfind('/') + 1);
+  const std::string_view name = NameOf(node.path);
   std::string views;
   for (const View* view : AllViews()) {
     if (!view->is_listed() || view->AllowsNodeName(name)) continue;

@@ -118,8 +118,8 @@ struct StoreCapacity {
 struct Changes {
   std::vector<std::string> keys;     // changed objects and folders
   std::vector<std::string> folders;  // anything directly in these may have changed
-  std::vector<std::string> unwatched =
-      {};            // nothing changed in these, but changes are not noticed now
+  // Nothing has changed in these, but further changes are not noticed.
+  std::vector<std::string> unwatched = {};
   bool all = false;  // anything may have changed
 
   [[nodiscard]] size_t size() const { return keys.size() + folders.size() + unwatched.size(); }
@@ -224,6 +224,11 @@ using MakeRoom = std::function<Result<void>(uint64_t size)>;
 [[nodiscard]] inline std::string_view FolderOf(std::string_view key) {
   const size_t slash = key.rfind('/');
   return key.substr(0, slash == std::string_view::npos ? 0 : slash);
+}
+
+/// `key` after its last slash.
+[[nodiscard]] inline std::string_view NameOf(std::string_view key) {
+  return key.substr(key.rfind('/') + 1);  // npos + 1 is 0
 }
 
 /// `folder` + "/" + `name`, or `name` alone at the root.

@@ -112,11 +112,10 @@ V2Fill ChooseV2Fill(const FillBytes& fill, const DataType& type, char byte_order
       policy == FillPolicy::kKeep || policy == FillPolicy::kAsStored ||
       (profile.masks_fill && (IsNan(fill, type) || context.below_ome || !has_named_dimensions));
   std::optional<FillBytes> wanted;
-  if (profile.takes_fill_literally) {
-    wanted = fill;  // whose readers mask nothing, and take null for anything
-  } else if (policy == FillPolicy::kAuto && given) {
+  // Readers that take the fill value literally mask nothing, and take null for anything.
+  if (policy == FillPolicy::kAuto && given && !profile.takes_fill_literally) {
     wanted = given;
-  } else if (policy != FillPolicy::kMaterialize && keeps) {
+  } else if (profile.takes_fill_literally || (policy != FillPolicy::kMaterialize && keeps)) {
     wanted = fill;
   }
   if (wanted) choice.fill_value = Emit(*wanted, type, byte_order, profile);

@@ -69,7 +69,7 @@ struct NodeBelow {
 /// Whether readers that mask what .zarray calls the fill value, as xarray does, get to see it.
 enum class FillPolicy {
   kAuto,         // where masking it changes nothing, or is meant
-  kKeep,         // and where it would mask what is no missing data, but never instead of _FillValue
+  kKeep,         // also where it masks measured values, but not where _FillValue says another value
   kMaterialize,  // never: chunks that are not stored are files of it instead
   kAsStored,     // always (no option: for views that cannot do otherwise)
 };

@@ -80,7 +80,7 @@ class References {
     const std::string path = Relative(node.path);
     if (!utf8::is_valid(path)) return "its name is not UTF-8";
     if (const auto& hidden = node.views[view_].hidden) return hidden->message;
-    const std::string name = path.substr(path.rfind('/') + 1);
+    const std::string name(NameOf(path));
     if (!Hierarchy::Shows(node, name, view_)) return "its readers take the name for metadata";
     return "";
   }
