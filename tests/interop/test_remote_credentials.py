@@ -6,11 +6,9 @@ import datetime
 import http.server
 import json
 import os
-import pathlib
 import select
 import socket
 import subprocess
-import tempfile
 import time
 
 import pytest
@@ -18,7 +16,7 @@ import pytest
 import bucket_server
 import faulty_server
 from local_server import LocalServer
-from mounts import ZARRCTL, mounted
+from mounts import ZARRCTL, for_everybody, mounted
 from remote import fetcher_of, options_of
 
 
@@ -190,16 +188,13 @@ def test_a_program_is_run_by_the_process_that_fetches(tmp_path):
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root is somebody else")
 def test_a_program_is_run_as_who_asks(tmp_path):
-    for folder in (tmp_path, *tmp_path.parents):
-        if folder == pathlib.Path(tempfile.gettempdir()):
-            break
-        folder.chmod(0o755)
+    program = for_everybody(ZARRCTL, tmp_path)
     key = json.dumps({"Version": 1, "AccessKeyId": "KEY", "SecretAccessKey": "s"})
     of_program(tmp_path, f"echo '{key}'", f"id -u >{tmp_path}/of-nobody/who")
     (tmp_path / "of-nobody").mkdir()
     os.chown(tmp_path / "of-nobody", 65534, 65534)
     with bucket_server.serving(3) as server:
-        command = [ZARRCTL, "cat", "-o", f"endpoint={server.url}", "s3://bucket/store", "", "1"]
+        command = [program, "cat", "-o", f"endpoint={server.url}", "s3://bucket/store", "", "1"]
         read = subprocess.run(command, user=65534, group=65534, extra_groups=[], capture_output=True, timeout=120)
     assert read.stdout == b"\1" and (tmp_path / "of-nobody/who").read_text() == "65534\n", read.stderr
 

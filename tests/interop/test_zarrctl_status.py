@@ -10,7 +10,7 @@ import sys
 import time
 
 import pytest
-from mounts import ROOT, ZARRCTL, mounted, zarrctl
+from mounts import ROOT, ZARRCTL, for_everybody, mounted, zarrctl
 from zarrctl_runs import document, refused, terminal
 
 SAMPLE = ROOT / "tests/data/sample.zarr"
@@ -178,14 +178,14 @@ def test_log_level_sends_nothing_to_another_program(fake_daemon):
     assert "which is not here" in refused("log-level", write_status(point), "debug", code=2)
 
 
-def test_log_level_of_another_user_s_mount_is_explained(fake_daemon):
+def test_log_level_of_another_user_s_mount_is_explained(fake_daemon, tmp_path):
     if os.getuid() != 0:
         return  # only root can be two users
     point = fake_daemon("zarrfs")
     for folder in [point, *point.parents]:
         if folder.stat().st_uid == 0 and not folder.stat().st_mode & 1:
             folder.chmod(folder.stat().st_mode | 0o11)
-    command = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", ZARRCTL, "log-level", point, "debug"]
+    command = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", for_everybody(ZARRCTL, tmp_path), "log-level", point, "debug"]
     result = subprocess.run(command, capture_output=True, text=True)
     assert result.returncode == 2 and "runs as root: do this as that user or as root" in result.stderr
 

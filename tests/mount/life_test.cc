@@ -400,18 +400,20 @@ TEST_F(LifeTest, MountByRootIsForEverybodyUnlessToldOtherwise) {
 }
 
 TEST_F(LifeTest, ListShowsTheMountsWithTheirProcesses) {
-  EXPECT_EQ(RunProgram({kProgram, "--list"}).output, "");
+  const auto list_all = [] { return RunProgram({kProgram, "--list"}); };
+  // The machine may have other mounts.
+  const auto others = std::ranges::count(list_all().output, '\n');
   const fs::path blank = folder_.Folder("with blank");
   const Unmounted blank_too(blank);
   ASSERT_EQ(RunProgram({kProgram, store_, mnt_}).code, 0);
   ASSERT_EQ(RunProgram({kProgram, store_, blank}).code, 0);
-  const Outcome list = RunProgram({kProgram, "--list"});
+  const Outcome list = list_all();
   EXPECT_EQ(list.code, 0);
   const std::string pid = std::to_string(KeeperOf(mnt_));
   EXPECT_NE(list.output.find(pid + " " + mnt_.string()), std::string::npos) << list.output;
   EXPECT_NE(list.output.find(blank.string() + " " + store_.string() + "\n"), std::string::npos)
       << list.output;
-  EXPECT_EQ(std::ranges::count(list.output, '\n'), 2) << list.output;
+  EXPECT_EQ(std::ranges::count(list.output, '\n'), others + 2) << list.output;
 }
 
 TEST_F(LifeTest, UnmountOptionEndsAMountButNoBusyOneAndNoOther) {
