@@ -163,6 +163,20 @@ Json FillAttribute(const FillBytes& fill, const DataType& type) {
   }
 }
 
+// An attribute _FillValue that is no value of the type would take the place of the fill value,
+// which is what xarray masks.
+void DropBadFillAttribute(Json& attributes, const DataType& type, std::string_view key,
+                          std::vector<std::string>& notes) {
+  const auto given = attributes.find(kFillAttribute);
+  const bool is_number = type.kind == DataKind::kBool || type.kind == DataKind::kInt ||
+                         type.kind == DataKind::kUint || type.kind == DataKind::kFloat ||
+                         type.kind == DataKind::kComplex;
+  if (given == attributes.end() || !is_number || DecodeFillAttribute(*given, type)) return;
+  notes.push_back(fmt::format("{}: attribute {} left out: {} is no {}", key, kFillAttribute,
+                              Excerpt(*given), type.name));
+  attributes.erase(given);
+}
+
 // The names only, in the order of encoding, to describe the array.
 std::vector<CodecSpec> NamesOfCodecs(const Json& zarray) {
   std::vector<CodecSpec> names;
@@ -251,6 +265,7 @@ Result<ArrayMetadata> ParseZarray(const NamedText& zarray, const std::optional<N
   const bool has_fill = !given_fill.is_null();
   const auto fill = ParseFill(given_fill, *type, dtype->byte_order, key);
   if (!fill) return Fail(fill);
+  DropBadFillAttribute(attributes, *type, key, notes);
   if (has_fill && !attributes.contains(kFillAttribute)) {
     Json attribute = FillAttribute(*fill, *type);
     if (!attribute.is_null()) attributes[kFillAttribute] = std::move(attribute);

@@ -12,6 +12,7 @@
 #include "zarrcore/codec/convert.h"
 #include "zarrcore/codec/vlen.h"
 #include "zarrcore/codec/widen.h"
+#include "zarrcore/view/nczarr.h"
 #include "zarrcore/view/v2_attributes.h"
 
 namespace zarrfs {
@@ -73,9 +74,11 @@ bool IsPromisedToFit(const ArrayMetadata& array) {
   const bool has_ends = IsInt32(MemberOrNull(array.attributes, "valid_min")) &&
                         IsInt32(MemberOrNull(array.attributes, "valid_max"));
   const auto fill = RangeOf(array.fill_value, array.data_type);
-  const Json& masked = MemberOrNull(array.attributes, "_FillValue");
-  return (has_range || has_ends) && fill && fill->fits_int32 &&
-         (masked.is_null() || IsInt32(masked));
+  const auto masked =
+      DecodeFillAttribute(MemberOrNull(array.attributes, "_FillValue"), array.data_type);
+  const auto masked_range = masked ? RangeOf(*masked, array.data_type) : fill;
+  return (has_range || has_ends) && fill && fill->fits_int32 && masked_range &&
+         masked_range->fits_int32;
 }
 
 template <typename T>
@@ -159,7 +162,6 @@ std::optional<FillBytes> MaskedValue(const ArrayMetadata& array, const Json& att
         return fill;
       }
     }
-    return std::nullopt;
   }
   if (!array.is_stored_as_v2() || array.undefined_fill) return std::nullopt;
   return array.fill_value;
@@ -226,8 +228,8 @@ Result<NcElements> NcElementsOf(const ArrayMetadata& array, int version,
 std::vector<NcAttribute> NcAttributesOf(const Json& attributes, int version) {
   std::vector<NcAttribute> made;
   std::set<std::string> names;
-  for (const auto& [name, value] : attributes.items()) {
-    if (name == kDimensionsAttribute) continue;
+  const Json shown = WithoutNczarr(attributes);
+  for (const auto& [name, value] : shown.items()) {
     const auto [nc_name, is_new] = names.insert(NcName(name));
     if (is_new) made.push_back(AttributeAs(*nc_name, value, version, std::nullopt));
   }
@@ -235,8 +237,12 @@ std::vector<NcAttribute> NcAttributesOf(const Json& attributes, int version) {
 }
 
 std::vector<NcAttribute> NcAttributesOf(const ArrayMetadata& array, const NcElements& elements,
-                                        int version) {
-  const Json attributes = WithCfTime(array.attributes, array.data_type);
+                                        int version, std::vector<std::string>& notes) {
+  Json attributes = WithoutNczarr(array.attributes);
+  if (elements.type != NcType::kChar) {
+    attributes = WithValidFill(std::move(attributes), array.data_type, notes);
+  }
+  attributes = WithCfTime(std::move(attributes), array.data_type, notes);
   std::vector<NcAttribute> made;
   const auto masked = MaskedValue(array, attributes);
   if (masked && elements.type != NcType::kChar) {
@@ -251,8 +257,9 @@ std::vector<NcAttribute> NcAttributesOf(const ArrayMetadata& array, const NcElem
   if (IsCharacters(array.data_type)) {
     made.push_back({"_Encoding", NcType::kChar, "utf-8"});
   }
-  std::set<std::string> names = {"_FillValue", "_Encoding", kDimensionsAttribute};
+  std::set<std::string> names = {"_FillValue", "_Encoding"};
   for (const auto& [name, value] : attributes.items()) {
+    if (name == kDimensionsAttribute && AreDimensionNames(value, array.rank())) continue;
     const auto [nc_name, is_new] = names.insert(NcName(name));
     if (!is_new) continue;
     const bool is_like_values =

@@ -37,9 +37,11 @@ struct NcElements {
 
 /// Attributes of an array whose values are `elements`: those of CF that have the type of the
 /// values (valid_range, missing_value, …) have it where it holds them, dates have CF's units, and
-/// _FillValue is that which xarray masks.
+/// _FillValue is that which xarray masks. An attribute that cannot be what its name says is left
+/// out, with a line in `notes`.
 [[nodiscard]] std::vector<NcAttribute> NcAttributesOf(const ArrayMetadata& array,
-                                                      const NcElements& elements, int version);
+                                                      const NcElements& elements, int version,
+                                                      std::vector<std::string>& notes);
 
 /// A name as NetCDF allows it; at least one character.
 [[nodiscard]] std::string NcName(std::string name);

@@ -178,7 +178,11 @@ class FilePlan {
     if (const uint64_t bytes = planned.elements.text_bytes; bytes > 0) {
       variable.dimensions.push_back(DimensionNumber(header, fmt::format("string{}", bytes), bytes));
     }
-    variable.attributes = NcAttributesOf(*array.metadata, planned.elements, version_);
+    std::vector<std::string> notes;
+    variable.attributes = NcAttributesOf(*array.metadata, planned.elements, version_, notes);
+    for (const std::string& note : notes) {
+      left_out_.push_back(WhyNot(planned.array, note).message);
+    }
     variable.type = planned.elements.type;
     header.variables.push_back(std::move(variable));
   }

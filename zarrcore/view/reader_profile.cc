@@ -75,6 +75,7 @@ const ReaderProfile& NetcdfProfile() {
       .takes_empty_dimensions = false,
       .takes_padding = false,
       .has_cf_time = true,
+      .is_netcdf = true,
       .needs_plain_attributes = true,
       .shares_dimensions = true,
       .needs_plain_names = true,

@@ -22,7 +22,7 @@ std::vector<std::string> GivenNames(const ArrayMetadata& metadata) {
   std::vector<std::string> names(metadata.rank());
   const auto given = metadata.attributes.find(kDimensionsAttribute);
   const bool has_attribute =
-      given != metadata.attributes.end() && given->is_array() && given->size() == names.size();
+      given != metadata.attributes.end() && AreDimensionNames(*given, names.size());
   for (size_t d = 0; d < names.size(); ++d) {
     if (metadata.dimension_names && (*metadata.dimension_names)[d]) {
       names[d] = *(*metadata.dimension_names)[d];
@@ -126,7 +126,24 @@ std::string_view CfUnitOf(const DataType& type) {
   return type.time_scale == 1 && found != kCfUnits.end() ? found->cf : "";
 }
 
+// Removes the attribute, which says what it cannot be, and adds a note on it.
+void LeaveOut(Json& attributes, const char* name, std::string_view wanted,
+              std::vector<std::string>& notes) {
+  notes.push_back(LeftOut(name, attributes[name], wanted));
+  attributes.erase(name);
+}
+
 }  // namespace
+
+std::string LeftOut(std::string_view name, const Json& value, std::string_view wanted) {
+  return fmt::format("attribute {} left out: {} is no {}", name, Excerpt(value), wanted);
+}
+
+bool AreDimensionNames(const Json& value, size_t rank) {
+  return value.is_array() && value.size() == rank &&
+         std::ranges::all_of(
+             value, [](const Json& name) { return name.is_null() || TextOf(name) != nullptr; });
+}
 
 Json DimensionNames(const ArrayMetadata& metadata, bool plain, bool with_lengths) {
   Json names = Json::array();
@@ -201,9 +218,22 @@ void MakeStrict(Json& value) {
   }
 }
 
-Json WithCfTime(Json attributes, const DataType& type) {
+Json WithValidFill(Json attributes, const DataType& type, std::vector<std::string>& notes) {
+  const auto fill = attributes.find("_FillValue");
+  if (fill != attributes.end() && !DecodeFillAttribute(*fill, type)) {
+    LeaveOut(attributes, "_FillValue", type.name, notes);
+  }
+  return attributes;
+}
+
+Json WithCfTime(Json attributes, const DataType& type, std::vector<std::string>& notes) {
   const bool is_datetime = type.kind == DataKind::kDatetime;
   if (!is_datetime && type.kind != DataKind::kTimedelta) return attributes;
+  attributes = WithValidFill(std::move(attributes), type, notes);
+  for (const char* const name : {"units", "calendar"}) {
+    const bool is_text = TextOf(MemberOrNull(attributes, name)) != nullptr;
+    if (attributes.contains(name) && !is_text) LeaveOut(attributes, name, "text", notes);
+  }
   const auto add = [&](const char* name, Json value) {
     if (!attributes.contains(name)) attributes[name] = std::move(value);
   };

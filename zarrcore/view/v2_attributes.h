@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "zarrcore/metadata/json.h"
@@ -40,12 +41,25 @@ void MakeStrict(Json& value);
 /// the variable then. (Later versions need no such help; 4.9.3 and later show it, as a text.)
 void TypeFillAttribute(Json& attributes, const std::string& dtype);
 
+/// The note on an attribute that a view leaves out because its readers expect `wanted` there.
+[[nodiscard]] std::string LeftOut(std::string_view name, const Json& value,
+                                  std::string_view wanted);
+
+/// `attributes`, without a _FillValue that is no value of the type, and a line in `notes` on it.
+[[nodiscard]] Json WithValidFill(Json attributes, const DataType& type,
+                                 std::vector<std::string>& notes);
+
+/// Whether the value of _ARRAY_DIMENSIONS names `rank` dimensions, of which some may be null.
+[[nodiscard]] bool AreDimensionNames(const Json& value, size_t rank);
+
 /// For readers that know dates only as numbers: `attributes` and what of those of the CF
 /// conventions ("Time Coordinate") they lack to say what the integers of numpy.datetime64 and
 /// numpy.timedelta64 mean: "_FillValue", the integer that is "not a time"; "units" and, of a point
 /// in time, "calendar"; or, where CF has no such unit (years, picoseconds, steps of 10 us),
 /// "zarr_dtype", numpy's name of the type. An attribute that is there stays as it is, and with
-/// "units" of its own no "calendar" is added. Of any other data type: `attributes`.
-[[nodiscard]] Json WithCfTime(Json attributes, const DataType& type);
+/// "units" of its own no "calendar" is added. One of these that is of the wrong type is left out,
+/// with a line in `notes`. Of any other data type: `attributes`.
+[[nodiscard]] Json WithCfTime(Json attributes, const DataType& type,
+                              std::vector<std::string>& notes);
 
 }  // namespace zarrfs

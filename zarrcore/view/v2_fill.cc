@@ -7,6 +7,7 @@
 #include <span>
 #include <utility>
 
+#include "zarrcore/view/v2_attributes.h"
 #include "zarrcore/view/v2_types.h"
 
 namespace zarrfs {
@@ -97,8 +98,7 @@ V2Fill ChooseV2Fill(const FillBytes& fill, const DataType& type, char byte_order
   if (const auto attribute = attributes.find(kFillAttribute); attribute != attributes.end()) {
     given = DecodeFillAttribute(*attribute, type);
     if (!given) {
-      choice.notes.push_back(fmt::format("attribute _FillValue left out: {} is no {}",
-                                         Excerpt(*attribute), type.name));
+      choice.notes.push_back(LeftOut(kFillAttribute, *attribute, type.name));
       attributes.erase(kFillAttribute);
     }
   }

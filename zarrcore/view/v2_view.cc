@@ -7,6 +7,7 @@
 #include "zarrcore/codec/vlen.h"
 #include "zarrcore/codec/widen.h"
 #include "zarrcore/store/store.h"
+#include "zarrcore/view/nczarr.h"
 #include "zarrcore/view/ome.h"
 #include "zarrcore/view/pass_through.h"
 #include "zarrcore/view/v2_attributes.h"
@@ -168,8 +169,11 @@ Result<ArrayView> V2View::ShowArray(const ArrayMetadata& metadata, const ArrayLa
   // (GDAL 3.6 dies on a scalar with any other separator; its one chunk is "0" either way.)
   view.naming.separator = metadata.rank() == 0 ? '.' : Separator(metadata.key_encoding, context);
 
+  std::vector<std::string> notes;
   const auto given_attributes = [&] {
-    return profile_.has_cf_time ? WithCfTime(metadata.attributes, stored) : metadata.attributes;
+    notes.clear();
+    Json given = WithValidFill(metadata.attributes, stored, notes);
+    return profile_.has_cf_time ? WithCfTime(std::move(given), stored, notes) : given;
   };
   Json attributes = given_attributes();
   const FillBytes fill =
@@ -195,6 +199,7 @@ Result<ArrayView> V2View::ShowArray(const ArrayMetadata& metadata, const ArrayLa
     }
   }
   view.notes = std::move(chosen.notes);
+  view.notes.insert(view.notes.end(), notes.begin(), notes.end());
   if (chosen.must_make_chunks) {
     view.fill_chunk = std::make_shared<const FillChunk>(metadata, layout, view.encoding);
   }
@@ -225,6 +230,12 @@ void V2View::AddDocuments(const ArrayMetadata& metadata, const ArrayLayout& layo
 void V2View::AddAttributes(const ArrayMetadata& metadata, const Json& type, Json attributes,
                            const ViewContext& context, ArrayView& view) const {
   const bool is_vector = metadata.rank() == 0 && !profile_.takes_scalars;
+  TakeNczarr(attributes, view.notes);
+  const auto dimensions = attributes.find(kDimensionsAttribute);
+  if (dimensions != attributes.end() && !AreDimensionNames(*dimensions, metadata.rank())) {
+    view.notes.push_back(LeftOut(kDimensionsAttribute, *dimensions,
+                                 fmt::format("list of {} names", metadata.rank())));
+  }
   if (profile_.needs_plain_attributes) attributes = PlainAttributes(attributes);
   if (profile_.needs_strict_json) MakeStrict(attributes);
   if (profile_.needs_typed_fill) TypeFillAttribute(attributes, type.get<std::string>());
@@ -239,6 +250,20 @@ void V2View::AddAttributes(const ArrayMetadata& metadata, const Json& type, Json
     // (Images of OME groups are the same one in several sizes.)
     if (context.is_in_root && !context.below_ome) view.attributes = std::move(attributes);
   }
+}
+
+void V2View::TakeNczarr(Json& attributes, std::vector<std::string>& notes) const {
+  attributes = WithoutNczarr(std::move(attributes));
+  if (!profile_.is_netcdf) return;
+  Json others = Json::object();
+  for (auto& [name, value] : attributes.items()) {
+    if (IsNczarrName(name)) {
+      notes.push_back(LeftOut(name, value, "object"));
+    } else {
+      others.get_ref<Json::object_t&>().emplace_back(name, std::move(value));
+    }
+  }
+  attributes = std::move(others);
 }
 
 Result<ArrayView> V2View::ShowTexts(const ArrayMetadata& metadata, const ArrayLayout& layout,
@@ -303,6 +328,7 @@ GroupView V2View::ShowGroup(const GroupMetadata& metadata, const ViewContext& co
   }
   OmeAttributes shown{metadata.attributes, {}};
   if (profile_.shows_ome_04 && !context.keeps_ome) shown = AsOme04(std::move(shown.attributes));
+  TakeNczarr(shown.attributes, shown.notes);
   if (profile_.needs_plain_attributes) shown.attributes = PlainAttributes(shown.attributes);
   if (profile_.needs_strict_json) MakeStrict(shown.attributes);
   return {{{".zgroup", Dump(Json{{"zarr_format", 2}})}, {".zattrs", Dump(shown.attributes)}},

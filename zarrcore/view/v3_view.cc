@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "zarrcore/view/nczarr.h"
 #include "zarrcore/view/ome.h"
 #include "zarrcore/view/pass_through.h"
 #include "zarrcore/view/v3_spelling.h"
@@ -58,6 +59,9 @@ class V3ViewImplementation final : public View {
     json["data_type"] = DataTypeInTodaysSpelling(type);
     json["fill_value"] =
         FillValueInTodaysSpelling(MemberOrNull(json, "fill_value"), metadata.fill_value, type);
+    if (metadata.is_stored_as_v2() && json.contains("attributes")) {
+      json["attributes"] = WithoutNczarr(std::move(json["attributes"]));
+    }
     // (Not of a sharded array: its chunk grid and codecs are others.)
     const bool passes = metadata.stored && !metadata.stored->is_v2 && metadata.notes.empty() &&
                         MeansTheSame(json, metadata.document);
@@ -78,6 +82,9 @@ class V3ViewImplementation final : public View {
       auto shown = AsOme05(metadata.attributes, {context.below_ome, context.group_name});
       json["attributes"] = std::move(shown.attributes);
       notes = std::move(shown.notes);
+    }
+    if (metadata.is_stored_as_v2() && json.contains("attributes")) {
+      json["attributes"] = WithoutNczarr(std::move(json["attributes"]));
     }
     // (Some writers say null; readers of groups take that for none.)
     const bool is_changed = metadata.consolidated_metadata != Json::value_t::null ||

@@ -1,0 +1,19 @@
+// Attributes in which netCDF-C keeps its own notes on a store that it wrote (NCZarr). They describe
+// names, shapes and types of the store's nodes; a view that shows these in another way drops them.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "zarrcore/metadata/json.h"
+
+namespace zarrfs {
+
+/// Whether netCDF-C takes an attribute of this name for its own: _nczarr_array, _NCZARR_ATTR, …
+[[nodiscard]] bool IsNczarrName(std::string_view name);
+
+/// `attributes` without those notes: objects, or the text of one, which is what xarray saves of a
+/// store that it opened through netCDF-C. Anything else of such a name is the user's, and stays.
+[[nodiscard]] Json WithoutNczarr(Json attributes);
+
+}  // namespace zarrfs
