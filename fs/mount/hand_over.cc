@@ -131,9 +131,8 @@ bool HoldsTogether(const HandOver& state) {
     uint64_t pid = 0;
     return SetNumber(text, INT_MAX, pid) && pid > 0;
   };
-  return (state.source.starts_with('/') || IsRemote(state.source)) &&
-         state.mountpoint.starts_with('/') && state.worker > 0 &&
-         std::ranges::find(kLogLevels, state.log_level) != kLogLevels.end() &&
+  return Source(state.source).is_absolute() && state.mountpoint.starts_with('/') &&
+         state.worker > 0 && std::ranges::find(kLogLevels, state.log_level) != kLogLevels.end() &&
          std::ranges::all_of(state.stuck, is_pid);
 }
 
@@ -230,7 +229,7 @@ Result<std::string> ReadHandOver(Descriptor file) {
 HandOver WithOptions(const MountOptions& options, const std::vector<std::string>& config_in_force) {
   return {.format = options.hand_over.value_or(HandOver::kFormat),
           .version = ZARRFS_VERSION,
-          .source = options.source,
+          .source = options.source.text(),
           .mountpoint = options.mountpoint,
           .config_file = options.config_file,
           .config = config_in_force,
@@ -255,7 +254,7 @@ Result<MountOptions> OptionsOf(const HandOver& state) {
   if (const auto applied = ApplyWords(options); !applied) return Fail(applied);
   options.config = state.config_read;
   options.config_file = state.config_file;
-  options.source = state.source;
+  options.source = Source(state.source);
   options.mountpoint = state.mountpoint;
   options.foreground = state.foreground != 0;
   options.makes_mountpoint = state.made_mountpoint != 0;

@@ -45,7 +45,7 @@ std::pair<unsigned, unsigned> ForEachParameter(const MountOptions& options,
   set("group_id", std::to_string(getgid()));
   std::pair<unsigned, unsigned> attributes;
   MountOptions nameless = options;
-  nameless.source.clear();
+  nameless.source = Source();
   for (const std::string& word : SplitOptions(LibfuseOptions(nameless))) {
     const auto* const attribute = std::ranges::find(kAttributes, word, &Attribute::name);
     const std::string name(NameOfOption(word));
@@ -76,8 +76,8 @@ bool MountByName(const MountFolder& folder, const MountOptions& options, const D
         if (!data.empty()) data += ',';
         data += value.empty() ? name : name + "=" + value;
       });
-  return mount(options.source.c_str(), folder.Path().c_str(), type.c_str(), attributes.second,
-               data.c_str()) == 0;
+  return mount(options.source.text().c_str(), folder.Path().c_str(), type.c_str(),
+               attributes.second, data.c_str()) == 0;
 }
 
 tl::unexpected<Error> Replaced(const std::string& path) {
@@ -161,7 +161,7 @@ Descriptor NewMount(const MountOptions& options, const Descriptor& device) {
     good = good && fsconfig(context.get(), command, name.c_str(),
                             value.empty() ? nullptr : value.c_str(), 0) == 0;
   };
-  set("source", options.source);
+  set("source", options.source.text());
   const auto attributes = ForEachParameter(options, device, set);
   if ((attributes.first & MOUNT_ATTR_RDONLY) != 0) set("ro", "");  // the file system is, too
   if (!good || fsconfig(context.get(), FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) != 0) return {};

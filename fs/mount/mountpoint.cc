@@ -18,9 +18,9 @@
 #include "fs/mount/mount_control.h"
 #include "zarrcore/disk/disk_cache.h"
 #include "zarrcore/hierarchy/node.h"
+#include "zarrcore/open/source.h"
 #include "zarrcore/os/descriptor.h"
 #include "zarrcore/os/removal.h"
-#include "zarrcore/zip/source.h"
 
 namespace zarrfs {
 namespace {
@@ -33,18 +33,19 @@ bool LooksLikeStore(const std::string& folder) {
 
 // For a message, where STORE is none.
 std::string_view OrderHint(const MountOptions& options) {
-  return !LooksLikeStore(options.source) && LooksLikeStore(options.mountpoint)
+  return !LooksLikeStore(options.source.text()) && LooksLikeStore(options.mountpoint)
              ? " (is the order STORE MNT?)"
              : "";
 }
 
 Result<void> CheckSource(const MountOptions& options) {
-  const std::string& source = options.source;
-  if (FindSource(source).is_zip()) return {};  // what is in it, the worker sees
-  if (source.find("://") != std::string::npos) {
-    const auto remote = ParseRemoteSource(source, options.remote);
+  if (options.source.is_address()) {
+    const auto remote = options.source.Remote(options.remote);
     return remote ? PrepareCacheFolder(options.remote.disk_cache) : Fail(remote);
   }
+  const Location location = options.source.Locate();
+  if (!location.file.empty()) return {};  // what is in it, the worker sees
+  const std::string& source = location.folder;
   struct stat info = {};
   if (stat(source.c_str(), &info) != 0) {
     if (errno == ENOENT) {
@@ -84,7 +85,8 @@ Result<std::string> RealPath(const std::string& path, const std::string& mountpo
   if (!error) return real.string();
   if (error.value() == ENOENT) {
     return Fail(ErrorCode::kNotFound, "mount point {} does not exist{}", mountpoint,
-                IsRemote(mountpoint) ? " (is the order STORE MNT?)" : ": create it with mkdir");
+                Source(mountpoint).needs_fetcher() ? " (is the order STORE MNT?)"
+                                                   : ": create it with mkdir");
   }
   if (error.value() == ENOTCONN) {
     return Fail(ErrorCode::kIo, "mount point {} lies on a dead mount: unmount that first",
@@ -104,10 +106,10 @@ Result<MountPoint> ResolveMountPoint(const std::string& mountpoint) {
 }
 
 // Whether the dead mount hides the source, so that the source cannot be opened while it is there.
-bool IsHidden(const std::string& source, const std::string& mountpoint) {
-  if (IsRemote(source)) return false;
-  if (LiesIn(AbsolutePath(source), mountpoint)) return true;
-  const auto resolved = ResolveParent(source);
+bool IsHidden(const Source& source, const std::string& mountpoint) {
+  if (source.needs_fetcher()) return false;
+  if (LiesIn(AbsolutePath(source.text()), mountpoint)) return true;
+  const auto resolved = ResolveParent(source.text());
   return resolved && LiesIn(*resolved, mountpoint);
 }
 
@@ -127,7 +129,7 @@ Result<void> CheckFolder(const std::string& place, const std::string& path,
   if (!std::filesystem::is_empty(place, error) && !error) {
     if (const auto hint = OrderHint(options); !hint.empty()) {
       return Fail(ErrorCode::kInvalidArgument, "{} is a Zarr store, and {} is none{}", path,
-                  options.source, hint);
+                  options.source.text(), hint);
     }
     return Fail(ErrorCode::kInvalidArgument,
                 "mount point {} is not empty: choose another, or mount over it with -o nonempty",
@@ -201,7 +203,7 @@ Result<MountPoint> CheckMount(const MountOptions& options) {
   if (mountpoint->dead && !options.fake && IsHidden(options.source, mountpoint->path)) {
     if (const auto cleared = ClearDeadMounts(mountpoint->path); !cleared) return Fail(cleared);
     spdlog::warn("{}: the dead mount of a zarrfs that was killed was cleared: it hid {}",
-                 mountpoint->path, options.source);
+                 mountpoint->path, options.source.text());
     mountpoint->dead.reset();
   }
   if (const auto source = CheckSource(options); !source) return Fail(source);

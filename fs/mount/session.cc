@@ -12,7 +12,7 @@ namespace zarrfs {
 std::string LibfuseOptions(const MountOptions& options) {
   std::string list =
       fmt::format("ro,nosuid,nodev,default_permissions,subtype=zarrfs,fsname={},max_read={}",
-                  EscapeOption(options.source), kMaxRead);
+                  EscapeOption(options.source.text()), kMaxRead);
   if (AllowsOthers(options)) list += ",allow_other";
   if (options.debug) list += ",debug";
   if (WhyNoIoUring(options).empty()) list += ",io_uring";

@@ -16,7 +16,7 @@
 #include "zarrcore/base/suggestion.h"
 #include "zarrcore/codec/registry.h"
 #include "zarrcore/os/system_calls.h"
-#include "zarrcore/zip/source.h"
+#include "zarrcore/zip/zip_store.h"
 
 namespace zarrfs {
 namespace {
@@ -143,8 +143,8 @@ Result<void> AssignPaths(const std::vector<std::string_view>& paths, CommandLine
   }
   const bool may_name_itself = line.action == Action::kMount || line.action == Action::kCheck;
   if (paths.size() == 1 && !source_is_known && may_name_itself && !options.by_mount) {
-    options.source = paths.front();
-    options.mountpoint = NameOfStore(options.source);
+    options.source = Source(paths.front());
+    options.mountpoint = NameOfStore(options.source.text());
     options.makes_mountpoint = true;
     if (!options.mountpoint.empty()) return {};
   }
@@ -155,7 +155,7 @@ Result<void> AssignPaths(const std::vector<std::string_view>& paths, CommandLine
     return Fail(ErrorCode::kInvalidArgument, "empty path ({})", usage);
   }
   if (max_paths > 0) options.mountpoint = paths.back();
-  if (mounts && !source_is_known) options.source = paths.front();
+  if (mounts && !source_is_known) options.source = Source(paths.front());
   return {};
 }
 

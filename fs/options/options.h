@@ -13,6 +13,7 @@
 #include "fs/tree/tree_options.h"
 #include "zarrcore/local/link_policy.h"
 #include "zarrcore/net/remote_source.h"
+#include "zarrcore/open/source.h"
 #include "zarrcore/store/selected_names.h"
 
 namespace zarrfs {
@@ -21,7 +22,7 @@ namespace zarrfs {
 [[nodiscard]] uint32_t DefaultThreads();
 
 struct MountOptions : TreeOptions {
-  std::string source;      // as written; a daemon makes it absolute before it changes its folder
+  Source source;           // as written; a daemon makes it absolute before it changes its folder
   std::string mountpoint;  // likewise
 
   std::optional<LinkPolicy> links;  // empty: see LinksInForce()

@@ -61,8 +61,8 @@ Result<std::string> ReadFile(const std::string& path) {
 Result<void> ApplySetting(const std::string& setting, MountOptions& options) {
   const std::string_view name = NameOfOption(setting);
   if (name == "source") {
-    options.source = setting.substr(std::min(name.size() + 1, setting.size()));
-    if (options.source.starts_with('/') || IsRemote(options.source)) return {};
+    options.source = Source(setting.substr(std::min(name.size() + 1, setting.size())));
+    if (options.source.is_absolute()) return {};
     return Fail(ErrorCode::kInvalidArgument,
                 "option '{}': expected a path that begins with /, s3:// or https://", setting);
   }

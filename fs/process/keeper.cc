@@ -86,9 +86,9 @@ class Keeper {
   void NotifyServiceManager(const std::string& state) const;
   std::string StatusLine() const {
     const std::string& errors = workers_.errors_only();
-    return "STATUS=" + OneLine(errors.empty()
-                                   ? fmt::format("serving {} on {}", options_.source, mountpoint())
-                                   : fmt::format("{} serves {}", mountpoint(), errors));
+    return "STATUS=" + OneLine(errors.empty() ? fmt::format("serving {} on {}",
+                                                            options_.source.text(), mountpoint())
+                                              : fmt::format("{} serves {}", mountpoint(), errors));
   }
 
   void OnSignal();
@@ -227,7 +227,7 @@ void Keeper::OnReady() {
   if (!starting()) return;
   ready_ = true;
   if (!options_.foreground) LeaveTerminal(mountpoint());
-  spdlog::info("{} is mounted at {}", options_.source, mountpoint());
+  spdlog::info("{} is mounted at {}", options_.source.text(), mountpoint());
   NotifyServiceManager("READY=1\n" + StatusLine());
   if (Report(kExitDone, "")) return;
   // The caller has reported a failure, or was killed: nobody would unmount this mount.

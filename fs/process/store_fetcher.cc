@@ -19,8 +19,8 @@ constexpr auto kLongLife = std::chrono::seconds(20);
 }  // namespace
 
 Result<void> StoreFetcher::Start() {
-  if (!IsRemote(options_.source)) return {};
-  auto source = ParseRemoteSource(options_.source, options_.remote);
+  if (!options_.source.needs_fetcher()) return {};
+  auto source = options_.source.Remote(options_.remote);
   if (!source) return Fail(source);
   auto channel = FetchChannel::Make();
   if (!channel) return Fail(channel);
@@ -51,11 +51,11 @@ void StoreFetcher::Attend() {
     const bool has_lived = Clock::now() - started_ > kLongLife;
     period_ = has_lived ? kLeastPeriod : std::min(period_ * 2, kLongestPeriod);
     spdlog::error("{}: the process that fetches has ended; another one takes its place",
-                  options_.source);
+                  options_.source.text());
   }
   if (!source_ || process_.pid() >= 0 || Clock::now() - started_ < period_) return;
   if (const auto started = StartProcess(); !started) {
-    spdlog::error("{}: {}", options_.source, started.error().message);
+    spdlog::error("{}: {}", options_.source.text(), started.error().message);
   }
 }
 

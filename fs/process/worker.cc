@@ -40,9 +40,8 @@
 #include "fs/tree/tree.h"
 #include "zarrcore/base/printable.h"
 #include "zarrcore/disk/disk_cache.h"
-#include "zarrcore/open/fetched_store.h"
+#include "zarrcore/open/source.h"
 #include "zarrcore/os/mount_table.h"
-#include "zarrcore/zip/source.h"
 
 namespace zarrfs {
 namespace {
@@ -67,33 +66,14 @@ constexpr auto kLeastTime = std::chrono::seconds(20);
 }
 
 // A store below the mount point must not be opened by its path again: that leads into the mount.
-// Its folder (SourcePlace::folder), or empty.
+// Its folder (Location::folder), or empty.
 Descriptor OpenHiddenSource(const MountOptions& options) {
+  if (options.source.needs_fetcher()) return {};
   std::error_code ignored;
-  const std::string folder = FindSource(options.source).folder;
+  const std::string folder = options.source.Locate().folder;
   const std::string real_folder = std::filesystem::canonical(folder, ignored).string();
   if (!LiesIn(folder, options.mountpoint) && !LiesIn(real_folder, options.mountpoint)) return {};
   return Descriptor(open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-}
-
-Result<std::shared_ptr<Store>> OpenLocalSource(const MountOptions& options,
-                                               const Descriptor& hidden,
-                                               std::function<void()> on_out_of_reach) {
-  return OpenSource(options.source,
-                    {.max_open_files = 0,
-                     .follow_path = !hidden,
-                     .links = LinksInForce(options),
-                     .others_read = AllowsOthers(options),
-                     .reader = options.user,
-                     .on_access_list =
-                         [](std::string_view key) {
-                           spdlog::warn(
-                               "{}: its access control list leaves the group and others less than "
-                               "its permissions show; rights of named users are not shown",
-                               key.empty() ? "the store's folder" : key);
-                         },
-                     .on_out_of_reach = std::move(on_out_of_reach)},
-                    Descriptor(fcntl(hidden.get(), F_DUPFD_CLOEXEC, 0)));
 }
 
 // Half of the time that a change may go unnoticed, at most.
@@ -103,21 +83,39 @@ Age ZipAge(const MountOptions& options) {
   return std::min(kZipAge, std::chrono::duration_cast<Age>(seconds));
 }
 
+LocalStoreOptions LocalOptions(const MountOptions& options, bool is_hidden,
+                               std::function<void()> on_out_of_reach) {
+  return {.max_open_files = 0,
+          .follow_path = !is_hidden,
+          .links = LinksInForce(options),
+          .others_read = AllowsOthers(options),
+          .reader = options.user,
+          .on_access_list =
+              [](std::string_view key) {
+                spdlog::warn(
+                    "{}: its access control list leaves the group and others less than its "
+                    "permissions show; rights of named users are not shown",
+                    key.empty() ? "the store's folder" : key);
+              },
+          .on_out_of_reach = std::move(on_out_of_reach)};
+}
+
 // `start`: its `source` is that of OpenHiddenSource(); `ids`: see Tree::Open(). `on_out_of_reach`:
 // of LocalStoreOptions.
 Result<std::unique_ptr<Tree>> OpenStore(const MountOptions& options, const WorkerStart& start,
                                         Descriptor ids, std::function<void()> on_out_of_reach) {
   RaiseOpenFileLimit();
-  auto store =
-      IsRemote(options.source)
-          ? OpenFetchedStore(options.source, options.remote,
-                             Descriptor(fcntl(start.fetch_socket.get(), F_DUPFD_CLOEXEC, 0)),
-                             start.fetch_memory,
-                             {.never_changes = options.immutable,
-                              .uid = options.user,
-                              .gid = options.user == 0 ? 0 : getegid()},
-                             ZipAge(options))
-          : OpenLocalSource(options, start.source, std::move(on_out_of_reach));
+  auto store = OpenSource(
+      options.source,
+      {.local = LocalOptions(options, static_cast<bool>(start.source), std::move(on_out_of_reach)),
+       .folder = Descriptor(fcntl(start.source.get(), F_DUPFD_CLOEXEC, 0)),
+       .remote = options.remote,
+       .fetch_socket = Descriptor(fcntl(start.fetch_socket.get(), F_DUPFD_CLOEXEC, 0)),
+       .fetch_memory = &start.fetch_memory,
+       .shown = {.never_changes = options.immutable,
+                 .uid = options.user,
+                 .gid = options.user == 0 ? 0 : getegid()},
+       .max_age = ZipAge(options)});
   if (!store) return Fail(store);
   TreeOptions tree_options = options;
   tree_options.is_for_others = AllowsOthers(options);
@@ -163,7 +161,7 @@ class Worker {
 
   // To a store behind a network, else 0.
   [[nodiscard]] uint32_t Connections() const {
-    return IsRemote(options_.source) ? static_cast<uint32_t>(options_.remote.connections) : 0;
+    return options_.source.needs_fetcher() ? static_cast<uint32_t>(options_.remote.connections) : 0;
   }
   // Those that answer, and those that wait for more requests of the store than a local one takes.
   [[nodiscard]] uint32_t Threads() const {
@@ -242,7 +240,7 @@ void Worker::Describe(MountStatus& status) const {
 void Worker::EndIfOutOfReach() const {
   if (!is_out_of_reach_ || Clock::now() - begin_ < kLeastTime) return;
   spdlog::warn("{} is another folder now, which the sandbox of this worker does not include",
-               options_.source);
+               options_.source.text());
   EndProcess(kExitSystem);
 }
 
@@ -378,7 +376,7 @@ void SetSignals() {
 }  // namespace
 
 Result<void> TryOpening(const MountOptions& options, Descriptor source) {
-  const std::string cache = IsRemote(options.source) ? options.remote.disk_cache : "";
+  const std::string cache = options.source.needs_fetcher() ? options.remote.disk_cache : "";
   if (auto prepared = PrepareCacheFolder(cache); !prepared) return prepared;
   StoreFetcher fetcher(options);
   if (auto started = fetcher.Start(); !started) return started;

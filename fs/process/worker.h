@@ -26,7 +26,7 @@ struct WorkerStart {
   pid_t keeper_pid = -1;
   bool takes_over = false;  // from another worker
   Descriptor ids = {};      // of the IdJournal; empty: nobody will take over
-  /// The folder of the store (SourcePlace::folder), where the mount hides its path.
+  /// The folder of the store (Location::folder), where the mount hides its path.
   Descriptor source = {};
   /// To the fetcher of a store behind a network, else empty: of the StoreFetcher.
   Descriptor fetch_socket = {};

@@ -18,8 +18,8 @@
 #include "fs/mount/session.h"
 #include "fs/process/privileges.h"
 #include "zarrcore/base/result.h"
+#include "zarrcore/open/source.h"
 #include "zarrcore/os/sandbox.h"
-#include "zarrcore/zip/source.h"
 
 namespace zarrfs {
 namespace {
@@ -63,10 +63,10 @@ struct Places {
   std::string not_local;
 };
 
-// The folder that holds a zip file, where another may be renamed into its place, and that of the
-// file that a symbolic link leads to. In the root of the machine, the file alone.
+// The folder that holds the one file of a layer, where another may be renamed into its place, and
+// that of the file that a symbolic link leads to. In the root of the machine, the file alone.
 template <typename Add>
-void AddZip(const SourcePlace& place, const Add& add, std::vector<std::string>& readable) {
+void AddFile(const Location& place, const Add& add, std::vector<std::string>& readable) {
   std::error_code ignored;
   const auto file = std::filesystem::canonical(place.path(), ignored);
   for (const auto& folder :
@@ -87,17 +87,18 @@ Places PlacesOfStore(const MountOptions& options, const Descriptor& source) {
     mounted.push_back(PlaceOf(fd));
     return true;
   };
-  const SourcePlace place = FindSource(options.source, source);
+  const Location place = options.source.Locate(source);
+  const bool is_file = !place.file.empty();
   if (source) {
     add(fmt::format("/proc/self/fd/{}", source.get()));
-  } else if (place.is_zip()) {
-    AddZip(place, add, places.readable);
+  } else if (is_file) {
+    AddFile(place, add, places.readable);
   } else if (add(place.folder)) {
     // Another store may be renamed into its place. (All files of the machine would be too much.)
     const auto above = std::filesystem::path(mounted.back().path).parent_path();
     if (above != "/") places.readable.push_back(above);
   }
-  if (!place.is_zip()) {
+  if (!is_file) {
     const LinkPolicy links = LinksInForce(options);
     for (const std::string& folder : links.folders) add(folder);
     if (links.kind == LinkPolicy::Kind::kFollow) add("/");
@@ -149,7 +150,7 @@ WorkerSandbox EnterWorkerSandbox(const MountOptions& options, const Descriptor& 
                                  pid_t keeper, bool reads_store) {
   // (A fetcher reads a store behind a network.)
   Places places =
-      reads_store && !IsRemote(options.source) ? PlacesOfStore(options, source) : Places();
+      reads_store && !options.source.needs_fetcher() ? PlacesOfStore(options, source) : Places();
   const std::string not_local = places.not_local;
   const SandboxRules rules = RulesFor(options, std::move(places));
 

@@ -89,10 +89,10 @@ Result<void> Workers::Start(bool takes_over) {
     close(fetcher_.channel().server.get());
     fetcher_.Forget();
     if (errors_only_.empty()) RunWorker(options_, mountpoint_, std::move(start));
-    RunCaretaker(
-        options_, std::move(start),
-        fmt::format("version: {}\npid: {}\nhand_over: {}\nsource: {}\nserves: {}\n", ZARRFS_VERSION,
-                    keeper, HandOver::kFormat, OneLine(options_.source), OneLine(errors_only_)));
+    RunCaretaker(options_, std::move(start),
+                 fmt::format("version: {}\npid: {}\nhand_over: {}\nsource: {}\nserves: {}\n",
+                             ZARRFS_VERSION, keeper, HandOver::kFormat,
+                             OneLine(options_.source.text()), OneLine(errors_only_)));
   }
   pid_ = pid;
   killed_here_ = false;

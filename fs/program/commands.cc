@@ -124,9 +124,11 @@ Result<void> Upgraded(const Mounted& mounted, const MountAnswer& answer, bool ve
 // Why the mount cannot be changed to `options`; success if it is of that store.
 Result<void> CheckSameStore(const Mounted& mounted, const MountOptions& options) {
   std::error_code error;
-  if (options.source == mounted.source) return {};
-  const bool is_remote = IsRemote(options.source) || IsRemote(mounted.source);
-  if (!is_remote && (std::filesystem::equivalent(options.source, mounted.source, error) || error)) {
+  const Source source(mounted.source);
+  if (options.source == source) return {};
+  const bool are_paths = !options.source.needs_fetcher() && !source.needs_fetcher();
+  if (are_paths &&
+      (std::filesystem::equivalent(options.source.text(), source.text(), error) || error)) {
     return {};
   }
   return Fail(ErrorCode::kInvalidArgument,

@@ -57,7 +57,8 @@ std::string SuccessText(const MountOptions& options, bool at_terminal) {
       {"nc", "one NetCDF file for each group"},
       {"npy", "one .npy file for each array"}};
   const std::string where = Visible(options.mountpoint);
-  std::string text = fmt::format("zarrfs: {} is mounted at {}\n", Visible(options.source), where);
+  std::string text =
+      fmt::format("zarrfs: {} is mounted at {}\n", Visible(options.source.text()), where);
   if (!at_terminal) return text;
   for (const auto& [view, readers] : kReaders) {
     if (options.view.empty() ? !options.views[*ViewNumber(view)] : options.view != view) continue;
@@ -84,7 +85,7 @@ int DescriptorIn(std::string_view path) {
 void CloseInherited(const MountOptions& options) {
   std::set<int> named;
   for (const std::string_view path :
-       {std::string_view(options.source), std::string_view(options.mountpoint),
+       {std::string_view(options.source.text()), std::string_view(options.mountpoint),
         std::string_view(options.remote.headers_file), std::string_view(options.remote.query_file),
         std::string_view(options.remote.list_file), std::string_view(options.remote.disk_cache)}) {
     named.insert(DescriptorIn(path));
@@ -116,7 +117,9 @@ int RunDaemon(MountOptions options) {
     }
     return FailWith(kExitMountFailed, reason);
   }
-  if (!IsRemote(options.source)) options.source = AbsolutePath(options.source);
+  if (!options.source.is_absolute()) {
+    options.source = Source(AbsolutePath(options.source.text()));
+  }
   options.mountpoint = mountpoint->path;
   const std::string warning = MemoryWarning(options.memory.value_or(0), AvailableMemory());
   if (!warning.empty()) spdlog::warn("{}", warning);
@@ -125,7 +128,7 @@ int RunDaemon(MountOptions options) {
     const auto opened = TryOpening(options);
     if (!opened) return FailWith(kExitMountFailed, opened.error().message);
     if (!options.by_mount) {
-      fmt::print("zarrfs: {} can be mounted at {}\n", Visible(options.source),
+      fmt::print("zarrfs: {} can be mounted at {}\n", Visible(options.source.text()),
                  Visible(options.mountpoint));
     }
     return kExitDone;

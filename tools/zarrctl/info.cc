@@ -238,11 +238,11 @@ class Information {
 
   int Run() {
     progress_.Begin();
-    if (!json_) Print("{}\n", Visible(target_.folder));
+    if (!json_) Print("{}\n", Visible(target_.source.text()));
     Visit(*target_.node, Siblings());
     progress_.End();
     if (json_) {
-      Write(DumpJson(Json{{"store", target_.folder}, {"nodes", std::move(nodes_)}}));
+      Write(DumpJson(Json{{"store", target_.source.text()}, {"nodes", std::move(nodes_)}}));
     }
     if (code_ != kExitOk) Complain("not everything could be read; the reasons are above");
     return code_;

@@ -137,11 +137,14 @@ class CommandLine {
     if (!options) return Fail(options);
     for (const std::string* store :
          {&info_.store, &ls_.store, &verify_.store, &map_.store, &refs_.store, &pack_.store}) {
-      if (IsRemote(*store)) return ConnectTo(*store, *options);
+      const Source source(*store);
+      if (source.needs_fetcher()) return ConnectTo(source, *options);
     }
     for (const std::vector<std::string>* words : {&where_.words, &cat_.words}) {
-      if (!words->empty() && IsRemote(words->front())) return ConnectTo(words->front(), *options);
-      if (!words->empty()) return ConnectToStoreOfMount(*words);
+      if (words->empty()) continue;
+      const Source source(words->front());
+      if (source.needs_fetcher()) return ConnectTo(source, *options);
+      return ConnectToStoreOfMount(*words);
     }
     return {};
   }

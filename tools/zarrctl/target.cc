@@ -13,8 +13,6 @@
 #include "tools/zarrctl/mount_status.h"
 #include "zarrcore/disk/disk_cache.h"
 #include "zarrcore/net/fetcher_process.h"
-#include "zarrcore/open/fetched_store.h"
-#include "zarrcore/zip/source.h"
 
 namespace zarrfs::ctl {
 namespace {
@@ -42,7 +40,7 @@ std::optional<Connection>& TheConnection() {
 }
 
 bool IsGroup(const fs::path& folder) {
-  const auto store = OpenSource(folder.string(), {.links = LinksToFollow()});
+  const auto store = OpenSource(Source(folder.string()), {.local = {.links = LinksToFollow()}});
   if (!store) return false;
   const auto whole = ReadWhole(**store, kZarrJson, kMaxMetadataBytes);
   if (!whole) return (*store)->Stat(kZgroup) && !(*store)->Stat(kZarray);
@@ -59,31 +57,26 @@ std::string ToKey(const fs::path& path) {
   return key;
 }
 
-Result<TargetNode> Open(const fs::path& folder, LinkPolicy links, HierarchyOptions options = {}) {
-  auto store = OpenSource(folder.string(), {.links = std::move(links)});
-  if (!store) return Fail(store);
-  return TargetNode{folder.string(),
-                    std::make_unique<Hierarchy>(std::move(*store), std::move(options), nullptr),
-                    nullptr};
-}
-
-Result<TargetNode> OpenAddress(const std::string& address, HierarchyOptions options = {}) {
-  auto& connection = TheConnection();
-  if (!connection) {
-    return Fail(ErrorCode::kUnsupported,
-                "{}: a store in a bucket or on a web server: name it by its address, with its "
-                "options after "
-                "-o",
-                address);
+Result<TargetNode> Open(const Source& source, LinkPolicy links, HierarchyOptions options = {}) {
+  SourceAccess access{.local = {.links = std::move(links)},
+                      .shown = {.never_changes = false, .uid = geteuid(), .gid = getegid()}};
+  if (source.needs_fetcher()) {
+    const auto& connection = TheConnection();
+    if (!connection) {
+      return Fail(ErrorCode::kUnsupported,
+                  "{}: a store in a bucket or on a web server: name it by its address, with its "
+                  "options after -o",
+                  source.text());
+    }
+    const FetchChannel& channel = connection->channel;
+    access.remote = connection->options;
+    access.fetch_socket = Descriptor(fcntl(channel.client.get(), F_DUPFD_CLOEXEC, 0));
+    access.fetch_memory = &channel.memory;
   }
-  auto store = OpenFetchedStore(
-      address, connection->options,
-      Descriptor(fcntl(connection->channel.client.get(), F_DUPFD_CLOEXEC, 0)),
-      connection->channel.memory, {.never_changes = false, .uid = geteuid(), .gid = getegid()});
+  auto store = OpenSource(source, std::move(access));
   if (!store) return Fail(store);
-  return TargetNode{address,
-                    std::make_unique<Hierarchy>(*std::move(store), std::move(options), nullptr),
-                    nullptr};
+  return TargetNode{
+      source, std::make_unique<Hierarchy>(*std::move(store), std::move(options), nullptr), nullptr};
 }
 
 // What decides about names and bytes of the chunk files of a mount.
@@ -172,8 +165,7 @@ std::optional<MountedPath> MountOf(const fs::path& path) {
 
 Result<TargetChunk> FindInMount(const fs::path& path, const MountedPath& mounted) {
   const MountSettings settings = SettingsOf(mounted);
-  auto target = IsRemote(mounted.store) ? OpenAddress(mounted.store, settings.hierarchy)
-                                        : Open(mounted.store, settings.links, settings.hierarchy);
+  auto target = Open(Source(mounted.store), settings.links, settings.hierarchy);
   if (!target) return Fail(target);
   // One view may be mounted at the root: then the first name is a node's.
   std::vector<std::string> names;
@@ -209,9 +201,9 @@ Result<TargetChunk> FindInMount(const fs::path& path, const MountedPath& mounted
 
 void SetLinksToFollow(LinkPolicy policy) { LinksToFollow() = std::move(policy); }
 
-Result<void> ConnectTo(const std::string& store, const RemoteOptions& options) {
-  if (!IsRemote(store)) return {};
-  const auto source = ParseRemoteSource(store, options);
+Result<void> ConnectTo(const Source& store, const RemoteOptions& options) {
+  if (!store.needs_fetcher()) return {};
+  const auto source = store.Remote(options);
   if (!source) return Fail(source);
   if (auto prepared = PrepareCacheFolder(options.disk_cache); !prepared) return prepared;
   auto channel = FetchChannel::Make();
@@ -225,23 +217,24 @@ Result<void> ConnectTo(const std::string& store, const RemoteOptions& options) {
 
 Result<void> ConnectToStoreOfMount(const std::vector<std::string>& words) {
   const auto mounted = MountOf(PathIn(words));
-  if (!mounted || !IsRemote(mounted->store)) return {};
-  if (mounted->point.empty()) return ConnectTo(mounted->store, {});
+  if (!mounted) return {};
+  const Source store(mounted->store);
+  if (!store.needs_fetcher()) return {};
+  if (mounted->point.empty()) return ConnectTo(store, {});
   const auto status = ReadMountStatus(mounted->point);
   if (!status) return Fail(status);
   const auto options = ParseRemoteOptions(TextIn(*status, "options"), /*may_have_others=*/true);
   if (!options) return Fail(options);
-  return ConnectTo(mounted->store, *options);
+  return ConnectTo(store, *options);
 }
 
 std::string TargetNode::ZipFile() const {
-  if (const auto zip = FindZipAddress(folder)) return zip->file();
-  const SourcePlace place = FindSource(folder);
-  return place.is_zip() ? place.path() : "";
+  const Location location = source.Locate();
+  return location.file.empty() ? "" : location.path();
 }
 
 std::string TargetNode::FileOf(std::string_view key) const {
-  return (fs::path(folder) / key).string();
+  return (fs::path(source.text()) / key).string();
 }
 
 Error TargetNode::WhyNoChunks() const {
@@ -269,7 +262,7 @@ Result<TargetNode> FindIn(Result<TargetNode> target, const std::string& key,
     if (key.empty()) {
       return Fail(ErrorCode::kNotFound,
                   "{}: not a Zarr store: no zarr.json, .zgroup or .zarray in it, nor below it",
-                  target->folder);
+                  target->source.text());
     }
     return Fail(ErrorCode::kNotFound,
                 "{}: no Zarr group or array (zarrctl info STORE lists those of a store)", wanted);
@@ -283,14 +276,16 @@ Result<TargetNode> FindIn(Result<TargetNode> target, const std::string& key,
 
 Result<TargetNode> FindNode(const std::string& store, const std::string& path,
                             HierarchyOptions options) {
-  if (IsRemote(store)) {
+  const Source source(store);
+  if (source.needs_fetcher()) {
     std::string address = store;
     while (address.ends_with('/')) address.pop_back();
     const std::string key = ToKey(path);
-    return FindIn(OpenAddress(address, std::move(options)), key, JoinKey(address, key));
+    return FindIn(Open(Source(address), LinksToFollow(), std::move(options)), key,
+                  JoinKey(address, key));
   }
   std::error_code error;
-  const SourcePlace place = FindSource(store);
+  const Location place = source.Locate();
   fs::path folder = fs::canonical(place.folder, error);
   if (error) {
     return Fail(FromErrno(error.value()), "{}: {}{}", store, error.message(),
@@ -302,20 +297,21 @@ Result<TargetNode> FindNode(const std::string& store, const std::string& path,
   std::string key = ToKey(path);
   if (!IsValidKey(key))
     return Fail(ErrorCode::kInvalidArgument, "{}: not a path inside a store", path);
-  if (place.is_zip()) folder /= place.zip;
-  const fs::path zip = place.is_zip() ? folder : fs::path();
-  if (!place.below.empty()) folder /= place.below;
+  if (!place.file.empty()) folder /= place.file;
+  const fs::path top = place.layer != nullptr ? folder : fs::path();
+  if (!place.inside.empty()) folder /= place.inside;
   const fs::path wanted = folder / key;
-  while (folder.has_relative_path() && folder != zip && IsGroup(folder.parent_path())) {
+  while (folder.has_relative_path() && folder != top && IsGroup(folder.parent_path())) {
     key = JoinKey(folder.filename().string(), key);
     folder = folder.parent_path();
   }
   if (key.ends_with('/')) key.pop_back();
-  return FindIn(Open(folder, LinksToFollow(), std::move(options)), key, wanted.string());
+  return FindIn(Open(Source(folder.string()), LinksToFollow(), std::move(options)), key,
+                wanted.string());
 }
 
 Result<TargetChunk> FindChunk(const std::vector<std::string>& words) {
-  if (!IsRemote(words.front())) {
+  if (!Source(words.front()).needs_fetcher()) {
     const fs::path whole = PathIn(words);
     if (const auto mounted = MountOf(whole)) return FindInMount(whole, *mounted);
   }

@@ -12,6 +12,7 @@
 #include "zarrcore/hierarchy/hierarchy.h"
 #include "zarrcore/local/link_policy.h"
 #include "zarrcore/net/remote_source.h"
+#include "zarrcore/open/source.h"
 
 namespace zarrfs::ctl {
 
@@ -21,7 +22,7 @@ void SetLinksToFollow(LinkPolicy policy);
 
 /// Starts the process that fetches `store`, if that is in a bucket or on a web server. To be called
 /// before this process is confined and has threads. kInvalidArgument for a wrong address.
-[[nodiscard]] Result<void> ConnectTo(const std::string& store, const RemoteOptions& options);
+[[nodiscard]] Result<void> ConnectTo(const Source& store, const RemoteOptions& options);
 
 /// The same for the store of the mount that the path in `words` (of FindChunk()) lies in, if that
 /// is in a bucket or on a web server, with the options of the mount.
@@ -29,7 +30,7 @@ void SetLinksToFollow(LinkPolicy policy);
 
 /// A store that was opened, and one node of it.
 struct TargetNode {
-  std::string folder;  // of the store, or its zip file: absolute, links resolved; or its address
+  Source source;  // absolute, links resolved
   std::unique_ptr<Hierarchy> hierarchy;
   NodePtr node;
 

@@ -7,7 +7,6 @@
 
 #include "zarrcore/base/size_text.h"
 #include "zarrcore/net/aws_profile.h"
-#include "zarrcore/zip/source.h"
 
 namespace zarrfs {
 namespace {
@@ -197,25 +196,6 @@ bool IsRemote(std::string_view source) {
   return source.starts_with(kS3) || source.starts_with(kHttp) || source.starts_with(kHttps);
 }
 
-std::optional<ZipAddress> FindZipAddress(std::string_view source) {
-  const size_t host = source.find("://");
-  if (!IsRemote(source) || host == source.npos) return std::nullopt;
-  for (size_t slash = source.find('/', host + 3); slash < source.size();) {
-    const size_t end = std::min(source.find('/', slash + 1), source.size());
-    const std::string_view name = source.substr(slash + 1, end - slash - 1);
-    if (IsZipName(name)) {
-      std::string_view below = WithoutSlashes(source.substr(end));
-      while (below.starts_with('/')) below.remove_prefix(1);
-      // (The name of a member has no %XX of its address.)
-      return ZipAddress{std::string(source.substr(0, slash)), std::string(name),
-                        source.starts_with(kS3) ? std::string(below)
-                                                : PercentDecode(below, /*plus_is_blank=*/false)};
-    }
-    slash = end;
-  }
-  return std::nullopt;
-}
-
 Result<RemoteSource> ParseRemoteSource(std::string_view source, const RemoteOptions& options) {
 #ifndef ZARRFS_REMOTE
   if (IsRemote(source)) {
@@ -224,9 +204,6 @@ Result<RemoteSource> ParseRemoteSource(std::string_view source, const RemoteOpti
   }
 #endif
   RemoteSource remote;
-  const auto zip = FindZipAddress(source);
-  const std::string file = zip ? zip->file() : "";
-  if (zip) source = file;
   remote.name = WithoutSlashes(source);
   remote.options = options;
   if (source.starts_with(kS3)) return ParseS3(source, std::move(remote));

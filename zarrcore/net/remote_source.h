@@ -1,12 +1,11 @@
-// RemoteSource: where a store in a bucket or on a web server is, and how to ask for it.
+// RemoteSource: where objects in a bucket or on a web server are, and how to ask for them.
 //
-//   s3://bucket/data/ocean.zarr       the keys that begin with data/ocean.zarr/
-//   https://host/ocean.zarr           the objects below this address
-//   https://host/all.zip/ocean.zarr   a folder in a zip file (.zip, .ozx), which is one object
+//   s3://bucket/data/ocean.zarr   the keys that begin with data/ocean.zarr/
+//   https://host/ocean.zarr       the objects below this address
+//   https://host/all.zip          one object
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -47,21 +46,10 @@ struct RemoteOptions {
 /// Whether a store of this name is asked for over a network: "s3://…", "http://…", "https://…".
 [[nodiscard]] bool IsRemote(std::string_view source);
 
-/// The address of a store in a zip file: the first name in it that ends as theirs do is the file's.
-struct ZipAddress {
-  std::string folder;  // the address above the file
-  std::string name;    // of the file
-  std::string below;   // folder in the file; "": its root
-
-  [[nodiscard]] std::string file() const { return folder + '/' + name; }
-};
-/// nullopt if `source` names no zip file.
-[[nodiscard]] std::optional<ZipAddress> FindZipAddress(std::string_view source);
-
 struct RemoteSource {
   bool is_s3 = false;
   std::string name;                // as it was given, for messages; ends in no slash
-  std::string url;                 // of the folder of all keys, or of the zip file; percent-encoded
+  std::string url;                 // of the folder of all keys, or of one object; percent-encoded
   std::string list_url;            // of the bucket (S3)
   std::string prefix;              // of keys in the bucket; "" or ends in a slash (S3)
   std::string region;              // (S3)

@@ -1,5 +1,7 @@
 #include "zarrcore/zip/zip_store.h"
 
+#include <strings.h>
+
 #include <algorithm>
 #include <atomic>
 #include <optional>
@@ -250,6 +252,13 @@ class ZipStore final : public ForwardingStore {
 };
 
 }  // namespace
+
+bool IsZipName(std::string_view name) {
+  constexpr size_t kLength = 4;
+  if (name.size() <= kLength) return false;
+  const std::string end(name.substr(name.size() - kLength));
+  return strcasecmp(end.c_str(), ".zip") == 0 || strcasecmp(end.c_str(), ".ozx") == 0;
+}
 
 Result<std::shared_ptr<Store>> OpenZipStore(std::shared_ptr<const Store> container, std::string key,
                                             std::string folder, Age max_age) {

@@ -16,12 +16,16 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "zarrcore/base/result.h"
 #include "zarrcore/store/store.h"
 #include "zarrcore/store/validity.h"
 
 namespace zarrfs {
+
+/// Whether a file of this name may be a zip file: ends in .zip or .ozx, in any case.
+[[nodiscard]] bool IsZipName(std::string_view name);
 
 /// Inflated members that are kept; beyond that, the latest one that is larger.
 inline constexpr uint64_t kInflatedBytes = 64u << 20;

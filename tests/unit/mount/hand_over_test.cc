@@ -128,7 +128,7 @@ TEST(HandOverTest, OptionsAreThoseInForce) {
   HandOver state = Sample();
   auto options = OptionsOf(state);
   ASSERT_TRUE(options) << options.error().message;
-  EXPECT_EQ(options->source, state.source);
+  EXPECT_EQ(options->source.text(), state.source);
   EXPECT_EQ(options->mountpoint, "/mnt/ocean");
   EXPECT_EQ(options->view, "v2");
   EXPECT_EQ(options->ttl, 7.0);
@@ -150,7 +150,7 @@ TEST(HandOverTest, OptionsAreThoseInForce) {
 
 TEST(HandOverTest, OptionsComeThrough) {
   MountOptions options = Options("view=v2,cache=3M,hand_over=1");
-  options.source = "/data/ocean.zarr";
+  options.source = Source("/data/ocean.zarr");
   options.mountpoint = "/mnt/ocean";
   const HandOver state = WithOptions(options, {"ttl=3"});
   const auto again = OptionsOf(state);

@@ -25,7 +25,7 @@ TEST(SessionTest, IoUringIsAskedForWhereItIsOffered) {
 
 TEST(SessionTest, EveryMountIsReadOnlyWithoutDevicesAndSetUidBits) {
   MountOptions options = Options("rw,suid,dev,noexec,allow_other,noio_uring");
-  options.source = R"(/data/a,b\c)";
+  options.source = Source(R"(/data/a,b\c)");
   EXPECT_EQ(LibfuseOptions(options),
             R"(ro,nosuid,nodev,default_permissions,subtype=zarrfs,fsname=/data/a\,b\\c,)"
             "max_read=1048576,allow_other,noexec");

@@ -73,20 +73,6 @@ TEST_F(RemoteSourceTest, OptionsTakeWhatTheyTake) {
   }
 }
 
-TEST_F(RemoteSourceTest, ANameThatEndsLikeThatOfAZipFileIsOne) {
-  const auto zip = FindZipAddress("https://host/a%20b/x.ZIP/in+%C3%BC//deep/");
-  ASSERT_TRUE(zip);
-  EXPECT_EQ(zip->folder, "https://host/a%20b");
-  EXPECT_EQ(zip->name, "x.ZIP");
-  EXPECT_EQ(zip->below, "in+\xc3\xbc//deep");
-  EXPECT_EQ(FindZipAddress("s3://b/x.ozx/a%20+b")->below, "a%20+b");
-  for (const char* source : {"s3://x.zip", "s3://x.zip/a", "https://x.zip/a", "https://host/.zip",
-                             "https://host/a.zip.old", "/data/x.zip"}) {
-    EXPECT_FALSE(FindZipAddress(source)) << source;
-  }
-  EXPECT_EQ(ParseRemoteSource("https://host/x.zip/a", {})->url, "https://host/x.zip");
-}
-
 TEST_F(RemoteSourceTest, PercentCodingIsItsOwnOpposite) {
   const std::string text = "a/b c+d=%\xc3\xbc~";
   EXPECT_EQ(PercentEncode(text), "a/b%20c%2Bd%3D%25%C3%BC~");

@@ -15,7 +15,7 @@ TEST(CommandLineTest, TwoPathsAreEnough) {
   const auto line = Parse({"ocean.zarr", "/mnt/ocean"});
   ASSERT_TRUE(line);
   EXPECT_EQ(line->action, CommandLine::Action::kMount);
-  EXPECT_EQ(line->options.source, "ocean.zarr");
+  EXPECT_EQ(line->options.source.text(), "ocean.zarr");
   EXPECT_EQ(line->options.mountpoint, "/mnt/ocean");
   EXPECT_EQ(line->options.view, "");
   EXPECT_EQ(line->options.separator, '\0');
@@ -78,7 +78,7 @@ TEST(CommandLineTest, AStoreAloneIsMountedUnderItsName) {
   for (const char* store : {"/data/ocean.zarr", "/data/ocean.zarr/", "data/ocean"}) {
     const auto line = Parse({store});
     ASSERT_TRUE(line) << line.error().message;
-    EXPECT_EQ(line->options.source, store);
+    EXPECT_EQ(line->options.source.text(), store);
     EXPECT_EQ(line->options.mountpoint, "ocean");
     EXPECT_TRUE(line->options.makes_mountpoint);
   }

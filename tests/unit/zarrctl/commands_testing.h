@@ -40,8 +40,8 @@ struct Outcome {
 template <typename Options>
 Outcome RunOnStore(int (*command)(const TargetNode&, const Options&),
                    const std::shared_ptr<FakeStore>& store, Options options = {}) {
-  TargetNode target{"/store", std::make_unique<Hierarchy>(store, HierarchyOptions{}, nullptr),
-                    nullptr};
+  TargetNode target{Source("/store"),
+                    std::make_unique<Hierarchy>(store, HierarchyOptions{}, nullptr), nullptr};
   auto root = target.hierarchy->Get("", kAnyAge);
   EXPECT_TRUE(root);
   if (!root) return {};

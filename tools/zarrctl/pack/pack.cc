@@ -30,7 +30,7 @@
 #include "zarrcore/base/digest.h"
 #include "zarrcore/base/printable.h"
 #include "zarrcore/local/local_store.h"
-#include "zarrcore/net/remote_source.h"
+#include "zarrcore/open/source.h"
 #include "zarrcore/os/removal.h"
 #include "zarrcore/view/view.h"
 
@@ -352,7 +352,7 @@ Result<std::string> MakeRoomForPack(PackOptions& options) {
   options.target = target.string();
   const fs::path source = fs::weakly_canonical(options.store, error);
   const fs::path real = fs::weakly_canonical(target, error);
-  if (!IsRemote(options.store) && (IsBelow(real, source) || IsBelow(source, real))) {
+  if (!Source(options.store).needs_fetcher() && (IsBelow(real, source) || IsBelow(source, real))) {
     return Fail(ErrorCode::kInvalidArgument, "{}: source and target are not apart", options.target);
   }
   if (fs::exists(target, error) && !fs::exists(target / kState, error)) {

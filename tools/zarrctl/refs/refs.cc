@@ -16,7 +16,7 @@
 #include "tools/zarrctl/refs/reference_writer.h"
 #include "tools/zarrctl/target.h"
 #include "zarrcore/base/printable.h"
-#include "zarrcore/net/remote_source.h"
+#include "zarrcore/open/source.h"
 
 namespace zarrfs::ctl {
 namespace {
@@ -211,16 +211,16 @@ class References {
 // URL.
 Result<ObjectUrls> UrlsOf(const TargetNode& target, const RefsOptions& options) {
   if (const std::string zip = target.ZipFile(); !zip.empty()) {
-    const std::string url = IsRemote(zip) ? zip : "file://" + zip;
+    const std::string url = target.source.needs_fetcher() ? zip : "file://" + zip;
     return ObjectUrls(options.prefix.empty() ? url : options.prefix);
   }
-  if (IsRemote(target.folder)) {
-    return ObjectUrls(options.prefix.empty() ? target.folder : options.prefix, "");
+  if (target.source.needs_fetcher()) {
+    return ObjectUrls(options.prefix.empty() ? target.source.text() : options.prefix, "");
   }
   std::error_code error;
   const fs::path named = fs::canonical(options.store, error);
   if (error) return Fail(FromErrno(error.value()), "{}: {}", options.store, error.message());
-  const std::string base = named.lexically_relative(target.folder).string();
+  const std::string base = named.lexically_relative(target.source.text()).string();
   return ObjectUrls(options.prefix.empty() ? "file://" + named.string() : options.prefix,
                     base == "." ? "" : base);
 }

@@ -1,0 +1,188 @@
+#include "zarrcore/open/source.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include "zarrcore/net/fetch_client.h"
+#include "zarrcore/open/unlisted_store.h"
+#include "zarrcore/store/forwarding_store.h"
+#include "zarrcore/zip/zip_store.h"
+
+namespace zarrfs {
+namespace {
+
+// How much longer than the fetcher its client waits: another fetcher may have to be started.
+constexpr auto kFetcherStart = std::chrono::seconds(10);
+
+// A local folder of which a layer reads one file. The file may be a symbolic link, and so lead out
+// of a sandbox when it is changed, as the root of a LocalStore may.
+class FolderOfFile final : public ForwardingStore {
+ public:
+  FolderOfFile(std::shared_ptr<const Store> store, std::function<void()> on_out_of_reach)
+      : ForwardingStore(std::move(store)), on_out_of_reach_(std::move(on_out_of_reach)) {}
+
+  Result<ReadAnswer> Read(std::string_view key, ByteRange range,
+                          std::span<std::byte> out) const override {
+    auto answer = ForwardingStore::Read(key, range, out);
+    if (!answer && answer.error().code == ErrorCode::kPermissionDenied && on_out_of_reach_) {
+      on_out_of_reach_();
+    }
+    return answer;
+  }
+
+ private:
+  const std::function<void()> on_out_of_reach_;
+};
+
+// "a//b/./" as "a/b".
+std::string Normal(std::string_view path) {
+  std::string key;
+  while (!path.empty()) {
+    const size_t slash = std::min(path.find('/'), path.size());
+    const std::string_view part = path.substr(0, slash);
+    if (!part.empty() && part != ".") key = JoinKey(key, part);
+    path.remove_prefix(std::min(slash + 1, path.size()));
+  }
+  return key;
+}
+
+std::string_view WithoutSlashes(std::string_view text) {
+  while (text.ends_with('/')) text.remove_suffix(1);
+  return text;
+}
+
+// The first name in a path that is a zip file's, and whose file exists.
+std::optional<Location> FindLocalZip(const std::string& path, const Descriptor& folder) {
+  for (size_t begin = 0; begin < path.size();) {
+    const size_t end = std::min(path.find('/', begin), path.size());
+    const std::string name = path.substr(begin, end - begin);
+    struct stat status = {};
+    const auto is_file = [&] {
+      return (folder ? fstatat(folder.get(), name.c_str(), &status, 0)
+                     : stat(path.substr(0, end).c_str(), &status)) == 0 &&
+             S_ISREG(status.st_mode);
+    };
+    if (IsZipName(name) && is_file()) {
+      std::string above(WithoutSlashes(path.substr(0, begin)));
+      if (above.empty()) above = begin == 0 ? "." : "/";
+      return Location{.folder = std::move(above), .file = name, .inside = Normal(path.substr(end))};
+    }
+    begin = end + 1;
+  }
+  return std::nullopt;
+}
+
+// The first name below the host, or bucket, that is a zip file's.
+std::optional<Location> FindRemoteZip(std::string_view address, PlaceKind place) {
+  for (size_t slash = address.find('/', address.find("://") + 3); slash < address.size();) {
+    const size_t end = std::min(address.find('/', slash + 1), address.size());
+    const std::string_view name = address.substr(slash + 1, end - slash - 1);
+    if (IsZipName(name)) {
+      std::string_view below = WithoutSlashes(address.substr(end));
+      while (below.starts_with('/')) below.remove_prefix(1);
+      // (The name of a member has no %XX of its address.)
+      return Location{.folder = std::string(address.substr(0, slash)),
+                      .file = std::string(name),
+                      .inside = place == PlaceKind::kBucket
+                                    ? std::string(below)
+                                    : PercentDecode(below, /*plus_is_blank=*/false)};
+    }
+    slash = end;
+  }
+  return std::nullopt;
+}
+
+constexpr LayerKind kLayers[] = {
+    {.name = "zip",
+     .find =
+         [](const Source& source, const Descriptor& folder) {
+           return source.needs_fetcher() ? FindRemoteZip(source.text(), source.place())
+                                         : FindLocalZip(source.text(), folder);
+         },
+     .open =
+         [](std::shared_ptr<Store> place, const Location& location, Age max_age) {
+           return OpenZipStore(std::move(place), location.file, location.inside, max_age);
+         }},
+};
+
+Result<std::shared_ptr<Store>> OpenFolder(const Location& location, LocalStoreOptions options,
+                                          Descriptor folder) {
+  if (location.file.empty()) {
+    return OpenLocalStore(location.folder, std::move(options), std::move(folder));
+  }
+  options.links = {LinkPolicy::Kind::kFollow, {}};
+  options.others_read = false;
+  options.watched_name = location.file;
+  const auto on_out_of_reach = options.on_out_of_reach;
+  auto store = OpenLocalStore(location.folder, std::move(options), std::move(folder));
+  if (!store) return store;
+  return std::make_shared<FolderOfFile>(*std::move(store), on_out_of_reach);
+}
+
+Result<std::shared_ptr<Store>> OpenFetched(const Location& location, PlaceKind place,
+                                           SourceAccess access) {
+  RemoteStoreOptions shown = std::move(access.shown);
+  shown.name = location.folder;
+  shown.is_listed = place == PlaceKind::kBucket;
+  UnlistedStoreOptions unlisted{.keys = std::nullopt, .max_probes = access.remote.list_max};
+  if (!shown.is_listed && !access.remote.list_file.empty()) {
+    auto keys = ReadKeyList(access.remote.list_file);
+    if (!keys) return Fail(keys);
+    unlisted.keys = *std::move(keys);
+    shown.some_key = unlisted.keys->front();
+  }
+  auto fetcher = OpenFetchClient(std::move(access.fetch_socket), *access.fetch_memory,
+                                 std::chrono::seconds(access.remote.timeout) + kFetcherStart);
+  if (!fetcher) return Fail(fetcher);
+  if (!location.file.empty()) {
+    return MakeRemoteFile(*std::move(fetcher), std::move(shown), location.file);
+  }
+  const bool is_listed = shown.is_listed;
+  auto store = OpenRemoteStore(*std::move(fetcher), std::move(shown));
+  if (!store || is_listed) return store;
+  return ListUnlisted(*std::move(store), std::move(unlisted));
+}
+
+PlaceKind PlaceOf(std::string_view text) {
+  if (text.starts_with("s3://")) return PlaceKind::kBucket;
+  return IsRemote(text) ? PlaceKind::kWebServer : PlaceKind::kFolder;
+}
+
+}  // namespace
+
+std::string Location::path() const {
+  if (file.empty()) return folder;
+  return folder.ends_with('/') ? folder + file : folder + "/" + file;
+}
+
+Source::Source(std::string_view text) : text_(text), place_(PlaceOf(text)) {}
+
+Location Source::Locate(const Descriptor& folder) const {
+  for (const LayerKind& kind : kLayers) {
+    if (auto location = kind.find(*this, folder)) {
+      location->layer = &kind;
+      return *std::move(location);
+    }
+  }
+  return {.folder = text_};
+}
+
+Result<RemoteSource> Source::Remote(const RemoteOptions& options) const {
+  return ParseRemoteSource(Locate().path(), options);
+}
+
+Result<std::shared_ptr<Store>> OpenSource(const Source& source, SourceAccess access) {
+  const Location location = source.Locate(access.folder);
+  Age max_age{0};  // a local file can be asked about with each answer
+  if (source.needs_fetcher()) max_age = access.shown.never_changes ? kAnyAge : access.max_age;
+  auto place = source.needs_fetcher()
+                   ? OpenFetched(location, source.place(), std::move(access))
+                   : OpenFolder(location, std::move(access.local), std::move(access.folder));
+  if (!place || location.layer == nullptr) return place;
+  return location.layer->open(*std::move(place), location, max_age);
+}
+
+}  // namespace zarrfs
