@@ -31,6 +31,7 @@ RUN = {
     "/lustre/archive/ocean.zarr  /mnt/ocean": "fstab",
     "zarrfs ~/results.zarr": "shell",
     "zarrfs /data/ocean.zarr /mnt/ocean -o views=v2:nc": "test_an_old_program_opens_one_file",
+    "ncwa -a time": "test_nco_needs_a_record_dimension_for_some_of_its_programs",
     "mnt=$(mktemp -d)": "shell",
     "# /etc/nginx/sites-enabled/ocean": "test_nginx_serves_what_zarr_js_reads",
     "# Prolog=": "test_prolog_mounts_as_the_user_and_never_drains_the_node",
@@ -44,6 +45,7 @@ NOT_RUN = {
     "zarrctl info STORE [PATH]": "a table of commands, not commands",
     "mkdir /mnt/ocean\necho": "tests/boot/run has this line in its /etc/fstab",
     "mkdir -p ~/.config/zarrfs": "needs a user's service manager",
+    "# /etc/auto.master.d": "no automounter here",
     "[ocean]": "no Samba server here",
     "EXPORT {": "no NFS server here",
     "# jupyterhub_config.py": "no JupyterHub here",
@@ -129,6 +131,17 @@ def test_an_old_program_opens_one_file(machine):
     with netcdf_file(machine.folder / "first.nc", mmap=False) as first:
         np.testing.assert_array_equal(first.variables["temperature"][:], temperature[:2])
     assert "left out" not in machine.run("zarrctl info --nc 2 /data/ocean.zarr")
+
+
+def test_nco_needs_a_record_dimension_for_some_of_its_programs(machine):
+    machine.mount.mkdir()
+    machine.run("zarrfs /data/ocean.zarr /mnt/ocean")
+    assert "no variables fit criteria for processing" in machine.run("ncra /mnt/ocean/nc/ocean.nc out.nc || true", may_fail=True)
+    machine.run(block_that_begins("ncwa -a time"))
+    for name in ("mean.nc", "mean-of-records.nc"):
+        with netcdf_file(machine.folder / name, mmap=False) as mean:
+            stored = zarr.open_array(machine.store / "temperature", mode="r")[...]
+            np.testing.assert_allclose(mean.variables["temperature"][:].squeeze(), 0.01 * stored.mean(axis=0), atol=0.01)  # NCO unpacks
 
 
 # By users' words: a store, one whose folder is closed to them, that one by "..", by a link, a typo, and what looks like an option.
