@@ -22,6 +22,12 @@ add_custom_target(manuals ALL DEPENDS ${pages})
 file(RELATIVE_PATH program ${CMAKE_INSTALL_FULL_SBINDIR} ${CMAKE_INSTALL_FULL_BINDIR}/zarrfs)
 file(CREATE_LINK ${program} ${CMAKE_BINARY_DIR}/mount.zarrfs SYMBOLIC)
 install(FILES ${CMAKE_BINARY_DIR}/mount.zarrfs DESTINATION ${CMAKE_INSTALL_SBINDIR})
+if(NOT CMAKE_INSTALL_FULL_SBINDIR MATCHES "^(/usr)?/sbin$")
+  install(CODE "
+    if(NOT DEFINED ENV{DESTDIR})
+      message(\"-- mount(8) looks for its helper in /sbin alone: ln -sf $<INSTALL_PREFIX>/${CMAKE_INSTALL_BINDIR}/zarrfs /sbin/mount.zarrfs\")
+    endif()" COMPONENT helper)
+endif()
 
 foreach(manager system user)
   set(unit ${CMAKE_BINARY_DIR}/systemd/${manager}/zarrfs@.service)
