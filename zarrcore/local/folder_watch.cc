@@ -19,6 +19,7 @@
 
 #include "zarrcore/local/open_at.h"
 #include "zarrcore/local/pending_path.h"
+#include "zarrcore/os/mount_table.h"
 
 namespace zarrfs {
 namespace {
@@ -100,6 +101,8 @@ Result<std::unique_ptr<FolderWatch>> FolderWatch::Start(std::string path, OpenFo
     return Fail(ErrorCode::kUnsupported, "inotify: {} (see fs.inotify.max_user_instances)",
                 std::generic_category().message(errno));
   }
+  watch->mounts_fd_.reset(open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC));
+  watch->mounts_ = watch->MountsInside();
   watch->WatchPath();
   // Other threads handle signals.
   sigset_t all, before;
@@ -331,6 +334,17 @@ bool FolderWatch::ReadPathEvents() {
   return hit;
 }
 
+std::vector<std::pair<uint64_t, std::string>> FolderWatch::MountsInside() const {
+  std::vector<std::pair<uint64_t, std::string>> inside;
+  const Descriptor root = open_folder_("");
+  const auto path = ReadLinkAt(AT_FDCWD, fmt::format("/proc/self/fd/{}", root.get()).c_str());
+  if (!root || !path) return inside;
+  for (Mounted& mounted : MountTable()) {
+    if (LiesIn(mounted.path, *path)) inside.emplace_back(mounted.id, std::move(mounted.path));
+  }
+  return inside;
+}
+
 std::pair<uint64_t, uint64_t> FolderWatch::IdentityOfPath() const {
   struct stat status;
   if (stat(path_.c_str(), &status) != 0) return {};
@@ -395,9 +409,9 @@ void FolderWatch::Run() {
 }
 
 bool FolderWatch::Step() {
-  std::array<pollfd, 3> wait = {pollfd{folders_fd_.get(), POLLIN, 0},
-                                pollfd{path_fd_.get(), POLLIN, 0},
-                                pollfd{wake_fd_.get(), POLLIN, 0}};
+  std::array<pollfd, 4> wait = {
+      pollfd{folders_fd_.get(), POLLIN, 0}, pollfd{path_fd_.get(), POLLIN, 0},
+      pollfd{wake_fd_.get(), POLLIN, 0}, pollfd{mounts_fd_.get(), POLLPRI, 0}};
   poll(wait.data(), wait.size(), path_is_watched_ ? -1 : kLookForPathMs);
   if (is_ending_) return false;
 
@@ -411,8 +425,16 @@ bool FolderWatch::Step() {
     changed = changed || !evicted_.empty();
     changes.unwatched = std::exchange(evicted_, {});
   }
-  const bool path_changed = (wait[1].revents != 0 && ReadPathEvents()) ||
-                            (!path_is_watched_ && IdentityOfPath() != identity_);
+  const bool mounts_changed = wait[3].revents != 0;
+  if (mounts_changed) {
+    auto mounts = MountsInside();
+    start_over = start_over || mounts != mounts_;
+    mounts_ = std::move(mounts);
+  }
+  // (No event tells of a mount over the directory, or over a folder on its path.)
+  const bool must_compare = !path_is_watched_ || (mounts_changed && !path_.empty());
+  const bool path_changed =
+      (wait[1].revents != 0 && ReadPathEvents()) || (must_compare && IdentityOfPath() != identity_);
   if (path_changed) WatchPath();
   if (start_over || path_changed) {
     const std::lock_guard lock(mutex_);

@@ -6,6 +6,9 @@
 // room and are reported as no longer watched. The folders on the path of the directory itself are
 // watched too: somebody may put another directory in its place.
 //
+// A mount over a part of the directory, and its end, change what the folders below it are: all
+// watches are dropped, and all is reported as changed.
+//
 // Folders behind a symbolic link or on another file system are not watched, nor those for which the
 // kernel has no watches left (reported once): Watch() returns 0 for them.
 #pragma once
@@ -97,6 +100,8 @@ class FolderWatch {
   // be other folders by now.
   bool ReadEvents(Changes& changes, bool& start_over);
   bool ReadPathEvents();
+  // The mounts in the directory: id, and path. Empty if that cannot be told.
+  [[nodiscard]] std::vector<std::pair<uint64_t, std::string>> MountsInside() const;
   std::pair<uint64_t, uint64_t> IdentityOfPath() const;
 
   const std::string path_;
@@ -129,7 +134,9 @@ class FolderWatch {
   std::unordered_map<int, std::string>
       path_names_;  // by watch: the next components, "/a/b/" if several
   bool path_is_watched_ = false;
-  std::pair<uint64_t, uint64_t> identity_;  // device and inode found at `path_`
+  std::pair<uint64_t, uint64_t> identity_;                // device and inode found at `path_`
+  Descriptor mounts_fd_;                                  // of the kernel's table
+  std::vector<std::pair<uint64_t, std::string>> mounts_;  // MountsInside()
   Descriptor wake_fd_;
   std::atomic<bool> is_ending_ = false;
   std::thread thread_;
