@@ -25,7 +25,7 @@ install(FILES ${CMAKE_BINARY_DIR}/mount.zarrfs DESTINATION ${CMAKE_INSTALL_SBIND
 if(NOT CMAKE_INSTALL_FULL_SBINDIR MATCHES "^(/usr)?/sbin$")
   install(CODE "
     if(NOT DEFINED ENV{DESTDIR})
-      message(\"-- mount(8) looks for its helper in /sbin alone: ln -sf \${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}/zarrfs /sbin/mount.zarrfs\")
+      message(STATUS \"mount(8) looks for its helper in /sbin alone: ln -sf \${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}/zarrfs /sbin/mount.zarrfs\")
     endif()" COMPONENT helper)
 endif()
 
