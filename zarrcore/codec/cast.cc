@@ -2,8 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "zarrcore/codec/configuration.h"
 #include "zarrcore/codec/convert.h"
@@ -33,6 +38,107 @@ class CastCodec : public DecodedCastCodec {
     return ConvertElements({elements.begin(), elements.end()}, type, stored(), conversion_);
   }
 };
+
+constexpr size_t kMaxScalars = 256;  // each is compared with every element
+
+// An element that is converted to another one by a table, in place of the rules for all others.
+struct MappedScalar {
+  Bytes from;
+  Bytes to;
+};
+using ScalarMap = std::vector<MappedScalar>;
+
+// Equal as numbers; NaN is equal to NaN.
+bool IsSame(BytesView element, BytesView other, const DataType& type) {
+  return WithElementType(type, [&]<typename T>(std::type_identity<T>) {
+    const auto a = LoadElement<T>(element.data());
+    const auto b = LoadElement<T>(other.data());
+    if constexpr (std::is_same_v<T, Half>) {
+      return a.ToDouble() == b.ToDouble() || (std::isnan(a.ToDouble()) && std::isnan(b.ToDouble()));
+    } else if constexpr (std::is_floating_point_v<T>) {
+      return a == b || (std::isnan(a) && std::isnan(b));
+    } else {
+      return a == b;
+    }
+  });
+}
+
+// ConvertElements(), where the elements of `map` become what it says.
+Result<Bytes> ConvertMapped(Bytes elements, const DataType& from, const DataType& to,
+                            Conversion conversion, const ScalarMap& map) {
+  if (map.empty()) return ConvertElements(std::move(elements), from, to, conversion);
+  // What is mapped need not be convertible.
+  const Bytes given = elements;
+  const auto find = [&](size_t i) {
+    const BytesView element = BytesView(given).subspan(i * from.item_size, from.item_size);
+    return std::ranges::find_if(
+        map, [&](const MappedScalar& each) { return IsSame(element, each.from, from); });
+  };
+  const size_t count = given.size() / from.item_size;
+  for (size_t i = 0; i < count; ++i) {
+    if (find(i) == map.end()) continue;
+    std::fill_n(elements.data() + i * from.item_size, from.item_size, std::byte{0});
+  }
+  auto converted = ConvertElements(std::move(elements), from, to, conversion);
+  for (size_t i = 0; converted && i < count; ++i) {
+    const auto mapped = find(i);
+    if (mapped == map.end()) continue;
+    std::ranges::copy(mapped->to, converted->data() + i * to.item_size);
+  }
+  return converted;
+}
+
+class CastValueCodec : public StoredAsCodec {
+ public:
+  CastValueCodec(const CodecSpec& codec, DataType stored, Conversion conversion, ScalarMap encoded,
+                 ScalarMap decoded)
+      : StoredAsCodec(codec.name, std::move(stored)),
+        conversion_(conversion),
+        encoded_(std::move(encoded)),
+        decoded_(std::move(decoded)) {}
+
+ private:
+  Result<Bytes> DecodeElements(Bytes encoded, const DataType& type) const override {
+    return ConvertMapped(std::move(encoded), stored(), type, conversion_, decoded_);
+  }
+  size_t CalculatedItemSize(const DataType& type) const override {
+    const size_t converted = std::min(type.item_size, stored().item_size);
+    return decoded_.empty() ? 0 : converted + stored().item_size;
+  }
+  Result<Bytes> EncodeElements(BytesView elements, const DataType& type) const override {
+    return ConvertMapped({elements.begin(), elements.end()}, type, stored(), conversion_, encoded_);
+  }
+
+  const Conversion conversion_;
+  const ScalarMap encoded_;
+  const ScalarMap decoded_;
+};
+
+// The pairs [from, to] of a member of "scalar_map", the last one of equal scalars first.
+Result<ScalarMap> ParseScalarMap(const CodecSpec& codec, std::string_view member,
+                                 const DataType& from, const DataType& to) {
+  const std::string name = fmt::format("codec '{}': scalar_map.{}", codec.name, member);
+  const Json& pairs = MemberOrNull(MemberOrNull(codec.configuration, "scalar_map"), member);
+  ScalarMap map;
+  if (pairs.is_null()) return map;
+  const auto is_pair = [](const Json& pair) { return pair.is_array() && pair.size() == 2; };
+  if (!pairs.is_array() || !std::ranges::all_of(pairs, is_pair)) {
+    return Fail(ErrorCode::kDamaged, "{}: expected a list of pairs, found {}", name,
+                Excerpt(pairs));
+  }
+  if (pairs.size() > kMaxScalars) {
+    return Fail(ErrorCode::kUnsupported, "{}: {} pairs, at most {} are known", name, pairs.size(),
+                kMaxScalars);
+  }
+  for (const Json& pair : pairs) {
+    auto key = ParseFillValue(pair[0], from, name);
+    if (!key) return Fail(key);
+    auto value = ParseFillValue(pair[1], to, name);
+    if (!value) return Fail(value);
+    map.insert(map.begin(), {*std::move(key), *std::move(value)});
+  }
+  return map;
+}
 
 // The index of the text `member` in `names`; 0 if it is absent.
 Result<size_t> NameMember(const CodecSpec& codec, std::string_view member,
@@ -73,8 +179,8 @@ Result<ArrayToArrayPtr> MakeQuantizeCodec(const CodecSpec& codec, const ChunkSpe
 Result<ArrayToArrayPtr> MakeCastValueCodec(const CodecSpec& codec, const ChunkSpec& chunk) {
   const Json* data_type = FindMember(codec, "data_type");
   if (data_type == nullptr) return WrongMember(codec, "data_type", "a data type");
-  if (const auto unknown =
-          UnknownMember(codec.configuration, {"data_type", "rounding", "out_of_range"})) {
+  if (const auto unknown = UnknownMember(codec.configuration,
+                                         {"data_type", "rounding", "out_of_range", "scalar_map"})) {
     return Fail(ErrorCode::kUnsupported, "codec '{}': {} is not known", codec.name, *unknown);
   }
   const Result<DataType> stored = ParseDataType(*data_type, codec.name);
@@ -86,9 +192,20 @@ Result<ArrayToArrayPtr> MakeCastValueCodec(const CodecSpec& codec, const ChunkSp
   if (!IsIntegerOrFloat(chunk.data_type) || !IsIntegerOrFloat(*stored)) {
     return RefuseTypes(codec, chunk.data_type, *stored);
   }
-  return std::make_shared<const CastCodec>(
-      codec.name, *stored,
-      Conversion{static_cast<Rounding>(*rounding), static_cast<OutOfRange>(*out_of_range)});
+  const Json& map = MemberOrNull(codec.configuration, "scalar_map");
+  if (const auto unknown = UnknownMember(map, {"encode", "decode"})) {
+    return Fail(ErrorCode::kUnsupported, "codec '{}': scalar_map: {} is not known", codec.name,
+                *unknown);
+  }
+  if (!map.is_null() && !map.is_object()) return WrongMember(codec, "scalar_map", "an object");
+  auto encoded = ParseScalarMap(codec, "encode", chunk.data_type, *stored);
+  if (!encoded) return Fail(encoded);
+  auto decoded = ParseScalarMap(codec, "decode", *stored, chunk.data_type);
+  if (!decoded) return Fail(decoded);
+  return std::make_shared<const CastValueCodec>(
+      codec, *stored,
+      Conversion{static_cast<Rounding>(*rounding), static_cast<OutOfRange>(*out_of_range)},
+      *std::move(encoded), *std::move(decoded));
 }
 
 Result<ArrayToArrayPtr> MakeBitroundCodec(const CodecSpec& codec, const ChunkSpec& chunk) {

@@ -50,22 +50,23 @@ class PackbitsCodec : public ArrayToBytesCodec {
       : padding_(padding), first_bit_(first_bit), bits_(last_bit - first_bit + 1) {}
 
   std::optional<uint64_t> EncodedSize(const ChunkSpec& spec) const override {
-    const auto components = Components(spec);
-    const auto bits = components ? CheckedMul(*components, bits_) : std::nullopt;
-    if (!bits) return std::nullopt;
-    return CeilDiv(*bits, 8) + (padding_ == Padding::kNone ? 0 : 1);
+    return MayLackPadding(spec) ? std::nullopt : FullSize(spec);
+  }
+  uint64_t MaxEncodedSize(const ChunkSpec& spec) const override {
+    return FullSize(spec).value_or(0);
   }
 
   Result<Bytes> Decode(BytesView encoded, const ChunkSpec& spec) const override {
-    const std::optional<uint64_t> size = EncodedSize(spec);
+    const std::optional<uint64_t> size = FullSize(spec);
     if (!size) return Fail(ErrorCode::kTooLarge, "codec 'packbits': size of a chunk overflows");
-    if (encoded.size() != *size) {
+    const bool lacks_padding = MayLackPadding(spec) && encoded.size() + 1 == *size;
+    if (encoded.size() != *size && !lacks_padding) {
       return Fail(ErrorCode::kDamaged, "codec 'packbits': expected {} bytes, found {}", *size,
                   encoded.size());
     }
     const uint64_t components = *Components(spec);
     BytesView packed = encoded;
-    if (padding_ != Padding::kNone) {
+    if (padding_ != Padding::kNone && !lacks_padding) {
       const bool first = padding_ == Padding::kFirstByte;
       const auto stated = std::to_integer<uint64_t>(first ? encoded.front() : encoded.back());
       packed = encoded.subspan(first ? 1 : 0, encoded.size() - 1);
@@ -88,7 +89,7 @@ class PackbitsCodec : public ArrayToBytesCodec {
   }
 
   Result<Bytes> Encode(BytesView decoded, const ChunkSpec& spec) const override {
-    const std::optional<uint64_t> size = EncodedSize(spec);
+    const std::optional<uint64_t> size = FullSize(spec);
     if (!size) return Fail(ErrorCode::kTooLarge, "codec 'packbits': size of a chunk overflows");
     const size_t unit = spec.data_type.item_size / EachOf(spec.data_type);
     const uint64_t components = *Components(spec);
@@ -112,6 +113,20 @@ class PackbitsCodec : public ArrayToBytesCodec {
  private:
   static std::optional<uint64_t> Components(const ChunkSpec& spec) {
     return CheckedProduct(spec.shape, EachOf(spec.data_type));
+  }
+
+  // With the byte that says how many bits are padding.
+  [[nodiscard]] std::optional<uint64_t> FullSize(const ChunkSpec& spec) const {
+    const auto components = Components(spec);
+    const auto bits = components ? CheckedMul(*components, bits_) : std::nullopt;
+    if (!bits) return std::nullopt;
+    return CeilDiv(*bits, 8) + (padding_ == Padding::kNone ? 0 : 1);
+  }
+
+  // zarrs writes no such byte where the bits are those of the elements.
+  [[nodiscard]] bool MayLackPadding(const ChunkSpec& spec) const {
+    return padding_ != Padding::kNone &&
+           bits_ == 8 * spec.data_type.item_size / EachOf(spec.data_type);
   }
 
   static uint64_t EachOf(const DataType& type) { return type.is_complex() ? 2 : 1; }

@@ -41,7 +41,7 @@ using CodecFactory = std::variant<ArrayToArrayFactory, ArrayToBytesFactory, Byte
 
 // Another data type (cast.cc): "numcodecs.astype" and "numcodecs.quantize" (floats rounded to
 // decimal digits, which decoding cannot undo) convert as numpy does, "cast_value" of
-// zarr-extensions by its "rounding" and "out_of_range"; its "scalar_map" is kUnsupported.
+// zarr-extensions by its "rounding", "out_of_range" and "scalar_map".
 // "bitround", "numcodecs.bitround": elements whose low bits were rounded away when they were
 // written; decoding changes nothing, whatever the configuration says. Encoding of quantize and
 // bitround is kUnsupported.

@@ -57,6 +57,24 @@ TEST(CastValueCodec, NearestEvenAndErrorAreTheDefaults) {
   EXPECT_EQ(codec.Decode("0000c07f").error().code, ErrorCode::kDamaged);
 }
 
+// As zarr-python 3.4 packs floats with NaN.
+TEST(CastValueCodec, MappedScalarsAreNotConverted) {
+  const OneAxisCodec codec("cast_value", R"({"data_type": "int16",
+      "scalar_map": {"encode": [["NaN", 0], ["Infinity", 9]], "decode": [[0, "NaN"], [9, "Infinity"]]}})",
+                           "float32");
+  EXPECT_EQ(codec.Decode("0000 0100 0900 ffff"), Hex("0000c07f 0000803f 0000807f 000080bf"));
+  EXPECT_EQ(codec.Encode("0000c07f 0000803f 0000807f 000080bf"), Hex("0000 0100 0900 ffff"));
+  EXPECT_EQ(codec.Encode("010080ff"), Hex("0000")) << "any NaN";
+}
+
+TEST(CastValueCodec, OfEqualScalarsTheLastOneCounts) {
+  const OneAxisCodec codec(
+      "cast_value",
+      R"({"data_type": "float32", "scalar_map": {"decode": [["NaN", 1], ["NaN", 2], [0.0, 3]]}})",
+      "uint8");
+  EXPECT_EQ(codec.Decode("0000c07f 00000080 0000a040"), Hex("02 03 05"));  // NaN, -0, 5
+}
+
 TEST(CastValueCodec, WrongConfigurationIsRefused) {
   const auto refused = [](std::string_view configuration, const std::string& type) {
     return OneAxisCodec("cast_value", configuration, type).error();
@@ -64,8 +82,15 @@ TEST(CastValueCodec, WrongConfigurationIsRefused) {
   EXPECT_EQ(refused("{}", "uint8").code, ErrorCode::kDamaged);
   EXPECT_EQ(refused(R"({"data_type": "float32", "rounding": "up"})", "uint8").code,
             ErrorCode::kDamaged);
-  EXPECT_EQ(refused(R"({"data_type": "float32", "scalar_map": {}})", "uint8").message,
-            "codec 'cast_value': scalar_map is not known");
+  EXPECT_EQ(refused(R"({"data_type": "float32", "scalar_map": {"both": []}})", "uint8").message,
+            "codec 'cast_value': scalar_map: both is not known");
+  EXPECT_EQ(refused(R"({"data_type": "float32", "scalar_map": 5})", "uint8").code,
+            ErrorCode::kDamaged);
+  EXPECT_EQ(
+      refused(R"({"data_type": "float32", "scalar_map": {"decode": [[0]]}})", "uint8").message,
+      "codec 'cast_value': scalar_map.decode: expected a list of pairs, found [[0]]");
+  EXPECT_EQ(refused(R"({"data_type": "int8", "scalar_map": {"decode": [["x", 0]]}})", "uint8").code,
+            ErrorCode::kDamaged);
   EXPECT_EQ(refused(R"({"data_type": "bool"})", "uint8").code, ErrorCode::kUnsupported);
   EXPECT_EQ(refused(R"({"data_type": "complex64"})", "uint8").code, ErrorCode::kUnsupported);
 }

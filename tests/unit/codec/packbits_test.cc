@@ -84,6 +84,20 @@ TEST(PackbitsCodec, OtherSizesAreDamage) {
   EXPECT_EQ(packed.Encode("00").error().code, ErrorCode::kInvalidArgument);
 }
 
+// As zarrs writes it.
+TEST(PackbitsCodec, BitsThatAreWholeElementsMayComeWithoutThePaddingByte) {
+  for (const char* where : {"first", "last"}) {
+    const Packed packed(fmt::format(R"({{"padding_encoding": "{}_byte"}})", where), "int16", 2);
+    EXPECT_EQ(packed.Decode("01020304"), Hex("01020304")) << where;
+    EXPECT_EQ(packed.Decode("010203").error().code, ErrorCode::kDamaged) << where;
+    const bool first = std::string_view(where) == "first";
+    EXPECT_EQ(packed.Encode("01020304"), Hex(first ? "00 01020304" : "01020304 00"));
+    EXPECT_EQ(packed.Decode(first ? "00 01020304" : "01020304 00"), Hex("01020304"));
+  }
+  const Packed part(R"({"padding_encoding": "first_byte", "last_bit": 7})", "int16", 2);
+  EXPECT_EQ(part.Decode("0102").error().code, ErrorCode::kDamaged);
+}
+
 TEST(PackbitsCodec, WrongConfigurationIsRefused) {
   for (const char* wrong : {R"({"padding_encoding": "middle"})", R"({"last_bit": 8})",
                             R"({"first_bit": 3, "last_bit": 2})", R"({"first_bit": -1})"}) {
