@@ -301,9 +301,10 @@ Result<std::unique_ptr<FolderPart>> Folders::ChunksBelow(const CurrentNode& node
     return std::make_unique<ChunkFiles>(entries_, nodes_, prefix, nullptr, first, count);
   }
   auto objects = chunks.OuterCursor(prefix.fixed());
-  const auto first = objects->Get();
+  if (!objects) return Fail(objects);
+  const auto first = (*objects)->Get();
   if (!first) return Fail(first);
-  return std::make_unique<ChunkFiles>(entries_, nodes_, prefix, std::move(objects));
+  return std::make_unique<ChunkFiles>(entries_, nodes_, prefix, *std::move(objects));
 }
 
 }  // namespace zarrfs

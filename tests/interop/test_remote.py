@@ -109,9 +109,31 @@ def test_an_old_nested_store_is_read_where_the_server_does_not_say_that_it_is(tm
     with faulty_server.serving(tmp_path, lambda path, headers: 404 if path == "/a/0" else None) as server:
         with mounted(f"{server.url}/a") as point:
             assert (point / "v2/0/0").read_bytes() == b"\1\2"
-        (array / "0/0").unlink()
-        result = start(f"{server.url}/a", "/mnt", "nonempty")
-        assert result.returncode == 32 and "dimension_separator" in result.stderr
+
+
+@pytest.mark.parametrize("separator", [".", "/"])
+@pytest.mark.parametrize("where", ["folder", "web server"])
+def test_a_variable_whose_first_chunk_is_not_stored_is_read(tmp_path, where, separator):
+    """xarray with zarr-python 2 writes no dimension_separator; the axis may begin before the data."""
+    array = tmp_path / "store/a"
+    array.mkdir(parents=True)
+    (tmp_path / "store/.zgroup").write_text('{"zarr_format": 2}')
+    (array / ".zarray").write_text(json.dumps({
+        "zarr_format": 2, "shape": [3, 2], "chunks": [1, 2], "dtype": "|u1", "compressor": None, "fill_value": 7, "order": "C",
+        "filters": None}))
+    chunk = array / f"2{separator}0"
+    chunk.parent.mkdir(exist_ok=True)
+    chunk.write_bytes(b"\1\2")
+    shown = separator if where == "folder" else "."
+    with faulty_server.serving(tmp_path) as server:
+        for options in "", "separator=.", "separator=/":
+            with mounted(f"{server.url}/store" if where == "web server" else tmp_path / "store", options) as point:
+                name = options[-1:] or shown
+                assert not (point / f"v2/a/0{name}0").exists()
+                assert (point / f"v2/a/2{name}0").read_bytes() == b"\1\2"
+                assert zarr.open_array(point / "v3/a", mode="r")[:].tolist() == [[7, 7], [7, 7], [1, 2]]
+                assert set(tree(point / "v2/a")) == {".zarray", f"2{name}0"}
+                assert not (point / ".zarrfs/errors").read_text()
 
 
 # --- Faults ----------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ Result<std::shared_ptr<ChunkSource>> ChunkSource::Make(std::shared_ptr<const Sto
   source->store_ = std::move(store);
   source->folder_ = std::move(folder);
   source->layout_ = std::move(*layout);
-  source->naming_ = ChunkNaming::Of(metadata.key_encoding);
+  source->naming_ = std::make_unique<const ObjectNaming>(metadata.key_encoding);
   source->report_ = std::move(report);
   if (source->layout_.inner_pipeline) {
     source->raw_chunk_size_ = source->layout_.inner_pipeline->encoded_size();
@@ -33,7 +33,7 @@ Result<std::shared_ptr<ChunkSource>> ChunkSource::Make(std::shared_ptr<const Sto
     };
   }
   source->shards_ = std::make_unique<const ShardCache>(
-      source->store_, source->folder_, source->layout_, source->naming_, std::move(cache),
+      source->store_, source->folder_, source->layout_, *source->naming_, std::move(cache),
       std::move(superseded), before != nullptr ? before->shards_.get() : nullptr);
   return source;
 }
@@ -76,16 +76,22 @@ std::optional<OuterIndex> ChunkSource::ObjectOfKey(std::string_view key) const {
   const auto path = BelowFolder(key);
   const ChunkGrid& grid = layout_.outer_grid;
   ChunkCoordinates at{};
-  if (!path || !naming_.ParsePath(grid.counts(), *path, at)) return std::nullopt;
-  return OuterIndex{grid.Linear({at.data(), grid.rank()})};
+  if (!path) return std::nullopt;
+  for (const ChunkNaming& form : naming_->candidates()) {
+    if (!form.ParsePath(grid.counts(), *path, at)) continue;
+    return OuterIndex{grid.Linear({at.data(), grid.rank()})};
+  }
+  return std::nullopt;
 }
 
 std::optional<size_t> ChunkSource::PrefixOfKey(std::string_view key, ChunkCoordinates& at) const {
   const auto path = BelowFolder(key);
   if (!path) return std::nullopt;
-  size_t level = 0;
-  if (!naming_.ParsePrefix(layout_.outer_grid.counts(), *path, at, level)) return std::nullopt;
-  return level;
+  for (const ChunkNaming& form : naming_->candidates()) {
+    size_t level = 0;
+    if (form.ParsePrefix(layout_.outer_grid.counts(), *path, at, level)) return level;
+  }
+  return std::nullopt;
 }
 
 Error ChunkSource::Damage(OuterIndex outer, const OpenShard& shard, const Error& error) const {
@@ -196,8 +202,10 @@ Result<ChunkSource::Found> ChunkSource::Find(OuterIndex outer, OpenShardPtr shar
 // --- Listing
 // ---------------------------------------------------------------------------------------
 
-StoredObjects ChunkSource::Objects() const {
-  return {*store_, folder_, naming_, layout_.outer_grid};
+Result<StoredObjects> ChunkSource::Objects() const {
+  const auto listed = DecideByListing(*store_, folder_, layout_.outer_grid, *naming_);
+  if (!listed) return Fail(listed);
+  return StoredObjects(*store_, folder_, naming_->current(), layout_.outer_grid);
 }
 
 ChunkCoordinates ChunkSource::OuterPrefix(std::span<const uint64_t> prefix) const {
@@ -210,7 +218,9 @@ Result<void> ChunkSource::VisitOuter(std::span<const uint64_t> prefix,
                                      const StoredObjects::Visit& visit,
                                      const WalkOptions& options) const {
   const ChunkCoordinates fixed = OuterPrefix(prefix);
-  return Objects().Walk({fixed.data(), prefix.size()}, visit, options);
+  const auto objects = Objects();
+  if (!objects) return Fail(objects);
+  return objects->Walk({fixed.data(), prefix.size()}, visit, options);
 }
 
 Result<std::vector<OuterIndex>> ChunkSource::ListOuter(std::span<const uint64_t> prefix) const {
@@ -224,10 +234,15 @@ Result<std::vector<OuterIndex>> ChunkSource::ListOuter(std::span<const uint64_t>
   return outers;
 }
 
-std::unique_ptr<StoredObjectsCursor> ChunkSource::OuterCursor(
+Result<std::unique_ptr<StoredObjectsCursor>> ChunkSource::OuterCursor(
     std::span<const uint64_t> prefix) const {
+  // What is undecided has no objects now. The first one may come where nobody watches.
+  static const WalkOptions kUnwatched;
+  const auto objects = Objects();
+  if (!objects) return Fail(objects);
   const ChunkCoordinates fixed = OuterPrefix(prefix);
-  return std::make_unique<StoredObjectsCursor>(Objects(), std::span(fixed.data(), prefix.size()));
+  return std::make_unique<StoredObjectsCursor>(*objects, std::span(fixed.data(), prefix.size()),
+                                               naming_->is_decided() ? nullptr : &kUnwatched);
 }
 
 Result<Valid<bool>> ChunkSource::AnyChunk(std::span<const uint64_t> prefix, Age max_age) const {
@@ -281,10 +296,11 @@ Result<std::vector<uint64_t>> ChunkSource::NextCoordinates(std::span<const uint6
     return !is_complete;
   };
 
-  const StoredObjects objects = Objects();
+  const auto objects = Objects();
+  if (!objects) return Fail(objects);
   ChunkCoordinates fixed = OuterPrefix(prefix);
-  if (!naming_.nested()) {
-    const auto walked = objects.Walk({fixed.data(), dimension}, [&](OuterIndex outer) {
+  if (!naming_->current().nested()) {
+    const auto walked = objects->Walk({fixed.data(), dimension}, [&](OuterIndex outer) {
       search(outer);
       return searched.has_value();
     });
@@ -293,11 +309,11 @@ Result<std::vector<uint64_t>> ChunkSource::NextCoordinates(std::span<const uint6
     return std::vector<uint64_t>(found.begin(), found.end());
   }
   // Each folder of shards is left as soon as all coordinates that it can give are found.
-  const auto values = objects.NextCoordinates({fixed.data(), dimension});
+  const auto values = objects->NextCoordinates({fixed.data(), dimension});
   if (!values) return Fail(values);
   for (const uint64_t value : *values) {
     fixed[dimension] = value;
-    const auto walked = objects.Walk({fixed.data(), dimension + 1}, search);
+    const auto walked = objects->Walk({fixed.data(), dimension + 1}, search);
     if (!walked && IsTemporary(walked.error().code)) return Fail(walked);
     if (!searched) return Fail(searched);
     // A folder that cannot be read is not known to be empty: all that may lie in it is listed.

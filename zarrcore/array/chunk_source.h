@@ -22,6 +22,7 @@
 
 #include "zarrcore/array/chunk_naming.h"
 #include "zarrcore/array/layout.h"
+#include "zarrcore/array/object_naming.h"
 #include "zarrcore/array/open_shard.h"
 #include "zarrcore/array/shard_cache.h"
 #include "zarrcore/array/stored_objects.h"
@@ -82,8 +83,11 @@ class ChunkSource : public std::enable_shared_from_this<ChunkSource> {
   [[nodiscard]] OuterIndex OuterOf(InnerIndex chunk) const { return Split(chunk).outer; }
   [[nodiscard]] Slot SlotOf(InnerIndex chunk) const;
 
-  /// Key of a stored object.
+  /// Key of a stored object; one of two while it is undecided which separator keys have.
   [[nodiscard]] std::string ObjectKey(OuterIndex outer) const { return shards_->ObjectKey(outer); }
+  /// Whether it is known how stored objects are called (array/object_naming.h). Until one is
+  /// found, a listing looks for objects of either name.
+  [[nodiscard]] bool has_decided_naming() const { return naming_->is_decided(); }
   /// The stored object with this key, or nullopt if the array has none.
   [[nodiscard]] std::optional<OuterIndex> ObjectOfKey(std::string_view key) const;
   /// The coordinates, along the first axes, that all stored objects below the folder with this key
@@ -130,7 +134,7 @@ class ChunkSource : public std::enable_shared_from_this<ChunkSource> {
   [[nodiscard]] Result<std::vector<OuterIndex>> ListOuter(std::span<const uint64_t> prefix) const;
 
   /// The same one by one. Watches the folders it lists. This must outlive it.
-  [[nodiscard]] std::unique_ptr<StoredObjectsCursor> OuterCursor(
+  [[nodiscard]] Result<std::unique_ptr<StoredObjectsCursor>> OuterCursor(
       std::span<const uint64_t> prefix) const;
 
   /// Whether any chunk begins with `prefix`, or what lies there cannot be read. The validity is
@@ -164,13 +168,14 @@ class ChunkSource : public std::enable_shared_from_this<ChunkSource> {
   Result<Found> Find(OuterIndex outer, OpenShardPtr shard, std::span<const uint64_t> local,
                      Sizes sizes) const;
   Result<ChunkLocation> PlainChunk(OuterIndex outer, OpenShardPtr shard, Sizes sizes) const;
-  [[nodiscard]] StoredObjects Objects() const;
+  // Fails if it is undecided what objects are called, and they cannot be listed.
+  [[nodiscard]] Result<StoredObjects> Objects() const;
   [[nodiscard]] ChunkCoordinates OuterPrefix(std::span<const uint64_t> prefix) const;
 
   std::shared_ptr<const Store> store_;
   std::string folder_;
   ArrayLayout layout_;
-  ChunkNaming naming_;
+  std::unique_ptr<const ObjectNaming> naming_;
   Report report_;
   std::unique_ptr<const ShardCache> shards_;
   std::optional<uint64_t> raw_chunk_size_;  // of every encoded innermost chunk, if constant

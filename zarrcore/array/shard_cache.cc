@@ -1,6 +1,7 @@
 #include "zarrcore/array/shard_cache.h"
 
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 #include "zarrcore/base/clocks.h"
@@ -16,7 +17,12 @@ class ShardCache::OuterLoader final : public IndexCache::Loader {
  public:
   OuterLoader(const ShardCache& shards, OuterIndex outer) : shards_(shards), outer_(outer) {}
 
-  Validity Watch() override { return Validity::Watch(*shards_.store_, FolderOf(key())); }
+  Validity Watch() override {
+    const auto forms = shards_.naming_.candidates();
+    Validity watched = WatchFolderOf(forms.front());
+    if (forms.size() > 1) watched &= WatchFolderOf(forms.back());
+    return watched;
+  }
 
   Result<Revalidation> Revalidate(const OpenShardPtr& known) override {
     const auto info = Stat();
@@ -30,7 +36,8 @@ class ShardCache::OuterLoader final : public IndexCache::Loader {
   }
 
   Result<IndexCache::Loaded> Load() override {
-    auto loaded = shards_.reader_.ReadOuter(outer_, key());
+    auto loaded =
+        AskForKey([&](const std::string& key) { return shards_.reader_.ReadOuter(outer_, key); });
     const bool is_absent = !loaded && loaded.error().code == ErrorCode::kNotFound;
     if (!is_absent || shards_.store_->AnswersFast()) return loaded;
     auto absent = std::make_shared<OpenShard>();
@@ -55,28 +62,54 @@ class ShardCache::OuterLoader final : public IndexCache::Loader {
   // kNotFound for what stands for nothing.
   [[nodiscard]] Answer Present(Answer answer) {
     if (!answer.value || *answer.value == nullptr || !(*answer.value)->is_absent) return answer;
-    return {Fail(ErrorCode::kNotFound, "{}: no such object", key()), answer.validity};
+    return {Fail(ErrorCode::kNotFound, "{}: no such object", shards_.ObjectKey(outer_)),
+            answer.validity};
   }
 
   [[nodiscard]] Result<ObjectInfo> Stat() {
-    auto info = shards_.store_->Stat(key());
-    if (info && info->is_folder) return Fail(ErrorCode::kNotFound, "{} is a folder", key());
-    return info;
+    return AskForKey([&](const std::string& key) -> Result<ObjectInfo> {
+      auto info = shards_.store_->Stat(key);
+      if (info && info->is_folder) return Fail(ErrorCode::kNotFound, "{} is a folder", key);
+      return info;
+    });
   }
 
  private:
-  const std::string& key() {
-    if (!key_) key_ = shards_.ObjectKey(outer_);
-    return *key_;
+  // The answer for the object's key; for both of them, one after the other, while the separator is
+  // undecided. What is found decides.
+  template <typename Ask>
+  [[nodiscard]] std::invoke_result_t<Ask, std::string> AskForKey(const Ask& ask) {
+    const auto forms = shards_.naming_.candidates();
+    auto answer = ask(KeyIn(forms.front()));
+    const bool is_absent = !answer && answer.error().code == ErrorCode::kNotFound;
+    const ChunkNaming* asked = &forms.front();
+    if (is_absent && forms.size() > 1) {
+      asked = &forms.back();
+      answer = ask(KeyIn(*asked));
+    }
+    if (answer) shards_.naming_.Decide(*asked);
+    return answer;
+  }
+  [[nodiscard]] Validity WatchFolderOf(const ChunkNaming& form) {
+    return Validity::Watch(*shards_.store_, FolderOf(KeyIn(form)));
+  }
+  // Made once: most loaders ask for the key several times.
+  const std::string& KeyIn(const ChunkNaming& form) {
+    if (form_ != &form) {
+      key_ = shards_.KeyIn(form, outer_);
+      form_ = &form;
+    }
+    return key_;
   }
 
   const ShardCache& shards_;
   const OuterIndex outer_;
-  std::optional<std::string> key_;
+  std::string key_;                    // in `form_`
+  const ChunkNaming* form_ = nullptr;  // of key_
 };
 
 ShardCache::ShardCache(std::shared_ptr<const Store> store, std::string folder,
-                       const ArrayLayout& layout, const ChunkNaming& naming,
+                       const ArrayLayout& layout, const ObjectNaming& naming,
                        std::shared_ptr<IndexCache> cache, OnSuperseded on_superseded,
                        const ShardCache* before)
     : store_(std::move(store)),
@@ -128,10 +161,10 @@ void ShardCache::Forget(OuterIndex outer) const {
   SetChanged();
 }
 
-std::string ShardCache::ObjectKey(OuterIndex outer) const {
+std::string ShardCache::KeyIn(const ChunkNaming& form, OuterIndex outer) const {
   ChunkCoordinates at;
   layout_.outer_grid.Coordinates(ToNumber(outer), at);
-  return JoinKey(folder_, naming_.Path({at.data(), layout_.outer_grid.rank()}));
+  return JoinKey(folder_, form.Path({at.data(), layout_.outer_grid.rank()}));
 }
 
 void ShardCache::SetChanged() const { changed_ns_.store(RealNowNs(), std::memory_order_relaxed); }

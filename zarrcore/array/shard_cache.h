@@ -8,8 +8,8 @@
 #include <memory>
 #include <string>
 
-#include "zarrcore/array/chunk_naming.h"
 #include "zarrcore/array/layout.h"
+#include "zarrcore/array/object_naming.h"
 #include "zarrcore/array/open_shard.h"
 #include "zarrcore/array/shard_reader.h"
 #include "zarrcore/base/result.h"
@@ -23,10 +23,10 @@ class ShardCache {
   using Answer = IndexCache::Answer;
   using OnSuperseded = std::function<void(OuterIndex outer, const OpenShardPtr& old)>;
 
-  /// `folder`: key of the array. `layout` outlives this. `on_superseded`, `before`: see
+  /// `folder`: key of the array. `layout`, `naming` outlive this. `on_superseded`, `before`: see
   /// ChunkSource::Make().
   ShardCache(std::shared_ptr<const Store> store, std::string folder, const ArrayLayout& layout,
-             const ChunkNaming& naming, std::shared_ptr<IndexCache> cache,
+             const ObjectNaming& naming, std::shared_ptr<IndexCache> cache,
              OnSuperseded on_superseded, const ShardCache* before = nullptr);
 
   /// A stored object, opened, and its index read.
@@ -42,7 +42,9 @@ class ShardCache {
   /// Forgets what is cached about a stored object: after kStale from a read.
   void Forget(OuterIndex outer) const;
 
-  [[nodiscard]] std::string ObjectKey(OuterIndex outer) const;
+  [[nodiscard]] std::string ObjectKey(OuterIndex outer) const {
+    return KeyIn(naming_.current(), outer);
+  }
 
   /// Different for every ShardCache of the process, but for those made from one before.
   [[nodiscard]] uint64_t id() const { return id_; }
@@ -54,12 +56,13 @@ class ShardCache {
  private:
   class OuterLoader;
 
+  [[nodiscard]] std::string KeyIn(const ChunkNaming& form, OuterIndex outer) const;
   [[nodiscard]] ShardKey KeyOf(OuterIndex outer) const { return {id_, ToNumber(outer), 0}; }
 
   const std::shared_ptr<const Store> store_;
   const std::string folder_;
   const ArrayLayout& layout_;
-  const ChunkNaming naming_;
+  const ObjectNaming& naming_;
   const ShardReader reader_;
   const std::shared_ptr<IndexCache> cache_;
   const OnSuperseded on_superseded_;

@@ -57,6 +57,20 @@ bool StoredObjects::Parse(const ListEntry& entry, size_t level, ChunkCoordinates
   return naming_.Parse(grid_.counts(), entry.name, in_array, at, level);
 }
 
+Result<void> DecideByListing(const Store& store, const std::string& folder, const ChunkGrid& grid,
+                             const ObjectNaming& naming) {
+  if (naming.is_decided()) return {};
+  for (const ChunkNaming& form : naming.candidates()) {
+    const auto decide = [&](OuterIndex) {
+      naming.Decide(form);
+      return false;
+    };
+    auto walked = StoredObjects(store, folder, form, grid).Walk({}, decide);
+    if (!walked || naming.is_decided()) return walked;
+  }
+  return {};
+}
+
 // --- FolderWindow --------------------------------------------------------------------------------
 
 Result<FolderWindow> FolderWindow::Open(const Store& store, std::string folder, Parse parse,

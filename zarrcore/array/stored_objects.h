@@ -23,6 +23,7 @@
 
 #include "zarrcore/array/chunk_grid.h"
 #include "zarrcore/array/chunk_naming.h"
+#include "zarrcore/array/object_naming.h"
 #include "zarrcore/base/result.h"
 #include "zarrcore/store/store.h"
 #include "zarrcore/store/validity.h"
@@ -74,6 +75,11 @@ class StoredObjects {
   const ChunkNaming& naming_;
   const ChunkGrid& grid_;
 };
+
+/// Looks for any stored object of an array of which it is undecided how they are called; an object
+/// that is found decides. Lists folders, all of them if there is no object.
+[[nodiscard]] Result<void> DecideByListing(const Store& store, const std::string& folder,
+                                           const ChunkGrid& grid, const ObjectNaming& naming);
 
 /// The numbers that the names in one folder stand for. A folder of fewer than kNames of them is
 /// read at once and sorted; of a larger one it holds as many at a time, in the order of the store.

@@ -106,7 +106,8 @@ std::string ChunksText(const ArrayMetadata& array, bool without_rows) {
   }
   return fmt::format("{} {}{} {} {}{} {}", shape, array.chunk_shape, edges,
                      DumpJson(array.data_type.document), static_cast<int>(array.key_encoding.kind),
-                     array.key_encoding.separator, DumpJson(ToJson(array.codecs)));
+                     array.key_encoding.is_undecided ? '?' : array.key_encoding.separator,
+                     DumpJson(ToJson(array.codecs)));
 }
 
 NodeReader::NodeReader(std::shared_ptr<const Store> store, const HierarchyOptions& options,
@@ -227,12 +228,15 @@ void NodeReader::ShowArray(Node& node, const NodePtr& before) const {
 
 Result<void> NodeReader::FindChunks(Node& node, const NodePtr& before) const {
   const bool has_before = before != nullptr && before->chunks != nullptr;
-  if (has_before && ChunksText(*before->array()) == ChunksText(*node.array())) {
+  // A separator that was decided by objects that are gone is undecided again.
+  const bool is_named_alike = has_before && (!node.array()->key_encoding.is_undecided ||
+                                             !before->chunks->has_decided_naming());
+  if (is_named_alike && ChunksText(*before->array()) == ChunksText(*node.array())) {
     node.chunks = before->chunks;
     return {};
   }
   const bool has_other_rows =
-      has_before && ChunksText(*before->array(), true) == ChunksText(*node.array(), true);
+      is_named_alike && ChunksText(*before->array(), true) == ChunksText(*node.array(), true);
   auto chunks =
       ChunkSource::Make(store_, node.path, *node.array(), index_cache_, report_,
                         options_.on_superseded, has_other_rows ? before->chunks.get() : nullptr);

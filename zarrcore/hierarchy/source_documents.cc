@@ -1,10 +1,12 @@
 #include "zarrcore/hierarchy/source_documents.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <string>
 #include <utility>
 
+#include "zarrcore/array/stored_objects.h"
 #include "zarrcore/base/memory_budget.h"
 #include "zarrcore/metadata/v2_metadata.h"
 
@@ -30,10 +32,34 @@ void Keep(StoredDocuments documents, NodeMetadata& metadata) {
   std::visit([&](auto& node) { node.stored = std::move(stored); }, metadata);
 }
 
-void SetSeparator(ArrayMetadata& array, char separator) {
-  array.key_encoding.separator = separator;
+// Finds out which separator the chunk keys of an array in `folder` have, where its .zarray does not
+// say.
+Result<void> DecideSeparator(const Store& store, const std::string& folder, ArrayMetadata& array) {
+  ChunkKeyEncoding& encoding = array.key_encoding;
+  encoding.is_undecided = true;
+  const ObjectNaming naming(encoding);
+  const auto grid = ChunkGrid::Make(array.shape, array.chunk_shape);
+  if (!grid) return {};  // such an array is not shown
+  const ChunkCoordinates first{};
+  for (const ChunkNaming& form : naming.candidates()) {
+    std::array<std::byte, 1> byte{};
+    const std::string key = JoinKey(folder, form.Path({first.data(), grid->rank()}));
+    const auto found = store.Read(key, ByteRange::At(0, byte.size()), byte);
+    if (found) naming.Decide(form);
+    if (found) break;
+    if (IsTemporary(found.error().code)) return Fail(found);
+    if (found.error().code != ErrorCode::kNotFound) break;  // whoever asks for it gets this error
+  }
+  // Elsewhere a listing costs many requests, and chunks are asked for by both keys.
+  if (!naming.is_decided() && store.AnswersFast()) {
+    const auto listed = DecideByListing(store, folder, *grid, naming);
+    if (!listed && IsTemporary(listed.error().code)) return Fail(listed);
+  }
+  encoding.is_undecided = !naming.is_decided();
+  encoding.separator = naming.current().separator;
   array.document["chunk_key_encoding"] =
-      Json{{"name", "v2"}, {"configuration", {{"separator", std::string(1, separator)}}}};
+      Json{{"name", "v2"}, {"configuration", {{"separator", std::string(1, encoding.separator)}}}};
+  return {};
 }
 
 // Memory for what a node is made from and of, beside what it has.
@@ -160,10 +186,8 @@ Result<NodeMetadata> ReadZarray(const Store& store, const Node& node, const V2Te
   }
   // Old writers of nested chunks (zarr-python's NestedDirectoryStore) do not say so.
   if (array->rank() > 1 && texts.text.find("\"dimension_separator\"") == std::string::npos) {
-    const auto first = store.Stat(JoinKey(node.path, "0"));
-    // (Or its chunks would seem to be absent.)
-    if (!first && first.error().code != ErrorCode::kNotFound) return Fail(first);
-    if (first && first->is_folder) SetSeparator(*array, '/');
+    const auto asked = DecideSeparator(store, node.path, *array);
+    if (!asked) return Fail(asked);
   }
   NodeMetadata metadata(std::in_place_type<ArrayMetadata>, std::move(*array));
   Keep(texts.stored(), metadata);

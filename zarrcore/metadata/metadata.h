@@ -60,6 +60,8 @@ struct ChunkKeyEncoding {
   enum class Kind { kDefault, kV2 };
   Kind kind = Kind::kDefault;
   char separator = '/';  // '/' or '.'
+  /// Zarr v2 metadata do not state the separator, and no object has shown it: keys may have either.
+  bool is_undecided = false;
   bool operator==(const ChunkKeyEncoding&) const = default;
 };
 

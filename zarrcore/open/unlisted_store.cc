@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <set>
@@ -12,6 +13,7 @@
 
 #include "zarrcore/array/chunk_naming.h"
 #include "zarrcore/array/layout.h"
+#include "zarrcore/array/object_naming.h"
 #include "zarrcore/base/at_once.h"
 #include "zarrcore/base/clocks.h"
 #include "zarrcore/metadata/json.h"
@@ -90,11 +92,11 @@ class UnlistedStore final : public ForwardingStore {
   // The objects of an array, and its documents.
   [[nodiscard]] Result<std::shared_ptr<const KeyList>> Probe(const Array& array,
                                                              std::string_view folder) const;
+  // The keys of an array that exist: its documents, and objects of its grid.
+  [[nodiscard]] Result<KeyList> ExistingOf(const Array& array, const ChunkGrid& grid) const;
   // Those of `keys` that exist.
   [[nodiscard]] Result<KeyList> Existing(std::span<const std::string> keys) const;
   [[nodiscard]] Result<bool> Exists(const std::string& key) const;
-  // Whether chunks of a v2 array lie in folders, where neither the array nor the server says so.
-  [[nodiscard]] Result<ObjectInfo> StatFirstFolder(std::string_view key, Error absence) const;
 
   const UnlistedStoreOptions options_;
   mutable std::mutex mutex_;
@@ -116,50 +118,10 @@ Result<bool> UnlistedStore::Exists(const std::string& key) const {
   return Fail(read);
 }
 
-Result<ObjectInfo> UnlistedStore::StatFirstFolder(std::string_view key, Error absence) const {
-  const std::string array(FolderOf(key));
-  const bool is_first = key == JoinKey(array, "0");
-  const auto zarray = is_first ? ReadWhole(*this, JoinKey(array, ".zarray"), kMaxMetadataBytes)
-                               : Result<WholeObject>(Fail(ErrorCode::kNotFound, "{}", key));
-  if (!zarray) {
-    if (zarray.error().code == ErrorCode::kNotFound) return tl::unexpected(std::move(absence));
-    return Fail(zarray);
-  }
-  const auto json = ParseJson(zarray->bytes, key);
-  const size_t rank =
-      json && json->is_object() && json->contains("shape") ? (*json)["shape"].size() : 0;
-  if (rank < 2 || rank > kMaxRank ||
-      zarray->bytes.find("\"dimension_separator\"") != std::string::npos) {
-    return tl::unexpected(std::move(absence));
-  }
-  std::string nested = array;
-  std::string flat;
-  for (size_t d = 0; d < rank; ++d) {
-    nested = JoinKey(nested, "0");
-    flat += d == 0 ? "0" : ".0";
-  }
-  const auto is_nested = Exists(nested);
-  if (!is_nested) return Fail(is_nested);
-  if (*is_nested) {
-    ObjectInfo folder;
-    folder.is_folder = true;
-    folder.mode = 0555;
-    return folder;
-  }
-  const auto is_flat = Exists(JoinKey(array, flat));
-  if (!is_flat) return Fail(is_flat);
-  if (*is_flat) return tl::unexpected(std::move(absence));
-  return Fail(ErrorCode::kUnsupported,
-              "{}: .zarray has no dimension_separator, and neither chunk 0.0 nor 0/0 exists: "
-              "list=FILE names a file of all keys",
-              array);
-}
-
 Result<ObjectInfo> UnlistedStore::Stat(std::string_view key) const {
   auto info = ForwardingStore::Stat(key);
   if (info || info.error().code != ErrorCode::kNotFound) return info;
-  if (!options_.keys) return StatFirstFolder(key, info.error());
-  if (!NamesIn(*options_.keys, key)) return info;
+  if (!options_.keys || !NamesIn(*options_.keys, key)) return info;
   ObjectInfo folder;
   folder.is_folder = true;
   folder.mode = 0555;
@@ -211,9 +173,7 @@ Result<std::optional<ArrayMetadata>> UnlistedStore::ReadArray(const std::string&
   if (!array) array = ParseZarrayGrid({key, zarray->bytes}, array.error());
   if (!array) return Fail(array);
   if (array->rank() > 1 && zarray->bytes.find("\"dimension_separator\"") == std::string::npos) {
-    const auto first = Stat(JoinKey(path, "0"));
-    if (!first && first.error().code != ErrorCode::kNotFound) return Fail(first);
-    if (first && first->is_folder) array->key_encoding.separator = '/';
+    array->key_encoding.is_undecided = true;
   }
   return *std::move(array);
 }
@@ -252,6 +212,35 @@ Result<KeyList> UnlistedStore::Existing(std::span<const std::string> keys) const
   return existing;
 }
 
+Result<KeyList> UnlistedStore::ExistingOf(const Array& array, const ChunkGrid& grid) const {
+  const ObjectNaming naming(array.metadata.key_encoding);
+  const auto key_of = [&](const ChunkNaming& form, uint64_t chunk) {
+    ChunkCoordinates at{};
+    grid.Coordinates(chunk, at);
+    return JoinKey(array.path, form.Path({at.data(), grid.rank()}));
+  };
+  // The first chunk mostly tells which separator keys have, where .zarray does not.
+  for (const ChunkNaming& form : naming.candidates()) {
+    if (grid.size() == 0 || naming.is_decided()) break;
+    const auto is_first = Exists(key_of(form, 0));
+    if (!is_first) return Fail(is_first);
+    if (*is_first) naming.Decide(form);
+  }
+  std::vector<std::string> keys;
+  for (const std::string_view document : {"zarr.json", ".zarray", ".zattrs"}) {
+    keys.push_back(JoinKey(array.path, document));
+  }
+  KeyList all;
+  for (const ChunkNaming& form : naming.candidates()) {
+    for (uint64_t chunk = 0; chunk < grid.size(); ++chunk) keys.push_back(key_of(form, chunk));
+    auto existing = Existing(keys);
+    if (!existing) return existing;
+    std::ranges::move(*existing, std::back_inserter(all));
+    keys.clear();
+  }
+  return all;
+}
+
 Result<std::shared_ptr<const KeyList>> UnlistedStore::Probe(const Array& array,
                                                             std::string_view folder) const {
   // One array at a time: many who list the same one ask once, and wait for one failure.
@@ -269,17 +258,7 @@ Result<std::shared_ptr<const KeyList>> UnlistedStore::Probe(const Array& array,
                 "for each (list_max={}): list=FILE names a file of all keys",
                 folder, grid.size(), options_.max_probes);
   }
-  const ChunkNaming naming = ChunkNaming::Of(array.metadata.key_encoding);
-  std::vector<std::string> keys;
-  for (const std::string_view document : {"zarr.json", ".zarray", ".zattrs"}) {
-    keys.push_back(JoinKey(array.path, document));
-  }
-  for (uint64_t chunk = 0; chunk < grid.size(); ++chunk) {
-    ChunkCoordinates at{};
-    grid.Coordinates(chunk, at);
-    keys.push_back(JoinKey(array.path, naming.Path({at.data(), grid.rank()})));
-  }
-  auto found = Existing(keys).map([](KeyList existing) {
+  auto found = ExistingOf(array, grid).map([](KeyList existing) {
     std::ranges::sort(existing);
     return std::make_shared<const KeyList>(std::move(existing));
   });

@@ -97,6 +97,60 @@ std::string Encoding(std::string_view name, std::string_view separator) {
       separator);
 }
 
+/// Shape [3, 2], a plain chunk for each element, and no separator in the metadata.
+ArrayMetadata WithoutSeparator() {
+  ArrayMetadata array = Array("[3, 2]", "[1, 1]", kGzip2, Encoding("v2", "."));
+  array.key_encoding.is_undecided = true;
+  return array;
+}
+
+TEST(ChunkSource, AnUndecidedSeparatorIsDecidedByTheFirstObjectThatIsFound) {
+  for (const bool is_nested : {false, true}) {
+    const auto key = [&](int i, int j) {
+      return fmt::format("a/{}{}{}", i, is_nested ? '/' : '.', j);
+    };
+    const Fixture fixture(WithoutSeparator());
+    EXPECT_EQ(fixture.Text(0), "-");
+    EXPECT_FALSE(fixture.source->has_decided_naming());
+    fixture.store->Put(key(1, 1), "found");
+    EXPECT_TRUE(fixture.source->ObjectOfKey(key(1, 1)));
+    EXPECT_EQ(fixture.Text(3, kNow), "found");
+    EXPECT_TRUE(fixture.source->has_decided_naming());
+    EXPECT_EQ(fixture.source->ObjectKey(OuterIndex{0}), key(0, 0));
+    fixture.store->Put(is_nested ? "a/2.0" : "a/2/0", "of the other form");
+    EXPECT_EQ(fixture.Text(4, kNow), "-");
+  }
+}
+
+TEST(ChunkSource, AnUndecidedSeparatorIsDecidedByAListing) {
+  for (const std::string key : {"a/2.1", "a/2/1"}) {
+    const Fixture fixture(WithoutSeparator());
+    EXPECT_EQ(fixture.Outers(), Coordinates{});
+    EXPECT_FALSE(fixture.Any());
+    fixture.store->PutFolder("a/0");
+    fixture.store->Put(key, "found");
+    EXPECT_EQ(fixture.Outers({2}), Coordinates{5});
+    EXPECT_TRUE(fixture.Any());
+    EXPECT_EQ(fixture.source->ObjectKey(OuterIndex{5}), key);
+  }
+}
+
+TEST(ChunkSource, AnUndecidedChunkIsAbsentOnlyIfNeitherKeyExists) {
+  for (const std::string key : {"a/0.0", "a/0/0"}) {
+    const Fixture fixture(WithoutSeparator());
+    fixture.store->FailWith(Call::kStat, key, {ErrorCode::kIo, "cable pulled"});
+    fixture.store->FailWith(Call::kRead, key, {ErrorCode::kIo, "cable pulled"});
+    EXPECT_EQ(fixture.Text(0), ToString(ErrorCode::kIo));
+    EXPECT_EQ(fixture.source->Locate(InnerIndex{0}, kNow, /*may_read=*/false).error().code,
+              ErrorCode::kIo);
+    EXPECT_FALSE(fixture.source->has_decided_naming());
+  }
+  const Fixture fixture(WithoutSeparator());
+  fixture.store->PutFolder("a/2");
+  fixture.store->FailWith(Call::kList, "a/2", {ErrorCode::kPermissionDenied, "locked"});
+  EXPECT_EQ(fixture.source->ListOuter({}).error().code, ErrorCode::kPermissionDenied);
+}
+
 TEST(ChunkSource, EveryKeyEncodingIsFound) {
   const struct {
     std::string_view name, separator, key;

@@ -27,11 +27,12 @@ struct Fixture {
   std::shared_ptr<FakeStore> store = std::make_shared<FakeStore>();
   ArrayLayout layout;
   std::vector<std::pair<OuterIndex, OpenShardPtr>> superseded;
+  const ObjectNaming naming{ChunkKeyEncoding{}};
   const ShardCache shards{
       store,
       "a",
       layout,
-      ChunkNaming{true, '/'},
+      naming,
       std::make_shared<IndexCache>(store, 1u << 20),
       [this](OuterIndex outer, const OpenShardPtr& old) { superseded.emplace_back(outer, old); }};
 };

@@ -527,6 +527,52 @@ TEST(HierarchyOfV2, ChunksInFoldersAreFoundWhereNothingIsSaidOfThem) {
   }
 }
 
+TEST(HierarchyOfV2, ChunksInFoldersAreFoundThoughTheFirstOneIsMissing) {
+  Json zarray = *ParseJson(kZarrayText, "");
+  zarray.erase("dimension_separator");
+  zarray["shape"] = {4, 2};
+  zarray["chunks"] = {1, 1};
+  for (const std::string key : {"a/3/1", "a/3.1"}) {
+    for (const bool is_fast : {true, false}) {
+      const Fixture fixture;
+      fixture.store->SetAnswersFast(is_fast);
+      fixture.store->Put("a/.zarray", DumpJson(zarray));
+      fixture.store->Put(key, "?");
+      const NodePtr array = fixture.Node("a");
+      ASSERT_NE(array->chunks, nullptr);
+      const bool is_nested = is_fast && key == "a/3/1";
+      EXPECT_EQ(array->views[kV2].array->naming.separator, is_nested ? '/' : '.');
+      const auto found = [&](uint64_t chunk) {
+        const auto located =
+            array->chunks->Locate(InnerIndex{chunk}, kNow, /*may_read=*/true, Sizes::kAny);
+        return located && located->location;
+      };
+      EXPECT_FALSE(found(0));
+      EXPECT_TRUE(found(7)) << key;
+    }
+  }
+}
+
+TEST(HierarchyOfV2, ASeparatorIsUndecidedAgainOnceNoChunkShowsIt) {
+  Json zarray = *ParseJson(kZarrayText, "");
+  zarray.erase("dimension_separator");
+  zarray["shape"] = zarray["chunks"] = {2, 2};
+  const Fixture fixture;
+  fixture.store->Put("a/.zarray", DumpJson(zarray));
+  const auto is_found = [&] {
+    const auto located = fixture.Node("a")->chunks->Locate(InnerIndex{0}, kNow, true, Sizes::kAny);
+    return located && located->location;
+  };
+  EXPECT_FALSE(is_found());
+  fixture.store->Put("a/0/0", "?");
+  EXPECT_TRUE(is_found());
+  fixture.store->Remove("a/0/0");
+  fixture.store->Put("a/.zarray", DumpJson(zarray));
+  EXPECT_FALSE(is_found());
+  fixture.store->Put("a/0.0", "?");
+  EXPECT_TRUE(is_found());
+}
+
 TEST(HierarchyOfV2, AnArrayThatOnlyItsReadersKnowIsShownToThem) {
   const Fixture fixture;
   fixture.store->Put(".zgroup", kZgroupText);

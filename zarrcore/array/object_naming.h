@@ -1,0 +1,49 @@
+// ObjectNaming: how the stored objects of one array are called, as far as that is known.
+//
+// Old Zarr v2 metadata do not state the separator of chunk keys. Until an object is found, keys of
+// either form are asked for, and a chunk is absent only if both are. The first object that is found
+// decides. Thread-safe.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <span>
+
+#include "zarrcore/array/chunk_naming.h"
+#include "zarrcore/metadata/metadata.h"
+
+namespace zarrfs {
+
+class ObjectNaming {
+ public:
+  explicit ObjectNaming(const ChunkKeyEncoding& encoding)
+      : forms_{ChunkNaming::Of(encoding), ChunkNaming::Of(encoding)},
+        decided_(encoding.is_undecided ? kUndecided : 0) {
+    forms_[1].separator = forms_[0].separator == '.' ? '/' : '.';
+  }
+
+  [[nodiscard]] bool is_decided() const { return decided_ != kUndecided; }
+
+  /// The decided form; until then, the one to name in messages. Lives as long as this.
+  [[nodiscard]] const ChunkNaming& current() const { return candidates().front(); }
+
+  /// The forms to ask for: one, or both until one is decided.
+  [[nodiscard]] std::span<const ChunkNaming> candidates() const {
+    const size_t decided = decided_;
+    return decided == kUndecided ? std::span(forms_) : std::span(forms_).subspan(decided, 1);
+  }
+
+  /// An object was found under `form`, one of the candidates. Does nothing once it is decided.
+  void Decide(const ChunkNaming& form) const {
+    size_t expected = kUndecided;
+    decided_.compare_exchange_strong(expected, form == forms_[0] ? 0 : 1);
+  }
+
+ private:
+  static constexpr size_t kUndecided = 2;
+
+  std::array<ChunkNaming, 2> forms_;
+  mutable std::atomic<size_t> decided_;
+};
+
+}  // namespace zarrfs
