@@ -45,7 +45,23 @@ def run_in(folder, *command):
     subprocess.run(command, cwd=folder, check=True, capture_output=True)
 
 
+def named(name_of, system):
+    """Members with the names that another writer gives them."""
+    def write(folder, target):
+        with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as file:
+            if name_of("./"):
+                file.writestr(name_of("./"), b"")
+            for path in sorted(pathlib.Path(folder).rglob("*")):
+                if path.is_file():
+                    member = zipfile.ZipInfo(name_of(f"./{path.relative_to(folder)}"))
+                    member.create_system, member.compress_type = system, zipfile.ZIP_DEFLATED
+                    file.writestr(member, path.read_bytes())
+    return write
+
+
 WRITERS = {
+    "PowerShell 5": named(lambda path: path[2:].replace("/", "\\"), system=0),
+    "bsdtar": named(lambda path: path, system=3),
     "zarr-python 3": written_by_zarr_python,
     "zip": lambda folder, target: run_in(folder, "zip", "-r", "-q", target, "."),
     "zip -0": lambda folder, target: run_in(folder, "zip", "-r", "-q", "-0", target, "."),

@@ -91,6 +91,73 @@ std::string_view SortedNameOf(std::string_view record) {
   return record.substr(kRecord, length);
 }
 
+// Whether a record was made where `\` stands between names: FAT, NTFS, VFAT (4.4.2).
+bool IsMadeByWindows(std::string_view record) {
+  const auto system = static_cast<unsigned char>(record[5]);
+  return system == 0 || system == 10 || system == 11 || system == 14;
+}
+
+// `name` without "./" in front.
+std::string_view WithoutDots(std::string_view name) {
+  while (name.starts_with("./")) name.remove_prefix(2);
+  return name;
+}
+
+// Whether members have `\` for "/", as PowerShell 5 writes them: some that Windows made have one,
+// and no member has a "/". Where one does, nobody knows what `\` is.
+Result<bool> HasBackslashes(std::string_view bytes) {
+  std::optional<std::string_view> with_backslash;
+  bool has_slash = false;
+  while (const auto record = ParseRecord(bytes)) {
+    const std::string_view name = SortedNameOf(bytes);
+    has_slash = has_slash || WithoutDots(name).find('/') != name.npos;
+    const bool is_one = IsMadeByWindows(bytes) && name.find('\\') != name.npos;
+    if (is_one && !with_backslash) with_backslash = name;
+    bytes.remove_prefix(record->length);
+  }
+  if (with_backslash && has_slash) {
+    return Fail(
+        ErrorCode::kDamaged,
+        "a member of the zip file was made by Windows and has backslashes in its name, others "
+        "have slashes: '{}'",
+        Visible(*with_backslash));
+  }
+  return with_backslash.has_value();
+}
+
+// Spells the names in a directory as keys, in place: without "./" in front, and with "/" where
+// HasBackslashes(). What has no name then, "./", is no member.
+Result<void> SpellAsKeys(std::string& bytes, uint64_t& members) {
+  if (bytes.find("./") == bytes.npos && bytes.find('\\') == bytes.npos) return {};
+  const auto has_backslashes = HasBackslashes(bytes);
+  if (!has_backslashes) return Fail(has_backslashes);
+  size_t to = 0;
+  for (size_t from = 0; from < bytes.size();) {
+    const std::string_view rest = std::string_view(bytes).substr(from);
+    const auto record = ParseRecord(rest);
+    // What is no record stays as it is.
+    const size_t length = record ? record->length : rest.size();
+    std::string copy(rest.substr(0, length));
+    from += length;
+    if (record) {
+      const std::string_view stored = SortedNameOf(rest);
+      std::string name(WithoutDots(stored));
+      if (name.empty() && members > 0 && !stored.empty()) {
+        --members;
+        continue;
+      }
+      if (*has_backslashes && IsMadeByWindows(rest)) std::ranges::replace(name, '\\', '/');
+      copy.replace(kRecord, stored.size(), name);
+      StoreLittle(reinterpret_cast<std::byte*>(copy.data()) + 28,
+                  static_cast<uint16_t>(name.size()));
+    }
+    bytes.replace(to, copy.size(), copy);
+    to += copy.size();
+  }
+  bytes.resize(to);
+  return {};
+}
+
 // The values of the end record, or of the zip64 record where it refers to that. `end`: offset of
 // the end record in `tail`, which begins at `begin` in the file.
 Result<ZipDirectoryPlace> PlaceAt(View tail, size_t end, uint64_t begin) {
@@ -145,13 +212,15 @@ Result<ZipDirectoryPlace> FindZipDirectory(View tail, uint64_t file_size) {
 
 Result<ZipDirectory> ZipDirectory::Parse(std::string bytes, const ZipDirectoryPlace& place) {
   ZipDirectory directory;
+  uint64_t members = place.members;
+  if (auto spelled = SpellAsKeys(bytes, members); !spelled) return Fail(spelled);
   directory.bytes_ = std::move(bytes);
   const std::string_view all = directory.bytes_;
   std::vector<uint64_t>& records = directory.records_;
-  records.reserve(static_cast<size_t>(std::min<uint64_t>(place.members, all.size() / kRecord)));
+  records.reserve(static_cast<size_t>(std::min<uint64_t>(members, all.size() / kRecord)));
   for (size_t at = 0; at < all.size();) {
     const auto record = ParseRecord(all.substr(at));
-    if (!record || records.size() == place.members) {
+    if (!record || records.size() == members) {
       return Fail(ErrorCode::kDamaged, "damaged zip file: record {} of its directory is wrong",
                   records.size());
     }
@@ -173,9 +242,9 @@ Result<ZipDirectory> ZipDirectory::Parse(std::string bytes, const ZipDirectoryPl
     records.push_back(at);
     at += record->length;
   }
-  if (records.size() != place.members) {
+  if (records.size() != members) {
     return Fail(ErrorCode::kDamaged, "damaged zip file: {} members in its directory, expected {}",
-                records.size(), place.members);
+                records.size(), members);
   }
   const auto name_of = [all](uint64_t at) { return SortedNameOf(all.substr(at)); };
   std::ranges::sort(records, [&](uint64_t a, uint64_t b) {
@@ -221,14 +290,25 @@ Result<uint64_t> ZipDataOffset(View header, const ZipMember& member) {
   if (header.size() < kZipLocalHeader || Get32(header, 0) != kLocalSignature) {
     return wrong("is not where the directory says");
   }
+  const size_t stored_size = Get16(header, 26);
   const size_t name_size = member.name.size() + (member.is_folder ? 1 : 0);
-  const View name = header.subspan(kZipLocalHeader);
-  const auto expected = std::as_bytes(std::span(member.name));
-  if (Get16(header, 26) != name_size || Get16(header, 8) != member.method ||
-      name.size() < expected.size() || !std::ranges::equal(name.first(expected.size()), expected)) {
+  const auto* const text = reinterpret_cast<const char*>(header.data());
+  std::string stored(text + kZipLocalHeader,
+                     std::min(header.size() - kZipLocalHeader, stored_size));
+  // (SpellAsKeys() changed it in the directory.)
+  const size_t dots = stored.size() - WithoutDots(stored).size();
+  const std::string_view expected = member.name;
+  stored.erase(0, dots);
+  for (size_t i = 0; i < std::min(stored.size(), expected.size()); ++i) {
+    if (stored[i] == '\\' && expected[i] == '/') stored[i] = '/';
+  }
+  const size_t compared = std::min(stored.size(), expected.size());
+  if (stored_size - dots != name_size || Get16(header, 8) != member.method ||
+      compared + dots < expected.size() ||
+      stored.substr(0, compared) != expected.substr(0, compared)) {
     return wrong("is another one's");
   }
-  return kZipLocalHeader + name_size + Get16(header, 28);
+  return kZipLocalHeader + stored_size + Get16(header, 28);
 }
 
 }  // namespace zarrfs

@@ -58,9 +58,10 @@ class ZipDirectory {
  public:
   ZipDirectory() = default;  // without members
 
-  /// `bytes` are those of `place`. Of several members of one name the last one counts. kDamaged if
-  /// a record is cut off, wrong, or reaches beyond the directory's begin; if a name is no path
-  /// inside the archive ("/etc", "../a"); or if a name is a file's and a folder's.
+  /// `bytes` are those of `place`. Names lose a "./" in front, and in a file of Windows without any
+  /// "/" each `\` is one; a file with both is kDamaged. Of several members of one name the last one
+  /// counts. kDamaged if a record is cut off, wrong, or reaches beyond the directory's begin; if a
+  /// name is no path inside the archive ("/etc", "../a"); or if a name is a file's and a folder's.
   [[nodiscard]] static Result<ZipDirectory> Parse(std::string bytes,
                                                   const ZipDirectoryPlace& place);
 

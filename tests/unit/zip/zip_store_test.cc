@@ -251,8 +251,8 @@ TEST_F(ZipStoreTest, DamagedDirectoriesAreErrors) {
 }
 
 TEST_F(ZipStoreTest, NamesThatAreNoPathsAreErrors) {
-  for (const std::string& name : std::vector<std::string>{"/etc/passwd", "../a", "a//b", "./a", "",
-                                                          "/", std::string("a\0b", 3)}) {
+  for (const std::string& name : std::vector<std::string>{
+           "/etc/passwd", "../a", "a//b", "a/./b", "./../a", "", "/", std::string("a\0b", 3)}) {
     ZipWriter one;
     one.Add(name, "x");
     EXPECT_NE(WhyNot(one.Finish()).find("a name that is no path"), std::string::npos) << name;
@@ -261,6 +261,42 @@ TEST_F(ZipStoreTest, NamesThatAreNoPathsAreErrors) {
   zip.Add("a-", "");
   zip.Add("a/b", "and a folder");
   EXPECT_NE(WhyNot(zip.Finish()).find("a file and a folder"), std::string::npos);
+}
+
+TEST_F(ZipStoreTest, BackslashesOfWindowsAreSlashesWhereNoMemberHasOne) {
+  constexpr uint32_t kFile = 0100644;  // of Unix
+  zip.Add("zarr.json", "{}");
+  zip.Add("t\\", "");
+  zip.Add("t\\c\\0", "shard");
+  zip.Add({.name = "t\\long", .bytes = Long(), .deflates = true});
+  const auto store = Open();
+  EXPECT_EQ(Names(*store, ""), "t/ zarr.json ");
+  EXPECT_EQ(Names(*store, "t"), "c/ long ");
+  EXPECT_EQ(Read(*store, "t/c/0"), "shard");
+  EXPECT_EQ(Read(*store, "t/long"), Long());
+  zip.Add("a/b", "x");
+  EXPECT_NE(WhyNot(zip.Finish()).find("others have slashes: 't\\'"), std::string::npos);
+
+  ZipWriter unix_zip;
+  unix_zip.Add({.name = "a\\b", .bytes = "x", .unix_mode = kFile});
+  unix_zip.Add({.name = "a/b", .bytes = "y", .unix_mode = kFile});
+  const auto of_unix = TryOpen(unix_zip.Finish());
+  ASSERT_TRUE(of_unix);
+  EXPECT_EQ(Read(**of_unix, "a\\b"), "x");
+  EXPECT_EQ(Read(**of_unix, "a/b"), "y");
+}
+
+TEST_F(ZipStoreTest, NamesMayBeginWithTheFolderItself) {
+  zip.Add("./", "");
+  zip.Add("./zarr.json", "{}");
+  zip.Add("./t/", "");
+  zip.Add({.name = "./t/0", .bytes = Long(), .deflates = true});
+  zip.Add("t/1", "without");
+  const auto store = Open();
+  EXPECT_EQ(Names(*store, ""), "t/ zarr.json ");
+  EXPECT_EQ(Read(*store, "t/0"), Long());
+  EXPECT_EQ(Read(*store, "t/1"), "without");
+  EXPECT_EQ(Read(*store, "zarr.json"), "{}");
 }
 
 TEST_F(ZipStoreTest, MembersThatAreNotWhereTheyShouldBeAreErrors) {
