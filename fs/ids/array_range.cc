@@ -109,7 +109,7 @@ void ArrayRange::FindFolder(const Segment& segment, uint64_t number, Place& plac
   if (place.prefix[0] < counts[0]) place.level = level;
 }
 
-ArrayRange::Place ArrayRange::PlaceOf(size_t segment, uint64_t position, uint16_t epoch) const {
+ArrayRange::Place ArrayRange::PlaceOf(size_t segment, uint64_t position, FileKind kind) const {
   Place place;
   if (segment >= segments_.size()) return place;  // as it was before it grew
   const Segment& in = segments_[segment];
@@ -120,7 +120,7 @@ ArrayRange::Place ArrayRange::PlaceOf(size_t segment, uint64_t position, uint16_
   const uint64_t size = is_file ? files : FoldersIn(in.rows);
   for (size_t v = 0; v < AllViews().size(); ++v) {
     const ViewPart& part = views[v];
-    const bool is_of_another_view = epoch == kFillEpoch && part.fill_chunk == nullptr;
+    const bool is_of_another_view = kind == FileKind::kFillChunk && part.fill_chunk == nullptr;
     if (!part.shown || (is_file ? is_of_another_view : !part.has_folders)) continue;
     if ((is_file ? part.file_block : part.folder_block) != offset / size) continue;
     place.view = v;

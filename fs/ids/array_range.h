@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "fs/ids/epoch_table.h"
+#include "fs/ids/file_kind.h"
 #include "zarrcore/base/digest.h"
 #include "zarrcore/hierarchy/hierarchy.h"
 
@@ -36,10 +37,6 @@ inline constexpr int kPositionBits = 48;
 [[nodiscard]] constexpr uint16_t EpochOf(NodeId id) {
   return static_cast<uint16_t>(id >> kPositionBits);
 }
-/// Epochs that no version has: of inodes that stand for a chunk that cannot be read, and for one
-/// that is not stored and is a file of fill values.
-inline constexpr uint16_t kUnreadableEpoch = 0xffff;
-inline constexpr uint16_t kFillEpoch = 0xfffe;
 /// Versions have epochs modulo this.
 inline constexpr uint32_t kEpochs = 0xfffe;
 
@@ -114,8 +111,8 @@ class ArrayRange {
   }
   /// Id of the folder of chunks that begin with `prefix` (its level is prefix.size()).
   [[nodiscard]] NodeId FolderId(size_t view, std::span<const uint64_t> prefix) const;
-  /// What has this position in a segment. `epoch`: of the id.
-  [[nodiscard]] Place PlaceOf(size_t segment, uint64_t position, uint16_t epoch) const;
+  /// What has this position in a segment. `kind`: of the file, if it is a chunk's.
+  [[nodiscard]] Place PlaceOf(size_t segment, uint64_t position, FileKind kind) const;
 
   NodeRecord* record;
   std::shared_ptr<ChunkSource> chunks;

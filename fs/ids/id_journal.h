@@ -31,7 +31,7 @@ namespace zarrfs {
 class IdJournal {
  public:
   /// Of the file's layout, and of the arithmetic of positions.
-  static constexpr uint64_t kFormat = 3;  // (before, nodes had fewer ids)
+  static constexpr uint64_t kFormat = 4;  // (before, nodes had fewer ids)
   /// Beyond these the file is given up, as if it did not hold together.
   static constexpr uint64_t kMaxBytes = uint64_t{128} << 20;
   /// Positions up to kFirstPosition are the root's and the status files'. Those from kHighStart on

@@ -397,11 +397,13 @@ std::optional<Target> NodeTable::Resolve(NodeId id) const {
       target.kind = Target::Kind::kUnloaded;
       return target;
     }
-    const ArrayRange::Place place = range->PlaceOf(span.segment, position, target.epoch);
+    const FileKind kind = KindOfChunk(target.epoch);
+    const ArrayRange::Place place = range->PlaceOf(span.segment, position, kind);
     target.range = range;
     target.view = place.view;
     if (place.chunk) {
       target.kind = Target::Kind::kChunk;
+      target.file = kind;
       target.chunk = *place.chunk;
     } else if (place.level) {
       target.kind = Target::Kind::kChunkFolder;
@@ -415,13 +417,16 @@ std::optional<Target> NodeTable::Resolve(NodeId id) const {
   const uint64_t slot = position - span.first;
   target.record = span.record;
   target.view = slot / NodeRecord::kSlots;
+  if (target.view >= AllViews().size()) return std::nullopt;
   if (slot % NodeRecord::kSlots == 0) {
     target.kind = Target::Kind::kFolder;
-  } else {
-    target.kind = Target::Kind::kDocument;
-    target.document = slot % NodeRecord::kSlots - 1;
+    return target;
   }
-  if (target.view >= AllViews().size()) return std::nullopt;
+  target.kind = Target::Kind::kDocument;
+  target.document = slot % NodeRecord::kSlots - 1;
+  target.file = target.epoch == kUnreadableEpoch
+                    ? FileKind::kUnreadable
+                    : KindOfDocument(target.record->path, target.view, target.document);
   return target;
 }
 

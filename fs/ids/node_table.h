@@ -35,25 +35,12 @@
 #include <vector>
 
 #include "fs/ids/array_range.h"
+#include "fs/ids/file_kind.h"
 #include "fs/ids/id_journal.h"
 #include "zarrcore/base/digest.h"
 #include "zarrcore/hierarchy/hierarchy.h"
 
 namespace zarrfs {
-
-/// The place, among a folder's documents, of the one that NodeView::consolidated names.
-inline constexpr size_t kConsolidatedDocument = kMaxDocuments - 1;
-
-/// Whether a document is made from the chunks of the array: kTextDocument, kTextChunk. Its versions
-/// are those of an assembled file.
-[[nodiscard]] inline bool IsMadeOfTexts(size_t document) {
-  return document == kTextDocument || document == kTextChunk;
-}
-
-/// The one of the two that the versions of both are noted with; of any other document, that itself.
-[[nodiscard]] inline size_t VersionedDocument(size_t document) {
-  return document == kTextChunk ? kTextDocument : document;
-}
 
 /// A node of the store that was looked up once. Lives as long as the process.
 struct NodeRecord {
@@ -109,6 +96,7 @@ struct Target {
   // kUnloaded: of an array; which, is known once the record's node was seen again.
   enum class Kind { kRoot, kFolder, kDocument, kChunk, kChunkFolder, kUnloaded };
   Kind kind = Kind::kRoot;
+  FileKind file = FileKind::kNone;  // kDocument, kChunk
   NodeRecord* record = nullptr;
   size_t view = 0;
   size_t document = 0;        // kDocument

@@ -26,11 +26,6 @@
 
 namespace zarrfs {
 
-/// Whether the nodes of a view are files, or groups of files.
-[[nodiscard]] inline bool HasFiles(size_t view) {
-  return AllViews()[view]->file_of() != FileOf::kNothing;
-}
-
 class AssembledFiles {
  public:
   struct State;  // what the newest version of a file is known by

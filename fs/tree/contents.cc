@@ -84,13 +84,31 @@ Result<FileBytes> Contents::ReadStoredChunk(const Target& target, uint64_t offse
 
 Result<FileBytes> Contents::Read(const Target& target, uint64_t offset,
                                  std::span<std::byte> buffer) const {
-  if (target.kind == Target::Kind::kDocument) return ReadDocument(target, offset, buffer);
-  if (target.kind != Target::Kind::kChunk) return Fail(ErrorCode::kInvalidArgument, "not a file");
-  if (target.epoch == kUnreadableEpoch) return tl::unexpected(WhyUnreadable(target));
-  if (target.epoch != kFillEpoch) return ReadStoredChunk(target, offset, buffer);
-  const auto length = target.range->views[target.view].fill_chunk->Read(offset, buffer);
-  if (!length) return Fail(length);
-  return FileBytes{buffer.first(*length), nullptr, {}};
+  switch (target.file) {
+    case FileKind::kStoredChunk:
+      return ReadStoredChunk(target, offset, buffer);
+    case FileKind::kFillChunk: {
+      const auto length = target.range->views[target.view].fill_chunk->Read(offset, buffer);
+      if (!length) return Fail(length);
+      return FileBytes{buffer.first(*length), nullptr, {}};
+    }
+    case FileKind::kDocument:
+      return ReadDocument(target, offset, buffer.size());
+    case FileKind::kMadeDocument: {
+      const auto text = MadeTextOf(target);
+      if (!text) return Fail(text);
+      return BytesOf(*text, offset, buffer.size());
+    }
+    case FileKind::kAssembledFile:
+      return ReadAssembledFile(target, offset, buffer);
+    case FileKind::kStoredFile:
+      return ReadStoredFile(target, offset, buffer);
+    case FileKind::kUnreadable:
+      return tl::unexpected(WhyUnreadable(target));
+    case FileKind::kNone:
+      break;
+  }
+  return Fail(ErrorCode::kInvalidArgument, "not a file");
 }
 
 Error Contents::ErrorOfRead(Error error) {
@@ -100,34 +118,24 @@ Error Contents::ErrorOfRead(Error error) {
   return error;
 }
 
-Result<FileBytes> Contents::ReadDocument(const Target& target, uint64_t offset,
-                                         std::span<std::byte> buffer) const {
-  if (target.epoch == kUnreadableEpoch) return tl::unexpected(WhyUnreadable(target));
-  if (HasFiles(target.view) || IsMadeOfTexts(target.document)) {
-    const auto version = VersionOf(target);
-    if (!version) return Fail(version);
-    if (target.document == kTextDocument) {
-      return BytesOf({version->file, &version->file->file.document}, offset, buffer.size());
-    }
-    auto piece = assembled_reader_.Read(*version, offset, buffer);
-    if (!piece) return Fail(piece);
-    return FileBytes{piece->bytes, std::move(piece->owner), {}};
+Result<FileBytes> Contents::ReadDocument(const Target& target, uint64_t offset, size_t most) const {
+  const auto node = NodeOf(target);
+  if (!node) return Fail(node);
+  const auto& documents = (*node)->views[target.view].documents;
+  if (target.document >= documents.size()) return Replaced(target.record->path);
+  return BytesOf({*node, &documents[target.document].bytes}, offset, most);
+}
+
+Result<FileBytes> Contents::ReadAssembledFile(const Target& target, uint64_t offset,
+                                              std::span<std::byte> buffer) const {
+  const auto version = VersionOf(target);
+  if (!version) return Fail(version);
+  if (target.document == kTextDocument) {
+    return BytesOf({version->file, &version->file->file.document}, offset, buffer.size());
   }
-  std::shared_ptr<const std::string> text;
-  if (target.document == kConsolidatedDocument ||
-      Hierarchy::DependsOnSiblings(target.record->path, target.view, target.document)) {
-    auto made = MadeTextOf(target);
-    if (!made) return Fail(made);
-    text = std::move(*made);
-  } else {
-    const auto node = NodeOf(target);
-    if (!node) return Fail(node);
-    if ((*node)->is_file) return ReadFile(**node, offset, buffer);
-    const auto& documents = (*node)->views[target.view].documents;
-    if (target.document >= documents.size()) return Replaced(target.record->path);
-    text = {*node, &documents[target.document].bytes};
-  }
-  return BytesOf(text, offset, buffer.size());
+  auto piece = assembled_reader_.Read(*version, offset, buffer);
+  if (!piece) return Fail(piece);
+  return FileBytes{piece->bytes, std::move(piece->owner), {}};
 }
 
 Result<AssembledFiles::Version> Contents::VersionOf(const Target& target) const {
@@ -173,8 +181,12 @@ Result<NodePtr> Contents::NodeOf(const Target& target) const {
   return then;
 }
 
-Result<FileBytes> Contents::ReadFile(const Node& file, uint64_t offset,
-                                     std::span<std::byte> buffer) const {
+Result<FileBytes> Contents::ReadStoredFile(const Target& target, uint64_t offset,
+                                           std::span<std::byte> buffer) const {
+  const auto node = NodeOf(target);
+  if (!node) return Fail(node);
+  const Node& file = **node;
+  if (!file.is_file) return Replaced(file.path);
   const Version& version = file.info.version;
   if (offset >= version.size) return FileBytes{};
   buffer = buffer.first(std::min<uint64_t>(buffer.size(), version.size - offset));
@@ -195,24 +207,27 @@ Error Contents::WhyUnreadable(const Target& target) const {
     return {ErrorCode::kIo,
             fmt::format("{}: not in the store any more", path.empty() ? "/" : path)};
   }
-  const bool is_assembled = target.kind == Target::Kind::kDocument &&
-                            known->current.node->views[target.view].has_texts &&
-                            IsMadeOfTexts(target.document);
-  if (HasFiles(target.view) || is_assembled) {
-    const auto file = files_.Current(known->current, target.view);
-    if (!file) return file.error();
-  }
-  if (target.kind == Target::Kind::kChunk) {
-    const auto found =
-        target.range->chunks->Locate(target.chunk, nodes_.check_age(),
-                                     /*may_read=*/true, target.range->views[target.view].sizes());
-    if (!found) return found.error();
-    if (found->location) {
-      const auto size = SizeOf(*target.range, target.view, target.chunk, *found->location);
-      if (!size) return size.error();
-    }
-  }
+  if (auto why = WhyUnreadableIn(known->current, target)) return *std::move(why);
   return {ErrorCode::kStale, fmt::format("{}: can be read again; open it again", path)};
+}
+
+std::optional<Error> Contents::WhyUnreadableIn(const CurrentNode& node,
+                                               const Target& target) const {
+  const size_t view = target.view;
+  if (target.kind == Target::Kind::kDocument) {
+    const bool has_files = HasFiles(view) || node.node->views[view].has_texts;
+    const FileKind kind = KindOfDocument(target.record->path, view, target.document);
+    if (kind != FileKind::kAssembledFile || !has_files) return std::nullopt;
+    const auto file = files_.Current(node, view);
+    return file ? std::nullopt : std::optional(file.error());
+  }
+  const auto found =
+      target.range->chunks->Locate(target.chunk, nodes_.check_age(),
+                                   /*may_read=*/true, target.range->views[view].sizes());
+  if (!found) return found.error();
+  if (!found->location) return std::nullopt;
+  const auto size = SizeOf(*target.range, view, target.chunk, *found->location);
+  return size ? std::nullopt : std::optional(size.error());
 }
 
 }  // namespace zarrfs

@@ -60,7 +60,7 @@ class Contents {
   /// The error that a READ gives: never kNotFound, which readers of Zarr take for an absent chunk.
   [[nodiscard]] static Error ErrorOfRead(Error error);
 
-  /// The version of an assembled file (HasFiles()) that an inode stands for.
+  /// The version of an assembled file that an inode stands for.
   [[nodiscard]] Result<AssembledFiles::Version> VersionOf(const Target& file) const;
 
   /// Versions of documents that are made from several nodes and of assembled files, by
@@ -84,16 +84,19 @@ class Contents {
  private:
   Result<FileBytes> ReadStoredChunk(const Target& chunk, uint64_t offset,
                                     std::span<std::byte> buffer) const;
-  Result<FileBytes> ReadDocument(const Target& document, uint64_t offset,
-                                 std::span<std::byte> buffer) const;
+  Result<FileBytes> ReadDocument(const Target& document, uint64_t offset, size_t most) const;
+  Result<FileBytes> ReadAssembledFile(const Target& file, uint64_t offset,
+                                      std::span<std::byte> buffer) const;
   // Of one that is made from several nodes.
   Result<std::shared_ptr<const std::string>> MadeTextOf(const Target& document) const;
   // The node that the document or file is of, as it was in the inode's epoch.
   Result<NodePtr> NodeOf(const Target& document) const;
-  // A file that is no part of Zarr.
-  Result<FileBytes> ReadFile(const Node& file, uint64_t offset, std::span<std::byte> buffer) const;
+  Result<FileBytes> ReadStoredFile(const Target& target, uint64_t offset,
+                                   std::span<std::byte> buffer) const;
   // The error of a READ of an inode that stands for something unreadable.
   Error WhyUnreadable(const Target& target) const;
+  // Likewise, once its node can be read; nullopt if the file can be, too.
+  std::optional<Error> WhyUnreadableIn(const CurrentNode& node, const Target& target) const;
 
   Nodes& nodes_;
   AssembledFiles& files_;

@@ -50,10 +50,11 @@ Entries::Entries(const TreeOptions& options, Nodes& nodes, const Contents& conte
       failures_(failures),
       generation_(journal.generation()) {}
 
-Entry Entries::MakeFile(NodeId id, uint32_t epoch, const ObjectInfo& info, uint64_t size,
-                        uint32_t links) const {
+Entry Entries::MakeFile(FileKind kind, NodeId id, uint32_t epoch, const ObjectInfo& info,
+                        uint64_t size, uint32_t links) const {
   Entry entry;
   entry.id = id;
+  entry.kind = kind;
   entry.generation = generation_ + epoch / kEpochs;
   entry.attribute_timeout = Timeouts::kForever;
   struct stat& st = entry.attributes;
@@ -73,7 +74,7 @@ Entry Entries::MakeFile(NodeId id, uint32_t epoch, const ObjectInfo& info, uint6
 }
 
 Entry Entries::MakeFolder(NodeId id, const ObjectInfo& info, double timeout) const {
-  Entry entry = MakeFile(id, 0, info, 0);
+  Entry entry = MakeFile(FileKind::kNone, id, 0, info, 0);
   entry.attributes.st_mode = S_IFDIR | (info.mode & 0777 & ~0222u);
   if (options_.umask) entry.attributes.st_mode = S_IFDIR | (0777 & ~*options_.umask & ~0222u);
   entry.name_timeout = entry.attribute_timeout = timeout;
@@ -96,7 +97,8 @@ Entry Entries::MakeFile(const CurrentNode& node, size_t view, size_t document,
       node.record->DocumentId(view, document, 0), made.text_number);
   ObjectInfo info = InfoOfDocument(*node.node, /*with_attributes=*/true);
   info.version = made.version;
-  return MakeFile(node.record->DocumentId(view, document, epoch), epoch, info, made.size);
+  return MakeFile(FileKind::kMadeDocument, node.record->DocumentId(view, document, epoch), epoch,
+                  info, made.size);
 }
 
 Result<Entry> Entries::Root() const {
@@ -117,9 +119,14 @@ Entry Entries::Folder(const CurrentNode& node, size_t view) const {
 }
 
 Entry Entries::FolderOrFile(const CurrentNode& node, size_t view) const {
-  if (!node.node->is_file) return Folder(node, view);
-  Entry entry = MakeFile(node.record->DocumentId(view, 0, node.document_epoch), node.document_epoch,
-                         node.node->info, node.node->info.size());
+  return node.node->is_file ? StoredFile(node, view) : Folder(node, view);
+}
+
+Entry Entries::StoredFile(const CurrentNode& node, size_t view) const {
+  const uint32_t epoch = node.document_epoch;
+  Entry entry =
+      MakeFile(FileKind::kStoredFile, node.record->DocumentId(view, kStoredFileDocument, epoch),
+               epoch, node.node->info, node.node->info.size());
   entry.name_timeout = timeouts_.Node(*node.node);
   return entry;
 }
@@ -133,18 +140,19 @@ Entry Entries::MakeFile(NodeId id, uint32_t epoch, size_t document,
     info.version.mtime_ns = info.version.ctime_ns = changed_ns;
   }
   // (Its name is looked up each time: whatever it is made from may have changed.)
-  const AssembledFile& file = version.file->file;
-  return MakeFile(id, epoch, info, document == kTextDocument ? file.document.size() : file.size);
+  const zarrfs::AssembledFile& file = version.file->file;
+  return MakeFile(FileKind::kAssembledFile, id, epoch, info,
+                  document == kTextDocument ? file.document.size() : file.size);
 }
 
-Result<Entry> Entries::File(const CurrentNode& node, size_t view, size_t document) const {
+Result<Entry> Entries::AssembledFile(const CurrentNode& node, size_t view, size_t document) const {
   const auto version = files_.Current(node, view);
   if (!version && version.error().code == ErrorCode::kWouldBlock) return Fail(version);
   if (!version) {
     failures_.OnFailure("look-up", version.error());
     return UnreadableDocument(node, view, document);
   }
-  if (IsMadeOfTexts(document) && version->file->file.document.empty()) {
+  if (!HasFiles(view) && version->file->file.document.empty()) {
     return Fail(ErrorCode::kNotFound, "{}: its texts are not shown", node.node->path);
   }
   const uint32_t epoch = contents_.made_documents().Observe(
@@ -160,23 +168,34 @@ Result<Entry> Entries::FileAsOf(const Target& target) const {
 }
 
 Result<Entry> Entries::Document(const CurrentNode& node, size_t view, size_t document) const {
-  if (HasFiles(view)) return File(node, view, 0);
   const NodeView& shown = node.node->views[view];
-  if (shown.has_texts && IsMadeOfTexts(document)) return File(node, view, document);
-  if (document == kConsolidatedDocument && !shown.consolidated.empty()) {
-    return Consolidated(node, view);
+  const bool is_shown = document < shown.documents.size();
+  switch (KindOfDocument(node.node->path, view, document)) {
+    case FileKind::kAssembledFile:
+      if (HasFiles(view)) return AssembledFile(node, view, 0);
+      if (shown.has_texts) return AssembledFile(node, view, document);
+      break;
+    case FileKind::kMadeDocument:
+      if (document == kConsolidatedDocument && !shown.consolidated.empty()) {
+        return Consolidated(node, view);
+      }
+      if (is_shown) return SharedDocument(node, view);
+      break;
+    case FileKind::kStoredFile:
+      if (node.node->is_file) return StoredFile(node, view);
+      break;
+    default:
+      if (is_shown) return PlainDocument(node, view, document);
   }
-  if (document >= shown.documents.size()) {
-    return Fail(ErrorCode::kNotFound, "{}: no such document", node.node->path);
-  }
-  if (Hierarchy::DependsOnSiblings(node.node->path, view, document)) {
-    return SharedDocument(node, view);
-  }
-  const std::string& name = shown.documents[document].name;
-  Entry entry =
-      MakeFile(node.record->DocumentId(view, document, node.document_epoch), node.document_epoch,
-               InfoOfDocument(*node.node, name != kZarray && name != kZgroup),
-               shown.documents[document].bytes.size());
+  return Fail(ErrorCode::kNotFound, "{}: no such document", node.node->path);
+}
+
+Entry Entries::PlainDocument(const CurrentNode& node, size_t view, size_t document) const {
+  const zarrfs::Document& shown = node.node->views[view].documents[document];
+  const bool with_attributes = shown.name != kZarray && shown.name != kZgroup;
+  Entry entry = MakeFile(
+      FileKind::kDocument, node.record->DocumentId(view, document, node.document_epoch),
+      node.document_epoch, InfoOfDocument(*node.node, with_attributes), shown.bytes.size());
   entry.name_timeout = timeouts_.Node(*node.node);
   return entry;
 }
@@ -235,8 +254,8 @@ Result<Entry> Entries::Chunk(const ArrayRange& range, size_t view, InnerIndex ch
   const auto size = contents_.SizeOf(range, view, chunk, location);
   if (!size) return Fail(size);
   const auto& part = range.views[view];
-  return MakeFile(MakeId(range.PositionOf(view, chunk), epoch), epoch, location.shard->info, *size,
-                  part.links);
+  return MakeFile(FileKind::kStoredChunk, MakeId(range.PositionOf(view, chunk), epoch), epoch,
+                  location.shard->info, *size, part.links);
 }
 
 Result<Entry> Entries::FillChunk(const ChunkName& chunk, Validity validity) const {
@@ -245,7 +264,7 @@ Result<Entry> Entries::FillChunk(const ChunkName& chunk, Validity validity) cons
   const Node* const node = chunk.node.node.get();
   ObjectInfo info = node != nullptr ? node->info : nodes_.InfoOf(chunk.node);
   info.mode &= ~0111u;
-  Entry entry = MakeFile(MakeFillId(chunk.position()), 0, info, *size);
+  Entry entry = MakeFile(FileKind::kFillChunk, MakeFillId(chunk.position()), 0, info, *size);
   entry.attribute_timeout = node != nullptr ? timeouts_.Node(*node) : Timeouts::kUnreadableName;
   entry.name_timeout = std::min(timeouts_.Absence(validity), entry.attribute_timeout);
   return entry;
@@ -269,7 +288,7 @@ Result<Entry> Entries::UnreadableChunk(const ChunkName& chunk, const Error& erro
   ObjectInfo info = nodes_.InfoOf(chunk.node);
   // Who may not search the folder does not come this far; everybody else is to open the file.
   info.mode = 0444;
-  Entry entry = MakeFile(MakeUnreadableId(chunk.position()), 0, info,
+  Entry entry = MakeFile(FileKind::kUnreadable, MakeUnreadableId(chunk.position()), 0, info,
                          SizeOfUnreadable(*chunk.node.range, chunk.view));
   // A damaged version stays damaged; anything else may have passed in a moment.
   entry.name_timeout =
@@ -281,7 +300,8 @@ Result<Entry> Entries::UnreadableChunk(const ChunkName& chunk, const Error& erro
 Entry Entries::UnreadableDocument(const CurrentNode& node, size_t view, size_t document) const {
   ObjectInfo info = nodes_.InfoOf(node);
   info.mode = 0444;
-  Entry entry = MakeFile(MakeUnreadableId(PositionOf(node.record->DocumentId(view, document, 0))),
+  Entry entry = MakeFile(FileKind::kUnreadable,
+                         MakeUnreadableId(PositionOf(node.record->DocumentId(view, document, 0))),
                          0, info, 1);
   entry.name_timeout = Timeouts::kUnreadableName;
   entry.attribute_timeout = Timeouts::kUnreadableAttributes;
@@ -310,7 +330,8 @@ Entry Entries::StatusFile(const StatusFiles::Snapshot& file) const {
   ObjectInfo info = nodes_.InfoOf(nodes_.LastSeen(""));
   info.mode &= ~0111u;
   info.version.mtime_ns = info.version.ctime_ns = file.made_ns;
-  return MakeFile(file.id, 0, info, file.text->size());  // its name is looked up each time
+  return MakeFile(FileKind::kNone, file.id, 0, info,
+                  file.text->size());  // its name is looked up each time
 }
 
 }  // namespace zarrfs

@@ -38,11 +38,10 @@ class Entries {
   /// The root if the store does not answer, so that .zarrfs can be reached.
   [[nodiscard]] Entry RootAsLastSeen() const;
   [[nodiscard]] Entry Folder(const CurrentNode& node, size_t view) const;
-  /// The folder of a node, or a file beside the nodes.
+  /// The folder of a node, or a stored file.
   [[nodiscard]] Entry FolderOrFile(const CurrentNode& node, size_t view) const;
-  /// kNotFound if the node has fewer documents in the view, or the view does without a consolidated
-  /// one. In a view of files (HasFiles()), the node's file: its newest version becomes the current
-  /// one.
+  /// As KindOfDocument() says. kNotFound if the node has no such document in the view. The newest
+  /// version of what is made becomes the current one.
   [[nodiscard]] Result<Entry> Document(const CurrentNode& node, size_t view, size_t document) const;
 
   /// A chunk that is stored; the version at `location` becomes the current one. Fails as
@@ -71,7 +70,7 @@ class Entries {
 
  private:
   // The two that all others begin with. A file's attributes never expire.
-  Entry MakeFile(NodeId id, uint32_t epoch, const ObjectInfo& info, uint64_t size,
+  Entry MakeFile(FileKind kind, NodeId id, uint32_t epoch, const ObjectInfo& info, uint64_t size,
                  uint32_t links = 1) const;
   Entry MakeFolder(NodeId id, const ObjectInfo& info, double timeout) const;
   // A folder of a node that can be read: its time is also that of its chunks' last change.
@@ -80,8 +79,10 @@ class Entries {
   Entry MakeFile(const CurrentNode& node, size_t view, size_t document,
                  const MadeDocument& made) const;
 
-  // `document`: 0 in a view of files.
-  Result<Entry> File(const CurrentNode& node, size_t view, size_t document) const;
+  Entry StoredFile(const CurrentNode& node, size_t view) const;
+  // Of one node.
+  Entry PlainDocument(const CurrentNode& node, size_t view, size_t document) const;
+  Result<Entry> AssembledFile(const CurrentNode& node, size_t view, size_t document) const;
   Entry MakeFile(NodeId id, uint32_t epoch, size_t document,
                  const AssembledFiles::Version& version) const;
   Result<Entry> Consolidated(const CurrentNode& node, size_t view) const;

@@ -7,6 +7,7 @@
 #include <functional>
 #include <string>
 
+#include "fs/ids/file_kind.h"
 #include "fs/ids/node_table.h"
 
 namespace zarrfs {
@@ -14,6 +15,7 @@ namespace zarrfs {
 struct Entry {
   NodeId id = 0;  // 0: nothing has this name, or (in a listing) the name alone is known
   uint64_t generation = 0;
+  FileKind kind = FileKind::kNone;
   struct stat attributes {};
   double name_timeout = 0;  // seconds, as is the next
   double attribute_timeout = 0;

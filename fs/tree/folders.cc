@@ -74,16 +74,16 @@ std::unique_ptr<FolderPart> DocumentFiles(const Nodes& nodes, const Contents& co
       if (d >= shown.documents.size()) continue;
       const std::string& name = shown.documents[d].name;
       if (name.empty() || (has_consolidated && name == shown.consolidated)) continue;
-      if (shown.has_texts && IsMadeOfTexts(d)) {
+      const FileKind kind = KindOfDocument(node.node->path, view, d);
+      if (kind == FileKind::kAssembledFile) {
         // (Whether they can be shown is seen when somebody wants them.)
         const auto known = nodes.hierarchy().KnownFile(*node.node, view);
         if (known != nullptr && known->file.document.empty()) continue;
         if (!add(name, made(d), d + 1)) return false;
         continue;
       }
-      auto entry = Hierarchy::DependsOnSiblings(node.node->path, view, d)
-                       ? Result<Entry>(made(d))
-                       : entries.Document(node, view, d);
+      auto entry = kind == FileKind::kMadeDocument ? Result<Entry>(made(d))
+                                                   : entries.Document(node, view, d);
       if (!entry) return Fail(entry);
       // The folder was opened a while ago: the kernel is to look the name up.
       if (!nodes.hierarchy().IsFresh(*node.node, nodes.check_age())) {

@@ -136,11 +136,13 @@ Result<Entry> Tree::EntryAsOf(const Target& target, const KnownNode& known) {
       return known.error ? entries_.UnreadableFolder(known, target.view)
                          : Result<Entry>(entries_.Folder(node, target.view));
     case Target::Kind::kDocument: {
-      const bool is_assembled = HasFiles(target.view) || IsMadeOfTexts(target.document);
-      if (target.epoch == kUnreadableEpoch && (known.error || is_assembled)) {
+      if (target.file == FileKind::kAssembledFile) return entries_.FileAsOf(target);
+      // Whether an assembled file can be made is seen when its name is looked up.
+      const bool is_assembled = KindOfDocument(target.record->path, target.view, target.document) ==
+                                FileKind::kAssembledFile;
+      if (target.file == FileKind::kUnreadable && (known.error || is_assembled)) {
         return entries_.UnreadableDocument(node, target.view, target.document);
       }
-      if (is_assembled) return entries_.FileAsOf(target);
       if (node.node == nullptr) break;
       auto entry = entries_.Document(node, target.view, target.document);
       if (!entry && entry.error().code == ErrorCode::kNotFound) break;
@@ -152,7 +154,7 @@ Result<Entry> Tree::EntryAsOf(const Target& target, const KnownNode& known) {
     case Target::Kind::kChunk: {
       node.range = target.range;
       const ChunkName chunk{node, target.view, target.chunk};
-      if (target.epoch == kFillEpoch) return entries_.FillChunk(chunk, {});
+      if (target.file == FileKind::kFillChunk) return entries_.FillChunk(chunk, {});
       if (known.error) return entries_.UnreadableChunk(chunk, *known.error);
       const auto found = target.range->chunks->Locate(target.chunk, timeouts_.check_age(),
                                                       /*may_read=*/false, chunk.part().sizes());
@@ -195,8 +197,7 @@ Result<Entry> Tree::Attributes(NodeId id) {
   const auto target = nodes_.Resolve(id);
   if (!target) return Fail(target);
   Result<Entry> entry = Entry{};
-  if (target->kind == Target::Kind::kChunk && target->epoch != kFillEpoch &&
-      target->epoch != kUnreadableEpoch) {
+  if (target->file == FileKind::kStoredChunk) {
     const auto location = contents_.Locate(*target);
     entry = location ? entries_.Chunk(*target->range, target->view, target->chunk, *location,
                                       target->epoch)
@@ -217,41 +218,45 @@ Result<Entry> Tree::Attributes(NodeId id) {
   return entry;
 }
 
+Result<Entry> Tree::NewestChunk(const Target& target) {
+  const ArrayRange& range = *target.range;
+  const auto& part = range.views[target.view];
+  const auto node = nodes_.Refresh(target.record->path, Age{0});
+  const bool has_layout =
+      node && node->range != nullptr && node->range->views[target.view].files == part.files;
+  const auto found = range.chunks->Locate(target.chunk, Age{0},
+                                          part.encoding.must_be_read_for_size(), part.sizes());
+  if (!node) return Fail(node);
+  if (!found) return Fail(found);
+  if (!has_layout) return Entry{};
+  if (const auto& location = found->location) {
+    const uint32_t epoch = range.ObserveEpoch(*location);
+    return entries_.Chunk(range, target.view, target.chunk, *location, epoch);
+  }
+  Entry absent;
+  if (target.file == FileKind::kFillChunk)
+    absent.id = MakeFillId(range.PositionOf(target.view, target.chunk));
+  return absent;
+}
+
+Result<Entry> Tree::NewestFile(const Target& target) {
+  if (target.kind == Target::Kind::kChunk) return NewestChunk(target);
+  const auto node = nodes_.Refresh(target.record->path, Age{0});
+  if (!node) return Fail(node);
+  return entries_.Document(*node, target.view, target.document);
+}
+
 Result<void> Tree::CheckOpen(NodeId id) {
   if (IsStatus(id)) return {};
   const auto target = nodes_.Resolve(id);
-  Result<Entry> current = Entry{};
-  current->id = id;
-  constexpr Age kNow{0};
-  if (!target) {
-    current = Fail(target);
-  } else if (target->kind == Target::Kind::kDocument && target->epoch != kUnreadableEpoch) {
-    const auto node = nodes_.Refresh(target->record->path, kNow);
-    current = node ? entries_.Document(*node, target->view, target->document) : Fail(node);
-  } else if (target->kind == Target::Kind::kChunk && target->epoch != kUnreadableEpoch) {
-    const ArrayRange& range = *target->range;
-    const auto& part = range.views[target->view];
-    const auto node = nodes_.Refresh(target->record->path, kNow);
-    const bool has_layout =
-        node && node->range != nullptr && node->range->views[target->view].files == part.files;
-    const auto found = range.chunks->Locate(target->chunk, kNow,
-                                            part.encoding.must_be_read_for_size(), part.sizes());
-    const bool is_there = found && (found->location || target->epoch == kFillEpoch);
-    if (!node) {
-      current = Fail(node);
-    } else if (!found) {
-      current = Fail(found);
-    } else if (!has_layout || !is_there) {
-      current->id = 0;  // the chunk, if there is one now, has another inode
-    } else if (const auto& location = found->location) {
-      const uint32_t epoch = range.ObserveEpoch(*location);
-      current = entries_.Chunk(range, target->view, target->chunk, *location, epoch);
-    }
-  }
-  if (!current && current.error().code == ErrorCode::kWouldBlock) return Fail(current);
+  const bool is_current =
+      target && (target->file == FileKind::kNone || target->file == FileKind::kUnreadable);
+  if (is_current) return {};
+  const auto newest = target ? NewestFile(*target) : Fail(target);
+  if (!newest && newest.error().code == ErrorCode::kWouldBlock) return Fail(newest);
   // (Looked up again, what cannot be read is a file that can be opened: GDAL takes one that cannot
   // for an absent chunk.)
-  if (current && current->id == id) return {};
+  if (newest && newest->id == id) return {};
   return Fail(ErrorCode::kStale, "the content of this inode is gone");
 }
 

@@ -140,6 +140,10 @@ class Tree {
   // The entry that an id has now, where it is not a stored chunk's.
   Result<Entry> CurrentEntry(const Target& target);
   Result<Entry> EntryAsOf(const Target& target, const KnownNode& known);
+  // The entry of the newest version of a file that can be read, by answers of the store from now
+  // on; without an id if the chunk has another inode now, or none.
+  Result<Entry> NewestFile(const Target& target);
+  Result<Entry> NewestChunk(const Target& target);
   void OnChange(const Changes& changes);
   MountStatus Status();
   MountFigures Figures() const;

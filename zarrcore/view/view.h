@@ -141,8 +141,9 @@ class View {
 /// All views, in the order of their numbers: v2, v3, gdal, netcdf, java, nc, npy.
 [[nodiscard]] std::span<const View* const> AllViews();
 inline constexpr size_t kMaxViews = 7;
-inline constexpr size_t kMaxDocuments =
-    5;  // of one node in one view, the consolidated one included
+/// Of one node in one view; the last two are the consolidated one, and a file that is no part of
+/// Zarr.
+inline constexpr size_t kMaxDocuments = 6;
 inline constexpr size_t kSharedDocument = 1;  // .zattrs
 // Of ArrayView::has_texts, in the place of the document that would not depend on the chunks.
 inline constexpr size_t kTextDocument = 2;

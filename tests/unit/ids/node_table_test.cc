@@ -120,7 +120,7 @@ TEST_F(NodeTableTest, FillChunksAreFilesOfTheViewThatShowsThem) {
   EXPECT_EQ(target->kind, Target::Kind::kChunk);
   EXPECT_EQ(target->view, v2) << "though v3 serves the same files of stored chunks";
   EXPECT_EQ(target->chunk, InnerIndex{5});
-  EXPECT_EQ(target->epoch, kFillEpoch);
+  EXPECT_EQ(target->file, FileKind::kFillChunk);
 }
 
 TEST_F(NodeTableTest, AChangedFillValueIsNewFilesOnlyWhereTheyHoldIt) {

@@ -218,7 +218,8 @@ class Run {
     uint64_t checked = 0;  // the model's changes() when it was right
   };
   std::unordered_map<NodeId, Content> contents_;
-  std::map<std::string, uint64_t> seen_;  // nodes that the tree has seen as they are now
+  std::unordered_map<NodeId, FileKind> kinds_;  // as look-ups found them
+  std::map<std::string, uint64_t> seen_;        // nodes that the tree has seen as they are now
   struct Cached {
     NodeId id;
     Where folder;
@@ -280,6 +281,11 @@ Result<std::string> Run::ReadPiece(NodeId id, uint64_t offset, size_t size) {
     if (MeansAbsent(piece.error())) Problem("a read fails as if absent: {}", piece.error().message);
     return Fail(piece);
   }
+  if (const auto kind = kinds_.find(id);
+      kind != kinds_.end() && kind->second != piece->target.file) {
+    Problem("a look-up says that the file is of kind {}, a read {}", static_cast<int>(kind->second),
+            static_cast<int>(piece->target.file));
+  }
   return std::string(reinterpret_cast<const char*>(piece->bytes.data()), piece->bytes.size());
 }
 
@@ -332,6 +338,7 @@ std::optional<NodeId> Run::FolderOf(const Where& folder, bool may_reuse) {
 
 std::optional<Entry> Run::LookUp(const Where& folder, NodeId id, const std::string& name) {
   const auto got = tree_->LookUp(id, name);
+  if (got && got->id != 0) kinds_[got->id] = got->kind;
   Where at = folder;
   at.below = JoinKey(folder.below, name);
   if (IsTroubled()) {

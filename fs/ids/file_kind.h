@@ -1,0 +1,64 @@
+// FileKind: what a file of a mount is. It decides how the file is read, what its entry is, and why
+// it may be unreadable.
+//
+// The id alone says it: the epoch of a chunk, the view and number of a document. LOOKUP knows it
+// from what it found, READ from the id; both come here.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "zarrcore/hierarchy/hierarchy.h"
+#include "zarrcore/view/view.h"
+
+namespace zarrfs {
+
+enum class FileKind : uint8_t {
+  kNone,           // a folder
+  kStoredChunk,    // in the store, passed through or decoded
+  kFillChunk,      // of fill values: not in the store
+  kDocument,       // a metadata file of one node
+  kMadeDocument,   // one that is made from several nodes
+  kAssembledFile,  // made from the chunks of arrays
+  kStoredFile,     // an object that is no part of Zarr
+  kUnreadable,     // in the place of any of these: it says why when it is read
+};
+
+/// Epochs that no version has: of inodes that stand for a chunk that cannot be read, and for one
+/// that is not stored and is a file of fill values.
+inline constexpr uint16_t kUnreadableEpoch = 0xffff;
+inline constexpr uint16_t kFillEpoch = 0xfffe;
+
+/// The number, among a folder's documents, of the one that NodeView::consolidated names.
+inline constexpr size_t kConsolidatedDocument = kMaxDocuments - 1;
+/// Of the one file that a stored file is, in any view.
+inline constexpr size_t kStoredFileDocument = kMaxDocuments - 2;
+
+/// Whether the nodes of a view are files, or groups of files.
+[[nodiscard]] inline bool HasFiles(size_t view) {
+  return AllViews()[view]->file_of() != FileOf::kNothing;
+}
+
+/// What a document is that can be read.
+[[nodiscard]] inline FileKind KindOfDocument(std::string_view path, size_t view, size_t document) {
+  const bool is_of_texts = document == kTextDocument || document == kTextChunk;
+  if (is_of_texts || HasFiles(view)) return FileKind::kAssembledFile;
+  if (document == kStoredFileDocument) return FileKind::kStoredFile;
+  const bool is_made =
+      document == kConsolidatedDocument || Hierarchy::DependsOnSiblings(path, view, document);
+  return is_made ? FileKind::kMadeDocument : FileKind::kDocument;
+}
+
+/// What a chunk is in an inode of this epoch.
+[[nodiscard]] constexpr FileKind KindOfChunk(uint16_t epoch) {
+  if (epoch == kUnreadableEpoch) return FileKind::kUnreadable;
+  return epoch == kFillEpoch ? FileKind::kFillChunk : FileKind::kStoredChunk;
+}
+
+/// The document that the versions of this one are noted with: both files of texts have the same.
+[[nodiscard]] inline size_t VersionedDocument(size_t document) {
+  return document == kTextChunk ? kTextDocument : document;
+}
+
+}  // namespace zarrfs
