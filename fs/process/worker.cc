@@ -104,7 +104,6 @@ LocalStoreOptions LocalOptions(const MountOptions& options, bool is_hidden,
 // of LocalStoreOptions.
 Result<std::unique_ptr<Tree>> OpenStore(const MountOptions& options, const WorkerStart& start,
                                         Descriptor ids, std::function<void()> on_out_of_reach) {
-  RaiseOpenFileLimit();
   auto store = OpenSource(
       options.source,
       {.local = LocalOptions(options, static_cast<bool>(start.source), std::move(on_out_of_reach)),
@@ -351,6 +350,7 @@ WorkerSandbox BeginProcess(const MountOptions& options, const WorkerStart& start
                            bool reads_store) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   DieBeforeKeeper();
+  RaiseOpenFileLimit();  // the sandbox forbids it
   SetSignals();
   WorkerSandbox sandbox = EnterWorkerSandbox(options, start.source, start.keeper_pid, reads_store);
   if (getppid() != start.keeper_pid) _exit(kExitSystem);
@@ -388,6 +388,7 @@ Result<void> TryOpening(const MountOptions& options, Descriptor source) {
   if (pid < 0) return Fail(ErrorCode::kIo, "no process: {}", ErrnoText(errno));
   if (pid == 0) {
     fetcher.Forget();
+    RaiseOpenFileLimit();
     static_cast<void>(EnterWorkerSandbox(options, source, parent));
     if (!source) source = OpenHiddenSource(options);
     const FetchChannel& fetch = fetcher.channel();

@@ -13,6 +13,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -38,7 +39,6 @@ constexpr int kAllowed[] = {
     SCMP_SYS(openat2),
     SCMP_SYS(openat),
     SCMP_SYS(close),
-    SCMP_SYS(fcntl),
     SCMP_SYS(getdents64),
     SCMP_SYS(lseek),
     SCMP_SYS(poll),
@@ -155,6 +155,11 @@ constexpr int kLastUnknown = 511;
 // FUSE_DEV_IOC_CLONE, and what a terminal is asked for (TCGETS2: by newer C libraries).
 constexpr unsigned kIoctls[] = {0x8004e500, TCGETS, 0x802c542a, TIOCGWINSZ};
 
+// fcntl(2) is many calls in one: some send signals to any process of this user (F_SETOWN,
+// F_SETSIG), notify of changes or take leases.
+constexpr int kFcntl[] = {F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD,    F_SETFD,
+                          F_GETFL, F_GET_SEALS,     F_ADD_SEALS};
+
 constexpr uint64_t kThread = CLONE_THREAD;
 constexpr uint64_t kNamespaces = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC |
                                  CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET;
@@ -194,6 +199,30 @@ class Filter {
   int error_ = 0;  // negative
 };
 
+void AddDescriptorCalls(Filter& filter, bool changes_files) {
+  for (const int command : kFcntl) {
+    filter.Allow(SCMP_SYS(fcntl), SCMP_A1_32(SCMP_CMP_EQ, static_cast<uint32_t>(command)));
+  }
+  filter.Allow(SCMP_SYS(fcntl), SCMP_A1_32(SCMP_CMP_EQ, F_SETFL),
+               SCMP_A2_64(SCMP_CMP_MASKED_EQ, O_ASYNC, 0));
+  // Files that are being made are locked.
+  if (changes_files) filter.Allow(SCMP_SYS(fcntl), SCMP_A1_32(SCMP_CMP_EQ, F_OFD_SETLK));
+  for (const unsigned request : kIoctls) {
+    filter.Allow(SCMP_SYS(ioctl), SCMP_A1_32(SCMP_CMP_EQ, request));
+  }
+}
+
+// All limits of this process can be asked for. That of its memory alone can be set. (The rules do
+// not overlap: libseccomp would have to choose.)
+void AddLimits(Filter& filter) {
+  constexpr auto kCall = SCMP_SYS(prlimit64);
+  filter.Allow(kCall, SCMP_A0_64(SCMP_CMP_EQ, 0), SCMP_A1_64(SCMP_CMP_EQ, RLIMIT_DATA));
+  filter.Allow(kCall, SCMP_A0_64(SCMP_CMP_EQ, 0), SCMP_A1_64(SCMP_CMP_NE, RLIMIT_DATA),
+               SCMP_A2_64(SCMP_CMP_EQ, 0));
+  filter.Add(SCMP_ACT_ERRNO(EPERM), kCall, SCMP_A0_64(SCMP_CMP_EQ, 0),
+             SCMP_A1_64(SCMP_CMP_NE, RLIMIT_DATA), SCMP_A2_64(SCMP_CMP_NE, 0));
+}
+
 // Calls that are allowed with some arguments only.
 void AddConditions(Filter& filter) {
   // No process, and no thread in a namespace of its own. Arguments of clone3 cannot be inspected.
@@ -210,15 +239,11 @@ void AddConditions(Filter& filter) {
                SCMP_A1_64(SCMP_CMP_MASKED_EQ, kTypes, SOCK_DGRAM));
   filter.Add(SCMP_ACT_ERRNO(EACCES), SCMP_SYS(socket), SCMP_A0_64(SCMP_CMP_EQ, AF_UNIX),
              SCMP_A1_64(SCMP_CMP_MASKED_EQ, kTypes, SOCK_STREAM));
-  for (const unsigned request : kIoctls) {
-    filter.Allow(SCMP_SYS(ioctl), SCMP_A1_32(SCMP_CMP_EQ, request));
-  }
   for (const int option : {PR_SET_NAME, PR_GET_NAME, PR_CAPBSET_READ}) {
     filter.Allow(SCMP_SYS(prctl), SCMP_A0_32(SCMP_CMP_EQ, static_cast<uint32_t>(option)));
   }
   constexpr unsigned kNameMemory = 0x53564d41;  // PR_SET_VMA, by newer C libraries
   filter.Add(SCMP_ACT_ERRNO(EINVAL), SCMP_SYS(prctl), SCMP_A0_32(SCMP_CMP_EQ, kNameMemory));
-  filter.Allow(SCMP_SYS(prlimit64), SCMP_A0_64(SCMP_CMP_EQ, 0));
 }
 
 }  // namespace
@@ -233,6 +258,8 @@ std::string RestrictSystemCalls(bool io_uring, bool changes_files) {
     for (const int call : kChangingFiles) filter.Allow(call);
   }
   AddConditions(filter);
+  AddDescriptorCalls(filter, changes_files);
+  AddLimits(filter);
   for (int call = kFirstUnknown; call <= kLastUnknown; ++call) {
     filter.Add(SCMP_ACT_ERRNO(ENOSYS), call);
   }

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/openat2.h>
+#include <linux/sockios.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -12,6 +13,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -33,6 +35,7 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -304,6 +307,88 @@ TEST_F(SandboxTest, ForbiddenSystemCallKills) {
   }
 }
 
+// A call that is many in one is judged by its arguments. Landlock keeps signals in from ABI 6 on.
+TEST_F(SandboxTest, ArgumentsAreJudgedAtEachLandlock) {
+  if (const std::string why = State().no_seccomp; !why.empty()) GTEST_SKIP() << why;
+  std::array<int, 2> ends = {};
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()), 0);
+  const int fd = ends[0];
+  const int memory = memfd_create("x", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  const auto control = [](int of, int command, long argument) -> Attempt {
+    return [=] { return fcntl(of, command, argument); };
+  };
+  static rlimit limit = {};
+  static int number = 1;
+  const auto set_limit = [](int resource) -> Attempt {
+    return [resource]() -> long {
+      if (getrlimit(static_cast<__rlimit_resource>(resource), &limit) != 0) return -1;
+      return syscall(SYS_prlimit64, 0, resource, &limit, nullptr);
+    };
+  };
+  const std::vector<std::tuple<const char*, int, Attempt>> attempts = {
+      {"F_SETOWN", kKilled, control(fd, F_SETOWN, getpid())},
+      {"F_SETOWN_EX", kKilled, control(fd, 15, 0)},
+      {"F_SETSIG", kKilled, control(fd, 10, SIGKILL)},
+      {"F_SETFL with O_ASYNC", kKilled, control(fd, F_SETFL, O_ASYNC | O_NONBLOCK)},
+      {"F_NOTIFY", kKilled, control(fd, 1026, 1)},
+      {"F_SETLEASE", kKilled, control(fd, 1024, F_RDLCK)},
+      {"F_SETPIPE_SZ", kKilled, control(fd, 1031, 1 << 20)},
+      {"a lock", kKilled, control(fd, F_OFD_SETLK, 0)},
+      {"F_DUPFD", 0, control(fd, F_DUPFD, 0)},
+      {"F_DUPFD_CLOEXEC", 0, control(fd, F_DUPFD_CLOEXEC, 0)},
+      {"F_GETFD", 0, control(fd, F_GETFD, 0)},
+      {"F_SETFD", 0, control(fd, F_SETFD, FD_CLOEXEC)},
+      {"F_GETFL", 0, control(fd, F_GETFL, 0)},
+      {"F_SETFL", 0, control(fd, F_SETFL, O_NONBLOCK)},
+      {"F_GET_SEALS", 0, control(memory, 1034, 0)},
+      {"F_ADD_SEALS", 0, control(memory, 1033, 4)},
+      {"FIOASYNC", kKilled, [fd] { return ioctl(fd, FIOASYNC, &number); }},
+      {"FIOSETOWN", kKilled, [fd] { return ioctl(fd, FIOSETOWN, &number); }},
+      {"SIOCSPGRP", kKilled, [fd] { return ioctl(fd, SIOCSPGRP, &number); }},
+      {"dumpable", kKilled, [] { return prctl(PR_SET_DUMPABLE, 1); }},
+      {"life without the parent", kKilled, [] { return prctl(PR_SET_PDEATHSIG, 0); }},
+      {"who may trace", kKilled, [] { return prctl(PR_SET_PTRACER, 1); }},
+      {"limit of files", EPERM, set_limit(RLIMIT_NOFILE)},
+      {"limit of a file's size", EPERM, set_limit(RLIMIT_FSIZE)},
+      {"limit of dumps", EPERM, set_limit(RLIMIT_CORE)},
+      {"limit of memory", 0, set_limit(RLIMIT_DATA)},
+      {"asking for a limit", 0, [] { return getrlimit(RLIMIT_STACK, &limit); }},
+  };
+  for (int abi = 1; abi <= kNewestLandlock; ++abi) {
+    for (const auto& [name, expected, attempt] : attempts) {
+      EXPECT_EQ(InSandbox(attempt, abi), expected) << name << ", ABI " << abi;
+    }
+  }
+  for (const int each : {ends[0], ends[1], memory}) close(each);
+}
+
+// What the calls above are for: input kills another process of this user.
+TEST_F(SandboxTest, InputOfADescriptorSignalsNobodyAtEachLandlock) {
+  if (const std::string why = State().no_seccomp; !why.empty()) GTEST_SKIP() << why;
+  std::array<int, 2> ends = {};
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()), 0);
+  constexpr int kSetSignal = 10;  // F_SETSIG
+  for (int abi = 0; abi <= kNewestLandlock; ++abi) {
+    const pid_t victim = fork();
+    if (victim == 0) {
+      prctl(PR_SET_PDEATHSIG, SIGTERM);
+      for (;;) pause();
+    }
+    const Attempt attack = [&]() -> long {
+      if (fcntl(ends[0], F_SETOWN, victim) != 0 || fcntl(ends[0], kSetSignal, SIGKILL) != 0 ||
+          fcntl(ends[0], F_SETFL, O_ASYNC) != 0) {
+        return -1;
+      }
+      return send(ends[1], "x", 1, 0);
+    };
+    const int outcome = abi == 0 ? InChild(attack) : InSandbox(attack, abi);
+    EXPECT_EQ(outcome, abi == 0 ? 0 : kKilled) << abi;
+    if (abi != 0) kill(victim, SIGUSR2);
+    EXPECT_EQ(WaitFor(victim), kSignal + (abi == 0 ? SIGKILL : SIGUSR2)) << abi;
+  }
+  for (const int each : ends) close(each);
+}
+
 // A newer C library tries these, and does without.
 TEST_F(SandboxTest, SomeSystemCallsFailAsIfTheKernelHadNone) {
   if (const std::string why = State().no_seccomp; !why.empty()) GTEST_SKIP() << why;
@@ -374,7 +459,7 @@ TEST_F(SandboxTest, WhatServingTakesIsAllowed) {
     need("memfd", memfd_create("x", MFD_CLOEXEC) >= 0);
     need("limit", [] {
       rlimit limit = {};
-      return getrlimit(RLIMIT_NOFILE, &limit) == 0 && setrlimit(RLIMIT_NOFILE, &limit) == 0;
+      return getrlimit(RLIMIT_DATA, &limit) == 0 && setrlimit(RLIMIT_DATA, &limit) == 0;
     }());
     need("log", socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0) >= 0);
     need("signal to itself", raise(0) == 0);
