@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <sched.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,7 +12,6 @@
 #include <cerrno>
 #include <filesystem>
 #include <optional>
-#include <span>
 #include <string_view>
 #include <system_error>
 
@@ -32,9 +32,29 @@ constexpr uid_t kUsers = 4336;
 
 // Disks, and what is made of disks or memory of this machine. The kernel itself decides there who
 // may read, and takes CAP_DAC_READ_SEARCH from any user.
-constexpr std::array<std::string_view, 19> kLocalTypes = {
-    "ext2", "ext3",  "ext4", "xfs",   "btrfs",   "zfs",      "f2fs",  "bcachefs", "tmpfs", "ramfs",
-    "vfat", "msdos", "udf",  "exfat", "iso9660", "squashfs", "erofs", "overlay",  "ntfs3"};
+struct LocalType {
+  std::string_view name;
+  uint32_t number;  // of statfs(2)
+};
+constexpr std::array<LocalType, 19> kLocalTypes = {{{"ext2", 0xEF53},
+                                                    {"ext3", 0xEF53},
+                                                    {"ext4", 0xEF53},
+                                                    {"xfs", 0x58465342},
+                                                    {"btrfs", 0x9123683E},
+                                                    {"zfs", 0x2FC12FC1},
+                                                    {"f2fs", 0xF2F52010},
+                                                    {"bcachefs", 0xCA451A4E},
+                                                    {"tmpfs", 0x01021994},
+                                                    {"ramfs", 0x858458F6},
+                                                    {"vfat", 0x4D44},
+                                                    {"msdos", 0x4D44},
+                                                    {"udf", 0x15013346},
+                                                    {"exfat", 0x2011BAB0},
+                                                    {"iso9660", 0x9660},
+                                                    {"squashfs", 0x73717368},
+                                                    {"erofs", 0xE0F5E1E2},
+                                                    {"overlay", 0x794C7630},
+                                                    {"ntfs3", 0x7366746E}}};
 // What holds no stores, or is never entered.
 constexpr std::array<std::string_view, 24> kOtherTypes = {
     "proc",    "sysfs",     "devtmpfs",    "devpts",   "securityfs", "debugfs",
@@ -42,8 +62,8 @@ constexpr std::array<std::string_view, 24> kOtherTypes = {
     "pstore",  "bpf",       "binfmt_misc", "mqueue",   "hugetlbfs",  "rpc_pipefs",
     "nsfs",    "selinuxfs", "smackfs",     "nfsd",     "rootfs",     kMountType};
 
-bool Contains(std::span<const std::string_view> types, std::string_view type) {
-  return std::ranges::find(types, type) != types.end();
+bool IsLocal(std::string_view type) {
+  return std::ranges::find(kLocalTypes, type, &LocalType::name) != kLocalTypes.end();
 }
 
 // The folder that `fd` (O_PATH) was opened for.
@@ -53,8 +73,12 @@ MountedFolder PlaceOf(const Descriptor& fd) {
   const bool is_known =
       statx(fd.get(), "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_MNT_ID, &info) == 0 &&
       (info.stx_mask & STATX_MNT_ID) != 0;
+  struct statfs file_system = {};
+  const bool has_type = fstatfs(fd.get(), &file_system) == 0;
   return {std::filesystem::read_symlink(fmt::format("/proc/self/fd/{}", fd.get()), ignored),
-          is_known ? info.stx_mnt_id : 0};
+          is_known ? info.stx_mnt_id : 0,
+          // (A signed word: some systems extend the sign.)
+          has_type ? static_cast<uint32_t>(file_system.f_type) : 0};
 }
 
 // What may be read, and what of it is not local.
@@ -134,13 +158,18 @@ std::string WhyNotLocal(const std::vector<MountedFolder>& folders,
   };
   for (const MountedFolder& folder : folders) {
     const auto in = std::ranges::find(table, folder.mount_id, &Mounted::id);
-    if (in == table.end()) return "no line of /proc/self/mountinfo for " + folder.path;
-    if (!Contains(kLocalTypes, in->type)) return why(*in);
+    // In a chroot whose root is no mount point, the mount that holds it has no line.
+    if (in == table.end() &&
+        std::ranges::find(kLocalTypes, folder.type, &LocalType::number) == kLocalTypes.end()) {
+      return fmt::format("file system {:#x} at {}", folder.type, folder.path);
+    }
+    if (in != table.end() && !IsLocal(in->type)) return why(*in);
     for (const Mounted& below : table) {
-      if (!LiesIn(below.path, folder.path) || Contains(kLocalTypes, below.type)) continue;
+      if (!LiesIn(below.path, folder.path) || IsLocal(below.type)) continue;
       // (An automount that the kernel's own file systems have leads to no store.)
       const bool is_kernel = LiesIn(below.path, "/proc") || LiesIn(below.path, "/sys");
-      if (!is_kernel && !Contains(kOtherTypes, below.type)) return why(below);
+      const bool is_other = std::ranges::find(kOtherTypes, below.type) != kOtherTypes.end();
+      if (!is_kernel && !is_other) return why(below);
     }
   }
   return "";

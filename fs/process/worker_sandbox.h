@@ -38,6 +38,7 @@ struct WorkerSandbox {
 struct MountedFolder {
   std::string path;  // absolute, without symbolic links
   uint64_t mount_id = 0;
+  uint32_t type = 0;  // of its file system, as statfs(2) has it: decides if the mount has no line
 };
 
 /// Why what lies below `folders` is not just on disks of this machine: "nfs4 at /data". A server

@@ -150,6 +150,38 @@ TEST_F(SandboxTest, WithoutTheCapabilityToReadTheWorkerStaysRoot) {
   ExpectAllChunks(mnt_);
 }
 
+// The table of mounts has no line for the store there. (The mounts are those of a namespace that
+// ends with the shell: nothing that removes files sees them.)
+TEST_F(SandboxTest, InAChrootWhoseRootIsNoMountPointItIsAsElsewhere) {
+  ASSERT_EQ(geteuid(), 0U);
+  const fs::path root = folder_.Folder("root");
+  fs::copy(store_, root / "store", fs::copy_options::recursive);
+  fs::copy_file(kProgram, root / "zarrfs");
+  for (const char* name : {"mnt", "usr", "etc", "proc", "dev", "run", "tmp"}) {
+    fs::create_directory(root / name);
+  }
+  std::string binds;
+  for (const std::string name : {"bin", "lib", "lib64"}) {
+    const fs::path there = "/" + name;
+    if (fs::is_symlink(there)) {
+      fs::copy_symlink(there, root / name);
+    } else if (fs::exists(there)) {
+      fs::create_directory(root / name);
+      binds += " " + name;
+    }
+  }
+  const Outcome outcome = Shell(
+      "exec unshare --mount --propagation private /bin/sh -ec 'cd " + root.string() +
+      "; for f in usr etc proc dev" + binds +
+      "; do mount --bind /$f $f; done; chroot . /zarrfs /store /mnt; cat mnt/.zarrfs/options; "
+      "cat mnt/v2/a/0.1 >chunk; chroot . /zarrfs --unmount /mnt'");
+  ASSERT_EQ(outcome.code, 0) << outcome.errors;
+  const std::string sandbox = LineOf(outcome.output, "sandbox");
+  EXPECT_FALSE(Has(sandbox, ", uid 0")) << sandbox;
+  EXPECT_TRUE(sandbox.ends_with(", no network")) << sandbox;
+  EXPECT_TRUE(ReadFile(root / "chunk") == chunks_.at("0.1"));
+}
+
 // Links that leave the store, and a store that is replaced by another one.
 TEST_F(SandboxTest, LetsTheWorkerReadWhereTheOptionsLead) {
   const fs::path outside = folder_.Folder("outside");

@@ -45,8 +45,14 @@ TEST(WhyNotLocal, AStoreBelowItsOwnMountIs) {
   EXPECT_EQ(WhyNotLocal({{"/data/mnt", 24}}, Table()), "");
 }
 
-TEST(WhyNotLocal, AMountOfWhichNothingIsKnownIsNot) {
-  EXPECT_EQ(WhyNotLocal({{"/data", 99}}, Table()), "no line of /proc/self/mountinfo for /data");
+// As in a chroot whose root is no mount point.
+TEST(WhyNotLocal, WithoutALineOfTheMountTheFileSystemsTypeDecides) {
+  constexpr uint32_t kExt4 = 0xEF53, kNfs = 0x6969;
+  EXPECT_EQ(WhyNotLocal({{"/data", 99, kExt4}}, {}), "");
+  EXPECT_EQ(WhyNotLocal({{"/data", 0, kNfs}}, {}), "file system 0x6969 at /data");
+  EXPECT_EQ(WhyNotLocal({{"/data", 99}}, {}), "file system 0x0 at /data");
+  EXPECT_EQ(WhyNotLocal({{"/", 99, kExt4}}, Table()), "nfs4 at /home") << "mounted below";
+  EXPECT_EQ(WhyNotLocal({{"/home/ann", 27, kExt4}}, Table()), "nfs4 at /home");
 }
 
 }  // namespace
