@@ -93,6 +93,12 @@ Descriptor OpenWithoutLinks(const std::string& path) {
 }
 
 uint64_t MountIdOf(const Descriptor& place) {
+  struct statx info = {};
+  if (statx(place.get(), "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_MNT_ID, &info) == 0 &&
+      (info.stx_mask & STATX_MNT_ID) != 0) {
+    return info.stx_mnt_id;
+  }
+  // Before Linux 5.8. (For a process that is not dumpable the file is root's.)
   std::ifstream file(fmt::format("/proc/self/fdinfo/{}", place.get()));
   uint64_t id = 0;
   for (std::string name; file >> name;) {

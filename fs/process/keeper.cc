@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <spdlog/spdlog.h>
+#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
@@ -157,6 +158,8 @@ Result<void> Keeper::Start() {
   if (!taken) return Fail(taken);
   signals_ = *std::move(taken);
   // Also in the foreground: the working folder may lie below the mount point.
+  // Its memory has what the environment says of keys, for the fetcher.
+  prctl(PR_SET_DUMPABLE, 0);
   if (chdir("/") != 0) spdlog::debug("chdir /: {}", ErrnoText(errno));
   if (auto started = workers_.StartFetcher(); !started) return started;
   if (replaces_) {

@@ -8,6 +8,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <memory>
 #include <span>
 #include <type_traits>
@@ -25,6 +26,13 @@ using Capabilities = std::unique_ptr<std::remove_pointer_t<cap_t>, FreeCapabilit
 bool Has(const Capabilities& set, cap_value_t capability, cap_flag_t flag) {
   cap_flag_value_t value = CAP_CLEAR;
   return cap_get_flag(set.get(), capability, flag, &value) == 0 && value == CAP_SET;
+}
+
+// Programs that the process starts can never have others. Fails without CAP_SETPCAP, as for a user.
+void KeepInBoundingSet(std::span<const cap_value_t> wanted) {
+  for (cap_value_t capability = 0; capability < cap_max_bits(); ++capability) {
+    if (std::ranges::find(wanted, capability) == wanted.end()) cap_drop_bound(capability);
+  }
 }
 
 // Drops all capabilities but `wanted`; does not add any.
@@ -72,15 +80,15 @@ std::string BecomeUser(uid_t user) {
 void KeepMountPrivileges() {
   constexpr cap_value_t kWanted[] = {CAP_SYS_ADMIN, CAP_DAC_READ_SEARCH, CAP_SETUID, CAP_SETGID,
                                      CAP_KILL};
+  KeepInBoundingSet(kWanted);
   KeepOnly(kWanted);
+  // (Users mount by fusermount3, which is set-uid root.)
+  if (geteuid() == 0) prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 }
 
 std::string KeepReadPrivileges(std::optional<uid_t> user) {
   cap_reset_ambient();
-  // Fails without CAP_SETPCAP, as for a user; no_new_privs then has the same effect.
-  for (cap_value_t capability = 0; capability < cap_max_bits(); ++capability) {
-    cap_drop_bound(capability);
-  }
+  KeepInBoundingSet({});  // where that fails, no_new_privs has the same effect
   std::string why_not = user ? BecomeUser(*user) : "";
   constexpr cap_value_t kWanted[] = {CAP_DAC_READ_SEARCH};
   KeepOnly(kWanted);

@@ -11,7 +11,8 @@ namespace zarrfs {
 
 /// Keeps what mounting and unmounting need: CAP_SYS_ADMIN, and CAP_DAC_READ_SEARCH for the path to
 /// the mount point. And what a next worker needs to be another user, CAP_SETUID and CAP_SETGID, and
-/// to be ended, CAP_KILL. Does not restrict programs that the process starts (fusermount3).
+/// to be ended, CAP_KILL. For root, the programs that the process starts get no more (the next
+/// program of an upgrade, which gets all of it). Users' fusermount3 is not restricted.
 void KeepMountPrivileges();
 
 /// Keeps CAP_DAC_READ_SEARCH, to read any store. The process and the programs that it starts can

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <spdlog/spdlog.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/wait.h>
@@ -34,6 +35,7 @@
 #include "fs/options/log.h"
 #include "fs/options/memory_limit.h"
 #include "fs/options/settings.h"
+#include "fs/process/environment.h"
 #include "fs/process/privileges.h"
 #include "fs/process/store_fetcher.h"
 #include "fs/process/worker_sandbox.h"
@@ -336,6 +338,19 @@ void Worker::Run() {
 
 void SetSignals();
 
+// A memory file that nobody maps is counted by no other limit. What this process writes is the
+// journal of ids, and the log if that is a file.
+void LimitFiles(const MountOptions& options) {
+  constexpr rlim_t kLargest = IdJournal::kMaxBytes + (uint64_t{1} << 20);  // with its header
+  struct stat log = {};
+  if (options.foreground && fstat(STDERR_FILENO, &log) == 0 && S_ISREG(log.st_mode)) return;
+  rlimit limit = {};
+  getrlimit(RLIMIT_FSIZE, &limit);
+  limit.rlim_max = std::min(limit.rlim_max, kLargest);
+  limit.rlim_cur = std::min(limit.rlim_cur, limit.rlim_max);
+  setrlimit(RLIMIT_FSIZE, &limit);
+}
+
 // Where memory runs out, the kernel kills this process rather than its keeper, which starts another
 // one.
 void DieBeforeKeeper() {
@@ -349,8 +364,11 @@ void DieBeforeKeeper() {
 WorkerSandbox BeginProcess(const MountOptions& options, const WorkerStart& start,
                            bool reads_store) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
+  prctl(PR_SET_DUMPABLE, 1);  // the keeper is not
+  ForgetEnvironment();
   DieBeforeKeeper();
   RaiseOpenFileLimit();  // the sandbox forbids it
+  LimitFiles(options);
   SetSignals();
   WorkerSandbox sandbox = EnterWorkerSandbox(options, start.source, start.keeper_pid, reads_store);
   if (getppid() != start.keeper_pid) _exit(kExitSystem);
@@ -361,7 +379,7 @@ WorkerSandbox BeginProcess(const MountOptions& options, const WorkerStart& start
 void SetSignals() {
   struct sigaction action = {};
   action.sa_handler = SIG_IGN;
-  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGUSR2, SIGPIPE}) {
+  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGUSR2, SIGPIPE, SIGXFSZ}) {
     sigaction(number, &action, nullptr);
   }
   action.sa_handler = SIG_DFL;
@@ -388,6 +406,7 @@ Result<void> TryOpening(const MountOptions& options, Descriptor source) {
   if (pid < 0) return Fail(ErrorCode::kIo, "no process: {}", ErrnoText(errno));
   if (pid == 0) {
     fetcher.Forget();
+    ForgetEnvironment();
     RaiseOpenFileLimit();
     static_cast<void>(EnterWorkerSandbox(options, source, parent));
     if (!source) source = OpenHiddenSource(options);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <string>
@@ -47,6 +48,23 @@ void EndWorker(const fs::path& mnt) {
     const auto all = DaemonsOf(mnt);
     return all.size() == 2 && std::ranges::find(all, worker) == all.end();
   }));
+}
+
+// A variable of the environment of what this process starts.
+class Variable {
+ public:
+  Variable(const char* name, const char* value) : name_(name) { setenv(name, value, 1); }
+  ~Variable() { unsetenv(name_); }
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+
+ private:
+  const char* const name_;
+};
+
+uid_t OwnerOf(const fs::path& path) {
+  struct stat status = {};
+  return lstat(path.c_str(), &status) == 0 ? status.st_uid : ~uid_t{0};
 }
 
 class SandboxTest : public testing::Test {
@@ -126,6 +144,49 @@ TEST_F(SandboxTest, OfTheCaretakerIsInForce) {
   ExpectConfined(WorkerOf(mnt_));
   EXPECT_TRUE(Sandbox(mnt_).starts_with("landlock ")) << Sandbox(mnt_);
   mount.Forget();
+}
+
+// Keys of the caller, of a local store too; in the first worker, the next ones and the caretaker.
+TEST_F(SandboxTest, TheEnvironmentIsNotInWhatAnswers) {
+  const Variable token("GITHUB_TOKEN", "a-secret"), key("AWS_SECRET_ACCESS_KEY", "a-secret");
+  const Variable zone("TZ", "UTC"), slurm("SLURM_MEM_PER_NODE", "100000");
+  TestMount mount(store_, "", mnt_);
+  const auto expect_forgotten = [&] {
+    const std::string text = ReadFile("/proc/" + std::to_string(WorkerOf(mnt_)) + "/environ");
+    EXPECT_FALSE(Has(text, "a-secret"));
+    EXPECT_FALSE(Has(text, "PATH=/"));
+    EXPECT_TRUE(Has(text, "TZ=UTC"));
+    EXPECT_TRUE(Has(text, "SLURM_MEM_PER_NODE=100000"));
+  };
+  expect_forgotten();
+  ExpectAllChunks(mnt_);
+  for (int i = 0; i < 6; ++i) {
+    EndWorker(mnt_);
+    expect_forgotten();
+  }
+  mount.Forget();
+}
+
+// What is not restricted again: of the keeper, and of a worker that it starts later.
+TEST_F(SandboxTest, KeeperOfRootHasWhatAMountTakes) {
+  ASSERT_EQ(geteuid(), 0U);
+  ASSERT_EQ(Shell("exec " + kProgram + " " + store_.string() + " " + mnt_.string()).code, 0);
+  const std::string kNeeded = "00000000002000e4";
+  EXPECT_EQ(OfProcess(KeeperOf(mnt_), "CapPrm"), kNeeded);
+  EXPECT_EQ(OfProcess(KeeperOf(mnt_), "CapBnd"), kNeeded);
+  EXPECT_EQ(OfProcess(KeeperOf(mnt_), "NoNewPrivs"), "1");
+  const auto file_limit = [&] {
+    std::string limits = ReadFile("/proc/" + std::to_string(WorkerOf(mnt_)) + "/limits");
+    return LineOf(limits.replace(limits.find("Max file size"), 13, "file:"), "file");
+  };
+  EXPECT_TRUE(file_limit().starts_with("135266304 ")) << file_limit();
+  EXPECT_EQ(OfProcess(WorkerOf(mnt_), "CapBnd"), "0000000000000000");
+  EndWorker(mnt_);
+  EXPECT_TRUE(file_limit().starts_with("135266304 ")) << file_limit();
+  EXPECT_EQ(OfProcess(WorkerOf(mnt_), "CapBnd"), kNeeded);
+  ExpectConfined(WorkerOf(mnt_));
+  ExpectAllChunks(mnt_);
+  EXPECT_EQ(Shell(kProgram + " --unmount " + mnt_.string()).code, 0);
 }
 
 TEST_F(SandboxTest, OfAMountForRootAloneLeavesItsUser) {
@@ -246,6 +307,10 @@ TEST_F(SandboxTest, OfAMountByAUserIsInForce) {
   EXPECT_TRUE(sandbox.starts_with("landlock ")) << sandbox;
   EXPECT_TRUE(Has(sandbox, ", uid 65534, shared network (needs root)")) << sandbox;
   const pid_t worker = WorkerOf(mnt_);
+  const pid_t keeper = KeeperOf(mnt_);
+  EXPECT_EQ(OfProcess(keeper, "NoNewPrivs"), "0") << "fusermount3 unmounts";
+  EXPECT_EQ(OwnerOf("/proc/" + std::to_string(keeper) + "/environ"), 0U) << "not dumpable";
+  EXPECT_EQ(OwnerOf("/proc/" + std::to_string(worker) + "/environ"), kNobody);
   EXPECT_EQ(OfProcess(worker, "CapPrm"), "0000000000000000");
   EXPECT_EQ(OfProcess(worker, "NoNewPrivs"), "1");
   if (!HasSanitizer("address") && !HasSanitizer("thread")) {
