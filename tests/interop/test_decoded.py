@@ -72,7 +72,7 @@ def test_files_are_as_large_as_the_elements_of_a_chunk(store):
 
 
 def test_info_says_that_chunks_are_decoded(store):
-    info = zarrctl("info", store)
+    info = zarrctl("info", "-l", store)
     lines = [line for line in info.stdout.splitlines() if line.startswith("    v2 ")]
     assert info.returncode == 0 and len(lines) == len(names(store))
     assert all("transcoded: chunks decoded" in line for line in lines), info.stdout

@@ -273,7 +273,7 @@ def test_one_name_with_two_lengths(tmp_path):
         "": "two__.nc", "two": "two_.nc", "two.nc": "two.nc.nc"}
     assert {node["path"]: node["views"]["npy"]["file"] for node in said if node["node_type"] == "array"} == {
         "x": "x.npy", "other": "other.npy"}
-    assert "nc       the file is two__.nc" in run(ZARRCTL, "info", tmp_path / "two.zarr")
+    assert "nc       the file is two__.nc" in run(ZARRCTL, "info", "-l", tmp_path / "two.zarr")
 
 
 LARGE = (5, 1 << 10, 1 << 20)  # bytes

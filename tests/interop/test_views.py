@@ -108,7 +108,7 @@ def test_what_v2_cannot_say_is_not_listed_and_info_says_why(tmp_path):
     document["codecs"][0]["configuration"]["codecs"].insert(0, {"name": "secret"})
     (store / "names/zarr.json").write_text(json.dumps(document))
     root.create_array("count", shape=(4,), chunks=(2,), shards=(4,), dtype="int8")[:] = 1
-    info = zarrctl("info", store)
+    info = zarrctl("info", "-l", store)
     assert info.returncode == 0, info.stderr
     assert re.search(r"^names .*\n(?: .*\n)* +v2 +not shown: .*secret", info.stdout, re.MULTILINE), info.stdout
     with mounted(store) as point:

@@ -58,6 +58,45 @@ def test_info_says_what_a_view_does(store):
     assert "    v2       exact: chunks as they are, order F, named 0.0.0" in zarrctl("info", store, "codec/f-order-3d").stdout.splitlines()
 
 
+def test_info_is_a_line_for_each_array_and_a_paragraph_on_the_views(tmp_path):
+    import zarr
+
+    root = zarr.create_group(tmp_path / "ocean.zarr")
+    t2m = root.create_array("t2m", shape=(96, 181, 360), chunks=(24, 181, 360), shards=(48, 181, 360), dtype="int16", dimension_names=("time", "y", "x"),
+                            attributes={"units": "K", "long_name": "2 metre\x1b temperature" + "!" * 80})
+    t2m[:48] = 7
+    root.create_array("deep/name", shape=(3,), chunks=(1,), dtype="<U4")
+    root.create_array("deep/c", shape=(3,), chunks=(1,), dtype="complex64")
+    root.create_group("bare")
+    lines = zarrctl("info", tmp_path / "ocean.zarr").stdout.splitlines()
+    assert [line.split()[0] for line in lines[1:5]] == ["bare", "deep/c", "deep/name", "t2m"]
+    assert re.split("  +", lines[4]) == ["t2m", "int16", "96x181x360 (time, y, x)", "4 chunks in 2 shards", "11.9 MiB", "K",
+                                         "2 metre\\x1b temperature" + "!" * 40 + "..."], lines[4]
+    assert lines[5:7] == ["", "3 arrays in 3 groups"]
+    views = "\n".join(lines[7:])
+    assert "All of them in v2, v3, " in views and re.search(r"^(netcdf|nc)[\w, ]* lacks? ", views, re.MULTILINE) and "deep/c: " in views, views
+    for more in (["-l"], ["t2m"]):
+        text = zarrctl("info", tmp_path / "ocean.zarr", *more).stdout
+        assert "    size     11.9 MiB decoded, " in text and " stored\n" in text and "    units    K\n" in text, text
+
+
+def test_info_shows_arrays_before_it_has_found_all(tmp_path):
+    """Of many, the first lines are there at once; and what it says of views stays short."""
+    write_group(tmp_path / "many")
+    one = json.loads((SAMPLE / "depth/zarr.json").read_text()) | {"data_type": "complex64", "fill_value": [0.0, 0.0]}
+    for i in range(3000):
+        (tmp_path / f"many/a{i:04}").mkdir()
+        (tmp_path / f"many/a{i:04}/zarr.json").write_text(json.dumps(one))
+    run = subprocess.Popen([ZARRCTL, "info", tmp_path / "many"], stdout=subprocess.PIPE, text=True)
+    start = time.monotonic()
+    head = [run.stdout.readline() for _ in range(10)]
+    first = time.monotonic() - start
+    rest = run.stdout.read().splitlines()
+    assert run.wait() == 0 and head[1].startswith("a0000") and len(rest) < 3030
+    assert first < (time.monotonic() - start) / 2
+    assert any("a0000, a0001, a0002, a0003 and 2,996 more: " in line for line in rest), rest[-10:]
+
+
 def test_info_of_an_array_is_the_same_from_its_own_folder(store):
     assert document("info", store / "codec/gzip") == document("info", store, "codec/gzip")
 
@@ -68,7 +107,8 @@ def test_info_gives_the_reason_for_unusable_metadata(tmp_path):
     (tmp_path / "broken/zarr.json").write_text("{")
     _, node = document("info", tmp_path)["nodes"]
     assert node["node_type"] == "unusable" and node["reason"]
-    assert any(line.startswith("broken  not shown: ") for line in zarrctl("info", tmp_path).stdout.splitlines())
+    for details in ([], ["-l"]):
+        assert any(line.startswith("broken  not shown: ") for line in zarrctl("info", *details, tmp_path).stdout.splitlines())
 
 
 def test_control_characters_of_names_do_not_reach_the_terminal(tmp_path):

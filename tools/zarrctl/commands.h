@@ -24,8 +24,10 @@ struct NodeOptions {
 
 struct InfoOptions : NodeOptions {
   NetcdfFormat netcdf = NetcdfFormat::kAuto;  // as the option nc of a mount
+  bool details = false;
 };
-/// The groups and arrays from a node down, and what each view does with them.
+/// The groups and arrays from a node down, and what each view does with them: a line per array, or,
+/// for an array, a `path` or with `details`, all about each.
 int Info(const TargetNode& target, const InfoOptions& options);
 
 struct LsOptions : NodeOptions {

@@ -1,6 +1,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -9,6 +10,7 @@
 #include "tools/zarrctl/commands.h"
 #include "tools/zarrctl/describe.h"
 #include "tools/zarrctl/output.h"
+#include "tools/zarrctl/overview.h"
 #include "tools/zarrctl/progress.h"
 #include "tools/zarrctl/stored_chunks.h"
 #include "tools/zarrctl/target.h"
@@ -40,14 +42,16 @@ std::string FileOfNode(const Hierarchy& hierarchy, const Node& node, size_t view
   return hierarchy.FileName(node.path, view, kAnyAge).value_or("");
 }
 
+enum class InfoForm { kOverview, kDetails, kJson };
+
 // What `info` finds out about a node besides its metadata.
 struct NodeFindings {
   std::vector<std::string> files;      // names, by view; "" where it makes none of the node
   std::vector<ViewSummary> views;      // of an array
   std::optional<StoredChunks> stored;  // of an array whose chunks can be found
 
-  NodeFindings(const Hierarchy& hierarchy, const Node& node, const Names& siblings, bool json) {
-    for (size_t v = 0; v < AllViews().size(); ++v) {
+  NodeFindings(const Hierarchy& hierarchy, const Node& node, const Names& siblings, InfoForm form) {
+    for (size_t v = 0; v < AllViews().size() && form != InfoForm::kOverview; ++v) {
       files.push_back(FileOfNode(hierarchy, node, v, siblings));
     }
     if (node.chunks == nullptr) return;
@@ -56,8 +60,12 @@ struct NodeFindings {
       views.push_back(DescribeView(hierarchy, node, v));
       has_fill_chunks = has_fill_chunks || views.back().has_fill_chunks();
     }
-    const bool is_counted = json || node.chunks->layout().inner_grid.size() > kManyFiles;
-    stored = FindStoredChunks(node, has_fill_chunks && is_counted);
+    const bool is_counted =
+        form == InfoForm::kJson ||
+        (form == InfoForm::kDetails && node.chunks->layout().inner_grid.size() > kManyFiles);
+    stored = FindStoredChunks(
+        hierarchy.store(), node,
+        {.read_indexes = has_fill_chunks && is_counted, .add_sizes = form == InfoForm::kDetails});
   }
 };
 
@@ -111,6 +119,22 @@ void PrintProblems(const StoredChunks& stored) {
                                               CountText(stored.problem_count - 1, "other"))));
 }
 
+// Bytes decoded and stored.
+void PrintSizes(const ArrayMetadata& metadata, const StoredChunks& stored) {
+  const std::string decoded = DecodedSizeText(metadata);
+  const std::string at_least = stored.has_all_sizes ? "" : "at least ";
+  PrintLine("size", fmt::format("{}{}{} stored", decoded.empty() ? "" : decoded + " decoded, ",
+                                at_least, SizeText(stored.bytes)));
+}
+
+// What the array is, in the words of its attributes.
+void PrintMeaning(const ArrayMetadata& metadata) {
+  for (const std::string_view name : {"long_name", "units"}) {
+    const std::string text = AttributeText(metadata, name);
+    if (!text.empty()) Print("    {:<8} {}\n", name == "units" ? "units" : "is", text);
+  }
+}
+
 void PrintArray(const Node& node, const NodeFindings& findings) {
   const ArrayMetadata& metadata = *node.array();
   if (const Error* error = node.unusable()) {
@@ -133,6 +157,7 @@ void PrintArray(const Node& node, const NodeFindings& findings) {
     PrintLine("", "each shard has a checksum, " + checked);
   }
   PrintLine("codecs", DescribeCodecs(layout.inner_codecs));
+  PrintSizes(metadata, *findings.stored);
   const Json fill = FillValueJson(metadata);
   PrintLine("fill", fill.is_string() ? fill.get<std::string>() : Excerpt(fill));
   for (size_t v = 0; v < AllViews().size(); ++v) {
@@ -151,6 +176,7 @@ void PrintNode(const Node& node, const NodeFindings& findings) {
     const std::string dimensions = Visible(DimensionsText(*metadata));
     Print("{}  array{}  {}  {}{}{}\n", name, Format(node), Visible(metadata->data_type.name),
           DescribeShape(metadata->shape), dimensions.empty() ? "" : "  ", dimensions);
+    PrintMeaning(*metadata);
     PrintArray(node, findings);
   } else if (const Error* error = node.unusable()) {
     Print("{}  {} {}\n", name, Paint("not shown:", Style::kYellow),
@@ -229,19 +255,30 @@ Json NodeJson(const Node& node, const NodeFindings& findings) {
   return json;
 }
 
+// Detailed lines appear node by node: on a terminal they are progress enough.
+bool IsProgressSeen(InfoForm form) {
+  return form == InfoForm::kDetails ? Progress::IsSeenBesideOutput() : Progress::IsSeen();
+}
+
 class Information {
  public:
-  Information(const TargetNode& target, bool json)
+  Information(const TargetNode& target, InfoForm form)
       : target_(target),
-        json_(json),
-        progress_("node", json ? Progress::IsSeen() : Progress::IsSeenBesideOutput()) {}
+        form_(form),
+        progress_("node", IsProgressSeen(form)),
+        overview_([this](const std::function<void()>& print) { progress_.Above(print); }) {}
 
   int Run() {
-    progress_.Begin();
-    if (!json_) Print("{}\n", Visible(target_.source.text()));
+    progress_.Begin(1);
+    if (form_ != InfoForm::kJson) Print("{}\n", Visible(target_.source.text()));
     Visit(*target_.node, Siblings());
+    if (form_ == InfoForm::kOverview) {
+      overview_.Flush();
+      for (const std::string& group : groups_) AddFiles(group);
+    }
     progress_.End();
-    if (json_) {
+    if (form_ == InfoForm::kOverview) overview_.Finish();
+    if (form_ == InfoForm::kJson) {
       Write(DumpJson(Json{{"store", target_.source.text()}, {"nodes", std::move(nodes_)}}));
     }
     if (code_ != kExitOk) Complain("not everything could be read; the reasons are above");
@@ -261,27 +298,16 @@ class Information {
 
   void Visit(const Node& node, const Names& siblings) {
     progress_.AddDone();
-    const NodeFindings findings(*target_.hierarchy, node, siblings, json_);
+    const NodeFindings findings(*target_.hierarchy, node, siblings, form_);
     if (findings.stored) {
       for (const auto& [key, error] : findings.stored->problems) Count(error);
     }
     const auto children = target_.hierarchy->Children(node, kAnyAge);
-    progress_.Hide();
-    if (json_) {
-      nodes_.push_back(NodeJson(node, findings));
-    } else {
-      PrintNode(node, findings);
-    }
-    if (node.group() != nullptr) AddFiles(node);
-    if (!children) {
-      const std::string reason = WithoutKey(children.error().message, node.path);
-      if (json_) {
-        nodes_.back()["not_listed"] = reason;
-      } else {
-        PrintNotShown("not read", "what lies below: " + reason);
-      }
-      return Count(children.error());
-    }
+    Show(node, findings, children && !children->value.empty());
+    if (node.group() != nullptr && form_ != InfoForm::kOverview) AddFiles(node.path);
+    if (node.group() != nullptr && form_ == InfoForm::kOverview) groups_.push_back(node.path);
+    if (!children) return VisitUnlisted(node, children.error());
+    progress_.AddFound(children->value.size());
     for (const std::string& name : children->value) {
       const std::string path = JoinKey(node.path, name);
       const auto child = target_.hierarchy->Get(path, kAnyAge);
@@ -295,22 +321,48 @@ class Information {
     if (node.group() != nullptr) VisitMounts(node.path);
   }
 
-  // What of a group its files lack, or why there are none.
-  void AddFiles(const Node& group) {
+  void Show(const Node& node, const NodeFindings& findings, bool has_children) {
+    if (form_ == InfoForm::kJson) {
+      nodes_.push_back(NodeJson(node, findings));
+    } else if (form_ == InfoForm::kDetails) {
+      progress_.Above([&] { PrintNode(node, findings); });
+    } else if (findings.stored) {
+      overview_.AddArray(node, findings.views, *findings.stored);
+    } else {
+      overview_.AddOther(node, has_children);
+    }
+  }
+
+  // What the files of a group lack, or why there are none.
+  void AddFiles(const std::string& group) {
     for (size_t v = 0; v < AllViews().size(); ++v) {
       if (AllViews()[v]->file_of() != FileOf::kGroups) continue;
-      const auto node = target_.hierarchy->Get(group.path, kAnyAge);
+      const auto node = target_.hierarchy->Get(group, kAnyAge);
       const auto file = node ? target_.hierarchy->Assemble(*node, v, kAnyAge) : Fail(node);
       const std::vector<std::string> notes =
           file ? (*file)->file.notes : std::vector<std::string>{file.error().message};
       for (const std::string& note : notes) {
-        if (json_) {
+        if (form_ == InfoForm::kJson) {
           nodes_.back()["views"][std::string(AllViews()[v]->name())]["left_out"].push_back(note);
-        } else {
+        } else if (form_ == InfoForm::kDetails) {
           PrintNotShown(AllViews()[v]->name(), "left out: " + note);
+        } else {
+          overview_.AddLeftOut(group, v, "left out: " + note);
         }
       }
     }
+  }
+
+  void VisitUnlisted(const Node& group, const Error& error) {
+    const std::string reason = WithoutKey(error.message, group.path);
+    if (form_ == InfoForm::kJson) {
+      nodes_.back()["not_listed"] = reason;
+    } else if (form_ == InfoForm::kDetails) {
+      PrintNotShown("not read", "what lies below: " + reason);
+    } else {
+      overview_.AddProblem(group.path.empty() ? "/" : group.path, "not listed:", reason);
+    }
+    Count(error);
   }
 
   // zarrfs mounts below a group: they are not part of the store.
@@ -330,12 +382,15 @@ class Information {
   void VisitUnreadable(const std::string& path, std::string_view type, std::string_view words,
                        const Error& error) {
     const std::string reason = WithoutKey(error.message, path);
-    progress_.Hide();
-    if (json_) {
+    if (form_ == InfoForm::kJson) {
       nodes_.push_back({{"path", path}, {"node_type", type}, {"reason", reason}});
+    } else if (form_ == InfoForm::kDetails) {
+      progress_.Above([&] {
+        Print("{}  {} {}\n", Paint(Visible(path), Style::kBold), Paint(words, Style::kYellow),
+              Visible(reason));
+      });
     } else {
-      Print("{}  {} {}\n", Paint(Visible(path), Style::kBold), Paint(words, Style::kYellow),
-            Visible(reason));
+      overview_.AddProblem(path, words, reason);
     }
   }
 
@@ -345,8 +400,10 @@ class Information {
   }
 
   const TargetNode& target_;
-  const bool json_;
+  const InfoForm form_;
   Progress progress_;
+  Overview overview_;
+  std::vector<std::string> groups_;  // whose files are looked at after all arrays
   Json nodes_ = Json::array();
   int code_ = kExitOk;
 };
@@ -354,7 +411,12 @@ class Information {
 }  // namespace
 
 int Info(const TargetNode& target, const InfoOptions& options) {
-  return Information(target, options.json).Run();
+  const bool has_details =
+      options.details || !options.path.empty() || target.node->group() == nullptr;
+  const InfoForm form = options.json  ? InfoForm::kJson
+                        : has_details ? InfoForm::kDetails
+                                      : InfoForm::kOverview;
+  return Information(target, form).Run();
 }
 
 }  // namespace zarrfs::ctl

@@ -151,13 +151,15 @@ class CommandLine {
 
   void AddInspecting() {
     CLI::App* command =
-        Add("info", "Groups and arrays: shapes, chunks, codecs, and what each view does with them",
+        Add("info", "A line per array, and what each view lacks; of a PATH or with -l, everything",
             "Examples:\n"
-            "  zarrctl info /data/ocean.zarr             the whole tree\n"
-            "  zarrctl info /data/ocean.zarr forecast    from one group or array down\n"
+            "  zarrctl info /data/ocean.zarr             the whole tree, a line per array\n"
+            "  zarrctl info /data/ocean.zarr forecast    from one group or array down, in detail\n"
             "  zarrctl info --json /data/ocean.zarr | jq '.nodes[].path'",
             [this] { return OnNode(Info, info_); });
     AddNode(command, info_);
+    command->add_flag("-l,--long", info_.details,
+                      "Chunks, codecs, bytes stored, and what each view does with each array");
     AddJson(command, info_.json);
     const std::map<std::string, NetcdfFormat> formats = {
         {"auto", NetcdfFormat::kAuto}, {"2", NetcdfFormat::kCdf2}, {"5", NetcdfFormat::kCdf5}};

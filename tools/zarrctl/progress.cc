@@ -64,6 +64,16 @@ void Progress::Begin(uint64_t found) {
 
 void Progress::Hide() {
   const std::lock_guard lock(mutex_);
+  Erase();
+}
+
+void Progress::Above(const std::function<void()>& print) {
+  const std::lock_guard lock(mutex_);
+  Erase();
+  print();
+}
+
+void Progress::Erase() {
   if (drawn_) std::fputs("\r\033[K", stderr);
   drawn_ = false;
   SetUnfinishedLine(false);

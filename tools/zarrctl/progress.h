@@ -6,6 +6,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -36,11 +37,14 @@ class Progress {
   void AddBytes(uint64_t bytes) { bytes_.fetch_add(bytes, std::memory_order_relaxed); }
   /// Removes the line until it is drawn next, so that another line can be printed.
   void Hide();
+  /// Calls `print`, which prints lines, with the progress line removed and not drawn meanwhile.
+  void Above(const std::function<void()>& print);
   /// Removes the line for good. (The destructor does too.)
   void End();
 
  private:
-  void Draw();  // under mutex_
+  void Erase();  // under mutex_, as Draw()
+  void Draw();
   [[nodiscard]] std::string Line() const;
   [[nodiscard]] std::string Amount(uint64_t count) const;
 

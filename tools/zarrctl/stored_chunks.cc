@@ -7,11 +7,13 @@ namespace {
 
 constexpr size_t kMaxNames = 100'000;  // of files and folders that are looked at
 constexpr size_t kMaxIndexes = 1000;   // of shards
+constexpr size_t kMaxSizes = 10'000;   // of stored objects
 constexpr size_t kMaxProblems = 100;
 
 }  // namespace
 
-StoredChunks FindStoredChunks(const Node& array, bool read_indexes) {
+StoredChunks FindStoredChunks(const Store& store, const Node& array,
+                              const StoredChunksOptions& options) {
   StoredChunks stored;
   const ChunkSource& source = *array.chunks;
   const auto add_problem = [&](const std::string& key, const Error& error) {
@@ -20,14 +22,22 @@ StoredChunks FindStoredChunks(const Node& array, bool read_indexes) {
   };
   size_t names = 0;
   const auto goes_on = [&] { return stored.is_complete = names++ < kMaxNames; };
+  size_t sizes = 0;
+  const auto add_size = [&](OuterIndex outer) {
+    const auto info = sizes++ < kMaxSizes ? store.Stat(source.ObjectKey(outer))
+                                          : Fail(ErrorCode::kTooLarge, "enough");
+    if (info) stored.bytes += info->size();
+    if (!info && info.error().code != ErrorCode::kNotFound) stored.has_all_sizes = false;
+  };
   size_t indexes = 0;
   const auto add_object = [&](OuterIndex outer) {
     if (!goes_on()) return false;
+    if (options.add_sizes) add_size(outer);
     if (!source.layout().is_sharded()) {
       ++stored.count;
       return true;
     }
-    if (!read_indexes) return true;
+    if (!options.read_indexes) return true;
     if (indexes++ == kMaxIndexes) return stored.is_complete = false;
     std::optional<Error> error;
     ChunkCursor cursor(source, outer);
@@ -46,6 +56,7 @@ StoredChunks FindStoredChunks(const Node& array, bool read_indexes) {
                                  add_problem(key, error);
                                  return goes_on();
                                }});
+  stored.has_all_sizes = stored.has_all_sizes && stored.is_complete && stored.problem_count == 0;
   return stored;
 }
 

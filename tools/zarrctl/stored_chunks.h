@@ -13,16 +13,24 @@
 namespace zarrfs::ctl {
 
 struct StoredChunks {
-  uint64_t count = 0;       // of innermost chunks
-  bool is_complete = true;  // else there may be more of everything
+  uint64_t count = 0;         // of innermost chunks
+  bool is_complete = true;    // else there may be more of everything
+  uint64_t bytes = 0;         // of the stored objects, if asked for
+  bool has_all_sizes = true;  // else `bytes` is of the first ones
   uint64_t problem_count = 0;
   /// What is there and cannot be used, by key: the first ones.
   std::vector<std::pair<std::string, Error>> problems;
 };
 
-/// Lists the stored objects of an array whose `chunks` are not null. `read_indexes`: counts the
-/// chunks of shards too, which reads their indexes; else they are not counted.
-[[nodiscard]] StoredChunks FindStoredChunks(const Node& array, bool read_indexes);
+struct StoredChunksOptions {
+  /// Counts the chunks of shards too, which reads their indexes; otherwise they are not counted.
+  bool read_indexes = false;
+  bool add_sizes = false;  // of the stored objects: asks the store for each
+};
+
+/// Lists the stored objects of an array of `store` whose `chunks` are not null.
+[[nodiscard]] StoredChunks FindStoredChunks(const Store& store, const Node& array,
+                                            const StoredChunksOptions& options);
 
 /// Whether view number `view` makes up files for chunks that are not stored also where it is
 /// mounted with fill=keep. `array`: as above, and shown in the view.
