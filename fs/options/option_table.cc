@@ -277,6 +277,12 @@ constexpr Option kOptions[] = {
     {"noallow_other", "", "only the mounting user may access the mount (default for others)", "",
      SetFlag<&MountOptions::allow_other, false>},
     {"nonempty", "", "mount over a folder that is not empty", "", SetFlag<&MountOptions::nonempty>},
+    {"until", "PID", "detach the mount when this process ends, however it ends",
+     "the number of a process",
+     [](auto& o, auto v) {
+       const auto pid = UpTo(INT32_MAX, ParseNumber<pid_t>(v));
+       return pid != 0 && Set(o.until, pid);
+     }},
     {"noexec", "", "no file can be executed", "", SetKernelFlag},
     {"exec", "", "", "", SetKernelFlag},
     // fusermount3 accepts no other options of access times.

@@ -46,6 +46,8 @@ struct MountOptions : TreeOptions {
   bool makes_mountpoint = false;  // if it is absent, and removes it in the end; later: has made it
   std::vector<std::string> kernel_options;  // beyond those of every mount: "noexec", "context=…"
 
+  pid_t until = 0;  // the mount ends with this process; 0: with none
+
   // How the program runs.
   bool foreground = false;
   bool debug = false;  // implies foreground

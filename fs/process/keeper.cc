@@ -6,6 +6,7 @@
 #include <spdlog/spdlog.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/syscall.h>
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
@@ -94,7 +95,10 @@ class Keeper {
 
   void OnSignal();
   void OnEndingSignal(uint32_t number);
-  void OnUnmounted(uint32_t number, bool detached);
+  void OnUnmounted(const std::string& why, bool detached);
+  // Of the option until.
+  Result<void> WatchProcess();
+  void OnProcessEnd();
   void TryAgainToUnmount();
   void ChangeLogLevel(const signalfd_siginfo& signal);
   void SetLevel(std::string_view level);
@@ -132,9 +136,11 @@ class Keeper {
   OwnMount mount_;
   Channel report_;
   Descriptor signals_;
+  Descriptor until_;  // the process of the option; none once it has ended
   Upgrade upgrade_;
   Workers workers_{options_, mount_.path(), [this] {
                      signals_.reset();
+                     until_.reset();
                      report_.Close();
                      mount_.Close();
                      upgrade_ = Upgrade();
@@ -161,6 +167,7 @@ Result<void> Keeper::Start() {
   // Its memory has what the environment says of keys, for the fetcher.
   prctl(PR_SET_DUMPABLE, 0);
   if (chdir("/") != 0) spdlog::debug("chdir /: {}", ErrnoText(errno));
+  if (auto watched = WatchProcess(); !watched) return watched;
   if (auto started = workers_.StartFetcher(); !started) return started;
   if (replaces_) {
     KeepMountPrivileges();
@@ -330,11 +337,11 @@ void Keeper::OnEndingSignal(uint32_t number) {
   if (!unmounted) {
     spdlog::error("{}: cannot be detached: {}", mountpoint(), unmounted.error().message);
   }
-  OnUnmounted(number, asked_before_);
+  OnUnmounted(fmt::format("signal {}", number), asked_before_);
 }
 
-void Keeper::OnUnmounted(uint32_t number, bool detached) {
-  spdlog::info("signal {}: {} is {}", number, mountpoint(), detached ? "detached" : "unmounted");
+void Keeper::OnUnmounted(const std::string& why, bool detached) {
+  spdlog::info("{}: {} is {}", why, mountpoint(), detached ? "detached" : "unmounted");
   detach_at_.reset();
   // The kernel sends no FUSE_DESTROY while another namespace or an open file holds the mount.
   EndWorker();
@@ -343,7 +350,27 @@ void Keeper::OnUnmounted(uint32_t number, bool detached) {
 void Keeper::TryAgainToUnmount() {
   if (!detach_at_ || ending_) return;
   const bool detach = Clock::now() >= *detach_at_;
-  if (mount_.Unmount(detach) || detach) OnUnmounted(SIGTERM, detach);
+  if (mount_.Unmount(detach) || detach) OnUnmounted(fmt::format("signal {}", SIGTERM), detach);
+}
+
+Result<void> Keeper::WatchProcess() {
+  if (options_.until == 0) return {};
+  until_.reset(static_cast<int>(syscall(SYS_pidfd_open, options_.until, 0)));
+  if (until_) return {};
+  // In a program that takes over, the process has ended since the older program looked.
+  if (errno == ESRCH && replaces_) return {};
+  return Fail(ErrorCode::kInvalidArgument, "until={}: {}", options_.until, ErrnoText(errno));
+}
+
+void Keeper::OnProcessEnd() {
+  until_.reset();
+  const std::string why = fmt::format("process {} has ended", options_.until);
+  if (starting()) return FailStart(kExitSystem, why + " before the mount was ready");
+  if (ending_) return;
+  if (const auto detached = mount_.Unmount(/*detach=*/true); !detached) {
+    spdlog::error("{}: {}: cannot be detached: {}", why, mountpoint(), detached.error().message);
+  }
+  OnUnmounted(why, /*detached=*/true);
 }
 
 void Keeper::Watch() {
@@ -459,7 +486,9 @@ int Keeper::Run() {
     EndStart(kExitSystem, started.error().message);
     return exit_code_;
   }
-  std::array<pollfd, 5> wait = {{{signals_.get(), POLLIN, 0}, {}, {report_.fd(), 0, 0}, {}, {}}};
+  if (options_.until != 0 && !until_) OnProcessEnd();
+  std::array<pollfd, 6> wait = {
+      {{signals_.get(), POLLIN, 0}, {}, {report_.fd(), 0, 0}, {}, {}, {}}};
   while (workers_.is_there() || (workers_.is_planned() && !ending_)) {
     workers_.StartIfDue();
     int limit_ms = KillLateWorker();
@@ -471,11 +500,13 @@ int Keeper::Run() {
     wait[1] = {workers_.fd(), POLLIN, 0};
     wait[3] = {upgrade_.fd(), POLLIN, 0};
     wait[4] = {workers_.fetcher_fd(), POLLIN, 0};
+    wait[5] = {until_.get(), POLLIN, 0};
     const int events = poll(wait.data(), wait.size(), limit_ms);
     if (events == 0 && !workers_.ends_soon()) Watch();
     OnUpgrade(upgrade_.Advance());
     if (events <= 0) continue;
     if (wait[0].revents != 0) OnSignal();
+    if (wait[5].revents != 0) OnProcessEnd();
     if (wait[2].revents != 0) {  // the waiting process is gone
       if (starting()) FailStart(kExitSystem, "the process that waited for the mount is gone");
       wait[2].fd = -1;

@@ -18,6 +18,9 @@
 //   USR2        next log level (info after debug); with a value from sigqueue(3), 1 to 4: error,
 //               warning, info, debug
 //
+// With the option until it also ends when another process does: the mount is detached, in use or
+// not.
+//
 // In the foreground it reports its state to the service manager (sd_notify(3)).
 //
 // It reports success only once the mount answers. A failed start leaves nothing mounted, except a

@@ -129,6 +129,28 @@ TEST_F(LifeTest, UnfitMountPointIsRefused) {
   ExpectServes();
 }
 
+TEST_F(LifeTest, UntilDetachesTheMountWhenAProcessEnds) {
+  for (const bool upgraded : {false, true}) {
+    Program other({"sleep", "600"}, "/dev/null", "/dev/null");
+    const std::string option = fmt::format("until={}", other.pid());
+    const Outcome outcome = RunProgram({kProgram, store_, mnt_, "-o", option});
+    ASSERT_EQ(outcome.code, 0) << outcome.errors;
+    if (upgraded) {
+      const Outcome upgrade = RunProgram({kProgram, "--upgrade", mnt_});
+      ASSERT_EQ(upgrade.code, 0) << upgrade.errors;
+    }
+    ExpectServes();
+    const int in_use = open((mnt_ / "v2/a/0.1").c_str(), O_RDONLY | O_CLOEXEC);
+    ASSERT_GE(in_use, 0);
+    other.Signal(SIGKILL);
+    ExpectGone();
+    close(in_use);
+    ExpectRefused({store_, mnt_, "-o", fmt::format("until={}", 0x3FFFFFFF)}, 2, "until=");
+  }
+  ExpectRefused({store_, mnt_, "-o", "until=0"}, 1, "until=0");
+  ExpectGone();
+}
+
 TEST_F(LifeTest, NonemptyMountsOverAFolderWithFiles) {
   Replace(mnt_ / "note", "covered while it is mounted");
   {
