@@ -1,0 +1,197 @@
+#include "zarrcore/icechunk/icechunk_file.h"
+
+#include <zstd.h>
+
+#include <algorithm>
+#include <memory>
+#include <span>
+#include <utility>
+
+namespace zarrfs {
+namespace {
+
+using std::string_view_literals::operator""sv;
+
+constexpr std::string_view kMagic =
+    "ICE\xF0\x9F\xA7\x8A"
+    "CHUNK"sv;
+constexpr size_t kVersionAt = 36;
+constexpr size_t kTypeAt = 37;
+constexpr size_t kCompressionAt = 38;
+
+// flatbuffers has offsets of 31 bits.
+constexpr uint64_t kMaxContent = FLATBUFFERS_MAX_BUFFER_SIZE - 1;
+
+constexpr uint64_t kFirstOutput = 64u << 10;
+constexpr uint64_t kDecoder = 512u << 10;  // what zstd takes in addition to the window
+
+struct FreeDecoder {
+  void operator()(ZSTD_DCtx* decoder) const { ZSTD_freeDCtx(decoder); }
+};
+
+Error Damaged(std::string_view key, std::string_view how) {
+  return {ErrorCode::kDamaged, fmt::format("{}: damaged: {}", key, how)};
+}
+
+// Bytes of the window that a frame asks for (RFC 8878, 3.1.1.1); zstd itself refuses windows above
+// 128 MiB.
+uint64_t WindowOf(std::string_view frame, uint64_t content_size) {
+  constexpr uint64_t kMost = uint64_t{1} << 27;
+  if (frame.size() < 6) return 0;
+  constexpr unsigned kSingleSegment = 0x20;
+  if ((static_cast<unsigned char>(frame[4]) & kSingleSegment) != 0) {
+    return std::min(content_size, kMost);
+  }
+  const auto descriptor = static_cast<unsigned char>(frame[5]);
+  const unsigned log = 10U + (descriptor >> 3U);
+  const uint64_t base = uint64_t{1} << log;
+  return std::min(base + base / 8 * (descriptor & 7U), kMost);
+}
+
+// One zstd frame, decompressed into memory that is taken piece by piece: its size may be unknown,
+// or a lie.
+class Decompression {
+ public:
+  Decompression(std::string_view key, std::string_view frame) : key_(key), frame_(frame) {}
+
+  Result<void> Into(IcechunkFile& file) {
+    const uint64_t stated = ZSTD_getFrameContentSize(frame_.data(), frame_.size());
+    if (stated == ZSTD_CONTENTSIZE_ERROR) return tl::unexpected(Damaged(key_, "no zstd frame"));
+    const bool is_stated = stated != ZSTD_CONTENTSIZE_UNKNOWN;
+    auto window = ProcessMemory().Take(WindowOf(frame_, stated) + kDecoder);
+    if (!window) return Fail(window);
+    window_ = *std::move(window);
+    const std::unique_ptr<ZSTD_DCtx, FreeDecoder> decoder(ZSTD_createDCtx());
+    if (decoder == nullptr) return Fail(ErrorCode::kNoMemory, "{}: no memory for zstd", key_);
+    if (auto grown = Grow(file, is_stated ? std::max<uint64_t>(stated, 1) : kFirstOutput); !grown) {
+      return grown;
+    }
+    ZSTD_inBuffer in{frame_.data(), frame_.size(), 0};
+    size_t used = 0;
+    for (;;) {
+      ZSTD_outBuffer out{file.content.data(), file.content.size(), used};
+      const size_t left = ZSTD_decompressStream(decoder.get(), &out, &in);
+      if (ZSTD_isError(left) != 0U) {
+        return tl::unexpected(Damaged(key_, ZSTD_getErrorName(left)));
+      }
+      const bool is_stuck = out.pos == used && in.pos == in.size && out.pos < out.size;
+      used = out.pos;
+      if (left == 0) break;
+      if (is_stuck) return tl::unexpected(Damaged(key_, "ends early"));
+      if (used < file.content.size()) continue;
+      if (is_stated) return tl::unexpected(Damaged(key_, "larger than its header says"));
+      if (auto grown = Grow(file, 2 * uint64_t{used}); !grown) return grown;
+    }
+    if (in.pos != in.size) return tl::unexpected(Damaged(key_, "something follows its content"));
+    file.content.resize(used);
+    if (file.content.capacity() > 2 * used) file.content.shrink_to_fit();
+    file.memory.ShrinkTo(file.content.capacity());
+    return {};
+  }
+
+ private:
+  Result<void> Grow(IcechunkFile& file, uint64_t size) const {
+    if (size > kMaxContent) {
+      return Fail(ErrorCode::kTooLarge, "{}: expected at most {} bytes decompressed, found more",
+                  key_, kMaxContent);
+    }
+    // (The old bytes and the new ones are in memory at once.)
+    const uint64_t needed = size + file.memory.bytes() + window_.bytes();
+    const uint64_t limit = ProcessMemory().limit();
+    if (needed > limit) {
+      return Fail(ErrorCode::kTooLarge,
+                  "{}: more than {} bytes decompressed, which takes {} of memory, and there are {}",
+                  key_, file.memory.bytes(), needed, limit);
+    }
+    auto memory = ProcessMemory().Take(size);
+    if (!memory) {
+      return Fail(memory.error().code, "{}: {} bytes decompressed: {}", key_, size,
+                  memory.error().message);
+    }
+    std::string larger;
+    larger.reserve(static_cast<size_t>(size));
+    larger = file.content;
+    larger.resize(static_cast<size_t>(size));
+    file.content = std::move(larger);
+    file.memory = *std::move(memory);
+    return {};
+  }
+
+  const std::string_view key_;
+  const std::string_view frame_;
+  MemoryBudget::Share window_;
+};
+
+std::string_view NameOf(IcechunkFileType type) {
+  switch (type) {
+    case IcechunkFileType::kSnapshot:
+      return "a snapshot";
+    case IcechunkFileType::kManifest:
+      return "a manifest";
+    case IcechunkFileType::kRepo:
+      break;
+  }
+  return "a repository";
+}
+
+}  // namespace
+
+bool IsIcechunkFile(std::string_view stored) { return stored.starts_with(kMagic); }
+
+Result<IcechunkFile> DecodeIcechunkFile(std::string_view key, std::string stored,
+                                        IcechunkFileType type) {
+  if (stored.size() < kIcechunkHeader || !IsIcechunkFile(stored)) {
+    return tl::unexpected(Damaged(key, "no file of Icechunk"));
+  }
+  IcechunkFile file;
+  file.key = key;
+  file.version = static_cast<uint8_t>(stored[kVersionAt]);
+  if (file.version == 0 || file.version > kIcechunkVersion) {
+    return Fail(ErrorCode::kUnsupported,
+                "{}: written for version {} of Icechunk's specification, expected 1 to {}", key,
+                file.version, kIcechunkVersion);
+  }
+  if (static_cast<uint8_t>(stored[kTypeAt]) != static_cast<uint8_t>(type)) {
+    return tl::unexpected(Damaged(
+        key, fmt::format("expected {} (type {}), found type {}", NameOf(type),
+                         static_cast<unsigned>(type), static_cast<uint8_t>(stored[kTypeAt]))));
+  }
+  const auto compression = static_cast<uint8_t>(stored[kCompressionAt]);
+  if (compression > 1) {
+    return Fail(ErrorCode::kUnsupported, "{}: compressed in way {}, expected 0 (not) or 1 (zstd)",
+                key, compression);
+  }
+  if (compression == 1) {
+    Decompression decompression(key, std::string_view(stored).substr(kIcechunkHeader));
+    if (auto done = decompression.Into(file); !done) return Fail(done);
+    return file;
+  }
+  if (stored.size() - kIcechunkHeader > kMaxContent) {
+    return Fail(ErrorCode::kTooLarge, "{}: expected at most {} bytes, found {}", key, kMaxContent,
+                stored.size());
+  }
+  auto memory = ProcessMemory().Take(stored.size());
+  if (!memory) return Fail(memory);
+  file.memory = *std::move(memory);
+  stored.erase(0, kIcechunkHeader);
+  file.content = std::move(stored);
+  return file;
+}
+
+Result<IcechunkFile> ReadIcechunkFile(const Store& container, const std::string& key,
+                                      IcechunkFileType type) {
+  MemoryBudget::Share memory;
+  const auto make_room = [&](uint64_t size) -> Result<void> {
+    auto taken = ProcessMemory().Take(size);
+    if (!taken) return Fail(taken);
+    memory = *std::move(taken);
+    return {};
+  };
+  auto whole = ReadWhole(container, key, kMaxContent, make_room);
+  if (!whole) return Fail(whole);
+  auto file = DecodeIcechunkFile(key, std::move(whole->bytes), type);
+  if (file) file->info = whole->object->info();
+  return file;
+}
+
+}  // namespace zarrfs

@@ -1,0 +1,233 @@
+#include "zarrcore/icechunk/repository.h"
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <utility>
+
+#include "zarrcore/base/printable.h"
+#include "zarrcore/base/suggestion.h"
+#include "zarrcore/icechunk/stored_values.h"
+
+namespace zarrfs {
+namespace {
+
+using std::string_view_literals::operator""sv;
+
+constexpr std::string_view kRepo = "repo";
+constexpr std::string_view kRefs = "refs";
+constexpr std::string_view kBranch = "branch.";
+constexpr std::string_view kTag = "tag.";
+constexpr uint64_t kMaxRef = 4096;  // bytes of ref.json
+constexpr size_t kNamesShown = 8;   // in a message
+constexpr uint8_t kOffline = 2;     // icechunk::Status::availability
+
+std::string RefKey(std::string_view name) { return fmt::format("{}/{}/ref.json", kRefs, name); }
+
+bool IsNotFound(const Error& error) {
+  return error.code == ErrorCode::kNotFound || error.code == ErrorCode::kNotADirectory;
+}
+
+// The begin of `repo`, "" if there is none.
+Result<std::string> BeginOfRepo(const Store& container) {
+  std::string begin(kIcechunkHeader, '\0');
+  const auto read = container.Read(kRepo, ByteRange::At(0, begin.size()),
+                                   std::as_writable_bytes(std::span(begin)));
+  if (!read && IsNotFound(read.error())) return std::string();
+  if (!read) return Fail(read);
+  begin.resize(read->length);
+  return begin;
+}
+
+// `repo`, read and verified.
+class RepoFile {
+ public:
+  static Result<RepoFile> Read(const Store& container) {
+    auto file = ReadIcechunkFile(container, std::string(kRepo), IcechunkFileType::kRepo);
+    if (!file) return Fail(file);
+    const auto table = IcechunkTable<icechunk::Repo>(*file);
+    if (!table) return Fail(table);
+    const icechunk::Status& status = *(*table)->status();
+    if (status.availability() >= kOffline) {
+      const auto reason =
+          status.reason() == nullptr ? "no reason is given"sv : TextOf(*status.reason());
+      return Fail(ErrorCode::kPermissionDenied, "{}: the Icechunk repository is offline: {}",
+                  container.name(), OneLine(AsciiExcerpt(reason)));
+    }
+    return RepoFile(*std::move(file));
+  }
+
+  [[nodiscard]] const ObjectInfo& info() const { return file_.info; }
+
+  // The snapshot of a branch or tag; nullopt if there is none.
+  [[nodiscard]] Result<std::optional<IcechunkId>> Find(const IcechunkAt& at) const {
+    const auto& refs = *(at.kind == IcechunkAt::Kind::kTag ? table().tags() : table().branches());
+    for (const icechunk::Ref* ref : refs) {
+      if (TextOf(*ref->name()) != at.name) continue;
+      const auto& snapshots = *table().snapshots();
+      if (ref->snapshot() >= snapshots.size()) {
+        return Fail(ErrorCode::kDamaged, "{}: damaged: {} is snapshot {} of {}", kRepo, at.Text(),
+                    ref->snapshot(), snapshots.size());
+      }
+      return IdOf(*snapshots.Get(ref->snapshot())->id());
+    }
+    return std::nullopt;
+  }
+
+  [[nodiscard]] std::vector<std::string> Names() const {
+    std::vector<std::string> names;
+    const auto add = [&](std::string_view kind, const auto& refs) {
+      for (const icechunk::Ref* ref : refs) {
+        names.push_back(std::string(kind).append(TextOf(*ref->name())));
+      }
+    };
+    add(kBranch, *table().branches());
+    add(kTag, *table().tags());
+    return names;
+  }
+
+ private:
+  explicit RepoFile(IcechunkFile file) : file_(std::move(file)) {}
+
+  [[nodiscard]] const icechunk::Repo& table() const {
+    return *flatbuffers::GetRoot<icechunk::Repo>(file_.content.data());
+  }
+
+  IcechunkFile file_;
+};
+
+Result<bool> IsDeleted(const Store& container, const IcechunkAt& at) {
+  if (at.kind != IcechunkAt::Kind::kTag) return false;
+  const auto mark = container.Stat(RefKey(at.Text()) + ".deleted");
+  if (!mark && !IsNotFound(mark.error())) return Fail(mark);
+  return mark.has_value();
+}
+
+// Version 1; nullopt if there is no such branch or tag.
+Result<std::optional<IcechunkPointer>> FindRef(const Store& container, const IcechunkAt& at) {
+  const std::string key = RefKey(at.Text());
+  if (!IsValidKey(key)) return std::nullopt;
+  auto whole = ReadWhole(container, key, kMaxRef);
+  if (!whole && IsNotFound(whole.error())) return std::nullopt;
+  if (!whole) return Fail(whole);
+  const auto id = ParseIcechunkRef(key, whole->bytes);
+  if (!id) return Fail(id);
+  const auto deleted = IsDeleted(container, at);
+  if (!deleted) return Fail(deleted);
+  if (*deleted) return std::nullopt;
+  return IcechunkPointer{*id, key, whole->object->info()};
+}
+
+Error NoSuchName(const Store& container, const IcechunkAt& at) {
+  const std::string asked = AsciiExcerpt(at.Text());
+  std::string others;
+  if (const auto names = ListIcechunkNames(container)) {
+    const std::vector<std::string_view> known(names->begin(), names->end());
+    others = DidYouMean(at.Text(), known);
+    if (others.empty() && !names->empty()) {
+      others = ": there are ";
+      for (size_t i = 0; i < std::min(known.size(), kNamesShown); ++i) {
+        others += (i > 0 ? ", " : "") + AsciiExcerpt(known[i]);
+      }
+      if (known.size() > kNamesShown) others += ", ...";
+    }
+  }
+  return {ErrorCode::kNotFound,
+          fmt::format("{}: the Icechunk repository has no {}{}", container.name(), asked, others)};
+}
+
+}  // namespace
+
+std::string IcechunkAt::Text() const {
+  if (kind == Kind::kSnapshot) return IcechunkIdText(snapshot);
+  return std::string(kind == Kind::kTag ? kTag : kBranch).append(name);
+}
+
+Result<IcechunkAt> ParseIcechunkAt(std::string_view text) {
+  IcechunkAt at;
+  for (const auto& [prefix, kind] :
+       {std::pair{kBranch, IcechunkAt::Kind::kBranch}, std::pair{kTag, IcechunkAt::Kind::kTag}}) {
+    if (!text.starts_with(prefix) || text.size() == prefix.size()) continue;
+    at.kind = kind;
+    at.name = text.substr(prefix.size());
+    return at;
+  }
+  const auto id = ParseIcechunkId(text);
+  if (!id) {
+    return Fail(ErrorCode::kInvalidArgument,
+                "'{}': expected branch.NAME, tag.NAME or the {} characters of a snapshot",
+                AsciiExcerpt(text), kIcechunkIdText);
+  }
+  at.kind = IcechunkAt::Kind::kSnapshot;
+  at.name.clear();
+  at.snapshot = *id;
+  return at;
+}
+
+Result<bool> IsIcechunkRepository(const Store& container) {
+  const auto begin = BeginOfRepo(container);
+  if (!begin) return Fail(begin);
+  if (IsIcechunkFile(*begin)) return true;
+  const auto pointer = container.Stat(RefKey("branch.main"));
+  if (!pointer && !IsNotFound(pointer.error())) return Fail(pointer);
+  return pointer.has_value();
+}
+
+Result<IcechunkPointer> FindIcechunkPointer(const Store& container, const IcechunkAt& at) {
+  const auto begin = BeginOfRepo(container);
+  if (!begin) return Fail(begin);
+  const bool has_repo = IsIcechunkFile(*begin);
+  if (!has_repo) {
+    if (at.kind == IcechunkAt::Kind::kSnapshot) return IcechunkPointer{at.snapshot, "", {}};
+    auto found = FindRef(container, at);
+    if (!found) return Fail(found);
+    if (!*found) return tl::unexpected(NoSuchName(container, at));
+    return **std::move(found);
+  }
+  const auto repo = RepoFile::Read(container);
+  if (!repo) return Fail(repo);
+  if (at.kind == IcechunkAt::Kind::kSnapshot) return IcechunkPointer{at.snapshot, "", {}};
+  const auto id = repo->Find(at);
+  if (!id) return Fail(id);
+  if (!*id) return tl::unexpected(NoSuchName(container, at));
+  return IcechunkPointer{**id, std::string(kRepo), repo->info()};
+}
+
+Result<std::vector<std::string>> ListIcechunkNames(const Store& container) {
+  const auto begin = BeginOfRepo(container);
+  if (!begin) return Fail(begin);
+  if (IsIcechunkFile(*begin)) {
+    const auto repo = RepoFile::Read(container);
+    if (!repo) return Fail(repo);
+    return repo->Names();
+  }
+  const auto entries = container.List(kRefs);
+  if (!entries) return Fail(entries);
+  std::vector<std::string> names;
+  for (const ListEntry& entry : *entries) {
+    const auto at = ParseIcechunkAt(entry.name);
+    if (!at || at->kind == IcechunkAt::Kind::kSnapshot) continue;
+    const auto deleted = IsDeleted(container, *at);
+    if (!deleted) return Fail(deleted);
+    if (!*deleted) names.push_back(entry.name);
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+Result<IcechunkId> ParseIcechunkRef(std::string_view key, std::string_view text) {
+  const auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const auto damaged = [&] {
+    return Fail(ErrorCode::kDamaged, "{}: damaged: expected {{\"snapshot\": ID}}, found {}", key,
+                AsciiExcerpt(text));
+  };
+  if (!json.is_object()) return damaged();
+  const auto member = json.find("snapshot");
+  if (member == json.end() || !member->is_string()) return damaged();
+  const auto id = ParseIcechunkId(member->get_ref<const std::string&>());
+  if (!id) return damaged();
+  return *id;
+}
+
+}  // namespace zarrfs

@@ -1,0 +1,61 @@
+// What an Icechunk repository calls its commits: branches, tags, snapshots.
+//
+//   version 1   refs/branch.NAME/ref.json, refs/tag.NAME/ref.json; a tag with ref.json.deleted
+//               beside it is gone
+//   version 2   one object, `repo`
+//
+// Everything else in a repository never changes.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "zarrcore/base/result.h"
+#include "zarrcore/icechunk/icechunk_file.h"
+#include "zarrcore/icechunk/object_id.h"
+#include "zarrcore/store/store.h"
+
+namespace zarrfs {
+
+/// Which commit somebody asks for.
+struct IcechunkAt {
+  enum class Kind { kBranch, kTag, kSnapshot };
+  Kind kind = Kind::kBranch;
+  std::string name = "main";  // of a branch or tag
+  IcechunkId snapshot{};
+
+  /// Of a branch: another commit may follow.
+  [[nodiscard]] bool moves() const { return kind == Kind::kBranch; }
+  /// As ParseIcechunkAt() takes it.
+  [[nodiscard]] std::string Text() const;
+};
+
+/// "branch.NAME", "tag.NAME", or the 20 characters of a snapshot. kInvalidArgument for anything
+/// else, with what was expected.
+[[nodiscard]] Result<IcechunkAt> ParseIcechunkAt(std::string_view text);
+
+/// Whether a store holds an Icechunk repository: `repo` with the mark of Icechunk's files, or the
+/// pointer of the branch main. kNotFound is "no"; any other failure to look is an error.
+[[nodiscard]] Result<bool> IsIcechunkRepository(const Store& container);
+
+/// What `at` led to when it was asked.
+struct IcechunkPointer {
+  IcechunkId snapshot{};
+  std::string key;  // of the object that says so; "" for IcechunkAt::Kind::kSnapshot
+  ObjectInfo info;  // and its version
+};
+
+/// Looks up a branch or tag. kNotFound, with the nearest names, if there is none; kPermissionDenied
+/// with the reason if the repository is offline.
+[[nodiscard]] Result<IcechunkPointer> FindIcechunkPointer(const Store& container,
+                                                          const IcechunkAt& at);
+
+/// All names that are there, sorted: "branch.main", "tag.v1.0".
+[[nodiscard]] Result<std::vector<std::string>> ListIcechunkNames(const Store& container);
+
+/// The content of refs/…/ref.json. kDamaged if it names no snapshot.
+[[nodiscard]] Result<IcechunkId> ParseIcechunkRef(std::string_view key, std::string_view text);
+
+}  // namespace zarrfs

@@ -1,0 +1,32 @@
+// Values of Icechunk's flatbuffers as those of this room.
+#pragma once
+
+#include <algorithm>
+#include <string_view>
+
+#include "icechunk_generated.h"
+#include "zarrcore/icechunk/object_id.h"
+
+namespace zarrfs {
+
+[[nodiscard]] inline IcechunkId IdOf(const icechunk::Id12& stored) {
+  IcechunkId id{};
+  std::copy(stored.bytes()->begin(), stored.bytes()->end(), id.begin());
+  return id;
+}
+
+[[nodiscard]] inline IcechunkNodeId NodeIdOf(const icechunk::Id8& stored) {
+  IcechunkNodeId id{};
+  std::copy(stored.bytes()->begin(), stored.bytes()->end(), id.begin());
+  return id;
+}
+
+[[nodiscard]] inline std::string_view TextOf(const flatbuffers::String& text) {
+  return {text.c_str(), text.size()};
+}
+
+[[nodiscard]] inline std::string_view TextOf(const flatbuffers::Vector<uint8_t>& bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+}  // namespace zarrfs
