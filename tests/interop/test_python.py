@@ -1,0 +1,222 @@
+"""The Python module of the wheel: installed by pip in a bare environment, next to the readers, with the programs under test."""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+import zipfile
+
+import pytest
+from mounts import ROOT, ZARRCTL, ZARRFS
+
+SAMPLE = ROOT / "tests/data/sample.zarr"
+MAKE_WHEEL = ROOT / "packaging/python/make-wheel"
+READERS = {name: ROOT / f"build/python/{name}" for name in ("zarr2", "zarr3")}
+
+
+def make_wheel(folder, programs):
+    """A wheel of these programs, by name."""
+    (folder / "prefix/bin").mkdir(parents=True)
+    for name, program in programs.items():
+        (folder / "prefix/bin" / name).write_bytes(program)
+    done = subprocess.run([sys.executable, MAKE_WHEEL, folder / "prefix", folder], capture_output=True, text=True, check=True)
+    return pathlib.Path(done.stdout.strip())
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    return make_wheel(tmp_path_factory.mktemp("wheel"), {"zarrfs": ZARRFS.read_bytes(), "zarrctl": ZARRCTL.read_bytes()})
+
+
+@pytest.fixture(scope="module", params=sorted(READERS))
+def python(request, wheel, tmp_path_factory):
+    """The Python of a new environment that has the wheel, and finds the readers of another one."""
+    readers = READERS[request.param]
+    folder = tmp_path_factory.mktemp(request.param)
+    subprocess.run([readers / "bin/python", "-m", "venv", folder], check=True)
+    subprocess.run([folder / "bin/pip", "install", "--quiet", "--no-index", "--disable-pip-version-check", wheel], check=True)
+    packages, = folder.glob("lib/python*/site-packages")
+    theirs, = readers.glob("lib/python*/site-packages")
+    (packages / "readers.pth").write_text(f"{theirs}\n")
+    return folder / "bin/python"
+
+
+@pytest.fixture
+def temporary(tmp_path):
+    return {**os.environ, "TMPDIR": str(tmp_path), "PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}
+
+
+def run(python, script, environment, *arguments, code=0):
+    done = subprocess.run([python, "-c", script, *map(str, arguments)], capture_output=True, text=True, timeout=120, env=environment)
+    assert done.returncode == code, done.stdout + done.stderr
+    return done.stdout
+
+
+def left_in(folder):
+    """Mounts and folders that are still below a temporary folder."""
+    mounted = [line.split()[4] for line in pathlib.Path("/proc/self/mountinfo").read_text().splitlines() if f" {folder}/" in line]
+    return mounted + [str(path) for path in folder.glob("zarrfs-*/*")]
+
+
+def test_readers_open_what_a_with_block_mounts(python, temporary, tmp_path):
+    script = """
+import os, sys, zarr, zarrfs
+for view in ("v2",) if zarr.__version__.startswith("2") else ("v2", "v3"):
+    with zarrfs.mount(sys.argv[1], view=view) as path:
+        found = zarr.open_group(path, mode="r")["temperature"][:]
+        assert {"mountpoint": path, "store": sys.argv[1]} in zarrfs.mounts()
+        import xarray
+        again = xarray.open_zarr(path, drop_variables=["depth", "mask"], mask_and_scale=False, consolidated=False, chunks=None)["temperature"].values
+        assert (again == found).all()
+    assert not os.path.exists(path)
+    print(view, int(found.astype("int64").sum()))
+"""
+    sums = {line.split()[1] for line in run(python, script, temporary, SAMPLE).splitlines()}
+    values = subprocess.run([READERS["zarr3"] / "bin/python", "-c",
+                             f"import zarr; print(zarr.open_array({str(SAMPLE / 'temperature')!r}, mode='r')[:].astype('int64').sum())"],
+                            capture_output=True, text=True, check=True)
+    assert sums == {values.stdout.strip()}
+    assert left_in(tmp_path) == []
+
+
+def test_a_mount_is_counted(python, temporary, tmp_path):
+    run(python, """
+import os, sys, zarrfs
+first = zarrfs.mount(sys.argv[1], view="v2")
+second = zarrfs.mount(sys.argv[1], view="v2")
+other = zarrfs.mount(sys.argv[1], view="v3")
+assert first is second and other.path != first.path
+first.unmount()
+assert os.path.ismount(second)
+second.unmount()
+assert not os.path.exists(second.path) and os.path.ismount(other)
+zarrfs.unmount(other.path)
+assert not os.path.exists(other.path)
+again = zarrfs.mount(sys.argv[1], view="v2")
+assert again is not first and os.path.ismount(again)
+""", temporary, SAMPLE)
+    assert left_in(tmp_path) == []  # the last one ended with the process
+
+
+def test_a_mount_in_use_is_not_ended_by_its_block(python, temporary, tmp_path):
+    run(python, """
+import os, sys, zarrfs
+try:
+    with zarrfs.mount(sys.argv[1], view="v2") as path:
+        held = open(path + "/.zgroup")
+except zarrfs.Error as error:
+    assert path in str(error), error
+else:
+    raise SystemExit("no error")
+assert held.read() and os.path.ismount(path)
+""", temporary, SAMPLE)
+    deadline = time.monotonic() + 20
+    while any(os.path.ismount(path) for path in left_in(tmp_path)):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_a_killed_process_leaves_no_mount(python, temporary, tmp_path):
+    process = subprocess.Popen([python, "-c", "import sys, time, zarrfs; print(zarrfs.mount(sys.argv[1]), flush=True); time.sleep(600)", SAMPLE],
+                               stdout=subprocess.PIPE, text=True, env=temporary)
+    path = process.stdout.readline().strip()
+    assert os.path.ismount(path)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    deadline = time.monotonic() + 20
+    while os.path.ismount(path):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    os.utime(path, (1, 1))  # a later process removes its folder
+    run(python, "import sys, zarrfs; zarrfs.mount(sys.argv[1])", temporary, SAMPLE)
+    assert left_in(tmp_path) == []
+
+
+def test_the_end_of_a_child_ends_no_mount_of_its_parent(python, temporary, tmp_path):
+    run(python, """
+import multiprocessing, os, sys, zarrfs
+mounted = zarrfs.mount(sys.argv[1], view="v2")
+pid = os.fork()
+if pid == 0:
+    mounted.unmount()
+    sys.exit(0)  # with its atexit functions
+assert os.waitpid(pid, 0)[1] == 0
+with multiprocessing.get_context("fork").Pool(2) as pool:
+    assert all(".zgroup" in names for names in pool.map(os.listdir, [mounted.path] * 4))
+assert os.path.ismount(mounted)
+""", temporary, SAMPLE)
+    assert left_in(tmp_path) == []
+
+
+def test_without_until_a_mount_outlives_the_process(python, temporary, tmp_path):
+    (tmp_path / "mnt").mkdir()
+    run(python, "import sys, zarrfs; zarrfs.mount(*sys.argv[1:], until=None, view='v2', ttl=5, immutable=False)", temporary, SAMPLE, tmp_path / "mnt")
+    try:
+        assert (tmp_path / "mnt/.zgroup").exists()
+    finally:
+        run(python, "import sys, zarrfs; zarrfs.unmount(sys.argv[1])", temporary, tmp_path / "mnt")
+    assert not os.path.ismount(tmp_path / "mnt") and (tmp_path / "mnt").is_dir()
+
+
+def test_errors_are_those_of_the_program(python, temporary, tmp_path):
+    out = run(python, """
+import sys, zarrfs
+for call in (lambda: zarrfs.mount("/nowhere/at/all"), lambda: zarrfs.mount(sys.argv[1], veiw="v2"), lambda: zarrfs.mount(sys.argv[1], until=0),
+             lambda: zarrfs.mount(sys.argv[1], show='a,"b"\\\\c', view="v9"), lambda: zarrfs.unmount("/"), lambda: zarrfs.info("/nowhere/at/all")):
+    try:
+        call()
+    except zarrfs.Error as error:
+        print(error.code, error)
+""", temporary, SAMPLE)
+    lines = out.splitlines()
+    assert len(lines) == 6, out
+    assert lines[0] == "32 /nowhere/at/all does not exist"
+    assert "did you mean 'view'" in lines[1] and "until=0" in lines[2] and "view=v9" in lines[3] and lines[5].startswith("2 ")
+    assert left_in(tmp_path) == []
+
+
+def test_info_is_that_of_zarrctl(python, temporary):
+    said = json.loads(run(python, "import json, sys, zarrfs; print(json.dumps(zarrfs.info(sys.argv[1], 'temperature')))", temporary, SAMPLE))
+    assert said == json.loads(subprocess.run([ZARRCTL, "info", "--json", SAMPLE, "temperature"], capture_output=True, check=True).stdout)
+
+
+def test_programs_are_those_of_the_wheel(python, temporary, tmp_path):
+    for name in ("zarrfs", "zarrctl"):
+        (tmp_path / name).write_text("#!/bin/sh\nexit 99\n")
+        (tmp_path / name).chmod(0o755)
+    run(python, "import sys, zarrfs; zarrfs.info(sys.argv[1]); zarrfs.mount(sys.argv[1]).unmount()",
+        {**temporary, "PATH": f"{tmp_path}:{temporary['PATH']}"}, SAMPLE)
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="needs root, for a mount namespace")
+def test_without_fuse_it_names_references(python, temporary):
+    script = """
+import sys, zarrfs
+try:
+    zarrfs.mount(sys.argv[1])
+except zarrfs.FuseError as error:
+    print(error)
+"""
+    done = subprocess.run(["unshare", "--mount", "sh", "-ec", 'mount -t tmpfs none /dev; mknod /dev/null c 1 3; exec "$@"', "sh", python, "-c", script, SAMPLE],
+                          capture_output=True, text=True, env=temporary)
+    assert done.returncode == 0 and "/dev/fuse" in done.stdout and "zarrctl refs --out refs.json STORE" in done.stdout, done.stdout + done.stderr
+
+
+def test_the_tag_says_whether_programs_need_libraries(wheel, tmp_path):
+    assert "-py3-none-linux_" in wheel.name  # those under test do
+    head = bytearray(64)
+    head[:5] = b"\x7fELF\x02"
+    alone = make_wheel(tmp_path, {"zarrfs": bytes(head), "zarrctl": bytes(head)})
+    machine = os.uname().machine
+    assert alone.name.endswith(f"-py3-none-manylinux2014_{machine}.musllinux_1_1_{machine}.whl")
+    with zipfile.ZipFile(alone) as files:
+        said = files.read(next(name for name in files.namelist() if name.endswith("/WHEEL"))).decode()
+        names = files.namelist()
+    assert f"Tag: py3-none-manylinux2014_{machine}\nTag: py3-none-musllinux_1_1_{machine}\n" in said
+    assert {"zarrfs/__init__.py", "zarrfs/py.typed"} <= set(names) and not any("__pycache__" in name for name in names)
+    first = alone.read_bytes()
+    subprocess.run([sys.executable, MAKE_WHEEL, tmp_path / "prefix", tmp_path], check=True, capture_output=True)
+    assert alone.read_bytes() == first
