@@ -14,6 +14,8 @@
 #include <unordered_set>
 #include <utility>
 
+#include "fs/ids/id_format.h"
+
 namespace zarrfs {
 namespace {
 
@@ -86,6 +88,7 @@ Result<void> IdJournal::Continue(Descriptor file) {
   void* const mapped =
       mmap(nullptr, kHeaderBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
   if (mapped == MAP_FAILED) return Fail(FromErrno(errno), "ids: {}", ErrnoText(errno));
+  memory_.format = IdFormat();
   if (is_new) *static_cast<Header*>(mapped) = memory_;
   header_ = static_cast<Header*>(mapped);
   file_ = std::move(file);
@@ -97,7 +100,7 @@ Result<void> IdJournal::Continue(Descriptor file) {
   predecessors_ = found.processes;
   header_->processes = found.processes + 1;
   std::string bytes;
-  holds_ = found.format == kFormat && found.lost == 0 && found.used <= kMaxBytes &&
+  holds_ = found.format == IdFormat() && found.lost == 0 && found.used <= kMaxBytes &&
            found.used + kHeaderBytes <= std::max(size, kHeaderBytes);
   if (holds_) {
     bytes.resize(found.used);
@@ -112,13 +115,26 @@ Result<void> IdJournal::Continue(Descriptor file) {
   if (!holds_) kept_ = {};
   tables_ = kept_.tables;
   ranges_ = static_cast<uint32_t>(kept_.ranges.size());
-  header_->used = holds_ ? found.used : 0;
   header_->lost = 0;
-  header_->format = kFormat;
-  if (ftruncate(file_.get(), static_cast<off_t>(kHeaderBytes + header_->used)) != 0) {
+  header_->format = IdFormat();
+  return Cut(holds_ ? found.used : 0);
+}
+
+Result<void> IdJournal::Cut(uint64_t bytes) {
+  header_->used = bytes;
+  if (ftruncate(file_.get(), static_cast<off_t>(kHeaderBytes + bytes)) != 0) {
     return Fail(FromErrno(errno), "ids of earlier workers: {}", ErrnoText(errno));
   }
   return {};
+}
+
+void IdJournal::Reject() {
+  kept_ = {};
+  holds_ = false;
+  tables_ = kept_.tables;
+  ranges_ = 0;
+  // Records that stayed would not be found: only those before `used` are read.
+  if (file_) static_cast<void>(Cut(0));
 }
 
 bool IdJournal::Parse(std::string_view bytes, const Header& header, Kept& kept) {

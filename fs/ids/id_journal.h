@@ -30,8 +30,9 @@ namespace zarrfs {
 
 class IdJournal {
  public:
-  /// Of the file's layout, and of the arithmetic of positions.
-  static constexpr uint64_t kFormat = 4;  // (before, nodes had fewer ids)
+  /// Version of the file's records and of the arithmetic of array_range.h. A part of IdFormat(),
+  /// which the file begins with.
+  static constexpr uint64_t kLayout = 1;
   /// Beyond these the file is given up, as if it did not hold together.
   static constexpr uint64_t kMaxBytes = uint64_t{128} << 20;
   /// Positions up to kFirstPosition are the root's and the status files'. Those from kHighStart on
@@ -94,6 +95,8 @@ class IdJournal {
   /// What the process before has written, until it is dropped.
   [[nodiscard]] const Kept& kept() const { return kept_; }
   void DropKept() { kept_ = {}; }
+  /// It does not fit this program: as if it did not hold together. Before anything is written.
+  void Reject();
   /// Whether an earlier process's ids are known. True if there was none.
   [[nodiscard]] bool holds() const { return holds_; }
   /// How many processes wrote it before this one.
@@ -125,7 +128,7 @@ class IdJournal {
   enum class Kind : uint32_t { kNode = 1, kDocuments, kRange, kSegment, kRows, kEpoch };
   // At the beginning of the file, mapped. Only this process writes.
   struct Header {
-    uint64_t format = kFormat;
+    uint64_t format = 0;  // IdFormat()
     uint64_t generation = 0;
     uint64_t processes = 0;
     uint64_t used = 0;  // bytes after the header
@@ -138,6 +141,8 @@ class IdJournal {
 
   void Append(Kind kind, std::initializer_list<uint64_t> numbers, std::string_view text = {});
   void AppendBytes(std::string_view record);
+  // Keeps no record after the first `bytes`.
+  Result<void> Cut(uint64_t bytes);
   // False if the bytes do not hold together.
   static bool Parse(std::string_view bytes, const Header& header, Kept& kept);
 

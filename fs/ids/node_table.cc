@@ -65,11 +65,16 @@ Digest FilesDigest(const Node& node) {
 
 NodeTable::NodeTable(const ViewSet& listed_views, IdJournal& journal, size_t node_bytes)
     : listed_views_(listed_views), node_bytes_(node_bytes), journal_(journal) {
-  Inherit(journal.kept());
+  Inherit();
 }
 
-void NodeTable::Inherit(const IdJournal::Kept& kept) {
+void NodeTable::Inherit() {
   static_assert(IdJournal::kPositions == uint64_t{1} << kPositionBits);
+  const auto has_block = [](const IdJournal::Node& node) {
+    return node.count == NodeRecord::kBlock;
+  };
+  if (!std::ranges::all_of(journal_.kept().nodes, has_block)) journal_.Reject();
+  const IdJournal::Kept& kept = journal_.kept();
   std::vector<Span> spans;
   std::vector<NodeRecord*> records;
   for (const IdJournal::Node& node : kept.nodes) {

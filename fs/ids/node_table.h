@@ -220,8 +220,9 @@ class NodeTable {
   };
   static constexpr uint64_t kHighStart = IdJournal::kHighStart;
 
-  // Makes what the process before has given ids of.
-  void Inherit(const IdJournal::Kept& kept);
+  // Makes what the process before has given ids of. A journal in which a node has another number of
+  // positions is rejected: its ids would stand for files of other nodes.
+  void Inherit();
   // Whether the positions of each segment are as many as the range needs.
   bool Fits(const RangeRecord& positions, const ArrayRange& range) const;
   // Resolve(), which takes no lock, finds the span from now on: what it points to is complete.

@@ -62,7 +62,7 @@ struct HandOver {
   uint64_t worker = 0;  // its process id, a child's
   uint64_t channel = kNoDescriptor;
   uint64_t ids = kNoDescriptor;
-  uint64_t journal = 0;                 // IdJournal::kFormat
+  uint64_t journal = 0;                 // IdFormat()
   uint64_t root = kNoDescriptor;        // of the store, where the mount hides its path
   uint64_t gives_errors = 0;            // the worker is a caretaker
   std::vector<std::string> stuck = {};  // process ids of killed workers that cannot end yet

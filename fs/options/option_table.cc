@@ -115,16 +115,16 @@ constexpr std::string_view kSize = "a size such as 512k, 64M or 1G";
 constexpr std::string_view kPatterns = "patterns of names such as *.zarr or scratch:*.tmp";
 
 // Each row has the option, what --help says of it (continuation lines are indented to its column),
-// which values it takes and its effect.
+// which values it takes and its effect. {views} are the names of all views, {listed} of those that
+// the root lists by default.
 constexpr Option kOptions[] = {
-    {"view", "v2|v3|gdal|netcdf|java|nc|npy",
-     "show only this view, at the root (default: one folder per view)",
-     "v2, v3, gdal, netcdf, java, nc, npy or all",
+    {"view", "{views}", "show only this view, at the root (default: one folder per view)",
+     "{views} or all",
      [](auto& o, auto v) {
        return Set(o.view, v == "all" ? "" : If(ViewNumber(v).has_value(), v));
      }},
     {"views", "VIEWS",
-     "folders that the root lists: views=v2:v3 (default: v2:v3:gdal:netcdf);\n"
+     "folders that the root lists: views=v2:v3 (default: {listed});\n"
      "                        every view can be opened, listed or not",
      "names of views such as v2:netcdf",
      [](auto& o, auto v) { return Set(o.views, ParseViews(v)); }},
@@ -303,6 +303,19 @@ constexpr Option kOptions[] = {
 };
 
 // Null if there is none.
+// `text` of a row with the names of views in it, and `separator` between them.
+std::string WithViews(std::string_view text, std::string_view separator) {
+  std::string filled(text);
+  const auto fill = [&filled](std::string_view word, const std::string& names) {
+    if (const size_t at = filled.find(word); at != filled.npos) {
+      filled.replace(at, word.size(), names);
+    }
+  };
+  fill("{views}", ViewNames(ViewSet().set(), separator));
+  fill("{listed}", ViewNames(ListedViews()));
+  return filled;
+}
+
 const Option* FindOption(std::string_view name) {
   const auto* const found = std::ranges::find(kOptions, name, &Option::name);
   return found == std::end(kOptions) ? nullptr : found;
@@ -331,9 +344,9 @@ Result<void> ApplyOption(std::string_view word, MountOptions& options,
     const bool is_as_expected = is_flag ? !has_value || value == "yes" || value == "no" : has_value;
     const bool stands_alone = is_flag && value != "no";
     if (is_as_expected && option->apply(options, stands_alone ? name : value)) return {};
-    const std::string_view expected = is_flag     ? "yes, no or nothing"
-                                      : has_value ? option->expected
-                                                  : "a value";
+    const std::string expected = is_flag     ? "yes, no or nothing"
+                                 : has_value ? WithViews(option->expected, ", ")
+                                             : "a value";
     return Fail(ErrorCode::kInvalidArgument, "option '{}': expected {} (zarrfs --help lists them)",
                 word, expected);
   }
@@ -361,8 +374,10 @@ std::string OptionsHelp() {
   for (const Option& option : kOptions) {
     if (option.help.empty()) continue;
     const std::string_view equals = option.value_name.empty() ? "" : "=";
-    text += fmt::format("  {:<21} {}\n",
-                        fmt::format("{}{}{}", option.name, equals, option.value_name), option.help);
+    text +=
+        fmt::format("  {:<21} {}\n",
+                    fmt::format("{}{}{}", option.name, equals, WithViews(option.value_name, "|")),
+                    WithViews(option.help, ":"));
   }
   return text;
 }

@@ -22,7 +22,7 @@
 #include <fstream>
 
 #include "fs/fuse/connection.h"
-#include "fs/ids/id_journal.h"
+#include "fs/ids/id_format.h"
 #include "fs/mount/mountpoint.h"
 #include "fs/mount/session.h"
 #include "fs/options/exit_code.h"
@@ -293,10 +293,10 @@ Result<void> CheckTakeOver(int number) {
   if (!state) return Fail(state);
   const auto options = OptionsOf(*state);
   if (!options) return Fail(options);
-  if (state->journal != IdJournal::kFormat) {
+  if (state->journal != IdFormat()) {
     return Fail(ErrorCode::kUnsupported,
                 "ids of open files: expected format {}, found {}: unmount and mount again instead",
-                IdJournal::kFormat, state->journal);
+                IdFormat(), state->journal);
   }
   if (WhyNoIoUring(*options).empty()) {
     return Fail(ErrorCode::kUnsupported,

@@ -13,7 +13,7 @@
 #include <iterator>
 #include <utility>
 
-#include "fs/ids/id_journal.h"
+#include "fs/ids/id_format.h"
 #include "fs/options/exit_code.h"
 #include "fs/process/worker.h"
 #include "zarrcore/base/printable.h"
@@ -56,7 +56,7 @@ void Workers::HandOverTo(HandOver& state) const {
   state.worker = static_cast<uint64_t>(pid_);
   state.channel = channel_ ? static_cast<uint64_t>(channel_->fd()) : HandOver::kNoDescriptor;
   state.ids = NumberFor(ids_);
-  state.journal = IdJournal::kFormat;
+  state.journal = IdFormat();
   state.root = NumberFor(source_);
   state.gives_errors = errors_only_.empty() ? 0 : 1;
   for (const pid_t pid : left_behind_) state.stuck.push_back(std::to_string(pid));

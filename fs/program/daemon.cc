@@ -48,22 +48,16 @@ int FailWith(int code, std::string_view line) {
 
 // What was mounted, and at a terminal what to do with it.
 std::string SuccessText(const MountOptions& options, bool at_terminal) {
-  constexpr std::pair<std::string_view, std::string_view> kReaders[] = {
-      {"v2", "zarr-python 2, xarray with it, whatever reads Zarr v2"},
-      {"v3", "readers of Zarr v3 that lack sharding"},
-      {"gdal", "GDAL"},
-      {"netcdf", "netCDF-C; chunks are plain numbers"},
-      {"java", "jzarr: Bio-Formats, OMERO, QuPath, SNAP"},
-      {"nc", "one NetCDF file for each group"},
-      {"npy", "one .npy file for each array"}};
   const std::string where = Visible(options.mountpoint);
   std::string text =
       fmt::format("zarrfs: {} is mounted at {}\n", Visible(options.source.text()), where);
   if (!at_terminal) return text;
-  for (const auto& [view, readers] : kReaders) {
-    if (options.view.empty() ? !options.views[*ViewNumber(view)] : options.view != view) continue;
-    const std::string folder = options.view.empty() ? fmt::format("{}/{}", where, view) : where;
-    text += fmt::format("  {:<{}}  {}\n", folder, where.size() + 7, readers);
+  for (size_t v = 0; v < AllViews().size(); ++v) {
+    const View& view = *AllViews()[v];
+    if (options.view.empty() ? !options.views[v] : options.view != view.name()) continue;
+    const std::string folder =
+        options.view.empty() ? fmt::format("{}/{}", where, view.name()) : where;
+    text += fmt::format("  {:<{}}  {}\n", folder, where.size() + 7, view.readers());
   }
   return text + fmt::format("  To end it: zarrfs --unmount {}\n", where);
 }

@@ -7,11 +7,6 @@
 
 namespace zarrfs {
 
-void StatusFiles::Add(std::string name, std::function<std::string()> write,
-                      std::chrono::milliseconds lasts) {
-  if (files_.size() < kMaxFiles) files_.push_back({std::move(name), std::move(write), lasts});
-}
-
 std::vector<std::string> StatusFiles::names() const {
   std::vector<std::string> names;
   for (const File& file : files_) names.push_back(file.name);
@@ -19,7 +14,7 @@ std::vector<std::string> StatusFiles::names() const {
 }
 
 bool StatusFiles::Has(NodeId id) {
-  return PositionOf(id) >= kFolderId && PositionOf(id) < kFirstFile + kMaxFiles;
+  return PositionOf(id) >= kFolderId && PositionOf(id) < IdJournal::kFirstPosition;
 }
 
 StatusFiles::Kept* StatusFiles::Newest(uint64_t position) {

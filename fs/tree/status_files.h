@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -41,10 +42,19 @@ class StatusFiles {
     int64_t made_ns = 0;  // wall clock
   };
 
-  /// Before the first look-up. `write` gives the text, on any thread. A text is good for `lasts`:
-  /// programs that look at a name and then open it (cp) refuse a file that is another one by then.
-  void Add(std::string name, std::function<std::string()> write,
-           std::chrono::milliseconds lasts = {});
+  struct File {
+    std::string name;
+    std::function<std::string()> write;  // the text, on any thread
+    /// How long a text is good. Programs that look at a name and then open it (cp) refuse a file
+    /// that has become another one in between.
+    std::chrono::milliseconds lasts = {};
+  };
+  /// All files, before the first look-up.
+  template <size_t kCount>
+  void Set(File (&&files)[kCount]) {
+    static_assert(kFirstFile + kCount <= IdJournal::kFirstPosition, "each file needs a position");
+    files_.assign(std::move_iterator(std::begin(files)), std::move_iterator(std::end(files)));
+  }
 
   [[nodiscard]] std::vector<std::string> names() const;
   /// Whether the id is that of the folder or of a snapshot, one that is gone too.
@@ -60,13 +70,7 @@ class StatusFiles {
  private:
   static constexpr size_t kMaxSnapshots = 1024;
   static constexpr uint64_t kFirstFile = 3;  // positions: one a file
-  static constexpr size_t kMaxFiles = 4;
 
-  struct File {
-    std::string name;
-    std::function<std::string()> write;
-    std::chrono::milliseconds lasts;
-  };
   struct Kept {
     Snapshot snapshot;
     std::chrono::steady_clock::time_point written;

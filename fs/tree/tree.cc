@@ -53,12 +53,10 @@ Tree::Tree(std::shared_ptr<const Store> store, const TreeOptions& options,
       }),
       memory_holder_(ProcessMemory(), [this](uint64_t missing) { GiveUp(missing); }) {
   journal_->DropKept();
-  status_files_.Add("options", [this] { return OptionsText(Status()); });
-  status_files_.Add("errors", [this] { return failures_.Text(); });
-  status_files_.Add(
-      "metrics", [this] { return MetricsText(Figures()); }, kFiguresLast);
-  status_files_.Add(
-      "status.json", [this] { return StatusJson(Status()); }, kFiguresLast);
+  status_files_.Set({{"options", [this] { return OptionsText(Status()); }},
+                     {"errors", [this] { return failures_.Text(); }},
+                     {"metrics", [this] { return MetricsText(Figures()); }, kFiguresLast},
+                     {"status.json", [this] { return StatusJson(Status()); }, kFiguresLast}});
 }
 
 Result<std::unique_ptr<Tree>> Tree::Open(std::shared_ptr<const Store> store,

@@ -201,6 +201,7 @@ class FilePlan {
 class NcViewImplementation final : public View {
  public:
   std::string_view name() const override { return "nc"; }
+  std::string_view readers() const override { return "one NetCDF file for each group"; }
 
   bool is_listed() const override { return false; }
   FileOf file_of() const override { return FileOf::kGroups; }

@@ -80,6 +80,7 @@ Result<std::string> HeaderOf(const ArrayMetadata& array, const ElementForm& form
 class NpyViewImplementation final : public View {
  public:
   std::string_view name() const override { return "npy"; }
+  std::string_view readers() const override { return "one .npy file for each array"; }
 
   bool is_listed() const override { return false; }
   FileOf file_of() const override { return FileOf::kArrays; }

@@ -28,6 +28,7 @@ constexpr std::array kOfJzarr = {"zlib"sv, "blosc"sv};
 const ReaderProfile& ZarrPython2Profile() {
   static constexpr ReaderProfile profile = {
       .name = "v2",
+      .readers = "zarr-python 2, xarray with it, whatever reads Zarr v2",
       .types = Types({kBool, kInt, kUint, kFloat, kComplex, kRaw, kNarrowInt, kNarrowUint,
                       kNarrowFloat, kNarrowComplex, kDatetime, kTimedelta, kFixedLengthUtf32,
                       kNullTerminatedBytes, kStruct, kString, kBytes},
@@ -46,6 +47,7 @@ const ReaderProfile& ZarrPython2Profile() {
 const ReaderProfile& GdalProfile() {
   static constexpr ReaderProfile profile = {
       .name = "gdal",
+      .readers = "GDAL",
       .types = Types(
           {kBool, kInt, kUint, kFloat, kComplex, kFixedLengthUtf32, kNullTerminatedBytes, kStruct},
           {kNarrowInt, kNarrowUint, kNarrowFloat, kNarrowComplex, kDatetime, kTimedelta}),
@@ -63,6 +65,7 @@ const ReaderProfile& GdalProfile() {
 const ReaderProfile& NetcdfProfile() {
   static constexpr ReaderProfile profile = {
       .name = "netcdf",
+      .readers = "netCDF-C; chunks are plain numbers",
       .types = Types({kInt, kUint, kFloat},
                      {kBool, kNarrowInt, kNarrowUint, kNarrowFloat, kDatetime, kTimedelta}),
       .takes_float16 = false,
@@ -87,6 +90,7 @@ const ReaderProfile& NetcdfProfile() {
 const ReaderProfile& JavaProfile() {
   static constexpr ReaderProfile profile = {
       .name = "java",
+      .readers = "jzarr: Bio-Formats, OMERO, QuPath, SNAP",
       .is_listed = false,
       .types = Types({kInt, kUint, kFloat},
                      {kBool, kNarrowInt, kNarrowUint, kNarrowFloat, kDatetime, kTimedelta}),

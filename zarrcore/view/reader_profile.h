@@ -19,8 +19,9 @@ enum class TypeUse {
 };
 
 struct ReaderProfile {
-  std::string_view name;  // of the view: the folder of the mount
-  bool is_listed = true;  // View::is_listed()
+  std::string_view name;     // of the view: the folder of the mount
+  std::string_view readers;  // View::readers()
+  bool is_listed = true;     // View::is_listed()
 
   // Data types, by DataKind.
   std::array<TypeUse, kDataKinds> types;

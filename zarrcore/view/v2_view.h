@@ -19,6 +19,7 @@ class V2View final : public View {
   explicit V2View(const ReaderProfile& profile) : profile_(profile) {}
 
   [[nodiscard]] std::string_view name() const override { return profile_.name; }
+  [[nodiscard]] std::string_view readers() const override { return profile_.readers; }
   [[nodiscard]] bool is_listed() const override { return profile_.is_listed; }
   [[nodiscard]] Result<ArrayView> ShowArray(const ArrayMetadata& metadata,
                                             const ArrayLayout& layout,

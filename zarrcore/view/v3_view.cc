@@ -23,6 +23,7 @@ Json KeyEncodingJson(const ChunkKeyEncoding& encoding) {
 class V3ViewImplementation final : public View {
  public:
   std::string_view name() const override { return "v3"; }
+  std::string_view readers() const override { return "readers of Zarr v3 that lack sharding"; }
 
   Result<ArrayView> ShowArray(const ArrayMetadata& metadata, const ArrayLayout& layout,
                               const ViewContext& context) const override {

@@ -48,10 +48,11 @@ std::optional<ViewSet> ParseViews(std::string_view names) {
   return views;
 }
 
-std::string ViewNames(const ViewSet& views) {
+std::string ViewNames(const ViewSet& views, std::string_view separator) {
   std::string names;
   for (size_t i = 0; i < AllViews().size(); ++i) {
-    if (views[i]) names += fmt::format("{}{}", names.empty() ? "" : ":", AllViews()[i]->name());
+    if (views[i])
+      names += fmt::format("{}{}", names.empty() ? "" : separator, AllViews()[i]->name());
   }
   return names;
 }

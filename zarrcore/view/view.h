@@ -98,6 +98,8 @@ class View {
   virtual ~View() = default;
   /// The name of the view's folder in the mount.
   [[nodiscard]] virtual std::string_view name() const = 0;
+  /// For people: the readers it is for.
+  [[nodiscard]] virtual std::string_view readers() const = 0;
   /// Whether the root of a mount lists that folder unless it is told which views to list. Not if
   /// the view holds everything once more, for few: `du` and `cp -r` would meet it. It can always be
   /// opened.
@@ -138,7 +140,7 @@ class View {
   [[nodiscard]] virtual bool AllowsNodeName(std::string_view node) const = 0;
 };
 
-/// All views, in the order of their numbers: v2, v3, gdal, netcdf, java, nc, npy.
+/// All views, in the order of their numbers.
 [[nodiscard]] std::span<const View* const> AllViews();
 inline constexpr size_t kMaxViews = 7;
 /// Of one node in one view; the last two are the consolidated one, and a file that is no part of
@@ -158,7 +160,7 @@ using ViewSet = std::bitset<kMaxViews>;
 [[nodiscard]] ViewSet ListedViews();
 /// Of names between colons, "v2:v3"; nullopt if there is no view of one of them.
 [[nodiscard]] std::optional<ViewSet> ParseViews(std::string_view names);
-/// What ParseViews() takes.
-[[nodiscard]] std::string ViewNames(const ViewSet& views);
+/// What ParseViews() takes; or with another separator, for people.
+[[nodiscard]] std::string ViewNames(const ViewSet& views, std::string_view separator = ":");
 
 }  // namespace zarrfs

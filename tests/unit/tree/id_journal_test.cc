@@ -6,8 +6,11 @@
 #include <unistd.h>
 
 #include <memory>
+#include <set>
 #include <string>
+#include <utility>
 
+#include "fs/ids/id_format.h"
 #include "fs/ids/node_table.h"
 #include "fs/tree/tree.h"
 #include "tests/unit/support/fake_store.h"
@@ -150,8 +153,7 @@ TEST_F(IdJournalTest, WhatDoesNotHoldTogetherIsDropped) {
   EXPECT_TRUE(is_dropped([&](IdJournal&) { WriteNumber(UINT64_MAX, kUsed); }));
   EXPECT_TRUE(is_dropped([&](IdJournal&) { WriteNumber(8, kUsed); })) << "in a record";
   EXPECT_TRUE(is_dropped([&](IdJournal&) { WriteNumber(77, kRecords); })) << "of no kind";
-  EXPECT_TRUE(is_dropped([&](IdJournal&) { WriteNumber(IdJournal::kFormat + 1, 0); }))
-      << "another format";
+  EXPECT_TRUE(is_dropped([&](IdJournal&) { WriteNumber(IdFormat() + 1, 0); })) << "another format";
   WriteNumber(1, kNextLow);
   EXPECT_FALSE(IdJournal().Continue(Descriptor(dup(file_.get()))));
 }
@@ -240,6 +242,57 @@ TEST_F(InheritedTreeTest, WithoutAJournalThatHoldsOldIdsAreStaleAndNoNewOneIsOne
   const NodeId now = IdOf(*next, {"v3", "a", "c", "0", "0"});
   EXPECT_NE(PositionOf(now), PositionOf(chunk));
   EXPECT_EQ(*Read(*next, now), std::string(16, 'x'));
+}
+
+// A program with fewer views, or with more documents in each, numbers the nodes otherwise: an id
+// would stand for two files. `views` and `slots`: what that program had.
+void WriteJournalOf(IdJournal& journal, uint64_t views, uint64_t slots) {
+  for (const char* path : {"", "a"}) {
+    journal.AddNode(*journal.Allocate(views * slots), views * slots, path);
+  }
+}
+
+class OtherProgramTest : public InheritedTreeTest,
+                         public testing::WithParamInterface<std::pair<uint64_t, uint64_t>> {};
+
+TEST_P(OtherProgramTest, NoIdOfAnotherProgramStandsForTwoFiles) {
+  WriteJournalOf(*Next(), GetParam().first, GetParam().second);
+  const uint64_t next = Next()->next_low();
+  EXPECT_TRUE(Next()->holds()) << "its format is this program's";
+  auto tree = NextTree();
+  std::set<NodeId> ids;
+  size_t looked_up = 0;
+  for (const View* view : AllViews()) {
+    const std::string name(view->name());
+    ids.insert(IdOf(*tree, {name.c_str()}));
+    ++looked_up;
+    if (view->file_of() == FileOf::kGroups) continue;
+    ids.insert(IdOf(*tree, {name.c_str(), ("a" + std::string(view->suffix())).c_str()}));
+    ++looked_up;
+  }
+  EXPECT_EQ(ids.size(), looked_up);
+  for (const NodeId id : ids) EXPECT_GE(PositionOf(id), next);
+  const NodeId chunk = IdOf(*tree, {"v3", "a", "c", "0", "0"});
+  EXPECT_EQ(*Read(*NextTree(), chunk), std::string(16, 'x')) << "from here on ids are kept again";
+}
+
+INSTANTIATE_TEST_SUITE_P(Programs, OtherProgramTest,
+                         testing::Values(std::pair(kMaxViews - 1, NodeRecord::kSlots),
+                                         std::pair(kMaxViews, NodeRecord::kSlots + 1)));
+
+TEST_F(IdJournalTest, JournalOfAProgramWithOtherViewsIsDropped) {
+  auto views = IdsOfViews();
+  views.pop_back();
+  const uint64_t fewer = IdFormatOf(views.size() * NodeRecord::kSlots, views);
+  views = IdsOfViews();
+  views[0].documents.emplace_back(".zmore");
+  for (const uint64_t format : {fewer, IdFormatOf(NodeRecord::kBlock, views)}) {
+    EXPECT_EQ(ftruncate(file_.get(), 0), 0);
+    WriteJournalOf(*Next(), kMaxViews, NodeRecord::kSlots);
+    EXPECT_TRUE(Next()->holds());
+    WriteNumber(format, 0);
+    EXPECT_FALSE(Next()->holds());
+  }
 }
 
 // One that says other numbers of positions than the array has.

@@ -13,13 +13,16 @@
 namespace zarrfs::status_files_test {
 namespace {
 
-/// One file that says something else at each look, and one that never does.
+/// One file that says something else at each look, one that never does, and one that does so an
+/// hour later.
 struct Fixture {
   Fixture() {
-    files.Add("counter", [this] { return std::to_string(++count); });
-    files.Add("constant", [] { return std::string("same"); });
+    files.Set({{"counter", [this] { return std::to_string(++count); }},
+               {"constant", [] { return std::string("same"); }},
+               {"lasting", [this] { return std::to_string(++written); }, std::chrono::hours(1)}});
   }
   int count = 0;
+  int written = 0;
   IdJournal journal;
   StatusFiles files{journal};
 };
@@ -63,12 +66,9 @@ TEST(StatusFilesTest, SameTextIsOneSnapshotUntilTheLastLookIsForgotten) {
 
 TEST(StatusFilesTest, TextThatLastsIsNotWrittenAtEachLook) {
   Fixture fixture;
-  int written = 0;
-  fixture.files.Add(
-      "lasting", [&] { return std::to_string(++written); }, std::chrono::hours(1));
   const auto first = fixture.files.Look("lasting");
   EXPECT_EQ(fixture.files.Look("lasting")->id, first->id);
-  EXPECT_EQ(written, 1);
+  EXPECT_EQ(fixture.written, 1);
   fixture.files.Forget(first->id, 1);
   fixture.files.Forget(first->id, 1);
   EXPECT_EQ(fixture.files.Look("lasting")->id, first->id);
