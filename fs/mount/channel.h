@@ -30,6 +30,8 @@ struct Message {
     // that waits for the start.
     kUpgrade,   // passes the program file
     kSettings,  // live settings, as after -o
+    // From the worker.
+    kStarted,  // before anything else: its program runs
   };
   Kind kind = Kind::kEnd;
   std::array<uint64_t, 3> numbers = {};

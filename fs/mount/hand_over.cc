@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -63,6 +64,8 @@ constexpr NumberRecord kNumbers[] = {{"foreground", &HandOver::foreground, kFlag
                                      {"covers_dead", &HandOver::covers_dead, kFlag},
                                      {"resends", &HandOver::resends, kFlag},
                                      {"worker", &HandOver::worker, INT_MAX},
+                                     {"keeper", &HandOver::keeper, INT_MAX},
+                                     {"takes_over", &HandOver::takes_over, kFlag},
                                      {"journal", &HandOver::journal},
                                      {"gives_errors", &HandOver::gives_errors, kFlag}};
 
@@ -73,6 +76,8 @@ constexpr std::pair<std::string_view, uint64_t HandOver::*> kDescriptors[] = {
     {"channel", &HandOver::channel},
     {"ids", &HandOver::ids},
     {"root", &HandOver::root},
+    {"fetch_socket", &HandOver::fetch_socket},
+    {"fetch_memory", &HandOver::fetch_memory},
     {"asker", &HandOver::asker}};
 
 std::string ToHex(std::string_view bytes) {
@@ -132,7 +137,8 @@ bool HoldsTogether(const HandOver& state) {
     return SetNumber(text, INT_MAX, pid) && pid > 0;
   };
   return Source(state.source).is_absolute() && state.mountpoint.starts_with('/') &&
-         state.worker > 0 && std::ranges::find(kLogLevels, state.log_level) != kLogLevels.end() &&
+         (state.worker > 0) != (state.keeper > 0) &&
+         std::ranges::find(kLogLevels, state.log_level) != kLogLevels.end() &&
          std::ranges::all_of(state.stuck, is_pid);
 }
 
@@ -154,6 +160,18 @@ bool IsChannel(int fd) {
   int type = 0;
   socklen_t size = sizeof type;
   return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_SEQPACKET;
+}
+
+bool Is(uint64_t descriptor, bool (*check)(int), bool is_needed) {
+  return descriptor == HandOver::kNoDescriptor ? !is_needed : check(NumberOf(descriptor));
+}
+
+// Whether no number stands for two descriptors, or for one of stdin to stderr.
+bool AreDistinct(const HandOver& state) {
+  std::vector<int> numbers = DescriptorsOf(state);
+  std::ranges::sort(numbers);
+  return std::ranges::adjacent_find(numbers) == numbers.end() &&
+         std::ranges::all_of(numbers, [](int fd) { return fd > STDERR_FILENO; });
 }
 
 }  // namespace
@@ -284,22 +302,30 @@ Descriptor Inherited(uint64_t number) {
 }
 
 Result<void> CheckInherited(const HandOver& state) {
-  const auto is = [](uint64_t descriptor, bool (*check)(int), bool is_needed) {
-    return descriptor == HandOver::kNoDescriptor ? !is_needed : check(NumberOf(descriptor));
-  };
-  std::vector<int> numbers = DescriptorsOf(state);
-  std::ranges::sort(numbers);
-  const bool are_distinct = std::ranges::adjacent_find(numbers) == numbers.end();
-  const bool are_files = std::ranges::all_of(numbers, [](int fd) { return fd > STDERR_FILENO; });
   siginfo_t child = {};
-  if (!are_distinct || !are_files || !is(state.connection, IsFuseDevice, true) ||
-      !is(state.shared, IsFuseDevice, state.resends != 0) || !is(state.ids, IsMemoryFile, true) ||
-      !is(state.root, IsFolder, false) || !is(state.channel, IsChannel, true) ||
-      !is(state.asker, IsChannel, false)) {
+  if (!AreDistinct(state) || !Is(state.connection, IsFuseDevice, true) ||
+      !Is(state.shared, IsFuseDevice, state.resends != 0) || !Is(state.ids, IsMemoryFile, true) ||
+      !Is(state.root, IsFolder, false) || !Is(state.channel, IsChannel, true) ||
+      !Is(state.asker, IsChannel, false)) {
     return Fail(ErrorCode::kDamaged, "hand-over: descriptors are not what they should be");
   }
   if (waitid(P_PID, static_cast<id_t>(state.worker), &child, WEXITED | WNOHANG | WNOWAIT) != 0) {
     return Fail(ErrorCode::kDamaged, "hand-over: process {} is no child", state.worker);
+  }
+  return {};
+}
+
+Result<void> CheckWorkerStart(const HandOver& state) {
+  const bool fetches = Source(state.source).needs_fetcher();
+  if (!AreDistinct(state) || !Is(state.channel, IsChannel, true) ||
+      !Is(state.ids, IsMemoryFile, false) || !Is(state.root, IsFolder, false) ||
+      !Is(state.fetch_socket, IsChannel, fetches) ||
+      !Is(state.fetch_memory, IsMemoryFile, fetches)) {
+    return Fail(ErrorCode::kDamaged, "worker: descriptors are not what they should be");
+  }
+  if (static_cast<uint64_t>(getppid()) != state.keeper) {
+    return Fail(ErrorCode::kDamaged, "worker: expected a child of process {}, found one of {}",
+                state.keeper, getppid());
   }
   return {};
 }

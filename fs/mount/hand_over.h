@@ -1,6 +1,6 @@
-// What a keeper hands over to the program that takes its place (fs/process/upgrade.h): the text of
-// a memory file that the next program inherits, with the numbers of the other descriptors it
-// inherits.
+// What a keeper hands over to a program that is executed for its mount: to the one that takes its
+// place (fs/process/upgrade.h), and to each worker (fs/process/worker_start.h). It is the text of a
+// memory file that the program inherits, with the numbers of the other descriptors it inherits.
 //
 // The text is a sequence of "name=value" records, each with a NUL at its end. The first one is
 // "zarrfs-hand-over=FORMAT". Whoever reads it trusts nothing of it: each record but those of lists
@@ -21,7 +21,7 @@
 namespace zarrfs {
 
 struct HandOver {
-  static constexpr uint64_t kFormat = 1;
+  static constexpr uint64_t kFormat = 2;
   static constexpr size_t kMaxBytes = size_t{8} << 20;
   static constexpr uint64_t kNoDescriptor = UINT32_MAX;
 
@@ -46,7 +46,14 @@ struct HandOver {
   uint64_t cache = 0;
   uint64_t memory = 0;  // the option; 0: its default
 
-  // --- OwnMount ----------------------------------------------------------------------------------
+  // --- For a worker alone ------------------------------------------------------------------------
+  uint64_t keeper = 0;      // process id; 0: for the next keeper
+  uint64_t takes_over = 0;  // from another worker
+  uint64_t fetch_socket = kNoDescriptor;
+  uint64_t fetch_memory = kNoDescriptor;
+
+  // --- OwnMount, for the next keeper alone
+  // ----------------------------------------------------------------------------------
   uint64_t device_before = 0;
   uint64_t device = 0;
   uint64_t mount_id = 0;
@@ -59,7 +66,7 @@ struct HandOver {
   uint64_t shared = kNoDescriptor;  // if requests can come again
 
   // --- Workers -----------------------------------------------------------------------------------
-  uint64_t worker = 0;  // its process id, a child's
+  uint64_t worker = 0;  // its process id, a child's; 0: for a worker
   uint64_t channel = kNoDescriptor;
   uint64_t ids = kNoDescriptor;
   uint64_t journal = 0;                 // IdFormat()
@@ -99,5 +106,8 @@ struct HandOver {
 /// Checks that each descriptor is open, of its kind, and no other's, and that the worker is a child
 /// of this process.
 [[nodiscard]] Result<void> CheckInherited(const HandOver& state);
+
+/// The same in a worker, which is a child of the keeper.
+[[nodiscard]] Result<void> CheckWorkerStart(const HandOver& state);
 
 }  // namespace zarrfs

@@ -52,12 +52,15 @@ bool HasServiceManager() { return std::getenv("NOTIFY_SOCKET") != nullptr; }
 
 class Keeper {
  public:
-  Keeper(const MountOptions& options, const MountPoint& mountpoint, Channel report)
+  Keeper(const MountOptions& options, const MountPoint& mountpoint, Channel report,
+         Descriptor program)
       : options_(options),
         config_in_force_(options.config),
         mount_(mountpoint, /*outlives_workers=*/!WhyNoIoUring(options).empty()),
-        report_(std::move(report)) {}
-  Keeper(const MountOptions& options, const HandOver& state)
+        report_(std::move(report)) {
+    workers_.set_program(std::move(program));
+  }
+  Keeper(const MountOptions& options, const HandOver& state, Descriptor program)
       : options_(options),
         config_in_force_(state.config),
         mount_(state),
@@ -65,6 +68,7 @@ class Keeper {
         ready_(true),
         replaces_(true),
         is_caretaker_(state.gives_errors != 0) {
+    workers_.set_program(std::move(program));
     workers_.TakeOver(state);
   }
 
@@ -138,7 +142,7 @@ class Keeper {
   Descriptor signals_;
   Descriptor until_;  // the process of the option; none once it has ended
   Upgrade upgrade_;
-  Workers workers_{options_, mount_.path(), [this] {
+  Workers workers_{options_, config_in_force_, mount_.path(), [this] {
                      signals_.reset();
                      until_.reset();
                      report_.Close();
@@ -257,6 +261,7 @@ void Keeper::OnWorkerFailed(const Message& message) {
 }
 
 void Keeper::OnMessage(Message& message) {
+  if (message.kind == Message::Kind::kStarted) return;
   if (message.kind == Message::Kind::kFailed) {
     OnWorkerFailed(message);
   } else if (message.kind == Message::Kind::kReady) {
@@ -400,6 +405,7 @@ std::string Keeper::UncleanEnd() const {
 }
 
 bool Keeper::OnWorkerEnd(const Workers::End& end) {
+  if (!failed_ && !ending_ && !gives_up_ && workers_.StartForked()) return true;
   if (starting() && end.by_signal) {
     EndStart(kExitSystem, fmt::format("ended by signal {} before the mount was ready", end.number));
   } else if (starting() && end.number == kExitDone) {
@@ -519,12 +525,13 @@ int Keeper::Run() {
 
 }  // namespace
 
-int RunKeeper(const MountOptions& options, const MountPoint& mountpoint, Channel report) {
-  return Keeper(options, mountpoint, std::move(report)).Run();
+int RunKeeper(const MountOptions& options, const MountPoint& mountpoint, Channel report,
+              Descriptor program) {
+  return Keeper(options, mountpoint, std::move(report), std::move(program)).Run();
 }
 
-int ResumeKeeper(const MountOptions& options, const HandOver& state) {
-  return Keeper(options, state).Run();
+int ResumeKeeper(const MountOptions& options, const HandOver& state, Descriptor program) {
+  return Keeper(options, state, std::move(program)).Run();
 }
 
 }  // namespace zarrfs

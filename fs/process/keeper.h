@@ -34,13 +34,15 @@
 
 namespace zarrfs {
 
-/// Runs until the mount is gone; returns the exit code. `report` leads to the process that waits
-/// for the start: one message, kReady or kFailed; closed in the foreground, where failures go to
-/// stderr. The process must not have threads.
-int RunKeeper(const MountOptions& options, const MountPoint& mountpoint, Channel report);
+/// Runs until the mount is gone; returns the exit code. `program`: what workers run; without it
+/// they are forked alone. `report` leads to the process that waits for the start: one message,
+/// kReady or kFailed; closed in the foreground, where failures go to stderr. The process must not
+/// have threads.
+int RunKeeper(const MountOptions& options, const MountPoint& mountpoint, Channel report,
+              Descriptor program);
 
 /// Likewise, in the program that takes over from an older one, in the same process. `state` was
 /// checked; `options` are OptionsOf() it.
-int ResumeKeeper(const MountOptions& options, const HandOver& state);
+int ResumeKeeper(const MountOptions& options, const HandOver& state, Descriptor program);
 
 }  // namespace zarrfs

@@ -19,7 +19,6 @@
 #include <cstddef>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
 
 #include "fs/fuse/connection.h"
 #include "fs/ids/id_format.h"
@@ -28,6 +27,7 @@
 #include "fs/options/exit_code.h"
 #include "fs/options/log.h"
 #include "fs/options/settings.h"
+#include "fs/process/execution.h"
 #include "fs/process/keeper.h"
 #include "fs/process/worker.h"
 
@@ -84,33 +84,6 @@ Descriptor ConnectToAsker(const signalfd_siginfo& signal) {
   if (!MayAsk(PeerOf(socket).uid)) return {};
   fcntl(socket.get(), F_SETFL, 0);
   return socket;
-}
-
-std::string NameOfThisProgram() {
-  std::ifstream words("/proc/self/cmdline");
-  std::string name;
-  std::getline(words, name, '\0');
-  return name;
-}
-
-Descriptor WriteDown(const HandOver& state) {
-  Descriptor file(memfd_create("zarrfs-hand-over", MFD_CLOEXEC));
-  const std::string text = ToText(state);
-  if (file && write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
-    file.reset();
-  }
-  return file;
-}
-
-void SetInherited(int fd, bool inherited) { fcntl(fd, F_SETFD, inherited ? 0 : FD_CLOEXEC); }
-
-// Returns on failure, with errno.
-void Execute(const Descriptor& program, std::vector<std::string> words) {
-  std::vector<char*> argv;
-  argv.reserve(words.size() + 1);
-  for (std::string& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
-  syscall(SYS_execveat, program.get(), "", argv.data(), environ, AT_EMPTY_PATH);
 }
 
 [[noreturn]] void RunTrialProgram(const Descriptor& program, const HandOver& state,
@@ -281,14 +254,8 @@ int FailTo(const Error& error) {
   return kExitMountFailed;
 }
 
-Result<HandOver> Take(int number) {
-  return ReadHandOver(Descriptor(number)).and_then([](const std::string& text) {
-    return ParseHandOver(text);
-  });
-}
-
 // In the trial.
-Result<void> CheckTakeOver(int number) {
+Result<void> CheckTakeOver(const char* number) {
   auto state = Take(number);
   if (!state) return Fail(state);
   const auto options = OptionsOf(*state);
@@ -312,7 +279,7 @@ Result<void> CheckTakeOver(int number) {
   return TryOpening(*options, Inherited(state->root));
 }
 
-int TakeOver(int number) {
+int TakeOver(const char* number) {
   // exec(2) of a descriptor names the process after its number.
   prctl(PR_SET_NAME, "zarrfs");
   auto state = Take(number);
@@ -322,7 +289,7 @@ int TakeOver(int number) {
   if (!options) return FailTo(options.error());
   LogToStderr(options->log_level);
   if (!options->foreground) LeaveTerminal(options->mountpoint);
-  const int code = ResumeKeeper(*options, *state);
+  const int code = ResumeKeeper(*options, *state, OpenThisProgram());
   if (options->makes_mountpoint) MadeMountPoint::Take(options->mountpoint).Remove();
   return code;
 }
@@ -373,11 +340,8 @@ std::optional<int> RunAsNextProgram(int argc, char** argv) {
   const std::string_view word = argc > 2 ? argv[1] : "";
   if (word != kTryWord && word != kGoWord) return std::nullopt;
   LogToStderr("error");
-  const std::string_view digits = argv[2];
-  int number = -1;
-  std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  if (word == kGoWord) return TakeOver(number);
-  const auto can = CheckTakeOver(number);
+  if (word == kGoWord) return TakeOver(argv[2]);
+  const auto can = CheckTakeOver(argv[2]);
   return can ? kExitDone : FailTo(can.error());
 }
 

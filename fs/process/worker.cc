@@ -364,6 +364,7 @@ void DieBeforeKeeper() {
 WorkerSandbox BeginProcess(const MountOptions& options, const WorkerStart& start,
                            bool reads_store) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != start.keeper_pid) _exit(kExitSystem);
   prctl(PR_SET_DUMPABLE, 1);  // the keeper is not
   ForgetEnvironment();
   DieBeforeKeeper();
@@ -371,6 +372,7 @@ WorkerSandbox BeginProcess(const MountOptions& options, const WorkerStart& start
   LimitFiles(options);
   SetSignals();
   WorkerSandbox sandbox = EnterWorkerSandbox(options, start.source, start.keeper_pid, reads_store);
+  // (A change of user undoes the first of all for a moment.)
   if (getppid() != start.keeper_pid) _exit(kExitSystem);
   return sandbox;
 }
@@ -456,6 +458,7 @@ void RunCaretaker(const MountOptions& options, WorkerStart start, std::string st
 }
 
 void RunWorker(MountOptions options, std::string mountpoint, WorkerStart start) {
+  start.keeper.Send({Message::Kind::kStarted});
   const uint64_t default_memory = DefaultMemory();  // of files that the sandbox hides
   WorkerSandbox sandbox = BeginProcess(options, start, /*reads_store=*/true);
   options.pid = start.keeper_pid;

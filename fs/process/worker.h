@@ -16,24 +16,14 @@
 
 #include <string>
 
-#include "fs/mount/channel.h"
 #include "fs/options/options.h"
+#include "fs/process/worker_start.h"
+#include "zarrcore/base/result.h"
+#include "zarrcore/os/descriptor.h"
 
 namespace zarrfs {
 
-struct WorkerStart {
-  Channel keeper;
-  pid_t keeper_pid = -1;
-  bool takes_over = false;  // from another worker
-  Descriptor ids = {};      // of the IdJournal; empty: nobody will take over
-  /// The folder of the store (Location::folder), where the mount hides its path.
-  Descriptor source = {};
-  /// To the fetcher of a store behind a network, else empty: of the StoreFetcher.
-  Descriptor fetch_socket = {};
-  Descriptor fetch_memory = {};
-};
-
-/// Runs in the child that the keeper has just forked, which must have one thread. The process ends
+/// Runs in a child of the keeper (worker_start.h), which must have one thread. The process ends
 /// when the keeper does.
 [[noreturn]] void RunWorker(MountOptions options, std::string mountpoint, WorkerStart start);
 

@@ -70,31 +70,61 @@ Result<void> Workers::MakeJournal() {
   return {};
 }
 
+void Workers::RunChild(Channel keeper, pid_t keeper_pid, bool takes_over, bool executes) {
+  in_child_();
+  WorkerStart start{.keeper = std::move(keeper),
+                    .keeper_pid = keeper_pid,
+                    .takes_over = takes_over,
+                    .ids = std::move(ids_),
+                    .source = std::move(source_),
+                    .fetch_socket = Descriptor(fetcher_.channel().client.get()),
+                    .fetch_memory = Descriptor(fetcher_.channel().memory.get())};
+  close(fetcher_.channel().server.get());
+  fetcher_.Forget();
+  if (executes) {
+    ExecuteWorker(program_, WithOptions(options_, config_), start);
+    spdlog::warn(
+        "{}: the program of the worker cannot be run: {}; the worker is a copy of its "
+        "keeper's process",
+        mountpoint_, ErrnoText(errno));
+  }
+  if (errors_only_.empty()) RunWorker(options_, mountpoint_, std::move(start));
+  RunCaretaker(options_, std::move(start),
+               fmt::format("version: {}\npid: {}\nhand_over: {}\nsource: {}\nserves: {}\n",
+                           ZARRFS_VERSION, keeper_pid, HandOver::kFormat,
+                           OneLine(options_.source.text()), OneLine(errors_only_)));
+}
+
 Result<void> Workers::Start(bool takes_over) {
+  return Start(takes_over, errors_only_.empty() && program_);
+}
+
+bool Workers::StartForked() {
+  if (std::exchange(began_, true)) return false;
+  spdlog::warn(
+      "{}: the program of the worker {} before it began; the worker is a copy of its "
+      "keeper's process",
+      mountpoint_, last_end_.empty() ? "ended" : last_end_);
+  last_end_.clear();
+  const auto started = Start(takes_over_, /*executes=*/false);
+  if (!started) spdlog::error("{}: {}", mountpoint_, started.error().message);
+  return started.has_value();
+}
+
+Result<void> Workers::Start(bool takes_over, bool executes) {
   auto channel = Channel::MakePair();
   if (!channel) return Fail(ErrorCode::kIo, "no descriptors: {}", ErrnoText(errno));
   const pid_t keeper = getpid();
   const pid_t pid = fork();
   if (pid < 0) return Fail(ErrorCode::kIo, "no process: {}", ErrnoText(errno));
   if (pid == 0) {
-    in_child_();
     channel->first.Close();
-    WorkerStart start{.keeper = std::move(channel->second),
-                      .keeper_pid = keeper,
-                      .takes_over = takes_over,
-                      .ids = std::move(ids_),
-                      .source = std::move(source_),
-                      .fetch_socket = Descriptor(fetcher_.channel().client.get()),
-                      .fetch_memory = Descriptor(fetcher_.channel().memory.get())};
-    close(fetcher_.channel().server.get());
-    fetcher_.Forget();
-    if (errors_only_.empty()) RunWorker(options_, mountpoint_, std::move(start));
-    RunCaretaker(options_, std::move(start),
-                 fmt::format("version: {}\npid: {}\nhand_over: {}\nsource: {}\nserves: {}\n",
-                             ZARRFS_VERSION, keeper, HandOver::kFormat,
-                             OneLine(options_.source.text()), OneLine(errors_only_)));
+    RunChild(std::move(channel->second), keeper, takes_over, executes);
   }
   pid_ = pid;
+  takes_over_ = takes_over;
+  executes_ = executes;
+  began_ = true;
   killed_here_ = false;
   cut_off_at_.reset();
   received_.clear();
@@ -113,8 +143,11 @@ bool Workers::Expects(Message::Kind kind) {
   const auto has_sent = [&](Message::Kind each) {
     return std::ranges::find(received_, each) != received_.end();
   };
-  if (kind != kOpened && kind != kReady && kind != kFailed) return false;
-  if (has_sent(kind) || (kind == kReady && !has_sent(kOpened))) return false;
+  if (kind != kStarted && kind != kOpened && kind != kReady && kind != kFailed) return false;
+  if (has_sent(kind) || (kind == kReady && !has_sent(kOpened)) ||
+      (kind == kStarted && !received_.empty())) {
+    return false;
+  }
   received_.push_back(kind);
   return true;
 }
@@ -153,6 +186,9 @@ std::optional<Workers::End> Workers::TryReap() {
   pid_ = -1;
   channel_.reset();
   cut_off_at_.reset();
+  // (Whoever kills a worker that has just begun says nothing about its program.)
+  const bool was_killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+  began_ = !executes_ || !received_.empty() || was_killed;
   if (WIFSIGNALED(status)) {
     last_end_ = fmt::format("was ended by signal {}", WTERMSIG(status));
     if (WTERMSIG(status) == SIGKILL && !killed_here_) killed_at_ = Clock::now();

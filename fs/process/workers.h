@@ -25,11 +25,18 @@ class Workers {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// `in_child` closes in a new child what only the keeper may have.
-  Workers(const MountOptions& options, const std::string& mountpoint,
-          std::function<void()> in_child)
-      : options_(options), mountpoint_(mountpoint), in_child_(std::move(in_child)) {}
+  /// `config`: the words of the configuration file that are in force. `in_child` closes in a new
+  /// child what only the keeper may have.
+  Workers(const MountOptions& options, const std::vector<std::string>& config,
+          const std::string& mountpoint, std::function<void()> in_child)
+      : options_(options),
+        config_(config),
+        mountpoint_(mountpoint),
+        in_child_(std::move(in_child)) {}
 
+  /// What workers run (worker_start.h). Without it they are forked, and run on in the keeper's
+  /// program.
+  void set_program(Descriptor program) { program_ = std::move(program); }
   /// Goes on with those that another program hands over. Its descriptors must have been checked.
   void TakeOver(const HandOver& state);
   /// Writes down what the next program needs of them.
@@ -80,6 +87,9 @@ class Workers {
   std::optional<End> TryReap();
   /// Waits no longer for it, which cannot end.
   void LeaveBehind();
+  /// Starts a worker that is forked, and runs no other program, in place of one that has ended
+  /// before its program said that it runs. False if there is no such one.
+  [[nodiscard]] bool StartForked();
   /// Those that were left behind and can end by now, do.
   void ReapLeftBehind();
   [[nodiscard]] bool has_left_behind() const { return !left_behind_.empty(); }
@@ -108,11 +118,15 @@ class Workers {
  private:
   static constexpr auto kEndLimit = std::chrono::seconds(1);
 
-  // A worker reports kOpened, then kReady, and kFailed at any time, each once.
+  [[nodiscard]] Result<void> Start(bool takes_over, bool executes);
+  [[noreturn]] void RunChild(Channel keeper, pid_t keeper_pid, bool takes_over, bool executes);
+  // A worker reports kStarted, kOpened, then kReady, and kFailed at any time, each once.
   bool Expects(Message::Kind kind);
 
   const MountOptions& options_;
+  const std::vector<std::string>& config_;
   const std::string& mountpoint_;
+  Descriptor program_;
   StoreFetcher fetcher_{options_};
   const std::function<void()> in_child_;
   std::optional<Channel> channel_;
@@ -125,6 +139,9 @@ class Workers {
   std::string errors_only_;
   std::optional<Clock::time_point> cut_off_at_;
   std::vector<Message::Kind> received_;         // from the one there is
+  bool takes_over_ = false;                     // the one there is, or was
+  bool executes_ = false;                       // likewise: a program of its own
+  bool began_ = true;                           // the last one, before it ended
   bool killed_here_ = false;                    // by Kill()
   std::optional<Clock::time_point> killed_at_;  // a worker, last, by others
   std::vector<pid_t> left_behind_;

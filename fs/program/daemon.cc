@@ -19,6 +19,7 @@
 #include "fs/options/exit_code.h"
 #include "fs/options/log.h"
 #include "fs/options/memory_limit.h"
+#include "fs/process/execution.h"
 #include "fs/process/keeper.h"
 #include "fs/process/worker.h"
 #include "zarrcore/base/printable.h"
@@ -98,6 +99,7 @@ void CloseInherited(const MountOptions& options) {
 
 int RunDaemon(MountOptions options) {
   CloseInherited(options);
+  Descriptor program = OpenThisProgram();
   LogToStderr(options.log_level);
   MadeMountPoint folder;
   if (options.makes_mountpoint) folder = MadeMountPoint::Make(options.mountpoint);
@@ -127,7 +129,7 @@ int RunDaemon(MountOptions options) {
     }
     return kExitDone;
   }
-  if (options.foreground) return RunKeeper(options, *mountpoint, Channel());
+  if (options.foreground) return RunKeeper(options, *mountpoint, Channel(), std::move(program));
 
   auto channel = Channel::MakePair();
   if (!channel) return FailWith(kExitSystem, fmt::format("no pipe: {}", ErrnoText(errno)));
@@ -137,7 +139,7 @@ int RunDaemon(MountOptions options) {
   if (pid < 0) return FailWith(kExitSystem, fmt::format("no process: {}", ErrnoText(errno)));
   if (pid == 0) {
     report.Close();
-    const int code = RunKeeper(options, *mountpoint, std::move(keepers_end));
+    const int code = RunKeeper(options, *mountpoint, std::move(keepers_end), std::move(program));
     folder.Remove();
     _exit(code);
   }

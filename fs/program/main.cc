@@ -7,6 +7,7 @@
 #include "fs/options/exit_code.h"
 #include "fs/options/log.h"
 #include "fs/process/upgrade.h"
+#include "fs/process/worker_start.h"
 #include "fs/program/commands.h"
 #include "fs/program/daemon.h"
 #include "zarrcore/os/descriptor.h"
@@ -19,6 +20,7 @@ int main(int argc, char** argv) {
     static_cast<void>(null.release());
   }
 
+  if (const auto code = zarrfs::RunAsWorker(argc, argv)) return *code;
   if (const auto code = zarrfs::RunAsNextProgram(argc, argv)) return *code;
   auto line = zarrfs::ParseCommandLine(argc, argv);
   if (!line) {

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "fs/mount/channel.h"
 #include "tests/unit/options/parsed_options.h"
 
 namespace zarrfs::hand_over_test {
@@ -62,12 +63,12 @@ TEST(HandOverTest, TheNextProgramReadsWhatThisOneHasWritten) {
 
 TEST(HandOverTest, OtherFormatsAreRefusedByTheirNumber) {
   HandOver state = Sample();
-  state.format = 2;
+  state.format = 1;
   const auto parsed = ParseHandOver(ToText(state));
   ASSERT_FALSE(parsed);
   EXPECT_EQ(parsed.error().code, ErrorCode::kUnsupported);
   EXPECT_EQ(parsed.error().message,
-            "hand-over: expected format 1, found 2: unmount and mount again instead");
+            "hand-over: expected format 2, found 1: unmount and mount again instead");
   // Whatever follows.
   EXPECT_NE(WhyNot(Record("zarrfs-hand-over=3") + "nonsense").find("found 3"), std::string::npos);
 }
@@ -79,8 +80,8 @@ TEST(HandOverTest, WhatDoesNotHoldTogetherIsRefused) {
             "hand-over: expected 'zarrfs-hand-over=', found "
             "'source=/a'");
   EXPECT_EQ(WhyNot(text + Record("source=/a")), "hand-over: 'source' comes twice");
-  EXPECT_EQ(WhyNot(text + Record("zarrfs-hand-over=1")),
-            "hand-over: unexpected 'zarrfs-hand-over=1'");
+  EXPECT_EQ(WhyNot(text + Record("zarrfs-hand-over=2")),
+            "hand-over: unexpected 'zarrfs-hand-over=2'");
   EXPECT_EQ(WhyNot(text + Record("future=1")), "hand-over: unexpected 'future=1'");
   EXPECT_EQ(WhyNot(text + Record("stuck=1x")), "hand-over: it does not hold together");
   EXPECT_EQ(WhyNot(text + Record("setting=more")), "") << "lists may be longer";
@@ -158,6 +159,47 @@ TEST(HandOverTest, OptionsComeThrough) {
   EXPECT_EQ(again->view, "v2");
   EXPECT_EQ(again->cache, uint64_t{3} << 20U);
   EXPECT_EQ(again->ttl, 3.0);
+}
+
+// What a worker is started with.
+TEST(HandOverTest, IsForAKeeperOrForAWorker) {
+  MountOptions options = Options("view=v2");
+  options.source = Source("/data/ocean.zarr");
+  options.mountpoint = "/mnt/ocean";
+  HandOver state = WithOptions(options, {});
+  EXPECT_EQ(WhyNot(ToText(state)), "hand-over: it does not hold together") << "for nobody";
+  state.keeper = 12;
+  state.takes_over = 1;
+  state.channel = 7;
+  state.fetch_socket = 8;
+  const auto parsed = ParseHandOver(ToText(state));
+  ASSERT_TRUE(parsed) << parsed.error().message;
+  EXPECT_EQ(*parsed, state);
+  EXPECT_EQ(DescriptorsOf(*parsed), (std::vector<int>{7, 8}));
+  state.worker = 13;
+  EXPECT_EQ(WhyNot(ToText(state)), "hand-over: it does not hold together") << "for both";
+}
+
+TEST(HandOverTest, StartOfAWorkerIsChecked) {
+  const Descriptor null(open("/dev/null", O_RDWR | O_CLOEXEC));
+  auto channel = Channel::MakePair();
+  ASSERT_TRUE(channel);
+  HandOver state = Sample();
+  state.connection = state.shared = state.ids = state.asker = HandOver::kNoDescriptor;
+  state.keeper = static_cast<uint64_t>(getppid());
+  state.channel = static_cast<uint64_t>(channel->first.fd());
+  EXPECT_TRUE(CheckWorkerStart(state));
+  state.source = "s3://bucket/store";
+  EXPECT_FALSE(CheckWorkerStart(state)) << "without a fetcher";
+  state.source = "/data";
+  for (auto member : {&HandOver::channel, &HandOver::ids, &HandOver::root, &HandOver::fetch_socket,
+                      &HandOver::fetch_memory}) {
+    HandOver wrong = state;
+    wrong.*member = NumberFor(null);
+    EXPECT_FALSE(CheckWorkerStart(wrong));
+  }
+  state.keeper += 1;
+  EXPECT_FALSE(CheckWorkerStart(state)) << "another parent";
 }
 
 TEST(HandOverTest, MemoryFileIsReadAndNothingElse) {
