@@ -41,6 +41,8 @@ using Clock = std::chrono::steady_clock;
 constexpr auto kWorkerLimit = std::chrono::seconds(3);
 // How long after that a killed one may take.
 constexpr auto kReapLimit = std::chrono::seconds(2);
+// How long the worker may live on without a connection to the kernel.
+constexpr auto kGoneLimit = std::chrono::seconds(3);
 // How long programs may use a mount that its service is to end.
 constexpr auto kBusyLimit = std::chrono::seconds(5);
 // How often the keeper checks for a killed worker that cannot end.
@@ -120,6 +122,7 @@ class Keeper {
   // How long the loop may wait, in milliseconds.
   int KillLateWorker();
   void Watch();  // every kWatchMs
+  void EndWithConnection();
   // True if another worker serves on.
   bool OnWorkerEnd(const Workers::End& end);
   void StartNext();
@@ -156,11 +159,12 @@ class Keeper {
   bool asked_before_ = false;  // an earlier signal found the mount busy
   std::optional<Clock::time_point> detach_at_;
   bool ending_ = false;
-  bool replaces_ = false;           // the worker is an older program's, and is to end
-  bool is_caretaker_ = false;       // likewise, and it does not listen
-  bool was_killed_ = false;         // the worker, because it took too long to end
-  bool gives_up_ = false;           // the mount dies with the worker
-  Clock::time_point worker_limit_;  // while it is to end
+  bool replaces_ = false;                        // the worker is an older program's, and is to end
+  bool is_caretaker_ = false;                    // likewise, and it does not listen
+  bool was_killed_ = false;                      // the worker, because it took too long to end
+  bool gives_up_ = false;                        // the mount dies with the worker
+  std::optional<Clock::time_point> gone_since_;  // the connection, as Watch() saw first
+  Clock::time_point worker_limit_;               // while it is to end
 };
 
 Result<void> Keeper::Start() {
@@ -378,9 +382,23 @@ void Keeper::OnProcessEnd() {
   OnUnmounted(why, /*detached=*/true);
 }
 
+// A worker whose mount was unmounted ends by itself, unless it is stopped or hangs.
+void Keeper::EndWithConnection() {
+  const bool is_gone = ready_ && !ending_ && workers_.is_there() && mount_.outlives_workers() &&
+                       !mount_.IsConnected();
+  if (!is_gone) return gone_since_.reset();
+  if (!gone_since_) gone_since_ = Clock::now();
+  const auto time = Clock::now() - *gone_since_;
+  if (time < kGoneLimit) return;
+  if (time > kGoneLimit + kReapLimit) return workers_.LeaveBehind();
+  spdlog::warn("{}: the mount is gone, but its worker goes on: it is killed", mountpoint());
+  workers_.Kill();
+}
+
 void Keeper::Watch() {
   TryAgainToUnmount();
   workers_.ReapLeftBehind();
+  EndWithConnection();
   if (!workers_.is_there()) {
     if (workers_.is_planned() && !mount_.IsConnected()) workers_.CancelPlan();
     return;

@@ -392,6 +392,21 @@ TEST_F(RestartTest, DetachedMountInUseIsServedOn) {
   EXPECT_TRUE(Eventually(Seconds(8), [&] { return DaemonsOf(mnt_).empty(); }));
 }
 
+// Somebody else unmounts (`umount`), and the worker cannot notice.
+TEST_F(RestartTest, StoppedWorkerEndsWithItsMount) {
+  TestMount mount(store_, "", mnt_);
+  const std::vector<pid_t> all = DaemonsOf(mnt_);
+  EXPECT_EQ(all.size(), 2U);
+  kill(WorkerOf(mnt_), SIGSTOP);
+  ASSERT_EQ(umount2(mnt_.c_str(), 0), 0) << std::strerror(errno);
+  mount.Forget();
+  EXPECT_EQ(mount.program().WaitFor(Seconds(1)), std::nullopt) << "it has three seconds";
+  EXPECT_EQ(mount.program().WaitFor(Seconds(10)), 0) << mount.Log();
+  EXPECT_TRUE(DaemonsOf(mnt_).empty());
+  EXPECT_NE(mount.Log().find("the mount is gone, but its worker goes on"), std::string::npos)
+      << mount.Log();
+}
+
 TEST_F(RestartTest, UnmountedWhileThereIsNoWorkerItEnds) {
   TestMount mount(store_, "", mnt_);
   const pid_t worker = WorkerOf(mnt_);
