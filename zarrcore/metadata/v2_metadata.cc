@@ -11,6 +11,7 @@
 
 #include "zarrcore/base/byte_order.h"
 #include "zarrcore/metadata/base64.h"
+#include "zarrcore/metadata/nczarr.h"
 #include "zarrcore/metadata/v2_codecs.h"
 #include "zarrcore/metadata/v2_dtype.h"
 
@@ -19,6 +20,7 @@ namespace {
 
 constexpr const char* kDimensions = "_ARRAY_DIMENSIONS";
 constexpr const char* kFillAttribute = "_FillValue";
+constexpr const char* kNczarrArray = "_NCZARR_ARRAY";
 
 Result<Json> ParseObject(const NamedText& document, std::vector<std::string>& notes) {
   if (document.text.size() > kMaxMetadataBytes) {
@@ -270,7 +272,16 @@ Result<ArrayMetadata> ParseZarray(const NamedText& zarray, const std::optional<N
     Json attribute = FillAttribute(*fill, *type);
     if (!attribute.is_null()) attributes[kFillAttribute] = std::move(attribute);
   }
+  // (netCDF-C up to 4.9.2 has these notes here, and not among the attributes.)
+  if (const Json& notes_of_array = MemberOrNull(*given, kNczarrArray);
+      notes_of_array.is_object() && !attributes.contains(kNczarrArray)) {
+    attributes[kNczarrArray] = notes_of_array;
+  }
   Json names = TakeDimensionNames(attributes, shape.size());
+  if (auto noted = NczarrDimensions(attributes, shape.size());
+      names.is_null() && !noted.empty() && !attributes.contains(kDimensions)) {
+    names = std::move(noted);
+  }
 
   Json document = ArrayDocument(*given, std::move(chain->data_type), *std::move(key_encoding),
                                 FillToV3(*fill, *type), std::move(chain->codecs));

@@ -12,7 +12,7 @@
 #include "zarrcore/codec/convert.h"
 #include "zarrcore/codec/vlen.h"
 #include "zarrcore/codec/widen.h"
-#include "zarrcore/view/nczarr.h"
+#include "zarrcore/metadata/nczarr.h"
 #include "zarrcore/view/v2_attributes.h"
 
 namespace zarrfs {
@@ -150,6 +150,35 @@ NcAttribute AttributeAs(const std::string& name, const Json& value, int version,
   return TextAs(name, value);
 }
 
+// The type that NCZarr's notes give an attribute, where the file has it.
+std::optional<NcType> NotedType(const Json& attributes, const std::string& name, int version) {
+  constexpr std::array kTypes = {
+      std::pair("i1"sv, NcType::kByte),   std::pair("i2"sv, NcType::kShort),
+      std::pair("i4"sv, NcType::kInt),    std::pair("f4"sv, NcType::kFloat),
+      std::pair("f8"sv, NcType::kDouble), std::pair("u1"sv, NcType::kUbyte),
+      std::pair("u2"sv, NcType::kUshort), std::pair("u4"sv, NcType::kUint),
+      std::pair("i8"sv, NcType::kInt64),  std::pair("u8"sv, NcType::kUint64)};
+  const std::string noted = NczarrTypeOf(attributes, name);
+  for (const auto& [code, type] : kTypes) {
+    if (noted.size() == 3 && noted.ends_with(code) && (version == 5 || type <= NcType::kDouble)) {
+      return type;
+    }
+  }
+  return std::nullopt;
+}
+
+// Numbers as JSON has those of that type: with the digits of a float, which has fewer than a
+// double.
+Json AsWritten(Json value, std::optional<NcType> noted) {
+  if (noted != NcType::kFloat) return value;
+  const auto round = [](Json& number) {
+    if (number.is_number()) number = static_cast<double>(static_cast<float>(number.get<double>()));
+  };
+  if (value.is_array()) std::ranges::for_each(value, round);
+  round(value);
+  return value;
+}
+
 // What xarray masks: the attribute; in v2 also the fill value. As an element of the array.
 std::optional<FillBytes> MaskedValue(const ArrayMetadata& array, const Json& attributes) {
   const auto given = attributes.find("_FillValue");
@@ -231,7 +260,9 @@ std::vector<NcAttribute> NcAttributesOf(const Json& attributes, int version) {
   const Json shown = WithoutNczarr(attributes);
   for (const auto& [name, value] : shown.items()) {
     const auto [nc_name, is_new] = names.insert(NcName(name));
-    if (is_new) made.push_back(AttributeAs(*nc_name, value, version, std::nullopt));
+    if (!is_new) continue;
+    const auto noted = NotedType(attributes, name, version);
+    made.push_back(AttributeAs(*nc_name, AsWritten(value, noted), version, noted));
   }
   return made;
 }
@@ -265,8 +296,10 @@ std::vector<NcAttribute> NcAttributesOf(const ArrayMetadata& array, const NcElem
     const bool is_like_values =
         std::ranges::find(kOfTheTypeOfValues, name) != kOfTheTypeOfValues.end() &&
         elements.type != NcType::kChar;
-    made.push_back(AttributeAs(*nc_name, value, version,
-                               is_like_values ? std::optional(elements.type) : std::nullopt));
+    const auto noted =
+        is_like_values ? std::optional(elements.type) : NotedType(array.attributes, name, version);
+    made.push_back(
+        AttributeAs(*nc_name, is_like_values ? value : AsWritten(value, noted), version, noted));
   }
   return made;
 }

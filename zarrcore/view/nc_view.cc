@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "zarrcore/base/checked.h"
+#include "zarrcore/metadata/nczarr.h"
 #include "zarrcore/view/nc_variable.h"
 #include "zarrcore/view/netcdf_header.h"
 #include "zarrcore/view/shared_dimensions.h"
@@ -170,7 +171,9 @@ class FilePlan {
     variable.name = NcName(std::string(array.name));
     while (!names.insert(variable.name).second) variable.name += '_';
     const auto dimensions = NamesOf(dimensions_of_[planned.array], shared_);
-    for (size_t d = 0; d < array.metadata->rank(); ++d) {
+    const bool is_scalar = array.metadata->shape == std::vector<uint64_t>{1} &&
+                           IsNczarrScalar(array.metadata->attributes);
+    for (size_t d = 0; d < array.metadata->rank() && !is_scalar; ++d) {
       variable.dimensions.push_back(
           DimensionNumber(header, (*dimensions)[d], array.metadata->shape[d]));
     }

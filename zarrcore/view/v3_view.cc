@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "zarrcore/view/nczarr.h"
+#include "zarrcore/metadata/nczarr.h"
 #include "zarrcore/view/ome.h"
 #include "zarrcore/view/pass_through.h"
 #include "zarrcore/view/v3_spelling.h"

@@ -1,4 +1,4 @@
-#include "zarrcore/view/nczarr.h"
+#include "zarrcore/metadata/nczarr.h"
 
 #include <gtest/gtest.h>
 
