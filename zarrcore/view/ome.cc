@@ -9,6 +9,8 @@
 #include <system_error>
 #include <utility>
 
+#include "zarrcore/view/ome06.h"
+
 namespace zarrfs {
 namespace {
 
@@ -53,6 +55,10 @@ bool Is(const Json& version, std::string_view wanted) {
 std::string StaysAsItIs(const Json& version, std::string_view wanted) {
   return fmt::format("OME-Zarr {}: not shown as {}", version.is_null() ? "?" : Excerpt(version),
                      wanted);
+}
+
+std::string ShownAs(const Json& version, std::string_view wanted) {
+  return fmt::format("OME-Zarr {}: shown as {}", Excerpt(version), wanted);
 }
 
 // A list that is not empty, of which each item `is_one`.
@@ -127,14 +133,17 @@ bool IsOme(const Json& attributes, const OmePlace& place) {
 OmeAttributes AsOme04(Json attributes) {
   const auto found = attributes.find(kOme);
   if (found == attributes.end() || !IsNamespace(*found)) return {std::move(attributes), {}};
-  const Json& version = MemberOrNull(*found, kVersion);
-  if (!version.is_null() && !Is(version, "0.5")) {
+  const Json version = MemberOrNull(*found, kVersion);
+  OmeAttributes shown{Json::object(), {}};
+  if (auto as05 = IsOme06(version) ? Ome06As05(*found) : std::nullopt) {
+    *found = *std::move(as05);
+    shown.notes.push_back(ShownAs(version, "0.4"));
+  } else if (!version.is_null() && !Is(version, "0.5")) {
     return {attributes, {StaysAsItIs(version, "0.4")}};
   }
   Json ome = std::move(*found);
   ome.erase(kVersion);
   VisitVersioned(ome, [](Json& object) { object[kVersion] = "0.4"; });
-  OmeAttributes shown{Json::object(), {}};
   for (auto& [name, value] : attributes.items()) {
     if (name != kOme) {
       shown.attributes[name] = std::move(value);
@@ -150,6 +159,17 @@ OmeAttributes AsOme04(Json attributes) {
     }
   }
   return shown;
+}
+
+OmeAttributes Ome06AsOme05(Json attributes) {
+  const auto found = attributes.find(kOme);
+  if (found == attributes.end() || !found->is_object()) return {std::move(attributes), {}};
+  const Json version = MemberOrNull(*found, kVersion);
+  if (!IsOme06(version)) return {std::move(attributes), {}};
+  auto as05 = Ome06As05(*found);
+  if (!as05) return {std::move(attributes), {StaysAsItIs(version, "0.5")}};
+  *found = *std::move(as05);
+  return {std::move(attributes), {ShownAs(version, "0.5")}};
 }
 
 OmeAttributes AsOme05(Json attributes, const OmePlace& place) {

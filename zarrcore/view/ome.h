@@ -30,13 +30,16 @@ struct OmePlace {
 [[nodiscard]] bool IsOme(const Json& attributes, const OmePlace& place);
 
 /// `attributes` of a group with the members of a 0.5 `ome` at the top. A member that is there
-/// already stays as it is. Other versions stay in `ome`, with a note. Without a version, as some
-/// writers leave it out, it is 0.5.
+/// already stays as it is. Other versions stay in `ome`, with a note; 0.6 only where 0.5 cannot say
+/// it (ome06.h). Without a version, as some writers leave it out, it is 0.5.
 [[nodiscard]] OmeAttributes AsOme04(Json attributes);
 
 /// `attributes` of a group with the members of 0.4 in `ome`. Other versions stay where they are,
 /// with a note, as does whatever is not OME-Zarr, without one.
 [[nodiscard]] OmeAttributes AsOme05(Json attributes, const OmePlace& place);
+
+/// `attributes` of a group with `ome` of 0.6 as 0.5, with a note, where that can say it (ome06.h).
+[[nodiscard]] OmeAttributes Ome06AsOme05(Json attributes);
 
 /// The names of the axes of the array called `array` in a group with these `attributes`, if the
 /// group is an image of 0.4 that the array is one size of. 0.5 wants them as dimension_names.

@@ -87,14 +87,20 @@ class V3ViewImplementation final : public View {
     if (metadata.is_stored_as_v2() && json.contains("attributes")) {
       json["attributes"] = WithoutNczarr(std::move(json["attributes"]));
     }
+    if (!metadata.is_stored_as_v2() && !context.keeps_ome) {
+      auto shown = Ome06AsOme05(metadata.attributes);
+      notes = std::move(shown.notes);
+      if (shown.attributes != metadata.attributes) json["attributes"] = std::move(shown.attributes);
+    }
     // (Some writers say null; readers of groups take that for none.)
     const bool is_changed = metadata.consolidated_metadata != Json::value_t::null ||
-                            json.contains("extensions") || !metadata.notes.empty();
+                            json.contains("extensions") || !metadata.notes.empty() ||
+                            (!notes.empty() && json != metadata.document);
     json["zarr_format"] = 3;
     if (MemberOrNull(json, "attributes").is_null()) json.erase("attributes");
     json.erase("extensions");
     if (metadata.stored && !metadata.stored->is_v2 && !is_changed) {
-      return {{{std::string(kDocumentName), metadata.stored->document}}, {}};
+      return {{{std::string(kDocumentName), metadata.stored->document}}, std::move(notes)};
     }
     return {{{std::string(kDocumentName), DumpJson(json)}}, std::move(notes)};
   }

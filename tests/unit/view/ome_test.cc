@@ -92,6 +92,80 @@ TEST(Ome, AMemberThatIsThereForOldReadersStays) {
   ASSERT_EQ(shown.notes.size(), 1U);
 }
 
+// The specification's example of draft 0.6.dev4; drafts before it name systems by text.
+TEST(Ome, PlainPyramidsOf06AreThoseOf05) {
+  const char* const v05 =
+      R"({"before": 1, "ome": {"version": "0.5", "multiscales": [{"name": "example",
+      "axes": [{"name": "y", "type": "space", "unit": "micrometer"}, {"name": "x", "type": "space"}],
+      "datasets": [
+        {"path": "s0", "coordinateTransformations": [{"type": "scale", "scale": [0.5, 0.25]}]},
+        {"path": "s1", "coordinateTransformations": [{"type": "scale", "scale": [1, 0.5]},
+                                                     {"type": "translation", "translation": [0.5, 0]}]},
+        {"path": "s2", "coordinateTransformations": [{"type": "scale", "scale": [1.0, 1.0]}]}],
+      "type": "gaussian"}], "omero": {"channels": []}}})";
+  for (const auto& [input, output] : {std::pair(R"({"path": "s0"})", R"({"name": "world"})"),
+                                      std::pair(R"("s0")", R"("world")")}) {
+    const Json v06 = Parsed(fmt::format(
+        R"({{"before": 1, "ome": {{"version": "0.6.dev4", "multiscales": [{{"name": "example",
+        "coordinateSystems": [{{"name": "world", "axes": [
+            {{"name": "y", "type": "space", "unit": "micrometer"}}, {{"name": "x", "type": "space"}}]}}],
+        "datasets": [
+          {{"path": "s0", "coordinateTransformations": [
+              {{"type": "scale", "scale": [0.5, 0.25], "input": {0}, "output": {1}}}]}},
+          {{"path": "s1", "coordinateTransformations": [
+              {{"type": "sequence", "input": {0}, "output": {1}, "transformations": [
+                  {{"type": "scale", "scale": [1, 0.5]}},
+                  {{"type": "translation", "translation": [0.5, 0]}}]}}]}},
+          {{"path": "s2", "coordinateTransformations": [
+              {{"type": "identity", "input": {0}, "output": {1}}}]}}],
+        "type": "gaussian"}}], "omero": {{"channels": []}}}}}})",
+        input, output));
+    EXPECT_TRUE(IsOme(v06, {}));
+    const OmeAttributes as05 = Ome06AsOme05(v06);
+    ExpectEqual(as05.attributes, Parsed(v05), output);
+    EXPECT_EQ(as05.notes, std::vector<std::string>{R"(OME-Zarr "0.6.dev4": shown as 0.5)"});
+    const OmeAttributes as04 = AsOme04(v06);
+    ExpectEqual(as04.attributes, AsOme04(Parsed(v05)).attributes, output);
+    EXPECT_EQ(as04.notes, std::vector<std::string>{R"(OME-Zarr "0.6.dev4": shown as 0.4)"});
+  }
+  const Json labels = Parsed(R"({"ome": {"version": "0.6", "labels": ["a"]}})");
+  ExpectEqual(AsOme04(labels).attributes, Parsed(R"({"labels": ["a"]})"), "labels");
+}
+
+TEST(Ome, What05CannotSayStays06) {
+  const Json plain = Parsed(R"({"ome": {"version": "0.6", "multiscales": [{
+      "coordinateSystems": [{"name": "world", "axes": [{"name": "y"}, {"name": "x"}]}],
+      "datasets": [{"path": "0", "coordinateTransformations": [
+          {"type": "scale", "scale": [1, 2], "input": "0", "output": "world"}]}]}]}})");
+  EXPECT_NE(AsOme04(plain).attributes, plain);
+  const auto with = [&](const char* pointer, const char* value) {
+    Json other = plain;
+    other[Json::json_pointer(std::string("/ome") + pointer)] = Parsed(value);
+    return other;
+  };
+  const std::string image = "/multiscales/0";
+  const std::string transformation = image + "/datasets/0/coordinateTransformations/0";
+  for (const Json& other :
+       {with("/scene", "{}"), with((image + "/coordinateTransformations").c_str(), "[{}]"),
+        with((image + "/coordinateSystems/1").c_str(), R"({"name": "b", "axes": []})"),
+        with((image + "/coordinateSystems/0/axes/0/type").c_str(), R"("array")"),
+        with((image + "/datasets/0/coordinateTransformations/1").c_str(), "{}"),
+        with((transformation + "/type").c_str(), R"("affine")"),
+        with((transformation + "/output").c_str(), R"("another")"),
+        with((transformation + "/scale").c_str(), "[1]"),
+        with((transformation + "/scale").c_str(), R"(["1", 2])"),
+        with(transformation.c_str(), R"({"type": "sequence", "output": "world", "transformations": [
+            {"type": "translation", "translation": [1, 1]}, {"type": "scale", "scale": [2, 2]}]})"),
+        with(transformation.c_str(),
+             R"({"type": "sequence", "output": "world", "transformations": 5})"),
+        with("/multiscales", "[{}]"), with("/multiscales", "{}")}) {
+    EXPECT_EQ(AsOme04(other).attributes, other) << other;
+    EXPECT_EQ(Ome06AsOme05(other).attributes, other) << other;
+    EXPECT_EQ(AsOme04(other).notes,
+              std::vector<std::string>{R"(OME-Zarr "0.6": not shown as 0.4)"});
+  }
+}
+
 TEST(Ome, WithoutAVersionItIs05) {
   // As ome-zarr-py writes the group of labels.
   ExpectEqual(AsOme04(Parsed(R"({"ome": {"labels": ["nuclei"]}})")).attributes,

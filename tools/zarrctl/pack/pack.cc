@@ -295,7 +295,14 @@ class Packing {
 
   [[nodiscard]] std::string DocumentOf(const PlannedNode& planned) const {
     if (planned.array) return arrays_[*planned.array].plan.document;
-    return planned.node->views[*ViewNumber("v3")].documents.front().bytes;
+    const GroupMetadata* const group = planned.node->group();
+    if (group == nullptr || group->is_stored_as_v2()) {
+      return planned.node->views[*ViewNumber("v3")].documents.front().bytes;
+    }
+    // (Not in another version of OME-Zarr, as the view shows it.)
+    ViewContext context;
+    context.keeps_ome = true;
+    return AllViews()[*ViewNumber("v3")]->ShowGroup(*group, context).documents.front().bytes;
   }
 
   Result<void> WriteDocuments() const {
