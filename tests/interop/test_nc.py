@@ -210,6 +210,14 @@ def test_nco_cuts_out_a_hyperslab(store, mount, tmp_path):
 
 
 def test_cdo_reads_what_it_can_represent(store, mount):
+def test_nco_averages_over_records_of_a_copy(store, cdf2, tmp_path):
+    run("ncks", "-O", "--mk_rec_dmn", "time", "-v", "temperature", cdf2 / "ocean.nc", tmp_path / "records.nc")
+    run("ncra", "-O", tmp_path / "records.nc", tmp_path / "mean.nc")
+    run("ncwa", "-O", "-a", "time", "-v", "temperature", cdf2 / "ocean.nc", tmp_path / "same.nc")
+    read = [json.loads(run(SYSTEM_PYTHON, "-c", READ, tmp_path / name))["temperature"][2] for name in ("mean.nc", "same.nc")]
+    np.testing.assert_allclose(np.array(read[0]).ravel(), np.array(read[1]).ravel(), rtol=1e-6)
+
+
     nc, _ = mount
     expected = xarray.open_zarr(store, consolidated=False)
     for name in ("sparse", "flags", "count"):  # (of int64 in CDF-5 it makes double)
@@ -238,13 +246,33 @@ def test_integers_that_fit_no_int_need_cdf5(tmp_path):
                 assert "9223372036854775809, 5" in run("ncdump", point / "nc/ids.nc")
     said = json.loads(run(ZARRCTL, "info", "--json", tmp_path / "ids.zarr"))
     assert said["nodes"][1]["views"]["nc"] == {"shown": True, "serving": "assembled"}
-    assert "left_out" not in said["nodes"][0].get("views", {}).get("nc", {})
+    told = said["nodes"][0]["views"]["nc"]
+    assert "left_out" not in told
+    assert told["cdf5"].startswith("CDF-5, which GDAL, R and SciPy cannot open, because of id: data type 'uint64'")
+    assert told["cdf5"].endswith("; nc=2 leaves it out")
+    assert told["cdf5"] in run(ZARRCTL, "info", tmp_path / "ids.zarr")
     said = json.loads(run(ZARRCTL, "info", "--json", "--nc", "2", tmp_path / "ids.zarr"))
     told, = said["nodes"][0]["views"]["nc"]["left_out"]
     assert told.startswith("id: data type 'uint64': CDF-2 has no such type")
 
 
 def test_what_netcdf_cannot_say_is_told(tmp_path):
+def test_truth_values_are_that_again_in_xarray_unless_one_is_masked(tmp_path):
+    values = np.array([True, False, True])
+    group = zarr.create_group(tmp_path / "bool.zarr", zarr_format=3)
+    for name, attributes in {"plain": {}, "named": {"dtype": "i1"}, "masked": {"_FillValue": False}}.items():
+        array = group.create_array(name, shape=(3,), chunks=(2,), dtype=bool, attributes=attributes, dimension_names=("x",))
+        array[:] = values
+    with mounted(tmp_path / "bool.zarr") as point:
+        paths = {"netcdf4": point / "nc/bool.nc", "netcdf": f"file://{point}/netcdf#mode=zarr,file"}
+        for path in paths.values():
+            read, _ = decoded_with(SYSTEM_PYTHON, "netcdf4", path)
+            assert {name: read[name][1].dtype.kind == "b" for name in read} == {"plain": True, "named": False, "masked": False}
+            for name in ("plain", "named"):
+                assert read[name][1].tolist() == values.tolist()
+            np.testing.assert_array_equal(read["masked"][1], [1, np.nan, 1])
+
+
     root = zarr.create_group(tmp_path / "odd.zarr")
     for name, shape, dimensions in (("none", (0, 2), ("n", "two")), ("wrong", (2, 0), ("two", "n")), ("good", (2,), ("two",)), ("older", (2,), ("two",))):
         root.create_array(name, shape=shape, chunks=(1,) * len(shape), dtype="int8", dimension_names=dimensions)

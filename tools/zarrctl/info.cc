@@ -350,6 +350,12 @@ class Information {
           overview_.AddLeftOut(group, v, "left out: " + note);
         }
       }
+      if (!file || (*file)->file.why_cdf5.empty()) continue;
+      if (json_) {
+        nodes_.back()["views"][std::string(AllViews()[v]->name())]["cdf5"] = (*file)->file.why_cdf5;
+      } else {
+        PrintNotShown(AllViews()[v]->name(), (*file)->file.why_cdf5);
+      }
     }
   }
 

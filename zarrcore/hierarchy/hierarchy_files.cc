@@ -254,6 +254,11 @@ Result<Valid<Hierarchy::AssembledCache::Loaded>> Hierarchy::MakeAssembled(
   if (!file) return Fail(file.error().code, "{}: {}", path, file.error().message);
   made->file = std::move(*file);
   for (const std::string& note : made->file.notes) ReportLeftOut(**node, view, note);
+  if (!made->file.why_cdf5.empty()) {
+    reports_.ReportNote(**node, {ErrorCode::kUnsupported,
+                                 fmt::format("{}: the file in {} is {}", path.empty() ? "/" : path,
+                                             AllViews()[view]->name(), made->file.why_cdf5)});
+  }
   made->digest = DigestOfFile(*made);
   const size_t charge =
       kBytesOfFile + made->file.header.capacity() + made->file.parts.size() * kBytesOfPart;

@@ -47,6 +47,9 @@ struct AssembledFile {
   std::vector<FilePart> parts;          // by offset, without overlap; what is between is zeros
   uint64_t size = 0;                    // bytes
   std::vector<std::string> notes = {};  // what is left out of it or another, and why
+  /// Of a NetCDF file that is CDF-5 because CDF-2 would lack something: that, and who cannot open
+  /// it.
+  std::string why_cdf5 = {};
   /// In a view whose array is a folder: the document that says what the file holds, a chunk. None
   /// if the array cannot be shown, for the reason in `notes`.
   std::string document = {};

@@ -201,6 +201,15 @@ class FilePlan {
   std::set<std::string> dimension_names_;
 };
 
+// `reasons`: what CDF-2 would lack, each with its array.
+std::string WhyCdf5(const std::vector<std::string>& reasons) {
+  const size_t others = reasons.size() - 1;
+  return fmt::format(
+      "CDF-5, which GDAL, R and SciPy cannot open, because of {}{}; nc=2 leaves {} out",
+      reasons.front(), others == 0 ? "" : fmt::format(" (and {} more)", others),
+      others == 0 ? "it" : "them");
+}
+
 class NcViewImplementation final : public View {
  public:
   std::string_view name() const override { return "nc"; }
@@ -229,7 +238,14 @@ class NcViewImplementation final : public View {
     if (source.netcdf == NetcdfFormat::kCdf2 || plan.left_out().empty()) return plan.Make();
     FilePlan larger(source, 5);
     // (What CDF-5 cannot hold either is no reason for it.)
-    return larger.left_out().size() < plan.left_out().size() ? larger.Make() : plan.Make();
+    if (larger.left_out().size() >= plan.left_out().size()) return plan.Make();
+    std::vector<std::string> reasons = plan.left_out();
+    std::erase_if(reasons, [&](const std::string& reason) {
+      return std::ranges::find(larger.left_out(), reason) != larger.left_out().end();
+    });
+    AssembledFile file = larger.Make();
+    file.why_cdf5 = WhyCdf5(reasons);
+    return file;
   }
 
   GroupView ShowGroup(const GroupMetadata& /*metadata*/,
