@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 from digest import describe
-from mounts import READERS, SYSTEM_PYTHON, ZARR2_PYTHON, mounted, read, run_reader
+from mounts import READERS, READERS_OF_VIEWS, SYSTEM_PYTHON, ZARR2_PYTHON, mounted, read, run_reader
 
 # As Python writes and reads them.
 SOUND = {
@@ -56,6 +56,16 @@ def test_what_is_broken_in_attributes_is_replaced_and_said_once(tmp_path, reader
     for node in ["", "a/"]:
         for what in ["1e999 is read as Infinity", "-1e999 is read as -Infinity", "half a surrogate pair is read as U+FFFD"]:
             assert sum(line.endswith(f" {node}zarr.json: {what}") or line == f"{node}zarr.json: {what}" for line in errors) == 1, errors
+
+
+def test_an_attribute_without_a_name_hides_no_array_from_gdal(tmp_path):
+    write(tmp_path / "store", '{"": "no name", "a": 5}')
+    view, command = READERS_OF_VIEWS["gdal"]
+    with mounted(tmp_path / "store") as point:
+        entry, = run_reader(command, [point / view / "a"])
+        assert "gdal: attribute '' left out" in (point / ".zarrfs/errors").read_text()
+    assert {key: entry.get(key) for key in describe(VALUES)} == describe(VALUES), entry
+    assert entry["attributes"]["a"] == 5 and "" not in entry["attributes"]
 
 
 @pytest.mark.parametrize("python", [SYSTEM_PYTHON, ZARR2_PYTHON])

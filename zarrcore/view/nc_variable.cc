@@ -276,6 +276,8 @@ std::vector<NcAttribute> NcAttributesOf(const ArrayMetadata& array, const NcElem
   attributes = WithCfTime(std::move(attributes), array.data_type, notes);
   std::vector<NcAttribute> made;
   const auto masked = MaskedValue(array, attributes);
+  // (What is masked would be true.)
+  if (!masked) attributes = WithBoolType(std::move(attributes), array.data_type, notes);
   if (masked && elements.type != NcType::kChar) {
     // (What the type of the file cannot hold is not there.)
     const auto value = InForm(*masked, array.data_type, elements.form);

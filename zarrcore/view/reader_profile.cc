@@ -58,6 +58,8 @@ const ReaderProfile& GdalProfile() {
       .takes_all_uint64_fill = false,
       .takes_empty_dimensions = false,
       .has_cf_time = true,
+      .is_gdal = true,
+      .takes_empty_names = false,
   };
   return profile;
 }

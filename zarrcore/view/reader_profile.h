@@ -67,6 +67,8 @@ struct ReaderProfile {
   bool has_consolidated_metadata = false;
   bool shows_ome_04 = false;            // OME-Zarr 0.5 as 0.4, and the files beside it: ome.h
   bool has_cf_time = false;             // dates are numbers whose attributes say what they count
+  bool is_gdal = false;                 // reads coordinate systems from _CRS: gdal_crs.h
+  bool takes_empty_names = true;        // of attributes
   bool is_netcdf = false;               // takes attributes of NCZarr's names for its own: nczarr.h
   bool needs_plain_attributes = false;  // numbers, lists of numbers, strings and objects only
   /// A dimension is known by its name alone, in the whole store: shared_dimensions.h.

@@ -226,6 +226,17 @@ Json WithValidFill(Json attributes, const DataType& type, std::vector<std::strin
   return attributes;
 }
 
+Json WithBoolType(Json attributes, const DataType& type, std::vector<std::string>& notes) {
+  const bool is_masked = attributes.contains("_FillValue") || attributes.contains("missing_value");
+  if (type.kind != DataKind::kBool || is_masked) return attributes;
+  if (attributes.contains("dtype")) {
+    if (TextOf(attributes["dtype"]) != nullptr) return attributes;
+    LeaveOut(attributes, "dtype", "text", notes);
+  }
+  attributes["dtype"] = "bool";
+  return attributes;
+}
+
 Json WithCfTime(Json attributes, const DataType& type, std::vector<std::string>& notes) {
   const bool is_datetime = type.kind == DataKind::kDatetime;
   if (!is_datetime && type.kind != DataKind::kTimedelta) return attributes;

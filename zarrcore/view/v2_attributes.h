@@ -49,6 +49,12 @@ void TypeFillAttribute(Json& attributes, const std::string& dtype);
 [[nodiscard]] Json WithValidFill(Json attributes, const DataType& type,
                                  std::vector<std::string>& notes);
 
+/// For readers of NetCDF, which has no type of truth values: `attributes` with "dtype": "bool", by
+/// which xarray makes them of bytes again. Not where a value is masked, which would become true;
+/// and another text stays. Of any other data type: `attributes`.
+[[nodiscard]] Json WithBoolType(Json attributes, const DataType& type,
+                                std::vector<std::string>& notes);
+
 /// Whether the value of _ARRAY_DIMENSIONS names `rank` dimensions, of which some may be null.
 [[nodiscard]] bool AreDimensionNames(const Json& value, size_t rank);
 

@@ -224,13 +224,17 @@ void V2View::AddDocuments(const ArrayMetadata& metadata, const ArrayLayout& layo
   zarray["filters"] = chain.filters;
   zarray["dimension_separator"] = std::string(1, view.naming.separator);
   view.documents.push_back({".zarray", Dump(zarray)});
+  // (What is masked would be true.)
+  if (profile_.is_netcdf && zarray["fill_value"].is_null()) {
+    attributes = WithBoolType(std::move(attributes), metadata.data_type, view.notes);
+  }
   AddAttributes(metadata, type, std::move(attributes), context, view);
 }
 
 void V2View::AddAttributes(const ArrayMetadata& metadata, const Json& type, Json attributes,
                            const ViewContext& context, ArrayView& view) const {
   const bool is_vector = metadata.rank() == 0 && !profile_.takes_scalars;
-  TakeNczarr(attributes, view.notes);
+  LeaveOutUnreadable(attributes, view.notes);
   const auto dimensions = attributes.find(kDimensionsAttribute);
   if (dimensions != attributes.end() && !AreDimensionNames(*dimensions, metadata.rank())) {
     view.notes.push_back(LeftOut(kDimensionsAttribute, *dimensions,
@@ -252,12 +256,17 @@ void V2View::AddAttributes(const ArrayMetadata& metadata, const Json& type, Json
   }
 }
 
-void V2View::TakeNczarr(Json& attributes, std::vector<std::string>& notes) const {
+void V2View::LeaveOutUnreadable(Json& attributes, std::vector<std::string>& notes) const {
   attributes = WithoutNczarr(std::move(attributes));
   if (!profile_.is_netcdf) return;
   Json others = Json::object();
   for (auto& [name, value] : attributes.items()) {
     if (IsNczarrName(name)) {
+  if (const auto empty = attributes.find("");
+      !profile_.takes_empty_names && empty != attributes.end()) {
+    notes.emplace_back("attribute '' left out: its readers refuse an array with such a name");
+    attributes.erase(empty);
+  }
       notes.push_back(LeftOut(name, value, "object"));
     } else {
       others.get_ref<Json::object_t&>().emplace_back(name, std::move(value));
@@ -328,7 +337,7 @@ GroupView V2View::ShowGroup(const GroupMetadata& metadata, const ViewContext& co
   }
   OmeAttributes shown{metadata.attributes, {}};
   if (profile_.shows_ome_04 && !context.keeps_ome) shown = AsOme04(std::move(shown.attributes));
-  TakeNczarr(shown.attributes, shown.notes);
+  LeaveOutUnreadable(shown.attributes, shown.notes);
   if (profile_.needs_plain_attributes) shown.attributes = PlainAttributes(shown.attributes);
   if (profile_.needs_strict_json) MakeStrict(shown.attributes);
   return {{{".zgroup", Dump(Json{{"zarr_format", 2}})}, {".zattrs", Dump(shown.attributes)}},

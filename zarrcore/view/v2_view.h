@@ -56,8 +56,8 @@ class V2View final : public View {
   // .zattrs, with names of dimensions. `type`: "dtype".
   void AddAttributes(const ArrayMetadata& metadata, const Json& type, Json attributes,
                      const ViewContext& context, ArrayView& view) const;
-  // Removes what netCDF-C, or only this view's readers, take for NCZarr's.
-  void TakeNczarr(Json& attributes, std::vector<std::string>& notes) const;
+  // Removes what netCDF-C takes for its own, and attributes whose names this view's readers refuse.
+  void LeaveOutUnreadable(Json& attributes, std::vector<std::string>& notes) const;
   [[nodiscard]] std::string Dump(const Json& json) const;
 
   const ReaderProfile& profile_;
