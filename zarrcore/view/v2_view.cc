@@ -8,6 +8,7 @@
 #include "zarrcore/codec/widen.h"
 #include "zarrcore/metadata/nczarr.h"
 #include "zarrcore/store/store.h"
+#include "zarrcore/view/gdal_crs.h"
 #include "zarrcore/view/ome.h"
 #include "zarrcore/view/pass_through.h"
 #include "zarrcore/view/v2_attributes.h"
@@ -223,11 +224,11 @@ void V2View::AddDocuments(const ArrayMetadata& metadata, const ArrayLayout& layo
   zarray["order"] = std::string(1, chain.order);
   zarray["filters"] = chain.filters;
   zarray["dimension_separator"] = std::string(1, view.naming.separator);
-  view.documents.push_back({".zarray", Dump(zarray)});
   // (What is masked would be true.)
   if (profile_.is_netcdf && zarray["fill_value"].is_null()) {
     attributes = WithBoolType(std::move(attributes), metadata.data_type, view.notes);
   }
+  view.documents.push_back({".zarray", Dump(zarray)});
   AddAttributes(metadata, type, std::move(attributes), context, view);
 }
 
@@ -240,12 +241,15 @@ void V2View::AddAttributes(const ArrayMetadata& metadata, const Json& type, Json
     view.notes.push_back(LeftOut(kDimensionsAttribute, *dimensions,
                                  fmt::format("list of {} names", metadata.rank())));
   }
+  if (profile_.is_gdal && metadata.rank() >= 2) attributes = WithGdalCrs(std::move(attributes));
   if (profile_.needs_plain_attributes) attributes = PlainAttributes(attributes);
   if (profile_.needs_strict_json) MakeStrict(attributes);
   if (profile_.needs_typed_fill) TypeFillAttribute(attributes, type.get<std::string>());
+  // (GDAL warns of each size of an image that has another length of a name.)
+  const bool with_lengths = profile_.shares_dimensions || (profile_.is_gdal && context.below_ome);
   attributes[kDimensionsAttribute] =
       is_vector ? Json::array({kScalarDimension})
-                : DimensionNames(metadata, profile_.needs_plain_names, profile_.shares_dimensions);
+                : DimensionNames(metadata, profile_.needs_plain_names, with_lengths);
   view.documents.push_back({".zattrs", Dump(attributes)});
   if (profile_.shares_dimensions) {
     view.dimensions.shape = is_vector ? std::vector<uint64_t>{1} : metadata.shape;
@@ -258,15 +262,15 @@ void V2View::AddAttributes(const ArrayMetadata& metadata, const Json& type, Json
 
 void V2View::LeaveOutUnreadable(Json& attributes, std::vector<std::string>& notes) const {
   attributes = WithoutNczarr(std::move(attributes));
-  if (!profile_.is_netcdf) return;
-  Json others = Json::object();
-  for (auto& [name, value] : attributes.items()) {
-    if (IsNczarrName(name)) {
   if (const auto empty = attributes.find("");
       !profile_.takes_empty_names && empty != attributes.end()) {
     notes.emplace_back("attribute '' left out: its readers refuse an array with such a name");
     attributes.erase(empty);
   }
+  if (!profile_.is_netcdf) return;
+  Json others = Json::object();
+  for (auto& [name, value] : attributes.items()) {
+    if (IsNczarrName(name)) {
       notes.push_back(LeftOut(name, value, "object"));
     } else {
       others.get_ref<Json::object_t&>().emplace_back(name, std::move(value));
