@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "fs/options/log.h"
-#include "fs/options/memory_limit.h"
 #include "zarrcore/base/size_text.h"
 #include "zarrcore/base/suggestion.h"
+#include "zarrcore/os/memory_limit.h"
 
 namespace zarrfs {
 namespace {

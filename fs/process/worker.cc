@@ -33,7 +33,6 @@
 #include "fs/mount/session.h"
 #include "fs/options/exit_code.h"
 #include "fs/options/log.h"
-#include "fs/options/memory_limit.h"
 #include "fs/options/settings.h"
 #include "fs/process/environment.h"
 #include "fs/process/privileges.h"
@@ -43,6 +42,7 @@
 #include "zarrcore/base/printable.h"
 #include "zarrcore/disk/disk_cache.h"
 #include "zarrcore/open/source.h"
+#include "zarrcore/os/memory_limit.h"
 #include "zarrcore/os/mount_table.h"
 
 namespace zarrfs {
@@ -164,10 +164,12 @@ class Worker {
   [[nodiscard]] uint32_t Connections() const {
     return options_.source.needs_fetcher() ? static_cast<uint32_t>(options_.remote.connections) : 0;
   }
-  // Those that answer, and those that wait for more requests of the store than a local one takes.
-  [[nodiscard]] uint32_t Threads() const {
-    const size_t more = WaitingThreads(Connections()) - kLeastWaitingThreads;
-    return options_.threads + static_cast<uint32_t>(2 * more);  // (there are two waiting rooms)
+  void SetMemory(uint64_t bytes) const {
+    // (There are two waiting rooms.)
+    const uint64_t threads = options_.threads + 2 * WaitingThreads(Connections());
+    if (const auto limited = LimitMemory(bytes, threads); !limited) {
+      spdlog::debug("{}", limited.error().message);
+    }
   }
 
   const MountOptions options_;
@@ -256,7 +258,7 @@ bool Worker::HandleMessage() {
       SetLogLevel(message->text);
       break;
     case Message::Kind::kCacheSizes:
-      LimitMemory(message->numbers[2] != 0 ? message->numbers[2] : default_memory_, Threads());
+      SetMemory(message->numbers[2] != 0 ? message->numbers[2] : default_memory_);
       server_->tree().GiveUp(UINT64_MAX);  // also what was too large before
       server_->tree().SetCacheSizes(message->numbers[0], message->numbers[1]);
       break;
@@ -305,7 +307,7 @@ void Worker::Attend() {
 
 void Worker::Run() {
   const uint64_t memory = options_.memory.value_or(default_memory_);
-  LimitMemory(memory, Threads());
+  SetMemory(memory);
   if (!takes_over_) start_.source = OpenHiddenSource(options_);
   MountOptions options = options_;
   // What is remembered of stored objects gives way to nothing.

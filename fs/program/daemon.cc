@@ -18,11 +18,11 @@
 #include "fs/mount/mountpoint.h"
 #include "fs/options/exit_code.h"
 #include "fs/options/log.h"
-#include "fs/options/memory_limit.h"
 #include "fs/process/execution.h"
 #include "fs/process/keeper.h"
 #include "fs/process/worker.h"
 #include "zarrcore/base/printable.h"
+#include "zarrcore/os/memory_limit.h"
 
 namespace zarrfs {
 

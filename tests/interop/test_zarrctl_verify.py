@@ -164,3 +164,36 @@ def test_a_mount_inside_the_store_is_named_and_no_damage(store):
         assert sum("mnt" in line for line in info.stdout.splitlines()) == 1
     finally:
         subprocess.run(["umount", str(inside)], check=True)
+
+
+def peak_of(*arguments):
+    """Exit code, what was written to standard error, and the largest memory in use, in MiB."""
+    # (A process begins with the peak of the one that started it.)
+    measure = "import resource, subprocess, sys; r = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL).returncode;" \
+              "print(r, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
+    result = subprocess.run([SYSTEM_PYTHON, "-c", measure, ZARRCTL, *map(str, arguments)], capture_output=True, text=True, timeout=300)
+    code, peak = map(int, result.stdout.split())
+    return code, result.stderr, peak / 1024
+
+
+def test_memory_bounds_what_is_decoded_at_once(tmp_path):
+    chunk, chunks = 48 << 20, 8
+    array = zarr.create_array(tmp_path / "large", shape=(chunks * chunk,), chunks=(chunk,), dtype="u1", compressors=zarr.codecs.ZstdCodec(level=1))
+    for i in range(chunks):
+        array[i * chunk:(i + 1) * chunk] = np.arange(chunk, dtype="u4").astype("u1") + i
+    code, errors, peak = peak_of("verify", "-j", 8, "--memory", "128M", tmp_path / "large")
+    assert (code, errors) == (0, ""), "threads wait for the memory of others"
+    assert peak < 128 + 64
+    code, errors, _ = peak_of("pack", "-j", 8, "--memory", "128M", "--verify", tmp_path / "large", tmp_path / "packed")
+    assert code == 0, errors
+    assert (zarr.open_array(tmp_path / "packed")[chunk * 3:chunk * 3 + 1000] == array[chunk * 3:chunk * 3 + 1000]).all()
+
+
+def test_memory_that_is_too_little_is_one_line(tmp_path):
+    zarr.create_array(tmp_path / "large", shape=(96 << 20,), chunks=(96 << 20,), dtype="u1")[:] = 7
+    code, errors, peak = peak_of("cat", "--decode", "--memory", "64M", tmp_path / "large", "0")
+    assert code == 1 and errors.count("\n") == 1 and "more than memory=" in errors and peak < 64 + 64
+    assert peak_of("cat", "--decode", tmp_path / "large", "0")[0] == 0
+    for wrong in ["63M", "much"]:
+        code, errors, _ = peak_of("info", "--memory=" + wrong, tmp_path / "large")
+        assert code == 1 and errors.count("\n") == 1 and "--memory" in errors

@@ -15,6 +15,7 @@
 #include "tools/zarrctl/output.h"
 #include "tools/zarrctl/progress.h"
 #include "tools/zarrctl/target.h"
+#include "zarrcore/base/memory_budget.h"
 #include "zarrcore/content/chunk_encoding.h"
 #include "zarrcore/os/descriptor.h"
 
@@ -103,6 +104,9 @@ Result<void> WriteDecoded(const TargetChunk& target, const ChunkLocation& locati
     return failure(ErrorCode::kTooLarge,
                    fmt::format("{} bytes are too many to decode", location.length));
   }
+  const auto memory = ProcessMemory().Take(
+      target.source().layout().inner_pipeline->MemoryToDecode(location.length));
+  if (!memory) return failure(memory.error().code, memory.error().message);
   Bytes encoded(location.length);
   if (auto read = location.shard->object->Read(location.offset, encoded); !read) return read;
   const auto decoded = target.source().layout().inner_pipeline->Decode(std::move(encoded));

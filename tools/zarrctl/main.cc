@@ -9,9 +9,12 @@
 #include <cstdio>
 #include <functional>
 #include <map>
+#include <new>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -20,9 +23,11 @@
 #include "tools/zarrctl/output.h"
 #include "tools/zarrctl/target.h"
 #include "zarrcore/base/libraries.h"
+#include "zarrcore/base/size_text.h"
 #include "zarrcore/base/suggestion.h"
 #include "zarrcore/codec/registry.h"
 #include "zarrcore/local/local_store.h"
+#include "zarrcore/os/memory_limit.h"
 #include "zarrcore/os/sandbox.h"
 #include "zarrcore/os/system_calls.h"
 
@@ -111,6 +116,7 @@ class CommandLine {
       if (!map_.out_file) return Complain(WhyNotWritten(map_.out, errno), kExitSystem);
     }
     if (const auto connected = Connect(); !connected) return Complain(connected.error());
+    if (const auto limited = SetMemory(); !limited) return Complain(limited.error());
     if (make_room_) {
       const auto folder = make_room_();
       if (!folder) return Complain(folder.error());
@@ -118,7 +124,11 @@ class CommandLine {
     } else if (only_reads_) {
       Confine({});
     }
-    return run_();
+    try {
+      return run_();
+    } catch (const std::bad_alloc&) {
+      return Complain({ErrorCode::kNoMemory, "not enough memory: --memory=SIZE gives more"});
+    }
   }
 
  private:
@@ -399,12 +409,33 @@ class CommandLine {
         ->type_name("NAME=VALUE,...");
   }
   void AddLinks(CLI::App* command) {
+    AddMemory(command);
     command
         ->add_option("--links", links_,
                      "Which symbolic links are followed: those that end inside the store, all "
                      "(follow), or also those that end below a DIR (default: as a mount does, "
                      "inside for root, follow for others)")
         ->type_name("inside|follow|DIR[:DIR...]");
+  }
+  void AddMemory(CLI::App* command) {
+    command
+        ->add_option("--memory", memory_text_,
+                     "Memory for metadata and what is being decoded, at least 64M (default: as a "
+                     "mount, a quarter of what there is, from 128M to 4G)")
+        ->type_name("SIZE");
+  }
+  // Before the process is confined: the default is read from files of the system.
+  Result<void> SetMemory() const {
+    const auto memory =
+        memory_text_.empty() ? std::optional(DefaultMemory()) : ParseSize(memory_text_);
+    if (!memory || *memory < kLeastMemory) {
+      return Fail(ErrorCode::kInvalidArgument, "--memory={}: expected a size of at least 64M",
+                  memory_text_);
+    }
+    const unsigned jobs = std::max({verify_.jobs, pack_.jobs, std::thread::hardware_concurrency()});
+    // (Where the system sets no limit, that of what is decoded is in force all the same.)
+    static_cast<void>(LimitMemory(*memory, jobs));
+    return {};
   }
   static void AddJson(CLI::App* command, bool& json) {
     command->add_flag("--json", json, "Print one JSON document");
@@ -418,6 +449,7 @@ class CommandLine {
   std::string color_ = "auto";
   std::string links_;
   std::string remote_;
+  std::string memory_text_;
   InfoOptions info_;
   LsOptions ls_;
   WhereOptions where_;

@@ -1,10 +1,12 @@
 #include "tools/zarrctl/object_check.h"
 
 #include <new>
+#include <optional>
 #include <utility>
 
 #include "tools/zarrctl/describe.h"
 #include "tools/zarrctl/interrupt.h"
+#include "tools/zarrctl/memory.h"
 #include "tools/zarrctl/output.h"
 #include "zarrcore/array/chunk_cursor.h"
 #include "zarrcore/base/byte_order.h"
@@ -26,6 +28,8 @@ Result<void> CheckChecksum(const Object& object, uint64_t offset, uint64_t size,
     return Fail(ErrorCode::kTooLarge, "{} bytes are too many to check the shard's own checksum",
                 size);
   }
+  const auto memory = ProcessMemory().Take(size + tail);
+  if (!memory) return Fail(memory);
   Bytes bytes(size + tail);
   if (auto read = object.Read(offset, bytes); !read) return read;
   for (uint64_t end = size; end < size + tail; end += kChecksumBytes) {
@@ -47,14 +51,15 @@ class ObjectCheck::Attempt {
   Attempt(const ObjectCheck& check, OuterIndex outer, VerifyReport& report)
       : check_(check), outer_(outer), key_(check.source().ObjectKey(outer)), report_(report) {}
 
-  // False if the object changed meanwhile.
-  bool Run() {
+  // kStale if the object changed meanwhile; kWouldBlock if other threads have the memory that is
+  // needed. What else is wrong is told by Report().
+  Result<void> Run() {
     try {
       CheckChunks();
     } catch (const std::bad_alloc&) {
       Add({ErrorCode::kTooLarge, "not enough memory"});
     }
-    return !is_stale_;
+    return status_;
   }
 
   // `error` concerns the object itself unless `chunk` names one.
@@ -76,6 +81,7 @@ class ObjectCheck::Attempt {
     if (!check_.layout().is_sharded()) {
       const InnerIndex chunk{ToNumber(outer_)};  // each is an object of its own
       const auto located = check_.source().Locate(chunk, kAnyAge);
+      if (!located && !IsAboutObject(located.error())) return;
       if (!located || located->location) {
         Visit(chunk, located.map([](const Located& found) { return *found.location; }));
       }
@@ -85,25 +91,30 @@ class ObjectCheck::Attempt {
     const ListedChunk* next = nullptr;
     while ((next = cursor.Next()) != nullptr && Visit(next->chunk, next->location)) {
     }
-    if (cursor.status()) return;
-    is_stale_ = cursor.status().error().code == ErrorCode::kStale;
-    if (!is_stale_) Add(cursor.status().error());
+    if (!cursor.status() && IsAboutObject(cursor.status().error())) Add(cursor.status().error());
+  }
+
+  // Otherwise the attempt ends.
+  bool IsAboutObject(const Error& error) {
+    if (error.code != ErrorCode::kStale && error.code != ErrorCode::kWouldBlock) return true;
+    status_ = tl::unexpected(error);
+    return false;
   }
 
   // False if the rest need not be looked at.
   bool Visit(InnerIndex chunk, const Result<ChunkLocation>& location) {
     const Result<void> checked = CheckChunk(location);
-    is_stale_ = !checked && checked.error().code == ErrorCode::kStale;
-    if (!checked && !is_stale_) {
+    if (!checked && IsAboutObject(checked.error())) {
       Add(checked.error(), ChunkName(ToNumber(chunk), check_.layout().inner_grid));
     }
-    return !is_stale_ && !StopRequested();
+    return status_ && !StopRequested();
   }
 
   Result<void> CheckChunk(const Result<ChunkLocation>& location) {
     if (!location) return Fail(location);
     if (check_.layout().is_sharded() && location->shard != shard_) {
       const auto sums = check_.CheckShardChecksums(*location->shard, shard_ == nullptr);
+      if (!sums && sums.error().code == ErrorCode::kWouldBlock) return sums;
       if (!sums) Add(sums.error());
       shard_ = location->shard;
     }
@@ -123,7 +134,7 @@ class ObjectCheck::Attempt {
   uint64_t bytes_ = 0;
   Findings findings_;
   OpenShardPtr shard_;  // whose own checksum was checked last
-  bool is_stale_ = false;
+  Result<void> status_;
 };
 
 ObjectCheck::ObjectCheck(NodePtr array) : array_(std::move(array)) {
@@ -154,6 +165,10 @@ Result<uint64_t> ObjectCheck::CheckChunk(const ChunkLocation& location) const {
     return Fail(ErrorCode::kDamaged, "the chunk has {} bytes, though only {} decoded ones",
                 location.length, size);
   }
+  const auto memory =
+      ProcessMemory().Take(vlen_ ? vlen_->MemoryToDecode(location.length)
+                                 : layout().inner_pipeline->MemoryToDecode(location.length));
+  if (!memory) return Fail(memory);
   Bytes encoded(location.length);
   if (auto read = location.shard->object->Read(location.offset, encoded); !read) return Fail(read);
   if (vlen_) {
@@ -179,14 +194,21 @@ Result<void> ObjectCheck::CheckShardChecksums(const OpenShard& innermost,
 
 void ObjectCheck::Check(OuterIndex outer, VerifyReport& report) const {
   for (int attempt = 1;; ++attempt) {
-    Attempt object(*this, outer, report);
-    if (!object.Run()) {
+    std::optional<Attempt> object;
+    const auto run = WithinMemory([&] {
+      object.emplace(*this, outer, report);
+      return object->Run();
+    });
+    if (!run) {
       source().Forget(outer);
-      if (attempt < kAttempts) continue;
-      object.Add({ErrorCode::kStale,
-                  "keeps changing while it is read; verify again when nothing writes to it"});
+      if (run.error().code == ErrorCode::kStale && attempt < kAttempts) continue;
+      object->Add(
+          run.error().code != ErrorCode::kStale
+              ? run.error()
+              : Error{ErrorCode::kStale,
+                      "keeps changing while it is read; verify again when nothing writes to it"});
     }
-    return object.Report();
+    return object->Report();
   }
 }
 

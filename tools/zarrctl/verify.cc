@@ -16,6 +16,7 @@
 
 #include "tools/zarrctl/commands.h"
 #include "tools/zarrctl/interrupt.h"
+#include "tools/zarrctl/memory.h"
 #include "tools/zarrctl/object_check.h"
 #include "tools/zarrctl/output.h"
 #include "tools/zarrctl/progress.h"
@@ -159,14 +160,14 @@ class Verification {
       if (node->chunks != nullptr) visit(node);
       return;
     }
-    const auto children = target_.hierarchy->Children(*node, kAnyAge);
+    const auto children = WithinMemory([&] { return target_.hierarchy->Children(*node, kAnyAge); });
     if (!children) {
       if (is_checking_) report_.AddProblem(node->path, children.error());
       return;
     }
     for (const std::string& name : children->value) {
       const std::string path = JoinKey(node->path, name);
-      const auto child = target_.hierarchy->Get(path, kAnyAge);
+      const auto child = WithinMemory([&] { return target_.hierarchy->Get(path, kAnyAge); });
       if (child) {
         Walk(*child, visit);
       } else if (is_checking_) {

@@ -21,6 +21,7 @@
 
 #include "tools/zarrctl/commands.h"
 #include "tools/zarrctl/interrupt.h"
+#include "tools/zarrctl/memory.h"
 #include "tools/zarrctl/output.h"
 #include "tools/zarrctl/output_file.h"
 #include "tools/zarrctl/pack/array_packer.h"
@@ -230,9 +231,11 @@ class Packing {
     while (!StopRequested() && !has_failed_) {
       const size_t i = next_++;
       if (i >= work.size()) return;
-      const auto packed = work[i].packer->Pack(work[i].object);
+      const auto packed = WithinMemory([&] { return work[i].packer->Pack(work[i].object); });
       Result<void> verified;
-      if (packed && options_.verify) verified = work[i].packer->Verify(work[i].object);
+      if (packed && options_.verify) {
+        verified = WithinMemory([&] { return work[i].packer->Verify(work[i].object); });
+      }
       if (!packed || !verified) {
         const std::lock_guard lock(mutex_);
         if (!failed_) failed_ = packed ? verified.error() : packed.error();

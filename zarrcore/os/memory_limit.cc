@@ -1,8 +1,7 @@
-#include "fs/options/memory_limit.h"
+#include "zarrcore/os/memory_limit.h"
 
 #include <malloc.h>
 #include <pthread.h>
-#include <spdlog/spdlog.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -15,7 +14,6 @@
 #include <iterator>
 #include <system_error>
 
-#include "fs/fuse/waiting_room.h"
 #include "zarrcore/base/memory_budget.h"
 
 namespace zarrfs {
@@ -138,21 +136,21 @@ std::string MemoryWarning(uint64_t memory, uint64_t available) {
       memory >> 20, available >> 20);
 }
 
-void LimitMemory(uint64_t bytes, uint32_t threads) {
+Result<void> LimitMemory(uint64_t bytes, uint64_t threads) {
   static const bool is_set = (SetAllocator(), true);
   static_cast<void>(is_set);
   ProcessMemory().SetLimit(bytes);
-  if (kIsSanitized) return;
-  // (There are two waiting rooms.)
-  const uint64_t stacks = StackSize() * (threads + 2 * kLeastWaitingThreads + kOtherThreads);
+  if (kIsSanitized) return {};
+  const uint64_t stacks = StackSize() * (threads + kOtherThreads);
   const uint64_t beside = kMargin + MemoryBudget::kSlack + stacks;
   rlimit limit = {};
   getrlimit(RLIMIT_DATA, &limit);
   const rlim_t wanted = bytes < RLIM_INFINITY - beside ? bytes + beside : RLIM_INFINITY;
   limit.rlim_cur = std::min(wanted, limit.rlim_max);
   if (setrlimit(RLIMIT_DATA, &limit) != 0) {
-    spdlog::debug("memory is not limited: {}", std::strerror(errno));
+    return Fail(FromErrno(errno), "memory is not limited: {}", ErrnoText(errno));
   }
+  return {};
 }
 
 }  // namespace zarrfs

@@ -1,4 +1,4 @@
-#include "fs/options/memory_limit.h"
+#include "zarrcore/os/memory_limit.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// How much memory a worker may use.
+// How much memory a process that reads a store may use.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +7,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+
+#include "zarrcore/base/result.h"
 
 namespace zarrfs {
 
@@ -34,8 +36,8 @@ inline constexpr uint64_t kLeastMemory = uint64_t{64} << 20;
 [[nodiscard]] std::string MemoryWarning(uint64_t memory, uint64_t available);
 
 /// Sets the limit of ProcessMemory(), and limits what this process may allocate at all
-/// (RLIMIT_DATA) to somewhat more, for what nobody has taken from that. `threads`: that answer the
-/// kernel. May be called again.
-void LimitMemory(uint64_t bytes, uint32_t threads);
+/// (RLIMIT_DATA) to somewhat more, for what nobody has taken from that. `threads`: that read the
+/// store. May be called again. An error says why only the first of the two is in force.
+[[nodiscard]] Result<void> LimitMemory(uint64_t bytes, uint64_t threads);
 
 }  // namespace zarrfs

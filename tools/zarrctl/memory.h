@@ -1,0 +1,29 @@
+// Memory of commands that work with several threads.
+#pragma once
+
+#include <new>
+
+#include "tools/zarrctl/interrupt.h"
+#include "zarrcore/base/memory_budget.h"
+
+namespace zarrfs::ctl {
+
+/// Calls `attempt`, which returns a Result. If it fails with kWouldBlock, because other threads
+/// have the memory that it needs, it is called again while no other attempt holds any. kNoMemory if
+/// the system gives none.
+template <typename Attempt>
+auto WithinMemory(const Attempt& attempt) -> decltype(attempt()) {
+  try {
+    {
+      const MemoryBudget::Work work(ProcessMemory());
+      auto result = attempt();
+      if (result || result.error().code != ErrorCode::kWouldBlock) return result;
+    }
+    const MemoryBudget::Alone alone(ProcessMemory(), StopRequested);
+    return attempt();
+  } catch (const std::bad_alloc&) {
+    return Fail(ErrorCode::kNoMemory, "not enough memory: --memory=SIZE gives more");
+  }
+}
+
+}  // namespace zarrfs::ctl
