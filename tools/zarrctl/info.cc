@@ -351,10 +351,13 @@ class Information {
         }
       }
       if (!file || (*file)->file.why_cdf5.empty()) continue;
-      if (json_) {
-        nodes_.back()["views"][std::string(AllViews()[v]->name())]["cdf5"] = (*file)->file.why_cdf5;
+      const std::string& why = (*file)->file.why_cdf5;
+      if (form_ == InfoForm::kJson) {
+        nodes_.back()["views"][std::string(AllViews()[v]->name())]["cdf5"] = why;
+      } else if (form_ == InfoForm::kDetails) {
+        PrintNotShown(AllViews()[v]->name(), why);
       } else {
-        PrintNotShown(AllViews()[v]->name(), (*file)->file.why_cdf5);
+        overview_.AddLeftOut(group, v, why);
       }
     }
   }
