@@ -4,6 +4,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "fs/process/privileges.h"
@@ -25,6 +26,7 @@ Result<void> StoreFetcher::Start() {
   auto channel = FetchChannel::Make();
   if (!channel) return Fail(channel);
   source_ = *std::move(source);
+  ReadSecrets(*source_);
   channel_ = *std::move(channel);
   return StartProcess();
 }
@@ -41,7 +43,12 @@ Result<void> StoreFetcher::StartProcess() {
 
 void StoreFetcher::Forget() {
   process_.Forget();
-  if (source_) ForgetSecrets();
+  if (!source_) return;
+  ForgetSecrets();
+  for (std::string* text : {&source_->secrets.headers, &source_->secrets.query}) {
+    explicit_bzero(text->data(), text->size());
+    text->clear();
+  }
 }
 
 void StoreFetcher::Attend() {

@@ -17,7 +17,7 @@ import zarr
 
 import faulty_server
 from mounts import READERS, ZARRFS, mounted, read, zarrctl
-from remote import BUCKET, KEY, PREFIX, SECRET, children, free_port, options_of, start, tree
+from remote import BUCKET, KEY, PREFIX, SECRET, children, fetcher_of, free_port, options_of, start, tree
 
 
 # --- The same as the folder ------------------------------------------------------------------------
@@ -338,6 +338,26 @@ def test_secrets_are_sent_and_never_shown(folder, tmp_path):
     for address in ("https://user:secret@host/x", "https://host/x?sig=secret"):
         result = start(address, "/mnt", "nonempty")
         assert result.returncode == 32 and "secret" not in result.stderr and result.stderr.count("\n") == 1
+
+
+def test_secrets_are_read_once(folder, expected, tmp_path):
+    """A link that has the name of such a file later would have the next fetcher send what it leads to."""
+    (tmp_path / "headers").write_text("Authorization: Bearer secret1\n")
+    (tmp_path / "query").write_text("sig=secret2\n")
+    (tmp_path / "other").write_text("Other: file\n")
+    options = f"headers={tmp_path}/headers,query={tmp_path}/query,cache=0"
+    with faulty_server.serving(folder.parent) as server, mounted(f"{server.url}/ocean.zarr", options) as point:
+        keeper = int(options_of(point)["pid"])
+        for name in ("headers", "query"):
+            (tmp_path / name).unlink()
+            (tmp_path / name).symlink_to(tmp_path / "other")
+        before = len(server.seen)
+        os.kill(fetcher_of(keeper), signal.SIGKILL)
+        for name in ("v2/shards/0.0", "v2/shards/5.5"):
+            assert (point / name).read_bytes() == expected[name]
+        assert len(server.seen) > before
+        for _, target, headers in server.seen:
+            assert headers["Authorization"] == "Bearer secret1" and "Other" not in headers and target.endswith("?sig=secret2")
 
 
 def test_keys_are_found_in_profiles_programs_and_services(moto, expected, tmp_path, monkeypatch):

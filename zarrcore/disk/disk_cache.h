@@ -37,6 +37,8 @@ class DiskCache {
   [[nodiscard]] static Result<std::unique_ptr<DiskCache>> Open(const std::string& path,
                                                                uint64_t capacity);
 
+  [[nodiscard]] int folder() const { return folder_.get(); }
+
   /// The version of an object of which all bytes of `range` seem to be here.
   [[nodiscard]] std::optional<Version> Find(std::string_view object, ByteRange range);
   /// Whether `out` has the bytes of that version from `begin` on now. Of the version, size,

@@ -7,8 +7,6 @@
 #include <string_view>
 #include <utility>
 
-#include "zarrcore/net/aws_profile.h"
-
 namespace zarrfs {
 namespace {
 
@@ -53,15 +51,19 @@ void AddCondition(const FetchRequest& request, std::vector<std::string>& headers
 }  // namespace
 
 Addresses::Addresses(const RemoteSource& source) : source_(source), problem_(source.problem) {
-  const auto lines_of = [this](const char* option, const std::string& file) {
+  RemoteSource with_secrets = source;
+  ReadSecrets(with_secrets);
+  const SecretTexts& secrets = with_secrets.secrets;
+  const auto lines_of = [this](const char* option, const std::string& file,
+                               const std::string& text) {
     std::vector<std::string> lines;
     if (file.empty()) return lines;
-    lines = LinesOf(ReadSmallFile(file));
+    lines = LinesOf(text);
     if (lines.empty()) problem_ = fmt::format("{}={}: empty, or not readable", option, file);
     return lines;
   };
-  headers_ = lines_of("headers", source.options.headers_file);
-  const auto lines = lines_of("query", source.options.query_file);
+  headers_ = lines_of("headers", source.options.headers_file, secrets.headers);
+  const auto lines = lines_of("query", source.options.query_file, secrets.query);
   if (!lines.empty()) query_ = lines.front().starts_with('?') ? lines[0].substr(1) : lines[0];
 }
 

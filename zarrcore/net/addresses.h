@@ -15,7 +15,8 @@ namespace zarrfs {
 
 class Addresses {
  public:
-  /// Reads the files of headers and of the query. `source` outlives this.
+  /// Reads the files of headers and of the query, unless `source` has what is in them. `source`
+  /// outlives this.
   explicit Addresses(const RemoteSource& source);
 
   /// Why nothing may be asked for; "" as a rule: a file cannot be read. (Without what is in it, a

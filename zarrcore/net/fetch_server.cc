@@ -67,7 +67,8 @@ using Jobs = std::list<Job>;
 
 class FetchServer {
  public:
-  FetchServer(const RemoteSource& source, const FetchChannel& channel)
+  FetchServer(const RemoteSource& source, const FetchChannel& channel,
+              std::unique_ptr<DiskCache> disk)
       : source_(WithProfile(source)),
         channel_(channel),
         memory_(FetchChannel::Map(channel.memory)),
@@ -82,7 +83,9 @@ class FetchServer {
     if (source.is_s3 && !source.options.anonymous) {
       credentials_.emplace(source_, [multi = multi_.get()] { curl_multi_wakeup(multi); });
     }
-    OpenDiskCache();
+    if (disk == nullptr) return;
+    disk_ = std::make_unique<DiskQueue>(std::move(disk),
+                                        [multi = multi_.get()] { curl_multi_wakeup(multi); });
   }
 
   void Run();
@@ -91,7 +94,6 @@ class FetchServer {
   bool Receive();  // false once there will be no more
   void Take(FetchRequest request);
   void GiveUpAll();
-  void OpenDiskCache();
   bool AskDisk(Jobs::iterator job);  // false if there is nothing to ask
   void OnDiskAnswers();
   void OnDiskAnswer(Jobs::iterator job, DiskQueue::Answer answer);
@@ -354,16 +356,6 @@ void FetchServer::Answer(Jobs& jobs, Jobs::iterator job, FetchAnswer answer) {
   jobs.erase(job);
 }
 
-void FetchServer::OpenDiskCache() {
-  const RemoteOptions& options = source_.options;
-  if (options.disk_cache.empty()) return;
-  // (Whoever started this process has said why it cannot be.)
-  auto cache = DiskCache::Open(options.disk_cache, options.disk_cache_size);
-  if (!cache) return;
-  disk_ = std::make_unique<DiskQueue>(*std::move(cache),
-                                      [multi = multi_.get()] { curl_multi_wakeup(multi); });
-}
-
 // One byte is asked for to learn which version there is: that is what the disk does not know.
 bool FetchServer::AskDisk(Jobs::iterator job) {
   const FetchRequest& request = job->request;
@@ -488,9 +480,10 @@ void FetchServer::Run() {
 
 }  // namespace
 
-void RunFetchServer(const RemoteSource& source, const FetchChannel& channel) {
+void RunFetchServer(const RemoteSource& source, const FetchChannel& channel,
+                    std::unique_ptr<DiskCache> disk) {
   curl_global_init(CURL_GLOBAL_DEFAULT);
-  FetchServer(source, channel).Run();
+  FetchServer(source, channel, std::move(disk)).Run();
 }
 
 }  // namespace zarrfs

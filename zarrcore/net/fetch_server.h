@@ -8,13 +8,17 @@
 // is repeated after a pause that grows and is drawn at random, until `timeout` has passed.
 #pragma once
 
+#include <memory>
+
+#include "zarrcore/disk/disk_cache.h"
 #include "zarrcore/net/fetch_channel.h"
 #include "zarrcore/net/remote_source.h"
 
 namespace zarrfs {
 
-/// Serves until the other end of the channel is closed by everybody who has it. One thread, beside
-/// that of Credentials.
-void RunFetchServer(const RemoteSource& source, const FetchChannel& channel);
+/// Serves until the other end of the channel is closed by everybody who has it. `disk`: null if
+/// nothing is kept. One thread, in addition to those of Credentials and of a DiskQueue.
+void RunFetchServer(const RemoteSource& source, const FetchChannel& channel,
+                    std::unique_ptr<DiskCache> disk = nullptr);
 
 }  // namespace zarrfs

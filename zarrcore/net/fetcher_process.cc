@@ -12,9 +12,11 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <memory>
 #include <string_view>
 #include <utility>
 
+#include "zarrcore/disk/disk_cache.h"
 #include "zarrcore/net/aws_profile.h"
 #include "zarrcore/net/fetch_server.h"
 #include "zarrcore/os/sandbox.h"
@@ -56,13 +58,14 @@ FetchChannel CloseAllBut(const FetchChannel& channel) {
 
 // What it may write is the folder that keeps what was fetched. (A credential_process may write
 // anything, and inherits what is taken away here: then nothing is.)
-void RestrictWriting(const RemoteSource& source) {
+void RestrictWriting(const RemoteSource& source, const DiskCache* disk) {
   const RemoteOptions& options = source.options;
   const bool runs_program = source.is_s3 && !options.anonymous &&
                             ReadAwsProfile(options.profile).contains("credential_process");
   if (runs_program) return;
   SandboxRules rules{.readable = {"/"}, .writable = {"/dev/null"}, .network = true};
-  if (!options.disk_cache.empty()) rules.changeable.push_back(options.disk_cache);
+  // (Not by its name, which may be another folder's by now.)
+  if (disk != nullptr) rules.changeable.push_back(fmt::format("/proc/self/fd/{}", disk->folder()));
   static_cast<void>(RestrictFiles(rules));
 }
 
@@ -77,8 +80,14 @@ void RestrictWriting(const RemoteSource& source) {
   // Nobody else of this user reads its memory, where keys are.
   prctl(PR_SET_DUMPABLE, 0);
   const FetchChannel own = CloseAllBut(channel);
-  RestrictWriting(source);
-  RunFetchServer(source, own);
+  std::unique_ptr<DiskCache> disk;
+  if (const RemoteOptions& options = source.options; !options.disk_cache.empty()) {
+    // (Whoever started this process has said why it cannot be.)
+    auto opened = DiskCache::Open(options.disk_cache, options.disk_cache_size);
+    if (opened) disk = *std::move(opened);
+  }
+  RestrictWriting(source, disk.get());
+  RunFetchServer(source, own, std::move(disk));
   // Threads that wait for credentials are not waited for.
   _exit(0);
 }

@@ -192,6 +192,16 @@ Result<RemoteOptions> ParseRemoteOptions(std::string_view list, bool may_have_ot
   return options;
 }
 
+void ReadSecrets(RemoteSource& source) {
+  const auto text_of = [](const std::string& file) {
+    return file.empty() ? "" : ReadSmallFile(file);
+  };
+  if (source.secrets.are_read) return;
+  source.secrets = {.are_read = true,
+                    .headers = text_of(source.options.headers_file),
+                    .query = text_of(source.options.query_file)};
+}
+
 bool IsRemote(std::string_view source) {
   return source.starts_with(kS3) || source.starts_with(kHttp) || source.starts_with(kHttps);
 }
@@ -223,6 +233,7 @@ RemoteSource WithProfile(const RemoteSource& source) {
   if (!source.is_region_known) options.region = profile["region"];
   if (!source.is_endpoint_known) options.endpoint = profile["endpoint_url"];
   auto remote = ParseRemoteSource(source.name, options);
+  if (remote) remote->secrets = source.secrets;
   if (remote) return *std::move(remote);
   RemoteSource wrong = source;
   wrong.problem = "the profile in ~/.aws/config: " + remote.error().message;

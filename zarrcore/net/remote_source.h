@@ -46,6 +46,13 @@ struct RemoteOptions {
 /// Whether a store of this name is asked for over a network: "s3://…", "http://…", "https://…".
 [[nodiscard]] bool IsRemote(std::string_view source);
 
+/// What is in the files of headers= and query=.
+struct SecretTexts {
+  bool are_read = false;
+  std::string headers = {};
+  std::string query = {};
+};
+
 struct RemoteSource {
   bool is_s3 = false;
   std::string name;                // as it was given, for messages; ends in no slash
@@ -56,6 +63,7 @@ struct RemoteSource {
   bool is_region_known = false;    // from an option or the environment; else it is a guess
   bool is_endpoint_known = false;  // likewise; else it is Amazon's (S3)
   RemoteOptions options;
+  SecretTexts secrets;
   std::string problem;  // why nothing can be asked there; "": it can
 };
 
@@ -63,6 +71,11 @@ struct RemoteSource {
 /// environment for what `options` leave open, and into no file.
 [[nodiscard]] Result<RemoteSource> ParseRemoteSource(std::string_view source,
                                                      const RemoteOptions& options);
+
+/// Reads the files of headers= and query= into `source.secrets`, unless that has been done. They
+/// are read once for a mount: a file or symbolic link that has the name later is none that the user
+/// meant.
+void ReadSecrets(RemoteSource& source);
 
 /// The same in the region and at the endpoint that the profile in ~/.aws names, where they are not
 /// known. Reads files with secrets: for the process that fetches.

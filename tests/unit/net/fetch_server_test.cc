@@ -8,6 +8,8 @@
 #include <chrono>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -25,7 +27,14 @@ using Kind = FetchRequest::Kind;
 class Served {
  public:
   explicit Served(RemoteSource source) : source_(std::move(source)) {
-    server_ = std::thread([this] { RunFetchServer(source_, channel_); });
+    server_ = std::thread([this] {
+      const RemoteOptions& options = source_.options;
+      std::unique_ptr<DiskCache> disk;
+      if (!options.disk_cache.empty()) {
+        disk = *DiskCache::Open(options.disk_cache, options.disk_cache_size);
+      }
+      RunFetchServer(source_, channel_, std::move(disk));
+    });
     const auto begun = ReceiveAnswer(channel_.client, /*waits=*/true);
     EXPECT_EQ(begun->id, 0U);
     generation_ = begun->generation;
@@ -143,6 +152,36 @@ TEST(FetchServerOnDiskTest, WhatTheClientWritesIntoItsPieceIsNotKept) {
   }
   EXPECT_EQ(kept, kBytes);
   std::filesystem::remove_all(cache);
+}
+
+// A symbolic link that has the name of the file later would send what it leads to.
+TEST(FetchServerSecretsTest, FilesThatOptionsNameAreReadOnce) {
+  std::string asked;
+  const HttpServer web([&](const std::string& request, const HttpServer::Send& send) {
+    asked = request;
+    send("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+  });
+  char folder[] = "/tmp/fetch_server_test.XXXXXX";
+  ASSERT_NE(mkdtemp(folder), nullptr);
+  const std::filesystem::path top = folder;
+  std::ofstream(top / "headers") << "Token: one\n";
+  std::ofstream(top / "query") << "sig=two\n";
+  std::ofstream(top / "other") << "Other: file\n";
+  RemoteOptions options;
+  options.headers_file = top / "headers";
+  options.query_file = top / "query";
+  RemoteSource source = SourceOf(web.url() + "/store", options);
+  ReadSecrets(source);
+  for (const char* const name : {"headers", "query"}) {
+    std::filesystem::remove(top / name);
+    std::filesystem::create_symlink(top / "other", top / name);
+  }
+  const auto answer = Served(source).Ask({.range = ByteRange::At(0, 9), .length = 9, .key = "a"});
+  EXPECT_EQ(answer.error, ErrorCode::kNotFound) << answer.message;
+  EXPECT_NE(asked.find("GET /store/a?sig=two "), std::string::npos) << asked;
+  EXPECT_NE(asked.find("Token: one"), std::string::npos) << asked;
+  EXPECT_EQ(asked.find("Other"), std::string::npos) << asked;
+  std::filesystem::remove_all(top);
 }
 
 }  // namespace
