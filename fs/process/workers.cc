@@ -15,6 +15,7 @@
 
 #include "fs/ids/id_format.h"
 #include "fs/options/exit_code.h"
+#include "fs/process/environment.h"
 #include "fs/process/worker.h"
 #include "zarrcore/base/printable.h"
 
@@ -82,6 +83,7 @@ void Workers::RunChild(Channel keeper, pid_t keeper_pid, bool takes_over, bool e
   close(fetcher_.channel().server.get());
   fetcher_.Forget();
   if (executes) {
+    ForgetEnvironment();  // the new program gets none of it
     ExecuteWorker(program_, WithOptions(options_, config_), start);
     spdlog::warn(
         "{}: the program of the worker cannot be run: {}; the worker is a copy of its "

@@ -205,7 +205,7 @@ std::vector<pid_t> DaemonsOf(const std::filesystem::path& mountpoint) {
 namespace {
 
 // The process of the mount whose parent is another one of it, or is not.
-pid_t ProcessOf(const std::filesystem::path& mountpoint, bool below_another) {
+pid_t FindProcessOf(const std::filesystem::path& mountpoint, bool below_another) {
   const std::vector<pid_t> all = DaemonsOf(mountpoint);
   for (const pid_t pid : all) {
     // "pid (name) state parent …"
@@ -217,6 +217,18 @@ pid_t ProcessOf(const std::filesystem::path& mountpoint, bool below_another) {
     pid_t parent = 0;
     rest >> state >> parent;
     if ((std::ranges::find(all, parent) != all.end()) == below_another) return pid;
+  }
+  return 0;
+}
+
+// Waits for it: a process has no words for a moment while it becomes another program.
+pid_t ProcessOf(const std::filesystem::path& mountpoint, bool below_another) {
+  pid_t found = 0;
+  if (Eventually(Seconds(2), [&] {
+        found = FindProcessOf(mountpoint, below_another);
+        return found != 0;
+      })) {
+    return found;
   }
   // (Whoever sends signals to -1 sends them to everybody.)
   throw std::runtime_error("no process of the mount at " + mountpoint.string());
