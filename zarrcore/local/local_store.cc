@@ -11,6 +11,7 @@
 #include <array>
 #include <cerrno>
 #include <filesystem>
+#include <limits>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -34,14 +35,25 @@ constexpr int64_t kMaxIdleNs = 60'000'000'000;
 constexpr int64_t kLocalGranularityNs = 20'000'000;
 constexpr int64_t kNetworkGranularityNs = 2'000'000'000;
 
+// Since 1970. File systems keep times that 64 bits of nanoseconds do not reach: those are the last
+// one, in 2262, or the first one, in 1677.
+int64_t TimeNs(const timespec& time) {
+  constexpr int64_t kNsPerSecond = 1'000'000'000;
+  constexpr int64_t kLast = std::numeric_limits<int64_t>::max();
+  constexpr int64_t kFirst = std::numeric_limits<int64_t>::min() / kNsPerSecond * kNsPerSecond;
+  if (time.tv_sec >= kLast / kNsPerSecond) return kLast;
+  if (time.tv_sec <= kFirst / kNsPerSecond) return kFirst;
+  return Nanoseconds(time);
+}
+
 ObjectInfo InfoOf(const Opened& opened) {
   const struct stat& status = opened.status;
   ObjectInfo info;
   info.version.device = status.st_dev;
   info.version.inode = status.st_ino;
   info.version.size = static_cast<uint64_t>(status.st_size);
-  info.version.mtime_ns = Nanoseconds(status.st_mtim);
-  info.version.ctime_ns = Nanoseconds(status.st_ctim);
+  info.version.mtime_ns = TimeNs(status.st_mtim);
+  info.version.ctime_ns = TimeNs(status.st_ctim);
   info.version.mode_mask = opened.mode_mask;
   info.is_folder = S_ISDIR(status.st_mode);
   info.mode = status.st_mode & 0777U & opened.mode_mask;
@@ -56,8 +68,8 @@ ObjectInfo InfoOf(const Opened& opened) {
 bool StillHolds(const struct stat& status, const Version& version) {
   return status.st_dev == version.device && status.st_ino == version.inode &&
          static_cast<uint64_t>(status.st_size) == version.size &&
-         Nanoseconds(status.st_mtim) == version.mtime_ns &&
-         (status.st_nlink == 0 || Nanoseconds(status.st_ctim) == version.ctime_ns);
+         TimeNs(status.st_mtim) == version.mtime_ns &&
+         (status.st_nlink == 0 || TimeNs(status.st_ctim) == version.ctime_ns);
 }
 
 // Whether files change on this machine alone, and answers do not wait for another one.

@@ -117,6 +117,19 @@ TEST_F(LocalStoreTest, StatTellsWhatReadTells) {
   EXPECT_TRUE(store->Stat("").value().is_folder);
 }
 
+TEST_F(LocalStoreTest, TimesBeyond2262AreTheLastOne) {
+  Write("k", "01234");
+  constexpr time_t kYear2446 = 15'000'000'000;
+  const timespec times[] = {{kYear2446, 0}, {kYear2446, 0}};
+  ASSERT_EQ(utimensat(AT_FDCWD, (root / "k").c_str(), times, 0), 0);
+  struct stat status = {};
+  ASSERT_EQ(stat((root / "k").c_str(), &status), 0);
+  if (status.st_mtim.tv_sec != kYear2446) GTEST_SKIP() << "the file system has no such times";
+  const auto store = Open();
+  EXPECT_EQ(store->Stat("k").value().version.mtime_ns, INT64_MAX);
+  EXPECT_EQ(ReadOn(*OpenObject(*store, "k"), 1, 3), "123");
+}
+
 // --- What is no object
 // ----------------------------------------------------------------------------
 
