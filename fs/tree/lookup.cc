@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "zarrcore/hierarchy/source_documents.h"
+
 namespace zarrfs {
 namespace {
 
@@ -86,7 +88,7 @@ Result<Entry> Lookup::InNode(const KnownNode& known, size_t view, const std::str
   for (size_t d = 0; d < shown.documents.size() && !name.empty(); ++d) {
     if (shown.documents[d].name == name) return entries_.Document(node, view, d);
   }
-  if (node.node->chunks != nullptr) {
+  if (node.node->chunks != nullptr && !IsNodeNameBelowArray(name)) {
     return ChunkPath(node, view, {}, 0, /*in_array=*/true, name, nullptr);
   }
   const auto child = nodes_.KnowListed(JoinKey(node.node->path, name), view);

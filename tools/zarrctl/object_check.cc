@@ -1,7 +1,10 @@
 #include "tools/zarrctl/object_check.h"
 
+#include <algorithm>
 #include <new>
 #include <optional>
+#include <set>
+#include <string_view>
 #include <utility>
 
 #include "tools/zarrctl/describe.h"
@@ -43,6 +46,19 @@ Result<void> CheckChecksum(const Object& object, uint64_t offset, uint64_t size,
   return {};
 }
 
+// Whether chunks, or the shards that they are in, hold a checksum of what is stored.
+bool HasChecksum(const ArrayLayout& layout) {
+  static const std::set<std::string_view> kWithChecksum = {
+      "crc32c", "crc32", "adler32", "fletcher32", "jenkins_lookup3", "gzip", "zlib", "bz2", "lzma"};
+  const auto has_one = [](const CodecSpec& codec) {
+    if (codec.plain_name() == "zstd") return MemberOrNull(codec.configuration, "checksum") == true;
+    return kWithChecksum.contains(codec.plain_name());
+  };
+  return std::ranges::any_of(layout.inner_codecs, has_one) ||
+         std::ranges::any_of(layout.levels,
+                             [](const auto& level) { return level.trailing_checksum > 0; });
+}
+
 }  // namespace
 
 // One attempt at one object.
@@ -74,6 +90,7 @@ class ObjectCheck::Attempt {
     ++report_.counts.objects;
     report_.counts.chunks += chunks_;
     report_.counts.bytes += bytes_;
+    if (!check_.has_checksum_) report_.counts.chunks_without_checksum += chunks_;
   }
 
  private:
@@ -138,6 +155,7 @@ class ObjectCheck::Attempt {
 };
 
 ObjectCheck::ObjectCheck(NodePtr array) : array_(std::move(array)) {
+  has_checksum_ = HasChecksum(layout());
   if (VlenChain::IsOne(layout().inner_codecs)) {
     auto chain = VlenChain::Make(layout().inner_codecs,
                                  {array_->array()->data_type, layout().inner_chunk_shape});

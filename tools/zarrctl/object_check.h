@@ -41,6 +41,7 @@ class ObjectCheck {
   const NodePtr array_;
   std::optional<VlenChain> vlen_;
   std::optional<std::string> why_not_;
+  bool has_checksum_ = false;  // a wrong byte in a chunk is found for sure
 };
 
 }  // namespace zarrfs::ctl

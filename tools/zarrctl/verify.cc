@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <utility>
@@ -22,11 +23,14 @@
 #include "tools/zarrctl/progress.h"
 #include "tools/zarrctl/target.h"
 #include "tools/zarrctl/verify_report.h"
+#include "zarrcore/hierarchy/consolidated_nodes.h"
+#include "zarrcore/hierarchy/source_documents.h"
 
 namespace zarrfs::ctl {
 namespace {
 
 constexpr size_t kQueuedPerThread = 8;
+constexpr int kMaxDepth = 64;  // of folders in which files are counted that are no part of any node
 
 // A queue between threads that holds a limited number of elements. Any number of producers and
 // consumers.
@@ -157,7 +161,9 @@ class Verification {
       report_.AddProblem(JoinKey(node->path, node->document), *array->grid_only);
     }
     if (node->array() != nullptr) {
-      if (node->chunks != nullptr) visit(node);
+      if (node->chunks == nullptr) return;
+      visit(node);
+      for (const NodePtr& below : LookBeside(*node, {})) Walk(below, visit);
       return;
     }
     const auto children = WithinMemory([&] { return target_.hierarchy->Children(*node, kAnyAge); });
@@ -174,6 +180,94 @@ class Verification {
         report_.AddProblem(KeyOf(child.error().message, path), child.error());
       }
     }
+    if (!is_checking_) return;
+    std::set<std::string> known(children->value.begin(), children->value.end());
+    if (const auto files = target_.hierarchy->Files(*node, kAnyAge)) {
+      known.insert(files->value.begin(), files->value.end());
+    }
+    (void)LookBeside(*node, known);
+    CompareWithConsolidated(*node);
+  }
+
+  // Looks for what is in the folder of a node and no part of it: the nodes below an array, which it
+  // returns, and files. `known`: names of what is below a group.
+  std::vector<NodePtr> LookBeside(const Node& node, const std::set<std::string>& known) {
+    std::vector<NodePtr> below;
+    const auto& store = target_.hierarchy->store();
+    // (Why it cannot be listed, those say who look for what there should be.)
+    auto stream = store.OpenFolder(node.path);
+    while (stream && !StopRequested()) {
+      const auto entries = (*stream)->Next(1024);
+      if (!entries || entries->empty()) break;
+      for (const ListEntry& entry : *entries) {
+        const std::string key = JoinKey(node.path, entry.name);
+        ChunkCoordinates at{};
+        const bool is_chunk = node.chunks != nullptr && node.chunks->PrefixOfKey(key, at);
+        if (entry.is_refused || is_chunk || known.contains(entry.name)) continue;
+        if (!entry.is_folder) {
+          if (!IsDocumentName(entry.name) && is_checking_) report_.AddStray(key);
+        } else if (auto found = NodeBelowArray(node, entry.name)) {
+          below.push_back(std::move(found));
+        } else if (is_checking_) {
+          CountFiles(key, 0);
+        }
+      }
+    }
+    return below;
+  }
+
+  // The node of this name below an array, with a note; null if there is none.
+  NodePtr NodeBelowArray(const Node& node, const std::string& name) {
+    if (node.array() == nullptr) return nullptr;
+    const std::string path = JoinKey(node.path, name);
+    const auto has_node = HasNodeBelow(target_.hierarchy->store(), path, /*or_in=*/true);
+    if (!has_node || !*has_node) return nullptr;
+    auto found = target_.hierarchy->Get(path, kAnyAge);
+    if (is_checking_) {
+      report_.AddNote(path, found
+                                ? "lies below an array: it is not listed, only opened by its path"
+                                : "lies below an array, and its name may be that of a chunk: it is "
+                                  "not shown");
+    }
+    return found ? *found : nullptr;
+  }
+
+  void CountFiles(const std::string& folder, int depth) {
+    const auto entries = target_.hierarchy->store().List(folder);
+    for (const ListEntry& entry : entries.value_or(std::vector<ListEntry>())) {
+      const std::string key = JoinKey(folder, entry.name);
+      if (StopRequested() || entry.is_refused) continue;
+      if (!entry.is_folder) report_.AddStray(key);
+      if (entry.is_folder && depth < kMaxDepth) CountFiles(key, depth + 1);
+    }
+  }
+
+  // Says which nodes consolidated metadata name that are not there.
+  void CompareWithConsolidated(const Node& group) {
+    const bool has_them =
+        group.has_zmetadata() ||
+        (group.group() != nullptr && group.group()->consolidated_metadata == Json::value_t::object);
+    if (!has_them) return;
+    const auto nodes = ReadConsolidatedNodes(target_.hierarchy->store(), group);
+    if (!nodes) return;
+    std::set<std::string> missing;
+    std::string before;
+    for (const auto& [key, text] : (*nodes)->texts) {
+      const std::string path(FolderOf(key));
+      if (path == std::exchange(before, path) || StopRequested()) continue;
+      const auto node = target_.hierarchy->Get(path, kAnyAge);
+      if (!node && node.error().code == ErrorCode::kNotFound) missing.insert(path);
+    }
+    if (missing.empty()) return;
+    report_.AddNote(
+        (*nodes)->document,
+        fmt::format("names {} that {} not there, as {}", CountText(missing.size(), "node"),
+                    missing.size() == 1 ? "is" : "are", *missing.begin()));
+  }
+
+  static bool IsDocumentName(std::string_view name) {
+    return name == kZarrJson || name == kZarray || name == kZgroup || name == kZattrs ||
+           name == kZmetadata;
   }
 
   const TargetNode& target_;

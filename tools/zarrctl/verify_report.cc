@@ -69,6 +69,21 @@ void VerifyReport::AddUnchecked(const std::string& path, std::string_view what,
         Visible(reason));
 }
 
+void VerifyReport::AddNote(const std::string& key, const std::string& note) {
+  const std::lock_guard lock(mutex_);
+  if (json_) {
+    if (notes_.size() < kMaxListed) notes_.push_back({{"key", key}, {"note", note}});
+    return;
+  }
+  progress.Hide();
+  Print("{}: {}\n", Paint(key.empty() ? "/" : Visible(key), Style::kYellow), Visible(note));
+}
+
+void VerifyReport::AddStray(const std::string& key) {
+  const std::lock_guard lock(mutex_);
+  if (stray_count_++ == 0) first_stray_ = key;
+}
+
 void VerifyReport::Summarise(const std::string& store, bool stopped) {
   const std::lock_guard lock(mutex_);
   if (json_) return SummariseJson(store, !stopped && unread_.count == 0);
@@ -91,6 +106,14 @@ void VerifyReport::Summarise(const std::string& store, bool stopped) {
     line += "; the lines above say why; those parts may be damaged too";
   }
   Print("{}\n", line);
+  if (stray_count_ > 0) {
+    Print("{} in the store belong{} to no array or group: {}{}\n", CountText(stray_count_, "file"),
+          stray_count_ == 1 ? "s" : "", Visible(first_stray_), stray_count_ == 1 ? "" : ", …");
+  }
+  if (const uint64_t chunks = counts.chunks_without_checksum; chunks > 0) {
+    Print("{} no checksum: damage inside may look like data\n",
+          chunks == 1 ? "1 chunk has" : CountText(chunks, "chunk") + " have");
+  }
 }
 
 void VerifyReport::SummariseJson(const std::string& store, bool complete) const {
@@ -100,10 +123,13 @@ void VerifyReport::SummariseJson(const std::string& store, bool complete) const 
                {"objects", counts.objects.load()},
                {"chunks", counts.chunks.load()},
                {"bytes_decoded_from", counts.bytes.load()},
+               {"chunks_without_checksum", counts.chunks_without_checksum.load()},
+               {"files_of_no_node", stray_count_},
                {"damaged", damage_.count},
                {"damage", damage_.list}};
   if (damage_.not_listed > 0) json["damage_not_listed"] = damage_.not_listed;
   json["unchecked"] = unchecked_;
+  json["notes"] = notes_;
   json["unread"] = unread_.count;
   json["not_read"] = unread_.list;
   if (unread_.not_listed > 0) json["not_read_not_listed"] = unread_.not_listed;

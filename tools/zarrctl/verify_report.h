@@ -47,6 +47,11 @@ class VerifyReport {
   /// An array that could not be checked, or not fully.
   void AddUnchecked(const std::string& path, std::string_view what, const std::string& reason);
 
+  /// Something that is no damage, and that users may want to know.
+  void AddNote(const std::string& key, const std::string& note);
+  /// A file that is no part of any array or group.
+  void AddStray(const std::string& key);
+
   /// The last line, or the document. `store`: what was checked.
   void Summarise(const std::string& store, bool stopped);
   /// kExitOk only if everything was checked and is sound.
@@ -57,6 +62,7 @@ class VerifyReport {
   struct {
     std::atomic<uint64_t> arrays{0}, objects{0}, chunks{0};
     std::atomic<uint64_t> bytes{0};  // encoded, of chunks that were decoded
+    std::atomic<uint64_t> chunks_without_checksum{0};
   } counts;
 
  private:
@@ -75,6 +81,9 @@ class VerifyReport {
   Tally unread_;
   uint64_t unchecked_count_ = 0;
   Json unchecked_ = Json::array();
+  Json notes_ = Json::array();
+  uint64_t stray_count_ = 0;
+  std::string first_stray_;
 };
 
 }  // namespace zarrfs::ctl

@@ -43,7 +43,9 @@ class Hierarchy::NodeLoader final : public NodeCache::Loader {
     // Perhaps being rewritten: what lies below is not known to be absent.
     if (!(*parent)->metadata) return Fail((*parent)->metadata);
     if ((*parent)->group() == nullptr) {
-      return Fail(ErrorCode::kNotFound, "{}: nothing lies below an array", path_);
+      if (!IsNodeNameBelowArray(name)) return no_name();
+      from_parent_ = {};
+      return {};
     }
     if (!IsNodeNameBelow(**parent, name)) return no_name();
     from_parent_.below_ome = (*parent)->below_ome;

@@ -271,6 +271,12 @@ bool IsNodeNameBelow(const Node& group, std::string_view name) {
   return IsNodeName(name) && !(group.is_v2() && name.starts_with(".z"));
 }
 
+bool IsNodeNameBelowArray(std::string_view name) {
+  const bool may_be_chunk = name == "c" || name.starts_with("c.") ||
+                            name.find_first_not_of("0123456789.") == std::string_view::npos;
+  return IsNodeName(name) && !name.starts_with('.') && !may_be_chunk;
+}
+
 bool IsFileName(std::string_view name) { return IsNodeName(name) && !name.starts_with('.'); }
 
 Result<bool> HasNodeBelow(const Store& store, const std::string& folder, bool or_in) {

@@ -34,6 +34,10 @@ namespace zarrfs {
 /// The same below `group`: a v2 group has names for itself.
 [[nodiscard]] bool IsNodeNameBelow(const Node& group, std::string_view name);
 
+/// The same below an array: the array's chunks have names of their own, in the store and in views.
+/// Such nodes are found by their paths, and not listed.
+[[nodiscard]] bool IsNodeNameBelowArray(std::string_view name);
+
 /// Whether a file of this name may be shown beside the nodes of an OME group.
 [[nodiscard]] bool IsFileName(std::string_view name);
 

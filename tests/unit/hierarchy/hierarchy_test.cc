@@ -511,6 +511,20 @@ TEST(HierarchyOfV2, StoredDocumentsArePassedThroughAndNoneIsMade) {
   EXPECT_EQ(DocumentOf(*fixture.Node("b"), ".zattrs"), "{}");
 }
 
+TEST(Hierarchy, ANodeBelowAnArrayIsFoundByItsPathAndNotListed) {
+  const Fixture fixture;
+  fixture.store->Put("a/.zarray", kZarrayText);
+  for (const std::string path : {"a/b", "a/b/c", "a/c", "a/0", "a/1.0"}) {
+    fixture.store->Put(path + "/.zarray", kZarrayText);
+  }
+  EXPECT_NE(fixture.Node("a/b")->array(), nullptr);
+  for (const std::string path : {"a/c", "a/0", "a/1.0", "a/b/c"}) {
+    const auto none = fixture.hierarchy.Get(path, kNow);
+    EXPECT_TRUE(!none && none.error().code == ErrorCode::kNotFound) << path;
+  }
+  EXPECT_TRUE(fixture.hierarchy.Children(*fixture.Node("a"), kNow)->value.empty());
+}
+
 TEST(HierarchyOfV2, ChunksInFoldersAreFoundWhereNothingIsSaidOfThem) {
   for (const bool is_nested : {false, true}) {
     const Fixture fixture;

@@ -13,7 +13,50 @@ const Error kMount{ErrorCode::kZarrfsMount, "lies in a zarrfs mount"};
 TEST(Verify, SoundStoreIsSound) {
   const Outcome outcome = RunOnStore(Verify, SmallStore());
   EXPECT_EQ(outcome.code, kExitOk);
-  EXPECT_EQ(outcome.out, "2 arrays, 5 stored objects, 5 chunks, 18 bytes decoded: no damage\n");
+  EXPECT_EQ(outcome.out,
+            "2 arrays, 5 stored objects, 5 chunks, 18 bytes decoded: no damage\n"
+            "5 chunks have no checksum: damage inside may look like data\n");
+}
+
+TEST(Verify, ChunksOfChecksummedShardsAreNotCounted) {
+  const auto store = std::make_shared<FakeStore>();
+  const std::string codecs =
+      std::string(kBytesCodec) + R"(, {"name": "gzip", "configuration": {"level": 1}})";
+  store->Put("zarr.json", ArrayText("[8]", "[4]", codecs));
+  const Outcome outcome = RunOnStore(Verify, store);
+  EXPECT_FALSE(Contains(outcome.out, "checksum")) << outcome.out;
+}
+
+TEST(Verify, FilesOfNoNodeAreCounted) {
+  const auto store = SmallStore();
+  store->Put("a/README", "for people");
+  store->Put("b/c.1", "beyond the array");
+  store->Put("notes/of/mine", "in no group");
+  const Outcome outcome = RunOnStore(Verify, store);
+  EXPECT_EQ(outcome.code, kExitOk);
+  EXPECT_TRUE(Contains(outcome.out, "\n3 files in the store belong to no array or group: "))
+      << outcome.out;
+}
+
+TEST(Verify, ANodeBelowAnArrayIsNamedAndChecked) {
+  const auto store = SmallStore();
+  store->Put("a/x/zarr.json", ArrayText("[2]", "[2]", kBytesCodec));
+  store->Put("a/x/c/0", "a chunk of another size");
+  const Outcome outcome = RunOnStore(Verify, store);
+  EXPECT_EQ(outcome.code, kExitWrong);
+  EXPECT_TRUE(Contains(outcome.out, "a/x: lies below an array")) << outcome.out;
+  EXPECT_TRUE(Contains(outcome.out, "a/x/c/0: ")) << outcome.out;
+}
+
+TEST(Verify, NodesThatOnlyConsolidatedMetadataNameAreNamed) {
+  const auto store = std::make_shared<FakeStore>();
+  store->Put(".zgroup", R"({"zarr_format": 2})");
+  store->Put(".zmetadata", R"({"zarr_consolidated_format": 1, "metadata": {
+      ".zgroup": {"zarr_format": 2}, "gone/.zgroup": {"zarr_format": 2}}})");
+  const Outcome outcome = RunOnStore(Verify, store);
+  EXPECT_EQ(outcome.code, kExitOk);
+  EXPECT_TRUE(Contains(outcome.out, ".zmetadata: names 1 node that is not there, as gone\n"))
+      << outcome.out;
 }
 
 // What is refused, and how many of the five chunks are still checked.
