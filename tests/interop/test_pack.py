@@ -273,3 +273,29 @@ def test_dask_packs_in_parts(source, tmp_path):
     subprocess.run([OME_PYTHON, script], check=True, env=environment, cwd=tmp_path, timeout=300)
     assert values_of(new) == values_of(source)
     assert json.loads((new / "zarr.json").read_text())["node_type"] == "group"
+
+
+def test_everything_that_cannot_be_packed_is_named_at_once_and_can_be_left_out(tmp_path):
+    source, new = tmp_path / "old.zarr", tmp_path / "new.zarr"
+    group = zarr.create_group(str(source), zarr_format=2)
+    values = np.arange(20, dtype="i4").reshape(4, 5)
+    for name in "ocean/good", "land/good":
+        create(group, name, values, (1, 5))
+    metadata = json.loads((source / "ocean/good/.zarray").read_text())
+    for name, document in ("ocean/bad", json.dumps({**metadata, "compressor": {"id": "nobody"}})), ("broken", "{"):
+        (source / name).mkdir()
+        (source / name / ".zarray").write_text(document)
+    for options, code in (["--dry-run"], 1), ([], 1), (["--dry-run", "--skip"], 3), (["--dry-run", "--only", "land"], 0):
+        result = zarrctl("pack", *options, source, new)
+        assert result.returncode == code, result.stderr
+        said = result.stderr
+        assert all(name in said for name in ("ocean/bad", "broken")) == (code != 0)
+        assert not any(new.rglob("zarr.json"))
+    assert zarrctl("pack", "--skip", source, new).returncode == 3
+    assert sorted(arrays_of(new)) == ["land/good", "ocean/good"]
+    for pattern, names in ("ocean/g*", ["ocean/good"]), ("land", ["land/good"]), ("*/good", ["land/good", "ocean/good"]):
+        part = tmp_path / f"part-{pattern.replace('/', '-').replace('*', '')}.zarr"
+        pack("--only", pattern, source, part)
+        assert sorted(arrays_of(part)) == names
+        assert zarr.open_array(str(part / names[0]))[:].tolist() == values.tolist()
+    assert "matches --only" in refused("pack", "--only", "nothing", source, tmp_path / "none.zarr")

@@ -101,12 +101,15 @@ struct PackOptions {
   unsigned jobs = 0;  // threads; 0: one per core
   bool verify = false;
   bool dry_run = false;
+  bool skip = false;              // leaves out what cannot be packed
+  std::vector<std::string> only;  // patterns of paths below the node, as for fnmatch(3); none: all
 };
 /// Before Pack(), and before the sandbox: makes the folder `target` and its path absolute. Gives
 /// the folder that will be written to; "" for none.
 [[nodiscard]] Result<std::string> MakeRoomForPack(PackOptions& options);
 /// Writes a node and all below it as a new store, with shards. kExitOk also if other parts of it
-/// are not finished.
+/// are not finished. Complains of everything that cannot be packed before anything is written, and
+/// then is kExitWrong, or with `skip` goes on and is kExitUnchecked.
 int Pack(const TargetNode& source, const PackOptions& options);
 
 struct StatusOptions {

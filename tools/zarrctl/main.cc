@@ -310,6 +310,7 @@ class CommandLine {
             "Examples:\n"
             "  zarrctl pack --dry-run /data/old.zarr /data/new.zarr\n"
             "  zarrctl pack --verify /data/old.zarr /data/new.zarr\n"
+            "  zarrctl pack --skip --only 'ocean/*' /data/old.zarr /data/new.zarr\n"
             "  zarrctl pack --shards 1,8,8 --part 3/16 /data/old.zarr /data/new.zarr",
             [this] { return OnNode(Pack, pack_); });
     command->parse_complete_callback(
@@ -336,6 +337,14 @@ class CommandLine {
     command->add_flag("--verify", pack_.verify,
                       "Read back what was written, and compare the values with the source");
     command->add_flag("--dry-run", pack_.dry_run, "Only say what would be done");
+    command->add_flag("--skip", pack_.skip,
+                      "Leave out what cannot be packed; then the exit code is 3");
+    command
+        ->add_option(
+            "--only", pack_.only,
+            "Pack only the arrays and groups whose paths match PATTERN, and what lies below "
+            "them (* stands for any characters)")
+        ->type_name("PATTERN");
     command
         ->add_option_function<std::string>(
             "--part", [this](const std::string& text) { SetPart(text); },

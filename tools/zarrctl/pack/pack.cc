@@ -6,6 +6,7 @@
 //   done-3-of-8            part 3 has written all its objects
 //   .zarrctl-partial-…     files that are being written, or of runs that were killed
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -74,15 +75,30 @@ class Packing {
     settings_.shard_size = options_.shard_size;
     settings_.chunks_per_shard = options_.chunks_per_shard;
     if (auto walked = Walk(source_.node); !walked) return walked;
+    if (nodes_.empty() && refusals_.empty()) {
+      return Fail(ErrorCode::kInvalidArgument, "no array or group matches --only");
+    }
     for (PlannedArray& array : arrays_) {
       if (auto found = FindObjects(array); !found) return found;
     }
     return {};
   }
 
-  int PrintPlan() const {
+  // Complains of all that cannot be packed. False if nothing is to be written because of it.
+  [[nodiscard]] bool ListRefusals() const {
+    for (const std::string& refusal : refusals_) Complain(refusal);
+    if (refusals_.empty() || (options_.skip && !nodes_.empty())) return true;
+    Complain(fmt::format("{} cannot be packed{}", CountText(refusals_.size(), "node"),
+                         nodes_.empty() ? "" : "; --skip leaves them out"));
+    return false;
+  }
+  [[nodiscard]] int ExitCode() const { return refusals_.empty() ? kExitOk : kExitUnchecked; }
+
+  void PrintPlan() const {
     Table table;
-    uint64_t before = others_, after = others_;
+    uint64_t others = files_.size();
+    for (const PlannedNode& planned : nodes_) others += planned.node->is_v2() ? 2 : 1;
+    uint64_t before = others, after = others;
     for (const PlannedArray& array : arrays_) {
       before += array.pieces;
       after += array.objects.size();
@@ -92,7 +108,6 @@ class Packing {
     }
     table.Print();
     Print("{} -> {}, documents included\n", CountText(before, "file"), GroupedText(after));
-    return kExitOk;
   }
 
   Result<void> Run() {
@@ -115,18 +130,49 @@ class Packing {
     return path.substr(top.empty() || path.size() == top.size() ? top.size() : top.size() + 1);
   }
 
+  // Whether --only names the node, or one that it lies below.
+  [[nodiscard]] bool IsWanted(const std::string& path) const {
+    if (options_.only.empty()) return true;
+    for (std::string below = Relative(path); !below.empty(); below = FolderOf(below)) {
+      const auto matches = [&](const std::string& pattern) {
+        return fnmatch(pattern.c_str(), below.c_str(), 0) == 0;
+      };
+      if (std::ranges::any_of(options_.only, matches)) return true;
+    }
+    return false;
+  }
+
+  // That a node cannot be packed.
+  void Refuse(const Node& node, const Error& error) {
+    const std::string path = node.path.empty() ? "/" : node.path;
+    const bool is_named = error.message.starts_with(path);
+    refusals_.push_back(is_named ? error.message : fmt::format("{}: {}", path, error.message));
+  }
+
   Result<void> Walk(const NodePtr& node) {
     if (StopRequested()) return Fail(ErrorCode::kInterrupted, "ended by Ctrl-C");
-    if (const Error* error = node->unusable()) return tl::unexpected(*error);
-    nodes_.push_back({node, std::nullopt});
-    others_ += node->is_v2() ? 2 : 1;
+    const bool is_wanted = IsWanted(node->path);
+    if (const Error* error = node->unusable()) {
+      if (is_wanted) Refuse(*node, *error);
+      return {};
+    }
     if (node->chunks != nullptr) {
+      if (!is_wanted) return {};
       auto plan = PlanArray(node, settings_);
-      if (!plan) return Fail(plan.error().code, "{}: {}", node->path, plan.error().message);
-      nodes_.back().array = arrays_.size();
+      if (!plan) {
+        Refuse(*node, plan.error());
+        return {};
+      }
+      nodes_.push_back({node, arrays_.size()});
       arrays_.push_back({std::move(*plan), 0, {}});
       return {};
     }
+    return WalkGroup(node, is_wanted);
+  }
+
+  Result<void> WalkGroup(const NodePtr& node, bool is_wanted) {
+    const size_t before = nodes_.size();
+    nodes_.push_back({node, std::nullopt});
     const auto children = source_.hierarchy->Children(*node, kAnyAge);
     if (!children) return Fail(children);
     for (const std::string& name : children->value) {
@@ -134,10 +180,13 @@ class Packing {
       if (!child) return Fail(child);
       if (auto walked = Walk(*child); !walked) return walked;
     }
+    if (!is_wanted && nodes_.size() == before + 1) {
+      nodes_.pop_back();  // nothing below it is wanted
+      return {};
+    }
     const auto files = source_.hierarchy->Files(*node, kAnyAge);
     if (!files) return Fail(files);
     for (const std::string& name : files->value) files_.push_back(JoinKey(node->path, name));
-    others_ += files->value.size();
     return {};
   }
 
@@ -334,8 +383,8 @@ class Packing {
   PackSettings settings_;
   std::vector<PlannedNode> nodes_;  // a group before what lies below it
   std::vector<PlannedArray> arrays_;
-  std::vector<std::string> files_;  // keys of files of OME groups
-  uint64_t others_ = 0;             // documents and files
+  std::vector<std::string> files_;     // keys of files of OME groups
+  std::vector<std::string> refusals_;  // what cannot be packed, and why
   std::shared_ptr<const Store> target_;
   std::atomic<size_t> next_ = 0;
   std::atomic<uint64_t> written_ = 0, skipped_ = 0;
@@ -383,14 +432,16 @@ int Pack(const TargetNode& source, const PackOptions& options) {
   const StopOnInterrupt on_interrupt;
   Packing packing(source, options);
   auto done = packing.Plan();
-  if (done && options.dry_run) return packing.PrintPlan();
+  if (done && options.dry_run) packing.PrintPlan();
+  if (done && !packing.ListRefusals()) return kExitWrong;
+  if (done && options.dry_run) return packing.ExitCode();
   if (done) done = packing.Run();
   if (!done) {
     const int code = Complain(done.error());
     return packing.is_stopped() ? kExitCtrlC : code;
   }
   packing.Summarise();
-  return kExitOk;
+  return packing.ExitCode();
 }
 
 }  // namespace zarrfs::ctl
