@@ -183,7 +183,7 @@ TEST_F(UpgradeTest, ProgramThatCannotTakeOverChangesNothing) {
   // The state is written in a format of the future.
   TestMount mount(store_, "hand_over=7", mnt_);
   const pid_t worker = WorkerOf(mnt_);
-  ExpectRefused(Upgrade(mnt_), "expected format 1, found 7");
+  ExpectRefused(Upgrade(mnt_), ", found 7");
   EXPECT_EQ(WorkerOf(mnt_), worker);
   ExpectServes();
   mount.Unmount();

@@ -29,7 +29,7 @@ TEST(Info, NodeThatCannotBeReadIsShownAndTheRestToo) {
   EXPECT_EQ(outcome.code, kExitSystem);
   EXPECT_TRUE(Contains(outcome.out, "\na  cannot be read: a/zarr.json: permission denied\n"))
       << outcome.out;
-  EXPECT_TRUE(Contains(outcome.out, "\nb  array  uint8  [2]\n")) << outcome.out;
+  EXPECT_TRUE(Contains(outcome.out, "\nb  uint8  2  1 chunk  2 bytes\n")) << outcome.out;
   const auto json = Json::parse(RunForJson(Info, store).out);
   EXPECT_EQ(json["nodes"][1]["node_type"], "unreadable");
 }
@@ -39,9 +39,7 @@ TEST(Info, GroupThatCannotBeListedIsShown) {
   store->FailWith(Call::kList, "", kDenied);
   const Outcome outcome = RunOnStore(Info, store);
   EXPECT_EQ(outcome.code, kExitSystem);
-  EXPECT_TRUE(Contains(outcome.out, "/  group\n")) << outcome.out;
-  EXPECT_TRUE(Contains(outcome.out, "    not read what lies below: permission denied\n"))
-      << outcome.out;
+  EXPECT_TRUE(Contains(outcome.out, "/  not listed: permission denied\n")) << outcome.out;
 }
 
 TEST(Info, ChunkFolderThatCannotBeListedIsShown) {
@@ -49,7 +47,7 @@ TEST(Info, ChunkFolderThatCannotBeListedIsShown) {
   store->FailWith(Call::kList, "a/c/1", kDenied);
   const Outcome outcome = RunOnStore(Info, store);
   EXPECT_EQ(outcome.code, kExitSystem);
-  EXPECT_TRUE(Contains(outcome.out, "    not read a/c/1: permission denied\n")) << outcome.out;
+  EXPECT_TRUE(Contains(outcome.out, "\na/c/1  not read: permission denied\n")) << outcome.out;
 }
 
 TEST(Info, ZarrfsMountBelowAGroupIsNamedOnce) {
