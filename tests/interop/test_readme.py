@@ -11,13 +11,21 @@ README = ROOT / "README.md"
 
 # What no test of a machine that stays as it is can run, and what does.
 ELSEWHERE = {
-    "apt install ./zarrfs_": "tests/boot/run installs the package",
-    "tar -xf zarrfs-": "tests/portable/run unpacks the archive",
-    "export PATH=": "tests/portable/run runs what is in it",
     "tools/demo ": "is a step of tools/check",
     "tools/check ": "runs this",
     "echo '/data/ocean.zarr ": "tests/boot/run has this line in its /etc/fstab",
     "mount -a": "tests/boot/run",
+}
+
+
+# Commands in tables, and what runs them.
+INSTALLED_BY = {
+    "apt install ./zarrfs_": "tests/boot/run",
+    "dnf install ./zarrfs-": "nothing",
+    "tar -xf zarrfs-": "tests/portable/run",
+    "pip install ./zarrfs-": "tests/portable/run, test_python.py",
+    "docker build -t zarrfs": "nothing",
+    "cmake --preset programs": "tests/boot/run, the presets of tools/check",
 }
 
 
@@ -49,12 +57,19 @@ def test_every_command(machine, figures):
     texts = {command.split()[0]: said for command, said in run}
     assert set(texts) == {"zarrctl", "mkdir", "zarrfs", "ls", "python3", "gdalinfo", "ncdump"}
     said = "\n".join(said for _, said in run)
-    for words in ("exact: chunks as they are", "<xarray.Dataset>", "[27315 27304", "SUBDATASET_6_DESC=Array /temperature at index 5 of time", "ushort temperature"):
+    for words in ("All of them in v2, v3, gdal", "<xarray.Dataset>", "[27315 27304", "SUBDATASET_6_DESC=Array /temperature at index 5 of time", "ushort temperature"):
         assert words in said, said
 
 
 def test_what_is_run_elsewhere_is_still_there():
     assert [begin for begin in ELSEWHERE if not any(line.startswith(begin) for line in commands())] == []
+
+
+def test_each_way_to_install_is_named_and_has_its_test(figures):
+    rows = re.findall(r"^\| [^|`]+ \| `([^`]+)`", README.read_text(), re.MULTILINE)
+    for row, (begin, where) in zip(rows, INSTALLED_BY.items(), strict=True):
+        assert row.startswith(begin)
+        figures.append(f"  README.md, not run here: {row} ({where})")
 
 
 def test_picture_is_what_is_printed(machine):
