@@ -6,6 +6,16 @@
 // whether an object has changed that the kernel has pages of: then a name leads to a new version
 // once it has expired, and each chunk of any of these versions is that of the store when it is
 // read. A version lasts no longer than the process. Thread-safe.
+//
+// Not a RevalidatingCache, although both say whether something is current. What a file is made of,
+// its documents and layout, is in one (Hierarchy::Assemble()) and has its Freshness. A State holds
+// no value: it is the identity of pages that the kernel has.
+// - It must stay for as long as its inode can be read; a cache may evict it at any time.
+// - The chunks that a version depends on are not known when it is made: any of a million may be
+//   read an hour later. Checking all of them would read the whole array's listing, so each is
+//   checked when it is read: it must not have changed since the version was first read (IsNewer()).
+//   A Freshness has one moment at which everything was asked.
+// - A replaced value is loaded again and nobody sees a difference; a replaced version is kStale.
 #pragma once
 
 #include <atomic>
