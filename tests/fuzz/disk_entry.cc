@@ -8,6 +8,7 @@
 #include "tests/fuzz/fuzzing.h"
 #include "zarrcore/base/byte_order.h"
 #include "zarrcore/base/crc32c.h"
+#include "zarrcore/os/read_write.h"
 
 namespace zarrfs {
 namespace {

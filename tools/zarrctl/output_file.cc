@@ -14,6 +14,7 @@
 #include <system_error>
 #include <utility>
 
+#include "zarrcore/os/read_write.h"
 #include "zarrcore/os/removal.h"
 
 namespace zarrfs::ctl {
@@ -24,14 +25,10 @@ constexpr int kMaxPartialNames = 8;  // that are tried
 
 constexpr size_t kBufferBytes = size_t{1} << 20;
 
-Result<void> WriteAll(int fd, const std::string& path, std::span<const std::byte> bytes) {
-  while (!bytes.empty()) {
-    const ssize_t count = write(fd, bytes.data(), bytes.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return Fail(FromErrno(errno), "{}: {}", path, ErrnoText(errno));
-    bytes = bytes.subspan(static_cast<size_t>(count));
-  }
-  return {};
+Result<void> WriteToFile(const Descriptor& file, const std::string& path,
+                         std::span<const std::byte> bytes) {
+  if (WriteAll(file.get(), bytes)) return {};
+  return Fail(FromErrno(errno), "{}: {}", path, ErrnoText(errno));
 }
 
 // Until it is closed. False if another process has it, or there are no locks.
@@ -92,7 +89,7 @@ OutputFile::~OutputFile() {
 }
 
 Result<void> OutputFile::Flush() {
-  auto done = WriteAll(fd_.get(), path_, std::as_bytes(std::span(buffer_)));
+  auto done = WriteToFile(fd_, path_, std::as_bytes(std::span(buffer_)));
   if (!done) return done;
   written_ += buffer_.size();
   buffer_.clear();
@@ -107,7 +104,7 @@ Result<void> OutputFile::Append(std::span<const std::byte> bytes) {
     buffer_.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     return {};
   }
-  if (auto done = WriteAll(fd_.get(), path_, bytes); !done) return done;
+  if (auto done = WriteToFile(fd_, path_, bytes); !done) return done;
   written_ += bytes.size();
   return {};
 }

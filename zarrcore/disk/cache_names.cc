@@ -11,6 +11,7 @@
 
 #include "zarrcore/disk/disk_entry.h"
 #include "zarrcore/os/folder_names.h"
+#include "zarrcore/os/read_write.h"
 
 namespace zarrfs {
 namespace {

@@ -13,6 +13,7 @@
 #include "zarrcore/base/digest.h"
 #include "zarrcore/disk/cache_names.h"
 #include "zarrcore/os/folder_names.h"
+#include "zarrcore/os/read_write.h"
 #include "zarrcore/os/removal.h"
 
 namespace zarrfs {

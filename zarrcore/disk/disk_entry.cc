@@ -11,6 +11,7 @@
 
 #include "zarrcore/base/byte_order.h"
 #include "zarrcore/base/crc32c.h"
+#include "zarrcore/os/read_write.h"
 
 namespace zarrfs {
 namespace {
@@ -43,28 +44,6 @@ bool IsInBounds(const DiskEntry& entry, uint64_t texts) {
 }
 
 }  // namespace
-
-bool ReadAll(const Descriptor& file, uint64_t at, std::span<std::byte> out) {
-  while (!out.empty()) {
-    const auto count =
-        TEMP_FAILURE_RETRY(pread(file.get(), out.data(), out.size(), static_cast<off_t>(at)));
-    if (count <= 0) return false;
-    at += static_cast<uint64_t>(count);
-    out = out.subspan(static_cast<size_t>(count));
-  }
-  return true;
-}
-
-bool WriteAll(const Descriptor& file, uint64_t at, std::span<const std::byte> bytes) {
-  while (!bytes.empty()) {
-    const auto count =
-        TEMP_FAILURE_RETRY(pwrite(file.get(), bytes.data(), bytes.size(), static_cast<off_t>(at)));
-    if (count <= 0) return false;
-    at += static_cast<uint64_t>(count);
-    bytes = bytes.subspan(static_cast<size_t>(count));
-  }
-  return true;
-}
 
 std::vector<std::byte> HeadOf(const DiskEntry& entry, std::span<const std::byte> bytes) {
   const std::string& etag = entry.version.etag;

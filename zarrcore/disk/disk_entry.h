@@ -60,9 +60,4 @@ class DiskEntryFile {
   int64_t used_s_ = 0;
 };
 
-/// Reads until `out` is full. False if the file ends before, or cannot be read.
-[[nodiscard]] bool ReadAll(const Descriptor& file, uint64_t at, std::span<std::byte> out);
-/// Writes all of it, or gives up.
-[[nodiscard]] bool WriteAll(const Descriptor& file, uint64_t at, std::span<const std::byte> bytes);
-
 }  // namespace zarrfs

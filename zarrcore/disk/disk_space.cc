@@ -20,6 +20,7 @@
 #include "zarrcore/disk/cache_names.h"
 #include "zarrcore/disk/disk_entry.h"
 #include "zarrcore/os/folder_names.h"
+#include "zarrcore/os/read_write.h"
 #include "zarrcore/os/removal.h"
 
 namespace zarrfs {

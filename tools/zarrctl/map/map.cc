@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "tools/zarrctl/progress.h"
 #include "tools/zarrctl/target.h"
 #include "zarrcore/base/printable.h"
+#include "zarrcore/os/read_write.h"
 
 namespace zarrfs::ctl {
 namespace {
@@ -71,12 +73,8 @@ Json MapJson(const TargetNode& target, const ChunkMap& map) {
 // Replaces what `options.out_file` holds. (Pipes and devices cannot be truncated.)
 bool WritePicture(const MapOptions& options, std::string_view bytes) {
   const int fd = options.out_file.get();
-  bool is_written = ftruncate(fd, 0) == 0 || errno == EINVAL;
-  while (is_written && !bytes.empty()) {
-    const ssize_t length = TEMP_FAILURE_RETRY(write(fd, bytes.data(), bytes.size()));
-    is_written = length > 0;
-    if (is_written) bytes.remove_prefix(static_cast<size_t>(length));
-  }
+  const bool is_written =
+      (ftruncate(fd, 0) == 0 || errno == EINVAL) && WriteAll(fd, std::as_bytes(std::span(bytes)));
   if (!is_written) Complain(WhyNotWritten(options.out, errno));
   return is_written;
 }
