@@ -1,4 +1,4 @@
-// What a mount is asked for, and how lists of options are written.
+// What a mount is asked for.
 #pragma once
 
 #include <sys/types.h>
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "fs/tree/tree_options.h"
+#include "zarrcore/base/option_list.h"
 #include "zarrcore/local/link_policy.h"
 #include "zarrcore/net/remote_source.h"
 #include "zarrcore/open/source.h"
@@ -76,16 +77,5 @@ struct MountOptions : TreeOptions {
 /// the store if other users may access the mount, so that the author of a store cannot publish
 /// files of the mounting user.
 [[nodiscard]] LinkPolicy LinksInForce(const MountOptions& options);
-
-/// Splits a list as after -o at its commas, without empty words. Commas after a backslash or
-/// between double quotes (as in security contexts) do not split. The quotes stay; the backslash
-/// before a comma, a backslash or a double quote does not.
-[[nodiscard]] std::vector<std::string> SplitOptions(std::string_view list);
-
-/// `option` as one word of such a list.
-[[nodiscard]] std::string EscapeOption(std::string_view option);
-
-/// What comes before "=", or everything.
-[[nodiscard]] std::string_view NameOfOption(std::string_view option);
 
 }  // namespace zarrfs

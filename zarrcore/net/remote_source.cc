@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "zarrcore/base/option_list.h"
 #include "zarrcore/base/size_text.h"
 #include "zarrcore/net/aws_profile.h"
 
@@ -173,21 +174,14 @@ bool SetRemoteOption(std::string_view name, std::string_view value, RemoteOption
 
 Result<RemoteOptions> ParseRemoteOptions(std::string_view list, bool may_have_others) {
   RemoteOptions options;
-  std::string word;
-  for (size_t at = 0; at <= list.size(); ++at) {
-    if (at < list.size() && list[at] != ',') {
-      const bool is_escaped = list[at] == '\\' && at + 1 < list.size();
-      word += list[is_escaped ? ++at : at];
-      continue;
-    }
-    const size_t equals = std::min(word.find('='), word.size());
-    const std::string value = word.substr(std::min(equals + 1, word.size()));
-    if (!word.empty() && !SetRemoteOption(word.substr(0, equals), value, options) &&
-        !may_have_others) {
+  for (const std::string& text : SplitOptions(list)) {
+    const std::string_view word = text;
+    const std::string_view name = NameOfOption(word);
+    const std::string_view value = word.substr(std::min(name.size() + 1, word.size()));
+    if (!SetRemoteOption(name, value, options) && !may_have_others) {
       return Fail(ErrorCode::kInvalidArgument,
                   "-o {}: no such option, or not what it takes (zarrfs --help lists them)", word);
     }
-    word.clear();
   }
   return options;
 }

@@ -38,9 +38,8 @@ struct RemoteOptions {
 [[nodiscard]] bool SetRemoteOption(std::string_view name, std::string_view value,
                                    RemoteOptions& options);
 
-/// Sets the options in a list as after -o: "endpoint=URL,region=REGION"; a comma after a backslash
-/// is part of a value. What is no option of a store behind a network is kInvalidArgument, or left
-/// out if `may_have_others`.
+/// Sets the options in a list as after -o: "endpoint=URL,region=REGION" (base/option_list.h). What
+/// is no option of a store behind a network is kInvalidArgument, or left out if `may_have_others`.
 [[nodiscard]] Result<RemoteOptions> ParseRemoteOptions(std::string_view list, bool may_have_others);
 
 /// Whether a store of this name is asked for over a network: "s3://…", "http://…", "https://…".

@@ -73,6 +73,16 @@ TEST_F(RemoteSourceTest, OptionsTakeWhatTheyTake) {
   }
 }
 
+TEST_F(RemoteSourceTest, OptionsAreSplitLikeThoseOfAMount) {
+  const char* list = R"(region=a\,b,context="x,timeout=5,y",profile=c\d)";
+  EXPECT_FALSE(ParseRemoteOptions(list, /*may_have_others=*/false));
+  const auto options = ParseRemoteOptions(list, /*may_have_others=*/true);
+  ASSERT_TRUE(options);
+  EXPECT_EQ(options->region, "a,b");
+  EXPECT_EQ(options->timeout, RemoteOptions().timeout) << "is part of another option";
+  EXPECT_EQ(options->profile, "c\\d");
+}
+
 TEST_F(RemoteSourceTest, PercentCodingIsItsOwnOpposite) {
   const std::string text = "a/b c+d=%\xc3\xbc~";
   EXPECT_EQ(PercentEncode(text), "a/b%20c%2Bd%3D%25%C3%BC~");
