@@ -357,10 +357,10 @@ void LimitFiles(const MountOptions& options) {
 // one.
 void DieBeforeKeeper() {
   constexpr int kMore = 100;
-  constexpr int kMost = 1000;
+  constexpr int kMaxScore = 1000;
   const char* const path = "/proc/self/oom_score_adj";
   int score = 0;
-  if (std::ifstream(path) >> score) std::ofstream(path) << std::min(score + kMore, kMost);
+  if (std::ifstream(path) >> score) std::ofstream(path) << std::min(score + kMore, kMaxScore);
 }
 
 WorkerSandbox BeginProcess(const MountOptions& options, const WorkerStart& start,

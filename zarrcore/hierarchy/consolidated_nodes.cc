@@ -101,15 +101,15 @@ void AddTexts(const Json& json, bool is_v2, ConsolidatedNodes& nodes) {
 
 // In one request, if it has the size that is expected.
 Result<WholeObject> ReadDocument(const Store& store, const std::string& key, uint64_t expected) {
-  constexpr uint64_t kMost = ConsolidatedNodes::kMaxBytes;
-  if (expected == 0 || expected > kMost) return ReadWhole(store, key, kMost);
+  constexpr uint64_t kMaxBytes = ConsolidatedNodes::kMaxBytes;
+  if (expected == 0 || expected > kMaxBytes) return ReadWhole(store, key, kMaxBytes);
   WholeObject whole;
   whole.bytes.resize(static_cast<size_t>(expected));
   auto answer =
       store.Read(key, ByteRange::At(0, expected), std::as_writable_bytes(std::span(whole.bytes)));
   if (!answer) return Fail(answer);
   if (answer->object->info().size() != expected || answer->length != expected) {
-    return ReadWhole(store, key, kMost);
+    return ReadWhole(store, key, kMaxBytes);
   }
   whole.object = std::move(answer->object);
   return whole;

@@ -16,7 +16,7 @@ constexpr size_t kBytesOfPart = 512;
 
 constexpr size_t kLongestName = 255;
 
-constexpr size_t kMostArrays = 4096;  // where HierarchyOptions::consolidated_max says none
+constexpr size_t kMaxArrays = 4096;  // where HierarchyOptions::consolidated_max says none
 
 // The name of the source without ".zip" and ".zarr".
 std::string NameOfSource(std::string_view source) {
@@ -161,7 +161,7 @@ Result<Valid<std::vector<NodePtr>>> Hierarchy::ArraysOfFile(const NodePtr& node,
   const auto children = Children(*node, max_age);
   if (!children) return Fail(children);
   validity &= children->validity;
-  const size_t most = options_.consolidated_max > 0 ? options_.consolidated_max : kMostArrays;
+  const size_t most = options_.consolidated_max > 0 ? options_.consolidated_max : kMaxArrays;
   for (const std::string& name : children->value) {
     const auto child = Get(JoinKey(node->path, name), kAnyAge);
     if (!child && child.error().code == ErrorCode::kNotFound) continue;

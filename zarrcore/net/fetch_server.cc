@@ -440,8 +440,7 @@ void FetchServer::SendAnswers() {
 }
 
 milliseconds FetchServer::Pause() const {
-  constexpr auto kMost = milliseconds(1000);
-  auto pause = kMost;
+  auto pause = milliseconds(1000);
   // (Nobody says when the client has read its answers.)
   if (!answers_.empty()) pause = milliseconds(5);
   const auto now = Clock::now();

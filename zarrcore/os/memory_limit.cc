@@ -21,7 +21,7 @@ namespace {
 
 constexpr uint64_t kDefaultLeast = uint64_t{128} << 20;
 constexpr uint64_t kDefaultMost = uint64_t{4} << 30;
-constexpr uint64_t kMostMebibytes = uint64_t{1} << 32;
+constexpr uint64_t kMaxMebibytes = uint64_t{1} << 32;
 
 // The program itself, its libraries, lists of names, and buffers that are reserved and not used.
 constexpr uint64_t kMargin = uint64_t{512} << 20;
@@ -109,11 +109,11 @@ std::optional<uint64_t> SlurmLimit(const std::function<const char*(const char*)>
     if (text == nullptr) return 0;
     const char* const end = text + std::strlen(text);
     const auto [stop, error] = std::from_chars(text, end, value);
-    return error == std::errc() && stop == end && value < kMostMebibytes ? value : 0;
+    return error == std::errc() && stop == end && value < kMaxMebibytes ? value : 0;
   };
   uint64_t mebibytes = number("SLURM_MEM_PER_NODE");
   if (mebibytes == 0) mebibytes = number("SLURM_MEM_PER_CPU") * number("SLURM_CPUS_ON_NODE");
-  if (mebibytes == 0 || mebibytes >= kMostMebibytes) return std::nullopt;
+  if (mebibytes == 0 || mebibytes >= kMaxMebibytes) return std::nullopt;
   return mebibytes << 20;
 }
 

@@ -56,8 +56,8 @@ class Inflater {
     size_t written = 0;
     // (zlib counts in 32 bits.)
     for (;;) {
-      constexpr size_t kMost = 1u << 30;
-      const size_t room = std::min(out.size() - written, kMost);
+      constexpr size_t kMaxRoom = 1u << 30;
+      const size_t room = std::min(out.size() - written, kMaxRoom);
       std::byte end{};  // where there is nothing to be written any more, but the end to be seen
       stream_.next_out = reinterpret_cast<Bytef*>(room > 0 ? out.data() + written : &end);
       stream_.avail_out = room > 0 ? static_cast<uInt>(room) : 1;
