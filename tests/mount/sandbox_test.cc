@@ -162,6 +162,7 @@ TEST_F(SandboxTest, TheEnvironmentIsNotInWhatAnswers) {
   ExpectAllChunks(mnt_);
   for (int i = 0; i < 6; ++i) {
     EndWorker(mnt_);
+    Sandbox(mnt_);  // an answer of the next one, which is ready then
     expect_forgotten();
   }
   mount.Forget();
