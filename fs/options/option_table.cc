@@ -15,6 +15,7 @@
 #include "fs/options/log.h"
 #include "zarrcore/base/size_text.h"
 #include "zarrcore/base/suggestion.h"
+#include "zarrcore/icechunk/repository.h"
 #include "zarrcore/os/memory_limit.h"
 
 namespace zarrfs {
@@ -264,6 +265,11 @@ constexpr Option kOptions[] = {
        std::error_code ignored;
        return Set(o.config_file, If(!v.empty(), std::filesystem::absolute(v, ignored)));
      }},
+    {"at", "COMMIT",
+     "of an Icechunk repository: branch.NAME, tag.NAME or the ID of a snapshot\n"
+     "                        (default: branch.main)",
+     "branch.NAME, tag.NAME or the 20 characters of a snapshot",
+     [](auto& o, auto v) { return Set(o.at, If(ParseIcechunkAt(v).has_value(), std::string(v))); }},
     {"immutable", "", "the store never changes: cache everything without a timeout", "",
      SetFlag<&MountOptions::immutable>},
     {"io_uring", "",

@@ -30,6 +30,8 @@ struct MountOptions : TreeOptions {
 
   NamePatterns names;  // in the root of the store
 
+  std::string at;  // the commit of an Icechunk repository (SourceAccess::at); "": the branch main
+
   RemoteOptions remote;  // of a store in a bucket or on a web server
 
   std::optional<uint64_t> memory;  // bytes; empty: see DefaultMemory()

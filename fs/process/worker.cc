@@ -41,6 +41,7 @@
 #include "fs/tree/tree.h"
 #include "zarrcore/base/printable.h"
 #include "zarrcore/disk/disk_cache.h"
+#include "zarrcore/icechunk/repository.h"
 #include "zarrcore/open/source.h"
 #include "zarrcore/os/memory_limit.h"
 #include "zarrcore/os/mount_table.h"
@@ -116,9 +117,13 @@ Result<std::unique_ptr<Tree>> OpenStore(const MountOptions& options, const Worke
        .shown = {.never_changes = options.immutable,
                  .uid = options.user,
                  .gid = options.user == 0 ? 0 : getegid()},
-       .max_age = ZipAge(options)});
+       .max_age = ZipAge(options),
+       .at = options.at});
   if (!store) return Fail(store);
   TreeOptions tree_options = options;
+  // What a tag or a snapshot leads to never changes.
+  const auto commit = ParseIcechunkAt(options.at);
+  if (commit && !commit->moves()) tree_options.immutable = true;
   tree_options.is_for_others = AllowsOthers(options);
   return Tree::Open(SelectNames(*std::move(store), options.names), tree_options, std::move(ids));
 }

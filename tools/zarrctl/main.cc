@@ -115,6 +115,9 @@ class CommandLine {
       map_.out_file.reset(open(map_.out.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666));
       if (!map_.out_file) return Complain(WhyNotWritten(map_.out, errno), kExitSystem);
     }
+    auto commit = TakeCommit(remote_);
+    if (!commit) return Complain(fmt::format("-o at={}", commit.error().message));
+    SetCommit(*std::move(commit));
     if (const auto connected = Connect(); !connected) return Complain(connected.error());
     if (const auto limited = SetMemory(); !limited) return Complain(limited.error());
     if (make_room_) {
@@ -412,9 +415,10 @@ class CommandLine {
   }
   void AddRemote(CLI::App* command) {
     command
-        ->add_option("-o", remote_,
-                     "Options of a store in a bucket or on a web server, as of a mount: "
-                     "endpoint=URL,region=REGION")
+        ->add_option(
+            "-o", remote_,
+            "Options of a store in a bucket or on a web server, or of an Icechunk repository, "
+            "as of a mount: endpoint=URL,region=REGION, at=tag.NAME")
         ->type_name("NAME=VALUE,...");
   }
   void AddLinks(CLI::App* command) {

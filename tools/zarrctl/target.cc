@@ -12,6 +12,7 @@
 
 #include "tools/zarrctl/mount_status.h"
 #include "zarrcore/disk/disk_cache.h"
+#include "zarrcore/icechunk/repository.h"
 #include "zarrcore/net/fetcher_process.h"
 
 namespace zarrfs::ctl {
@@ -24,6 +25,11 @@ LinkPolicy& LinksToFollow() {
   static LinkPolicy links{geteuid() == 0 ? LinkPolicy::Kind::kInside : LinkPolicy::Kind::kFollow,
                           {}};
   return links;
+}
+
+std::string& CommitToRead() {
+  static std::string at;
+  return at;
 }
 
 // The process that fetches, and how to ask it.
@@ -57,7 +63,8 @@ std::string ToKey(const fs::path& path) {
   return key;
 }
 
-Result<TargetNode> Open(const Source& source, LinkPolicy links, HierarchyOptions options = {}) {
+Result<TargetNode> Open(const Source& source, LinkPolicy links, std::string at,
+                        HierarchyOptions options = {}) {
   SourceAccess access{.local = {.links = std::move(links)},
                       .shown = {.never_changes = false, .uid = geteuid(), .gid = getegid()}};
   if (source.needs_fetcher()) {
@@ -73,6 +80,7 @@ Result<TargetNode> Open(const Source& source, LinkPolicy links, HierarchyOptions
     access.fetch_socket = Descriptor(fcntl(channel.client.get(), F_DUPFD_CLOEXEC, 0));
     access.fetch_memory = &channel.memory;
   }
+  access.at = std::move(at);
   auto store = OpenSource(source, std::move(access));
   if (!store) return Fail(store);
   return TargetNode{
@@ -82,6 +90,7 @@ Result<TargetNode> Open(const Source& source, LinkPolicy links, HierarchyOptions
 // What decides about names and bytes of the chunk files of a mount.
 struct MountSettings {
   LinkPolicy links = LinksToFollow();
+  std::string at;
   HierarchyOptions hierarchy;
   std::optional<size_t> view;  // at the root
 };
@@ -93,6 +102,8 @@ MountSettings SettingsOf(const MountedPath& mounted) {
   const auto status = ReadMountStatus(mounted.point);
   if (!status) return settings;
   settings.view = ViewNumber(TextIn(*status, "view"));
+  std::string options = TextIn(*status, "options");
+  settings.at = TakeCommit(options).value_or("");
   const std::string separator = TextIn(*status, "separator");
   if (separator.size() == 1) settings.hierarchy.forced_separator = separator[0];
   if (auto links = ParseLinkPolicy(TextIn(*status, "links"))) settings.links = std::move(*links);
@@ -165,7 +176,7 @@ std::optional<MountedPath> MountOf(const fs::path& path) {
 
 Result<TargetChunk> FindInMount(const fs::path& path, const MountedPath& mounted) {
   const MountSettings settings = SettingsOf(mounted);
-  auto target = Open(Source(mounted.store), settings.links, settings.hierarchy);
+  auto target = Open(Source(mounted.store), settings.links, settings.at, settings.hierarchy);
   if (!target) return Fail(target);
   // One view may be mounted at the root: then the first name is a node's.
   std::vector<std::string> names;
@@ -200,6 +211,25 @@ Result<TargetChunk> FindInMount(const fs::path& path, const MountedPath& mounted
 }  // namespace
 
 void SetLinksToFollow(LinkPolicy policy) { LinksToFollow() = std::move(policy); }
+
+Result<std::string> TakeCommit(std::string& options) {
+  constexpr std::string_view kName = "at=";
+  for (size_t begin = 0; begin < options.size();) {
+    const size_t end = std::min(options.find(',', begin), options.size());
+    const std::string word = options.substr(begin, end - begin);
+    if (word.starts_with(kName)) {
+      options.erase(begin > 0 ? begin - 1 : 0,
+                    word.size() + (options.size() > word.size() ? 1 : 0));
+      const std::string at = word.substr(kName.size());
+      if (const auto parsed = ParseIcechunkAt(at); !parsed) return Fail(parsed);
+      return at;
+    }
+    begin = end + 1;
+  }
+  return std::string();
+}
+
+void SetCommit(std::string at) { CommitToRead() = std::move(at); }
 
 Result<void> ConnectTo(const Source& store, const RemoteOptions& options) {
   if (!store.needs_fetcher()) return {};
@@ -281,7 +311,7 @@ Result<TargetNode> FindNode(const std::string& store, const std::string& path,
     std::string address = store;
     while (address.ends_with('/')) address.pop_back();
     const std::string key = ToKey(path);
-    return FindIn(Open(Source(address), LinksToFollow(), std::move(options)), key,
+    return FindIn(Open(Source(address), LinksToFollow(), CommitToRead(), std::move(options)), key,
                   JoinKey(address, key));
   }
   std::error_code error;
@@ -306,8 +336,8 @@ Result<TargetNode> FindNode(const std::string& store, const std::string& path,
     folder = folder.parent_path();
   }
   if (key.ends_with('/')) key.pop_back();
-  return FindIn(Open(Source(folder.string()), LinksToFollow(), std::move(options)), key,
-                wanted.string());
+  return FindIn(Open(Source(folder.string()), LinksToFollow(), CommitToRead(), std::move(options)),
+                key, wanted.string());
 }
 
 Result<TargetChunk> FindChunk(const std::vector<std::string>& words) {

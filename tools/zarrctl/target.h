@@ -20,6 +20,13 @@ namespace zarrfs::ctl {
 /// are followed that a mount by the same user follows without options.
 void SetLinksToFollow(LinkPolicy policy);
 
+/// Takes `at=COMMIT` out of a list of options as after -o: which commit of an Icechunk repository
+/// is read (SourceAccess::at); "" if it is not there. kInvalidArgument if it is no commit.
+[[nodiscard]] Result<std::string> TakeCommit(std::string& options);
+
+/// The commit of every store that is named from now on.
+void SetCommit(std::string at);
+
 /// Starts the process that fetches `store`, if that is in a bucket or on a web server. To be called
 /// before this process is confined and has threads. kInvalidArgument for a wrong address.
 [[nodiscard]] Result<void> ConnectTo(const Source& store, const RemoteOptions& options);

@@ -1,11 +1,15 @@
 #include "zarrcore/open/source.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <utility>
 
+#include "zarrcore/icechunk/icechunk_store.h"
 #include "zarrcore/net/fetch_client.h"
 #include "zarrcore/open/unlisted_store.h"
 #include "zarrcore/store/forwarding_store.h"
@@ -75,6 +79,23 @@ std::optional<Location> FindLocalZip(const std::string& path, const Descriptor& 
   return std::nullopt;
 }
 
+// A folder that is an Icechunk repository: see IsIcechunkRepository().
+std::optional<Location> FindLocalIcechunk(const std::string& path, const Descriptor& folder) {
+  const Descriptor opened(folder ? fcntl(folder.get(), F_DUPFD_CLOEXEC, 0)
+                                 : open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!opened) return std::nullopt;
+  constexpr int kFlags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+  const Descriptor repo(openat(opened.get(), "repo", kFlags));
+  std::array<char, kIcechunkHeader> begin{};
+  const ssize_t length = repo ? pread(repo.get(), begin.data(), begin.size(), 0) : 0;
+  struct stat status = {};
+  const bool is_repository =
+      (length > 0 && IsIcechunkFile({begin.data(), static_cast<size_t>(length)})) ||
+      fstatat(opened.get(), "refs/branch.main/ref.json", &status, 0) == 0;
+  if (!is_repository) return std::nullopt;
+  return Location{.folder = path};
+}
+
 // The first name below the host, or bucket, that is a zip file's.
 std::optional<Location> FindRemoteZip(std::string_view address, PlaceKind place) {
   for (size_t slash = address.find('/', address.find("://") + 3); slash < address.size();) {
@@ -106,6 +127,19 @@ constexpr LayerKind kLayers[] = {
          [](std::shared_ptr<Store> place, const Location& location, Age max_age) {
            return OpenZipStore(std::move(place), location.file, location.inside, max_age);
          }},
+    {.name = "icechunk",
+     .has_commits = true,
+     .find = [](const Source& source, const Descriptor& folder) -> std::optional<Location> {
+       if (source.needs_fetcher()) return std::nullopt;
+       return FindLocalIcechunk(source.text(), folder);
+     },
+     .open = [](std::shared_ptr<Store> place, const Location& location,
+                Age max_age) -> Result<std::shared_ptr<Store>> {
+       Result<IcechunkAt> at;  // the branch main
+       if (!location.inside.empty()) at = ParseIcechunkAt(location.inside);
+       if (!at) return Fail(at);
+       return OpenIcechunkStore(std::move(place), *std::move(at), max_age);
+     }},
 };
 
 Result<std::shared_ptr<Store>> OpenFolder(const Location& location, LocalStoreOptions options,
@@ -175,7 +209,15 @@ Result<RemoteSource> Source::Remote(const RemoteOptions& options) const {
 }
 
 Result<std::shared_ptr<Store>> OpenSource(const Source& source, SourceAccess access) {
-  const Location location = source.Locate(access.folder);
+  Location location = source.Locate(access.folder);
+  if (!access.at.empty()) {
+    if (location.layer == nullptr || !location.layer->has_commits) {
+      return Fail(ErrorCode::kInvalidArgument,
+                  "{}: not a local Icechunk repository, so it has no commit for at={}",
+                  source.text(), access.at);
+    }
+    location.inside = access.at;
+  }
   Age max_age{0};  // a local file can be asked about with each answer
   if (source.needs_fetcher()) max_age = access.shown.never_changes ? kAnyAge : access.max_age;
   auto place = source.needs_fetcher()

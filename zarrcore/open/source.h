@@ -6,6 +6,7 @@
 //   s3://bucket/data/ocean.zarr       the keys of a bucket that begin with data/ocean.zarr/
 //   https://host/ocean.zarr           the objects of a web server below this address
 //   https://host/all.zip/ocean.zarr   a folder in a zip file on a web server
+//   /data/ocean.icechunk              a commit of an Icechunk repository: SourceAccess::at
 //
 // A source is a *place* and at most one *layer* over it:
 //
@@ -49,7 +50,8 @@ struct Location {
   std::string folder;                // of the stored objects: a path, or an address
   std::string file = {};             // the one object in it that the layer reads; "": any object
   const LayerKind* layer = nullptr;  // null: the objects are the store
-  std::string inside = {};           // for the layer alone. Zip: the folder in it; "": its root
+  std::string inside = {};           // for the layer alone. Zip: the folder in it; "": its root.
+                                     // Icechunk: the commit, as SourceAccess::at
 
   /// The file, or the folder. What the sandbox lets a worker read, and the fetcher ask for.
   [[nodiscard]] std::string path() const;
@@ -71,7 +73,7 @@ class Source {
   /// Whether it names the same store in every working folder.
   [[nodiscard]] bool is_absolute() const { return needs_fetcher() || text_.starts_with('/'); }
 
-  /// Finds the layer. Looks at local files whose names are those of a layer; where nothing is, or
+  /// Finds the layer. Looks at local files that may be those of a layer; where nothing is, or
   /// something that is no store, is a folder. `folder`: Location::folder, opened before; then the
   /// path is not looked up.
   [[nodiscard]] Location Locate(const Descriptor& folder = {}) const;
@@ -102,16 +104,21 @@ struct SourceAccess {
   const Descriptor* fetch_memory = nullptr;  // of the same FetchChannel; during the call
   RemoteStoreOptions shown = {};             // name and is_listed are set by OpenSource()
   Age max_age = kZipAge;
+
+  /// The commit of an Icechunk repository, as ParseIcechunkAt() takes it; "": the branch main.
+  std::string at = {};
 };
 
-/// Opens the store. Fails like OpenLocalStore() or OpenRemoteStore(), and like what opens the
-/// layer. With a fetcher, starts a thread.
+/// Opens the store. kInvalidArgument for a commit of what has none. Otherwise fails like
+/// OpenLocalStore() or OpenRemoteStore(), and like what opens the layer. With a fetcher, starts a
+/// thread.
 [[nodiscard]] Result<std::shared_ptr<Store>> OpenSource(const Source& source,
                                                         SourceAccess access = {});
 
 /// A kind of layer.
 struct LayerKind {
   std::string_view name;
+  bool has_commits = false;  // Location::inside is SourceAccess::at
 
   /// Takes the source apart, except Location::layer; nullopt if it names no such layer. Servers are
   /// not asked; local files may be looked at. `folder`: as in Source::Locate().

@@ -1,0 +1,136 @@
+"""Repositories that icechunk has written (tests/data/icechunk): each commit through the views, by readers that know nothing of it.
+
+What is expected was read by icechunk itself and zarr-python 3 when they were written, so that no icechunk is needed here.
+"""
+
+import hashlib
+import json
+import shutil
+import subprocess
+import time
+
+import pytest
+from mounts import READERS, ROOT, SYSTEM_PYTHON, ZARRFS, mounted, read, zarrctl
+
+DATA = ROOT / "tests/data/icechunk"
+EXPECTED = {version: json.loads((DATA / f"{version}.json").read_text()) for version in ("v1", "v2")}
+COMMITS = [(version, at) for version, commits in EXPECTED.items() for at in commits]
+# (What names of arrays netCDF-C refuses, and how GDAL shows an array without dimensions, is in other tests.)
+WHOLE = ["zarr-python-2", "zarr-python-3", "tensorstore-v2", "tensorstore-v3"]
+
+XARRAY = """
+import hashlib, json, sys, xarray
+answer = {}
+with xarray.open_dataset(sys.argv[1], engine="netcdf4", mask_and_scale=False) as dataset:
+    for name, variable in dataset.variables.items():
+        values = variable.values.astype(variable.dtype.newbyteorder("<"))
+        answer[name] = [list(values.shape), hashlib.sha256(values.tobytes()).hexdigest()]
+print(json.dumps(answer))
+"""
+
+
+@pytest.mark.parametrize("version, at", COMMITS, ids=lambda value: value)
+def test_each_array_has_the_values_that_icechunk_gives(version, at):
+    arrays = EXPECTED[version][at]["arrays"]
+    assert len(arrays) >= 4
+    with mounted(DATA / version, f"at={at}") as point:
+        for reader in WHOLE:
+            seen = read(reader, [point / READERS[reader][0] / path for path in arrays])
+            for (path, expected), found in zip(arrays.items(), seen, strict=True):
+                assert {name: found.get(name) for name in expected} == expected, (reader, path, found)
+
+
+@pytest.mark.parametrize("version, at", COMMITS, ids=lambda value: value)
+def test_each_file_of_v3_that_is_not_decoded_is_what_icechunk_has(version, at):
+    """Documents aside, which views complete: chunks of arrays without shards."""
+    keys = EXPECTED[version][at]["keys"]
+    with mounted(DATA / version, f"at={at},view=v3") as point:
+        chunks = [key for key in keys if "/c" in key and not key.startswith("temperature/")]
+        assert len(chunks) > 10
+        for key in chunks:
+            assert hashlib.sha256((point / key).read_bytes()).hexdigest() == keys[key], key
+
+
+@pytest.mark.parametrize("version", EXPECTED)
+def test_a_netcdf_file_of_a_commit(version):
+    arrays = EXPECTED[version]["tag.v1.0"]["arrays"]
+    with mounted(DATA / version, "at=tag.v1.0") as point:
+        run = subprocess.run([SYSTEM_PYTHON, "-W", "ignore", "-c", XARRAY, str(point / "nc" / f"{version}.nc")],
+                             capture_output=True, text=True, check=True)
+    seen = json.loads(run.stdout)
+    for path in ("temperature", "small", "scalar"):
+        assert seen[path] == [arrays[path]["shape"], arrays[path]["sha256"]], path
+
+
+@pytest.mark.parametrize("version", EXPECTED)
+def test_a_virtual_chunk_is_an_error_and_not_the_fill_value(version):
+    with mounted(DATA / version) as point:
+        with pytest.raises(OSError):
+            (point / "v3/virtual/c/0").read_bytes()
+        assert not (point / "v3/virtual/c/1").exists()
+        assert "error" in read("zarr-python-2", [point / "v2/virtual"])[0]
+        assert "a virtual chunk, 2 bytes at 100 of" in (point / ".zarrfs/errors").read_text()
+
+
+def test_a_chunk_whose_object_is_missing_is_an_error_and_not_the_fill_value(tmp_path):
+    shutil.copytree(DATA / "v1", tmp_path / "v1")
+    for chunk in (tmp_path / "v1/chunks").iterdir():
+        chunk.unlink()
+    with mounted(tmp_path / "v1", "at=tag.v1.0") as point:
+        seen = read("zarr-python-2", [point / "v2/temperature", point / "v2/small"])
+        assert "error" in seen[0]
+        assert seen[1]["sha256"] == EXPECTED["v1"]["tag.v1.0"]["arrays"]["small"]["sha256"]  # stored inline
+
+
+@pytest.mark.parametrize("version", EXPECTED)
+def test_a_name_that_is_not_there_is_one_line(version, tmp_path):
+    for at, expected in {"tag.v1.1": "did you mean 'tag.v1.0'?", "tag.gone": "there are branch.dev, branch.main, tag.v1.0",
+                         "0000000000000000000G": "no such snapshot"}.items():
+        run = subprocess.run([ZARRFS, DATA / version, tmp_path, "-o", f"at={at}"], capture_output=True, text=True)
+        assert run.returncode != 0
+        assert expected in run.stderr, run.stderr
+        assert len(run.stderr.strip().splitlines()) == 1
+    run = subprocess.run([ZARRFS, ROOT / "tests/data/sample.zarr", tmp_path, "-o", "at=tag.v1.0"], capture_output=True, text=True)
+    assert "not a local Icechunk repository" in run.stderr
+    run = subprocess.run([ZARRFS, DATA / version, tmp_path, "-o", "at=v1.0"], capture_output=True, text=True)
+    assert run.returncode != 0
+
+
+def test_a_tag_is_immutable_and_a_branch_shows_the_next_commit(tmp_path):
+    repository = tmp_path / "v1"
+    shutil.copytree(DATA / "v1", repository)
+    expected = EXPECTED["v1"]
+
+    def digest(point):
+        return read("zarr-python-2", [point / "v2/a/b/native"])[0]["sha256"]
+
+    with mounted(repository, "at=tag.v1.0") as tag, mounted(repository, "at=branch.main") as branch:
+        assert "immutable" in (tag / ".zarrfs/options").read_text()
+        old, new = (expected[at]["arrays"]["a/b/native"]["sha256"] for at in ("branch.main", "branch.dev"))
+        assert old != new
+        assert digest(branch) == digest(tag) == old
+        pointer = repository / "refs/branch.main/ref.json"
+        following = repository / "refs/branch.main/new"
+        following.write_text(json.dumps({"snapshot": expected["branch.dev"]["snapshot"]}))
+        following.rename(pointer)
+        end = time.monotonic() + 20
+        while digest(branch) != new and time.monotonic() < end:
+            time.sleep(0.2)
+        assert digest(branch) == new
+        assert digest(tag) == old
+        assert not (branch / "v2/virtual").exists()
+
+
+def test_zarrctl_reads_a_commit(tmp_path):
+    assert "virtual" in zarrctl("info", DATA / "v1").stdout
+    run = zarrctl("info", DATA / "v1", "-o", "at=tag.v1.0")
+    assert "temperature" in run.stdout and "virtual" not in run.stdout, run
+    chunk = zarrctl("cat", DATA / "v1", "a/b/native", "0", "-o", "at=branch.dev")
+    assert chunk.returncode == 0, chunk.stderr
+    assert "expected branch.NAME" in zarrctl("info", DATA / "v1", "-o", "at=x").stderr
+    packed = tmp_path / "packed.zarr"
+    run = zarrctl("pack", DATA / "v2", packed, "-o", "at=tag.v1.0")
+    assert run.returncode == 0, run
+    arrays = EXPECTED["v2"]["tag.v1.0"]["arrays"]
+    seen = read("zarr-python-3", [packed / path for path in arrays])
+    assert [one.get("sha256") for one in seen] == [one["sha256"] for one in arrays.values()]
