@@ -369,7 +369,7 @@ void Run::CheckExact(const Where& folder, const std::string& name, const Result<
   const bool is_group = !model_.Find(folder.path)->array;
   if (!is_there) {
     if (got->id == 0) return;
-    if (is_group && folder.below.empty() && model_.WasEver(child) && !model_.Find(child)) {
+    if (folder.below.empty() && model_.WasEver(child) && !model_.Find(child)) {
       return CheckGhost(at, *got);
     }
     return Problem("{}: not in the store, but found", at.ToText());
