@@ -231,6 +231,8 @@ def attributes_as_shown(view, case: Generated):
     """Without _ARRAY_DIMENSIONS, which netCDF-C does not show, and without _FillValue, for which there is masked()."""
     attributes = {name: value for name, value in case.document["attributes"].items() if name != "_FillValue"}
     kind = case.kind
+    if view == "netcdf" and kind.name == "bool" and masked(view, case) is None:
+        attributes["dtype"] = "bool"
     if view in ("gdal", "netcdf") and kind.dtype.kind in "mM" and "units" not in attributes:
         unit, scale = (kind.data_type["configuration"][key] for key in ("unit", "scale_factor"))
         if scale != 1:

@@ -84,7 +84,7 @@ def store(request, tmp_path_factory):
 def mount(store):
     zarr_format, folder = store
     with mounted(folder) as point:
-        yield zarr_format, folder, point, zarrctl("info", folder).stdout
+        yield zarr_format, folder, point, zarrctl("info", "-l", folder).stdout
 
 
 def files(folder, trigger, value):

@@ -174,6 +174,11 @@ Result<ArrayView> V2View::ShowArray(const ArrayMetadata& metadata, const ArrayLa
   const auto given_attributes = [&] {
     notes.clear();
     Json given = WithValidFill(metadata.attributes, stored, notes);
+    // A truth value is a number where its array is one of numbers.
+    if (const auto fill_value = given.find("_FillValue"); fill_value != given.end()) {
+      if (type.kind != stored.kind && fill_value->is_boolean())
+        *fill_value = int{*fill_value == true};
+    }
     return profile_.has_cf_time ? WithCfTime(std::move(given), stored, notes) : given;
   };
   Json attributes = given_attributes();

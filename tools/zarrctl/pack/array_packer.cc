@@ -12,6 +12,7 @@
 #include "zarrcore/base/crc32c.h"
 #include "zarrcore/base/memory_budget.h"
 #include "zarrcore/codec/registry.h"
+#include "zarrcore/codec/vlen.h"
 
 namespace zarrfs::ctl {
 namespace {
@@ -136,9 +137,9 @@ Result<Bytes> ArrayPacker::ReadPiece(const std::string& key) const {
 
 Result<Bytes> ArrayPacker::Decode(Bytes piece) const {
   if (plan_.node->array()->data_type.item_size == 0) {
-    auto memory = ProcessMemory().Take(text_.MemoryToDecode(piece.size(), kMaxChunkBytes));
+    auto memory = ProcessMemory().Take(text_.MemoryToDecode(piece.size(), kMaxTextChunk));
     if (!memory) return Fail(memory);
-    return text_.Decode(std::move(piece), kMaxChunkBytes);
+    return text_.Decode(std::move(piece), kMaxTextChunk);
   }
   const auto& pipeline = plan_.node->chunks->layout().inner_pipeline;
   if (!pipeline) return Fail(pipeline);
