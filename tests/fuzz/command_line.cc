@@ -32,7 +32,7 @@ void ReadCommandLine(std::string_view input) {
   (void)ChangedWords(line->options, settings, /*by_root=*/true);
   // What a mount says of its options makes the same mount again.
   std::vector<std::string> same = {"-o", settings.empty() ? "ro" : settings, "--",
-                                   line->options.source, line->options.mountpoint};
+                                   line->options.source.text(), line->options.mountpoint};
   if (line->options.sloppy) same.insert(same.begin(), "-s");
   const auto again = Parse(same);
   RequireOk(again, "a list of settings to be valid options");
