@@ -18,11 +18,11 @@ constexpr size_t kLongestName = 255;
 
 constexpr size_t kMaxArrays = 4096;  // where HierarchyOptions::consolidated_max says none
 
-// The name of the source without ".zip" and ".zarr".
+// The name of the source without the suffixes of its kind.
 std::string NameOfSource(std::string_view source) {
   while (source.ends_with('/')) source.remove_suffix(1);
   source = NameOf(source);
-  for (const std::string_view end : {".zip", ".ozx", ".zarr"}) {
+  for (const std::string_view end : {".zip", ".ozx", ".zarr", ".icechunk"}) {
     if (source.size() > end.size() && source.ends_with(end)) source.remove_suffix(end.size());
   }
   return source.empty() ? "root" : std::string(source);

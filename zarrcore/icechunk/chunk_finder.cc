@@ -54,16 +54,16 @@ Result<IcechunkManifest::Rows> IcechunkChunkFinder::RowsOf(const IcechunkManifes
               node.rank);
 }
 
-Result<std::optional<IcechunkChunkFinder::Found>> IcechunkChunkFinder::Find(
-    const IcechunkNode& node, std::span<const uint32_t> coordinates) {
+Result<std::optional<IcechunkChunkFinder::Found>> IcechunkChunkFinder::FindFirst(
+    const IcechunkNode& node, std::span<const uint32_t> prefix) {
   for (const IcechunkBox& box : node.boxes) {
-    if (!box.MayHave(coordinates)) continue;
+    if (!box.MayHave(prefix)) continue;
     auto manifest = Manifest(box.manifest);
     if (!manifest) return Fail(manifest);
     const auto rows = RowsOf(**manifest, node);
     if (!rows) return Fail(rows);
-    const size_t row = rows->LowerBound(coordinates);
-    if (!rows->BeginsWith(row, coordinates)) continue;
+    const size_t row = rows->LowerBound(prefix);
+    if (!rows->BeginsWith(row, prefix)) continue;
     const IcechunkReference reference = (*manifest)->At(rows->first + row);
     return Found{*std::move(manifest), reference};
   }
@@ -72,15 +72,7 @@ Result<std::optional<IcechunkChunkFinder::Found>> IcechunkChunkFinder::Find(
 
 Result<bool> IcechunkChunkFinder::HasAny(const IcechunkNode& node,
                                          std::span<const uint32_t> prefix) {
-  for (const IcechunkBox& box : node.boxes) {
-    if (!box.MayHave(prefix)) continue;
-    const auto manifest = Manifest(box.manifest);
-    if (!manifest) return Fail(manifest);
-    const auto rows = RowsOf(**manifest, node);
-    if (!rows) return Fail(rows);
-    if (rows->BeginsWith(rows->LowerBound(prefix), prefix)) return true;
-  }
-  return false;
+  return FindFirst(node, prefix).map([](const auto& found) { return found.has_value(); });
 }
 
 Result<IcechunkChunkFinder::Coordinates> IcechunkChunkFinder::Next(

@@ -31,7 +31,9 @@ class IcechunkChunkFinder {
   /// manifest names it. kIo if a manifest is missing, otherwise fails like
   /// IcechunkManifest::Parse().
   [[nodiscard]] Result<std::optional<Found>> Find(const IcechunkNode& node,
-                                                  std::span<const uint32_t> coordinates);
+                                                  std::span<const uint32_t> coordinates) {
+    return FindFirst(node, coordinates);
+  }
 
   /// Whether there is a chunk whose coordinates begin with `prefix`.
   [[nodiscard]] Result<bool> HasAny(const IcechunkNode& node, std::span<const uint32_t> prefix);
@@ -54,6 +56,9 @@ class IcechunkChunkFinder {
   using ManifestPtr = std::shared_ptr<const IcechunkManifest>;
 
   [[nodiscard]] Result<ManifestPtr> Manifest(const IcechunkId& id);
+  // A chunk whose coordinates begin with `prefix`.
+  [[nodiscard]] Result<std::optional<Found>> FindFirst(const IcechunkNode& node,
+                                                       std::span<const uint32_t> prefix);
   // The rows of `node` in a manifest; kDamaged if they are of another rank.
   [[nodiscard]] static Result<IcechunkManifest::Rows> RowsOf(const IcechunkManifest& manifest,
                                                              const IcechunkNode& node);

@@ -37,7 +37,7 @@ struct IcechunkFile {
 [[nodiscard]] bool IsIcechunkFile(std::string_view stored);
 
 /// Decodes all bytes of a file. kDamaged if they are no whole file of this type, kUnsupported if
-/// its version is newer; else fails like MemoryBudget::Take(). `info` is not set.
+/// its version is newer. Otherwise fails like MemoryBudget::Take(). Does not set `info`.
 [[nodiscard]] Result<IcechunkFile> DecodeIcechunkFile(std::string_view key, std::string stored,
                                                       IcechunkFileType type);
 

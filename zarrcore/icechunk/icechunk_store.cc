@@ -1,9 +1,7 @@
 #include "zarrcore/icechunk/icechunk_store.h"
 
 #include <algorithm>
-#include <atomic>
 #include <charconv>
-#include <cstring>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,8 +10,12 @@
 
 #include "zarrcore/base/printable.h"
 #include "zarrcore/icechunk/chunk_finder.h"
+#include "zarrcore/icechunk/folder.h"
+#include "zarrcore/icechunk/head.h"
+#include "zarrcore/icechunk/parts.h"
 #include "zarrcore/icechunk/snapshot.h"
 #include "zarrcore/store/forwarding_store.h"
+#include "zarrcore/store/object_watch.h"
 #include "zarrcore/store/revalidating_cache.h"
 
 namespace zarrfs {
@@ -21,26 +23,9 @@ namespace {
 
 constexpr std::string_view kChunks = "c";
 
-// The commit that `at` leads to.
-struct Head {
-  IcechunkPointer pointer;
-  std::shared_ptr<const IcechunkSnapshot> snapshot;
-  mutable Freshness freshness;  // set by RevalidatingCache
-};
-using HeadPtr = std::shared_ptr<const Head>;
-using Heads = RevalidatingCache<int, Head>;
+using Heads = RevalidatingCache<int, IcechunkHead>;
+using HeadPtr = Heads::ValuePtr;
 using Chunk = IcechunkChunkFinder::Found;
-
-Result<std::shared_ptr<const IcechunkSnapshot>> ReadSnapshot(const Store& container,
-                                                             const IcechunkId& id) {
-  const std::string key = "snapshots/" + IcechunkIdText(id);
-  auto file = ReadIcechunkFile(container, key, IcechunkFileType::kSnapshot);
-  if (!file && file.error().code == ErrorCode::kNotFound) {
-    return Fail(ErrorCode::kNotFound, "{}: no such snapshot in {}", key, container.name());
-  }
-  if (!file) return Fail(file);
-  return IcechunkSnapshot::Parse(*std::move(file), id);
-}
 
 // How the one value of Heads is read.
 class HeadLoader final : public Heads::Loader {
@@ -61,24 +46,15 @@ class HeadLoader final : public Heads::Loader {
   }
 
   Result<Heads::Loaded> Load() override {
-    auto pointer = FindIcechunkPointer(container_, at_);
-    if (!pointer) return Fail(pointer);
-    auto head = std::make_shared<Head>();
-    head->pointer = *std::move(pointer);
-    if (known_ != nullptr && known_->snapshot->id() == head->pointer.snapshot) {
-      head->snapshot = known_->snapshot;
-      return Heads::Loaded{std::move(head), 1};
-    }
-    auto snapshot = ReadSnapshot(container_, head->pointer.snapshot);
-    if (!snapshot) return Fail(snapshot);
-    head->snapshot = *std::move(snapshot);
-    return Heads::Loaded{std::move(head), 1};
+    auto head = IcechunkHead::Read(container_, at_, known_.get());
+    if (!head) return Fail(head);
+    return Heads::Loaded{*std::move(head), 1};
   }
 
-  Validity ValidityOf(const Head& head, Validity watched) override {
+  Validity ValidityOf(const IcechunkHead& head, Validity watched) override {
     return head.pointer.info.may_change_elsewhere ? Validity() : watched;
   }
-  bool IsRacy(const Head& head) override {
+  bool IsRacy(const IcechunkHead& head) override {
     return at_.moves() && zarrfs::IsRacy(container_, head.pointer.info);
   }
 
@@ -86,119 +62,6 @@ class HeadLoader final : public Heads::Loader {
   const Store& container_;
   const IcechunkAt& at_;
   const HeadPtr known_;
-};
-
-// The attributes of a folder, by those of the snapshot that has it.
-ObjectInfo InfoOfFolder(const IcechunkSnapshot& snapshot) {
-  ObjectInfo info = snapshot.info();
-  info.version.size = 0;
-  info.version.etag += " folder";
-  info.is_folder = true;
-  info.mode = (info.mode & 0666U) | (info.mode & 0444U) >> 2;  // who may read it may search it
-  return info;
-}
-
-// Of bytes that are in a file of the repository.
-ObjectInfo InfoOfPart(ObjectInfo file, uint64_t size, std::string_view what) {
-  file.version.size = size;
-  file.version.etag.append(" ").append(what);
-  file.mode &= 0666U;
-  return file;
-}
-
-// A document or an inline chunk. `owner` keeps `bytes`.
-class BytesObject final : public Object {
- public:
-  BytesObject(ObjectInfo info, std::string key, std::shared_ptr<const void> owner,
-              std::string_view bytes)
-      : info_(std::move(info)), key_(std::move(key)), owner_(std::move(owner)), bytes_(bytes) {}
-
-  [[nodiscard]] const ObjectInfo& info() const override { return info_; }
-  [[nodiscard]] Result<void> Read(uint64_t offset, std::span<std::byte> out) const override {
-    if (offset > bytes_.size() || out.size() > bytes_.size() - offset) {
-      return Fail(ErrorCode::kDamaged, "{}: ends early: expected {} bytes at {}, found {} in all",
-                  key_, out.size(), offset, bytes_.size());
-    }
-    if (!out.empty()) std::memcpy(out.data(), bytes_.data() + offset, out.size());
-    return {};
-  }
-
- private:
-  const ObjectInfo info_;
-  const std::string key_;
-  const std::shared_ptr<const void> owner_;
-  const std::string_view bytes_;
-};
-
-// A native chunk: a range of an object of the repository.
-class RangeObject final : public Object {
- public:
-  RangeObject(ObjectInfo info, std::string key, std::shared_ptr<const Object> whole, uint64_t begin)
-      : info_(std::move(info)), key_(std::move(key)), whole_(std::move(whole)), begin_(begin) {}
-
-  [[nodiscard]] const ObjectInfo& info() const override { return info_; }
-  [[nodiscard]] Result<void> Read(uint64_t offset, std::span<std::byte> out) const override {
-    if (offset > info_.size() || out.size() > info_.size() - offset) {
-      return Fail(ErrorCode::kDamaged, "{}: ends early: expected {} bytes at {}, found {} in all",
-                  key_, out.size(), offset, info_.size());
-    }
-    return whole_->Read(begin_ + offset, out);
-  }
-
- private:
-  const ObjectInfo info_;
-  const std::string key_;
-  const std::shared_ptr<const Object> whole_;
-  const uint64_t begin_;
-};
-
-// What a folder holds: documents and chunks in `own`, coordinates of chunks, and nodes.
-class IcechunkFolder final : public FolderStream {
- public:
-  struct Parts {
-    std::vector<ListEntry> own = {};
-    IcechunkChunkFinder::Coordinates coordinates = {};
-    bool coordinates_are_folders = false;
-    bool has_nodes = false;
-  };
-  // `prefix`: the folder with its slash, "" for the root.
-  IcechunkFolder(std::shared_ptr<const IcechunkSnapshot> snapshot, std::string prefix, Parts parts)
-      : snapshot_(std::move(snapshot)), prefix_(std::move(prefix)), parts_(std::move(parts)) {
-    if (parts_.has_nodes) node_ = snapshot_->LowerBound(prefix_);
-  }
-
-  [[nodiscard]] Result<std::vector<ListEntry>> Next(size_t count) override {
-    std::vector<ListEntry> entries;
-    while (entries.size() < count && own_ < parts_.own.size()) {
-      entries.push_back(parts_.own[own_++]);
-    }
-    const auto& values = parts_.coordinates.values;
-    while (entries.size() < count && value_ < values.size()) {
-      entries.push_back({std::to_string(values[value_++]), parts_.coordinates_are_folders, false});
-    }
-    const auto nodes = snapshot_->nodes();
-    while (parts_.has_nodes && entries.size() < count && node_ < nodes.size()) {
-      const std::string_view path = nodes[node_].path;
-      if (path.size() < prefix_.size()) {  // the folder itself
-        ++node_;
-        continue;
-      }
-      if (!path.starts_with(prefix_)) break;
-      const std::string_view rest = path.substr(prefix_.size());
-      entries.push_back({std::string(rest.substr(0, rest.find('/'))), true, false});
-      constexpr char kAfterSlash = '/' + 1;
-      node_ = snapshot_->LowerBound(prefix_ + entries.back().name + kAfterSlash);
-    }
-    return entries;
-  }
-
- private:
-  const std::shared_ptr<const IcechunkSnapshot> snapshot_;
-  const std::string prefix_;
-  const Parts parts_;
-  size_t own_ = 0;
-  size_t value_ = 0;
-  size_t node_ = 0;
 };
 
 // Coordinates in a key below an array: "0/12". nullopt if they are none.
@@ -243,13 +106,13 @@ class IcechunkStore final : public ForwardingStore {
     const IcechunkSnapshot& snapshot = *found->head->snapshot;
     switch (found->kind) {
       case Found::Kind::kDocument:
-        return InfoOfPart(snapshot.info(), found->node->document.size(), kIcechunkDocument);
+        return IcechunkInfoOfPart(snapshot.info(), found->node->document.size(), kIcechunkDocument);
       case Found::Kind::kChunk:
         return InfoOfChunk(key, snapshot, *found->chunk);
       case Found::Kind::kFolder:
         break;
     }
-    return InfoOfFolder(snapshot);
+    return IcechunkInfoOfFolder(snapshot);
   }
 
   [[nodiscard]] Result<ReadAnswer> Read(std::string_view key, ByteRange range,
@@ -263,9 +126,9 @@ class IcechunkStore final : public ForwardingStore {
     if (found->kind == Found::Kind::kChunk)
       return ReadChunk(key, *snapshot, *found->chunk, range, out);
     const std::string_view bytes = found->node->document;
-    return ReadBytes(
-        std::make_shared<BytesObject>(InfoOfPart(snapshot->info(), bytes.size(), kIcechunkDocument),
-                                      std::string(key), snapshot, bytes),
+    return ReadFrom(
+        MakePartInMemory(IcechunkInfoOfPart(snapshot->info(), bytes.size(), kIcechunkDocument),
+                         std::string(key), snapshot, bytes),
         range, out);
   }
 
@@ -309,19 +172,7 @@ class IcechunkStore final : public ForwardingStore {
     if (!at_.moves()) return {};
     auto head = Current();
     if (!head) return Fail(head);
-    return container_->StartWatching(
-        [count = change_count_, key = (*head)->pointer.key,
-         listener = std::move(listener)](const Changes& changes) {
-          const auto has = [](const std::vector<std::string>& all, std::string_view one) {
-            return std::ranges::find(all, one) != all.end();
-          };
-          if (!changes.all && !has(changes.keys, key) && !has(changes.folders, FolderOf(key))) {
-            return;
-          }
-          ++*count;
-          listener({.keys = {}, .folders = {}, .all = true});
-        },
-        std::move(report));
+    return watch_.Start(*container_, (*head)->pointer.key, std::move(listener), std::move(report));
   }
   [[nodiscard]] uint64_t Watch(std::string_view /*folder*/) const override {
     const uint64_t count = change_count();
@@ -335,7 +186,7 @@ class IcechunkStore final : public ForwardingStore {
   }
   [[nodiscard]] uint64_t change_count() const override {
     if (!at_.moves()) return 1;
-    return container_->change_count() == 0 ? 0 : change_count_->load();
+    return watch_.count(*container_);
   }
   [[nodiscard]] WatchState watch_state() const override {
     return at_.moves() ? container_->watch_state() : WatchState{};
@@ -440,11 +291,12 @@ class IcechunkStore final : public ForwardingStore {
                                         const ObjectInfo* object) const {
     const std::string what =
         fmt::format("{} {}", IcechunkIdText(reference.chunk), reference.offset);
-    if (object != nullptr && AnswersFast()) return InfoOfPart(*object, reference.length, what);
+    if (object != nullptr && AnswersFast())
+      return IcechunkInfoOfPart(*object, reference.length, what);
     ObjectInfo info = snapshot.info();
     info.version = {};
     info.version.mtime_ns = info.version.ctime_ns = snapshot.time_ns();
-    return InfoOfPart(std::move(info), reference.length, what);
+    return IcechunkInfoOfPart(std::move(info), reference.length, what);
   }
 
   static Result<void> CheckHolds(std::string_view key, const IcechunkReference& reference,
@@ -472,28 +324,13 @@ class IcechunkStore final : public ForwardingStore {
                                                const Chunk& chunk) const {
     const IcechunkReference& reference = chunk.reference;
     if (reference.kind != IcechunkReference::Kind::kNative) {
-      return InfoOfPart(chunk.manifest->info(), reference.length, "chunk");
+      return IcechunkInfoOfPart(chunk.manifest->info(), reference.length, "chunk");
     }
     if (!AnswersFast()) return InfoOfNative(snapshot, reference, nullptr);
     const auto object = container_->Stat(KeyOf(reference));
     if (!object) return ErrorOfObject(key, reference, object.error());
     if (auto holds = CheckHolds(key, reference, object->size()); !holds) return Fail(holds);
     return InfoOfNative(snapshot, reference, &*object);
-  }
-
-  // The part of an object of `size` bytes that is asked for, at most `room`.
-  static ByteRange Clip(const ByteRange& range, uint64_t size, size_t room) {
-    const uint64_t offset =
-        range.from_end ? size - std::min(size, range.length) : std::min(size, range.offset);
-    return ByteRange::At(offset, std::min({range.length, size - offset, uint64_t{room}}));
-  }
-
-  static Result<ReadAnswer> ReadBytes(std::shared_ptr<const Object> object, const ByteRange& range,
-                                      std::span<std::byte> out) {
-    const ByteRange part = Clip(range, object->info().size(), out.size());
-    const auto length = static_cast<size_t>(part.length);
-    if (auto read = object->Read(part.offset, out.first(length)); !read) return Fail(read);
-    return ReadAnswer{std::move(object), part.offset, length};
   }
 
   [[nodiscard]] Result<ReadAnswer> ReadChunk(std::string_view key, const IcechunkSnapshot& snapshot,
@@ -508,12 +345,12 @@ class IcechunkStore final : public ForwardingStore {
                   reference.is_compressed ? "another file" : AsciiExcerpt(reference.bytes));
     }
     if (reference.kind == IcechunkReference::Kind::kInline) {
-      return ReadBytes(std::make_shared<BytesObject>(
-                           InfoOfPart(chunk.manifest->info(), reference.length, "chunk"),
+      return ReadFrom(
+          MakePartInMemory(IcechunkInfoOfPart(chunk.manifest->info(), reference.length, "chunk"),
                            std::string(key), chunk.manifest, reference.bytes),
-                       range, out);
+          range, out);
     }
-    const ByteRange part = Clip(range, reference.length, out.size());
+    const ByteRange part = PartAskedFor(range, reference.length, out.size());
     const auto length = static_cast<size_t>(part.length);
     auto answer = container_->Read(KeyOf(reference),
                                    ByteRange::At(reference.offset + part.offset, part.length),
@@ -522,8 +359,8 @@ class IcechunkStore final : public ForwardingStore {
     const ObjectInfo& object = answer->object->info();
     if (auto holds = CheckHolds(key, reference, object.size()); !holds) return Fail(holds);
     ObjectInfo info = InfoOfNative(snapshot, reference, &object);
-    return ReadAnswer{std::make_shared<RangeObject>(std::move(info), std::string(key),
-                                                    std::move(answer->object), reference.offset),
+    return ReadAnswer{MakePartOfObject(std::move(info), std::string(key), std::move(answer->object),
+                                       reference.offset),
                       part.offset, length};
   }
 
@@ -532,8 +369,7 @@ class IcechunkStore final : public ForwardingStore {
   const std::shared_ptr<const Store> container_;
   const IcechunkAt at_;
   const Age max_age_;
-  const std::shared_ptr<std::atomic<uint64_t>> change_count_ =
-      std::make_shared<std::atomic<uint64_t>>(1);
+  const ObjectWatch watch_;
   mutable IcechunkChunkFinder finder_;
   mutable Heads heads_;
 };

@@ -11,7 +11,7 @@
 
 namespace zarrfs {
 
-/// Of a snapshot, a manifest or a chunk.
+/// The id of a snapshot, a manifest or a chunk; the other one is that of a node.
 using IcechunkId = std::array<uint8_t, 12>;
 using IcechunkNodeId = std::array<uint8_t, 8>;
 

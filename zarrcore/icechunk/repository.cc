@@ -165,15 +165,6 @@ Result<IcechunkAt> ParseIcechunkAt(std::string_view text) {
   return at;
 }
 
-Result<bool> IsIcechunkRepository(const Store& container) {
-  const auto begin = BeginOfRepo(container);
-  if (!begin) return Fail(begin);
-  if (IsIcechunkFile(*begin)) return true;
-  const auto pointer = container.Stat(RefKey("branch.main"));
-  if (!pointer && !IsNotFound(pointer.error())) return Fail(pointer);
-  return pointer.has_value();
-}
-
 Result<IcechunkPointer> FindIcechunkPointer(const Store& container, const IcechunkAt& at) {
   const auto begin = BeginOfRepo(container);
   if (!begin) return Fail(begin);

@@ -1,7 +1,7 @@
 // What an Icechunk repository calls its commits: branches, tags, snapshots.
 //
-//   version 1   refs/branch.NAME/ref.json, refs/tag.NAME/ref.json; a tag with ref.json.deleted
-//               beside it is gone
+//   version 1   refs/branch.NAME/ref.json, refs/tag.NAME/ref.json; a ref.json.deleted in the same
+//               folder deletes the tag
 //   version 2   one object, `repo`
 //
 // Everything else in a repository never changes.
@@ -36,10 +36,6 @@ struct IcechunkAt {
 /// else, with what was expected.
 [[nodiscard]] Result<IcechunkAt> ParseIcechunkAt(std::string_view text);
 
-/// Whether a store holds an Icechunk repository: `repo` with the mark of Icechunk's files, or the
-/// pointer of the branch main. kNotFound is "no"; any other failure to look is an error.
-[[nodiscard]] Result<bool> IsIcechunkRepository(const Store& container);
-
 /// What `at` led to when it was asked.
 struct IcechunkPointer {
   IcechunkId snapshot{};
@@ -52,7 +48,7 @@ struct IcechunkPointer {
 [[nodiscard]] Result<IcechunkPointer> FindIcechunkPointer(const Store& container,
                                                           const IcechunkAt& at);
 
-/// All names that are there, sorted: "branch.main", "tag.v1.0".
+/// All branches and tags, sorted: "branch.main", "tag.v1.0".
 [[nodiscard]] Result<std::vector<std::string>> ListIcechunkNames(const Store& container);
 
 /// The content of refs/…/ref.json. kDamaged if it names no snapshot.

@@ -79,7 +79,8 @@ std::optional<Location> FindLocalZip(const std::string& path, const Descriptor& 
   return std::nullopt;
 }
 
-// A folder that is an Icechunk repository: see IsIcechunkRepository().
+// A folder that is an Icechunk repository: its `repo` has the mark of Icechunk's files, or, in
+// version 1, the branch main has a pointer.
 std::optional<Location> FindLocalIcechunk(const std::string& path, const Descriptor& folder) {
   const Descriptor opened(folder ? fcntl(folder.get(), F_DUPFD_CLOEXEC, 0)
                                  : open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));

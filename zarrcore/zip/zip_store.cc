@@ -3,12 +3,12 @@
 #include <strings.h>
 
 #include <algorithm>
-#include <atomic>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "zarrcore/store/forwarding_store.h"
+#include "zarrcore/store/object_watch.h"
 #include "zarrcore/store/revalidating_cache.h"
 #include "zarrcore/zip/zip_file.h"
 
@@ -166,27 +166,13 @@ class ZipStore final : public ForwardingStore {
   // Whatever else changes in the folder of the zip file is no change of it.
   [[nodiscard]] Result<void> StartWatching(
       ChangeListener listener, std::function<void(std::string_view)> report) const override {
-    return container_->StartWatching(
-        [count = change_count_, key = key_,
-         listener = std::move(listener)](const Changes& changes) {
-          const auto has = [](const std::vector<std::string>& all, std::string_view one) {
-            return std::ranges::find(all, one) != all.end();
-          };
-          if (!changes.all && !has(changes.keys, key) && !has(changes.folders, FolderOf(key))) {
-            return;
-          }
-          ++*count;
-          listener({.keys = {}, .folders = {}, .all = true});
-        },
-        std::move(report));
+    return watch_.Start(*container_, key_, std::move(listener), std::move(report));
   }
   [[nodiscard]] uint64_t Watch(std::string_view /*folder*/) const override {
     const uint64_t count = change_count();
     return container_->Watch(FolderOf(key_)) == 0 ? 0 : count;
   }
-  [[nodiscard]] uint64_t change_count() const override {
-    return container_->change_count() == 0 ? 0 : change_count_->load();
-  }
+  [[nodiscard]] uint64_t change_count() const override { return watch_.count(*container_); }
 
   void CloseIdle() const override {
     inflated_->Sweep();
@@ -246,8 +232,7 @@ class ZipStore final : public ForwardingStore {
   const std::string folder_;
   const Age max_age_;
   const std::shared_ptr<InflatedMembers> inflated_ = std::make_shared<InflatedMembers>();
-  const std::shared_ptr<std::atomic<uint64_t>> change_count_ =
-      std::make_shared<std::atomic<uint64_t>>(1);
+  const ObjectWatch watch_;
   mutable ZipFiles zips_;
 };
 

@@ -236,7 +236,6 @@ TEST_F(IcechunkStoreTest, VersionTwoHasItsNamesInOneObject) {
   container->Remove("refs");
   container->Put(
       "repo", IcechunkWriter::Repo({{"main", 1}, {"wrong", 5}}, {{"t", 1}}, {kChunk, kSnapshot}));
-  EXPECT_TRUE(IsIcechunkRepository(*container).value());
   EXPECT_EQ(Read(*TryOpen("branch.main").value(), "zarr.json"), "root");
   EXPECT_EQ(Read(*TryOpen("tag.t").value(), "zarr.json"), "root");
   EXPECT_NE(WhyNot("tag.main").find("has no tag.main"), std::string::npos);
@@ -244,14 +243,6 @@ TEST_F(IcechunkStoreTest, VersionTwoHasItsNamesInOneObject) {
   container->Put("repo", IcechunkWriter::Repo({{"main", 1}}, {}, {kChunk, kSnapshot}, 2));
   EXPECT_NE(WhyNot().find("the Icechunk repository is offline: moved to another bucket"),
             std::string::npos);
-}
-
-TEST_F(IcechunkStoreTest, OtherStoresAreNoRepositories) {
-  EXPECT_FALSE(IsIcechunkRepository(*container).value());
-  container->Put("repo/zarr.json", "{}");
-  EXPECT_FALSE(IsIcechunkRepository(*container).value());
-  container->FailAllWith("refs", {ErrorCode::kIo, "cable pulled"});
-  EXPECT_EQ(IsIcechunkRepository(*container).error().code, ErrorCode::kIo);
 }
 
 TEST_F(IcechunkStoreTest, ABranchShowsTheNextCommitAndASnapshotDoesNot) {

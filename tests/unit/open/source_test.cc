@@ -70,6 +70,26 @@ TEST(SourceName, InAnAddressThatEndsLikeAZipFileIsOne) {
 #endif
 }
 
+TEST_F(SourceTest, AFolderWithTheMarksOfIcechunkIsARepository) {
+  const auto layer_of = [&](const std::string& below) {
+    const Location location = Source((root / below).string()).Locate();
+    return location.layer == nullptr ? std::string() : std::string(location.layer->name);
+  };
+  for (const char* name : {"one/refs/branch.main", "two", "other/repo"}) {
+    fs::create_directories(root / name);
+  }
+  Write("one/refs/branch.main/ref.json", "{}");
+  Write("two/repo",
+        "ICE\xF0\x9F\xA7\x8A"
+        "CHUNK and more");
+  Write("other/repo/zarr.json", "{}");
+  EXPECT_EQ(layer_of("one"), "icechunk");
+  EXPECT_EQ(layer_of("two"), "icechunk");
+  EXPECT_EQ(layer_of("other"), "") << "a folder of this name";
+  Write("three", "");
+  EXPECT_EQ(layer_of("three"), "");
+}
+
 TEST_F(SourceTest, NamesAFolderAZipFileOrAFolderInOne) {
   EXPECT_EQ(Seen("x.zip"), "at the root");
   EXPECT_EQ(Seen("x.zip/"), "at the root");
