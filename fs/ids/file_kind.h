@@ -32,7 +32,7 @@ inline constexpr uint16_t kFillEpoch = 0xfffe;
 
 /// The number, among a folder's documents, of the one that NodeView::consolidated names.
 inline constexpr size_t kConsolidatedDocument = kMaxDocuments - 1;
-/// Of the one file that a stored file is, in any view.
+/// The same for a stored file, which is one document in every view that has it.
 inline constexpr size_t kStoredFileDocument = kMaxDocuments - 2;
 
 /// Whether the nodes of a view are files, or groups of files.

@@ -52,8 +52,7 @@ struct HandOver {
   uint64_t fetch_socket = kNoDescriptor;
   uint64_t fetch_memory = kNoDescriptor;
 
-  // --- OwnMount, for the next keeper alone
-  // ----------------------------------------------------------------------------------
+  // --- OwnMount, for the next keeper alone -------------------------------------------------------
   uint64_t device_before = 0;
   uint64_t device = 0;
   uint64_t mount_id = 0;

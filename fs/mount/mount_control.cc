@@ -7,7 +7,6 @@
 #include <sys/mount.h>
 #include <sys/sendfile.h>
 #include <sys/statvfs.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,6 +18,7 @@
 
 #include "zarrcore/base/printable.h"
 #include "zarrcore/os/descriptor.h"
+#include "zarrcore/os/open_process.h"
 
 namespace zarrfs {
 namespace {
@@ -41,7 +41,7 @@ ChildEnd RunChild(int limit_ms, Run run) {
   const pid_t pid = fork();
   if (pid == 0) _exit(run(output.get()));
   if (pid < 0) return end;
-  if (const Descriptor process(static_cast<int>(syscall(SYS_pidfd_open, pid, 0))); process) {
+  if (const Descriptor process = OpenProcess(pid)) {
     pollfd wait = {process.get(), POLLIN, 0};
     if (poll(&wait, 1, limit_ms) == 0) kill(pid, SIGKILL);
   }

@@ -308,7 +308,6 @@ constexpr Option kOptions[] = {
      [](auto& o, auto v) { return v != "no" && (o.debug = o.foreground = true); }},
 };
 
-// Null if there is none.
 // `text` of a row with the names of views in it, and `separator` between them.
 std::string WithViews(std::string_view text, std::string_view separator) {
   std::string filled(text);
@@ -322,6 +321,7 @@ std::string WithViews(std::string_view text, std::string_view separator) {
   return filled;
 }
 
+// Null if there is none.
 const Option* FindOption(std::string_view name) {
   const auto* const found = std::ranges::find(kOptions, name, &Option::name);
   return found == std::end(kOptions) ? nullptr : found;

@@ -1,20 +1,16 @@
 #include "fs/process/keeper.h"
 
-#include <fmt/ranges.h>
 #include <poll.h>
 #include <signal.h>
 #include <spdlog/spdlog.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
-#include <sys/syscall.h>
-#include <systemd/sd-daemon.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
-#include <cstdlib>
 #include <optional>
 #include <string>
 #include <utility>
@@ -24,13 +20,15 @@
 #include "fs/mount/session.h"
 #include "fs/options/exit_code.h"
 #include "fs/options/log.h"
-#include "fs/options/settings.h"
+#include "fs/process/gone_connection.h"
+#include "fs/process/live_settings.h"
 #include "fs/process/privileges.h"
+#include "fs/process/service_manager.h"
 #include "fs/process/signals.h"
 #include "fs/process/upgrade.h"
 #include "fs/process/workers.h"
-#include "zarrcore/base/clocks.h"
 #include "zarrcore/base/printable.h"
+#include "zarrcore/os/open_process.h"
 
 namespace zarrfs {
 namespace {
@@ -41,16 +39,14 @@ using Clock = std::chrono::steady_clock;
 constexpr auto kWorkerLimit = std::chrono::seconds(3);
 // How long after that a killed one may take.
 constexpr auto kReapLimit = std::chrono::seconds(2);
-// How long the worker may live on without a connection to the kernel.
-constexpr auto kGoneLimit = std::chrono::seconds(3);
+// How long a killed worker may take, where the mount dies with it: it may have gigabytes to free.
+constexpr auto kDyingLimit = std::chrono::seconds(3);
 // How long programs may use a mount that its service is to end.
 constexpr auto kBusyLimit = std::chrono::seconds(5);
 // How often the keeper checks for a killed worker that cannot end.
 constexpr int kWatchMs = 1000;
 // How often it checks whether a worker whose channel has ended can be reaped.
 constexpr int kReapMs = 10;
-
-bool HasServiceManager() { return std::getenv("NOTIFY_SOCKET") != nullptr; }
 
 class Keeper {
  public:
@@ -90,24 +86,20 @@ class Keeper {
   bool Report(int code, std::string_view line) const;
   bool starting() const { return !ready_ && !failed_; }
 
-  // No effect in the background, where no service manager waits.
-  void NotifyServiceManager(const std::string& state) const;
   std::string StatusLine() const {
     const std::string& errors = workers_.errors_only();
-    return "STATUS=" + OneLine(errors.empty() ? fmt::format("serving {} on {}",
-                                                            options_.source.text(), mountpoint())
-                                              : fmt::format("{} serves {}", mountpoint(), errors));
+    return errors.empty() ? fmt::format("serving {} on {}", options_.source.text(), mountpoint())
+                          : fmt::format("{} serves {}", mountpoint(), errors);
   }
 
   void OnSignal();
   void OnEndingSignal(uint32_t number);
   void OnUnmounted(const std::string& why, bool detached);
-  // Of the option until.
+  // Opens the process that the option `until` names.
   Result<void> WatchProcess();
+  // That process has ended.
   void OnProcessEnd();
   void TryAgainToUnmount();
-  void ChangeLogLevel(const signalfd_siginfo& signal);
-  void SetLevel(std::string_view level);
   Result<void> Reload(std::string_view more_settings);
 
   void OnMessage(Message& message);
@@ -129,7 +121,7 @@ class Keeper {
   bool CanReplace() const {
     return mount_.outlives_workers() && ready_ && !ending_ && !gives_up_ && mount_.IsConnected();
   }
-  void Replace() { NotifyServiceManager(fmt::format("STATUS={}", OneLine(workers_.Replace()))); }
+  void Replace() { service_manager_.ShowStatus(workers_.Replace()); }
   void OnUpgrade(Upgrade::Step step);
   HandOver State() const;
   // There is no worker, and there will be none. Returns the exit code.
@@ -140,6 +132,7 @@ class Keeper {
 
   MountOptions options_;                            // `config` as last read
   const std::vector<std::string> config_in_force_;  // but for what is live
+  const ServiceManager service_manager_{options_.foreground};
   OwnMount mount_;
   Channel report_;
   Descriptor signals_;
@@ -159,21 +152,22 @@ class Keeper {
   bool asked_before_ = false;  // an earlier signal found the mount busy
   std::optional<Clock::time_point> detach_at_;
   bool ending_ = false;
-  bool replaces_ = false;                        // the worker is an older program's, and is to end
-  bool is_caretaker_ = false;                    // likewise, and it does not listen
-  bool was_killed_ = false;                      // the worker, because it took too long to end
-  bool gives_up_ = false;                        // the mount dies with the worker
-  std::optional<Clock::time_point> gone_since_;  // the connection, as Watch() saw first
-  Clock::time_point worker_limit_;               // while it is to end
+  bool replaces_ = false;      // the worker is an older program's, and is to end
+  bool is_caretaker_ = false;  // likewise, and it does not listen
+  bool was_killed_ = false;    // the worker, because it took too long to end
+  bool gives_up_ = false;      // the mount dies with the worker
+  GoneConnection gone_;
+  std::optional<Clock::time_point> dying_since_;  // a killed worker that has not ended
+  Clock::time_point worker_limit_;                // while it is to end
 };
 
 Result<void> Keeper::Start() {
   auto taken = TakeSignals();
   if (!taken) return Fail(taken);
   signals_ = *std::move(taken);
-  // Also in the foreground: the working folder may lie below the mount point.
-  // Its memory has what the environment says of keys, for the fetcher.
+  // Its memory has the keys of the environment, for the fetcher.
   prctl(PR_SET_DUMPABLE, 0);
+  // Also in the foreground: the working folder may lie below the mount point.
   if (chdir("/") != 0) spdlog::debug("chdir /: {}", ErrnoText(errno));
   if (auto watched = WatchProcess(); !watched) return watched;
   if (auto started = workers_.StartFetcher(); !started) return started;
@@ -196,7 +190,7 @@ void Keeper::EndStart(int code, std::string_view line) {
   exit_code_ = code;
   mount_.Undo();
   Report(code, line);
-  NotifyServiceManager(fmt::format("STATUS={}", OneLine(line)));
+  service_manager_.ShowStatus(line);
 }
 
 bool Keeper::Report(int code, std::string_view line) const {
@@ -209,7 +203,7 @@ bool Keeper::Report(int code, std::string_view line) const {
 void Keeper::EndWorker() {
   if (ending_) return;
   ending_ = true;
-  if (ready_) NotifyServiceManager("STOPPING=1\nSTATUS=ending");
+  if (ready_) service_manager_.Stopping("ending");
   // After a failed start there is nothing to shut down; nor is there without a store.
   AskWorkerToEnd(ready_ && workers_.errors_only().empty());
 }
@@ -239,14 +233,14 @@ void Keeper::OnReady() {
       spdlog::error("{} serves {}; end it with zarrfs --unmount {}, and mount it again",
                     mountpoint(), workers_.errors_only(), mountpoint());
     }
-    NotifyServiceManager(StatusLine());
+    service_manager_.ShowStatus(StatusLine());
     upgrade_.ReportTakeOver({});
   }
   if (!starting()) return;
   ready_ = true;
   if (!options_.foreground) LeaveTerminal(mountpoint());
   spdlog::info("{} is mounted at {}", options_.source.text(), mountpoint());
-  NotifyServiceManager("READY=1\n" + StatusLine());
+  service_manager_.Ready(StatusLine());
   if (Report(kExitDone, "")) return;
   // The caller has reported a failure, or was killed: nobody would unmount this mount.
   exit_code_ = kExitSystem;
@@ -275,38 +269,11 @@ void Keeper::OnMessage(Message& message) {
   }
 }
 
-void Keeper::NotifyServiceManager(const std::string& state) const {
-  if (options_.foreground) sd_notify(/*unset_environment=*/0, state.c_str());
-}
-
-void Keeper::SetLevel(std::string_view level) {
-  SetLogLevel(level);
-  workers_.Tell({Message::Kind::kLogLevel, {}, std::string(level)});
-}
-
-void Keeper::ChangeLogLevel(const signalfd_siginfo& signal) {
-  const auto level = LevelAskedFor(signal);
-  if (!level) return spdlog::warn("{}", level.error().message);
-  SetLevel(*level);
-  spdlog::info("{}: the log level is {}", mountpoint(), *level);
-}
-
 Result<void> Keeper::Reload(std::string_view more_settings) {
-  NotifyServiceManager(fmt::format("RELOADING=1\nMONOTONIC_USEC={}", SteadyNowNs() / 1000));
-  const auto ignored = SetLive(options_, more_settings);
-  if (!ignored) {
-    spdlog::error("{}: not reloaded: {}", mountpoint(), ignored.error().message);
-  } else {
-    SetLevel(options_.log_level);
-    workers_.Tell({Message::Kind::kCacheSizes,
-                   {options_.index_cache, options_.cache, options_.memory.value_or(0)}});
-    spdlog::info("{}: reloaded: log_level {}, index_cache {} and cache {} bytes", mountpoint(),
-                 options_.log_level, options_.index_cache, options_.cache);
-    const std::string old = fmt::format("{}", fmt::join(*ignored, ", "));
-    if (!old.empty()) spdlog::warn("{}: {} changed, which needs a new mount", mountpoint(), old);
-  }
-  NotifyServiceManager("READY=1\n" + StatusLine());
-  return ignored ? Result<void>() : Fail(ignored);
+  service_manager_.Reloading();
+  auto reloaded = ReloadSettings(options_, more_settings, mountpoint(), workers_);
+  service_manager_.Ready(StatusLine());
+  return reloaded;
 }
 
 void Keeper::OnSignal() {
@@ -317,7 +284,7 @@ void Keeper::OnSignal() {
   if (ends || !ready_ || ending_) return;
   if (signal.ssi_signo == SIGHUP) static_cast<void>(Reload(""));  // it says in the log
   if (signal.ssi_signo == SIGUSR1) upgrade_.OnSignal(signal);
-  if (signal.ssi_signo == SIGUSR2) ChangeLogLevel(signal);
+  if (signal.ssi_signo == SIGUSR2) ChangeLogLevel(signal, mountpoint(), workers_);
 }
 
 void Keeper::OnEndingSignal(uint32_t number) {
@@ -336,7 +303,7 @@ void Keeper::OnEndingSignal(uint32_t number) {
   if (!unmounted && !asked_before_) {
     asked_before_ = true;
     // A service manager sends no second one, and kills everything in the end.
-    const bool by_itself = number == SIGTERM && options_.foreground && HasServiceManager();
+    const bool by_itself = number == SIGTERM && options_.foreground && ServiceManager::Exists();
     if (by_itself) detach_at_ = Clock::now() + kBusyLimit;
     spdlog::warn("signal {}: {}: {}; {}", number, mountpoint(), unmounted.error().message,
                  by_itself ? fmt::format("it is detached in {} s", kBusyLimit.count())
@@ -364,7 +331,7 @@ void Keeper::TryAgainToUnmount() {
 
 Result<void> Keeper::WatchProcess() {
   if (options_.until == 0) return {};
-  until_.reset(static_cast<int>(syscall(SYS_pidfd_open, options_.until, 0)));
+  until_ = OpenProcess(options_.until);
   if (until_) return {};
   // In a program that takes over, the process has ended since the older program looked.
   if (errno == ESRCH && replaces_) return {};
@@ -382,15 +349,12 @@ void Keeper::OnProcessEnd() {
   OnUnmounted(why, /*detached=*/true);
 }
 
-// A worker whose mount was unmounted ends by itself, unless it is stopped or hangs.
 void Keeper::EndWithConnection() {
   const bool is_gone = ready_ && !ending_ && workers_.is_there() && mount_.outlives_workers() &&
                        !mount_.IsConnected();
-  if (!is_gone) return gone_since_.reset();
-  if (!gone_since_) gone_since_ = Clock::now();
-  const auto time = Clock::now() - *gone_since_;
-  if (time < kGoneLimit) return;
-  if (time > kGoneLimit + kReapLimit) return workers_.LeaveBehind();
+  const auto step = gone_.Observe(is_gone, Clock::now());
+  if (step == GoneConnection::Step::kLeaveBehind) workers_.LeaveBehind();
+  if (step != GoneConnection::Step::kKill) return;
   spdlog::warn("{}: the mount is gone, but its worker goes on: it is killed", mountpoint());
   workers_.Kill();
 }
@@ -406,11 +370,13 @@ void Keeper::Watch() {
   // A thread of a killed worker may wait in the kernel for an answer of the worker itself (while it
   // passes a file through to a reader). It ends once another worker answers, or the connection is
   // aborted.
-  if (!mount_.is_made() || !workers_.IsPastServing()) return;
-  if (mount_.resends() && CanReplace()) {
+  if (!mount_.is_made() || !workers_.IsPastServing()) return dying_since_.reset();
+  if (!dying_since_) {  // perhaps it is just ending
+    dying_since_ = Clock::now();
+  } else if (mount_.resends() && CanReplace()) {
     workers_.LeaveBehind();
     StartNext();
-  } else if (workers_.IsDying()) {
+  } else if (workers_.IsDying() && Clock::now() - *dying_since_ > kDyingLimit) {
     mount_.Abort();
   }
 }
@@ -423,6 +389,7 @@ std::string Keeper::UncleanEnd() const {
 }
 
 bool Keeper::OnWorkerEnd(const Workers::End& end) {
+  dying_since_.reset();
   if (!failed_ && !ending_ && !gives_up_ && workers_.StartForked()) return true;
   if (starting() && end.by_signal) {
     EndStart(kExitSystem, fmt::format("ended by signal {} before the mount was ready", end.number));
@@ -472,10 +439,10 @@ int Keeper::Finish() {
         "there again, or end the mount with zarrfs --unmount {}",
         mountpoint(), unclean, mountpoint());
     spdlog::error("{}", line);
-    NotifyServiceManager(fmt::format("STATUS={}", OneLine(line)));
+    service_manager_.ShowStatus(line);
     return exit_code_;
   }
-  if (ready_ && !ending_) NotifyServiceManager("STOPPING=1\nSTATUS=unmounted");
+  if (ready_ && !ending_) service_manager_.Stopping("unmounted");
   mount_.ClearCovered();
   if (ready_) spdlog::info("{}: ended", mountpoint());
   return exit_code_;

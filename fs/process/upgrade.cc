@@ -7,7 +7,6 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -30,6 +29,7 @@
 #include "fs/process/execution.h"
 #include "fs/process/keeper.h"
 #include "fs/process/worker.h"
+#include "zarrcore/os/open_process.h"
 
 namespace zarrfs {
 namespace {
@@ -177,7 +177,7 @@ void Upgrade::Try(HandOver state) {
   if (text && output_) trial_ = fork();
   if (trial_ == 0) RunTrialProgram(program_, state, text, output_, keeper);
   if (trial_ < 0) return Refuse(fmt::format("it cannot be tried: {}", ErrnoText(errno)));
-  trial_process_.reset(static_cast<int>(syscall(SYS_pidfd_open, trial_, 0)));
+  trial_process_ = OpenProcess(trial_);
   limit_ = Clock::now() + kTrialLimit;
 }
 

@@ -3,7 +3,6 @@
 #include <spdlog/spdlog.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <systemd/sd-daemon.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -20,6 +19,7 @@
 #include "fs/options/log.h"
 #include "fs/process/execution.h"
 #include "fs/process/keeper.h"
+#include "fs/process/service_manager.h"
 #include "fs/process/worker.h"
 #include "zarrcore/base/printable.h"
 #include "zarrcore/os/memory_limit.h"
@@ -108,9 +108,7 @@ int RunDaemon(MountOptions options) {
   if (!mountpoint) {
     const std::string& reason = mountpoint.error().message;
     // `systemctl status` shows it until the service is restarted.
-    if (options.foreground) {
-      sd_notify(/*unset_environment=*/0, ("STATUS=" + OneLine(reason)).c_str());
-    }
+    ServiceManager(options.foreground).ShowStatus(reason);
     return FailWith(kExitMountFailed, reason);
   }
   if (!options.source.is_absolute()) {

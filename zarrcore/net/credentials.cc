@@ -5,7 +5,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -25,6 +24,7 @@
 #include "zarrcore/net/aws_profile.h"
 #include "zarrcore/net/http_transfer.h"
 #include "zarrcore/os/descriptor.h"
+#include "zarrcore/os/open_process.h"
 
 namespace zarrfs {
 namespace {
@@ -156,7 +156,7 @@ Result<ExpiringKey> FromWebIdentity(const RemoteSource& source, const std::strin
 // Waits for the end of a child, for at most `limit`, then kills it. (One that the kernel cannot end
 // is not waited for either.)
 void EndChild(pid_t pid, std::chrono::milliseconds limit) {
-  const Descriptor ended(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+  const Descriptor ended = OpenProcess(pid);
   pollfd end = {ended.get(), POLLIN, 0};
   const auto wait = [&](int ms) { return ended && TEMP_FAILURE_RETRY(poll(&end, 1, ms)) > 0; };
   if (!wait(static_cast<int>(limit.count()))) {

@@ -4,7 +4,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,6 +18,7 @@
 #include "zarrcore/disk/disk_cache.h"
 #include "zarrcore/net/aws_profile.h"
 #include "zarrcore/net/fetch_server.h"
+#include "zarrcore/os/open_process.h"
 #include "zarrcore/os/sandbox.h"
 
 namespace zarrfs {
@@ -124,7 +124,7 @@ Result<FetcherProcess> FetcherProcess::Start(const RemoteSource& source,
   if (process.pid_ < 0) return Fail(ErrorCode::kIo, "no process: {}", ErrnoText(errno));
   if (process.pid_ == 0) RunChild(source, channel, parent, in_child);
   setpgid(process.pid_, process.pid_);  // whichever is first
-  process.ended_.reset(static_cast<int>(syscall(SYS_pidfd_open, process.pid_, 0)));
+  process.ended_ = OpenProcess(process.pid_);
   return process;
 }
 
