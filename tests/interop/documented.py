@@ -1,5 +1,6 @@
 """Commands of a document, as a reader would copy them, run on a sample store that is mounted where the document says."""
 
+import contextlib
 import os
 import pathlib
 import re
@@ -73,3 +74,13 @@ class Machine:
     def close(self):
         if os.path.ismount(self.mount):
             subprocess.run([ZARRFS, "--unmount", self.mount], check=True)
+
+
+@contextlib.contextmanager
+def machine_with_mount(folder):
+    """A Machine on which the sample is mounted at /mnt/ocean."""
+    machine = Machine(folder)
+    machine.mount.mkdir(parents=True)
+    machine.run("zarrfs /data/ocean.zarr /mnt/ocean")
+    yield machine
+    machine.close()

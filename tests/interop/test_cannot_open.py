@@ -4,7 +4,7 @@ import re
 import subprocess
 
 import pytest
-from documented import Machine
+from documented import machine_with_mount
 from mounts import DEBIAN_ZARR, ROOT
 
 PAGE = "docs/CANNOT_OPEN.md"
@@ -52,11 +52,8 @@ def commands():
 
 @pytest.fixture(scope="module")
 def machine(tmp_path_factory):
-    machine = Machine(tmp_path_factory.mktemp("cannot_open"))
-    machine.mount.mkdir(parents=True)
-    machine.run("zarrfs /data/ocean.zarr /mnt/ocean")
-    yield machine
-    machine.close()
+    with machine_with_mount(tmp_path_factory.mktemp("cannot_open")) as machine:
+        yield machine
 
 
 @pytest.mark.parametrize(("python", "command", "words"), REFUSALS)

@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 import zarr
-from documented import Machine, blocks_by_heading, commands_of
+from documented import blocks_by_heading, commands_of, machine_with_mount
 from mounts import ROOT, mounted
 
 PAGE = "docs/OPEN_FROM.md"
@@ -45,11 +45,8 @@ MISTAKES = [
 
 @pytest.fixture(scope="module")
 def machine(tmp_path_factory):
-    machine = Machine(tmp_path_factory.mktemp("open_from"))
-    machine.mount.mkdir(parents=True)
-    machine.run("zarrfs /data/ocean.zarr /mnt/ocean")
-    yield machine
-    machine.close()
+    with machine_with_mount(tmp_path_factory.mktemp("open_from")) as machine:
+        yield machine
 
 
 def test_each_reader_has_its_heading(figures):

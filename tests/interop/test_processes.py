@@ -16,7 +16,7 @@ from mounts import ZARRFS, for_everybody, unmount
 from remote import children, options_of
 
 TABLE = pathlib.Path(__file__).with_name("processes.txt")
-# Of the caller. Keys have no business in what reads a store.
+# What the caller has. A process that reads a store must have no keys.
 ENVIRONMENT = {"PATH": "/usr/sbin:/usr/bin", "HOME": "/", "LANG": "C", "LC_ALL": "C", "TZ": "UTC", "MALLOC_ARENA_MAX": "2",
                "GITHUB_TOKEN": "a-secret", "AWS_SECRET_ACCESS_KEY": "a-secret", "SLURM_JOB_ID": "1", "SLURM_MEM_PER_NODE": "100000"}
 NOBODY = 65534

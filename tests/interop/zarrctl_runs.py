@@ -8,7 +8,7 @@ import select
 import subprocess
 import time
 
-from mounts import ZARRCTL, zarrctl
+from mounts import SYSTEM_PYTHON, ZARRCTL, zarrctl
 
 
 def document(*arguments, code=0):
@@ -78,3 +78,14 @@ def resolved(out):
                 yield key, file.read(length)
         else:
             yield key, base64.b64decode(value[7:]) if value.startswith("base64:") else value.encode()
+
+
+def peak_of(*arguments, out=os.devnull):
+    """Exit code, what was written to standard error, and the most memory in use, in MiB; what is printed is in the file `out`."""
+    # (A process begins with the peak of the one that started it, so that is a small one.)
+    measure = "import resource, subprocess, sys; r = subprocess.run(sys.argv[2:], stdout=open(sys.argv[1], 'wb')).returncode;" \
+              "print(r, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
+    command = [SYSTEM_PYTHON, "-c", measure, out, ZARRCTL, *map(str, arguments)]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    code, peak = map(int, result.stdout.split())
+    return code, result.stderr, peak / 1024

@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -16,6 +17,18 @@ using Seconds = std::chrono::duration<double>;
 /// The path of a program under test: in the folder $ZARRFS_PROGRAMS, by default that of this
 /// program. So tests that were built without sanitizers can run programs that have them.
 [[nodiscard]] std::string ProgramUnderTest(const std::string& name);
+
+/// A variable of the environment of what this process starts.
+class Variable {
+ public:
+  Variable(const char* name, const char* value) : name_(name) { setenv(name, value, 1); }
+  ~Variable() { unsetenv(name_); }
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+
+ private:
+  const char* const name_;
+};
 
 /// Whether the programs under test were built with this sanitizer ("address", "thread").
 [[nodiscard]] bool HasSanitizer(const std::string& name);

@@ -50,18 +50,6 @@ void EndWorker(const fs::path& mnt) {
   }));
 }
 
-// A variable of the environment of what this process starts.
-class Variable {
- public:
-  Variable(const char* name, const char* value) : name_(name) { setenv(name, value, 1); }
-  ~Variable() { unsetenv(name_); }
-  Variable(const Variable&) = delete;
-  Variable& operator=(const Variable&) = delete;
-
- private:
-  const char* const name_;
-};
-
 uid_t OwnerOf(const fs::path& path) {
   struct stat status = {};
   return lstat(path.c_str(), &status) == 0 ? status.st_uid : ~uid_t{0};

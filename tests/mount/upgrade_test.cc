@@ -34,18 +34,6 @@ namespace fs = std::filesystem;
 
 const std::string kProgram = ProgramUnderTest("zarrfs");
 
-// A variable of the environment of what is started meanwhile.
-class Variable {
- public:
-  Variable(const char* name, const char* value) : name_(name) { setenv(name, value, 1); }
-  ~Variable() { unsetenv(name_); }
-  Variable(const Variable&) = delete;
-  Variable& operator=(const Variable&) = delete;
-
- private:
-  const char* const name_;
-};
-
 // One with chunks of bytes, and these.
 std::map<std::string, std::string> WritePlainArray(const fs::path& store) {
   const SampleArray array{.shape = {64}, .shard = {64}, .chunk = {32}, .compressed = false};
@@ -66,6 +54,7 @@ class UpgradeTest : public testing::Test {
     EXPECT_NE(outcome.errors.find(why), std::string::npos) << outcome.errors;
     EXPECT_EQ(std::ranges::count(outcome.errors, '\n'), 1) << outcome.errors;
   }
+  static void ExpectDone(const Outcome& outcome) { EXPECT_EQ(outcome.code, 0) << outcome.errors; }
   void ExpectServes() const {
     for (const auto& [name, bytes] : chunks_) EXPECT_EQ(ReadFile(mnt_ / "v2/a" / name), bytes);
   }
@@ -165,7 +154,7 @@ TEST_F(UpgradeTest, OpenFilesAndWorkingFoldersGoOn) {
   ASSERT_TRUE(folder >= 0 && chunk >= 0);
   struct stat before = {};
   ASSERT_EQ(fstat(chunk, &before), 0);
-  for (int i = 0; i < 2; ++i) EXPECT_EQ(Upgrade(mnt_).code, 0) << mount.Log();
+  for (int i = 0; i < 2; ++i) ExpectDone(Upgrade(mnt_));
   std::string bytes(8192, '\0');
   const ssize_t size = pread(chunk, bytes.data(), bytes.size(), 0);
   EXPECT_EQ(bytes.substr(0, static_cast<size_t>(std::max<ssize_t>(size, 0))), chunks_.at("1.1"));
@@ -200,7 +189,8 @@ TEST_F(UpgradeTest, ProgramThatCannotTakeOverChangesNothing) {
   ExpectRefused(Upgrade(mnt_), "was not upgraded from zarrfs");
   fs::rename(folder_ / "elsewhere", store_);
   EXPECT_EQ(WorkerOf(mnt_), second);
-  EXPECT_EQ(Upgrade(mnt_).code, 0) << "one refusal does not stand in the way of the next program";
+  // One refusal does not stand in the way of the next program.
+  ExpectDone(Upgrade(mnt_));
   ExpectServes();
 }
 
@@ -264,7 +254,7 @@ TEST_F(UpgradeTest, SettingsInForceStayWhateverTheFileSaysByNow) {
   ASSERT_TRUE(says("log_level: debug"));
   write("gdal", "4M");
   for (int i = 0; i < 2; ++i) {
-    EXPECT_EQ(Upgrade(mnt_).code, 0) << ReadFile(folder_ / "log");
+    ExpectDone(Upgrade(mnt_));
     EXPECT_TRUE(says("view: v2"));
     EXPECT_TRUE(says("cache: 0 of 3145728 bytes"));
     EXPECT_TRUE(says("changes: looked for every 7 s (ttl)"));
@@ -285,7 +275,7 @@ TEST_F(UpgradeTest, StoreThatTheMountHidesIsFoundAgain) {
   const Unmounted store_too(store_);
   ASSERT_EQ(RunProgram({kProgram, store_, store_, "-o", "nonempty"}).code, 0);
   for (int i = 0; i < 2; ++i) {
-    EXPECT_EQ(Upgrade(store_).code, 0);
+    ExpectDone(Upgrade(store_));
     EXPECT_EQ(ReadFile(store_ / "v2/a/0.1"), chunks_.at("0.1"));
     EXPECT_EQ(ReadFile(store_ / "v2/a/1.1"), chunks_.at("1.1"));
   }
@@ -295,7 +285,7 @@ TEST_F(UpgradeTest, FolderThatWasMadeForTheMountIsRemovedInTheEnd) {
   const fs::path made = folder_ / "sample";
   const Unmounted made_too(made);
   ASSERT_EQ(Shell("cd " + folder_.path().string() + " && " + kProgram + " sample.zarr").code, 0);
-  EXPECT_EQ(Upgrade(made).code, 0);
+  ExpectDone(Upgrade(made));
   EXPECT_EQ(ReadFile(made / "v2/a/0.1"), chunks_.at("0.1"));
   EXPECT_EQ(RunProgram({kProgram, "--unmount", made}).code, 0);
   EXPECT_TRUE(Eventually(Seconds(5), [&] { return !fs::exists(made); }));
@@ -354,7 +344,7 @@ TEST_F(UpgradeTest, MountThatGivesErrorsIsServedAgain) {
   EXPECT_TRUE(Eventually(Seconds(5), [&] {
     return mount.Log().find("serves errors only") != std::string::npos;
   })) << mount.Log();
-  EXPECT_EQ(Upgrade(mnt_).code, 0) << mount.Log();
+  ExpectDone(Upgrade(mnt_));
   EXPECT_TRUE(
       Eventually(Seconds(5), [&] { return ReadFile(mnt_ / "v2/a/0.1") == chunks_.at("0.1"); }));
   ExpectServes();
