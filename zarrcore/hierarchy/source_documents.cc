@@ -48,7 +48,7 @@ Result<void> DecideSeparator(const Store& store, const std::string& folder, Arra
     if (found) naming.Decide(form);
     if (found) break;
     if (IsTemporary(found.error().code)) return Fail(found);
-    if (found.error().code != ErrorCode::kNotFound) break;  // whoever asks for it gets this error
+    if (found.error().code != ErrorCode::kNotFound) break;  // a read of it gives this error
   }
   // Elsewhere a listing costs many requests, and chunks are asked for by both keys.
   if (!naming.is_decided() && store.AnswersFast()) {

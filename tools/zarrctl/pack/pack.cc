@@ -84,7 +84,7 @@ class Packing {
     return {};
   }
 
-  // Complains of all that cannot be packed. False if nothing is to be written because of it.
+  // Reports every node that cannot be packed. False if nothing may be written because of them.
   [[nodiscard]] bool ListRefusals() const {
     for (const std::string& refusal : refusals_) Complain(refusal);
     if (refusals_.empty() || (options_.skip && !nodes_.empty())) return true;
