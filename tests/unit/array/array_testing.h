@@ -18,7 +18,7 @@
 
 namespace zarrfs {
 
-inline constexpr uint64_t kNone = ~uint64_t{0};
+inline constexpr uint64_t kNoEntry = ~uint64_t{0};
 
 inline std::string Little64(uint64_t value) {
   std::string bytes;
@@ -44,7 +44,7 @@ using Chunks = std::vector<std::optional<std::string>>;
 
 /// The chunks, last one first in the file, and the index behind or before them.
 inline std::string ShardBytes(const Chunks& chunks, bool at_end = true) {
-  std::vector<std::pair<uint64_t, uint64_t>> entries(chunks.size(), {kNone, kNone});
+  std::vector<std::pair<uint64_t, uint64_t>> entries(chunks.size(), {kNoEntry, kNoEntry});
   std::string data;
   const uint64_t before = at_end ? 0 : 16 * chunks.size() + 4;
   for (size_t i = chunks.size(); i-- > 0;) {

@@ -44,7 +44,7 @@ void ExpectDamaged(uint64_t offset, uint64_t length, std::string_view reason) {
 }
 
 TEST(ShardIndex, EntriesAreOffsetAndLengthInRowMajorOrder) {
-  const auto index = Decoded(IndexBytes({{0, 10}, {kNone, kNone}, {30, 5}, {10, 20}}),
+  const auto index = Decoded(IndexBytes({{0, 10}, {kNoEntry, kNoEntry}, {30, 5}, {10, 20}}),
                              Spec({2, 2}, {kLittle, kCrc}));
   ASSERT_TRUE(index);
   EXPECT_EQ(index->entries(), 4U);
@@ -57,8 +57,8 @@ TEST(ShardIndex, EntriesAreOffsetAndLengthInRowMajorOrder) {
 }
 
 TEST(ShardIndex, HalfEmptyEntriesAreDamage) {
-  ExpectDamaged(kNone, 5, "entry 0 is half empty");
-  ExpectDamaged(5, kNone, "entry 0 is half empty");
+  ExpectDamaged(kNoEntry, 5, "entry 0 is half empty");
+  ExpectDamaged(5, kNoEntry, "entry 0 is half empty");
 }
 
 TEST(ShardIndex, AChunkWithoutBytesIsDamage) {
@@ -75,8 +75,8 @@ TEST(ShardIndex, AChunkThatReachesBeyondTheShardIsDamage) {
 }
 
 TEST(ShardIndex, ASumThatWrapsAroundIsDamage) {
-  ExpectDamaged(kNone - 1, 3, "beyond the shard");
-  ExpectDamaged(3, kNone - 1, "beyond the shard");
+  ExpectDamaged(kNoEntry - 1, 3, "beyond the shard");
+  ExpectDamaged(3, kNoEntry - 1, "beyond the shard");
   ExpectDamaged(uint64_t{1} << 63, uint64_t{1} << 63, "beyond the shard");
 }
 
@@ -142,7 +142,7 @@ void ExpectKept(const Entries& entries) {
   const std::string bytes = IndexBytes(entries);
   const auto spec = Spec({entries.size()}, {kLittle, kCrc});
   for (const size_t piece : {bytes.size(), size_t{1}, size_t{1000}, size_t{1024}, size_t{4100}}) {
-    ShardIndex::Decoder decoder(spec, kNone - 1);
+    ShardIndex::Decoder decoder(spec, kNoEntry - 1);
     for (size_t at = 0; at < bytes.size(); at += piece) {
       decoder.Take(std::as_bytes(std::span(bytes)).subspan(at, std::min(piece, bytes.size() - at)));
     }
@@ -151,17 +151,17 @@ void ExpectKept(const Entries& entries) {
     ASSERT_EQ(index->entries(), entries.size());
     for (size_t i = 0; i < entries.size(); ++i) {
       const auto& [offset, length] = entries[i];
-      const bool missing = offset == kNone && length == kNone;
+      const bool missing = offset == kNoEntry && length == kNoEntry;
       EXPECT_EQ(index->IsMissing(i), missing) << i;
       const auto found = index->Find(i);
       if (missing) {
         EXPECT_EQ(*found, std::nullopt) << i;
-      } else if (offset == kNone || length == kNone) {
+      } else if (offset == kNoEntry || length == kNoEntry) {
         ASSERT_FALSE(found) << i;
         EXPECT_TRUE(Contains(found.error().message,
                              fmt::format("offset {:#x}, length {:#x}", offset, length)))
             << i << ": " << found.error().message;
-      } else if (length != 0 && offset <= kNone - 1 - length) {
+      } else if (length != 0 && offset <= kNoEntry - 1 - length) {
         ASSERT_TRUE(found) << i << ": " << found.error().message;
         EXPECT_EQ(*found, (ChunkRange{offset, length})) << i;
       } else {
@@ -183,26 +183,26 @@ TEST(ShardIndex, KeepsEveryEntryAsItIs) {
             case 0:
               return 1'000'000 + (random() & 0xffff0);
             case 1:
-              return kNone;
+              return kNoEntry;
             case 2:
               return random() >> random() % 64;
             case 3:
               return 0;
             case 4:
-              return kNone - random() % 3;
+              return kNoEntry - random() % 3;
             default:
               return uint64_t{1} << random() % 64;
           }
         };
         const uint64_t offset = number();
-        entries.emplace_back(offset, offset == kNone && random() % 4 != 0 ? kNone : number());
+        entries.emplace_back(offset, offset == kNoEntry && random() % 4 != 0 ? kNoEntry : number());
       }
       ExpectKept(entries);
     }
   }
-  ExpectKept(Entries(200, {kNone, kNone}));
-  ExpectKept(Entries(200, {0, kNone - 1}));
-  ExpectKept({{kNone, kNone}, {0, 0}, {0, kNone}, {kNone, 0}});
+  ExpectKept(Entries(200, {kNoEntry, kNoEntry}));
+  ExpectKept(Entries(200, {0, kNoEntry - 1}));
+  ExpectKept({{kNoEntry, kNoEntry}, {0, 0}, {0, kNoEntry}, {kNoEntry, 0}});
 }
 
 TEST(ShardIndex, IsSmallInMemory) {
