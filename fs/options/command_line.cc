@@ -16,6 +16,7 @@
 #include "zarrcore/base/suggestion.h"
 #include "zarrcore/codec/registry.h"
 #include "zarrcore/os/system_calls.h"
+#include "zarrcore/view/view.h"
 #include "zarrcore/zip/zip_store.h"
 
 namespace zarrfs {
@@ -159,6 +160,16 @@ Result<void> AssignPaths(const std::vector<std::string_view>& paths, CommandLine
   return {};
 }
 
+// A line for each view.
+std::string ViewsHelp() {
+  std::string text;
+  for (const auto* const view : AllViews()) {
+    text += fmt::format("  {:<21} {}{}\n", view->name(), view->readers(),
+                        view->is_listed() ? "" : " (not listed)");
+  }
+  return text;
+}
+
 }  // namespace
 
 Result<CommandLine> ParseCommandLine(int argc, const char* const* argv) {
@@ -214,6 +225,9 @@ Unmount with `zarrfs --unmount MNT`, `umount MNT` or `fusermount3 -u MNT`.
   -s                    answer with one thread (as mount.zarrfs: ignore unknown options)
   -v                    say what was mounted
 
+Views, which are folders of MNT; each can be opened, listed or not:
+)";
+  constexpr std::string_view kOptions = R"(
 Options after -o, separated by commas (write \, for a comma in a value):
 )";
   constexpr std::string_view kTail =
@@ -221,7 +235,7 @@ Options after -o, separated by commas (write \, for a comma in a value):
 
 Exit status: 0 mounted, 1 wrong usage, 2 system error, 32 mount failure.
 )";
-  return fmt::format("{}{}{}", kHead, OptionsHelp(), kTail);
+  return fmt::format("{}{}{}{}{}", kHead, ViewsHelp(), kOptions, OptionsHelp(), kTail);
 }
 
 std::string VersionText() {

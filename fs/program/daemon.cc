@@ -55,10 +55,12 @@ std::string SuccessText(const MountOptions& options, bool at_terminal) {
   if (!at_terminal) return text;
   for (size_t v = 0; v < AllViews().size(); ++v) {
     const View& view = *AllViews()[v];
-    if (options.view.empty() ? !options.views[v] : options.view != view.name()) continue;
+    if (!options.view.empty() && options.view != view.name()) continue;
     const std::string folder =
         options.view.empty() ? fmt::format("{}/{}", where, view.name()) : where;
-    text += fmt::format("  {:<{}}  {}\n", folder, where.size() + 7, view.readers());
+    const bool is_listed = !options.view.empty() || options.views[v];
+    text += fmt::format("  {:<{}}  {}{}\n", folder, where.size() + 7, view.readers(),
+                        is_listed ? "" : " (not listed)");
   }
   return text + fmt::format("  To end it: zarrfs --unmount {}\n", where);
 }

@@ -98,7 +98,8 @@ def test_at_a_terminal_zarrfs_says_what_next(machine):
     said = machine.run("script -qec 'zarrfs /data/ocean.zarr /mnt/ocean' /dev/null").splitlines()
     assert said[0] == f"zarrfs: {machine.store} is mounted at {machine.mount}"
     folders = [line.split()[0] for line in said[1:-1]]
-    assert folders == [str(machine.mount / view) for view in ("v2", "v3", "gdal", "netcdf")]
+    assert folders == [str(machine.mount / view) for view in ("v2", "v3", "gdal", "netcdf", "java", "nc", "npy")]
+    assert [line.endswith(" (not listed)") for line in said[1:-1]] == [False] * 4 + [True] * 3
     assert all(os.path.isdir(folder) for folder in folders)
     assert said[-1] == f"  To end it: zarrfs --unmount {machine.mount}"
     machine.run("zarrfs --unmount /mnt/ocean")

@@ -112,6 +112,16 @@ struct PackOptions {
 /// then is kExitWrong, or with `skip` goes on and is kExitUnchecked.
 int Pack(const TargetNode& source, const PackOptions& options);
 
+struct SampleOptions {
+  std::string folder;  // as written
+  std::string target;  // the same, absolute
+};
+/// Before Sample(), and before the sandbox: makes the folder, and sets `target`. Gives the folder
+/// that will be written to. kInvalidArgument if a store is there already.
+[[nodiscard]] Result<std::string> MakeRoomForSample(SampleOptions& options);
+/// Writes small stores to try programs with.
+int Sample(const SampleOptions& options);
+
 struct StatusOptions {
   std::string mount;
   bool json = false;

@@ -80,6 +80,7 @@ class CommandLine {
     AddChecking();
     AddReferring();
     AddPacking();
+    AddSample();
     AddMounts();
   }
 
@@ -368,6 +369,19 @@ class CommandLine {
     }
   }
 
+  void AddSample() {
+    CLI::App* command =
+        Add("sample", "Write small stores to try programs with: climate, image, raster",
+            "Examples:\n"
+            "  zarrctl sample try                        writes try/ocean.zarr and two others\n"
+            "  zarrfs try/ocean.zarr                     mounts it at ./ocean",
+            [this] { return Sample(sample_); });
+    command->parse_complete_callback(
+        [this] { make_room_ = [this] { return MakeRoomForSample(sample_); }; });
+    command->add_option("DIR", sample_.folder, "The folder to write them into; made if need be")
+        ->required();
+  }
+
   void AddMounts() {
     CLI::App* command =
         Add("status", "What a zarrfs mount has done so far, and what it found wrong",
@@ -472,6 +486,7 @@ class CommandLine {
   std::string map_by_ = "size";
   RefsOptions refs_;
   PackOptions pack_;
+  SampleOptions sample_;
   StatusOptions status_;
   LogLevelOptions log_level_;
 };

@@ -82,5 +82,6 @@ complete -c zarrctl -n '__zarrctl_at 0 info ls verify map refs pack' -a '(__fish
 complete -c zarrctl -n '__zarrctl_at 0 where cat' -F
 complete -c zarrctl -n '__zarrctl_at 1 info ls verify map refs where cat' -a '(__zarrctl_nodes)'
 complete -c zarrctl -n '__zarrctl_at 1 pack' -a '(__fish_complete_directories)'
+complete -c zarrctl -n '__zarrctl_at 0 sample' -a '(__fish_complete_directories)'
 complete -c zarrctl -n '__zarrctl_at 0 status log-level' -a '(__zarrctl_mounts)'
 complete -c zarrctl -n '__zarrctl_at 1 log-level' -a 'error warning info debug'

@@ -8,8 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "zarrcore/base/byte_order.h"
-#include "zarrcore/base/crc32c.h"
+#include "tools/zarrctl/shard_file.h"
 #include "zarrcore/base/memory_budget.h"
 #include "zarrcore/codec/registry.h"
 #include "zarrcore/codec/vlen.h"
@@ -19,20 +18,6 @@ namespace {
 
 constexpr size_t kPiece = size_t{1} << 20;  // read at once
 constexpr size_t kCachedIndexes = size_t{64} << 20;
-constexpr uint64_t kMissing = ~uint64_t{0};
-
-// The index at the end of a shard: offset and length of each chunk, and a crc32c.
-Bytes EncodeIndex(const std::vector<ChunkRange>& ranges) {
-  Bytes index(ranges.size() * 2 * sizeof(uint64_t) + sizeof(uint32_t));
-  std::byte* to = index.data();
-  for (const ChunkRange& range : ranges) {
-    StoreLittle(to, range.offset);
-    StoreLittle(to + sizeof(uint64_t), range.length);
-    to += 2 * sizeof(uint64_t);
-  }
-  StoreLittle(to, Crc32c(BytesView(index).first(index.size() - sizeof(uint32_t))));
-  return index;
-}
 
 tl::unexpected<Error> Differs(const std::string& key, std::string_view how) {
   return Fail(ErrorCode::kDamaged, "{}: {} in what was packed", key, how);
@@ -170,7 +155,7 @@ Result<ArrayPacker::Packed> ArrayPacker::Pack(uint64_t object) const {
   if (!out) return Fail(out);
   uint64_t slots = 1;
   for (const uint64_t count : plan_.pieces_per_object) slots *= count;
-  std::vector<ChunkRange> ranges(slots, {kMissing, kMissing});
+  std::vector<ChunkRange> ranges(slots, kMissingChunk);
   const auto copied =
       VisitPieces(object, [&](uint64_t slot, const std::string& key, uint64_t) -> Result<void> {
         const uint64_t offset = out->size();
@@ -185,7 +170,7 @@ Result<ArrayPacker::Packed> ArrayPacker::Pack(uint64_t object) const {
   if (!copied) return Fail(copied);
   if (out->size() == 0) return Packed{};
   if (plan_.has_index) {
-    if (const auto added = out->Append(EncodeIndex(ranges)); !added) return Fail(added);
+    if (const auto added = out->Append(EncodeShardIndex(ranges)); !added) return Fail(added);
   }
   const uint64_t bytes = out->size();
   std::filesystem::create_directories(std::filesystem::path(file).parent_path(), error);

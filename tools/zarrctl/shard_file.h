@@ -1,0 +1,19 @@
+// How zarrctl writes the index of a shard.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "zarrcore/array/shard_index.h"
+#include "zarrcore/codec/codec.h"
+
+namespace zarrfs::ctl {
+
+/// The entry of a chunk that a shard does not hold.
+inline constexpr ChunkRange kMissingChunk = {~uint64_t{0}, ~uint64_t{0}};
+
+/// The index at the end of a shard, with the index codecs "bytes" (little-endian) and "crc32c":
+/// offset and length of each chunk, and the checksum.
+[[nodiscard]] Bytes EncodeShardIndex(std::span<const ChunkRange> ranges);
+
+}  // namespace zarrfs::ctl
