@@ -1,5 +1,6 @@
 // An image as microscopes make them: cells, whose nuclei are labelled.
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "tools/zarrctl/sample/sample_stores.h"
@@ -46,7 +47,7 @@ std::vector<Cell> Cells() {
 // One resolution: channels after each other, and the labels.
 struct Level {
   uint64_t side = kSide;
-  std::vector<uint16_t> channels[2];
+  std::array<std::vector<uint16_t>, 2> channels;
   std::vector<uint16_t> labels;
 };
 

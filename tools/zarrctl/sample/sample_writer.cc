@@ -10,6 +10,7 @@
 #include "tools/zarrctl/shard_file.h"
 #include "zarrcore/array/chunk_grid.h"
 #include "zarrcore/array/chunk_naming.h"
+#include "zarrcore/hierarchy/node.h"
 #include "zarrcore/store/store.h"
 
 namespace zarrfs::ctl {
