@@ -73,7 +73,8 @@ Result<void> ApplySwitch(std::string_view word, bool called_by_mount, CommandLin
     options.settings.emplace_back("threads=1");
   } else if (word == "-v") {
     options.verbose = true;
-  } else if (word != "-n") {  // mount(8): do not write /etc/mtab, which no longer exists
+  } else if (word != "--readonly" && word != "--read-only" &&  // every mount is
+             word != "-n") {  // mount(8): do not write /etc/mtab, which no longer exists
     std::vector<std::string_view> known = {"--config"};
     for (const auto& action : kActions) known.push_back(action.first);
     return Fail(ErrorCode::kInvalidArgument, "unknown option '{}'{} (zarrfs --help lists them)",
@@ -196,6 +197,9 @@ Result<CommandLine> ParseCommandLine(int argc, const char* const* argv) {
       return Fail(parsed);
     }
     if (ShowsText(line)) return CommandLine{line.action, {}};
+  }
+  if (words.all.size() == 2 && paths == std::vector<std::string_view>{"help"} && !called_by_mount) {
+    return CommandLine{Action::kShowHelp, {}};
   }
   if (const auto applied = ApplySettings(line.options); !applied) return Fail(applied);
   if (line.options.remount && line.action == Action::kMount) line.action = Action::kRemount;

@@ -165,12 +165,6 @@ constexpr Option kOptions[] = {
      "                        folders (default: follow; inside with allow_other)",
      "inside, follow or folders as /data:/disk2/data",
      [](auto& o, auto v) { return Set(o.links, ParseLinkPolicy(v)); }},
-    {"show", "PATTERNS",
-     "show of STORE, a folder of stores, only names that match: show=*.zarr\n"
-     "                        (default: all)",
-     kPatterns, [](auto& o, auto v) { return Set(o.names.show, ParsePatterns(v)); }},
-    {"hide", "PATTERNS", "do not show names in STORE that match: hide=scratch:*.tmp", kPatterns,
-     [](auto& o, auto v) { return Set(o.names.hide, ParsePatterns(v)); }},
     {"endpoint", "URL", "of a store s3://…: where it is (default: AWS, or $AWS_ENDPOINT_URL)",
      "https://HOST or http://HOST:PORT", SetRemote<"endpoint">},
     {"region", "REGION", "of a bucket (default: $AWS_REGION, ~/.aws/config, us-east-1)",
@@ -179,9 +173,9 @@ constexpr Option kOptions[] = {
      "whether a bucket is part of the path or of the name of the host\n"
      "                        (default: auto)",
      "auto, path or virtual", SetRemote<"addressing">},
-    {"anonymous", "", "do not sign requests: for public buckets", "", SetRemote<"anonymous">},
     {"profile", "NAME", "of ~/.aws/credentials and ~/.aws/config (default: $AWS_PROFILE)",
      "the name of a profile", SetRemote<"profile">},
+    {"anonymous", "", "do not sign requests: for public buckets", "", SetRemote<"anonymous">},
     {"requester_pays", "", "pay for what is read from a bucket that asks for it", "",
      SetRemote<"requester_pays">},
     {"absent", "404|403", "403: what a bucket or web server refuses does not exist (default: 404)",
@@ -208,6 +202,17 @@ constexpr Option kOptions[] = {
      "a folder", SetRemote<"disk_cache">},
     {"disk_cache_size", "SIZE", "what DIR may take (default: 10G)", "a size of 64M or more",
      SetRemote<"disk_cache_size">},
+    {"show", "PATTERNS",
+     "show of STORE, a folder of stores, only names that match: show=*.zarr\n"
+     "                        (default: all)",
+     kPatterns, [](auto& o, auto v) { return Set(o.names.show, ParsePatterns(v)); }},
+    {"hide", "PATTERNS", "do not show names in STORE that match: hide=scratch:*.tmp", kPatterns,
+     [](auto& o, auto v) { return Set(o.names.hide, ParsePatterns(v)); }},
+    {"at", "COMMIT",
+     "of an Icechunk repository: branch.NAME, tag.NAME or the ID of a snapshot\n"
+     "                        (default: branch.main)",
+     "branch.NAME, tag.NAME or the 20 characters of a snapshot",
+     [](auto& o, auto v) { return Set(o.at, If(ParseIcechunkAt(v).has_value(), std::string(v))); }},
     {"consolidated", "no", "no .zmetadata and no consolidated metadata in zarr.json (default: yes)",
      "yes or no",
      [](auto& o, auto v) {
@@ -225,6 +230,8 @@ constexpr Option kOptions[] = {
      "                        store can be watched, else a tenth of the file's age, 1 to 60)",
      "a number of seconds, 0 or more",
      [](auto& o, auto v) { return Set(o.ttl, UpTo(DBL_MAX, ParseNumber<double>(v))); }},
+    {"immutable", "", "the store never changes: cache everything without a timeout", "",
+     SetFlag<&MountOptions::immutable>},
     {"open", "message", "revalidate files at each open, for a store that is constantly rewritten",
      "message or auto",
      [](auto& o, auto v) {
@@ -232,16 +239,16 @@ constexpr Option kOptions[] = {
      }},
     {"memory", "SIZE",
      "memory for all of the mount: caches, metadata and what is being decoded\n"
-     "                        (default: a quarter of the machine's, 512M to 4G)",
+     "                        (default: a quarter of what the process may use, 128M to 4G)",
      "a size of 64M or more",
      [](auto& o, auto v) {
        const auto size = ParseSize(v);
        return size >= kLeastMemory && Set(o.memory, size);
      }},
-    {"index_cache", "SIZE", "memory for shard indexes: 512k, 64M, 1G (default: 64M)", kSize,
-     SetSize<&MountOptions::index_cache>},
     {"cache", "SIZE", "memory for decoded chunks (default: 256M)", kSize,
      SetSize<&MountOptions::cache>},
+    {"index_cache", "SIZE", "memory for shard indexes: 512k, 64M, 1G (default: 64M)", kSize,
+     SetSize<&MountOptions::index_cache>},
     {"node_cache", "SIZE", "memory for metadata of groups and arrays (default: 32M)", kSize,
      SetSize<&MountOptions::node_cache>},
     {"threads", "N", "threads that answer the kernel (default: two per core, at least 16)",
@@ -250,28 +257,6 @@ constexpr Option kOptions[] = {
        const auto number = UpTo(1024, ParseNumber<uint32_t>(v));
        return number != 0U && Set(o.threads, number);
      }},
-    {"uid", "N", "owner of every file (default: as in the store)", "a number",
-     SetId<&MountOptions::uid>},
-    {"gid", "N", "group of every file (default: as in the store)", "a number",
-     SetId<&MountOptions::gid>},
-    {"umask", "OCTAL", "permissions are 555 and 444 less these bits (default: as in the store)",
-     "an octal number from 0 to 777",
-     [](auto& o, auto v) { return Set(o.umask, UpTo(0777, ParseNumber<uint32_t>(v, 8))); }},
-    {"log_level", "LEVEL", "error, warning, info or debug (default: info)",
-     "error, warning, info or debug",
-     [](auto& o, auto v) { return Set(o.log_level, If(IsIn(kLogLevels, v), v)); }},
-    {"config", "FILE", "read the store and options from FILE, as with --config", "a file",
-     [](auto& o, auto v) {
-       std::error_code ignored;
-       return Set(o.config_file, If(!v.empty(), std::filesystem::absolute(v, ignored)));
-     }},
-    {"at", "COMMIT",
-     "of an Icechunk repository: branch.NAME, tag.NAME or the ID of a snapshot\n"
-     "                        (default: branch.main)",
-     "branch.NAME, tag.NAME or the 20 characters of a snapshot",
-     [](auto& o, auto v) { return Set(o.at, If(ParseIcechunkAt(v).has_value(), std::string(v))); }},
-    {"immutable", "", "the store never changes: cache everything without a timeout", "",
-     SetFlag<&MountOptions::immutable>},
     {"io_uring", "",
      "receive requests by io_uring where libfuse and the kernel can; then a worker\n"
      "                        that is killed is not replaced",
@@ -282,14 +267,32 @@ constexpr Option kOptions[] = {
      SetFlag<&MountOptions::allow_other>},
     {"noallow_other", "", "only the mounting user may access the mount (default for others)", "",
      SetFlag<&MountOptions::allow_other, false>},
+    {"uid", "USER", "owner of every file (default: as in the store)",
+     "a number, or the name of a user of this machine", SetId<&MountOptions::uid>},
+    {"gid", "GROUP", "group of every file (default: as in the store)",
+     "a number, or the name of a group of this machine", SetId<&MountOptions::gid>},
+    {"umask", "OCTAL", "permissions are 555 and 444 less these bits (default: as in the store)",
+     "an octal number from 0 to 777",
+     [](auto& o, auto v) { return Set(o.umask, UpTo(0777, ParseNumber<uint32_t>(v, 8))); }},
+    {"config", "FILE", "read the store and options from FILE, as with --config", "a file",
+     [](auto& o, auto v) {
+       std::error_code ignored;
+       return Set(o.config_file, If(!v.empty(), std::filesystem::absolute(v, ignored)));
+     }},
     {"nonempty", "", "mount over a folder that is not empty", "", SetFlag<&MountOptions::nonempty>},
+    {"noexec", "", "no file can be executed", "", SetKernelFlag},
     {"until", "PID", "detach the mount when this process ends, however it ends",
      "the number of a process",
      [](auto& o, auto v) {
        const auto pid = UpTo(INT32_MAX, ParseNumber<pid_t>(v));
        return pid != 0 && Set(o.until, pid);
      }},
-    {"noexec", "", "no file can be executed", "", SetKernelFlag},
+    {"log_level", "LEVEL", "error, warning, info or debug (default: info)",
+     "error, warning, info or debug",
+     [](auto& o, auto v) { return Set(o.log_level, If(IsIn(kLogLevels, v), v)); }},
+    // Of other file systems.
+    {"max_read", "SIZE", "", "128K or more, which changes nothing: reads are not made smaller",
+     [](auto&, auto v) { return ParseSize(v) >= uint64_t{128} << 10; }},
     {"exec", "", "", "", SetKernelFlag},
     // fusermount3 accepts no other options of access times.
     {"noatime", "", "", "", SetKernelFlag},
@@ -307,6 +310,20 @@ constexpr Option kOptions[] = {
     {"debug", "", "", "",
      [](auto& o, auto v) { return v != "no" && (o.debug = o.foreground = true); }},
 };
+
+// The headings of docs/OPTIONS.md, each with the first option below it.
+constexpr std::pair<std::string_view, std::string_view> kHeadings[] = {
+    {"view", "What the mount shows"},
+    {"ttl", "Changes of the store"},
+    {"memory", "Memory and threads"},
+    {"allow_other", "Who may access the mount"},
+    {"config", "How it is mounted"}};
+
+// Options of other file systems that would mean something else here, and what to do instead.
+constexpr std::pair<std::string_view, std::string_view> kRefused[] = {
+    {"allow_root",
+     "the kernel knows only allow_other; with uid=UID,umask=077 that is you and root"},
+    {"fsname", "the source that a mount names is always its store"}};
 
 // `text` of a row with the names of views in it, and `separator` between them.
 std::string WithViews(std::string_view text, std::string_view separator) {
@@ -332,8 +349,8 @@ const Option* FindOption(std::string_view name) {
 constexpr std::string_view kIgnoredWords =
     " ro rw defaults suid nosuid dev nodev sync async dirsync relatime norelatime strictatime "
     "nostrictatime diratime nodiratime lazytime nolazytime auto noauto user nouser users nousers "
-    "owner noowner group nogroup nofail _netdev default_permissions ";
-constexpr std::string_view kIgnoredNames[] = {"user", "comment", "fsname", "subtype"};
+    "owner noowner group nogroup nofail _netdev default_permissions auto_unmount ";
+constexpr std::string_view kIgnoredNames[] = {"user", "comment", "subtype"};
 // SELinux contexts, which go to the kernel.
 constexpr std::string_view kContextNames[] = {"context", "fscontext", "defcontext", "rootcontext"};
 
@@ -379,6 +396,9 @@ std::string OptionsHelp() {
   std::string text;
   for (const Option& option : kOptions) {
     if (option.help.empty()) continue;
+    for (const auto& [first, heading] : kHeadings) {
+      if (first == option.name) text += fmt::format("{}:\n", heading);
+    }
     const std::string_view equals = option.value_name.empty() ? "" : "=";
     text +=
         fmt::format("  {:<21} {}\n",
@@ -389,6 +409,11 @@ std::string OptionsHelp() {
 }
 
 tl::unexpected<Error> UnknownOption(std::string_view option) {
+  for (const auto& [name, reason] : kRefused) {
+    if (name == NameOfOption(option)) {
+      return Fail(ErrorCode::kInvalidArgument, "option '{}': {}", option, reason);
+    }
+  }
   std::vector<std::string_view> known;
   for (const Option& each : kOptions) {
     if (!each.help.empty()) known.push_back(each.name);

@@ -20,10 +20,11 @@ namespace zarrfs {
 /// Whether a remount can change this option in the kernel ("noexec", "atime").
 [[nodiscard]] bool IsKernelFlag(std::string_view option);
 
-/// One line of --help per option, with continuation lines.
+/// One line of --help per option, with continuation lines, below the headings of docs/OPTIONS.md.
 [[nodiscard]] std::string OptionsHelp();
 
-/// The error for an option that does not exist, with the one that may be meant.
+/// The error for an option that does not exist: why one of other file systems is refused, or which
+/// one may be meant.
 [[nodiscard]] tl::unexpected<Error> UnknownOption(std::string_view option);
 
 }  // namespace zarrfs

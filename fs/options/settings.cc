@@ -2,6 +2,8 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <grp.h>
+#include <pwd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -56,6 +58,21 @@ Result<std::string> ReadFile(const std::string& path) {
               kMaxConfigFile);
 }
 
+// "uid=ann" as "uid=1000", once and for all: processes that serve the mount read the words again,
+// where they can ask for no names. Any other word as it is.
+std::string WithNumberOfName(const std::string& word) {
+  const std::string_view name = NameOfOption(word);
+  if ((name != "uid" && name != "gid") || name.size() == word.size()) return word;
+  const std::string value = word.substr(name.size() + 1);
+  if (value.find_first_not_of("0123456789") == value.npos) return word;
+  if (name == "uid") {
+    const passwd* const user = getpwnam(value.c_str());
+    return user == nullptr ? word : fmt::format("uid={}", user->pw_uid);
+  }
+  const group* const found = getgrnam(value.c_str());
+  return found == nullptr ? word : fmt::format("gid={}", found->gr_gid);
+}
+
 // A line of the configuration file. Unlike mount(8), which passes options of other systems, a file
 // may not have unknown ones.
 Result<void> ApplySetting(const std::string& setting, MountOptions& options) {
@@ -85,6 +102,7 @@ Result<void> ApplyConfig(MountOptions& options) {
   if (!text) return Fail(text);
   auto config = ParseConfig(*text, options.config_file);
   if (!config) return Fail(config);
+  std::ranges::transform(*config, config->begin(), WithNumberOfName);
   for (size_t line = 1; line <= config->size(); ++line) {
     const std::string& setting = (*config)[line - 1];
     if (setting.empty()) continue;
@@ -161,6 +179,7 @@ bool IsLive(std::string_view name) {
 
 Result<void> ApplySettings(MountOptions& options) {
   std::optional<std::string> unknown;
+  std::ranges::transform(options.settings, options.settings.begin(), WithNumberOfName);
   for (const std::string& setting : options.settings) {
     if (NameOfOption(setting) != "config") continue;
     if (auto applied = ApplyOption(setting, options, unknown); !applied) return applied;

@@ -28,7 +28,8 @@ namespace zarrfs {
                                                            std::string_view path);
 
 /// Reads `options.config_file`, also one that `options.settings` name, into `options.config`, and
-/// applies both. kInvalidArgument names the file, the line and what was expected.
+/// applies both. Names of users and groups become numbers in either. kInvalidArgument names the
+/// file, the line and what was expected.
 [[nodiscard]] Result<void> ApplySettings(MountOptions& options);
 
 /// Applies `options.config` and `options.settings` as they are, without reading a file.

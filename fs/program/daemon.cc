@@ -14,6 +14,7 @@
 #include <system_error>
 #include <utility>
 
+#include "fs/mount/mount_control.h"
 #include "fs/mount/mountpoint.h"
 #include "fs/options/exit_code.h"
 #include "fs/options/log.h"
@@ -63,6 +64,15 @@ std::string SuccessText(const MountOptions& options, bool at_terminal) {
                         is_listed ? "" : " (not listed)");
   }
   return text + fmt::format("  To end it: zarrfs --unmount {}\n", where);
+}
+
+// How late a mount sees changes whose store reports none, and why.
+void PrintDelay(const std::string& mountpoint) {
+  const auto mounted = FindMount(mountpoint);
+  const std::string reason = mounted ? AskMount(*mounted).Option("not watched") : "";
+  if (reason.empty()) return;
+  fmt::print("zarrfs: changes are seen within a minute, as the store reports none: {}\n",
+             Visible(reason));
 }
 
 // The number in "/dev/fd/63" or "/proc/self/fd/63"; -1 in any other path.
@@ -149,6 +159,7 @@ int RunDaemon(MountOptions options) {
   const bool at_terminal = !options.by_mount && isatty(STDOUT_FILENO) != 0;
   if (code == kExitDone && (options.verbose || at_terminal)) {
     fmt::print("{}", SuccessText(options, at_terminal));
+    if (options.verbose) PrintDelay(options.mountpoint);
   }
   return code;
 }

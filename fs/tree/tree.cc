@@ -341,7 +341,7 @@ void Tree::Watch(std::function<void(const Changes&)> on_change, bool can_invalid
         on_change(changes);
       },
       [](std::string_view message) { spdlog::warn("{}", message); });
-  if (!watching) spdlog::info("changes are seen within a minute: {}", watching.error().message);
+  if (!watching) spdlog::debug("changes are seen within a minute: {}", watching.error().message);
   const std::lock_guard lock(not_watched_mutex_);
   not_watched_ = watching ? "" : watching.error().message;
 }

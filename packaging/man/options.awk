@@ -20,7 +20,7 @@ NR == FNR {
   } else if (/^   +[^ ]/) {  # goes on below
     sub(/^ +/, "")
     text[count] = text[count] " " $0
-  } else {
+  } else if (!/^[A-Z].*:$/) {  # a heading
     listing = 0
   }
   next

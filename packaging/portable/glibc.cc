@@ -1,11 +1,13 @@
 // In place of functions of glibc that load libraries of the machine, on which a program without
 // libraries cannot rely: `ld --wrap` sends their callers here. (The linker warns of each that is
 // called all the same, and that is an error.)
+#include <grp.h>
 #include <netdb.h>
 #include <pwd.h>
 
 #include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <memory>
 
 extern "C" {
@@ -19,6 +21,25 @@ passwd* __wrap_getpwuid(uid_t uid) {
   if (file == nullptr) return nullptr;
   while (passwd* entry = fgetpwent(file.get())) {
     if (entry->pw_uid == uid) return entry;
+  }
+  return nullptr;
+}
+
+passwd* __wrap_getpwnam(const char* name) {
+  const std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen("/etc/passwd", "re"), &std::fclose);
+  if (file == nullptr) return nullptr;
+  while (passwd* entry = fgetpwent(file.get())) {
+    if (std::strcmp(entry->pw_name, name) == 0) return entry;
+  }
+  return nullptr;
+}
+
+// From /etc/group alone.
+group* __wrap_getgrnam(const char* name) {
+  const std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen("/etc/group", "re"), &std::fclose);
+  if (file == nullptr) return nullptr;
+  while (group* entry = fgetgrent(file.get())) {
+    if (std::strcmp(entry->gr_name, name) == 0) return entry;
   }
   return nullptr;
 }

@@ -8,7 +8,6 @@
 #include <csignal>
 #include <cstdio>
 #include <functional>
-#include <map>
 #include <new>
 #include <optional>
 #include <sstream>
@@ -175,11 +174,11 @@ class CommandLine {
     command->add_flag("-l,--long", info_.details,
                       "Chunks, codecs, bytes stored, and what each view does with each array");
     AddJson(command, info_.json);
-    const std::map<std::string, NetcdfFormat> formats = {
-        {"auto", NetcdfFormat::kAuto}, {"2", NetcdfFormat::kCdf2}, {"5", NetcdfFormat::kCdf5}};
-    command->add_option("--nc", info_.netcdf, "What files of nc have with the option nc of a mount")
-        ->type_name("auto|2|5")
-        ->transform(CLI::CheckedTransformer(formats));
+    command
+        ->add_option_function<std::string>(
+            "--nc", [this](const std::string& text) { SetNetcdf(text); },
+            "What files of nc have with the option nc of a mount")
+        ->type_name("auto|2|5");
 
     command = Add(
         "ls", "What lies below a group, or the stored objects of an array and the chunks in each",
@@ -215,6 +214,16 @@ class CommandLine {
     AddRemote(command);
     AddLinks(command);
     command->add_flag("--decode", cat_.decode, "Its elements instead: C order, little-endian");
+  }
+
+  void SetNetcdf(const std::string& text) {
+    if (text == "auto") {
+      info_.netcdf = NetcdfFormat::kAuto;
+    } else if (text == "2" || text == "5") {
+      info_.netcdf = text == "2" ? NetcdfFormat::kCdf2 : NetcdfFormat::kCdf5;
+    } else {
+      throw CLI::ValidationError("--nc", text + ": not auto, 2 or 5");
+    }
   }
 
   void AddChecking() {

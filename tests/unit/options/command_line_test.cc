@@ -35,6 +35,17 @@ TEST(CommandLineTest, OptionsMayStandAnywhereAndRepeat) {
   EXPECT_EQ(line->options.mountpoint, "-mnt");
 }
 
+TEST(CommandLineTest, HabitsOfOtherProgramsAreAccepted) {
+  EXPECT_EQ(Parse({"help"})->action, CommandLine::Action::kShowHelp);
+  EXPECT_EQ(Parse({"./help"})->action, CommandLine::Action::kMount);
+  EXPECT_EQ(Parse({"help", "mnt"})->action, CommandLine::Action::kMount);
+  for (const char* word : {"--readonly", "--read-only"}) {
+    const auto line = Parse({word, "src", "mnt"});
+    ASSERT_TRUE(line) << line.error().message;
+    EXPECT_EQ(line->options.mountpoint, "mnt");
+  }
+}
+
 TEST(CommandLineTest, DebugStaysInTheForeground) {
   const auto line = Parse({"src", "mnt", "-d"});
   ASSERT_TRUE(line);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <optional>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -83,12 +84,43 @@ TEST(OptionTableTest, WordsOfMountAndFstabAreAccepted) {
                            "x-systemd.automount",
                            "x-a=b",
                            "comment=x",
-                           "fsname=y",
+                           "auto_unmount",
+                           "default_permissions",
+                           "max_read=131072",
+                           "max_read=1M",
                            "subtype=zarrfs",
                            "context=\"a:b:c,d\"",
                            ",,"}) {
     EXPECT_EQ(ErrorOf(word), "") << word;
   }
+}
+
+TEST(OptionTableTest, NamesOfUsersAndGroupsBecomeNumbersOnce) {
+  const MountOptions options = Options("uid=root,gid=root,umask=022");
+  EXPECT_EQ(options.uid, 0U);
+  EXPECT_EQ(options.gid, 0U);
+  EXPECT_EQ(options.settings, (std::vector<std::string>{"uid=0", "gid=0", "umask=022"}));
+}
+
+TEST(OptionTableTest, HelpHasTheHeadingsOfTheDocument) {
+  std::vector<std::string> headings;
+  std::istringstream help(OptionsHelp());
+  for (std::string line; std::getline(help, line);) {
+    if (!line.starts_with(' ')) headings.push_back(line);
+  }
+  EXPECT_EQ(headings, (std::vector<std::string>{
+                          "What the mount shows:", "Changes of the store:", "Memory and threads:",
+                          "Who may access the mount:", "How it is mounted:"}));
+}
+
+TEST(OptionTableTest, WhatWouldMeanSomethingElseIsRefusedWithTheReason) {
+  EXPECT_EQ(ErrorOf("allow_root"),
+            "option 'allow_root': the kernel knows only allow_other; with uid=UID,umask=077 that "
+            "is you and root");
+  EXPECT_EQ(ErrorOf("fsname=y"),
+            "option 'fsname=y': the source that a mount names is always its store");
+  const char* const sloppy[] = {"mount.zarrfs", "/a", "/b", "-s", "-o", "fsname=y,allow_root"};
+  EXPECT_TRUE(ParseCommandLine(6, sloppy));
 }
 
 TEST(OptionTableTest, UnknownOptionIsNamed) {
@@ -119,9 +151,10 @@ TEST(OptionTableTest, WrongValueNamesTheOptionAndWhatWasExpected) {
       {"ttl=1s", "a number of seconds, 0 or more"},
       {"index_cache=64XB", "a size such as 512k, 64M or 1G"},
       {"threads=0", "a number from 1 to 1024"},
-      {"uid=ann", "a number"},
-      {"gid=-1", "a number"},
-      {"gid=4294967295", "a number"},
+      {"uid=nobody-has-this-name", "a number, or the name of a user of this machine"},
+      {"gid=-1", "a number, or the name of a group of this machine"},
+      {"gid=4294967295", "a number, or the name of a group of this machine"},
+      {"max_read=131071", "128K or more, which changes nothing: reads are not made smaller"},
       {"umask=1000", "an octal number from 0 to 777"},
       {"umask=8", "an octal number from 0 to 777"},
       {"log_level=loud", "error, warning, info or debug"},

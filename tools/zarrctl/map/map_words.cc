@@ -86,6 +86,8 @@ MapScale::MapScale(const ChunkMap& map) : by(map.by) {
       }
       least = std::min(least, most);
       is_logarithmic = least > 0 && most / least > kWideRange;
+      // A small difference looks like one.
+      if (!is_logarithmic && least < most) least = 0;
       low = SizeText(static_cast<uint64_t>(least));
       high = SizeText(static_cast<uint64_t>(most));
       what = map.is_exact() ? "size of the chunk" : "mean size of the stored chunks";
