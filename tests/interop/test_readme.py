@@ -25,7 +25,7 @@ INSTALLED_BY = {
     "tar -xf zarrfs-": "tests/portable/run",
     "pip install ./zarrfs-": "tests/portable/run, test_python.py",
     "docker build -t zarrfs": "nothing",
-    "cmake --preset programs": "tests/boot/run, the presets of tools/check",
+    "cmake --preset programs": "tests/boot/run --sources",
 }
 
 

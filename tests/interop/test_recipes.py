@@ -38,8 +38,8 @@ RUN = {
 }
 NOT_RUN = {
     "apt install ./zarrfs_": "tests/boot/run installs the package",
-    "tar -C /usr/local": "tests/portable/run unpacks the archive",
-    "tools/setup --build\ncmake": "test_programs.py looks at what is installed",
+    "tar -C /usr/local": "tests/boot/run installs the archive so, and boots",
+    "tools/setup --build\ncmake": "tests/boot/run --sources installs so, and boots",
     "apt install cargo-web": "tools/setup --test builds pcodec where cargo is (test_pcodec.py)",
     "/mnt/ocean/v2/.zgroup": "a listing, not commands",
     "systemd-escape --path /mnt/ocean": "tests/boot/run",
