@@ -71,6 +71,12 @@ class Finder {
   void Drop(const NodeRecord& folder, size_t view, const std::string& name) {
     Drop(nodes_.FolderId(folder, view), name);
   }
+  // What a view has of a node: its folder, its file, or both.
+  void DropNode(const NodeRecord& group, size_t view, const std::string& name) {
+    Drop(group, view, name);
+    const std::string_view suffix = AllViews()[view]->suffix();
+    if (!suffix.empty()) Drop(group, view, name + std::string(suffix));
+  }
   void Drop(NodeId folder, const std::string& name) {
     if (!are_dropped_) return Check(folder, name);
     if (left_ == 0) return;
@@ -117,14 +123,14 @@ class Finder {
         record.path.empty() ? nullptr : nodes_.table().Find(FolderOf(record.path));
     for (size_t view = 0; view < AllViews().size(); ++view) {
       if (parent != nullptr && is_everything) {
-        Drop(*parent, view, std::string(NameOf(record.path)));
+        DropNode(*parent, view, std::string(NameOf(record.path)));
       }
       if (!invalidator_.InvalidateFolder(nodes_.FolderId(record, view))) continue;
       for (const std::string_view document : {kZarrJson, kZarray, kZgroup, kZattrs, kZmetadata}) {
         Drop(record, view, std::string(document));
       }
       // A child that was never found, but perhaps looked for.
-      for (const std::string& child : changed.children) Drop(record, view, child);
+      for (const std::string& child : changed.children) DropNode(record, view, child);
     }
     AddConsolidated(record.path);
     if (!is_everything) return;

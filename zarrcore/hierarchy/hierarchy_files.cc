@@ -94,8 +94,19 @@ Result<std::string> Hierarchy::FileName(const std::string& path, size_t view, Ag
   const std::string suffix(AllViews()[view]->suffix());
   const std::string folder(FolderOf(path));
   const std::string name = path.empty() ? NameOfSource(store_->name()) : std::string(NameOf(path));
-  const auto has = [&](const std::string& base, bool file) {
-    return HasFileOrFolder(JoinKey(folder, file ? base : base + suffix), view, file, max_age);
+  std::optional<Result<std::vector<std::string>>> listed;
+  const auto has = [&](const std::string& base, bool file) -> Result<bool> {
+    const std::string node = file ? base : base + suffix;
+    const auto has_it = HasFileOrFolder(JoinKey(folder, node), view, file, max_age);
+    if (!has_it || !*has_it || path.empty()) return has_it;
+    // What cannot be read may be either, if it is there: not if that cannot be told.
+    if (!listed) {
+      const auto group = Get(folder, max_age);
+      listed = group ? NamesOfNodes(**group) : Result<std::vector<std::string>>(Fail(group));
+    }
+    if (!*listed && listed->error().code == ErrorCode::kWouldBlock) return Fail(*listed);
+    if (!*listed) return false;
+    return std::ranges::find(**listed, node) != (*listed)->end();
   };
   const auto has_folder = has(name, false);
   if (!has_folder) return Fail(has_folder);
@@ -157,6 +168,9 @@ Result<Valid<std::vector<NodePtr>>> Hierarchy::ArraysOfFile(const NodePtr& node,
     if (const auto& hidden = node->views[view].hidden) return tl::unexpected(*hidden);
     arrays.push_back(node);
     return Valid{std::move(arrays), validity};
+  }
+  if (!MakesFile(*node, AllViews()[view]->file_of())) {
+    return Fail(ErrorCode::kStale, "{}: is no array any more", node->path);
   }
   const auto children = Children(*node, max_age);
   if (!children) return Fail(children);

@@ -96,5 +96,17 @@ TEST_F(FileKindsTest, AStoredFileThatIsReplacedIsAnotherInode) {
   EXPECT_TRUE(tree->CheckOpen(now.id));
 }
 
+TEST_F(FileKindsTest, AFileOfAnArrayThatIsAGroupNowCannotBeOpened) {
+  TreeOptions options;
+  options.ttl = 0;
+  tree = *Tree::Open(store, options);
+  const NodeId before = Find({"npy", "a.npy"}).id;
+  store->Remove("a");
+  store->Put("a/zarr.json", R"({"zarr_format": 3, "node_type": "group", "attributes": {}})");
+  EXPECT_EQ(tree->CheckOpen(before).error().code, ErrorCode::kStale);
+  std::vector<std::byte> buffer(64);
+  EXPECT_EQ(tree->Read(before, 0, buffer).error().code, ErrorCode::kStale);
+}
+
 }  // namespace
 }  // namespace zarrfs::file_kinds_test

@@ -27,8 +27,9 @@
 
 namespace zarrfs::model {
 
-enum View : size_t { kV2, kV3, kGdal, kNetcdf };
-inline constexpr std::array<std::string_view, 4> kViews = {"v2", "v3", "gdal", "netcdf"};
+enum View : size_t { kV2, kV3, kGdal, kNetcdf, kNpy };
+inline constexpr std::array<std::string_view, 5> kViews = {"v2", "v3", "gdal", "netcdf", "npy"};
+inline constexpr std::string_view kNpySuffix = ".npy";
 
 /// Where a step may put a group or an array.
 inline constexpr std::array<std::string_view, 9> kPaths = {"",    "a",   "b",   ".d",   "g",
@@ -99,7 +100,7 @@ struct File {
     kDocument,
     kBytes,       // exactly these
     kZstd,        // a frame of these
-    kUnreadable,  // reading it fails
+    kUnreadable,  // reading it fails, at some place
   };
   Kind kind = Kind::kDocument;
   std::string bytes;
@@ -311,7 +312,9 @@ inline std::string ObjectBytes(const ArrayKind& array, const Extents& at,
 
 // --- Showing -------------------------------------------------------------------------------------
 
+// Whether it has no folder.
 inline bool IsHidden(std::string_view path, const Node& node, size_t view) {
+  if (view == kNpy) return node.array.has_value();
   const std::string_view name = path.substr(path.rfind('/') + 1);
   if (view == kNetcdf && name.starts_with('.')) return true;
   return node.array && (view == kGdal || view == kNetcdf) &&
@@ -371,6 +374,33 @@ inline std::string ChunkPath(const ArrayKind& array, size_t view, const Extents&
   if (view != kV3 && array.has_default_keys) separator = '.';
   if (options.separator != 0) separator = options.separator;
   return KeyOf(at, view == kV3 && array.has_default_keys, separator);
+}
+
+// The array in a file of numpy's.
+inline File NpyFile(const ArrayKind& array, const std::map<Extents, Node::Object>& objects) {
+  std::string text = fmt::format("{{'descr': '|u1', 'fortran_order': False, 'shape': ({}{}), }}",
+                                 fmt::join(array.shape, ", "), array.shape.size() == 1 ? "," : "");
+  text.resize(128 - 10 - 1, ' ');
+  std::string bytes =
+      std::string("\x93NUMPY\1\0", 8) + LittleEndian(text.size() + 1, 2) + text + '\n';
+  const size_t header = bytes.size();
+  bytes.append(Product(array.shape), static_cast<char>(array.fill));
+  for (const auto& [at, object] : objects) {
+    for (const auto& [chunk, elements] : object.elements) {
+      size_t read = 0;
+      ForEach(array.chunk, [&, &first = chunk, &from = elements](const Extents& local) {
+        const char element = from[read++];
+        uint64_t linear = 0;
+        for (size_t d = 0; d < local.size(); ++d) {
+          const uint64_t index = first[d] * array.chunk[d] + local[d];
+          if (index >= array.shape[d]) return;
+          linear = linear * array.shape[d] + index;
+        }
+        bytes[header + linear] = element;
+      });
+    }
+  }
+  return {File::Kind::kBytes, bytes};
 }
 
 // --- The model -----------------------------------------------------------------------------------
@@ -525,6 +555,7 @@ class ReferenceModel {
 
   /// Documents of a node in the view.
   [[nodiscard]] std::vector<std::string> Documents(const Node& node, size_t view) const {
+    if (view == kNpy) return {};
     if (view == kV3) return {"zarr.json"};
     std::vector<std::string> names = {node.array ? ".zarray" : ".zgroup"};
     const bool is_stored = node.is_v2 && view == kV2;
@@ -643,10 +674,11 @@ class ReferenceModel {
     }
     if (node.array) FillChunks(*node.array, node.objects, view, shown);
     shown.names[""];
-    for (const auto& [below, unused] : nodes_) {
-      if (!below.empty() && ParentOf(below) == path && IsShown(below, view)) {
-        shown.names[""].insert(below.substr(below.rfind('/') + 1));
-      }
+    for (const auto& [below, child] : nodes_) {
+      if (below.empty() || ParentOf(below) != path) continue;
+      const std::string name = below.substr(below.rfind('/') + 1);
+      if (IsShown(below, view)) shown.names[""].insert(name);
+      if (view == kNpy && child.array) shown.files[name + std::string(kNpySuffix)] = FileOf(child);
     }
     const auto add = [&shown](const std::string& at) {
       shown.names[std::string(FolderOf(at))].insert(at.substr(at.rfind('/') + 1));
@@ -658,6 +690,23 @@ class ReferenceModel {
         add(std::string(above));
       }
     }
+  }
+
+  // Of npy.
+  static File FileOf(const Node& node) {
+    const ArrayKind& array = *node.array;
+    for (const auto& entry : node.objects) {  // (clang 14 captures no structured bindings)
+      if (!entry.second.is_damaged) continue;
+      const Block block = BlockOf(array, entry.first);
+      bool is_read = false;
+      ForEach(block.counts, [&](const Extents& local) {
+        Extents chunk = block.first;
+        for (size_t d = 0; d < chunk.size(); ++d) chunk[d] += local[d];
+        is_read |= IsInside(array, chunk);
+      });
+      if (is_read) return {File::Kind::kUnreadable, ""};
+    }
+    return NpyFile(array, node.objects);
   }
 
   void FillChunks(const ArrayKind& array, const std::map<Extents, Node::Object>& objects,
