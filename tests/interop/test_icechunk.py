@@ -92,7 +92,7 @@ def test_a_name_that_is_not_there_is_one_line(version, tmp_path):
         assert expected in run.stderr, run.stderr
         assert len(run.stderr.strip().splitlines()) == 1
     run = subprocess.run([ZARRFS, ROOT / "tests/data/sample.zarr", tmp_path, "-o", "at=tag.v1.0"], capture_output=True, text=True)
-    assert "not a local Icechunk repository" in run.stderr
+    assert "not an Icechunk repository" in run.stderr
     run = subprocess.run([ZARRFS, DATA / version, tmp_path, "-o", "at=v1.0"], capture_output=True, text=True)
     assert run.returncode != 0
 

@@ -22,6 +22,11 @@ constexpr size_t kCompressionAt = 38;
 // flatbuffers has offsets of 31 bits.
 constexpr uint64_t kMaxContent = FLATBUFFERS_MAX_BUFFER_SIZE - 1;
 
+// What is asked for of a file whose size is not known: on a slow store, all of most files.
+constexpr size_t kFirstRead = 64u << 10;
+constexpr size_t kFirstReadOfSlow = 1u << 20;
+// Attempts to read a file that is replaced meanwhile.
+constexpr int kReadTries = 3;
 constexpr uint64_t kFirstOutput = 64u << 10;
 constexpr uint64_t kDecoder = 512u << 10;  // what zstd takes in addition to the window
 
@@ -134,6 +139,39 @@ std::string_view NameOf(IcechunkFileType type) {
   return "a repository";
 }
 
+Result<StoredIcechunkFile> ReadStoredOnce(const Store& container, const std::string& key) {
+  StoredIcechunkFile file;
+  const size_t first = container.AnswersFast() ? kFirstRead : kFirstReadOfSlow;
+  auto memory = ProcessMemory().Take(first);
+  if (!memory) return Fail(memory);
+  file.memory = *std::move(memory);
+  file.bytes.resize(first);
+  const auto read =
+      container.Read(key, ByteRange::At(0, first), std::as_writable_bytes(std::span(file.bytes)));
+  if (!read) return Fail(read);
+  file.bytes.resize(read->length);
+  file.info = read->object->info();
+  const uint64_t size = file.info.size();
+  if (size <= read->length || !IsIcechunkFile(file.bytes)) {
+    file.bytes.shrink_to_fit();
+    file.memory.ShrinkTo(file.bytes.capacity());
+    return file;
+  }
+  if (size > kMaxContent) {
+    return Fail(ErrorCode::kTooLarge, "{}: expected at most {} bytes, found {}", key, kMaxContent,
+                size);
+  }
+  auto more = ProcessMemory().Take(size);
+  if (!more) return Fail(more);
+  file.memory.Add(*std::move(more));
+  file.bytes.resize(static_cast<size_t>(size));
+  const auto rest = read->object->Read(
+      read->length, std::as_writable_bytes(std::span(file.bytes)).subspan(read->length));
+  if (!rest) return Fail(rest);
+  file.memory.ShrinkTo(size);
+  return file;
+}
+
 }  // namespace
 
 bool IsIcechunkFile(std::string_view stored) { return stored.starts_with(kMagic); }
@@ -178,19 +216,21 @@ Result<IcechunkFile> DecodeIcechunkFile(std::string_view key, std::string stored
   return file;
 }
 
+Result<StoredIcechunkFile> ReadStoredIcechunkFile(const Store& container, const std::string& key) {
+  auto stored = ReadStoredOnce(container, key);
+  for (int tries = 1; !stored && stored.error().code == ErrorCode::kStale && tries < kReadTries;
+       ++tries) {
+    stored = ReadStoredOnce(container, key);
+  }
+  return stored;
+}
+
 Result<IcechunkFile> ReadIcechunkFile(const Store& container, const std::string& key,
                                       IcechunkFileType type) {
-  MemoryBudget::Share memory;
-  const auto make_room = [&](uint64_t size) -> Result<void> {
-    auto taken = ProcessMemory().Take(size);
-    if (!taken) return Fail(taken);
-    memory = *std::move(taken);
-    return {};
-  };
-  auto whole = ReadWhole(container, key, kMaxContent, make_room);
-  if (!whole) return Fail(whole);
-  auto file = DecodeIcechunkFile(key, std::move(whole->bytes), type);
-  if (file) file->info = whole->object->info();
+  auto stored = ReadStoredIcechunkFile(container, key);
+  if (!stored) return Fail(stored);
+  auto file = DecodeIcechunkFile(key, std::move(stored->bytes), type);
+  if (file) file->info = std::move(stored->info);
   return file;
 }
 

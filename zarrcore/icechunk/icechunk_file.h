@@ -41,7 +41,20 @@ struct IcechunkFile {
 [[nodiscard]] Result<IcechunkFile> DecodeIcechunkFile(std::string_view key, std::string stored,
                                                       IcechunkFileType type);
 
-/// Reads and decodes the file `key`; also fails like ReadWhole().
+/// What is stored as a file.
+struct StoredIcechunkFile {
+  MemoryBudget::Share memory;  // of `bytes`
+  std::string bytes;
+  ObjectInfo info;
+};
+
+/// All bytes of the file `key`, or the first ones of an object that is no file of Icechunk. One
+/// request for most files, whose size is not known before. Fails like ReadWhole() and
+/// MemoryBudget::Take().
+[[nodiscard]] Result<StoredIcechunkFile> ReadStoredIcechunkFile(const Store& container,
+                                                                const std::string& key);
+
+/// Reads and decodes the file `key`; fails like both.
 [[nodiscard]] Result<IcechunkFile> ReadIcechunkFile(const Store& container, const std::string& key,
                                                     IcechunkFileType type);
 

@@ -30,8 +30,10 @@ using Chunk = IcechunkChunkFinder::Found;
 // How the one value of Heads is read.
 class HeadLoader final : public Heads::Loader {
  public:
-  HeadLoader(const Store& container, const IcechunkAt& at, HeadPtr known)
-      : container_(container), at_(at), known_(std::move(known)) {}
+  // `found`: what was looked up a moment ago.
+  HeadLoader(const Store& container, const IcechunkAt& at, HeadPtr known,
+             std::optional<IcechunkPointer> found = std::nullopt)
+      : container_(container), at_(at), known_(std::move(known)), found_(std::move(found)) {}
 
   Validity Watch() override {
     if (!at_.moves() || known_ == nullptr) return {};
@@ -46,7 +48,9 @@ class HeadLoader final : public Heads::Loader {
   }
 
   Result<Heads::Loaded> Load() override {
-    auto head = IcechunkHead::Read(container_, at_, known_.get());
+    auto head = found_ ? IcechunkHead::ReadSnapshotOf(
+                             container_, *std::exchange(found_, std::nullopt), known_.get())
+                       : IcechunkHead::Read(container_, at_, known_.get());
     if (!head) return Fail(head);
     return Heads::Loaded{*std::move(head), 1};
   }
@@ -62,6 +66,7 @@ class HeadLoader final : public Heads::Loader {
   const Store& container_;
   const IcechunkAt& at_;
   const HeadPtr known_;
+  std::optional<IcechunkPointer> found_;
 };
 
 // Coordinates in a key below an array: "0/12". nullopt if they are none.
@@ -93,8 +98,9 @@ class IcechunkStore final : public ForwardingStore {
         finder_(container_),
         heads_(container_, /*capacity_bytes=*/1, /*splits=*/1) {}
 
-  [[nodiscard]] Result<HeadPtr> Current() const {
-    HeadLoader loader(*container_, at_, heads_.Find(0));
+  /// `found`: see HeadLoader.
+  [[nodiscard]] Result<HeadPtr> Current(std::optional<IcechunkPointer> found = std::nullopt) const {
+    HeadLoader loader(*container_, at_, heads_.Find(0), std::move(found));
     return heads_.Get(0, at_.moves() ? max_age_ : kAnyAge, loader).value;
   }
 
@@ -108,7 +114,7 @@ class IcechunkStore final : public ForwardingStore {
       case Found::Kind::kDocument:
         return IcechunkInfoOfPart(snapshot.info(), found->node->document.size(), kIcechunkDocument);
       case Found::Kind::kChunk:
-        return InfoOfChunk(key, snapshot, *found->chunk);
+        return InfoOfChunk(key, *found->head, *found->chunk);
       case Found::Kind::kFolder:
         break;
     }
@@ -124,7 +130,7 @@ class IcechunkStore final : public ForwardingStore {
       return Fail(ErrorCode::kNotFound, "{}: a folder", key);
     }
     if (found->kind == Found::Kind::kChunk)
-      return ReadChunk(key, *snapshot, *found->chunk, range, out);
+      return ReadChunk(key, *found->head, *found->chunk, range, out);
     const std::string_view bytes = found->node->document;
     return ReadFrom(
         MakePartInMemory(IcechunkInfoOfPart(snapshot->info(), bytes.size(), kIcechunkDocument),
@@ -286,54 +292,46 @@ class IcechunkStore final : public ForwardingStore {
   }
 
   // By what the object says, or, where each question is a request, by the reference alone.
-  [[nodiscard]] ObjectInfo InfoOfNative(const IcechunkSnapshot& snapshot,
+  // (Which never changes, so that a chunk keeps its version while commits leave it alone.)
+  [[nodiscard]] ObjectInfo InfoOfNative(const IcechunkHead& head,
                                         const IcechunkReference& reference,
                                         const ObjectInfo* object) const {
     const std::string what =
         fmt::format("{} {}", IcechunkIdText(reference.chunk), reference.offset);
     if (object != nullptr && AnswersFast())
       return IcechunkInfoOfPart(*object, reference.length, what);
-    ObjectInfo info = snapshot.info();
+    ObjectInfo info = head.snapshot->info();
     info.version = {};
-    info.version.mtime_ns = info.version.ctime_ns = snapshot.time_ns();
+    info.version.mtime_ns = info.version.ctime_ns = head.first_ns;
     return IcechunkInfoOfPart(std::move(info), reference.length, what);
   }
 
+  // (Offset and length are below 2^63.)
   static Result<void> CheckHolds(std::string_view key, const IcechunkReference& reference,
                                  uint64_t size) {
-    const uint64_t end = reference.offset + reference.length;  // both below 2^63
-    if (size >= end) return {};
-    return Fail(ErrorCode::kIo, "{}: {} ends early: expected {} bytes, found {}", key,
-                KeyOf(reference), end, size);
+    return CheckIcechunkPart(key, KeyOf(reference), size, reference.offset + reference.length);
   }
 
   static tl::unexpected<Error> ErrorOfObject(std::string_view key,
                                              const IcechunkReference& reference,
                                              const Error& error) {
-    if (error.code == ErrorCode::kNotFound) {
-      return Fail(ErrorCode::kIo,
-                  "{}: its object {} is missing in the repository (collected as garbage, or not "
-                  "copied)",
-                  key, KeyOf(reference));
-    }
-    return Fail(error.code, "{}: {}", key, error.message);
+    return tl::unexpected(IcechunkErrorOfObject(key, KeyOf(reference), error));
   }
 
-  [[nodiscard]] Result<ObjectInfo> InfoOfChunk(std::string_view key,
-                                               const IcechunkSnapshot& snapshot,
+  [[nodiscard]] Result<ObjectInfo> InfoOfChunk(std::string_view key, const IcechunkHead& head,
                                                const Chunk& chunk) const {
     const IcechunkReference& reference = chunk.reference;
     if (reference.kind != IcechunkReference::Kind::kNative) {
       return IcechunkInfoOfPart(chunk.manifest->info(), reference.length, "chunk");
     }
-    if (!AnswersFast()) return InfoOfNative(snapshot, reference, nullptr);
+    if (!AnswersFast()) return InfoOfNative(head, reference, nullptr);
     const auto object = container_->Stat(KeyOf(reference));
     if (!object) return ErrorOfObject(key, reference, object.error());
     if (auto holds = CheckHolds(key, reference, object->size()); !holds) return Fail(holds);
-    return InfoOfNative(snapshot, reference, &*object);
+    return InfoOfNative(head, reference, &*object);
   }
 
-  [[nodiscard]] Result<ReadAnswer> ReadChunk(std::string_view key, const IcechunkSnapshot& snapshot,
+  [[nodiscard]] Result<ReadAnswer> ReadChunk(std::string_view key, const IcechunkHead& head,
                                              const Chunk& chunk, const ByteRange& range,
                                              std::span<std::byte> out) const {
     const IcechunkReference& reference = chunk.reference;
@@ -352,13 +350,18 @@ class IcechunkStore final : public ForwardingStore {
     }
     const ByteRange part = PartAskedFor(range, reference.length, out.size());
     const auto length = static_cast<size_t>(part.length);
+    if (length == 0 && !AnswersFast()) {  // whoever wants the object reads it next
+      auto object = MakePartToRead(InfoOfNative(head, reference, nullptr), std::string(key),
+                                   container_, KeyOf(reference), reference.offset);
+      return ReadAnswer{std::move(object), part.offset, 0};
+    }
     auto answer = container_->Read(KeyOf(reference),
                                    ByteRange::At(reference.offset + part.offset, part.length),
                                    out.first(length));
     if (!answer) return ErrorOfObject(key, reference, answer.error());
     const ObjectInfo& object = answer->object->info();
     if (auto holds = CheckHolds(key, reference, object.size()); !holds) return Fail(holds);
-    ObjectInfo info = InfoOfNative(snapshot, reference, &object);
+    ObjectInfo info = InfoOfNative(head, reference, &object);
     return ReadAnswer{MakePartOfObject(std::move(info), std::string(key), std::move(answer->object),
                                        reference.offset),
                       part.offset, length};
@@ -378,8 +381,16 @@ class IcechunkStore final : public ForwardingStore {
 
 Result<std::shared_ptr<Store>> OpenIcechunkStore(std::shared_ptr<const Store> container,
                                                  IcechunkAt at, Age max_age) {
+  auto pointer = FindIcechunkPointer(*container, at);
+  if (!pointer) return Fail(pointer);
+  return OpenIcechunkStore(std::move(container), std::move(at), *std::move(pointer), max_age);
+}
+
+Result<std::shared_ptr<Store>> OpenIcechunkStore(std::shared_ptr<const Store> container,
+                                                 IcechunkAt at, IcechunkPointer pointer,
+                                                 Age max_age) {
   auto store = std::make_shared<IcechunkStore>(std::move(container), std::move(at), max_age);
-  if (const auto head = store->Current(); !head) return Fail(head);
+  if (const auto head = store->Current(std::move(pointer)); !head) return Fail(head);
   return store;
 }
 

@@ -11,7 +11,8 @@
 // manifest one of its arrays' chunks.
 //
 // Owner, mode and times are those of the object that holds the bytes: of the snapshot for documents
-// and folders, of the manifest for inline chunks.
+// and folders, of the manifest for inline chunks. On a slow store, where that would be a request
+// for each chunk, chunks have the time of the repository's first snapshot.
 #pragma once
 
 #include <memory>
@@ -31,5 +32,9 @@ inline constexpr uint64_t kManifestBytes = 256u << 20;
 /// be found or read. A store of a tag or snapshot never changes.
 [[nodiscard]] Result<std::shared_ptr<Store>> OpenIcechunkStore(
     std::shared_ptr<const Store> container, IcechunkAt at, Age max_age = Age{0});
+
+/// The same where `at` leads to `pointer`, as LookForIcechunk() has found.
+[[nodiscard]] Result<std::shared_ptr<Store>> OpenIcechunkStore(
+    std::shared_ptr<const Store> container, IcechunkAt at, IcechunkPointer pointer, Age max_age);
 
 }  // namespace zarrfs

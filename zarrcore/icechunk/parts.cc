@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <mutex>
 #include <utility>
 
 namespace zarrfs {
@@ -59,6 +60,41 @@ class PartOfObject final : public Part {
   const uint64_t begin_;
 };
 
+class PartToRead final : public Part {
+ public:
+  PartToRead(ObjectInfo info, std::string key, std::shared_ptr<const Store> container,
+             std::string whole, uint64_t begin)
+      : Part(std::move(info), key),
+        key_(std::move(key)),
+        container_(std::move(container)),
+        whole_(std::move(whole)),
+        begin_(begin) {}
+
+ private:
+  [[nodiscard]] Result<void> ReadInside(uint64_t offset, std::span<std::byte> out) const override {
+    std::unique_lock lock(mutex_);
+    const auto object = object_;
+    lock.unlock();
+    if (object != nullptr) return object->Read(begin_ + offset, out);
+    const auto answer = container_->Read(whole_, ByteRange::At(begin_ + offset, out.size()), out);
+    if (!answer) return tl::unexpected(IcechunkErrorOfObject(key_, whole_, answer.error()));
+    auto holds =
+        CheckIcechunkPart(key_, whole_, answer->object->info().size(), begin_ + info().size());
+    if (!holds) return holds;
+    if (answer->length < out.size()) return answer->object->Read(begin_ + offset, out);
+    lock.lock();
+    object_ = answer->object;
+    return {};
+  }
+
+  const std::string key_;
+  const std::shared_ptr<const Store> container_;
+  const std::string whole_;
+  const uint64_t begin_;
+  mutable std::mutex mutex_;
+  mutable std::shared_ptr<const Object> object_;  // once it was asked for
+};
+
 }  // namespace
 
 ObjectInfo IcechunkInfoOfPart(ObjectInfo file, uint64_t size, std::string_view what) {
@@ -87,6 +123,30 @@ std::shared_ptr<const Object> MakePartOfObject(ObjectInfo info, std::string key,
                                                std::shared_ptr<const Object> whole,
                                                uint64_t begin) {
   return std::make_shared<PartOfObject>(std::move(info), std::move(key), std::move(whole), begin);
+}
+
+std::shared_ptr<const Object> MakePartToRead(ObjectInfo info, std::string key,
+                                             std::shared_ptr<const Store> container,
+                                             std::string whole, uint64_t begin) {
+  return std::make_shared<PartToRead>(std::move(info), std::move(key), std::move(container),
+                                      std::move(whole), begin);
+}
+
+Error IcechunkErrorOfObject(std::string_view key, std::string_view whole, const Error& error) {
+  if (error.code == ErrorCode::kNotFound) {
+    return {ErrorCode::kIo,
+            fmt::format("{}: its object {} is missing in the repository (collected as garbage, or "
+                        "not copied)",
+                        key, whole)};
+  }
+  return {error.code, fmt::format("{}: {}", key, error.message)};
+}
+
+Result<void> CheckIcechunkPart(std::string_view key, std::string_view whole, uint64_t size,
+                               uint64_t end) {
+  if (size >= end) return {};
+  return Fail(ErrorCode::kIo, "{}: {} ends early: expected {} bytes, found {}", key, whole, end,
+              size);
 }
 
 ByteRange PartAskedFor(const ByteRange& range, uint64_t size, size_t room) {

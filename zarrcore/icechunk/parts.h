@@ -31,6 +31,19 @@ namespace zarrfs {
                                                              std::shared_ptr<const Object> whole,
                                                              uint64_t begin);
 
+/// The part of the object `whole` of `container` that begins at `begin`, which never changes and is
+/// asked for when it is read first.
+[[nodiscard]] std::shared_ptr<const Object> MakePartToRead(ObjectInfo info, std::string key,
+                                                           std::shared_ptr<const Store> container,
+                                                           std::string whole, uint64_t begin);
+
+/// Why `key` cannot be read if its object `whole` cannot: that is there, or damaged.
+[[nodiscard]] Error IcechunkErrorOfObject(std::string_view key, std::string_view whole,
+                                          const Error& error);
+/// kIo unless an object of `size` bytes has the part that ends at `end`.
+[[nodiscard]] Result<void> CheckIcechunkPart(std::string_view key, std::string_view whole,
+                                             uint64_t size, uint64_t end);
+
 /// `range` of an object of `size` bytes, cut to `room` bytes.
 [[nodiscard]] ByteRange PartAskedFor(const ByteRange& range, uint64_t size, size_t room);
 

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <utility>
 
+#include "zarrcore/base/at_once.h"
 #include "zarrcore/base/printable.h"
 #include "zarrcore/base/suggestion.h"
 #include "zarrcore/icechunk/stored_values.h"
@@ -29,23 +32,18 @@ bool IsNotFound(const Error& error) {
   return error.code == ErrorCode::kNotFound || error.code == ErrorCode::kNotADirectory;
 }
 
-// The begin of `repo`, "" if there is none.
-Result<std::string> BeginOfRepo(const Store& container) {
-  std::string begin(kIcechunkHeader, '\0');
-  const auto read = container.Read(kRepo, ByteRange::At(0, begin.size()),
-                                   std::as_writable_bytes(std::span(begin)));
-  if (!read && IsNotFound(read.error())) return std::string();
-  if (!read) return Fail(read);
-  begin.resize(read->length);
-  return begin;
-}
-
 // `repo`, read and verified.
 class RepoFile {
  public:
-  static Result<RepoFile> Read(const Store& container) {
-    auto file = ReadIcechunkFile(container, std::string(kRepo), IcechunkFileType::kRepo);
+  // nullopt if there is no file of Icechunk by this name.
+  static Result<std::optional<RepoFile>> ReadIfAny(const Store& container) {
+    auto stored = ReadStoredIcechunkFile(container, std::string(kRepo));
+    if (!stored && IsNotFound(stored.error())) return std::nullopt;
+    if (!stored) return Fail(stored);
+    if (!IsIcechunkFile(stored->bytes)) return std::nullopt;
+    auto file = DecodeIcechunkFile(kRepo, std::move(stored->bytes), IcechunkFileType::kRepo);
     if (!file) return Fail(file);
+    file->info = std::move(stored->info);
     const auto table = IcechunkTable<icechunk::Repo>(*file);
     if (!table) return Fail(table);
     const icechunk::Status& status = *(*table)->status();
@@ -99,23 +97,24 @@ class RepoFile {
 
 Result<bool> IsDeleted(const Store& container, const IcechunkAt& at) {
   if (at.kind != IcechunkAt::Kind::kTag) return false;
-  const auto mark = container.Stat(RefKey(at.Text()) + ".deleted");
+  const std::string key = RefKey(at.Text()) + ".deleted";
+  if (!IsValidKey(key)) return false;
+  // (Of a web server, a Stat() would go on to ask whether it is a folder.)
+  std::array<std::byte, 1> first;
+  const auto mark = container.Read(key, ByteRange::At(0, first.size()), first);
   if (!mark && !IsNotFound(mark.error())) return Fail(mark);
   return mark.has_value();
 }
 
-// Version 1; nullopt if there is no such branch or tag.
+// Version 1; nullopt if there is no such branch or tag. Does not look whether it is deleted.
 Result<std::optional<IcechunkPointer>> FindRef(const Store& container, const IcechunkAt& at) {
   const std::string key = RefKey(at.Text());
-  if (!IsValidKey(key)) return std::nullopt;
+  if (at.kind == IcechunkAt::Kind::kSnapshot || !IsValidKey(key)) return std::nullopt;
   auto whole = ReadWhole(container, key, kMaxRef);
   if (!whole && IsNotFound(whole.error())) return std::nullopt;
   if (!whole) return Fail(whole);
   const auto id = ParseIcechunkRef(key, whole->bytes);
   if (!id) return Fail(id);
-  const auto deleted = IsDeleted(container, at);
-  if (!deleted) return Fail(deleted);
-  if (*deleted) return std::nullopt;
   return IcechunkPointer{*id, key, whole->object->info()};
 }
 
@@ -165,34 +164,56 @@ Result<IcechunkAt> ParseIcechunkAt(std::string_view text) {
   return at;
 }
 
-Result<IcechunkPointer> FindIcechunkPointer(const Store& container, const IcechunkAt& at) {
-  const auto begin = BeginOfRepo(container);
-  if (!begin) return Fail(begin);
-  const bool has_repo = IsIcechunkFile(*begin);
-  if (!has_repo) {
-    if (at.kind == IcechunkAt::Kind::kSnapshot) return IcechunkPointer{at.snapshot, "", {}};
-    auto found = FindRef(container, at);
-    if (!found) return Fail(found);
-    if (!*found) return tl::unexpected(NoSuchName(container, at));
-    return **std::move(found);
-  }
-  const auto repo = RepoFile::Read(container);
+Result<std::optional<IcechunkPointer>> LookForIcechunk(const Store& container,
+                                                       const IcechunkAt& at) {
+  const bool is_snapshot = at.kind == IcechunkAt::Kind::kSnapshot;
+  const IcechunkAt main;
+  Result<std::optional<RepoFile>> repo;
+  Result<std::optional<IcechunkPointer>> ref;
+  Result<std::optional<IcechunkPointer>> of_main;
+  Result<bool> is_deleted = false;
+  const std::array<std::function<void()>, 4> questions = {
+      [&] { repo = RepoFile::ReadIfAny(container); },
+      [&] { ref = FindRef(container, at); },
+      [&] { is_deleted = IsDeleted(container, at); },
+      [&] {
+        if (at.Text() != main.Text()) of_main = FindRef(container, main);
+      },
+  };
+  const bool is_fast = container.AnswersFast();
+  AtOnce(questions.size(), is_fast ? 1 : questions.size(), [&](size_t question) {
+    const bool is_known = is_fast && question > 0 && (!repo || repo->has_value());
+    if (!is_known) questions[question]();
+  });
   if (!repo) return Fail(repo);
-  if (at.kind == IcechunkAt::Kind::kSnapshot) return IcechunkPointer{at.snapshot, "", {}};
-  const auto id = repo->Find(at);
-  if (!id) return Fail(id);
-  if (!*id) return tl::unexpected(NoSuchName(container, at));
-  return IcechunkPointer{**id, std::string(kRepo), repo->info()};
+  const IcechunkPointer of_snapshot{at.snapshot, "", {}};
+  if (*repo) {
+    if (is_snapshot) return of_snapshot;
+    const auto id = (*repo)->Find(at);
+    if (!id) return Fail(id);
+    if (!*id) return tl::unexpected(NoSuchName(container, at));
+    return IcechunkPointer{**id, std::string(kRepo), (*repo)->info()};
+  }
+  if (!ref) return Fail(ref);
+  if (!is_deleted) return Fail(is_deleted);
+  if (*ref && !*is_deleted) return *std::move(ref);
+  if (!of_main) return Fail(of_main);
+  if (!*of_main) return std::nullopt;
+  if (is_snapshot) return of_snapshot;
+  return tl::unexpected(NoSuchName(container, at));
+}
+
+Result<IcechunkPointer> FindIcechunkPointer(const Store& container, const IcechunkAt& at) {
+  auto found = LookForIcechunk(container, at);
+  if (!found) return Fail(found);
+  if (!*found) return tl::unexpected(NoSuchName(container, at));
+  return **std::move(found);
 }
 
 Result<std::vector<std::string>> ListIcechunkNames(const Store& container) {
-  const auto begin = BeginOfRepo(container);
-  if (!begin) return Fail(begin);
-  if (IsIcechunkFile(*begin)) {
-    const auto repo = RepoFile::Read(container);
-    if (!repo) return Fail(repo);
-    return repo->Names();
-  }
+  const auto repo = RepoFile::ReadIfAny(container);
+  if (!repo) return Fail(repo);
+  if (*repo) return (*repo)->Names();
   const auto entries = container.List(kRefs);
   if (!entries) return Fail(entries);
   std::vector<std::string> names;

@@ -44,7 +44,13 @@ struct IcechunkPointer {
 };
 
 /// Looks up a branch or tag. kNotFound, with the nearest names, if there is none; kPermissionDenied
-/// with the reason if the repository is offline.
+/// with the reason if the repository is offline. nullopt if `container` holds no repository:
+/// neither a `repo` that is a file of Icechunk, nor a pointer of the branch main. On a slow store
+/// all of this is asked for at once.
+[[nodiscard]] Result<std::optional<IcechunkPointer>> LookForIcechunk(const Store& container,
+                                                                     const IcechunkAt& at);
+
+/// The same where there is a repository, or kNotFound.
 [[nodiscard]] Result<IcechunkPointer> FindIcechunkPointer(const Store& container,
                                                           const IcechunkAt& at);
 

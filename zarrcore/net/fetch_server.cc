@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "zarrcore/disk/disk_queue.h"
+#include "zarrcore/icechunk/immutable_keys.h"
 #include "zarrcore/net/addresses.h"
 #include "zarrcore/net/aws_profile.h"
 #include "zarrcore/net/credentials.h"
@@ -140,6 +141,7 @@ class FetchServer {
   Jobs running_;
   Jobs asking_disk_;
   std::unique_ptr<DiskQueue> disk_;  // null: there is none
+  ImmutableKeys immutable_;          // what is on the disk of these is not asked for again
   Clock::time_point no_disk_until_;
   std::vector<std::unique_ptr<HttpTransfer>> idle_;
   std::deque<FetchAnswer> answers_;  // not yet sent
@@ -334,6 +336,7 @@ void FetchServer::AnswerBytes(Jobs::iterator job, const HttpReply& reply,
     own.resize(static_cast<size_t>(reply.length));
     own.shrink_to_fit();
     std::ranges::copy(own, PieceOf(job->request).begin());
+    if (reply.offset == 0) immutable_.Learn(job->request.key, own);
     if (auto version = LastingVersion(reply, source_)) {
       disk_->Keep(UrlOf(job->request), *std::move(version), reply.offset, std::move(own));
     }
@@ -396,6 +399,7 @@ void FetchServer::OnDiskAnswer(Jobs::iterator job, DiskQueue::Answer answer) {
   const FetchRequest& request = job->request;
   const bool has_bytes = answer.version && !answer.bytes.empty();
   if (has_bytes && answer.bytes.size() <= request.length) {
+    if (answer.offset == 0) immutable_.Learn(request.key, answer.bytes);
     std::ranges::copy(answer.bytes, PieceOf(request).begin());
     return Answer(asking_disk_, job,
                   {.size = answer.version->size,
@@ -408,6 +412,7 @@ void FetchServer::OnDiskAnswer(Jobs::iterator job, DiskQueue::Answer answer) {
   job->on_disk.reset();
   if (answer.version && !request.is_conditional) job->on_disk = std::move(answer.version);
   waiting_.splice(waiting_.end(), asking_disk_, job);
+  if (job->on_disk && immutable_.Has(request.key) && !AskDisk(job)) job->on_disk.reset();
 }
 
 // The store has said which version there is now.

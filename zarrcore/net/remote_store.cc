@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "zarrcore/base/at_once.h"
 #include "zarrcore/net/listing_page.h"
 
 namespace zarrfs {
@@ -282,6 +283,11 @@ Result<std::unique_ptr<FolderStream>> RemoteStore::OpenFolder(std::string_view f
   return stream;
 }
 
+Result<void> CheckDocument(const Store& store, std::string_view document) {
+  std::array<std::byte, 1> first;
+  return store.Read(document, ByteRange::At(0, first.size()), first).map([](const ReadAnswer&) {});
+}
+
 }  // namespace
 
 std::shared_ptr<Store> MakeRemoteFile(std::shared_ptr<const Fetcher> fetcher,
@@ -290,24 +296,49 @@ std::shared_ptr<Store> MakeRemoteFile(std::shared_ptr<const Fetcher> fetcher,
       std::make_shared<const Remote>(std::move(fetcher), std::move(options), std::move(file)));
 }
 
-Result<std::shared_ptr<Store>> OpenRemoteStore(std::shared_ptr<const Fetcher> fetcher,
-                                               RemoteStoreOptions options) {
-  auto remote = std::make_shared<const Remote>(std::move(fetcher), std::move(options));
-  auto store = std::make_shared<RemoteStore>(remote);
-  const std::string& some_key = remote->options.some_key;
-  const auto root = store->Stat(some_key);
-  if (!root && root.error().code == ErrorCode::kNotFound && !some_key.empty()) {
+std::shared_ptr<Store> MakeRemoteStore(std::shared_ptr<const Fetcher> fetcher,
+                                       RemoteStoreOptions options) {
+  return std::make_shared<RemoteStore>(
+      std::make_shared<const Remote>(std::move(fetcher), std::move(options)));
+}
+
+Result<void> CheckRemoteStore(const Store& store, const RemoteStoreOptions& options,
+                              const std::function<bool()>& at_once) {
+  // Of a web server, which has no folders, one document after the other.
+  const bool is_asked_for_documents = !options.is_listed && options.some_key.empty();
+  Result<void> found;
+  bool is_enough = false;
+  AtOnce(2, 2, [&](size_t question) {
+    if (question == 0) {
+      found = is_asked_for_documents ? CheckDocument(store, kDocuments.front())
+                                     : store.Stat(options.some_key).map([](const ObjectInfo&) {});
+    } else {
+      is_enough = at_once();
+    }
+  });
+  if (is_enough) return {};
+  for (size_t at = 1; is_asked_for_documents && at < kDocuments.size(); ++at) {
+    if (found || found.error().code != ErrorCode::kNotFound) break;
+    found = CheckDocument(store, kDocuments[at]);
+  }
+  if (found || found.error().code != ErrorCode::kNotFound) return found;
+  if (!options.some_key.empty()) {
     return Fail(ErrorCode::kNotFound,
                 "{}: {}, a key in list=FILE, is not there: is the address spelled right?",
-                remote->options.name, some_key);
+                options.name, options.some_key);
   }
-  if (!root && root.error().code == ErrorCode::kNotFound) {
-    return Fail(ErrorCode::kNotFound, "{}: {}", remote->options.name,
-                remote->options.is_listed
-                    ? "nothing in the bucket begins with this prefix: is it spelled right?"
-                    : "no zarr.json, .zgroup or .zarray there: is the address spelled right?");
+  return Fail(ErrorCode::kNotFound, "{}: {}", options.name,
+              options.is_listed
+                  ? "nothing in the bucket begins with this prefix: is it spelled right?"
+                  : "no zarr.json, .zgroup or .zarray there: is the address spelled right?");
+}
+
+Result<std::shared_ptr<Store>> OpenRemoteStore(std::shared_ptr<const Fetcher> fetcher,
+                                               RemoteStoreOptions options) {
+  auto store = MakeRemoteStore(std::move(fetcher), options);
+  if (auto checked = CheckRemoteStore(*store, options, [] { return false; }); !checked) {
+    return Fail(checked);
   }
-  if (!root) return Fail(root);
   return store;
 }
 

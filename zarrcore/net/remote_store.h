@@ -10,6 +10,7 @@
 // node does in it, and OpenFolder() is kUnsupported.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -33,6 +34,13 @@ struct RemoteStoreOptions {
 /// nothing at all at the address.
 [[nodiscard]] Result<std::shared_ptr<Store>> OpenRemoteStore(std::shared_ptr<const Fetcher> fetcher,
                                                              RemoteStoreOptions options);
+
+/// The same in two steps, of which the first asks for nothing. `at_once` is called while the second
+/// waits for its first answer, which is of no account if it returns true.
+[[nodiscard]] std::shared_ptr<Store> MakeRemoteStore(std::shared_ptr<const Fetcher> fetcher,
+                                                     RemoteStoreOptions options);
+[[nodiscard]] Result<void> CheckRemoteStore(const Store& store, const RemoteStoreOptions& options,
+                                            const std::function<bool()>& at_once);
 
 /// A store of the one object at the address that `fetcher` asks for, by the name `file`.
 /// options.name is the address of the folder that it is in.

@@ -97,6 +97,51 @@ std::optional<Location> FindLocalIcechunk(const std::string& path, const Descrip
   return Location{.folder = path};
 }
 
+Error HasNoCommits(std::string_view name, std::string_view at) {
+  return {ErrorCode::kInvalidArgument,
+          fmt::format("{}: not an Icechunk repository, so it has no commit for at={}", name, at)};
+}
+
+// The Icechunk repository that a store of any kind may hold.
+class RepositoryIn {
+ public:
+  RepositoryIn(std::shared_ptr<Store> store, const SourceCommit& commit)
+      : store_(std::move(store)), commit_(commit) {}
+
+  // Whether there is one: asks the store.
+  bool Look() {
+    pointer_ = LookForIcechunk(*store_, commit_.at);
+    return pointer_ && *pointer_;
+  }
+  // Where there is no store either: what is wrong with the repository, if anything is.
+  [[nodiscard]] Error WhyNothing(const Error& error) const {
+    return error.code == ErrorCode::kNotFound && !pointer_ ? pointer_.error() : error;
+  }
+  // After Look(): the store made from it, or the one that may hold it.
+  Result<std::shared_ptr<Store>> Open() {
+    if (pointer_ && *pointer_) {
+      return OpenIcechunkStore(store_, commit_.at, **std::move(pointer_), commit_.max_age);
+    }
+    if (!pointer_ && (commit_.is_given || !HasNode())) return Fail(pointer_);
+    if (commit_.is_given) {
+      return tl::unexpected(HasNoCommits(store_->name(), commit_.at.Text()));
+    }
+    return store_;
+  }
+
+ private:
+  // (Some servers refuse what does not exist.)
+  [[nodiscard]] bool HasNode() const {
+    constexpr std::array<std::string_view, 3> kDocuments = {"zarr.json", ".zgroup", ".zarray"};
+    return std::ranges::any_of(
+        kDocuments, [&](std::string_view document) { return store_->Stat(document).has_value(); });
+  }
+
+  const std::shared_ptr<Store> store_;
+  const SourceCommit& commit_;
+  Result<std::optional<IcechunkPointer>> pointer_;
+};
+
 // The first name below the host, or bucket, that is a zip file's.
 std::optional<Location> FindRemoteZip(std::string_view address, PlaceKind place) {
   for (size_t slash = address.find('/', address.find("://") + 3); slash < address.size();) {
@@ -124,23 +169,24 @@ constexpr LayerKind kLayers[] = {
            return source.needs_fetcher() ? FindRemoteZip(source.text(), source.place())
                                          : FindLocalZip(source.text(), folder);
          },
-     .open =
-         [](std::shared_ptr<Store> place, const Location& location, Age max_age) {
-           return OpenZipStore(std::move(place), location.file, location.inside, max_age);
-         }},
+     .open = [](std::shared_ptr<Store> place, const Location& location,
+                const SourceCommit& commit) -> Result<std::shared_ptr<Store>> {
+       auto zip = OpenZipStore(std::move(place), location.file, location.inside, commit.max_age);
+       if (!zip) return zip;
+       RepositoryIn repository(*std::move(zip), commit);
+       (void)repository.Look();
+       return repository.Open();
+     }},
     {.name = "icechunk",
-     .has_commits = true,
      .find = [](const Source& source, const Descriptor& folder) -> std::optional<Location> {
-       if (source.needs_fetcher()) return std::nullopt;
+       if (source.needs_fetcher()) return std::nullopt;  // (its store is asked)
        return FindLocalIcechunk(source.text(), folder);
      },
-     .open = [](std::shared_ptr<Store> place, const Location& location,
-                Age max_age) -> Result<std::shared_ptr<Store>> {
-       Result<IcechunkAt> at;  // the branch main
-       if (!location.inside.empty()) at = ParseIcechunkAt(location.inside);
-       if (!at) return Fail(at);
-       return OpenIcechunkStore(std::move(place), *std::move(at), max_age);
-     }},
+     .open =
+         [](std::shared_ptr<Store> place, const Location& /*location*/,
+            const SourceCommit& commit) {
+           return OpenIcechunkStore(std::move(place), commit.at, commit.max_age);
+         }},
 };
 
 Result<std::shared_ptr<Store>> OpenFolder(const Location& location, LocalStoreOptions options,
@@ -158,7 +204,7 @@ Result<std::shared_ptr<Store>> OpenFolder(const Location& location, LocalStoreOp
 }
 
 Result<std::shared_ptr<Store>> OpenFetched(const Location& location, PlaceKind place,
-                                           SourceAccess access) {
+                                           SourceAccess access, const SourceCommit& commit) {
   RemoteStoreOptions shown = std::move(access.shown);
   shown.name = location.folder;
   shown.is_listed = place == PlaceKind::kBucket;
@@ -175,10 +221,12 @@ Result<std::shared_ptr<Store>> OpenFetched(const Location& location, PlaceKind p
   if (!location.file.empty()) {
     return MakeRemoteFile(*std::move(fetcher), std::move(shown), location.file);
   }
-  const bool is_listed = shown.is_listed;
-  auto store = OpenRemoteStore(*std::move(fetcher), std::move(shown));
-  if (!store || is_listed) return store;
-  return ListUnlisted(*std::move(store), std::move(unlisted));
+  auto store = MakeRemoteStore(*std::move(fetcher), shown);
+  if (!shown.is_listed) store = ListUnlisted(std::move(store), std::move(unlisted));
+  RepositoryIn repository(store, commit);
+  const auto checked = CheckRemoteStore(*store, shown, [&] { return repository.Look(); });
+  if (!checked) return tl::unexpected(repository.WhyNothing(checked.error()));
+  return repository.Open();
 }
 
 PlaceKind PlaceOf(std::string_view text) {
@@ -210,22 +258,27 @@ Result<RemoteSource> Source::Remote(const RemoteOptions& options) const {
 }
 
 Result<std::shared_ptr<Store>> OpenSource(const Source& source, SourceAccess access) {
-  Location location = source.Locate(access.folder);
-  if (!access.at.empty()) {
-    if (location.layer == nullptr || !location.layer->has_commits) {
-      return Fail(ErrorCode::kInvalidArgument,
-                  "{}: not a local Icechunk repository, so it has no commit for at={}",
-                  source.text(), access.at);
+  const Location location = source.Locate(access.folder);
+  SourceCommit commit{.is_given = !access.at.empty()};
+  if (commit.is_given) {
+    auto at = ParseIcechunkAt(access.at);
+    if (!at) return Fail(at);
+    commit.at = *std::move(at);
+    if (!source.needs_fetcher() && location.layer == nullptr) {
+      return tl::unexpected(HasNoCommits(source.text(), access.at));
     }
-    location.inside = access.at;
   }
-  Age max_age{0};  // a local file can be asked about with each answer
-  if (source.needs_fetcher()) max_age = access.shown.never_changes ? kAnyAge : access.max_age;
+  // (A local file can be asked about with each answer.)
+  if (source.needs_fetcher()) {
+    commit.max_age = access.shown.never_changes ? kAnyAge : access.max_age;
+    // What a tag or snapshot leads to never changes, and needs no versions.
+    access.shown.never_changes |= commit.is_given && !commit.at.moves();
+  }
   auto place = source.needs_fetcher()
-                   ? OpenFetched(location, source.place(), std::move(access))
+                   ? OpenFetched(location, source.place(), std::move(access), commit)
                    : OpenFolder(location, std::move(access.local), std::move(access.folder));
   if (!place || location.layer == nullptr) return place;
-  return location.layer->open(*std::move(place), location, max_age);
+  return location.layer->open(*std::move(place), location, commit);
 }
 
 }  // namespace zarrfs

@@ -6,7 +6,8 @@
 //   s3://bucket/data/ocean.zarr       the keys of a bucket that begin with data/ocean.zarr/
 //   https://host/ocean.zarr           the objects of a web server below this address
 //   https://host/all.zip/ocean.zarr   a folder in a zip file on a web server
-//   /data/ocean.icechunk              a commit of an Icechunk repository: SourceAccess::at
+//   /data/ocean.icechunk              a commit of an Icechunk repository: SourceAccess::at; in
+//                                     a bucket, on a web server or in a zip file likewise
 //
 // A source is a *place* and at most one *layer* over it:
 //
@@ -14,6 +15,9 @@
 //           under rules of a sandbox; or over a fetcher, which alone has the network.
 //   layer   makes the store from that of the place: LayerKind. It never asks which kind of place
 //           that is.
+//
+// Whether a folder is an Icechunk repository is seen by looking: at a local folder before it is
+// opened, at any other place, and in a zip file, when the store has been made.
 //
 // A new kind of layer is a row of kLayers in source.cc and a function in a room of its own, as
 // OpenZipStore(), that makes a Store from a Store. A new kind of place is a PlaceKind, and a
@@ -28,6 +32,7 @@
 #include <string_view>
 
 #include "zarrcore/base/result.h"
+#include "zarrcore/icechunk/repository.h"
 #include "zarrcore/local/local_store.h"
 #include "zarrcore/net/remote_source.h"
 #include "zarrcore/net/remote_store.h"
@@ -50,8 +55,7 @@ struct Location {
   std::string folder;                // of the stored objects: a path, or an address
   std::string file = {};             // the one object in it that the layer reads; "": any object
   const LayerKind* layer = nullptr;  // null: the objects are the store
-  std::string inside = {};           // for the layer alone. Zip: the folder in it; "": its root.
-                                     // Icechunk: the commit, as SourceAccess::at
+  std::string inside = {};           // for a zip file: the folder in it; "": its root
 
   /// The file, or the folder. What the sandbox lets a worker read, and the fetcher ask for.
   [[nodiscard]] std::string path() const;
@@ -109,6 +113,13 @@ struct SourceAccess {
   std::string at = {};
 };
 
+/// Which commit is asked for, of a repository that may be there.
+struct SourceCommit {
+  IcechunkAt at = {};
+  bool is_given = false;  // else what is no repository is a store
+  Age max_age{0};         // how old what the place says of the layer's own objects may be
+};
+
 /// Opens the store. kInvalidArgument for a commit of what has none. Otherwise fails like
 /// OpenLocalStore() or OpenRemoteStore(), and like what opens the layer. With a fetcher, starts a
 /// thread.
@@ -118,16 +129,14 @@ struct SourceAccess {
 /// A kind of layer.
 struct LayerKind {
   std::string_view name;
-  bool has_commits = false;  // Location::inside is SourceAccess::at
 
   /// Takes the source apart, except Location::layer; nullopt if it names no such layer. Servers are
   /// not asked; local files may be looked at. `folder`: as in Source::Locate().
   std::optional<Location> (*find)(const Source& source, const Descriptor& folder);
 
   /// Makes the store from that of the place, which shows `location.file` alone if that is set.
-  /// `max_age`: how old what `place` says of the layer's own objects may be.
   Result<std::shared_ptr<Store>> (*open)(std::shared_ptr<Store> place, const Location& location,
-                                         Age max_age);
+                                         const SourceCommit& commit);
 };
 
 }  // namespace zarrfs

@@ -129,6 +129,40 @@ TEST_F(IcechunkStoreTest, ANamedChunkWhoseObjectIsMissingIsAnError) {
             "repository (collected as garbage, or not copied)");
 }
 
+TEST_F(IcechunkStoreTest, ASlowStoreIsAskedForAChunkWhenItIsRead) {
+  container->SetAnswersFast(false);
+  const auto store = Open();
+  const auto info = store->Stat("a/c/2/0");
+  ASSERT_TRUE(info);
+  const auto opened = store->Read("a/c/2/0", ByteRange::At(0, 0), {});
+  ASSERT_TRUE(opened);
+  EXPECT_EQ(opened->object->info().version, info->version);
+  EXPECT_EQ(container->count(FakeStore::Call::kRead, Key("chunks", kChunk)), 0u);
+  std::string out(2, '\0');
+  const auto bytes = std::as_writable_bytes(std::span(out));
+  ASSERT_TRUE(opened->object->Read(1, bytes));
+  EXPECT_EQ(out, "34");
+  EXPECT_EQ(Read(*store, "a/c/2/0"), "234");
+
+  const auto late = store->Read("a/c/2/0", ByteRange::At(0, 0), {});
+  container->Put(Key("chunks", kChunk), "0123");
+  EXPECT_EQ(late->object->Read(0, bytes).error().code, ErrorCode::kIo) << "it ends early";
+  container->Remove(Key("chunks", kChunk));
+  EXPECT_EQ(late->object->Read(0, bytes).error().code, ErrorCode::kIo) << "not absent";
+}
+
+TEST_F(IcechunkStoreTest, ChunksOfASlowStoreKeepTheirVersionWhileCommitsLeaveThemAlone) {
+  container->SetAnswersFast(false);
+  const auto store = Open();
+  const auto before = store->Stat("a/c/2/0")->version;
+  const uint8_t next = 11;
+  container->Put(Key("snapshots", next), IcechunkWriter::Snapshot(next, nodes));
+  container->Put("refs/branch.main/ref.json",
+                 fmt::format(R"({{"snapshot":"{}"}})", IcechunkIdText(IcechunkIdOf(next))));
+  EXPECT_EQ(store->Stat("a/c/2/0")->version, before);
+  EXPECT_EQ(container->count(FakeStore::Call::kRead, Key("snapshots", next)), 1u) << "it was seen";
+}
+
 TEST_F(IcechunkStoreTest, AnObjectThatIsTooShortIsAnError) {
   const auto store = Open();
   container->Put(Key("chunks", kChunk), "0123");
