@@ -1,0 +1,69 @@
+"""What people write who come from other FUSE file systems, and what a mount says without being asked."""
+
+import grp
+import os
+import pwd
+import subprocess
+
+import faulty_server
+import pytest
+from mounts import ROOT, ZARRCTL, ZARRFS, mounted
+
+SAMPLE = ROOT / "tests/data/sample.zarr"
+
+
+@pytest.fixture
+def point(tmp_path):
+    point = tmp_path / "mnt"
+    point.mkdir()
+    yield point
+    if os.path.ismount(point):
+        subprocess.run([ZARRFS, "--unmount", point], check=True)
+
+
+def zarrfs(*words):
+    return subprocess.run([ZARRFS, *map(str, words)], capture_output=True, text=True, timeout=60)
+
+
+def test_a_mount_line_of_another_file_system_works():
+    with mounted(SAMPLE, "ro,auto_unmount,default_permissions,max_read=131072,uid=nobody,gid=daemon,umask=027") as mount:
+        found = os.stat(mount / "v2/temperature/0.0.0")
+        assert (found.st_uid, found.st_gid) == (pwd.getpwnam("nobody").pw_uid, grp.getgrnam("daemon").gr_gid)
+        assert found.st_mode & 0o777 == 0o440
+        # Whoever takes over the mount later needs no list of users.
+        assert f"uid={found.st_uid},gid={found.st_gid}," in (mount / ".zarrfs/options").read_text()
+
+
+@pytest.mark.parametrize(("option", "reason"), [
+    ("allow_root", "the kernel knows only allow_other; with uid=UID,umask=077 that is you and root"),
+    ("fsname=ocean", "the source that a mount names is always its store"),
+    ("max_read=65536", "expected 128K or more, which changes nothing: reads are not made smaller"),
+    ("uid=nobody-has-this-name", "expected a number, or the name of a user of this machine")])
+def test_what_would_mean_something_else_is_refused(point, option, reason):
+    refused = zarrfs(SAMPLE, point, "-o", option)
+    assert refused.returncode == 1 and refused.stderr.startswith(f"zarrfs: option '{option}': {reason}"), refused.stderr
+    assert not os.path.ismount(point)
+
+
+def test_that_changes_are_seen_late_is_said_with_v(point):
+    said = f"zarrfs: {SAMPLE} is mounted at {point}\n"
+    assert zarrfs("-v", SAMPLE, point).stdout == said
+    assert zarrfs("--unmount", point).returncode == 0
+    with faulty_server.serving(SAMPLE.parent) as server:
+        url = f"http://127.0.0.1:{server.server_port}/{SAMPLE.name}"
+        silent = zarrfs("--readonly", url, point)
+        assert (silent.returncode, silent.stdout, silent.stderr) == (0, "", "")
+        assert zarrfs("--unmount", point).returncode == 0
+        loud = zarrfs("-v", url, point)
+        assert loud.stderr == "" and loud.stdout.splitlines()[1] == (
+            f"zarrfs: changes are seen within a minute, as the store reports none: {url}: this store cannot be watched")
+        assert zarrfs("--unmount", point).returncode == 0
+
+
+def test_help_is_a_word_too(tmp_path):
+    help_text = zarrfs("--help").stdout
+    assert subprocess.run([ZARRFS, "help"], cwd=tmp_path, capture_output=True, text=True, check=True).stdout == help_text
+    for heading in ("What the mount shows", "Changes of the store", "Memory and threads", "Who may access the mount", "How it is mounted"):
+        assert f"\n{heading}:\n" in help_text and f"\n## {heading}\n" in (ROOT / "docs/OPTIONS.md").read_text()
+    wrong = subprocess.run([ZARRCTL, "info", "--nc", "3", SAMPLE], capture_output=True, text=True)
+    assert (wrong.returncode, wrong.stderr) == (1, "zarrctl: --nc: 3: not auto, 2 or 5 (see zarrctl info --help)\n")
