@@ -10,6 +10,7 @@ import subprocess
 import time
 
 import pytest
+from html_page import Page
 from mounts import READERS, ROOT, SYSTEM_PYTHON, ZARRFS, mounted, read, zarrctl
 
 DATA = ROOT / "tests/data/icechunk"
@@ -126,6 +127,10 @@ def test_zarrctl_reads_a_commit(tmp_path):
     assert "virtual" in zarrctl("info", DATA / "v1").stdout
     run = zarrctl("info", DATA / "v1", "-o", "at=tag.v1.0")
     assert "temperature" in run.stdout and "virtual" not in run.stdout, run
+    run = zarrctl("info", DATA / "v1", "-o", "at=tag.v1.0", "--html", tmp_path / "page.html")
+    assert run.returncode == 0, run.stderr
+    page = Page(tmp_path / "page.html")
+    assert "temperature" in page.images and "virtual" not in page.sections and page.pre[0].endswith(" -o at=tag.v1.0")
     chunk = zarrctl("cat", DATA / "v1", "a/b/native", "0", "-o", "at=branch.dev")
     assert chunk.returncode == 0, chunk.stderr
     assert "expected branch.NAME" in zarrctl("info", DATA / "v1", "-o", "at=x").stderr

@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from html_page import Page
 from mounts import ZARRCTL, mounted, zarrctl
 from remote import BUCKET, PREFIX
 
@@ -27,6 +28,16 @@ def test_references_are_those_of_the_folder(store, folder, tmp_path):
     run("refs", *options, address, "--out", tmp_path / "remote.json")
     run("refs", folder, "--out", tmp_path / "local.json", "--prefix", address)
     assert json.loads((tmp_path / "remote.json").read_text()) == json.loads((tmp_path / "local.json").read_text())
+
+
+def test_the_page_has_the_pictures_of_the_folder(store, folder, tmp_path):
+    address, options = store
+    run("info", *options, address, "--html", tmp_path / "remote.html")
+    run("info", folder, "--html", tmp_path / "local.html")
+    remote, local = (Page(tmp_path / f"{name}.html") for name in ("remote", "local"))
+    assert remote.images == local.images and len(local.images) == 2
+    mount = remote.pre[0]
+    assert address in mount and all(word in mount for word in options)
 
 
 def test_a_packed_store_is_that_of_the_folder(store, folder, tmp_path):

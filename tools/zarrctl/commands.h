@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "zarrcore/base/result.h"
-#include "zarrcore/os/descriptor.h"
 #include "zarrcore/view/assembled_file.h"
 
 namespace zarrfs::ctl {
@@ -25,9 +24,15 @@ struct NodeOptions {
 struct InfoOptions : NodeOptions {
   NetcdfFormat netcdf = NetcdfFormat::kAuto;  // as the option nc of a mount
   bool details = false;
+  std::string html;           // FILE for a page instead; absolute; empty: none
+  bool has_pictures = true;   // on the page
+  std::string mount_options;  // those of the store, as after -o
 };
+/// Before Info() that writes a page, and before the sandbox: makes the path of `html` absolute.
+/// Gives the folder that will be written to.
+[[nodiscard]] Result<std::string> MakeRoomForPage(InfoOptions& options);
 /// The groups and arrays from a node down, and what each view does with them: a line per array, or,
-/// for an array, a `path` or with `details`, all about each.
+/// for an array, a `path` or with `details`, all about each; or a page for browsers.
 int Info(const TargetNode& target, const InfoOptions& options);
 
 struct LsOptions : NodeOptions {
@@ -62,13 +67,9 @@ enum class MapBy { kSize, kOrder, kPresent };
 inline constexpr std::array kMapByNames = {"size", "order", "present"};
 
 struct MapOptions : NodeOptions {
-  std::string slice;         // "3" or "3,0": chunk numbers along the axes before the last two
-  std::string out;           // FILE.svg; empty: only on stdout
-  Descriptor out_file = {};  // that file, open for writing, not yet truncated
+  std::string slice;  // "3" or "3,0": chunk numbers along the axes before the last two
   MapBy by = MapBy::kSize;
 };
-/// "t.svg: Permission denied; use another --out".
-[[nodiscard]] std::string WhyNotWritten(const std::string& file, int error_number);
 /// Draws which chunks of an array are stored.
 int Map(const TargetNode& target, const MapOptions& options);
 

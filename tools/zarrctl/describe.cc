@@ -240,4 +240,19 @@ Result<ViewFile> DescribeViewFile(const TargetChunk& chunk,
   return file;
 }
 
+std::string FileOfNode(const Hierarchy& hierarchy, const Node& node, size_t view,
+                       const Names& siblings) {
+  const View& shown = *AllViews()[view];
+  const FileOf of = shown.file_of();
+  const bool is_array = node.array() != nullptr;
+  const bool is_made = of == FileOf::kArrays ? is_array
+                                             : of == FileOf::kGroups &&
+                                                   (node.group() != nullptr || node.path.empty());
+  if (!is_made || node.unusable() != nullptr || (is_array && node.views[view].hidden)) return "";
+  std::string own = std::string(NameOf(node.path)) + std::string(shown.suffix());
+  // (Only then it has another: the store need not be asked.)
+  if (!node.path.empty() && !std::ranges::binary_search(siblings, own)) return own;
+  return hierarchy.FileName(node.path, view, kAnyAge).value_or("");
+}
+
 }  // namespace zarrfs::ctl

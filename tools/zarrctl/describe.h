@@ -52,6 +52,14 @@ struct ViewSummary {
 /// (NodeView::has_texts).
 ViewSummary DescribeView(const Hierarchy& hierarchy, const Node& array, size_t view);
 
+/// Names of the nodes of a group, sorted.
+using Names = std::vector<std::string>;
+
+/// The name of the file that a view of files makes of a node; "" if it makes none, or that cannot
+/// be told now. `siblings`: all that is in the node's group.
+std::string FileOfNode(const Hierarchy& hierarchy, const Node& node, size_t view,
+                       const Names& siblings);
+
 /// Whether the mount checks the checksums that the view leaves out: "checked", "checked in chunks
 /// of up to 4 MiB"; "" if there are none.
 std::string WhatIsChecked(const ChunkEncoding& encoding);

@@ -11,6 +11,7 @@
 #include "tools/zarrctl/describe.h"
 #include "tools/zarrctl/output.h"
 #include "tools/zarrctl/overview.h"
+#include "tools/zarrctl/page/page.h"
 #include "tools/zarrctl/progress.h"
 #include "tools/zarrctl/stored_chunks.h"
 #include "tools/zarrctl/target.h"
@@ -21,26 +22,6 @@ namespace {
 
 // More files than this of chunks that are not stored are worth a line of their own.
 constexpr uint64_t kManyFiles = 100'000;
-
-// Names of the nodes of a group, sorted.
-using Names = std::vector<std::string>;
-
-// The name of the file that a view of files makes of a node; "" if it makes none, or that cannot be
-// told now. `siblings`: all that is in the node's group.
-std::string FileOfNode(const Hierarchy& hierarchy, const Node& node, size_t view,
-                       const Names& siblings) {
-  const View& shown = *AllViews()[view];
-  const FileOf of = shown.file_of();
-  const bool is_array = node.array() != nullptr;
-  const bool is_made = of == FileOf::kArrays ? is_array
-                                             : of == FileOf::kGroups &&
-                                                   (node.group() != nullptr || node.path.empty());
-  if (!is_made || node.unusable() != nullptr || (is_array && node.views[view].hidden)) return "";
-  std::string own = std::string(NameOf(node.path)) + std::string(shown.suffix());
-  // (Only then it has another: the store need not be asked.)
-  if (!node.path.empty() && !std::ranges::binary_search(siblings, own)) return own;
-  return hierarchy.FileName(node.path, view, kAnyAge).value_or("");
-}
 
 enum class InfoForm { kOverview, kDetails, kJson };
 
@@ -420,6 +401,7 @@ class Information {
 }  // namespace
 
 int Info(const TargetNode& target, const InfoOptions& options) {
+  if (!options.html.empty()) return WritePage(target, options);
   const bool has_details =
       options.details || !options.path.empty() || target.node->group() == nullptr;
   const InfoForm form = options.json  ? InfoForm::kJson

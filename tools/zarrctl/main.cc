@@ -111,10 +111,7 @@ class CommandLine {
       SetLinksToFollow(std::move(*policy));
     }
     map_.by = static_cast<MapBy>(std::ranges::find(kMapByNames, map_by_) - kMapByNames.begin());
-    if (map_.out.ends_with(".svg")) {
-      map_.out_file.reset(open(map_.out.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666));
-      if (!map_.out_file) return Complain(WhyNotWritten(map_.out, errno), kExitSystem);
-    }
+    info_.mount_options = remote_;
     auto commit = TakeCommit(remote_);
     if (!commit) return Complain(fmt::format("-o at={}", commit.error().message));
     SetCommit(*std::move(commit));
@@ -168,8 +165,11 @@ class CommandLine {
             "Examples:\n"
             "  zarrctl info /data/ocean.zarr             the whole tree, a line per array\n"
             "  zarrctl info /data/ocean.zarr forecast    from one group or array down, in detail\n"
-            "  zarrctl info --json /data/ocean.zarr | jq '.nodes[].path'",
+            "  zarrctl info /data/ocean.zarr --html ocean.html    a page with pictures",
             [this] { return OnNode(Info, info_); });
+    command->parse_complete_callback([this] {
+      if (!info_.html.empty()) make_room_ = [this] { return MakeRoomForPage(info_); };
+    });
     AddNode(command, info_);
     command->add_flag("-l,--long", info_.details,
                       "Chunks, codecs, bytes stored, and what each view does with each array");
@@ -179,6 +179,19 @@ class CommandLine {
             "--nc", [this](const std::string& text) { SetNetcdf(text); },
             "What files of nc have with the option nc of a mount")
         ->type_name("auto|2|5");
+    CLI::Option* html =
+        command
+            ->add_option("--html", info_.html,
+                         "Write a page for browsers, one file: the tree, pictures of the arrays, "
+                         "maps of their chunks, lines to copy")
+            ->type_name("FILE")
+            ->excludes("--json")
+            ->excludes("--long");
+    command->add_option("--pictures", info_.has_pictures, "On that page: yes (default) or no")
+        ->type_name("yes|no")
+        ->transform(
+            CLI::CheckedTransformer(std::map<std::string, bool>{{"yes", true}, {"no", false}}))
+        ->needs(html);
 
     command = Add(
         "ls", "What lies below a group, or the stored objects of an array and the chunks in each",
@@ -246,7 +259,7 @@ class CommandLine {
                   "Examples:\n"
                   "  zarrctl map /data/ocean.zarr forecast/t\n"
                   "  zarrctl map --by order --slice 12,0 /data/ocean.zarr forecast/t\n"
-                  "  zarrctl map --by size --out t.svg /data/ocean.zarr/forecast/t",
+                  "  zarrctl map --by present /data/ocean.zarr/forecast/t",
                   [this] { return OnNode(Map, map_); });
     AddNode(command, map_);
     command
@@ -261,7 +274,6 @@ class CommandLine {
             "For arrays with more than two axes: chunk numbers along all but the last two, "
             "as 3 or 3,0 (default: the first slice that has chunks)")
         ->type_name("I,J");
-    command->add_option("--out", map_.out, "Write a picture: FILE.svg")->type_name("FILE");
     AddJson(command, map_.json);
   }
 

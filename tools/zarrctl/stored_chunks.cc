@@ -21,7 +21,9 @@ StoredChunks FindStoredChunks(const Store& store, const Node& array,
     if (stored.problems.size() < kMaxProblems) stored.problems.emplace_back(key, error);
   };
   size_t names = 0;
-  const auto goes_on = [&] { return stored.is_complete = names++ < kMaxNames; };
+  const auto goes_on = [&] {
+    return stored.is_complete = names++ < kMaxNames && !(options.is_over && options.is_over());
+  };
   size_t sizes = 0;
   const auto add_size = [&](OuterIndex outer) {
     const auto info = sizes++ < kMaxSizes ? store.Stat(source.ObjectKey(outer))

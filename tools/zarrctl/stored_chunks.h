@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -25,7 +26,8 @@ struct StoredChunks {
 struct StoredChunksOptions {
   /// Counts the chunks of shards too, which reads their indexes; otherwise they are not counted.
   bool read_indexes = false;
-  bool add_sizes = false;  // of the stored objects: asks the store for each
+  bool add_sizes = false;              // of the stored objects: asks the store for each
+  std::function<bool()> is_over = {};  // ends it early, with what was found
 };
 
 /// Lists the stored objects of an array of `store` whose `chunks` are not null.

@@ -61,6 +61,8 @@ end
 complete -c zarrctl -f
 complete -c zarrctl -n 'not __zarrctl_command >/dev/null' -a '(__zarrctl_commands)'
 complete -c zarrctl -l out -r -F
+complete -c zarrctl -l html -r -F
+complete -c zarrctl -l pictures -x -a 'yes no'
 complete -c zarrctl -l by -x -a 'size order present'
 complete -c zarrctl -l color -x -a 'auto always never'
 complete -c zarrctl -s o -x -a 'endpoint= region= anonymous profile= absent=403 headers= query= list= timeout='

@@ -121,7 +121,7 @@ class MapMaker {
         map_(MakeMapGrid(layout_, slice, request)) {}
 
   Result<ChunkMap> Make(Progress& progress) {
-    if (Progress::IsSeen()) {
+    if (!request_.is_over && Progress::IsSeen()) {
       (void)source_.VisitOuter(map_.slice, [&](OuterIndex) {
         progress.AddFound();
         return !StopRequested();
@@ -130,6 +130,7 @@ class MapMaker {
     progress.Begin();
     if (map_.places > 0) {
       auto visited = source_.VisitOuter(map_.slice, [&](OuterIndex outer) {
+        if (request_.is_over && request_.is_over()) return map_.is_complete = false;
         TakeObject(outer);
         progress.AddDone();
         return !StopRequested();

@@ -31,7 +31,8 @@ struct MapRequest {
   MapBy by = MapBy::kSize;
   uint64_t max_rows = 1;  // of cells
   uint64_t max_columns = 1;
-  bool want_order = false;  // looks at whole shards, not only at the slice's part
+  bool want_order = false;             // looks at whole shards, not only at the slice's part
+  std::function<bool()> is_over = {};  // ends it early, with what was found
 };
 
 struct ChunkMap {
@@ -58,6 +59,7 @@ struct ChunkMap {
   uint64_t smallest = 0, largest = 0;  // chunk, in bytes
   uint64_t longest = 0;                // most chunks of one shard (with want_order)
   uint64_t in_order = 0;               // shards that hold their chunks in C order (with want_order)
+  bool is_complete = true;             // else MapRequest::is_over has ended it
 
   [[nodiscard]] bool is_exact() const { return cell_rows == 1 && cell_columns == 1; }
   /// Whether a shard holds several chunks of the slice.

@@ -1,10 +1,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "tools/zarrctl/commands.h"
@@ -14,15 +11,11 @@
 #include "tools/zarrctl/output.h"
 #include "tools/zarrctl/progress.h"
 #include "tools/zarrctl/target.h"
-#include "zarrcore/base/printable.h"
-#include "zarrcore/os/read_write.h"
 
 namespace zarrfs::ctl {
 namespace {
 
 // Cells of each kind of output, so that its size has a bound whatever the array's.
-constexpr uint64_t kSvgCells = 150;     // along each side
-constexpr uint64_t kFoldedCells = 100;  // a row, of an array of one axis
 constexpr uint64_t kJsonCells = 100;
 constexpr uint64_t kMinLines = 16;
 constexpr uint64_t kOtherLines = 12;  // around the map
@@ -70,22 +63,9 @@ Json MapJson(const TargetNode& target, const ChunkMap& map) {
   return json;
 }
 
-// Replaces what `options.out_file` holds. (Pipes and devices cannot be truncated.)
-bool WritePicture(const MapOptions& options, std::string_view bytes) {
-  const int fd = options.out_file.get();
-  const bool is_written =
-      (ftruncate(fd, 0) == 0 || errno == EINVAL) && WriteAll(fd, std::as_bytes(std::span(bytes)));
-  if (!is_written) Complain(WhyNotWritten(options.out, errno));
-  return is_written;
-}
-
 // Fails if the options cannot be served.
 Result<void> CheckOptions(const TargetNode& target, const MapOptions& options) {
   const Node& node = *target.node;
-  if (!options.out.empty() && !options.out.ends_with(".svg")) {
-    return Fail(ErrorCode::kInvalidArgument, "--out {}: pictures are SVG files; name a FILE.svg",
-                options.out);
-  }
   if (node.chunks == nullptr) return tl::unexpected(target.WhyNoChunks());
   if (options.by == MapBy::kOrder && !node.chunks->layout().is_sharded()) {
     return Fail(ErrorCode::kInvalidArgument,
@@ -98,13 +78,10 @@ Result<void> CheckOptions(const TargetNode& target, const MapOptions& options) {
 MapRequest RequestFor(const ArrayLayout& layout, const MapOptions& options) {
   const auto& counts = layout.inner_grid.counts();
   MapRequest request{.by = options.by};
-  request.want_order =
-      layout.is_sharded() && (options.by == MapBy::kOrder || options.json || !options.out.empty());
-  if (options.json || !options.out.empty()) {
-    const uint64_t cells = options.json ? kJsonCells : kSvgCells;
-    const bool is_folded = counts.size() == 1 && !options.out.empty();
-    request.max_rows = cells;
-    request.max_columns = is_folded ? std::min(cells, kFoldedCells) : cells;
+  request.want_order = layout.is_sharded() && (options.by == MapBy::kOrder || options.json);
+  if (options.json) {
+    request.max_rows = kJsonCells;
+    request.max_columns = kJsonCells;
     return request;
   }
   const TerminalSize terminal = SizeOfTerminal(STDOUT_FILENO);
@@ -136,10 +113,6 @@ Result<ChunkMap> MakeMap(const ChunkSource& source, const MapOptions& options, u
 
 }  // namespace
 
-std::string WhyNotWritten(const std::string& file, int error_number) {
-  return fmt::format("{}: {}; use another --out", file, ErrnoText(error_number));
-}
-
 int Map(const TargetNode& target, const MapOptions& options) {
   if (const auto fit = CheckOptions(target, options); !fit) return Complain(fit.error());
   const ChunkSource& source = *target.node->chunks;
@@ -151,13 +124,8 @@ int Map(const TargetNode& target, const MapOptions& options) {
 
   const ChunkMap& map = *made;
   const MapWords words = DescribeMap(target, map);
-  const bool has_picture = !options.out.empty();
-  if (has_picture && !WritePicture(options, DrawPicture(source, map, words))) return kExitSystem;
   if (options.json) {
     Write(DumpJson(MapJson(target, map)));
-  } else if (has_picture) {
-    for (const std::string& line : words.summary) Print("{}\n", line);
-    Print("written: {}\n", Visible(options.out));
   } else {
     Write(DrawText(map, words,
                    {SizeOfTerminal(STDOUT_FILENO).columns, TakesUtf8(), IsColored(STDOUT_FILENO)}));

@@ -19,6 +19,8 @@ struct MapWords {
   std::vector<std::string> summary;  // lines
 };
 [[nodiscard]] MapWords DescribeMap(const TargetNode& array, const ChunkMap& map);
+/// The summary alone.
+[[nodiscard]] std::vector<std::string> SummariseMap(const ArrayLayout& layout, const ChunkMap& map);
 
 /// From 0 to 1: how a cell with stored chunks stands among all by what is shown.
 struct MapScale {
@@ -35,10 +37,6 @@ struct MapScale {
   bool is_logarithmic = false;
 };
 
-/// A cell in words: "chunk 0.3.1: 1234 bytes, number 5 of c/0/1 at offset 345".
-[[nodiscard]] std::string DescribeCell(const ChunkSource& source, const ChunkMap& map, uint64_t row,
-                                       uint64_t column);
-
 /// Lines of at most `columns` characters for a terminal.
 struct TextStyle {
   uint64_t columns = 80;
@@ -49,9 +47,5 @@ struct TextStyle {
                                    const TextStyle& style);
 /// Columns of cells that DrawText has room for, of a map with so many rows of chunks.
 [[nodiscard]] uint64_t TextCells(uint64_t columns, uint64_t rows);
-
-/// The bytes of an SVG file.
-[[nodiscard]] std::string DrawPicture(const ChunkSource& source, const ChunkMap& map,
-                                      const MapWords& words);
 
 }  // namespace zarrfs::ctl

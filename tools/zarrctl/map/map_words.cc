@@ -55,24 +55,29 @@ MapWords DescribeMap(const TargetNode& array, const ChunkMap& map) {
   words.subtitle = fmt::format("{}", fmt::join(parts, "; "));
   if (rank >= 2) words.row_axis = AxisName(metadata, rank - 2);
   if (rank >= 1) words.column_axis = AxisName(metadata, rank - 1);
+  words.summary = SummariseMap(layout, map);
+  return words;
+}
 
+std::vector<std::string> SummariseMap(const ArrayLayout& layout, const ChunkMap& map) {
+  std::vector<std::string> summary;
   std::string line = fmt::format("{} of {} stored", map.stored, CountText(map.places, "chunk"));
   if (layout.is_sharded()) line += fmt::format(", in {}", CountText(map.objects, "shard"));
   if (map.damaged > 0) line += fmt::format("; {} damaged or unreadable", map.damaged);
-  words.summary.push_back(line);
+  summary.push_back(line);
   if (map.stored > 0) {
     const std::string sizes =
         map.smallest == map.largest
             ? SizeText(map.smallest) + " each"
             : fmt::format("sizes {} to {}, mean {}", SizeText(map.smallest), SizeText(map.largest),
                           SizeText(map.bytes / map.stored));
-    words.summary.push_back(fmt::format("{}, {} in all", sizes, SizeText(map.bytes)));
+    summary.push_back(fmt::format("{}, {} in all", sizes, SizeText(map.bytes)));
   }
   if (map.by == MapBy::kOrder) {
-    words.summary.push_back(fmt::format("{} of {} hold their chunks in C order", map.in_order,
-                                        CountText(map.objects, "shard")));
+    summary.push_back(fmt::format("{} of {} hold their chunks in C order", map.in_order,
+                                  CountText(map.objects, "shard")));
   }
-  return words;
+  return summary;
 }
 
 MapScale::MapScale(const ChunkMap& map) : by(map.by) {
@@ -115,29 +120,6 @@ double MapScale::operator()(const MapCell& cell) const {
   const double share = is_logarithmic ? std::log(value / least) / std::log(most / least)
                                       : (value - least) / (most - least);
   return std::clamp(share, 0.0, 1.0);
-}
-
-std::string DescribeCell(const ChunkSource& source, const ChunkMap& map, uint64_t row,
-                         uint64_t column) {
-  const MapCell& cell = map.at(row, column);
-  const InnerIndex first{map.FirstChunk(row, column)};
-  const std::string name = ChunkName(ToNumber(first), source.layout().inner_grid);
-  if (!map.is_exact()) {
-    std::string text = fmt::format("from chunk {}: {} of {} stored", name, cell.stored,
-                                   CountText(cell.places, "chunk"));
-    if (cell.stored > 0) text += ", mean " + SizeText(cell.bytes / cell.stored);
-    if (cell.damaged > 0) text += fmt::format(", {} damaged or unreadable", cell.damaged);
-    return text;
-  }
-  std::string text = fmt::format("chunk {}: ", name);
-  if (cell.damaged > 0) return text + "damaged or unreadable";
-  if (cell.stored == 0) return text + "not stored";
-  text += SizeText(cell.bytes);
-  if (source.layout().is_sharded()) {
-    text += fmt::format(", number {} of {}, at offset {}", cell.position + 1,
-                        Visible(source.ObjectKey(source.OuterOf(first))), cell.offset);
-  }
-  return text;
 }
 
 }  // namespace zarrfs::ctl
