@@ -89,6 +89,20 @@ def test_picture_is_the_middle_of_other_axes_and_is_unpacked(tmp_path, ocean):
     assert "with scale_factor and add_offset: 46 to 54.99" in page.sections["packed"]
 
 
+@pytest.mark.parametrize("latitudes", [[-60.0, 0.0, 60.0], [60.0, 0.0, -60.0]], ids=["from south", "from north"])
+@pytest.mark.parametrize("attribute", [{"units": "degrees_north"}, {"standard_name": "latitude"}, {"units": "m"}], ids=str)
+def test_north_is_above_where_a_coordinate_says_so(tmp_path, latitudes, attribute):
+    import zarr
+
+    group = zarr.create_group(tmp_path / "s.zarr")
+    group.create_array("y", shape=(3,), chunks=(3,), dtype="f8", dimension_names=["y"], attributes=attribute)[:] = latitudes
+    group.create_array("v", shape=(3, 2), chunks=(3, 2), dtype="i4", dimension_names=["y", "x"])[:] = [[0, 0], [5, 5], [10, 10]]
+    page = page_of(tmp_path / "s.zarr", tmp_path / "page.html")
+    rows = brightness(page.pixels("v"))[:, 0]
+    is_turned = latitudes[0] < 0 and attribute != {"units": "m"}
+    assert (rows[0] > rows[2]) == is_turned and ("north is above" in page.sections["v"]) == is_turned
+
+
 def test_array_of_one_axis_is_a_curve_with_exact_numbers(tmp_path, ocean):
     page = page_of(ocean, tmp_path / "page.html")
     assert f"least {1 << 60}, greatest {(1 << 60) + 1999} in the picture" in page.sections["drifters/salinity"]

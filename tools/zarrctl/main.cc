@@ -187,10 +187,12 @@ class CommandLine {
             ->type_name("FILE")
             ->excludes("--json")
             ->excludes("--long");
-    command->add_option("--pictures", info_.has_pictures, "On that page: yes (default) or no")
-        ->type_name("yes|no")
-        ->transform(
-            CLI::CheckedTransformer(std::map<std::string, bool>{{"yes", true}, {"no", false}}))
+    command
+        ->add_option_function<std::string>(
+            "--pictures", [this](const std::string& text) { info_.has_pictures = text == "yes"; },
+            "On that page: yes (default) or no")
+        ->type_name("CHOICE")
+        ->check(CLI::IsMember({"yes", "no"}))
         ->needs(html);
 
     command = Add(

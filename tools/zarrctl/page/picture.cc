@@ -167,6 +167,15 @@ std::string DescribeChannels(const std::vector<OmeChannel>& channels) {
   return fmt::format("channel{} {}", channels.size() == 1 ? "" : "s", text);
 }
 
+void TurnOver(Pixels& pixels) {
+  const size_t row = pixels.width * pixels.pixel_bytes();
+  for (uint32_t y = 0; y < pixels.height / 2; ++y) {
+    const auto above = pixels.bytes.begin() + static_cast<ptrdiff_t>(y * row);
+    const auto below = pixels.bytes.end() - static_cast<ptrdiff_t>((y + 1) * row);
+    std::swap_ranges(above, above + static_cast<ptrdiff_t>(row), below);
+  }
+}
+
 void AddCounts(const PlaneValues& values, Picture& picture) {
   if (values.not_stored > 0) {
     picture.notes.push_back(fmt::format("{} of it not stored: the fill value",
@@ -183,7 +192,7 @@ void AddCounts(const PlaneValues& values, Picture& picture) {
 }  // namespace
 
 Result<Picture> MakePicture(const ArrayMetadata& metadata, const ChunkSource& source,
-                            const OmeImage* image, const PageLimits& limits,
+                            const OmeImage* image, bool is_turned, const PageLimits& limits,
                             const std::function<bool()>& is_over) {
   const ArrayLayout& layout = source.layout();
   const auto numbers = ElementNumbers::Of(metadata.data_type);
@@ -219,9 +228,13 @@ Result<Picture> MakePicture(const ArrayMetadata& metadata, const ChunkSource& so
     picture.darkest = is_all ? picture.least : fmt::format("≤ {:.6g}", range.least);
     picture.brightest = is_all ? picture.greatest : fmt::format("≥ {:.6g}", range.greatest);
   }
-  const Pixels pixels = picture.is_curve   ? DrawCurve(values)
-                        : channels.empty() ? DrawPlane(values, range)
-                                           : DrawChannels(values, channels);
+  Pixels pixels = picture.is_curve   ? DrawCurve(values)
+                  : channels.empty() ? DrawPlane(values, range)
+                                     : DrawChannels(values, channels);
+  if (is_turned && plane->row_axis == metadata.rank() - 2) {
+    TurnOver(pixels);
+    picture.notes.push_back("north is above: the first row is the lowest");
+  }
   picture.width = pixels.width;
   picture.height = pixels.height;
   picture.png = EncodePng(pixels);

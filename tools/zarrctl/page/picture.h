@@ -30,10 +30,12 @@ struct Picture {
   uint64_t failed = 0;             // of these, how many there are
 };
 
-/// `image`: the OME-Zarr image that the array is a level of, or null. Fails with the reason, as
+/// `image`: the OME-Zarr image that the array is a level of, or null. `is_turned`: the first row is
+/// the lowest one. Fails with the reason, as
 /// ChoosePlane() does, or kUnsupported for elements that are no numbers.
 [[nodiscard]] Result<Picture> MakePicture(const ArrayMetadata& metadata, const ChunkSource& source,
-                                          const OmeImage* image, const PageLimits& limits,
+                                          const OmeImage* image, bool is_turned,
+                                          const PageLimits& limits,
                                           const std::function<bool()>& is_over);
 
 }  // namespace zarrfs::ctl

@@ -13,6 +13,7 @@
 #include "tools/zarrctl/page/chunk_picture.h"
 #include "tools/zarrctl/page/html.h"
 #include "tools/zarrctl/page/numbers.h"
+#include "tools/zarrctl/page/orientation.h"
 #include "tools/zarrctl/page/picture.h"
 #include "tools/zarrctl/stored_chunks.h"
 #include "zarrcore/metadata/base64.h"
@@ -197,10 +198,12 @@ class SectionMaker {
       AddNoPicture("not looked at: " + why);
       return 0;
     }
-    const auto image = context_.found.images.find(of_.path);
-    const auto picture = MakePicture(
-        metadata, *node_->chunks, image == context_.found.images.end() ? nullptr : &image->second,
-        context_.budget.limits(), context_.budget.EndOf(kForPicture));
+    const auto found = context_.found.images.find(of_.path);
+    const OmeImage* image = found == context_.found.images.end() ? nullptr : &found->second;
+    const auto is_over = context_.budget.EndOf(kForPicture);
+    const bool is_turned = image == nullptr && RowsGoNorth(context_.hierarchy, *node_, is_over);
+    const auto picture =
+        MakePicture(metadata, *node_->chunks, image, is_turned, context_.budget.limits(), is_over);
     if (!picture) {
       const bool is_large = picture.error().code == ErrorCode::kTooLarge;
       AddNoPicture((is_large ? "not looked at: " : "none: ") + picture.error().message);

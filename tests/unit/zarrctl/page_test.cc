@@ -1,0 +1,85 @@
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "tests/unit/zarrctl/commands_testing.h"
+#include "tools/zarrctl/page/sections.h"
+
+namespace zarrfs::ctl::page_test {
+namespace {
+
+using Call = FakeStore::Call;
+using std::chrono::seconds;
+
+// What `info --html` writes of a store in memory.
+struct WrittenPage {
+  explicit WrittenPage(const std::shared_ptr<FakeStore>& store) {
+    const std::string path =
+        (std::filesystem::path(testing::TempDir()) / "zarrctl_page_test.html").string();
+    InfoOptions options;
+    options.html = path;
+    outcome = RunOnStore(Info, store, options);
+    std::stringstream text;
+    text << std::ifstream(path).rdbuf();
+    html = text.str();
+    std::filesystem::remove(path);
+  }
+  Outcome outcome;
+  std::string html;
+};
+
+TEST(Page, NamesWhatCannotBeReadAndGivesTheExitCode) {
+  const auto store = SmallStore();
+  store->FailWith(Call::kRead, "a/c/0/1", {ErrorCode::kPermissionDenied, "a/c/0/1: denied <b>"});
+  const WrittenPage page(store);
+  EXPECT_EQ(page.outcome.code, kExitSystem);
+  EXPECT_NE(page.html.find("not read: a/c/0/1: denied &lt;b&gt;"), std::string::npos) << page.html;
+  EXPECT_NE(page.html.find("<h2><bdi>b</bdi></h2>"), std::string::npos);
+}
+
+TEST(Page, DamageIsPartOfTheAnswer) {
+  const auto store = SmallStore();
+  store->Put("a/c/0/1", "xy");
+  const WrittenPage page(store);
+  EXPECT_EQ(page.outcome.code, kExitOk);
+  EXPECT_NE(page.html.find("not read: a/c/0/1: "), std::string::npos) << page.html;
+}
+
+TEST(Page, SaysWhatItHadNoTimeFor) {
+  const auto store = SmallStore();
+  const Hierarchy hierarchy(store, {}, nullptr);
+  std::chrono::steady_clock::time_point now{};
+  PageBudget budget({.time = seconds(60)}, [&] { return now; });
+  const auto root = hierarchy.Get("", kAnyAge);
+  const auto array = hierarchy.Get("a", kAnyAge);
+  ASSERT_TRUE(root && array);
+  const std::function<void()> on_node = [] {};
+  const PageNodes found = FindPageNodes(hierarchy, *root, budget, on_node);
+  ASSERT_EQ(found.nodes.size(), 3U);
+  const CopyPlaces places{.store = "/store", .mount_options = "", .mount = "/mnt/store"};
+  const PageContext context{hierarchy, found, places, budget};
+  EXPECT_TRUE(MakeSection(context, 1, array->get()).has_picture);
+  now += seconds(60);
+  const Section late = MakeSection(context, 1, array->get());
+  EXPECT_FALSE(late.has_picture);
+  EXPECT_NE(late.html.find("not looked at: 60 seconds were over"), std::string::npos) << late.html;
+  EXPECT_NE(late.html.find("[4, 4]"), std::string::npos);
+  EXPECT_NE(MakeSection(context, 1, nullptr).html.find("not looked at"), std::string::npos);
+}
+
+TEST(Page, TreeEndsWhereItMay) {
+  const auto store = SmallStore();
+  const Hierarchy hierarchy(store, {}, nullptr);
+  const PageBudget budget({.nodes = 2});
+  const auto root = hierarchy.Get("", kAnyAge);
+  ASSERT_TRUE(root);
+  const std::function<void()> on_node = [] {};
+  const PageNodes found = FindPageNodes(hierarchy, *root, budget, on_node);
+  EXPECT_EQ(found.nodes.size(), 2U);
+  EXPECT_EQ(found.why_not_all, "the tree has 2 nodes");
+}
+
+}  // namespace
+}  // namespace zarrfs::ctl::page_test
