@@ -102,15 +102,14 @@ std::optional<Json> NumberOfText(const Json& given) {
 Result<FillBytes> ParseFill(const Json& given, const DataType& type, char byte_order,
                             std::string_view key) {
   const bool is_number = type.is_core() && type.kind != DataKind::kRaw;
-  // A number for text: zarr-python 2 casts it.
+  // A number for text: zarr-python makes it one.
+  const bool is_bytes = type.kind == DataKind::kNullTerminatedBytes;
   const bool is_text =
-      type.kind == DataKind::kFixedLengthUtf32 || type.kind == DataKind::kNullTerminatedBytes;
+      is_bytes || type.kind == DataKind::kFixedLengthUtf32 || type.kind == DataKind::kString;
   if (is_text && given.is_number_integer()) {
     const std::string digits = given.dump();
-    return ParseFillValue(type.kind == DataKind::kFixedLengthUtf32
-                              ? Json(digits)
-                              : Json(EncodeBase64(std::as_bytes(std::span(digits)))),
-                          type, key);
+    return ParseFillValue(
+        is_bytes ? Json(EncodeBase64(std::as_bytes(std::span(digits)))) : Json(digits), type, key);
   }
   if (given.is_null() && type.is_date()) return ParseFillValue("NaT", type, key);
   // Old writers use the number 0 for an item of zero bytes.

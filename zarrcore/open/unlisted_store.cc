@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <mutex>
@@ -20,6 +21,7 @@
 #include "zarrcore/metadata/metadata.h"
 #include "zarrcore/metadata/v2_metadata.h"
 #include "zarrcore/store/forwarding_store.h"
+#include "zarrcore/view/ome_paths.h"
 
 namespace zarrfs {
 namespace {
@@ -27,6 +29,11 @@ namespace {
 constexpr size_t kMaxListFile = 256u << 20;
 // Folder after folder of an array is listed: the answers for one serve the others.
 constexpr int64_t kProbesHoldNs = 1'000'000'000;
+// What a group of OME-Zarr says holds for longer than that a group says nothing.
+constexpr int64_t kSaidHoldsNs = 10'000'000'000;
+constexpr size_t kMaxSaid = 4096;    // groups whose answers are kept
+constexpr size_t kMaxSeries = 4096;  // images of a collection that says no names
+constexpr int kGroupsAbove = 2;      // that may name a folder: a plate its rows
 
 // The names directly below `folder` among sorted keys; nullopt if there is no key below it.
 std::optional<std::vector<ListEntry>> NamesIn(const KeyList& keys, std::string_view folder) {
@@ -46,6 +53,21 @@ std::optional<std::vector<ListEntry>> NamesIn(const KeyList& keys, std::string_v
   }
   if (names.empty()) return std::nullopt;
   return names;
+}
+
+// Whether it is no name of a document or of a chunk: of these, far more are asked for.
+bool MayBeFolder(std::string_view key) {
+  const std::string_view name = NameOf(key);
+  return !name.starts_with('.') && name != "zarr.json";
+}
+
+// The document of this name, or null if there is none, or it is none of JSON.
+Result<Json> ReadJson(const Store& store, const std::string& key) {
+  const auto text = ReadWhole(store, key, kMaxMetadataBytes);
+  if (!text && text.error().code == ErrorCode::kNotFound) return Json();
+  if (!text) return Fail(text);
+  auto json = ParseJson(text->bytes, key);
+  return json ? *std::move(json) : Json();
 }
 
 class NamesStream final : public FolderStream {
@@ -78,14 +100,24 @@ class UnlistedStore final : public ForwardingStore {
     std::string path;
     ArrayMetadata metadata;
   };
+  using KnownKeys = Result<std::shared_ptr<const KeyList>>;
+  using Ask = std::function<KnownKeys()>;
   struct Probed {
     int64_t at_ns = 0;
-    Result<std::shared_ptr<const KeyList>> keys;
+    KnownKeys keys;
   };
 
   [[nodiscard]] tl::unexpected<Error> CannotList(std::string_view folder) const;
   // Documents that consolidated metadata say there are; null if there are none of these.
   [[nodiscard]] Result<std::shared_ptr<const KeyList>> Consolidated() const;
+  // Keys of documents in the group `path`, and of those of the nodes that its OME-Zarr names; null
+  // if it names none.
+  [[nodiscard]] KnownKeys AskGroup(const std::string& path) const;
+  // The answer of `ask` about `path`, which is kept for some seconds.
+  [[nodiscard]] KnownKeys Kept(const std::string& path, const Ask& ask) const;
+  // Those in or below a folder, as the root's consolidated metadata or OME-Zarr have them.
+  [[nodiscard]] Result<std::optional<std::vector<ListEntry>>> KnownIn(
+      std::string_view folder) const;
   // nullopt if the folder lies in none.
   [[nodiscard]] Result<std::optional<Array>> FindArray(std::string_view folder) const;
   [[nodiscard]] Result<std::optional<ArrayMetadata>> ReadArray(const std::string& path) const;
@@ -101,6 +133,8 @@ class UnlistedStore final : public ForwardingStore {
   const UnlistedStoreOptions options_;
   mutable std::mutex mutex_;
   mutable std::map<std::string, Probed> probed_;  // by path of the array
+  mutable std::mutex said_mutex_;
+  mutable std::map<std::string, Probed> said_;  // by path of the group
 };
 
 tl::unexpected<Error> UnlistedStore::CannotList(std::string_view folder) const {
@@ -120,8 +154,15 @@ Result<bool> UnlistedStore::Exists(const std::string& key) const {
 
 Result<ObjectInfo> UnlistedStore::Stat(std::string_view key) const {
   auto info = ForwardingStore::Stat(key);
-  if (info || info.error().code != ErrorCode::kNotFound) return info;
-  if (!options_.keys || !NamesIn(*options_.keys, key)) return info;
+  if (info || info.error().code != ErrorCode::kNotFound || !MayBeFolder(key)) return info;
+  auto names = Result<std::optional<std::vector<ListEntry>>>(std::nullopt);
+  if (options_.keys) {
+    names = NamesIn(*options_.keys, key);
+  } else {
+    names = KnownIn(key);
+  }
+  if (!names) return Fail(names);
+  if (!*names) return info;
   ObjectInfo folder;
   folder.is_folder = true;
   folder.mode = 0555;
@@ -154,6 +195,80 @@ Result<std::shared_ptr<const KeyList>> UnlistedStore::Consolidated() const {
   }
   std::erase_if(keys, [](const std::string& key) { return !IsValidKey(key); });
   return std::make_shared<const KeyList>(keys.begin(), keys.end());
+}
+
+UnlistedStore::KnownKeys UnlistedStore::AskGroup(const std::string& path) const {
+  const auto v3 = ReadJson(*this, JoinKey(path, "zarr.json"));
+  if (!v3) return Fail(v3);
+  const auto v2 = v3->is_null() ? ReadJson(*this, JoinKey(path, ".zattrs")) : Result<Json>(Json());
+  if (!v2) return Fail(v2);
+  const Json& attributes = v3->is_null() ? *v2 : MemberOrNull(*v3, "attributes");
+  std::vector<std::string> paths = OmePaths(attributes, {.below_ome = true, .name = NameOf(path)});
+  if (paths.empty()) return nullptr;
+  const std::string_view document = v3->is_null() ? ".zgroup" : "zarr.json";
+  if (std::ranges::find(paths, "OME") != paths.end()) {
+    const std::string images = JoinKey(path, "OME");
+    const auto said = v3->is_null() ? ReadJson(*this, JoinKey(images, ".zattrs"))
+                                    : ReadJson(*this, JoinKey(images, "zarr.json"));
+    if (!said) return Fail(said);
+    auto series = OmeSeries(v3->is_null() ? *said : MemberOrNull(*said, "attributes"));
+    for (size_t i = 0; series.size() == i && i < kMaxSeries; ++i) {
+      const auto exists = Exists(JoinKey(JoinKey(path, std::to_string(i)), document));
+      if (!exists) return Fail(exists);
+      if (*exists) series.push_back(std::to_string(i));
+    }
+    std::ranges::move(series, std::back_inserter(paths));
+  }
+  std::set<std::string> keys = {JoinKey(path, document)};
+  // (Which of both it is, of v2, its documents tell.)
+  for (const std::string& below : paths) keys.insert(JoinKey(JoinKey(path, below), document));
+  return std::make_shared<const KeyList>(keys.begin(), keys.end());
+}
+
+UnlistedStore::KnownKeys UnlistedStore::Kept(const std::string& path, const Ask& ask) const {
+  const auto is_old = [now_ns = SteadyNowNs()](const Probed& said) {
+    const bool is_empty = !said.keys || *said.keys == nullptr;
+    return now_ns - said.at_ns >= (is_empty ? kProbesHoldNs : kSaidHoldsNs);
+  };
+  {
+    const std::lock_guard lock(said_mutex_);
+    const auto known = said_.find(path);
+    if (known != said_.end() && !is_old(known->second)) return known->second.keys;
+  }
+  KnownKeys keys = ask();
+  if (!keys && keys.error().code == ErrorCode::kWouldBlock) return keys;
+  const std::lock_guard lock(said_mutex_);
+  if (said_.size() >= kMaxSaid) {
+    std::erase_if(said_, [&](const auto& said) { return is_old(said.second); });
+  }
+  if (said_.size() < kMaxSaid) said_.insert_or_assign(path, Probed{SteadyNowNs(), keys});
+  return keys;
+}
+
+Result<std::optional<std::vector<ListEntry>>> UnlistedStore::KnownIn(
+    std::string_view folder) const {
+  // (No node has that path.)
+  const auto consolidated = Kept("//", [&] { return Consolidated(); });
+  if (!consolidated) return Fail(consolidated);
+  if (*consolidated != nullptr) {
+    if (auto names = NamesIn(**consolidated, folder)) return names;
+  }
+  std::map<std::string, ListEntry> all;
+  std::string path(folder);
+  for (int above = 0; above <= kGroupsAbove; ++above, path = FolderOf(path)) {
+    const auto said = Kept(path, [&] { return AskGroup(path); });
+    if (!said) return Fail(said);
+    if (*said != nullptr) {
+      for (ListEntry& name : NamesIn(**said, folder).value_or(std::vector<ListEntry>())) {
+        all.try_emplace(name.name, std::move(name));
+      }
+    }
+    if (path.empty()) break;
+  }
+  if (all.empty()) return std::nullopt;
+  std::vector<ListEntry> names;
+  for (auto& [name, entry] : all) names.push_back(std::move(entry));
+  return names;
 }
 
 Result<std::optional<ArrayMetadata>> UnlistedStore::ReadArray(const std::string& path) const {
@@ -276,8 +391,6 @@ Result<std::unique_ptr<FolderStream>> UnlistedStore::OpenFolder(std::string_view
     return std::make_unique<NamesStream>(*std::move(names));
   };
   if (options_.keys) return stream(*options_.keys);
-  const auto consolidated = Consolidated();
-  if (!consolidated) return Fail(consolidated);
   const auto array = FindArray(folder);
   if (!array) return Fail(array);
   if (*array) {
@@ -286,8 +399,10 @@ Result<std::unique_ptr<FolderStream>> UnlistedStore::OpenFolder(std::string_view
     return stream(**probed);
   }
   // (A node that these do not name may be there all the same.)
-  if (*consolidated == nullptr || !NamesIn(**consolidated, folder)) return CannotList(folder);
-  return stream(**consolidated);
+  auto names = KnownIn(folder);
+  if (!names) return Fail(names);
+  if (!*names) return CannotList(folder);
+  return std::make_unique<NamesStream>(**std::move(names));
 }
 
 }  // namespace

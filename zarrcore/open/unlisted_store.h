@@ -3,8 +3,10 @@
 // What is in a folder is known
 //   - from a list of all keys, if there is one: all of it;
 //   - else, of a group, from the consolidated metadata of the root: the nodes below it;
+//   - else, of a group of OME-Zarr, from what it says itself: its images, labels, wells, fields;
 //   - else, of an array, by asking for each object of its grid, many at once, if these are not too
 //     many.
+// What is part of the path of any of these nodes is a folder: a row of a plate has no document.
 // Anything else is kUnsupported, with a message that names the option `list`: a listing is whole or
 // fails.
 #pragma once

@@ -9,7 +9,9 @@
 #include <system_error>
 #include <utility>
 
+#include "zarrcore/store/store.h"
 #include "zarrcore/view/ome06.h"
+#include "zarrcore/view/ome_paths.h"
 
 namespace zarrfs {
 namespace {
@@ -128,6 +130,52 @@ bool IsNamespace(const Json& ome) {
 bool IsOme(const Json& attributes, const OmePlace& place) {
   return IsNamespace(MemberOrNull(attributes, kOme)) ||
          HasMembers(attributes, place, /*in_ome=*/false);
+}
+
+namespace {
+
+constexpr size_t kMaxPaths = 1'000'000;
+
+// Adds the texts of a list, or the paths of its objects.
+void AddPaths(const Json& list, std::vector<std::string>& paths) {
+  for (const Json& each : ListOrEmpty(list)) {
+    const std::string* const path = TextOf(each.is_object() ? MemberOrNull(each, "path") : each);
+    if (path != nullptr && IsValidKey(*path) && paths.size() < kMaxPaths) paths.push_back(*path);
+  }
+}
+
+// Calls `visit` with the attributes, and with what is in `ome`.
+void VisitMembers(const Json& attributes, const auto& visit) {
+  visit(attributes, /*in_ome=*/false);
+  const Json& ome = MemberOrNull(attributes, kOme);
+  if (IsNamespace(ome)) visit(ome, /*in_ome=*/true);
+}
+
+}  // namespace
+
+std::vector<std::string> OmePaths(const Json& attributes, const OmePlace& place) {
+  std::vector<std::string> paths;
+  VisitMembers(attributes, [&](const Json& members, bool in_ome) {
+    const auto has = [&](auto name) { return IsMember(members, name, place, in_ome); };
+    for (const Json& image : ListOrEmpty(MemberOrNull(members, kMultiscales))) {
+      if (has(kMultiscales)) AddPaths(MemberOrNull(image, "datasets"), paths);
+    }
+    if (has(kMultiscales)) paths.emplace_back("labels");
+    if (has("labels"sv)) AddPaths(MemberOrNull(members, "labels"), paths);
+    if (has("plate"sv)) AddPaths(MemberOrNull(members["plate"], "wells"), paths);
+    if (has("well"sv)) AddPaths(MemberOrNull(members["well"], "images"), paths);
+    if (has("bioformats2raw.layout"sv)) paths.emplace_back("OME");
+  });
+  return paths;
+}
+
+std::vector<std::string> OmeSeries(const Json& attributes) {
+  std::vector<std::string> names;
+  VisitMembers(attributes, [&](const Json& members, bool in_ome) {
+    if (!IsMember(members, "series"sv, {.below_ome = true, .name = "OME"}, in_ome)) return;
+    AddPaths(MemberOrNull(members, "series"), names);
+  });
+  return names;
 }
 
 OmeAttributes AsOme04(Json attributes) {

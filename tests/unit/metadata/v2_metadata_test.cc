@@ -330,6 +330,9 @@ TEST(ParseZarray, FillValuesAreThoseOfV3) {
   EXPECT_EQ(FillOf(R"("<U2")", R"("abc")"), "ab");
   EXPECT_EQ(FillOf(R"("|S3")", R"("YWI=")"), "YWI=");
   EXPECT_EQ(FillOf(R"("|S3")", "0"), "MA==");
+  EXPECT_EQ(With(R"({"dtype": "|O", "fill_value": 0, "filters": [{"id": "vlen-utf8"}]})")
+                .document["fill_value"],
+            "0");
   EXPECT_EQ(FillOf(R"("|V3")", R"("AQI=")"), "AQIA");
   EXPECT_EQ(FillOf(R"("|V3")", "0"), "AAAA");
 }
