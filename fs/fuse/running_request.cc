@@ -1,5 +1,6 @@
 #include "fs/fuse/running_request.h"
 
+#include <algorithm>
 #include <chrono>
 #include <mutex>
 #include <new>
@@ -53,6 +54,15 @@ std::shared_ptr<Ticket> RunningRequest::HandOver() {
   std::shared_ptr<Ticket> ticket = std::move(place_.ticket);
   place_.state.store(State::kIdle, std::memory_order_relaxed);
   return ticket;
+}
+
+size_t RunningRequest::CountWithoutTicket() {
+  Places& places = ThePlaces();
+  const std::lock_guard lock(places.mutex);
+  return static_cast<size_t>(std::ranges::count_if(places.all, [](const Place* place) {
+    const State state = place->state.load(std::memory_order_relaxed);
+    return state == State::kRunning || state == State::kAdmitting;
+  }));
 }
 
 bool RunningRequest::WatchOnce() {

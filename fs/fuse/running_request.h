@@ -11,6 +11,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 
@@ -42,6 +43,9 @@ class RunningRequest {
   /// To be called instead, where the request is to be answered elsewhere: the ticket that it has by
   /// now; null if nobody else knows of it.
   [[nodiscard]] std::shared_ptr<Ticket> HandOver();
+
+  /// How many requests run now, excluding those that have a ticket.
+  [[nodiscard]] static size_t CountWithoutTicket();
 
   /// What takes longer is told of.
   static constexpr std::chrono::seconds kLong{10};

@@ -141,6 +141,23 @@ void Server::Answer(fuse_req_t request, Question question, Handler handler,
   }
 }
 
+Server::Progress Server::progress() const {
+  const auto [waiting, oldest] = UnansweredTickets();
+  const uint32_t busy = threads_.busy();
+  Progress progress{.unanswered = waiting + RunningRequest::CountWithoutTicket(),
+                    .oldest = oldest,
+                    .free_threads = options_.threads - std::min(busy, options_.threads)};
+  const RequestFigures figures = tree_->metrics().figures();
+  for (const Operation operation :
+       {Operation::kLookup, Operation::kRead, Operation::kReadDirectory, Operation::kGetAttributes,
+        Operation::kOpen, Operation::kOpenDirectory}) {
+    for (const uint64_t count : figures.answered[static_cast<size_t>(operation)]) {
+      progress.answered += count;
+    }
+  }
+  return progress;
+}
+
 void Server::Read(Reply& reply, NodeId id, size_t size, uint64_t offset) {
   const auto piece = tree_->Read(id, offset, ReadBuffer(size));
   if (!piece) return reply.Failed(piece.error().code);

@@ -11,6 +11,7 @@
 #include <fuse_lowlevel.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -48,6 +49,15 @@ class Server {
   /// session must live until the process ends from then on.
   void OnMounted(fuse_session* session);
 
+  /// Requests excluding those about the status files, and statfs(2). Thread-safe.
+  struct Progress {
+    uint64_t answered = 0;
+    size_t unanswered = 0;
+    std::chrono::steady_clock::duration oldest{};  // of the unanswered
+    uint32_t free_threads = 0;                     // of those that take requests
+  };
+  [[nodiscard]] Progress progress() const;
+
   [[nodiscard]] Tree& tree() { return *tree_; }
   [[nodiscard]] bool uses_io_uring() const { return uses_io_uring_; }
 
@@ -58,6 +68,8 @@ class Server {
   class Threads {
    public:
     explicit Threads(uint32_t count);
+
+    [[nodiscard]] uint32_t busy() const { return names_ + data_; }
 
     // As long as a thread answers one. False if it must not.
     class Turn {

@@ -159,6 +159,21 @@ void TellOfLong(std::chrono::seconds time) {
   }
 }
 
+Unanswered UnansweredTickets() {
+  Unanswered unanswered;
+  const auto now = std::chrono::steady_clock::now();
+  std::vector<std::shared_ptr<Ticket>> all;  // must be released after unlocking
+  Tickets& tickets = TheTickets();
+  const std::lock_guard lock(tickets.mutex);
+  for (const auto& [number, weak] : tickets.by_number) {
+    all.push_back(weak.lock());
+    if (all.back() == nullptr || all.back()->answered.load()) continue;
+    ++unanswered.count;
+    unanswered.oldest = std::max(unanswered.oldest, now - all.back()->since);
+  }
+  return unanswered;
+}
+
 void AnswerFromWaitingRoom(fuse_req_t request, WaitingFor what, WaitingHandler handler,
                            const std::shared_ptr<Ticket>& ticket) noexcept {
   Room& room = RoomFor(what);

@@ -49,6 +49,13 @@ struct Ticket {
 /// it or not.
 void TellOfLong(std::chrono::seconds time);
 
+/// The requests that have a ticket and no answer yet, and how long the oldest has had one.
+struct Unanswered {
+  size_t count = 0;
+  std::chrono::steady_clock::duration oldest{};
+};
+[[nodiscard]] Unanswered UnansweredTickets();
+
 enum class WaitingFor { kNames, kData };
 
 using WaitingHandler = std::function<void(const std::shared_ptr<Ticket>&)>;

@@ -32,6 +32,10 @@ struct Message {
     kSettings,  // live settings, as after -o
     // From the worker.
     kStarted,  // before anything else: its program runs
+    kBeat,     // from kReady on, each Heartbeat::kPeriod: its text is a Beat
+    // As kUpgrade: asks for the state of the mount. The answer, kReady, has its device number and,
+    // as text, what is wrong with the worker.
+    kState,
   };
   Kind kind = Kind::kEnd;
   std::array<uint64_t, 3> numbers = {};

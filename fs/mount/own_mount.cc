@@ -11,6 +11,7 @@
 
 #include "fs/fuse/connection.h"
 #include "fs/mount/dead_mount.h"
+#include "fs/mount/keeper_name.h"
 #include "fs/mount/mount_control.h"
 #include "fs/mount/session.h"
 #include "fs/options/log.h"
@@ -41,7 +42,8 @@ OwnMount::OwnMount(const HandOver& state)
       shared_(Inherited(state.shared)),
       init_(state.init),
       answer_(state.answer),
-      resends_(state.resends != 0) {}
+      resends_(state.resends != 0),
+      name_(NameKeeper(device_)) {}
 
 void OwnMount::HandOverTo(HandOver& state, const MountOptions& options) const {
   state.mountpoint = path_;
@@ -68,6 +70,7 @@ Result<void> OwnMount::Make(const MountOptions& options) {
     device_ = entry->device;
     mount_id_ = entry->id;
     unique_mount_id_ = UniqueMountId(path_);
+    name_ = NameKeeper(device_);
   }
   return {};
 }
@@ -211,6 +214,7 @@ void OwnMount::Abort() const { AbortConnection(connection_, device_, path_); }
 void OwnMount::Close() {
   connection_.reset();
   shared_.reset();
+  name_.reset();
   if (folder_) folder_->Close();
 }
 

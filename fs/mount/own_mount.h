@@ -48,6 +48,8 @@ class OwnMount {
   [[nodiscard]] Result<void> GiveTo(const Channel& worker, bool may_resend);
 
   [[nodiscard]] const std::string& path() const { return path_; }
+  /// 0 if it is not in the table of mounts.
+  [[nodiscard]] dev_t device() const { return device_; }
   /// Whether another worker can take over from one that ends.
   [[nodiscard]] bool outlives_workers() const { return outlives_workers_; }
   /// Whether what a worker has taken can be given to the next one.
@@ -86,6 +88,7 @@ class OwnMount {
   std::string init_;              // FUSE_INIT
   std::string answer_;            // what was promised to it, as handed over; "": AnswerOf()
   bool resends_ = false;
+  Descriptor name_;  // NameKeeper()
 };
 
 }  // namespace zarrfs

@@ -113,7 +113,7 @@ class Keeper {
   void LeaveWorkerBehind();
   // How long the loop may wait, in milliseconds.
   int KillLateWorker();
-  void Watch();  // every kWatchMs
+  void Watch();  // every kWatchMs, or twice that
   void EndWithConnection();
   // True if another worker serves on.
   bool OnWorkerEnd(const Workers::End& end);
@@ -159,6 +159,7 @@ class Keeper {
   GoneConnection gone_;
   std::optional<Clock::time_point> dying_since_;  // a killed worker that has not ended
   Clock::time_point worker_limit_;                // while it is to end
+  Clock::time_point watched_at_ = Clock::now();
 };
 
 Result<void> Keeper::Start() {
@@ -360,6 +361,7 @@ void Keeper::EndWithConnection() {
 }
 
 void Keeper::Watch() {
+  watched_at_ = Clock::now();
   TryAgainToUnmount();
   workers_.ReapLeftBehind();
   EndWithConnection();
@@ -420,6 +422,7 @@ HandOver Keeper::State() const {
 void Keeper::OnUpgrade(Upgrade::Step step) {
   if (step == Upgrade::Step::kNone) return;
   if (step == Upgrade::Step::kSet) return upgrade_.ReportSet(Reload(upgrade_.settings()));
+  if (step == Upgrade::Step::kTell) return upgrade_.ReportState(mount_.device(), workers_.Alarm());
   if (!mount_.outlives_workers()) return upgrade_.Refuse("the mount was made with io_uring");
   if (!CanReplace() || asked_before_ || replaces_ || !workers_.is_there() ||
       workers_.is_cut_off()) {
@@ -481,7 +484,7 @@ int Keeper::Run() {
   std::array<pollfd, 6> wait = {
       {{signals_.get(), POLLIN, 0}, {}, {report_.fd(), 0, 0}, {}, {}, {}}};
   while (workers_.is_there() || (workers_.is_planned() && !ending_)) {
-    workers_.StartIfDue();
+    workers_.Attend();
     int limit_ms = KillLateWorker();
     if (const auto end = workers_.TryReap()) {
       if (OnWorkerEnd(*end)) continue;
@@ -493,7 +496,9 @@ int Keeper::Run() {
     wait[4] = {workers_.fetcher_fd(), POLLIN, 0};
     wait[5] = {until_.get(), POLLIN, 0};
     const int events = poll(wait.data(), wait.size(), limit_ms);
-    if (events == 0 && !workers_.ends_soon()) Watch();
+    // Also while a worker sends one message after the other.
+    const bool is_due = Clock::now() - watched_at_ > 2 * std::chrono::milliseconds(kWatchMs);
+    if ((events == 0 || is_due) && !workers_.ends_soon()) Watch();
     OnUpgrade(upgrade_.Advance());
     if (events <= 0) continue;
     if (wait[0].revents != 0) OnSignal();

@@ -154,6 +154,7 @@ Upgrade::Step Upgrade::Advance() {
   if (asker_.fd() < 0 || poll(&wait, 1, 0) <= 0) return Step::kNone;
   auto message = asker_.Receive();
   const bool is_settings = message && message->kind == Message::Kind::kSettings;
+  if (message && message->kind == Message::Kind::kState && !under_way_) return Step::kTell;
   const bool is_upgrade = message && message->kind == Message::Kind::kUpgrade && message->passed;
   if ((!is_settings && !is_upgrade) || under_way_) {
     asker_.Close();  // it waits no longer
@@ -234,8 +235,8 @@ void Upgrade::End(const Message& report) {
 namespace {
 
 // Waits for the keeper to connect; nobody else may.
-Result<Channel> Accept(const Descriptor& listener, pid_t keeper) {
-  const auto limit = std::chrono::steady_clock::now() + kConnectLimit;
+Result<Channel> Accept(const Descriptor& listener, pid_t keeper, std::chrono::milliseconds time) {
+  const auto limit = std::chrono::steady_clock::now() + time;
   for (;;) {
     const auto left = limit - std::chrono::steady_clock::now();
     pollfd wait = {listener.get(), POLLIN, 0};
@@ -294,8 +295,13 @@ int TakeOver(const char* number) {
   return code;
 }
 
+struct Limits {
+  std::chrono::milliseconds connect = kConnectLimit;
+  std::chrono::milliseconds report = kReportLimit;
+};
+
 // Sends the request to a keeper, and fails with what that reports.
-Result<void> Ask(pid_t keeper, const Message& request, int passed) {
+Result<Message> Ask(pid_t keeper, const Message& request, int passed, Limits limits = {}) {
   const Descriptor listener = NewSocket();
   Address address;
   if (!listener ||
@@ -312,28 +318,43 @@ Result<void> Ask(pid_t keeper, const Message& request, int passed) {
   if (sigqueue(keeper, SIGUSR1, sigval{.sival_int = number}) != 0) {
     return Fail(FromErrno(errno), "process {} cannot be told: {}", keeper, ErrnoText(errno));
   }
-  const auto channel = Accept(listener, keeper);
+  const auto channel = Accept(listener, keeper, limits.connect);
   if (!channel) return Fail(channel);
   channel->Send(request, passed);
   pollfd wait = {channel->fd(), POLLIN, 0};
-  if (poll(&wait, 1, static_cast<int>(std::chrono::milliseconds(kReportLimit).count())) == 0) {
+  if (poll(&wait, 1, static_cast<int>(limits.report.count())) == 0) {
     return Fail(ErrorCode::kTimedOut, "process {} does not report", keeper);
   }
-  const auto report = channel->Receive();
-  if (report && report->kind == Message::Kind::kReady) return {};
+  auto report = channel->Receive();
+  if (report && report->kind == Message::Kind::kReady) return *std::move(report);
   return Fail(ErrorCode::kIo, "{}", report ? report->text : "its process has ended");
 }
 
 }  // namespace
 
 Result<void> AskToSet(pid_t keeper, const std::string& settings) {
-  return Ask(keeper, {Message::Kind::kSettings, {}, settings}, -1);
+  if (const auto asked = Ask(keeper, {Message::Kind::kSettings, {}, settings}, -1); !asked) {
+    return Fail(asked);
+  }
+  return {};
+}
+
+Result<std::string> AskForAlarm(pid_t keeper, dev_t mount) {
+  constexpr auto kLimit = std::chrono::milliseconds(500);
+  auto answer = Ask(keeper, {Message::Kind::kState}, -1, {kLimit, kLimit});
+  if (!answer) return Fail(answer);
+  if (answer->numbers[0] != mount) {
+    return Fail(ErrorCode::kNotFound, "process {} is the keeper of another mount", keeper);
+  }
+  return std::move(answer->text);
 }
 
 Result<void> AskForUpgrade(pid_t keeper, const std::string& path) {
   const Descriptor program(open(path.c_str(), O_PATH | O_CLOEXEC));
   if (!program) return Fail(FromErrno(errno), "{}: {}", path, ErrnoText(errno));
-  return Ask(keeper, {Message::Kind::kUpgrade}, program.get());
+  const auto asked = Ask(keeper, {Message::Kind::kUpgrade}, program.get());
+  if (!asked) return Fail(asked);
+  return {};
 }
 
 std::optional<int> RunAsNextProgram(int argc, char** argv) {

@@ -40,6 +40,7 @@ class Upgrade {
     kTry,     // somebody has asked: Try() or Refuse()
     kCommit,  // the new program has passed its trial: Commit() or Refuse()
     kSet,     // somebody asks for other settings() instead: ReportSet()
+    kTell,    // somebody asks for the state: ReportState()
   };
 
   Upgrade() = default;
@@ -59,6 +60,9 @@ class Upgrade {
   void Commit(HandOver state);
   void ReportSet(const Result<void>& set) {
     set ? End({Message::Kind::kReady}) : Refuse(set.error().message);
+  }
+  void ReportState(dev_t mount, std::string_view alarm) {
+    End({Message::Kind::kReady, {mount}, std::string(alarm)});
   }
   /// As after -o.
   [[nodiscard]] const std::string& settings() const { return settings_; }
@@ -90,6 +94,10 @@ class Upgrade {
 
 /// The same for settings that can change while the store is mounted (IsLive()), as after -o.
 [[nodiscard]] Result<void> AskToSet(pid_t keeper, const std::string& settings);
+
+/// What is wrong with the worker of that mount, by its heartbeat; "" if nothing is. Fails after a
+/// second, and if the process is not the keeper of the mount.
+[[nodiscard]] Result<std::string> AskForAlarm(pid_t keeper, dev_t mount);
 
 /// What a keeper runs: `zarrfs --can-take-over N` and `zarrfs --take-over N …`, where N is the
 /// number of the memory file, and the other words are for ps(1). The exit code; nullopt if the

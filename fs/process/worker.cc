@@ -35,6 +35,7 @@
 #include "fs/options/log.h"
 #include "fs/options/settings.h"
 #include "fs/process/environment.h"
+#include "fs/process/heartbeat.h"
 #include "fs/process/privileges.h"
 #include "fs/process/store_fetcher.h"
 #include "fs/process/worker_sandbox.h"
@@ -53,13 +54,16 @@ using Clock = std::chrono::steady_clock;
 
 // How long pending requests may take once the mount is gone.
 constexpr auto kGrace = std::chrono::seconds(2);
-// How often the attendant checks whether the loop is about to end. It cannot wait for that: polling
-// the FUSE device would wake it up for each request.
-constexpr int kAttendMs = 5000;
 // How often it wakes the main thread that should end: one wake-up may come before its wait.
 constexpr int kWakeMs = 100;
 // A worker that can serve no longer ends after this time at the earliest: not many do in a minute.
 constexpr auto kLeastTime = std::chrono::seconds(20);
+
+// Rounded up; 0 if it has passed.
+int MsUntil(Clock::time_point time) {
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(time - Clock::now());
+  return static_cast<int>(std::max<int64_t>(left.count(), 0));
+}
 
 [[noreturn]] void EndProcess(int code) {
   spdlog::default_logger_raw()->flush();
@@ -154,6 +158,7 @@ class Worker {
   void Describe(MountStatus& status) const;
 
   void Attend();
+  void SendBeat() const;
   // Handles a message of the keeper; false once there will be no more.
   bool HandleMessage();
 
@@ -273,6 +278,16 @@ bool Worker::HandleMessage() {
   return true;
 }
 
+void Worker::SendBeat() const {
+  const Server::Progress now = server_->progress();
+  const auto oldest = std::chrono::duration_cast<std::chrono::milliseconds>(now.oldest);
+  const Beat beat{.taken = now.answered + now.unanswered,
+                  .answered = now.answered,
+                  .oldest_ms = static_cast<uint64_t>(oldest.count()),
+                  .free_threads = now.free_threads};
+  keeper_.Send({Message::Kind::kBeat, {}, ToText(beat)});
+}
+
 void Worker::Attend() {
   // (One that takes over may serve a mount that others cover, or that is detached and in use.)
   if (const auto answers = takes_over_ ? Result<void>() : CheckAnswers(); !answers) {
@@ -291,8 +306,15 @@ void Worker::Attend() {
 
   std::optional<Clock::time_point> deadline;
   pollfd wait = {keeper_.fd(), POLLIN, 0};
+  auto next_beat = Clock::now();
   for (;;) {
-    poll(&wait, 1, deadline ? kWakeMs : kAttendMs);
+    if (Clock::now() >= next_beat) {
+      SendBeat();
+      next_beat = Clock::now() + Heartbeat::kPeriod;
+    }
+    // The end of the loop is found once a period: polling the FUSE device would wake this thread up
+    // for each request.
+    poll(&wait, 1, deadline ? kWakeMs : MsUntil(next_beat));
     // Without a keeper nobody could unmount: better a dead mount than one without an owner.
     if (wait.revents != 0 && !HandleMessage()) EndProcess(kExitSystem);
     EndIfOutOfReach();

@@ -129,6 +129,7 @@ Result<void> Workers::Start(bool takes_over, bool executes) {
   began_ = true;
   killed_here_ = false;
   cut_off_at_.reset();
+  heartbeat_.Reset();
   received_.clear();
   channel_.emplace(std::move(channel->first));
   start_at_.reset();
@@ -145,6 +146,7 @@ bool Workers::Expects(Message::Kind kind) {
   const auto has_sent = [&](Message::Kind each) {
     return std::ranges::find(received_, each) != received_.end();
   };
+  if (kind == kBeat) return has_sent(kReady);
   if (kind != kStarted && kind != kOpened && kind != kReady && kind != kFailed) return false;
   if (has_sent(kind) || (kind == kReady && !has_sent(kOpened)) ||
       (kind == kStarted && !received_.empty())) {
@@ -157,7 +159,14 @@ bool Workers::Expects(Message::Kind kind) {
 std::optional<Message> Workers::Receive() {
   if (fd() < 0) return std::nullopt;  // it was replaced in the meantime
   auto message = channel_->Receive();
-  if (message && Expects(message->kind)) return message;
+  const auto beat =
+      message && message->kind == Message::Kind::kBeat ? ParseBeat(message->text) : std::nullopt;
+  if (message && Expects(message->kind) && (beat || message->kind != Message::Kind::kBeat)) {
+    if (!beat) return message;
+    heartbeat_.OnBeat(*beat);
+    LogAlarm();
+    return std::nullopt;
+  }
   cut_off_at_ = Clock::now();
   if (message) {
     spdlog::error("{}: unexpected message {} from the worker: it is killed", mountpoint_,
@@ -188,6 +197,7 @@ std::optional<Workers::End> Workers::TryReap() {
   pid_ = -1;
   channel_.reset();
   cut_off_at_.reset();
+  heartbeat_.Reset();
   // (Whoever kills a worker that has just begun says nothing about its program.)
   const bool was_killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
   began_ = !executes_ || !received_.empty() || was_killed;
@@ -207,6 +217,7 @@ void Workers::LeaveBehind() {
   left_behind_.push_back(std::exchange(pid_, -1));
   channel_.reset();
   cut_off_at_.reset();
+  heartbeat_.Reset();
   last_end_ = "was killed or crashed, and cannot end";
 }
 
@@ -251,8 +262,14 @@ std::string Workers::Replace() {
   return line;
 }
 
-void Workers::StartIfDue() {
+void Workers::LogAlarm() {
+  if (const auto news = heartbeat_.News()) spdlog::warn("{}: the worker is {}", mountpoint_, *news);
+}
+
+void Workers::Attend() {
   fetcher_.Attend();
+  heartbeat_.OnTick(Clock::now());
+  LogAlarm();
   if (start_at_ && !channel_ && Clock::now() >= *start_at_) StartOrPlan();
 }
 

@@ -15,6 +15,7 @@
 #include "fs/mount/channel.h"
 #include "fs/mount/hand_over.h"
 #include "fs/options/options.h"
+#include "fs/process/heartbeat.h"
 #include "fs/process/store_fetcher.h"
 #include "zarrcore/base/result.h"
 #include "zarrcore/os/descriptor.h"
@@ -65,9 +66,12 @@ class Workers {
   [[nodiscard]] bool IsPastServing() const;
   /// For poll(); -1 if nothing can be received.
   [[nodiscard]] int fd() const { return channel_ && !cut_off_at_ ? channel_->fd() : -1; }
-  /// Its next message, when fd() is readable. nullopt if it was cut off: at the end of the channel
-  /// it has kEndLimit to end by itself; after a message that it may not send it is killed at once.
+  /// Its next message, when fd() is readable. nullopt for a heartbeat, and if it was cut off: at
+  /// the end of the channel it has kEndLimit to end by itself; after a message that it may not send
+  /// it is killed at once.
   std::optional<Message> Receive();
+  /// What is wrong with it by its heartbeat; "" if nothing is.
+  [[nodiscard]] std::string Alarm() const { return heartbeat_.Alarm(); }
   /// It has opened the store, whose root it passes.
   void set_source(Descriptor source) { source_ = std::move(source); }
 
@@ -108,8 +112,9 @@ class Workers {
   std::string Replace();
   /// Starts one in place of one that was asked to end, or plans to.
   void StartOrPlan();
-  /// Starts the one that was planned if it is time, and another fetcher if one has ended.
-  void StartIfDue();
+  /// To be called at least once a second: starts the one that was planned if it is time, and
+  /// another fetcher if one has ended. Looks after the heartbeat.
+  void Attend();
   [[nodiscard]] bool is_planned() const { return start_at_.has_value(); }
   void CancelPlan() { start_at_.reset(); }
   /// Why a caretaker answers from now on; "": it does not.
@@ -120,8 +125,10 @@ class Workers {
 
   [[nodiscard]] Result<void> Start(bool takes_over, bool executes);
   [[noreturn]] void RunChild(Channel keeper, pid_t keeper_pid, bool takes_over, bool executes);
-  // A worker reports kStarted, kOpened, then kReady, and kFailed at any time, each once.
+  // A worker reports kStarted, kOpened, then kReady, and kFailed at any time, each once; beats from
+  // kReady on.
   bool Expects(Message::Kind kind);
+  void LogAlarm();
 
   const MountOptions& options_;
   const std::vector<std::string>& config_;
@@ -145,6 +152,7 @@ class Workers {
   bool killed_here_ = false;                    // by Kill()
   std::optional<Clock::time_point> killed_at_;  // a worker, last, by others
   std::vector<pid_t> left_behind_;
+  Heartbeat heartbeat_;
 };
 
 }  // namespace zarrfs

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "fs/mount/dead_mount.h"
+#include "fs/mount/keeper_name.h"
 #include "fs/mount/mount_control.h"
 #include "fs/mount/mountpoint.h"
 #include "fs/options/exit_code.h"
@@ -70,6 +71,19 @@ bool IsKeeperOf(const Mounted& mounted, pid_t pid) {
     if (line.starts_with(fmt::format("Uid:\t{}\t", mounted.user))) return is_zarrfs;
   }
   return false;
+}
+
+// What is wrong with the worker by what its keeper knows; "" if nothing is, or this user may not
+// ask.
+std::string AlarmOf(const Mounted& mounted, const MountAnswer& answer) {
+  if (mounted.user != geteuid() && geteuid() != 0) return "";
+  const std::vector<pid_t> keepers =
+      answer.pid ? std::vector{*answer.pid} : NamedKeepers(mounted.device);
+  for (const pid_t keeper : keepers) {
+    if (!IsKeeperOf(mounted, keeper)) continue;
+    if (const auto alarm = AskForAlarm(keeper, mounted.device)) return OneLine(*alarm);
+  }
+  return "";
 }
 
 // The flags that a remount may change; the others are fixed for every mount.
@@ -143,6 +157,7 @@ int ListMounts() {
   size_t width = 0;
   for (const Mounted& mounted : mounts) width = std::max(width, OneLine(mounted.path).size());
   std::vector<std::string> dead;
+  std::vector<std::string> alarms;
   std::vector<std::string> without_store;
   std::vector<std::string> errors_only;
   std::vector<std::string> others;
@@ -152,6 +167,9 @@ int ListMounts() {
                OneLine(mounted.source));
     std::fflush(stdout);  // AskMount() forks: do not copy buffered output
     if (answer.state == MountState::kDead) dead.push_back(mounted.path);
+    if (const std::string alarm = AlarmOf(mounted, answer); !alarm.empty()) {
+      alarms.push_back(fmt::format("{}: the worker is {}", mounted.path, alarm));
+    }
     if (const std::string version = answer.Option("version");
         !version.empty() && version != ZARRFS_VERSION) {
       others.push_back(fmt::format("{} is served by zarrfs {}, this is {}: zarrfs --upgrade {}",
@@ -166,6 +184,7 @@ int ListMounts() {
                       mounted.path, serves, mounted.path));
     }
   }
+  for (const std::string& line : alarms) PrintError(line);
   for (const std::string& line : without_store) PrintError(line);
   for (const std::string& line : errors_only) PrintError(line);
   for (const std::string& line : others) PrintError(line);

@@ -406,6 +406,38 @@ TEST_F(RestartTest, StoppedWorkerEndsWithItsMount) {
       << mount.Log();
 }
 
+TEST_F(RestartTest, WorkerThatIsStoppedIsReportedUntilItGoesOn) {
+  TestMount mount(store_, "", mnt_);
+  const auto listed = [&] { return RunProgram({kProgram, "--list"}).errors; };
+  EXPECT_EQ(listed().find("the worker is"), std::string::npos) << listed();
+  const pid_t worker = WorkerOf(mnt_);
+  kill(worker, SIGSTOP);
+  const std::string silent = mnt_.string() + ": the worker is silent: no heartbeat for ";
+  ASSERT_TRUE(
+      Eventually(Seconds(30), [&] { return mount.Log().find(silent) != std::string::npos; }));
+  const Outcome list = RunProgram({kProgram, "--list"});
+  EXPECT_NE(list.errors.find(silent), std::string::npos) << list.errors;
+  EXPECT_NE(list.output.find(" silent " + mnt_.string()), std::string::npos) << list.output;
+  kill(worker, SIGCONT);
+  EXPECT_TRUE(Eventually(Seconds(10), [&] {
+    return mount.Log().find(mnt_.string() + ": the worker is well again") != std::string::npos;
+  }));
+  EXPECT_EQ(listed().find("the worker is"), std::string::npos) << listed();
+}
+
+// Its keeper's time stands still as well, as on a machine that is suspended.
+TEST_F(RestartTest, WorkerThatIsStoppedWithItsKeeperIsNoAlarm) {
+  TestMount mount(store_, "", mnt_);
+  const pid_t worker = WorkerOf(mnt_);
+  kill(worker, SIGSTOP);
+  mount.program().Signal(SIGSTOP);
+  SleepFor(Seconds(17));
+  mount.program().Signal(SIGCONT);
+  SleepFor(Seconds(1.5));
+  kill(worker, SIGCONT);
+  EXPECT_EQ(mount.Log().find("the worker is silent"), std::string::npos) << mount.Log();
+}
+
 TEST_F(RestartTest, UnmountedWhileThereIsNoWorkerItEnds) {
   TestMount mount(store_, "", mnt_);
   const pid_t worker = WorkerOf(mnt_);

@@ -120,6 +120,27 @@ TEST_P(ServerTest, AnInterruptionThatMeetsTheAnswerGivesOneOfBoth) {
   EXPECT_TRUE(kernel.IsSilent(milliseconds(20)));
 }
 
+TEST_P(ServerTest, ProgressShowsWhatWaitsForTheStore) {
+  const uint64_t id = IdOfFirst();
+  const Server::Progress before = kernel.server().progress();
+  EXPECT_EQ(before.unanswered, 0U);
+  EXPECT_EQ(before.free_threads, Kernel::kThreads);
+  store->Block(Call::kRead, "c/0");
+  store->Block(Call::kObjectRead, "c/0");
+  const uint64_t read = kernel.Read(id);
+  ASSERT_TRUE(store->WaitUntilBlocked());
+  const auto has_age = [&] { return kernel.server().progress().oldest > milliseconds(5); };
+  for (int i = 0; i < 2000 && !has_age(); ++i) std::this_thread::sleep_for(milliseconds(5));
+  const Server::Progress now = kernel.server().progress();
+  EXPECT_GT(now.oldest, milliseconds(5));
+  EXPECT_EQ(now.unanswered, 1U);
+  EXPECT_EQ(now.answered, before.answered);
+  EXPECT_EQ(now.free_threads, Kernel::kThreads - (GetParam() ? 1 : 0));
+  store->ClearFaults();
+  EXPECT_EQ(kernel.AnswerTo(read).error, 0);
+  EXPECT_EQ(kernel.server().progress().answered, before.answered + 1);
+}
+
 TEST_P(ServerTest, EveryRequestHasOneAnswer) {
   std::vector<uint64_t> requests;
   std::mt19937 random(1);
