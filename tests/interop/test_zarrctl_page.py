@@ -126,6 +126,31 @@ def test_map_of_chunks_has_what_is_not_stored(tmp_path):
     assert is_stored[:2, :2].all() and is_stored.sum() == 4
 
 
+def cells(pixels, count):
+    """Of a map of one row: the colours of the first cells."""
+    step = (pixels.shape[1] - 1) // count
+    return pixels[step // 2, step // 2::step][:count, :3].tolist()
+
+
+@pytest.mark.parametrize("shards", [None, (3, 8, 8)], ids=["plain", "sharded"])
+def test_map_of_steps_of_one_chunk_has_all_steps(tmp_path, shards):
+    import zarr
+
+    array = zarr.create_array(tmp_path / "a.zarr", shape=(12, 8, 8), chunks=(1, 8, 8), shards=shards, dtype="u1", fill_value=0)
+    for step in (0, 2, 3, 7):
+        array[step] = 1
+    (tmp_path / f"a.zarr/c/{2 if shards else 0}/0/0").write_bytes(b"")  # neither a shard nor a chunk
+    page = page_of(tmp_path / "a.zarr", tmp_path / "page.html")
+    found = cells(page.pixels("/", 1), 12)
+    not_stored, no_shard, damaged = [0xf4, 0xf1, 0xea], [0xc8, 0xc8, 0xc8], [0xd6, 0x1f, 0x26]
+    plain = {0: damaged, 1: not_stored, **{step: not_stored for step in (4, 5, 6, 8, 9, 10, 11)}}
+    sharded = {1: not_stored, 4: not_stored, 5: not_stored, 6: damaged, 7: damaged, 8: damaged, 9: no_shard, 10: no_shard, 11: no_shard}
+    expected = sharded if shards else plain
+    for step, colour in enumerate(found):
+        assert colour == expected.get(step, found[2]), step
+    assert found[2] not in (not_stored, no_shard, damaged) and "all chunks, in reading order" in page.sections["/"]
+
+
 def test_lines_work_as_they_stand(tmp_path, ocean):
     """Each line of the page, in a shell, with the store mounted where the page says."""
     environment = {**os.environ, "HOME": str(tmp_path)}

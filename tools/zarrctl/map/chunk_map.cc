@@ -35,6 +35,13 @@ uint64_t ShardLength(const ArrayLayout& layout, size_t axis) {
   return differs ? 0 : layout.inner_per_outer[axis];
 }
 
+// All chunks as if on one axis; shards have no straight sides there.
+void SetWhole(const ArrayLayout& layout, ChunkMap& map) {
+  map.columns = layout.inner_grid.size();
+  map.places = map.columns;
+  if (layout.is_sharded()) map.shard_rows = map.shard_columns = 0;
+}
+
 // The axes of the slice, in chunks.
 void SetAxes(const ArrayLayout& layout, ChunkMap& map) {
   const auto& counts = layout.inner_grid.counts();
@@ -85,9 +92,14 @@ ChunkMap MakeMapGrid(const ArrayLayout& layout, const std::vector<uint64_t>& sli
   ChunkMap map;
   map.by = request.by;
   map.slice = slice;
-  SetAxes(layout, map);
+  if (request.whole) {
+    SetWhole(layout, map);
+  } else {
+    SetAxes(layout, map);
+  }
   if (map.places == 0) return map;
-  if (layout.inner_grid.rank() == 1 && map.columns > request.max_columns) {
+  const bool is_one_axis = request.whole || layout.inner_grid.rank() == 1;
+  if (is_one_axis && map.columns > request.max_columns) {
     Fold(request, map);
   } else {
     map.cell_rows = CellLength(map.rows, request.max_rows, map.shard_rows);
@@ -156,6 +168,7 @@ class MapMaker {
     const size_t rank = layout_.outer_grid.rank();
     ChunkCoordinates at;
     layout_.outer_grid.Coordinates(ToNumber(outer), at);
+    if (request_.whole) return VisitCellsOfWhole(at, visit);
     // Of a folded map all places are one row here.
     const uint64_t columns = map_.is_folded ? map_.places : map_.columns;
     const auto range = [&](size_t from_last, uint64_t count) -> std::pair<uint64_t, uint64_t> {
@@ -172,6 +185,28 @@ class MapMaker {
         next_c = std::min((c / map_.cell_columns + 1) * map_.cell_columns, end_column);
         visit(*CellOf(map_.slice_start + r * columns + c), (next_r - r) * (next_c - c));
       }
+    }
+  }
+
+  // The same for each place of a stored object, in a map of all chunks.
+  template <typename Visit>
+  void VisitCellsOfWhole(const ChunkCoordinates& outer, Visit visit) {
+    const size_t rank = layout_.inner_grid.rank();
+    const auto& counts = layout_.inner_grid.counts();
+    ChunkCoordinates first{};
+    ChunkCoordinates end{};
+    for (size_t axis = 0; axis < rank; ++axis) {
+      first[axis] = layout_.FirstInner(axis, outer[axis]);
+      end[axis] = std::min(first[axis] + layout_.InnerCount(axis, outer[axis]), counts[axis]);
+    }
+    ChunkCoordinates at = first;
+    for (;;) {
+      visit(*CellOf(layout_.inner_grid.Linear({at.data(), rank})), 1);
+      size_t axis = rank;
+      for (; axis > 0 && ++at[axis - 1] >= end[axis - 1]; --axis) {
+        at[axis - 1] = first[axis - 1];
+      }
+      if (axis == 0) return;
     }
   }
 

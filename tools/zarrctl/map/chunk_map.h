@@ -31,7 +31,8 @@ struct MapRequest {
   MapBy by = MapBy::kSize;
   uint64_t max_rows = 1;  // of cells
   uint64_t max_columns = 1;
-  bool want_order = false;             // looks at whole shards, not only at the slice's part
+  bool want_order = false;  // looks at whole shards, not only at the slice's part
+  bool whole = false;  // all chunks in reading order instead of a slice, folded as if on one axis
   std::function<bool()> is_over = {};  // ends it early, with what was found
 };
 

@@ -31,6 +31,7 @@ constexpr size_t kLongestPath = 400;
 constexpr size_t kLongestReason = 600;
 constexpr uint32_t kShownSide = 256;  // small pictures are shown in whole multiples up to this
 constexpr uint32_t kLeastShown = 24;
+constexpr uint64_t kFoldedColumns = 32;  // of a map of all chunks
 
 // HTML of text from the store: it stays in its own direction, and in its place.
 std::string Bdi(std::string_view text) { return "<bdi>" + EscapeHtml(text) + "</bdi>"; }
@@ -269,10 +270,15 @@ class SectionMaker {
       return;
     }
     Progress progress("object", false);
-    const auto map = MakeChunkMap(source, SliceOfMap(),
+    const std::vector<uint64_t>& counts = source.layout().inner_grid.counts();
+    const size_t rank = counts.size();
+    // A slice of one chunk says nothing: often each step in time is one.
+    const bool is_whole = rank > 2 && counts[rank - 1] * counts[rank - 2] == 1;
+    const auto map = MakeChunkMap(source, is_whole ? std::vector<uint64_t>() : SliceOfMap(),
                                   {.by = MapBy::kSize,
                                    .max_rows = kChunkPictureCells,
-                                   .max_columns = kChunkPictureCells,
+                                   .max_columns = is_whole ? kFoldedColumns : kChunkPictureCells,
+                                   .whole = is_whole,
                                    .is_over = context_.budget.EndOf(kForMap)},
                                   progress, [this](const Error& error) { AddFailure(error); });
     if (!map) return AddFailure(map.error());
@@ -282,7 +288,8 @@ class SectionMaker {
     for (const std::string& line : SummariseMap(source.layout(), *map)) {
       caption += fmt::format("<span>{}</span> ", EscapeHtml(line));
     }
-    if (source.layout().inner_grid.rank() > 2) {
+    if (is_whole) caption += "<span>all chunks, in reading order</span> ";
+    if (rank > 2 && !is_whole) {
       std::string slice;
       for (const uint64_t chunk : map->slice) slice += fmt::format("{}, ", chunk);
       caption += fmt::format("<span>of the slice {}*, *</span> ", slice);
