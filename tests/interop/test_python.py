@@ -1,5 +1,6 @@
 """The Python module of the wheel: installed by pip in a bare environment, next to the readers, with the programs under test."""
 
+import itertools
 import json
 import os
 import pathlib
@@ -14,7 +15,10 @@ from mounts import ROOT, ZARRCTL, ZARRFS
 
 SAMPLE = ROOT / "tests/data/sample.zarr"
 MAKE_WHEEL = ROOT / "packaging/python/make-wheel"
-READERS = {name: ROOT / f"build/python/{name}" for name in ("zarr2", "zarr3")}
+READERS = ("zarr2", "zarr3")
+# One of each Python that this machine has, from 3.9 on.
+PYTHONS = {minor: path for minor in range(9, 20) for path in sorted(itertools.chain(
+    pathlib.Path.home().glob(f".pyenv/versions/3.{minor}.*/bin/python3"), pathlib.Path("/usr/bin").glob(f"python3.{minor}")))}
 
 
 def make_wheel(folder, programs):
@@ -31,17 +35,27 @@ def wheel(tmp_path_factory):
     return make_wheel(tmp_path_factory.mktemp("wheel"), {"zarrfs": ZARRFS.read_bytes(), "zarrctl": ZARRCTL.read_bytes()})
 
 
-@pytest.fixture(scope="module", params=sorted(READERS))
-def python(request, wheel, tmp_path_factory):
-    """The Python of a new environment that has the wheel, and finds the readers of another one."""
-    readers = READERS[request.param]
-    folder = tmp_path_factory.mktemp(request.param)
-    subprocess.run([readers / "bin/python", "-m", "venv", folder], check=True)
-    subprocess.run([folder / "bin/pip", "install", "--quiet", "--no-index", "--disable-pip-version-check", wheel], check=True)
-    packages, = folder.glob("lib/python*/site-packages")
-    theirs, = readers.glob("lib/python*/site-packages")
-    (packages / "readers.pth").write_text(f"{theirs}\n")
+def install(python, wheel, folder):
+    """The Python of a new environment that has the wheel and nothing else, not even pip, which takes seconds to get there."""
+    subprocess.run([python, "-m", "venv", "--without-pip", folder], check=True)
+    has_pip = subprocess.run([python, "-m", "pip", "--version"], capture_output=True).returncode == 0  # Debian's has none
+    pip = [python if has_pip else sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", folder / "bin/python"]
+    subprocess.run([*pip, "install", "--quiet", "--no-index", "--no-compile", wheel], check=True)
     return folder / "bin/python"
+
+
+def install_next_to(readers, wheel, folder):
+    """It finds the readers of another environment, too."""
+    python = install(ROOT / f"build/python/{readers}/bin/python", wheel, folder)
+    packages, = folder.glob("lib/python*/site-packages")
+    theirs, = (ROOT / "build/python" / readers).glob("lib/python*/site-packages")
+    (packages / "readers.pth").write_text(f"{theirs}\n")
+    return python
+
+
+@pytest.fixture(scope="module", params=READERS)
+def python(request, wheel, tmp_path_factory):
+    return install_next_to(request.param, wheel, tmp_path_factory.mktemp(request.param))
 
 
 @pytest.fixture
@@ -75,10 +89,64 @@ for view in ("v2",) if zarr.__version__.startswith("2") else ("v2", "v3"):
     print(view, int(found.astype("int64").sum()))
 """
     sums = {line.split()[1] for line in run(python, script, temporary, SAMPLE).splitlines()}
-    values = subprocess.run([READERS["zarr3"] / "bin/python", "-c",
+    values = subprocess.run([sys.executable, "-c",
                              f"import zarr; print(zarr.open_array({str(SAMPLE / 'temperature')!r}, mode='r')[:].astype('int64').sum())"],
                             capture_output=True, text=True, check=True)
     assert sums == {values.stdout.strip()}
+    assert left_in(tmp_path) == []
+
+
+@pytest.mark.parametrize("interpreter", PYTHONS.values(), ids=[f"3.{minor}" for minor in PYTHONS])
+def test_each_python_installs_and_mounts(interpreter, wheel, temporary, tmp_path):
+    python = install(interpreter, wheel, tmp_path / "environment")
+    run(python, """
+import os, sys, typing, zarrfs
+with zarrfs.mount(sys.argv[1], views=["v2", "npy"]) as path:
+    assert {"temperature", "mask"} <= set(os.listdir(path + "/v2")) and os.path.exists(path + "/npy/temperature.npy")
+assert not os.path.exists(path) and zarrfs.info(sys.argv[1])["nodes"]
+try:
+    zarrfs.mount("/nowhere/at/all")
+except zarrfs.Error as error:
+    assert error.code == 32
+""", temporary, SAMPLE)
+    assert left_in(tmp_path) == []
+
+
+SUM_BY_FSSPEC = """
+import fsspec, json, sys, zarr, zarrfs
+with zarrfs.mount(sys.argv[1], view="v2") as path:
+    files = fsspec.filesystem("file")
+    assert files.isdir(path) and f"{path}/temperature/0.0.0" in files.glob(f"{path}/temperature/0.*")
+    with fsspec.open(f"file://{path}/temperature/.zarray") as document:
+        assert json.load(document)["zarr_format"] == 2
+    print(int(zarr.open(fsspec.get_mapper(f"file://{path}"), mode="r")["temperature"][:].astype("int64").sum()))
+"""
+# Workers get the path, and end no mount.
+SUM_BY_DASK = """
+import dask.array, os, sys, zarrfs
+from dask.distributed import Client, LocalCluster
+if __name__ == "__main__":
+    with zarrfs.mount(sys.argv[1], view="v2") as path:
+        total = dask.array.from_zarr(f"{path}/temperature").astype("int64").sum()
+        found = {int(total.compute(scheduler=scheduler)) for scheduler in ("threads", "processes")}
+        with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
+            found.add(int(total.compute()))
+            assert set(client.run(lambda path: os.path.ismount(path), path).values()) == {True}
+        assert os.path.ismount(path)
+        print(*found)
+"""
+
+
+@pytest.mark.parametrize(("readers", "script"), [
+    ("zarr2", SUM_BY_FSSPEC), pytest.param("ome", SUM_BY_DASK, marks=pytest.mark.further_reader)], ids=["fsspec", "dask"])
+def test_libraries_that_take_a_path_read_the_values(readers, script, wheel, temporary, tmp_path):
+    python = install_next_to(readers, wheel, tmp_path / "environment")
+    (tmp_path / "script.py").write_text(script)
+    done = subprocess.run([python, tmp_path / "script.py", SAMPLE], capture_output=True, text=True, timeout=120, env=temporary)
+    assert done.returncode == 0, done.stderr
+    values = subprocess.run([sys.executable, "-c", "import sys, zarr; print(zarr.open_array(sys.argv[1], mode='r')[:].astype('int64').sum())",
+                             SAMPLE / "temperature"], capture_output=True, text=True, check=True)
+    assert done.stdout == values.stdout
     assert left_in(tmp_path) == []
 
 
