@@ -105,14 +105,24 @@ void Notifier::Send(Changes& changes) {
   MakeUnique(changes.keys);
   MakeUnique(changes.folders);
   MakeUnique(changes.unwatched);
-  Sender sender(session_, can_invalidate_all_);
-  try {
-    if (find_names_(changes, sender)) return;
-  } catch (const std::bad_alloc&) {
-    // Names that cannot be found are all invalidated.
-  }
+  if (SendNames(changes)) return;
   InvalidateAll();
   RepeatInvalidateAll();
+}
+
+bool Notifier::SendNames(const Changes& changes) {
+  Sender sender(session_, can_invalidate_all_);
+  const std::lock_guard lock(finding_);
+  try {
+    return find_names_(changes, sender);
+  } catch (const std::bad_alloc&) {
+    return false;  // names that cannot be found are all invalidated
+  }
+}
+
+void Notifier::NotifyNow(const Changes& changes) {
+  if (!can_invalidate_all_) return;  // then none is cached
+  if (!SendNames(changes)) InvalidateAll();
 }
 
 void Notifier::RepeatInvalidateAll() {

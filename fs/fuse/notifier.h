@@ -55,6 +55,10 @@ class Notifier {
   /// Queues changes of the store. Does not wait for the kernel.
   void Notify(const Changes& changes);
 
+  /// Sends at once, and waits for the kernel, what invalidates names that `changes` are going to
+  /// concern. No name may be cached before these have come.
+  void NotifyNow(const Changes& changes);
+
  private:
   class Sender;
 
@@ -62,6 +66,8 @@ class Notifier {
   // When to do it again.
   Clock::time_point SweepNow();
   void Send(Changes& changes);
+  // False if every name must be invalidated.
+  bool SendNames(const Changes& changes);
   void InvalidateAll();
   // From now on InvalidateAll() is repeated.
   void RepeatInvalidateAll();
@@ -74,7 +80,8 @@ class Notifier {
   size_t repeats_ = 0;  // of InvalidateAll(), since it was first called
   Clock::time_point repeat_at_ = Clock::time_point::max();
 
-  std::mutex mutex_;  // guards the rest
+  std::mutex finding_;  // who calls find_names_
+  std::mutex mutex_;    // guards the rest
   std::condition_variable woken_;
   std::optional<Changes> pending_;
   Clock::time_point pending_since_;

@@ -242,8 +242,12 @@ void Server::OnMounted(fuse_session* session) {
         return tree_->FindInvalidEntries(changes, invalidator);
       },
       [this] { return tree_->Sweep(); });
-  tree_->Watch([this](const Changes& changes) { notifier_.Notify(changes); },
-               notifier_.can_invalidate_all());
+  tree_->Watch(
+      [this](const Changes& changes) {
+        if (changes.is_coming) return notifier_.NotifyNow(changes);
+        if (!changes.was_announced) notifier_.Notify(changes);
+      },
+      notifier_.can_invalidate_all());
   // The root's attributes were cached with a timeout before: let the kernel revalidate them.
   fuse_lowlevel_notify_inval_inode(session, FUSE_ROOT_ID, -1, 0);
 }

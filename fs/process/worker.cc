@@ -90,6 +90,16 @@ Age ZipAge(const MountOptions& options) {
   return std::min(kZipAge, std::chrono::duration_cast<Age>(seconds));
 }
 
+// How often the pointer of an Icechunk branch is looked at, unless a change of it is reported.
+Age FollowPeriod(const MountOptions& options) {
+  constexpr auto kOfFolder = std::chrono::seconds(1);
+  constexpr double kLeast = 0.05;
+  if (!options.source.needs_fetcher()) return kOfFolder;
+  if (!options.ttl) return kFollowPeriod;
+  const std::chrono::duration<double> seconds(std::clamp(*options.ttl, kLeast, 1e6));
+  return std::chrono::duration_cast<Age>(seconds);
+}
+
 LocalStoreOptions LocalOptions(const MountOptions& options, bool is_hidden,
                                std::function<void()> on_out_of_reach) {
   return {.max_open_files = 0,
@@ -122,6 +132,7 @@ Result<std::unique_ptr<Tree>> OpenStore(const MountOptions& options, const Worke
                  .uid = options.user,
                  .gid = options.user == 0 ? 0 : getegid()},
        .max_age = ZipAge(options),
+       .period = FollowPeriod(options),
        .at = options.at});
   if (!store) return Fail(store);
   TreeOptions tree_options = options;

@@ -3,7 +3,9 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <chrono>
 #include <random>
+#include <thread>
 #include <utility>
 
 #include "zarrcore/base/checked.h"
@@ -52,6 +54,7 @@ struct AssembledFiles::State {
   std::atomic<int64_t> read_ns = 0;     // when chunks were read first; 0: none was
   std::atomic<bool> is_polled = false;  // a change of something in it may not be reported
   std::atomic<uint64_t> counted = 0;    // when `changes` were compared last
+  std::atomic<uint64_t> step = 0;       // the last change_count() that is known not to concern it
 };
 
 AssembledFiles::AssembledFiles(Nodes& nodes, const Timeouts& timeouts, const TreeOptions& options)
@@ -87,6 +90,7 @@ bool AssembledFiles::IsExpired(const State& state, const Assembled& file) const 
 
 Result<AssembledFiles::Version> AssembledFiles::Current(const CurrentNode& node, size_t view) {
   const int64_t now_ns = RealNowNs();
+  const uint64_t step = nodes_.store().change_count();
   const bool is_watched = IsWatched(nodes_.store());
   const auto file = nodes_.hierarchy().Assemble(node.node, view, nodes_.check_age());
   if (!file) return Fail(file);
@@ -107,6 +111,7 @@ Result<AssembledFiles::Version> AssembledFiles::Current(const CurrentNode& node,
     made->made_ns = now_ns;
     made->is_polled = !is_watched;
     made->counted = counted;
+    made->step = step;
     state = std::move(made);
   }
   return Version{state->number, *file, state};
@@ -140,7 +145,7 @@ Result<AssembledFiles::Version> AssembledFiles::Get(const NodeRecord& record, si
 bool AssembledFiles::IsNewer(State& state, int64_t ctime_ns) const {
   const int64_t now_ns = RealNowNs();
   if (ctime_ns > now_ns) state.is_polled = true;  // by another clock
-  if (state.is_polled || immutable_) return false;
+  if (state.is_polled || immutable_ || nodes_.store().ChangesInSteps()) return false;
   int64_t since_ns = 0;
   const bool is_first = state.read_ns.compare_exchange_strong(since_ns, now_ns);
   if (is_first) since_ns = now_ns;
@@ -203,6 +208,21 @@ Result<void> AssembledFiles::CheckMissing(const Version& version, const Node& ar
   }
 }
 
+Result<void> AssembledFiles::CheckStep(const Version& version) {
+  const Store& store = nodes_.store();
+  if (immutable_ || !store.ChangesInSteps()) return {};
+  State& state = *version.state;
+  const uint64_t now = store.change_count();
+  if (state.step == now) return {};
+  // (What the step has changed is reported right after it.)
+  while (step_ < now) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  const auto changes = ChangesOf(*version.file);
+  if (!changes) return Fail(changes);
+  if (*changes != state.changes) return Changed(state.path);
+  state.step = now;
+  return {};
+}
+
 Result<size_t> AssembledFiles::Read(const Version& version, uint64_t offset,
                                     std::span<std::byte> buffer, ChunkReader& chunks) {
   const uint64_t size = version.file->file.size;
@@ -213,6 +233,7 @@ Result<size_t> AssembledFiles::Read(const Version& version, uint64_t offset,
   };
   const auto read = ReadAssembled(*version.file, offset, out, chunks, nodes_.check_age(), check);
   if (!read) return Fail(read);
+  if (const auto is_of_step = CheckStep(version); !is_of_step) return Fail(is_of_step);
   return out.size();
 }
 
@@ -234,6 +255,7 @@ Result<ChunkReader::Made> AssembledFiles::Assemble(const Version& version,
   const auto read = ReadAssembled(*version.file, window.offset, made.bytes, chunks,
                                   nodes_.check_age(), check, Reuse::kNever);
   if (!read) return Fail(read);
+  if (const auto is_of_step = CheckStep(version); !is_of_step) return Fail(is_of_step);
   if (is_racy || !MayKeep(version)) {
     return Fail(ErrorCode::kStale, "{}: changed a moment ago", version.state->path);
   }
@@ -258,6 +280,7 @@ void AssembledFiles::OnChange(const Changes& changes) {
   for (const std::string& folder : changes.folders) {
     if (NodeRecord* const owner = nodes_.OwnerOf(folder)) CountChange(*owner);
   }
+  if (changes.was_announced) step_ = nodes_.store().change_count();
 }
 
 }  // namespace zarrfs

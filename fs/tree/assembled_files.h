@@ -87,6 +87,8 @@ class AssembledFiles {
   Result<void> CheckStored(const Version& version, const Node& array, const Located& found);
   Result<void> CheckMissing(const Version& version, const Node& array, InnerIndex chunk,
                             const Located& found);
+  // Of a store that changes in steps: kStale if one of them has come that the version is not of.
+  [[nodiscard]] Result<void> CheckStep(const Version& version);
   // An answer about the object `key`, which becomes part of the version.
   void Observe(State& state, std::string_view key, Validity validity);
   // Whether what changed at `ctime_ns` may have changed after something of the version was read.
@@ -101,6 +103,7 @@ class AssembledFiles {
   std::atomic<uint64_t> last_number_;
   std::atomic<uint64_t> counted_ = 0;            // changes of any node
   std::atomic<uint64_t> all_changes_ = 0;        // of them, those that concern everything
+  std::atomic<uint64_t> step_ = 1;               // the last step whose changes are counted
   mutable std::mutex mutex_;                     // guards the next
   std::unordered_map<NodeId, StatePtr> states_;  // by NodeRecord::DocumentId(view, 0, 0)
 };

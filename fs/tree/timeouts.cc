@@ -29,7 +29,8 @@ Timeouts::Timeouts(const TreeOptions& options, const Store& store)
       immutable_(options.immutable),
       ttl_(options.ttl),
       check_share_(store.AnswersFast() ? kCheckShare : kCheckShareOfSlow),
-      check_age_(CheckAge(options, check_share_)) {}
+      check_age_(CheckAge(options, check_share_)),
+      in_steps_(store.ChangesInSteps()) {}
 
 Patience Timeouts::patience() const {
   if (immutable_ || ttl_ || store_.AnswersFast()) return {};
@@ -38,6 +39,10 @@ Patience Timeouts::patience() const {
 
 double Timeouts::Name(int64_t ctime_ns, Validity validity) const {
   if (immutable_) return kForever;
+  if (in_steps_) {
+    const bool is_kept = can_invalidate_all_ && !is_changing_ && validity.Holds(store_);
+    return is_kept ? kForever : 0;
+  }
   if (ttl_) return *ttl_ * (1 - check_share_);
   if (can_invalidate_all_ && validity.Holds(store_)) return kForever;
   const double age = static_cast<double>(RealNowNs() - ctime_ns) * 1e-9;
@@ -54,7 +59,9 @@ double Timeouts::Node(const zarrfs::Node& node) const {
 }
 
 double Timeouts::Listed(double name_timeout) const {
-  return immutable_ ? name_timeout : std::min(name_timeout, kMaxTtl);
+  if (immutable_) return name_timeout;
+  // (The kernel takes names of a listing when it likes, perhaps after the next step.)
+  return in_steps_ ? 0 : std::min(name_timeout, kMaxTtl);
 }
 
 }  // namespace zarrfs

@@ -4,8 +4,9 @@
 // An inode never changes its content, so attributes of files and their pages hold for ever; only
 // names expire. Where the store reports its changes and the kernel can invalidate every name at
 // once, a name that is known to be current is cached without a timeout. Elsewhere a name lives for
-// a share of the age of what it stands for: what changed a second ago may change again.
-// Thread-safe.
+// a share of the age of what it stands for: what changed a second ago may change again. A store
+// that changes in steps has names without a timeout, or names that are not cached at all: one that
+// was only out of date would show the step before beside the next one. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -52,6 +53,10 @@ class Timeouts {
   /// and the store may have changed since it was made.
   [[nodiscard]] double Listed(double name_timeout) const;
 
+  /// Of a store that changes in steps: the next one is near, and no name may be cached until it has
+  /// come. What is cached is invalidated in between.
+  void set_is_changing(bool is_changing) { is_changing_ = is_changing; }
+
   /// Whether the kernel can invalidate every name at once. False until set.
   void set_can_invalidate_all(bool can) { can_invalidate_all_ = can; }
   [[nodiscard]] bool can_invalidate_all() const { return can_invalidate_all_; }
@@ -62,6 +67,8 @@ class Timeouts {
   const std::optional<double> ttl_;
   const double check_share_;  // of a name's life
   const Age check_age_;
+  const bool in_steps_;
+  std::atomic<bool> is_changing_ = false;
   std::atomic<bool> can_invalidate_all_ = false;
 };
 

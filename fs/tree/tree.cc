@@ -334,11 +334,13 @@ void Tree::OnChange(const Changes& changes) {
 
 void Tree::Watch(std::function<void(const Changes&)> on_change, bool can_invalidate_all) {
   timeouts_.set_can_invalidate_all(can_invalidate_all);
-  if (options_.immutable || options_.ttl) return;
+  if (options_.immutable || (options_.ttl && !store_->ChangesInSteps())) return;
   const auto watching = store_->StartWatching(
       [this, on_change = std::move(on_change)](const Changes& changes) {
+        if (changes.is_coming) timeouts_.set_is_changing(true);
         OnChange(changes);
         on_change(changes);
+        if (changes.was_announced) timeouts_.set_is_changing(false);
       },
       [](std::string_view message) { spdlog::warn("{}", message); });
   if (!watching) spdlog::debug("changes are seen within a minute: {}", watching.error().message);

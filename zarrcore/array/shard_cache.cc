@@ -128,6 +128,10 @@ ShardCache::Answer ShardCache::Open(OuterIndex outer, Age max_age) const {
 }
 
 ShardCache::Answer ShardCache::Look(OuterIndex outer, Age max_age) const {
+  // (Who opens the file that is looked up may read it after the next step.)
+  if (store_->ChangesInSteps()) {
+    if (auto opened = Open(outer, max_age); opened.value) return opened;
+  }
   OuterLoader loader(*this, outer);
   Answer cached = cache_->GetCached(KeyOf(outer), max_age, loader);
   if (!cached.value || *cached.value != nullptr) return loader.Present(std::move(cached));

@@ -70,6 +70,39 @@ Result<std::optional<IcechunkChunkFinder::Found>> IcechunkChunkFinder::FindFirst
   return std::nullopt;
 }
 
+std::optional<std::vector<std::vector<uint32_t>>> IcechunkChunkFinder::Differences(
+    const IcechunkNode& before, const IcechunkNode& next, size_t most) {
+  std::vector<std::vector<uint32_t>> differ;
+  const auto has = [](const IcechunkNode& node, const IcechunkId& manifest) {
+    return std::ranges::any_of(node.boxes,
+                               [&](const IcechunkBox& box) { return box.manifest == manifest; });
+  };
+  const auto is_same = [](const std::optional<Found>& a, const std::optional<Found>& b) {
+    return a && b && a->reference == b->reference;
+  };
+  // (Manifests of `next` first: those are read to be used.)
+  for (const auto& [node, other] : {std::pair(&next, &before), std::pair(&before, &next)}) {
+    for (const IcechunkBox& box : node->boxes) {
+      if (has(*other, box.manifest)) continue;
+      const auto manifest = Manifest(box.manifest);
+      if (!manifest) return std::nullopt;
+      const auto rows = RowsOf(**manifest, *node);
+      if (!rows || rows->count > most) return std::nullopt;
+      most -= rows->count;
+      for (size_t row = 0; row < rows->count; ++row) {
+        const auto at = rows->At(row);
+        const auto one = Find(*node, at);
+        const auto another = Find(*other, at);
+        if (!one || !another) return std::nullopt;
+        if (!is_same(*one, *another)) differ.emplace_back(at.begin(), at.end());
+      }
+    }
+  }
+  std::ranges::sort(differ);  // (what is in a manifest of both comes twice)
+  differ.erase(std::unique(differ.begin(), differ.end()), differ.end());
+  return differ;
+}
+
 Result<bool> IcechunkChunkFinder::HasAny(const IcechunkNode& node,
                                          std::span<const uint32_t> prefix) {
   return FindFirst(node, prefix).map([](const auto& found) { return found.has_value(); });

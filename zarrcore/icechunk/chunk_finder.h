@@ -46,6 +46,12 @@ class IcechunkChunkFinder {
   [[nodiscard]] Result<Coordinates> Next(const IcechunkNode& node,
                                          std::span<const uint32_t> prefix);
 
+  /// Coordinates of chunks whose references differ between two commits of an array, in manifests
+  /// that one of the two does not have. nullopt if these have more than `most` references, or
+  /// cannot be read.
+  [[nodiscard]] std::optional<std::vector<std::vector<uint32_t>>> Differences(
+      const IcechunkNode& before, const IcechunkNode& next, size_t most);
+
   /// Call every minute or so: releases the latest large manifest if it was not used since.
   void Sweep() { manifests_.SweepLatestLarge(); }
 

@@ -10,12 +10,13 @@
 
 #include "zarrcore/base/printable.h"
 #include "zarrcore/icechunk/chunk_finder.h"
+#include "zarrcore/icechunk/differences.h"
 #include "zarrcore/icechunk/folder.h"
+#include "zarrcore/icechunk/follower.h"
 #include "zarrcore/icechunk/head.h"
 #include "zarrcore/icechunk/parts.h"
 #include "zarrcore/icechunk/snapshot.h"
 #include "zarrcore/store/forwarding_store.h"
-#include "zarrcore/store/object_watch.h"
 #include "zarrcore/store/revalidating_cache.h"
 
 namespace zarrfs {
@@ -90,16 +91,18 @@ std::optional<std::vector<uint32_t>> ParseCoordinates(std::string_view text) {
 
 class IcechunkStore final : public ForwardingStore {
  public:
-  IcechunkStore(std::shared_ptr<const Store> container, IcechunkAt at, Age max_age)
+  IcechunkStore(std::shared_ptr<const Store> container, IcechunkAt at, Age max_age, Age period)
       : ForwardingStore(container),
         container_(std::move(container)),
         at_(std::move(at)),
         max_age_(max_age),
         finder_(container_),
-        heads_(container_, /*capacity_bytes=*/1, /*splits=*/1) {}
+        heads_(container_, /*capacity_bytes=*/1, /*splits=*/1),
+        follower_(container_, at_, period) {}
 
   /// `found`: see HeadLoader.
   [[nodiscard]] Result<HeadPtr> Current(std::optional<IcechunkPointer> found = std::nullopt) const {
+    if (follower_.generation() != 0) return follower_.head();
     HeadLoader loader(*container_, at_, heads_.Find(0), std::move(found));
     return heads_.Get(0, at_.moves() ? max_age_ : kAnyAge, loader).value;
   }
@@ -178,21 +181,21 @@ class IcechunkStore final : public ForwardingStore {
     if (!at_.moves()) return {};
     auto head = Current();
     if (!head) return Fail(head);
-    return watch_.Start(*container_, (*head)->pointer.key, std::move(listener), std::move(report));
+    const auto prepare = [this](const IcechunkHead& before, const IcechunkHead& next) {
+      return FindIcechunkChanges(finder_, *before.snapshot, *next.snapshot);
+    };
+    follower_.Start(*std::move(head), prepare, std::move(listener), std::move(report));
+    return {};
   }
+  [[nodiscard]] bool ChangesInSteps() const override { return true; }
   [[nodiscard]] uint64_t Watch(std::string_view /*folder*/) const override {
-    const uint64_t count = change_count();
-    if (!at_.moves() || count == 0) return count;
-    const HeadPtr head = heads_.Find(0);
-    if (head == nullptr) return 0;
-    return container_->WatchAllNames(FolderOf(head->pointer.key)) == 0 ? 0 : count;
+    return change_count();
   }
-  [[nodiscard]] uint64_t WatchAllNames(std::string_view folder) const override {
-    return Watch(folder);
+  [[nodiscard]] uint64_t WatchAllNames(std::string_view /*folder*/) const override {
+    return change_count();
   }
   [[nodiscard]] uint64_t change_count() const override {
-    if (!at_.moves()) return 1;
-    return watch_.count(*container_);
+    return at_.moves() ? follower_.generation() : 1;
   }
   [[nodiscard]] WatchState watch_state() const override {
     return at_.moves() ? container_->watch_state() : WatchState{};
@@ -372,24 +375,26 @@ class IcechunkStore final : public ForwardingStore {
   const std::shared_ptr<const Store> container_;
   const IcechunkAt at_;
   const Age max_age_;
-  const ObjectWatch watch_;
   mutable IcechunkChunkFinder finder_;
   mutable Heads heads_;
+  const IcechunkFollower follower_;  // ends first: its thread uses the rest
 };
 
 }  // namespace
 
 Result<std::shared_ptr<Store>> OpenIcechunkStore(std::shared_ptr<const Store> container,
-                                                 IcechunkAt at, Age max_age) {
+                                                 IcechunkAt at, Age max_age, Age period) {
   auto pointer = FindIcechunkPointer(*container, at);
   if (!pointer) return Fail(pointer);
-  return OpenIcechunkStore(std::move(container), std::move(at), *std::move(pointer), max_age);
+  return OpenIcechunkStore(std::move(container), std::move(at), *std::move(pointer), max_age,
+                           period);
 }
 
 Result<std::shared_ptr<Store>> OpenIcechunkStore(std::shared_ptr<const Store> container,
                                                  IcechunkAt at, IcechunkPointer pointer,
-                                                 Age max_age) {
-  auto store = std::make_shared<IcechunkStore>(std::move(container), std::move(at), max_age);
+                                                 Age max_age, Age period) {
+  auto store =
+      std::make_shared<IcechunkStore>(std::move(container), std::move(at), max_age, period);
   if (const auto head = store->Current(std::move(pointer)); !head) return Fail(head);
   return store;
 }

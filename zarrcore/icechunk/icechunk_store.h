@@ -15,6 +15,7 @@
 // for each chunk, chunks have the time of the repository's first snapshot.
 #pragma once
 
+#include <chrono>
 #include <memory>
 
 #include "zarrcore/base/result.h"
@@ -27,14 +28,17 @@ namespace zarrfs {
 /// Packed manifests that are kept; beyond that, the latest one that is larger.
 inline constexpr uint64_t kManifestBytes = 256u << 20;
 
-/// Opens the repository at the root of `container`. `max_age`: how long ago the branch may have
-/// been looked up where it cannot be watched; each call asks by default. Fails if the commit cannot
+/// Opens the repository at the root of `container`. Until StartWatching() is called, `max_age`: how
+/// long ago the branch may have been looked up; each call asks by default. Afterwards it is
+/// followed (follower.h), `period`: how often its pointer is looked at. Fails if the commit cannot
 /// be found or read. A store of a tag or snapshot never changes.
 [[nodiscard]] Result<std::shared_ptr<Store>> OpenIcechunkStore(
-    std::shared_ptr<const Store> container, IcechunkAt at, Age max_age = Age{0});
+    std::shared_ptr<const Store> container, IcechunkAt at, Age max_age = Age{0},
+    Age period = std::chrono::seconds(1));
 
 /// The same where `at` leads to `pointer`, as LookForIcechunk() has found.
 [[nodiscard]] Result<std::shared_ptr<Store>> OpenIcechunkStore(
-    std::shared_ptr<const Store> container, IcechunkAt at, IcechunkPointer pointer, Age max_age);
+    std::shared_ptr<const Store> container, IcechunkAt at, IcechunkPointer pointer, Age max_age,
+    Age period);
 
 }  // namespace zarrfs

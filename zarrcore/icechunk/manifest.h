@@ -36,6 +36,8 @@ struct IcechunkReference {
   uint64_t offset = 0;
   uint64_t length = 0;
   std::string_view bytes;
+
+  bool operator==(const IcechunkReference&) const = default;
 };
 
 /// Immutable.

@@ -120,7 +120,8 @@ class RepositoryIn {
   // After Look(): the store made from it, or the one that may hold it.
   Result<std::shared_ptr<Store>> Open() {
     if (pointer_ && *pointer_) {
-      return OpenIcechunkStore(store_, commit_.at, **std::move(pointer_), commit_.max_age);
+      return OpenIcechunkStore(store_, commit_.at, **std::move(pointer_), commit_.max_age,
+                               commit_.period);
     }
     if (!pointer_ && (commit_.is_given || !HasNode())) return Fail(pointer_);
     if (commit_.is_given) {
@@ -185,7 +186,7 @@ constexpr LayerKind kLayers[] = {
      .open =
          [](std::shared_ptr<Store> place, const Location& /*location*/,
             const SourceCommit& commit) {
-           return OpenIcechunkStore(std::move(place), commit.at, commit.max_age);
+           return OpenIcechunkStore(std::move(place), commit.at, commit.max_age, commit.period);
          }},
 };
 
@@ -259,7 +260,7 @@ Result<RemoteSource> Source::Remote(const RemoteOptions& options) const {
 
 Result<std::shared_ptr<Store>> OpenSource(const Source& source, SourceAccess access) {
   const Location location = source.Locate(access.folder);
-  SourceCommit commit{.is_given = !access.at.empty()};
+  SourceCommit commit{.is_given = !access.at.empty(), .period = access.period};
   if (commit.is_given) {
     auto at = ParseIcechunkAt(access.at);
     if (!at) return Fail(at);

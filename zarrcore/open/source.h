@@ -95,6 +95,9 @@ class Source {
 /// How long ago a server may have been asked whether the one object of a layer has changed.
 inline constexpr Age kZipAge = std::chrono::milliseconds(500);
 
+/// The same of a branch that is followed (Store::StartWatching).
+inline constexpr Age kFollowPeriod = std::chrono::seconds(10);
+
 /// How a process reaches a store. Each kind of place has its part; the other is not looked at.
 struct SourceAccess {
   // Folders. Links and modes (LocalStoreOptions) are those of stored objects, not of the one file
@@ -108,6 +111,8 @@ struct SourceAccess {
   const Descriptor* fetch_memory = nullptr;  // of the same FetchChannel; during the call
   RemoteStoreOptions shown = {};             // name and is_listed are set by OpenSource()
   Age max_age = kZipAge;
+  /// How often a branch of an Icechunk repository is looked at where it cannot be watched.
+  Age period = kFollowPeriod;
 
   /// The commit of an Icechunk repository, as ParseIcechunkAt() takes it; "": the branch main.
   std::string at = {};
@@ -118,6 +123,7 @@ struct SourceCommit {
   IcechunkAt at = {};
   bool is_given = false;  // else what is no repository is a store
   Age max_age{0};         // how old what the place says of the layer's own objects may be
+  Age period{};           // SourceAccess::period
 };
 
 /// Opens the store. kInvalidArgument for a commit of what has none. Otherwise fails like

@@ -44,6 +44,7 @@ class ForwardingStore : public Store {
   uint64_t change_count() const override { return store_->change_count(); }
   void CloseIdle() const override { store_->CloseIdle(); }
   std::optional<ObjectInfo> FolderOfKeys() const override { return store_->FolderOfKeys(); }
+  bool ChangesInSteps() const override { return store_->ChangesInSteps(); }
   bool AnswersFast() const override { return store_->AnswersFast(); }
   int64_t TimestampGranularityNs() const override { return store_->TimestampGranularityNs(); }
   std::string name() const override { return store_->name(); }

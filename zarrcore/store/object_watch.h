@@ -1,6 +1,6 @@
 // ObjectWatch: changes of a store that is made from one object of another store, its container: of
-// a zip file, or of what a branch of an Icechunk repository points to. A change of that object
-// changes everything in the store; nothing else in the container does.
+// a zip file. A change of that object changes everything in the store; nothing else in the
+// container does.
 #pragma once
 
 #include <atomic>

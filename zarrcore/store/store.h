@@ -121,6 +121,11 @@ struct Changes {
   // Nothing has changed in these, but further changes are not noticed.
   std::vector<std::string> unwatched = {};
   bool all = false;  // anything may have changed
+  // Of a store that ChangesInSteps(), each change is reported twice. First it has yet to come: what
+  // is cached of all this must be gone when the listener returns, and no answer may be cached until
+  // the second time. Then it has come.
+  bool is_coming = false;
+  bool was_announced = false;
 
   [[nodiscard]] size_t size() const { return keys.size() + folders.size() + unwatched.size(); }
 };
@@ -163,6 +168,11 @@ class Store {
   /// True if every answer comes at the speed of a local disk. If false, callers wait for answers
   /// on threads of their own.
   [[nodiscard]] virtual bool AnswersFast() const = 0;
+
+  /// True if all of it changes at one moment, so that whoever has seen one object of the next state
+  /// sees no other object of the one before; and an Object reads on in its version for as long as
+  /// somebody has it. Needs StartWatching(), unless it never changes.
+  [[nodiscard]] virtual bool ChangesInSteps() const { return false; }
 
   /// How long after a change (Version::ctime_ns) another change may leave the version the same: an
   /// object younger than this is racy and must not be cached. Nanoseconds.

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <condition_variable>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -161,6 +164,44 @@ TEST_F(IcechunkStoreTest, ChunksOfASlowStoreKeepTheirVersionWhileCommitsLeaveThe
                  fmt::format(R"({{"snapshot":"{}"}})", IcechunkIdText(IcechunkIdOf(next))));
   EXPECT_EQ(store->Stat("a/c/2/0")->version, before);
   EXPECT_EQ(container->count(FakeStore::Call::kRead, Key("snapshots", next)), 1u) << "it was seen";
+}
+
+TEST_F(IcechunkStoreTest, ABranchIsFollowedInStepsThatAreAnnounced) {
+  container->SetCountsChanges(true);
+  const auto store = Open();
+  std::mutex mutex;
+  std::condition_variable called;
+  std::vector<std::string> calls;
+  ASSERT_TRUE(store->StartWatching(
+      [&](const Changes& changes) {
+        const std::lock_guard lock(mutex);
+        calls.push_back(
+            fmt::format("{}{} {} {}", changes.is_coming ? "comes " : "has come ",
+                        changes.all ? "all" : fmt::format("{}", fmt::join(changes.keys, " ")),
+                        Read(*store, "a/c/2/0"), store->change_count()));
+        called.notify_all();
+      },
+      [](std::string_view) {}));
+  const auto commit = [&](uint8_t id, std::string_view document) {
+    const auto manifest = static_cast<uint8_t>(id + 1);
+    nodes[1].document = document;
+    nodes[1].boxes[0].first = manifest;
+    references[2] = {{2, 0}, 0, 0, 0, fmt::format("of {}", id)};
+    container->Put(Key("manifests", manifest),
+                   IcechunkWriter::Manifest(manifest, {{kNode, references}}));
+    container->Put(Key("snapshots", id), IcechunkWriter::Snapshot(id, nodes));
+    const size_t before = calls.size();
+    container->Put("refs/branch.main/ref.json",
+                   fmt::format(R"({{"snapshot":"{}"}})", IcechunkIdText(IcechunkIdOf(id))));
+    std::unique_lock lock(mutex);
+    called.wait_for(lock, std::chrono::seconds(30), [&] { return calls.size() == before + 2; });
+  };
+  commit(20, "a");
+  commit(30, "other");
+  EXPECT_EQ(calls, (std::vector<std::string>{"comes a/c/2/0 234 1", "has come a/c/2/0 of 20 2",
+                                             "comes all of 20 2", "has come all of 30 3"}));
+  container->Remove("refs/branch.main/ref.json");
+  EXPECT_EQ(Read(*store, "a/c/2/0"), "of 30") << "the last one stays";
 }
 
 TEST_F(IcechunkStoreTest, AnObjectThatIsTooShortIsAnError) {

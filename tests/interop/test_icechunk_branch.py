@@ -1,0 +1,135 @@
+"""A branch of an Icechunk repository while somebody commits as fast as they can: all that is read in turn is of one commit, or of a later one."""
+
+import contextlib
+import errno
+import multiprocessing
+import os
+import struct
+import subprocess
+import time
+
+import pytest
+
+import faulty_server
+from icechunk_commits import A, B, B_AT, C, C_AT, Commits, number_in
+from mounts import ZARRFS, mounted
+from test_worker_killed import keeper_of, kill_worker
+
+READERS = 4
+# Some thousand times that somebody reads; more of them by hand.
+ROUNDS = int(os.environ.get("ZARRFS_ROUNDS", "10"))
+
+
+def read_in_turn(point, is_over, queue):
+    """Puts how many times it read, how many numbers were seen, what was wrong, and errors by their number."""
+    rounds, wrong, errors, seen = 0, [], {}, set()
+    while not is_over.is_set():
+        rounds += 1
+        try:
+            row = [number_in(point / path) for path in (A, B, C, A)]
+        except OSError as error:
+            errors[error.errno] = errors.get(error.errno, 0) + 1
+            continue
+        seen.update(row)
+        if row != sorted(row):
+            wrong.append(row)
+    queue.put((rounds, len(seen), wrong, errors))
+
+
+def race(point, commits, steps):
+    """Commits while READERS read, until five commits were seen after each of the steps; what they put."""
+    queue, is_over = multiprocessing.Queue(), multiprocessing.Event()
+    readers = [multiprocessing.Process(target=read_in_turn, args=(point, is_over, queue)) for _ in range(READERS)]
+    for reader in readers:
+        reader.start()
+    for step in steps:
+        step()
+        seen, end = set(), time.monotonic() + 60
+        while len(seen) < 5 and time.monotonic() < end:
+            for _ in range(20):
+                commits.commit()
+            with contextlib.suppress(OSError):
+                seen.add(number_in(point / A))
+        assert len(seen) == 5, "the branch is followed"
+    is_over.set()
+    found = [queue.get(timeout=60) for _ in readers]
+    for reader in readers:
+        reader.join()
+    assert sum(rounds for rounds, *_ in found) > 100
+    return found
+
+
+def shows(point, number):
+    end = time.monotonic() + 30
+    while number_in(point / A) != number and time.monotonic() < end:
+        time.sleep(0.05)
+    assert [number_in(point / path) for path in (A, B, C)] == [number] * 3
+
+
+def test_a_branch_never_goes_back(tmp_path):
+    commits = Commits(tmp_path / "r.icechunk")
+    with mounted(tmp_path / "r.icechunk", "view=v3") as point:
+        found = race(point, commits, [lambda: None] * ROUNDS)
+        assert not any(wrong or errors for _, _, wrong, errors in found), found
+        shows(point, commits.number)
+
+
+def test_nor_over_a_network(tmp_path):
+    commits = Commits(tmp_path / "r.icechunk")
+    tmp_path.chmod(0o755)
+    with faulty_server.serving(tmp_path) as server, mounted(f"{server.url}/r.icechunk", "view=v3,ttl=0.05") as point:
+        found = race(point, commits, [lambda: None] * 2)
+        assert not any(wrong or errors for _, _, wrong, errors in found), found
+        shows(point, commits.number)
+
+
+def test_nor_when_workers_are_killed_and_the_program_is_replaced(tmp_path):
+    commits = Commits(tmp_path / "r.icechunk")
+    with mounted(tmp_path / "r.icechunk", "view=v3") as point:
+        def kill():
+            kill_worker(keeper_of(point))
+
+        def upgrade():
+            result = subprocess.run([ZARRFS, "--upgrade", point], capture_output=True, text=True, timeout=60)
+            assert result.returncode == 0, result.stderr
+
+        found = race(point, commits, [lambda: None, kill, upgrade, kill])
+        assert not any(wrong for _, _, wrong, _ in found), found
+        assert {number for _, _, _, errors in found for number in errors} <= {errno.ESTALE}, "of what the worker before had opened"
+        shows(point, commits.number)
+
+
+def test_a_netcdf_file_is_of_one_commit(tmp_path):
+    commits = Commits(tmp_path / "r.icechunk")
+    with mounted(tmp_path / "r.icechunk") as point:
+        file = point / "nc/r.nc"
+        begin = file.read_bytes().index(struct.pack(">4i", 4, 5, 6, 7))
+        seen, stale = set(), 0
+        end = time.monotonic() + 20
+        while (len(seen) < 5 or stale < 1) and time.monotonic() < end:
+            descriptor = os.open(file, os.O_RDONLY)
+            try:
+                number = struct.unpack(">i", os.pread(descriptor, 4, begin + C_AT))[0]
+                for _ in range(3):
+                    commits.commit()
+                os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+                assert struct.unpack(">i", os.pread(descriptor, 4, begin + B_AT))[0] == number
+            except OSError as error:
+                assert error.errno == errno.ESTALE, error
+                stale += 1
+            else:
+                seen.add(number)
+            finally:
+                os.close(descriptor)
+        assert seen, "some are read whole"
+
+
+@pytest.mark.parametrize("path", [A, B])
+def test_a_file_that_is_open_keeps_its_commit(tmp_path, path):
+    commits = Commits(tmp_path / "r.icechunk")
+    with mounted(tmp_path / "r.icechunk", "view=v3") as point:
+        descriptor = os.open(point / path, os.O_RDONLY)
+        commits.commit()
+        shows(point, 2)
+        assert struct.unpack("<q", os.pread(descriptor, 8, 0))[0] == 1
+        os.close(descriptor)
