@@ -74,7 +74,7 @@ TYPES = {
     "structured-base64": Type(
         configured("structured", fields=[list(field) for field in FLAT_FIELDS]),
         base64.b64encode(packed(FLAT_FILL, FLAT)).decode(), FLAT, [(1, -0.0, "xy", 5, b"abc"), FLAT_FILL, (0, np.nan, "", 0, b""), FLAT_FILL],
-        FLAT_FILL, ("little",)),
+        FLAT_FILL),
     "struct-object": Type(
         configured("struct", fields=[{"name": name, "data_type": data_type} for name, data_type in FLAT_FIELDS]),
         {"id": 7, "x": 1.5, "s": "é", "when": -1, "tag": base64.b64encode(b"ab").decode()}, FLAT, [FLAT_FILL] * 4, FLAT_FILL, ()),

@@ -20,7 +20,7 @@ READERS = {"zarr-python-2": "v2", "zarr-python-3": "v3", **({"debian-zarr-python
 UNREADABLE = {
     "zarr-python-2": {},
     "debian-zarr-python-2": {},
-    "zarr-python-3": dict.fromkeys(["type/struct-big", "fill/struct-big"], "takes the fields of a v3 structure for little-endian"),
+    "zarr-python-3": {},
 }
 
 

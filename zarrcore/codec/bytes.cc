@@ -9,7 +9,9 @@ namespace {
 
 class BytesCodec : public ArrayToBytesCodec {
  public:
-  explicit BytesCodec(bool big_endian) : big_endian_(big_endian) {}
+  // `runs`: of each struct that are big-endian, if not all of it is; empty otherwise.
+  explicit BytesCodec(bool big_endian, std::vector<ByteRun> runs = {})
+      : big_endian_(big_endian), runs_(std::move(runs)) {}
 
   std::optional<uint64_t> EncodedSize(const ChunkSpec& spec) const override { return spec.size(); }
 
@@ -35,10 +37,12 @@ class BytesCodec : public ArrayToBytesCodec {
     const auto checked = CheckSize("bytes", bytes, spec.data_type, spec.shape, wrong_size);
     if (!checked) return Fail(checked);
     if (big_endian_) ReverseByteOrder(bytes, spec.data_type);
+    if (!runs_.empty()) ReverseByteOrder(bytes, spec.data_type, runs_);
     return bytes;
   }
 
   const bool big_endian_;
+  const std::vector<ByteRun> runs_;
 };
 
 }  // namespace
@@ -52,6 +56,27 @@ Result<ArrayToBytesPtr> MakeBytesCodec(const CodecSpec& codec, const ChunkSpec& 
   const Result<size_t> endian = ChoiceMember(codec, "endian", kEndians, R"("little" or "big")");
   if (!endian) return Fail(endian);
   return std::make_shared<const BytesCodec>(*endian == 1);
+}
+
+Result<ArrayToBytesPtr> MakeMixedEndianCodec(const CodecSpec& codec, const ChunkSpec& chunk) {
+  const DataType& type = chunk.data_type;
+  const Json* const given = FindMember(codec, "big");
+  const auto wrong = [&] {
+    return WrongMember(codec, "big", "ranges of bytes in a struct, in their order");
+  };
+  if (type.kind != DataKind::kStruct || given == nullptr || !given->is_array()) return wrong();
+  std::vector<ByteRun> runs;
+  for (const Json& range : *given) {
+    if (!range.is_array() || range.size() != 2) return wrong();
+    const auto first = ParseInteger(range[0], 64, /*is_signed=*/false);
+    const auto end = ParseInteger(range[1], 64, /*is_signed=*/false);
+    const uint64_t before = runs.empty() ? 0 : runs.back().end;
+    if (!first || !end || *first < before || *end <= *first || *end > type.item_size) {
+      return wrong();
+    }
+    runs.push_back({*first, *end});
+  }
+  return std::make_shared<const BytesCodec>(false, std::move(runs));
 }
 
 }  // namespace zarrfs

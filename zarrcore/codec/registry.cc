@@ -17,6 +17,7 @@ const Row kCodecs[] = {
     // The core specification.
     {"transpose", &MakeTransposeCodec},
     {"bytes", &MakeBytesCodec},
+    {kMixedEndian, &MakeMixedEndianCodec},
     {"blosc", &MakeBloscCodec, kAlsoInNumcodecs},
     {"crc32c", &MakeChecksumCodec},
     {"gzip", &MakeGzipCodec, kAlsoInNumcodecs},

@@ -70,6 +70,10 @@ using CodecFactory = std::variant<ArrayToArrayFactory, ArrayToBytesFactory, Byte
 /// old writers omit it, it means little. kUnsupported for types without a fixed element size.
 [[nodiscard]] Result<ArrayToBytesPtr> MakeBytesCodec(const CodecSpec&, const ChunkSpec&);
 
+/// kMixedEndian: as "bytes", little-endian but for the parts of a struct that lie in `big`, ranges
+/// of bytes in an element. Only arrays of Zarr v2 have it.
+[[nodiscard]] Result<ArrayToBytesPtr> MakeMixedEndianCodec(const CodecSpec&, const ChunkSpec&);
+
 /// "packbits" of zarr-extensions, which shares nothing with numcodecs' but the name: the bits
 /// "first_bit" to "last_bit" of each element, least significant first, padded with zero bits;
 /// "padding_encoding" first_byte or last_byte adds a byte with the number of padding bits. Missing

@@ -291,8 +291,19 @@ DataType CoreType(std::string_view name) { return *ParseDataType(Json(name), nam
 
 void ReverseByteOrder(std::span<std::byte> elements, const DataType& type) {
   if (type.kind != kStruct) return ReverseEachItem(elements, type.byte_order_unit());
+  const ByteRun all{0, type.item_size};
+  ReverseByteOrder(elements, type, std::span(&all, 1));
+}
+
+void ReverseByteOrder(std::span<std::byte> elements, const DataType& type,
+                      std::span<const ByteRun> runs) {
   std::vector<OrderedPart> parts;
   AppendOrderedParts(type, 0, parts);
+  std::erase_if(parts, [&](const OrderedPart& part) {
+    const auto run = std::ranges::upper_bound(runs, part.offset, {}, &ByteRun::end);
+    return run == runs.end() || part.offset < run->first ||
+           part.offset + part.size * part.count > run->end;
+  });
   if (parts.empty()) return;
   for (; elements.size() >= type.item_size; elements = elements.subspan(type.item_size)) {
     for (const OrderedPart& part : parts) {

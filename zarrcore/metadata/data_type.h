@@ -96,4 +96,13 @@ inline constexpr int kMaxStructDepth = 16;
 /// that has a byte order. `elements` must be whole elements of a fixed size.
 void ReverseByteOrder(std::span<std::byte> elements, const DataType& type);
 
+/// Some bytes of an element.
+struct ByteRun {
+  size_t first = 0;
+  size_t end = 0;
+};
+/// The same for those parts of each struct alone that lie in one of the runs, which are in order.
+void ReverseByteOrder(std::span<std::byte> elements, const DataType& type,
+                      std::span<const ByteRun> runs);
+
 }  // namespace zarrfs

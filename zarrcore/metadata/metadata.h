@@ -32,6 +32,9 @@ inline constexpr size_t kMaxRank = 32;
 /// In one chain. Each decodes or copies the whole chunk.
 inline constexpr size_t kMaxCodecs = 64;
 
+/// Codec of structs in Zarr v2 whose fields have different byte orders: v3 has no name for it.
+inline constexpr std::string_view kMixedEndian = "zarrfs.mixed_endian";
+
 /// One element of a codec chain. A short-hand string is a name with an empty configuration.
 /// "endian" is renamed to "bytes".
 struct CodecSpec {

@@ -117,6 +117,14 @@ class ChainMaker {
 
   void AddBytes() {
     Json configuration = Json::object();
+    if (!elements_.big.empty()) {
+      Json runs = Json::array();
+      for (const ByteRun& run : elements_.big) runs.push_back({run.first, run.end});
+      configuration["big"] = std::move(runs);
+      (void)Append(kMixedEndian, std::move(configuration));
+      in_bytes_ = true;
+      return;
+    }
     if (elements_.byte_order != '|') {
       configuration["endian"] = elements_.byte_order == '>' ? "big" : "little";
     }

@@ -117,6 +117,10 @@ Json StructOf(Json fields) {
   return Configured("structured", Json{{"fields", std::move(fields)}});
 }
 
+void AppendRuns(const std::vector<ByteRun>& runs, size_t offset, std::vector<ByteRun>& to) {
+  for (const ByteRun& run : runs) to.push_back({run.first + offset, run.end + offset});
+}
+
 // `count` elements one after the other.
 V2Dtype ArrayOf(const V2Dtype& element, size_t count) {
   V2Dtype type = element;
@@ -128,6 +132,8 @@ V2Dtype ArrayOf(const V2Dtype& element, size_t count) {
     fields.push_back(Json::array({fmt::format("{}", i), element.data_type}));
   }
   type.data_type = StructOf(std::move(fields));
+  type.big.clear();
+  for (size_t i = 0; i < count; ++i) AppendRuns(element.big, i * element.item_size, type.big);
   return type;
 }
 
@@ -135,6 +141,7 @@ Result<V2Dtype> ParseFields(const Json& dtype, std::string_view key) {
   if (dtype.empty()) return NoDtype(dtype, key);
   V2Dtype type;
   type.parts = 0;
+  bool is_mixed = false;
   Json fields = Json::array();
   for (const Json& field : dtype) {
     if (!field.is_array() || field.size() < 2 || field.size() > 3 || TextOf(field[0]) == nullptr) {
@@ -154,15 +161,19 @@ Result<V2Dtype> ParseFields(const Json& dtype, std::string_view key) {
     }
     Json name = field[0];
     if (name == "") name = fmt::format("f{}", fields.size());
-    if (part->byte_order != '|' && type.byte_order != '|' && part->byte_order != type.byte_order) {
-      return Fail(ErrorCode::kUnsupported,
-                  "{}: dtype: fields of different byte orders are not known", key);
-    }
+    is_mixed |= !part->big.empty() || (part->byte_order != '|' && type.byte_order != '|' &&
+                                       part->byte_order != type.byte_order);
     if (type.byte_order == '|') type.byte_order = part->byte_order;
+    AppendRuns(part->big, type.item_size, type.big);
+    if (part->byte_order == '>') {
+      type.big.push_back({type.item_size, type.item_size + part->item_size});
+    }
     type.item_size += part->item_size;
     type.parts += part->parts;
     fields.push_back(Json::array({std::move(name), std::move(part->data_type)}));
   }
+  if (is_mixed) type.byte_order = '<';
+  if (!is_mixed) type.big.clear();
   type.data_type = StructOf(std::move(fields));
   return type;
 }

@@ -7,8 +7,10 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "zarrcore/base/result.h"
+#include "zarrcore/metadata/data_type.h"
 #include "zarrcore/metadata/json.h"
 
 namespace zarrfs {
@@ -34,6 +36,8 @@ struct V2Dtype {
   char byte_order = '|';  // '<' or '>'; '|' if no part has one
   size_t item_size = 0;   // bytes; 0 for "|O"
   size_t parts = 1;       // number of fields, including nested ones
+  /// Where parts have different byte orders, those that are big-endian; `byte_order` is '<' then.
+  std::vector<ByteRun> big = {};
 
   [[nodiscard]] bool is_object() const { return data_type.is_null(); }
 };
@@ -41,8 +45,8 @@ struct V2Dtype {
 /// Reads a dtype as numpy does: "i4" and "=i4" are little-endian here, and a field without a name
 /// is named after its index ("f0"). A field that is an array becomes a structure of its elements,
 /// in C order and named "0", "1", ...: v3 has no other type with that layout. kDamaged if it is no
-/// dtype; kUnsupported if v3 has no such type: long doubles, empty items, objects in fields, fields
-/// of different byte orders, arrays of more than kMaxArrayParts elements.
+/// dtype; kUnsupported if v3 has no such type: long doubles, empty items, objects in fields, arrays
+/// of more than kMaxArrayParts elements.
 [[nodiscard]] Result<V2Dtype> ParseV2Dtype(const Json& dtype, std::string_view key);
 
 }  // namespace zarrfs

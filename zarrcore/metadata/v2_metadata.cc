@@ -68,12 +68,14 @@ Result<Json> KeyEncoding(const Json& zarray, std::string_view key) {
 }
 
 // Base64 of the item in the byte order of the array; padded if too short, as in numpy.
-std::optional<FillBytes> ParseOpaqueFill(const Json& given, const DataType& type, char byte_order) {
+std::optional<FillBytes> ParseOpaqueFill(const Json& given, const DataType& type,
+                                         const V2Dtype& dtype) {
   const std::string* const text = TextOf(given);
   auto bytes = text == nullptr ? std::nullopt : DecodeBase64(*text);
   if (!bytes || bytes->size() > type.item_size) return std::nullopt;
   bytes->resize(type.item_size);
-  if (byte_order == '>') ReverseByteOrder(*bytes, type);
+  if (dtype.byte_order == '>') ReverseByteOrder(*bytes, type);
+  if (!dtype.big.empty()) ReverseByteOrder(*bytes, type, dtype.big);
   return bytes;
 }
 
@@ -99,7 +101,7 @@ std::optional<Json> NumberOfText(const Json& given) {
   return parse(double{0});
 }
 
-Result<FillBytes> ParseFill(const Json& given, const DataType& type, char byte_order,
+Result<FillBytes> ParseFill(const Json& given, const DataType& type, const V2Dtype& dtype,
                             std::string_view key) {
   const bool is_number = type.is_core() && type.kind != DataKind::kRaw;
   // A number for text: zarr-python makes it one.
@@ -117,7 +119,7 @@ Result<FillBytes> ParseFill(const Json& given, const DataType& type, char byte_o
     return FillBytes(type.item_size);
   }
   if (type.kind == DataKind::kRaw || type.kind == DataKind::kStruct) {
-    auto bytes = ParseOpaqueFill(given, type, byte_order);
+    auto bytes = ParseOpaqueFill(given, type, dtype);
     if (bytes) return *std::move(bytes);
     return Fail(ErrorCode::kDamaged,
                 "{}: fill_value: expected base64 text of at most {} bytes, found {}", key,
@@ -264,7 +266,7 @@ Result<ArrayMetadata> ParseZarray(const NamedText& zarray, const std::optional<N
   }
   const Json& given_fill = MemberOrNull(*given, "fill_value");
   const bool has_fill = !given_fill.is_null();
-  const auto fill = ParseFill(given_fill, *type, dtype->byte_order, key);
+  const auto fill = ParseFill(given_fill, *type, *dtype, key);
   if (!fill) return Fail(fill);
   DropBadFillAttribute(attributes, *type, key, notes);
   if (has_fill && !attributes.contains(kFillAttribute)) {

@@ -20,6 +20,16 @@ Json KeyEncodingJson(const ChunkKeyEncoding& encoding) {
   return json;
 }
 
+// Whether it has structs with fields that are big-endian: zarr-python 3 reads them as if they were
+// little-endian, and no codec of Zarr v3 has both orders.
+bool HasForeignOrder(const DataType& type, std::span<const CodecSpec> codecs) {
+  if (type.kind != DataKind::kStruct || type.byte_order_unit() == 1) return false;
+  return std::ranges::any_of(codecs, [](const CodecSpec& codec) {
+    return codec.name == kMixedEndian ||
+           (codec.name == "bytes" && MemberOrNull(codec.configuration, "endian") == "big");
+  });
+}
+
 class V3ViewImplementation final : public View {
  public:
   std::string_view name() const override { return "v3"; }
@@ -57,6 +67,18 @@ class V3ViewImplementation final : public View {
     json["chunk_key_encoding"] = KeyEncodingJson(encoding);
     const DataType& type = metadata.data_type;
     json["codecs"] = ToJson(InTodaysSpelling(layout.inner_codecs, metadata.rank(), type));
+    if (HasForeignOrder(type, layout.inner_codecs)) {
+      if (!layout.inner_pipeline) return Fail(layout.inner_pipeline);
+      const uint64_t size = layout.inner_pipeline->decoded_size();
+      if (size > kMaxChunkBytes) {
+        return Fail(ErrorCode::kUnsupported, "chunks of {} bytes, of which at most {} are decoded",
+                    size, kMaxChunkBytes);
+      }
+      view.encoding.kind = ChunkEncoding::Kind::kDecoded;
+      view.encoding.size = size;
+      json["codecs"] =
+          Json::array({{{"name", "bytes"}, {"configuration", {{"endian", "little"}}}}});
+    }
     json["data_type"] = DataTypeInTodaysSpelling(type);
     json["fill_value"] =
         FillValueInTodaysSpelling(MemberOrNull(json, "fill_value"), metadata.fill_value, type);

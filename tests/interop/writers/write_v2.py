@@ -18,6 +18,7 @@ WRITTEN = (slice(0, 6), slice(0, 4))  # whole chunks; the last row and column of
 
 POINT = [("id", "|u1"), ("x", "<f4"), ("s", "<U2"), ("when", "<M8[s]"), ("tag", "|S3")]
 BIG_POINT = [("id", "|u1"), ("x", ">f4"), ("n", ">i2")]
+MIXED_POINT = [("id", ">u2"), ("x", "<f8"), ("n", ">i4")]
 NESTED = [("id", "|u1"), ("at", [("x", "<f4"), ("n", [("i", "<i2"), ("c", "<c8")])])]
 
 
@@ -84,6 +85,7 @@ def write_types(writer):
     writer.add("type/struct", POINT)
     writer.add("type/struct-nested", NESTED)
     writer.add("type/struct-big", BIG_POINT)
+    writer.add("type/struct-mixed", MIXED_POINT)
     texts = np.array(["né日"[: i % 4] * (i % 7) for i in range(35)], object).reshape(SHAPE)
     writer.add("type/vlen-utf8", object, texts, object_codec=numcodecs.VLenUTF8(), fill_value="")
     writer.add("type/vlen-utf8-blosc", object, texts, object_codec=numcodecs.VLenUTF8(), fill_value="n", compressor=numcodecs.Blosc())
@@ -98,7 +100,8 @@ def write_fills(writer):
     }.items():
         for number, fill in enumerate(fills):
             writer.add(f"fill/{dtype[1:]}-{'none' if fill is None else number}", dtype, fill_value=fill)
-    for name, dtype, fill in [("struct", POINT, (7, 1.5, "é", -1, b"ab")), ("struct-big", BIG_POINT, (7, 1.5, -2))]:
+    for name, dtype, fill in [("struct", POINT, (7, 1.5, "é", -1, b"ab")), ("struct-big", BIG_POINT, (7, 1.5, -2)),
+                              ("struct-mixed", MIXED_POINT, (7, 1.5, -2))]:
         writer.add(f"fill/{name}", dtype)
         # (zarr-python 2.13 takes no structure as fill value, but reads it.)
         writer.edit(f"fill/{name}", fill_value=base64.b64encode(np.array(fill, dtype).tobytes()).decode())

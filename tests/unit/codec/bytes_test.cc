@@ -64,6 +64,28 @@ TEST(BytesCodec, FieldsOfAStructAreReversedOneByOne) {
   EXPECT_EQ(codec->Encode(Hex("010302 040605"), spec), Hex("010203 040506"));
 }
 
+TEST(BytesCodec, FieldsOfDifferentByteOrdersAreReversedByTheirOwn) {
+  const auto type = *ParseDataType(*ParseJson(R"({"name": "structured", "configuration": {"fields":
+          [["a", "uint16"], ["b", "uint16"], ["c", "uint8"], ["d", "uint16"]]}})",
+                                              ""),
+                                   "");
+  const ChunkSpec spec{type, {2}};
+  const auto make = [&](std::string_view big) {
+    return MakeMixedEndianCodec(CodecSpec{"", Configuration(fmt::format(R"({{"big": {}}})", big))},
+                                spec);
+  };
+  const auto codec = make("[[0, 2], [4, 7]]");
+  ASSERT_TRUE(codec);
+  const Bytes stored = Hex("0001 0203 04 0506 1011 1213 14 1516");
+  const Bytes elements = Hex("0100 0203 04 0605 1110 1213 14 1615");
+  EXPECT_EQ((*codec)->Decode(stored, spec), elements);
+  EXPECT_EQ((*codec)->Encode(elements, spec), stored);
+  for (const auto* const wrong :
+       {"1", "[[0]]", "[[2, 2]]", "[[0, 8]]", "[[2, 4], [0, 2]]", "[[-1, 2]]"}) {
+    EXPECT_FALSE(make(wrong)) << wrong;
+  }
+}
+
 TEST(BytesCodec, DataTypeOfNoKnownSizeIsNamed) {
   const ChunkSpec spec{Type("string", DataKind::kString, 0), {2}};
   const auto made = MakeBytesCodec(CodecSpec{"bytes"}, spec);

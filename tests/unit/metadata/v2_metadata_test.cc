@@ -153,8 +153,6 @@ TEST(ParseZarray, WhatV3CannotSayIsRefused) {
       {R"({"dtype": [["x", [["y", "<f4", 65]], 64]]})",
        "dtype: expected fields of at most 4096 elements, found "
        "[\"x\",[[\"y\",\"<f4\",65]],64]"},
-      {R"({"dtype": [["x", "<f4"], ["y", [["z", ">i2"]]]]})",
-       "dtype: fields of different byte orders are not known"},
       {R"({"dtype": [["x", "|O"]]})", "dtype [\"x\",\"|O\"] is not known"},
       {R"({"dtype": "|O"})", "dtype \"|O\" without a filter that encodes objects"},
       {R"({"dtype": "|O", "filters": [{"id": "json2"}]})",
@@ -307,6 +305,18 @@ TEST(ParseZarray, FiltersTellTheByteOrderOfWhatTheyLeave) {
             R"({"name":"numcodecs.astype","configuration":)"
             R"({"decode_dtype":"|u1","encode_dtype":"<u2"}},)"
             R"({"name":"bytes","configuration":{"endian":"little"}}])");
+}
+
+TEST(ParseZarray, FieldsMayHaveDifferentByteOrders) {
+  EXPECT_EQ(Codecs(R"({"dtype": [["a", ">i4"], ["b", "<i2"], ["c", [["d", "|u1"], ["e", ">f4"]], 2],
+                                ["f", ">u2", [3]]]})"),
+            R"([{"name":"zarrfs.mixed_endian","configuration":)"
+            R"({"big":[[0,4],[6,16],[16,22]]}}])");
+  EXPECT_EQ(Codecs(R"({"dtype": [["a", ">i4"], ["b", [["c", "<i2"], ["d", ">i2"]], 2]]})"),
+            R"([{"name":"zarrfs.mixed_endian","configuration":{"big":[[0,4],[6,8],[10,12]]}}])");
+  EXPECT_EQ(Codecs(R"({"dtype": [["a", ">i4"], ["b", ">i2"]]})"),
+            R"([{"name":"bytes","configuration":{"endian":"big"}}])");
+  EXPECT_EQ(FillOf(R"([["a", ">i2"], ["b", "<i2"]])", R"("AAECAA==")"), "AQACAA==");
 }
 
 TEST(ParseZarray, CompressorsOfNumbersStandInPlaceOfTheBytes) {
