@@ -311,6 +311,7 @@ def test_ome_image_is_its_smallest_level_in_its_colours(tmp_path):
     assert "0 r in #ff0000 from 0 to 2000, 1 g in #00ff00" in page.sections["1"] and "axis" not in page.sections["1"]
     assert "z 2 of 4" in page.sections["1"]
     assert "that of 1, the smallest level of this image" in page.sections["0"]
+    assert "its picture is at 1" in page.sections["/"]
 
 
 def test_ome_image_without_colours_is_grey(tmp_path):

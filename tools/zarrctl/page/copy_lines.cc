@@ -17,7 +17,8 @@ std::optional<std::string> PathIn(const CopyPlaces& places, const ViewPaths& pat
                                   std::string_view view) {
   const auto number = ViewNumber(view);
   if (!number || *number >= paths.size() || !paths[*number]) return std::nullopt;
-  return JoinKey(fmt::format("{}/{}", places.mount, view), *paths[*number]);
+  const std::string folder = fmt::format("{}/{}", places.mount, view);
+  return paths[*number]->empty() ? folder : JoinKey(folder, *paths[*number]);
 }
 
 std::string Python(const std::string& code) { return "python3 -c " + ShellWord(code); }

@@ -123,6 +123,12 @@ class SectionMaker {
       }
     }
     AddLeftOut();
+    // (Levels are mostly directly below.)
+    const std::string below = of_.path.empty() ? "" : of_.path + "/";
+    const auto image = context_.found.images.lower_bound(below);
+    if (image != context_.found.images.end() && FolderOf(image->first) == of_.path) {
+      Say("its picture is at " + image->first);
+    }
     ViewPaths paths(AllViews().size());
     for (size_t v = 0; v < paths.size(); ++v) {
       if (node_->views[v].hidden) continue;
