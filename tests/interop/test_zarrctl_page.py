@@ -7,7 +7,6 @@ import re
 import shutil
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
@@ -351,9 +350,7 @@ def test_what_is_too_much_is_not_looked_at(tmp_path):
     plain_array(store / "many", [1 << 20, 1 << 20], [1 << 10, 1 << 10])
     for number in range(210):
         plain_array(store / f"small{number:03}", [2, 2], [2, 2])
-    start = time.monotonic()
     page = page_of(store, tmp_path / "page.html")
-    assert time.monotonic() - start < 50
     assert "not looked at: a chunk has 256.0 MiB decoded; pictures are made of up to 64.0 MiB" in page.sections["large"]
     assert "axis 0 520192 to 528383 of 1048576" in page.sections["many"]  # 8 x 8 chunks
     assert len(page.images) < 203 and "not looked at: the page has 200 pictures already" in page.sections["small209"]

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -67,6 +68,27 @@ TEST(Page, SaysWhatItHadNoTimeFor) {
   EXPECT_NE(late.html.find("not looked at: 60 seconds were over"), std::string::npos) << late.html;
   EXPECT_NE(late.html.find("[4, 4]"), std::string::npos);
   EXPECT_NE(MakeSection(context, 1, nullptr).html.find("not looked at"), std::string::npos);
+}
+
+TEST(Page, DrawsNumbersFurtherApartThanANumberCanBe) {
+  const auto store = std::make_shared<FakeStore>();
+  std::string chunk;
+  for (const double value : {-1.7e308, 0.0, 1.7e308, 5e-324}) {
+    chunk += Little64(std::bit_cast<uint64_t>(value));
+  }
+  store->Put("zarr.json", kGroup);
+  for (const auto& [name, shape] : {std::pair{"curve", "[4]"}, std::pair{"plane", "[2, 2]"}}) {
+    const std::string key = name;
+    store->Put(key + "/zarr.json",
+               ArrayText(shape, shape, kBytesCodec, R"({"data_type": "float64"})"));
+    store->Put(key + (key == "curve" ? "/c/0" : "/c/0/0"), chunk);
+  }
+  const WrittenPage page(store);
+  EXPECT_EQ(page.outcome.code, kExitOk);
+  const std::string range = "least -1.7e+308, greatest 1.7e+308 in the picture</bdi>";
+  const size_t first = page.html.find(range);
+  ASSERT_NE(first, std::string::npos) << page.html;
+  EXPECT_NE(page.html.find(range, first + 1), std::string::npos);
 }
 
 TEST(Page, TreeEndsWhereItMay) {

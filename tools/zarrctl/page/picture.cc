@@ -32,8 +32,10 @@ NumberPalette PaletteOfPictures() {
   return NumberPalette({kTransparent, kDamagedColour, Viridis(0.45)});
 }
 
+// From 0 to 1. (Halves: the difference of two numbers may be more than a number can be.)
 double Share(double value, double least, double greatest) {
-  return greatest > least ? (value - least) / (greatest - least) : 0.5;
+  const double span = greatest / 2 - least / 2;
+  return span > 0 ? std::clamp((value / 2 - least / 2) / span, 0.0, 1.0) : 0.5;
 }
 
 // The numbers that the darkest and the brightest colour stand for.
@@ -114,7 +116,7 @@ Pixels DrawChannels(const PlaneValues& values, const std::vector<OmeChannel>& ch
       if (std::isnan(grid.values[i])) continue;
       const double start = channels[c].start.value_or(grid.least);
       const double end = channels[c].end.value_or(grid.greatest);
-      const double share = std::clamp(Share(grid.values[i], start, end), 0.0, 1.0);
+      const double share = Share(grid.values[i], start, end);
       const Colour colour = channels[c].colour.value_or(kWhite);
       sum[0] += share * colour.red;
       sum[1] += share * colour.green;
