@@ -8,10 +8,11 @@ import json
 import shutil
 import subprocess
 import time
+import zipfile
 
 import pytest
 from html_page import Page
-from mounts import READERS, ROOT, SYSTEM_PYTHON, ZARRFS, mounted, read, zarrctl
+from mounts import READERS, ROOT, SYSTEM_PYTHON, ZARRCTL, ZARRFS, mounted, read, zarrctl
 
 DATA = ROOT / "tests/data/icechunk"
 EXPECTED = {version: json.loads((DATA / f"{version}.json").read_text()) for version in ("v1", "v2")}
@@ -140,3 +141,42 @@ def test_zarrctl_reads_a_commit(tmp_path):
     arrays = EXPECTED["v2"]["tag.v1.0"]["arrays"]
     seen = read("zarr-python-3", [packed / path for path in arrays])
     assert [one.get("sha256") for one in seen] == [one["sha256"] for one in arrays.values()]
+
+
+@pytest.mark.parametrize("version", EXPECTED)
+def test_zarrctl_lists_the_commits(version, tmp_path):
+    run = zarrctl("ls", "--snapshots", "--json", DATA / version)
+    assert run.returncode == 0, run.stderr
+    commits = json.loads(run.stdout)
+    by_id = {commit["id"]: commit for commit in commits}
+    names = {name: commit["id"] for commit in commits for name in commit["names"]}
+    assert names == {at: expected["snapshot"] for at, expected in EXPECTED[version].items() if "." in at}
+    assert [commit["time"] for commit in commits] == sorted((commit["time"] for commit in commits), reverse=True)
+    at, seen = names["branch.main"], []
+    while at:
+        seen.append(by_id[at]["message"])
+        at = by_id[at]["parent"]
+    assert seen[-2:] == ["first arrays", "Repository initialized"], seen
+    assert names["tag.v1.0"] in zarrctl("ls", "--snapshots", DATA / version).stdout
+    assert "not an Icechunk repository" in zarrctl("ls", "--snapshots", ROOT / "tests/data/sample.zarr").stderr
+
+
+@pytest.mark.parametrize("version", EXPECTED)
+def test_zarrctl_where_names_the_file_that_has_the_chunk(version, tmp_path):
+    def stored(source):
+        place = json.loads(zarrctl("where", "--json", source, "temperature", "3.3.1").stdout)
+        with open(place["file"], "rb") as file:
+            file.seek(place["offset"])
+            return place, file.read(place["length"])
+
+    chunk = subprocess.run([ZARRCTL, "cat", DATA / version, "temperature", "3.3.1"], capture_output=True, check=True).stdout
+    place, found = stored(DATA / version)
+    assert found == chunk != b"" and "/chunks/" in place["file"]
+    with zipfile.ZipFile(tmp_path / "x.zip", "w", zipfile.ZIP_STORED) as file:
+        for path in sorted((DATA / version).rglob("*")):
+            if path.is_file():
+                file.write(path, str(path.relative_to(DATA / version)))
+    place, found = stored(tmp_path / "x.zip")
+    assert found == chunk and place["member"].startswith("chunks/")
+    inline = zarrctl("where", DATA / version, "small", "0.0")
+    assert inline.returncode != 0 and "stored inline" in inline.stderr

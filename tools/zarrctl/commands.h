@@ -37,6 +37,7 @@ int Info(const TargetNode& target, const InfoOptions& options);
 
 struct LsOptions : NodeOptions {
   bool details = false;
+  bool has_snapshots = false;  // the commits of an Icechunk repository instead
 };
 /// The nodes directly below a group, or the stored objects of an array.
 int Ls(const TargetNode& target, const LsOptions& options);

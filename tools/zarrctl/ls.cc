@@ -1,6 +1,9 @@
 #include <algorithm>
+#include <array>
+#include <ctime>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "tools/zarrctl/commands.h"
 #include "tools/zarrctl/describe.h"
@@ -9,6 +12,8 @@
 #include "tools/zarrctl/target.h"
 #include "zarrcore/array/chunk_cursor.h"
 #include "zarrcore/base/printable.h"
+#include "zarrcore/icechunk/icechunk_store.h"
+#include "zarrcore/icechunk/repository.h"
 
 namespace zarrfs::ctl {
 namespace {
@@ -165,9 +170,54 @@ int ListArray(const TargetNode& target, const LsOptions& options) {
   return code;
 }
 
+// "2026-08-01 12:00:00", in UTC.
+std::string TimeText(int64_t time_ns) {
+  const std::time_t seconds = time_ns / 1'000'000'000;
+  std::tm parts = {};
+  gmtime_r(&seconds, &parts);
+  std::array<char, 32> text{};
+  return {text.data(), std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%S", &parts)};
+}
+
+int ListCommits(const TargetNode& target, const LsOptions& options) {
+  const auto container = IcechunkContainerOf(target.hierarchy->store());
+  if (container == nullptr) {
+    return Complain(Error{ErrorCode::kInvalidArgument,
+                          fmt::format("{}: not an Icechunk repository, so it has no snapshots",
+                                      target.source.text())});
+  }
+  const auto history = ReadIcechunkHistory(*container);
+  if (!history) return Complain(history.error());
+  Table table;
+  Json commits = Json::array();
+  for (const IcechunkCommit& commit : history->commits) {
+    const std::string id = IcechunkIdText(commit.id);
+    const std::string parent = commit.parent ? IcechunkIdText(*commit.parent) : "-";
+    std::vector<std::string> names;
+    for (const auto& [name, leads_to] : history->names) {
+      if (leads_to == commit.id) names.push_back(name);
+    }
+    commits.push_back({{"id", id},
+                       {"time", TimeText(commit.time_ns)},
+                       {"parent", commit.parent ? Json(parent) : Json()},
+                       {"message", commit.message},
+                       {"names", names}});
+    table.Add({Paint(id, Style::kBold), TimeText(commit.time_ns), parent,
+               names.empty() ? "-" : Visible(fmt::format("{}", fmt::join(names, " "))),
+               Visible(commit.message)});
+  }
+  if (options.json) {
+    Write(DumpJson(commits));
+  } else {
+    table.Print();
+  }
+  return kExitOk;
+}
+
 }  // namespace
 
 int Ls(const TargetNode& target, const LsOptions& options) {
+  if (options.has_snapshots) return ListCommits(target, options);
   if (!target.node->metadata) return Complain(target.node->metadata.error());
   return target.node->array() != nullptr ? ListArray(target, options) : ListGroup(target, options);
 }

@@ -200,13 +200,19 @@ class CommandLine {
         "Examples:\n"
         "  zarrctl ls /data/ocean.zarr               groups and arrays directly below\n"
         "  zarrctl ls /data/ocean.zarr forecast/t    shards of an array\n"
-        "  zarrctl ls -l /data/ocean.zarr forecast/t each chunk with offset and length",
+        "  zarrctl ls -l /data/ocean.zarr forecast/t each chunk with offset and length\n"
+        "  zarrctl ls --snapshots /data/ocean.icechunk    commits, branches and tags",
         [this] { return OnNode(Ls, ls_); });
     AddNode(command, ls_);
     command->add_flag(
         "-l,--long", ls_.details,
         "Arrays in a group with chunks, shards and codecs; an array with each chunk's "
         "offset and length");
+    command
+        ->add_flag("--snapshots", ls_.has_snapshots,
+                   "Commits of an Icechunk repository, the newest first: id, time (UTC), parent, "
+                   "branches and tags, message")
+        ->excludes("--long");
     AddJson(command, ls_.json);
 
     command = Add("where", "File, offset and length of one chunk",

@@ -6,6 +6,7 @@
 #include "tools/zarrctl/output.h"
 #include "tools/zarrctl/target.h"
 #include "zarrcore/base/printable.h"
+#include "zarrcore/icechunk/icechunk_store.h"
 
 namespace zarrfs::ctl {
 namespace {
@@ -40,6 +41,20 @@ Result<ObjectPlace> PlaceOf(const TargetChunk& target) {
     return place;
   }
   const std::string zip = target.array.ZipFile();
+  const Store& store = target.array.hierarchy->store();
+  if (const auto container = IcechunkContainerOf(store)) {
+    const auto part =
+        IcechunkPlaceOf(store, target.source().ObjectKey(target.source().OuterOf(target.inner())));
+    if (!part) return Fail(part);
+    place.begin = part->offset;
+    place.file = target.array.FileOf(part->key);
+    if (zip.empty()) return place;
+    const auto begin = container->OffsetInFile(part->key);
+    if (begin) return ObjectPlace{zip, place.file.substr(zip.size() + 1), *begin + part->offset};
+    if (begin.error().code != ErrorCode::kUnsupported) return Fail(begin);
+    place.decoded = "once inflated: it is compressed in the zip file";
+    return place;
+  }
   if (zip.empty()) return place;
   const auto begin = target.array.hierarchy->store().OffsetInFile(
       target.source().ObjectKey(target.source().OuterOf(target.inner())));

@@ -170,6 +170,25 @@ class IcechunkStore final : public ForwardingStore {
                                             std::move(parts));
   }
 
+  [[nodiscard]] const std::shared_ptr<const Store>& container() const { return container_; }
+
+  // See IcechunkPlaceOf().
+  [[nodiscard]] Result<IcechunkPlace> PlaceOf(std::string_view key) const {
+    const auto found = Find(key);
+    if (!found) return Fail(found);
+    if (found->kind != Found::Kind::kChunk) {
+      return Fail(ErrorCode::kNotFound, "{}: not a chunk", key);
+    }
+    const IcechunkReference& reference = found->chunk->reference;
+    if (reference.kind == IcechunkReference::Kind::kNative) {
+      return IcechunkPlace{KeyOf(reference), reference.offset};
+    }
+    if (reference.kind == IcechunkReference::Kind::kInline) {
+      return Fail(ErrorCode::kUnsupported, "{}: stored inline, in a compressed manifest", key);
+    }
+    return Fail(ErrorCode::kUnsupported, "{}: {}", key, WhereVirtual(reference));
+  }
+
   [[nodiscard]] Result<uint64_t> OffsetInFile(std::string_view key) const override {
     return Fail(ErrorCode::kUnsupported, "{}: has no file of this name in an Icechunk repository",
                 key);
@@ -309,6 +328,11 @@ class IcechunkStore final : public ForwardingStore {
     return IcechunkInfoOfPart(std::move(info), reference.length, what);
   }
 
+  static std::string WhereVirtual(const IcechunkReference& reference) {
+    return fmt::format("a virtual chunk, {} bytes at {} of {}", reference.length, reference.offset,
+                       reference.is_compressed ? "another file" : AsciiExcerpt(reference.bytes));
+  }
+
   // (Offset and length are below 2^63.)
   static Result<void> CheckHolds(std::string_view key, const IcechunkReference& reference,
                                  uint64_t size) {
@@ -340,10 +364,8 @@ class IcechunkStore final : public ForwardingStore {
     const IcechunkReference& reference = chunk.reference;
     if (reference.kind == IcechunkReference::Kind::kVirtual) {
       return Fail(ErrorCode::kUnsupported,
-                  "{}: a virtual chunk, {} bytes at {} of {}: zarrfs reads native and inline "
-                  "chunks of Icechunk",
-                  key, reference.length, reference.offset,
-                  reference.is_compressed ? "another file" : AsciiExcerpt(reference.bytes));
+                  "{}: {}: zarrfs reads native and inline chunks of Icechunk", key,
+                  WhereVirtual(reference));
     }
     if (reference.kind == IcechunkReference::Kind::kInline) {
       return ReadFrom(
@@ -397,6 +419,19 @@ Result<std::shared_ptr<Store>> OpenIcechunkStore(std::shared_ptr<const Store> co
       std::make_shared<IcechunkStore>(std::move(container), std::move(at), max_age, period);
   if (const auto head = store->Current(std::move(pointer)); !head) return Fail(head);
   return store;
+}
+
+std::shared_ptr<const Store> IcechunkContainerOf(const Store& store) {
+  const auto* const repository = dynamic_cast<const IcechunkStore*>(&store);
+  return repository == nullptr ? nullptr : repository->container();
+}
+
+Result<IcechunkPlace> IcechunkPlaceOf(const Store& store, std::string_view key) {
+  const auto* const repository = dynamic_cast<const IcechunkStore*>(&store);
+  if (repository == nullptr) {
+    return Fail(ErrorCode::kInvalidArgument, "{}: no Icechunk repository", store.name());
+  }
+  return repository->PlaceOf(key);
 }
 
 }  // namespace zarrfs

@@ -16,7 +16,10 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
+#include <string>
+#include <string_view>
 
 #include "zarrcore/base/result.h"
 #include "zarrcore/icechunk/repository.h"
@@ -40,5 +43,17 @@ inline constexpr uint64_t kManifestBytes = 256u << 20;
 [[nodiscard]] Result<std::shared_ptr<Store>> OpenIcechunkStore(
     std::shared_ptr<const Store> container, IcechunkAt at, IcechunkPointer pointer, Age max_age,
     Age period);
+
+/// The store that holds the repository; null if `store` is no IcechunkStore.
+[[nodiscard]] std::shared_ptr<const Store> IcechunkContainerOf(const Store& store);
+
+/// Which object of that has the bytes of a chunk of an IcechunkStore, and where they begin in it.
+struct IcechunkPlace {
+  std::string key;
+  uint64_t offset = 0;
+};
+/// kNotFound for what is no chunk, or absent; kUnsupported, with where it is, for a chunk that is
+/// stored inline or virtual.
+[[nodiscard]] Result<IcechunkPlace> IcechunkPlaceOf(const Store& store, std::string_view key);
 
 }  // namespace zarrfs

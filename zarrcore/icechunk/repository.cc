@@ -5,12 +5,14 @@
 #include <cstddef>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <span>
 #include <utility>
 
 #include "zarrcore/base/at_once.h"
 #include "zarrcore/base/printable.h"
 #include "zarrcore/base/suggestion.h"
+#include "zarrcore/icechunk/snapshot.h"
 #include "zarrcore/icechunk/stored_values.h"
 
 namespace zarrfs {
@@ -83,6 +85,29 @@ class RepoFile {
     add(kBranch, *table().branches());
     add(kTag, *table().tags());
     return names;
+  }
+
+  [[nodiscard]] Result<IcechunkHistory> History() const {
+    IcechunkHistory history;
+    const auto& rows = *table().snapshots();
+    for (const icechunk::SnapshotRow* row : rows) {
+      IcechunkCommit commit{.id = IdOf(*row->id()),
+                            .message = std::string(TextOf(*row->message()))};
+      commit.time_ns = IcechunkTimeNs(row->time());
+      const auto parent = row->parent();
+      if (parent >= 0 && static_cast<uint32_t>(parent) < rows.size()) {
+        commit.parent = IdOf(*rows.Get(static_cast<uint32_t>(parent))->id());
+      }
+      history.commits.push_back(std::move(commit));
+    }
+    for (const std::string& name : Names()) {
+      const auto at = ParseIcechunkAt(name);
+      if (!at) continue;
+      const auto id = Find(*at);
+      if (!id) return Fail(id);
+      if (*id) history.names.emplace_back(name, **id);
+    }
+    return history;
   }
 
  private:
@@ -240,6 +265,57 @@ Result<IcechunkId> ParseIcechunkRef(std::string_view key, std::string_view text)
   const auto id = ParseIcechunkId(member->get_ref<const std::string&>());
   if (!id) return damaged();
   return *id;
+}
+
+namespace {
+
+// Version 1: each commit names the one before it.
+Result<IcechunkHistory> ReadHistoryOfRefs(const Store& container) {
+  IcechunkHistory history;
+  const auto names = ListIcechunkNames(container);
+  if (!names) return Fail(names);
+  std::vector<IcechunkId> next;
+  for (const std::string& name : *names) {
+    const auto pointer = FindRef(container, *ParseIcechunkAt(name));
+    if (!pointer) return Fail(pointer);
+    if (!*pointer) continue;  // deleted meanwhile
+    history.names.emplace_back(name, (*pointer)->snapshot);
+    next.push_back((*pointer)->snapshot);
+  }
+  std::set<IcechunkId> seen;
+  while (!next.empty()) {
+    const IcechunkId id = next.back();
+    next.pop_back();
+    if (!seen.insert(id).second) continue;
+    if (seen.size() > kMaxCommits) {
+      return Fail(ErrorCode::kTooLarge, "{}: a history of more than {} commits", container.name(),
+                  kMaxCommits);
+    }
+    auto file =
+        ReadIcechunkFile(container, "snapshots/" + IcechunkIdText(id), IcechunkFileType::kSnapshot);
+    if (!file && IsNotFound(file.error())) continue;  // expired
+    if (!file) return Fail(file);
+    const auto snapshot = IcechunkSnapshot::Parse(*std::move(file), id);
+    if (!snapshot) return Fail(snapshot);
+    history.commits.push_back({.id = id,
+                               .parent = (*snapshot)->parent(),
+                               .time_ns = (*snapshot)->time_ns(),
+                               .message = std::string((*snapshot)->message())});
+    if ((*snapshot)->parent()) next.push_back(*(*snapshot)->parent());
+  }
+  return history;
+}
+
+}  // namespace
+
+Result<IcechunkHistory> ReadIcechunkHistory(const Store& container) {
+  const auto repo = RepoFile::ReadIfAny(container);
+  if (!repo) return Fail(repo);
+  auto history = *repo ? (*repo)->History() : ReadHistoryOfRefs(container);
+  if (!history) return history;
+  std::ranges::stable_sort(history->commits, std::ranges::greater{}, &IcechunkCommit::time_ns);
+  std::ranges::sort(history->names);
+  return history;
 }
 
 }  // namespace zarrfs

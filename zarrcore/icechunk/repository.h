@@ -7,9 +7,12 @@
 // Everything else in a repository never changes.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "zarrcore/base/result.h"
@@ -56,6 +59,24 @@ struct IcechunkPointer {
 
 /// All branches and tags, sorted: "branch.main", "tag.v1.0".
 [[nodiscard]] Result<std::vector<std::string>> ListIcechunkNames(const Store& container);
+
+/// A commit, as the history of a repository has it.
+struct IcechunkCommit {
+  IcechunkId id{};
+  std::optional<IcechunkId> parent = {};
+  int64_t time_ns = 0;  // since 1970
+  std::string message;
+};
+struct IcechunkHistory {
+  std::vector<IcechunkCommit> commits;                    // the newest first
+  std::vector<std::pair<std::string, IcechunkId>> names;  // branches and tags, sorted
+};
+
+/// Commits of a repository of version 1 that are read, one file each.
+inline constexpr size_t kMaxCommits = 100'000;
+
+/// All that branches and tags lead to, and in version 2 all commits. kTooLarge beyond kMaxCommits.
+[[nodiscard]] Result<IcechunkHistory> ReadIcechunkHistory(const Store& container);
 
 /// The content of refs/…/ref.json. kDamaged if it names no snapshot.
 [[nodiscard]] Result<IcechunkId> ParseIcechunkRef(std::string_view key, std::string_view text);

@@ -9,8 +9,6 @@
 namespace zarrfs {
 namespace {
 
-constexpr int64_t kNsInUs = 1000;
-
 size_t RankOf(const icechunk::ArrayNode& array) {
   return array.shape_v2() != nullptr ? array.shape_v2()->size() : array.shape()->size();
 }
@@ -95,8 +93,7 @@ Result<std::shared_ptr<const IcechunkSnapshot>> IcechunkSnapshot::Parse(Icechunk
                 IcechunkIdText(snapshot->id_));
   }
   if (stored.parent() != nullptr) snapshot->parent_ = IdOf(*stored.parent());
-  constexpr uint64_t kMaxUs = INT64_MAX / kNsInUs;
-  snapshot->time_ns_ = static_cast<int64_t>(std::min(stored.time(), kMaxUs)) * kNsInUs;
+  snapshot->time_ns_ = IcechunkTimeNs(stored.time());
   snapshot->message_ = TextOf(*stored.message());
   if (auto added = snapshot->Add(file); !added) return Fail(added);
   // (Moving a long string moves no character: what points into it stays valid.)

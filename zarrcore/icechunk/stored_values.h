@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <string_view>
 
 #include "icechunk_generated.h"
@@ -19,6 +20,13 @@ namespace zarrfs {
   IcechunkNodeId id{};
   std::copy(stored.bytes()->begin(), stored.bytes()->end(), id.begin());
   return id;
+}
+
+// Nanoseconds since 1970.
+[[nodiscard]] inline int64_t IcechunkTimeNs(uint64_t stored_us) {
+  constexpr int64_t kNsInUs = 1000;
+  constexpr uint64_t kMaxUs = INT64_MAX / kNsInUs;
+  return static_cast<int64_t>(std::min(stored_us, kMaxUs)) * kNsInUs;
 }
 
 [[nodiscard]] inline std::string_view TextOf(const flatbuffers::String& text) {
