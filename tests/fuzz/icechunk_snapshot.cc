@@ -50,6 +50,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const IcechunkId id = IdOf(*(*table)->id());
   auto container = std::make_shared<FakeStore>();
   container->Put("snapshots/" + IcechunkIdText(id), stored);
+  container->Put("refs/branch.main/ref.json",
+                 fmt::format(R"({{"snapshot":"{}"}})", IcechunkIdText(id)));
   const auto store = OpenIcechunkStore(container, {IcechunkAt::Kind::kSnapshot, std::string(), id});
   if (store) Visit(**store, "", 0);
   return 0;
