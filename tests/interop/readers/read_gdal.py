@@ -4,6 +4,8 @@ Text of a fixed length comes as lists of text; structures without the padding th
 the value that GDAL takes for no data, or null; as a number, where it is one.
 """
 
+import os
+
 import numpy as np
 from digest import main
 from numpy.lib import recfunctions
@@ -28,7 +30,9 @@ def read(path):
     try:
         dataset = gdal.OpenEx(path, gdal.OF_MULTIDIM_RASTER)
         group = dataset.GetRootGroup()
-        name, = group.GetMDArrayNames()
+        names = group.GetMDArrayNames()  # the array, and the coordinates beside it
+        own = os.path.basename(path)
+        name, = [own] if own in names else names
         array = group.OpenMDArray(name)
         values = values_of(array)
         nodata = array.GetNoDataValueAsDouble()
