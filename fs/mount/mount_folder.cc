@@ -34,6 +34,10 @@ constexpr Attribute kAttributes[] = {{"ro", MOUNT_ATTR_RDONLY, MS_RDONLY},
                                      {"noexec", MOUNT_ATTR_NOEXEC, MS_NOEXEC},
                                      {"noatime", MOUNT_ATTR_NOATIME, MS_NOATIME}};
 
+// A mount shows no symbolic link, so a worker that was taken over must not make the kernel follow
+// one. Linux 5.10; mount(2) of older kernels ignores the flag.
+constexpr Attribute kNoLinks = {"nosymfollow", 0x00200000, 256};
+
 // The options of a mount without its source, which may have quotes and commas. Calls `set` with
 // each parameter of the file system, whose value is "" where it is a flag; returns the attributes.
 using SetParameter = std::function<void(const std::string& name, const std::string& value)>;
@@ -43,7 +47,7 @@ std::pair<unsigned, unsigned> ForEachParameter(const MountOptions& options,
   set("rootmode", fmt::format("{:o}", unsigned{S_IFDIR}));
   set("user_id", std::to_string(getuid()));
   set("group_id", std::to_string(getgid()));
-  std::pair<unsigned, unsigned> attributes;
+  std::pair<unsigned, unsigned> attributes = {kNoLinks.attribute, kNoLinks.flag};
   MountOptions nameless = options;
   nameless.source = Source();
   for (const std::string& word : SplitOptions(LibfuseOptions(nameless))) {
@@ -171,7 +175,11 @@ Descriptor NewMount(const MountOptions& options, const Descriptor& device) {
   const auto attributes = ForEachParameter(options, device, set);
   if ((attributes.first & MOUNT_ATTR_RDONLY) != 0) set("ro", "");  // the file system is, too
   if (!good || fsconfig(context.get(), FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) != 0) return {};
-  return Descriptor(fsmount(context.get(), FSMOUNT_CLOEXEC, attributes.first));
+  Descriptor mount(fsmount(context.get(), FSMOUNT_CLOEXEC, attributes.first));
+  if (!mount && errno == EINVAL) {
+    mount.reset(fsmount(context.get(), FSMOUNT_CLOEXEC, attributes.first & ~kNoLinks.attribute));
+  }
+  return mount;
 }
 
 bool Attach(const Descriptor& mount, const Descriptor& place, unsigned flags) {

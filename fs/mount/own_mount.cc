@@ -118,8 +118,20 @@ Result<Descriptor> OwnMount::MakeByLibfuse(const MountOptions& options) {
   device_before_ = before.st_dev;
 
   MountMessages messages;
-  fuse_session* session = NewSession(options, fuse_lowlevel_ops{}, nullptr);
-  made_ = session != nullptr && fuse_session_mount(session, path_.c_str()) == 0;
+  fuse_session* session = nullptr;
+  const auto mount = [&](const MountOptions& with) {
+    session = NewSession(with, fuse_lowlevel_ops{}, nullptr);
+    made_ = session != nullptr && fuse_session_mount(session, path_.c_str()) == 0;
+    return made_;
+  };
+  // libfuse, fusermount3 or the kernel may not know that the mount has no symbolic links to follow.
+  MountOptions without_links = options;
+  without_links.kernel_options.emplace_back("nosymfollow");
+  if (!mount(without_links)) {
+    if (session != nullptr) fuse_session_destroy(session);
+    messages.Forget();
+    mount(options);
+  }
   Descriptor device(made_ ? fcntl(fuse_session_fd(session), F_DUPFD_CLOEXEC, 0) : -1);
   const std::string reason = messages.Take();
   if (!made_) {

@@ -189,6 +189,12 @@ MountMessages::MountMessages() {
 
 MountMessages::~MountMessages() { static_cast<void>(Take()); }
 
+void MountMessages::Forget() {
+  std::fflush(stderr);
+  // The descriptors share the position.
+  if (ftruncate(kept_.get(), 0) == 0) lseek(kept_.get(), 0, SEEK_SET);
+}
+
 std::string MountMessages::Take() {
   if (!kept_ || !stderr_) return "";
   std::fflush(stderr);

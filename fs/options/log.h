@@ -45,6 +45,9 @@ class MountMessages {
   MountMessages(const MountMessages&) = delete;
   MountMessages& operator=(const MountMessages&) = delete;
 
+  /// Drops what was collected so far.
+  void Forget();
+
   /// Restores descriptor 2 and returns the messages as one line, without the names of the programs.
   /// From then on libfuse's messages are logged again.
   [[nodiscard]] std::string Take();

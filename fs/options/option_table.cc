@@ -104,11 +104,9 @@ bool SetRemote(MountOptions& options, std::string_view value) {
 // "noexec" is passed to the kernel; "exec" undoes that.
 bool SetKernelFlag(MountOptions& options, std::string_view name) {
   if (name == "no") return false;
-  if (name.starts_with("no")) {
-    options.kernel_options.emplace_back(name);
-  } else {
-    std::erase(options.kernel_options, fmt::format("no{}", name));
-  }
+  const bool is_set = name.starts_with("no");
+  std::erase(options.kernel_options, is_set ? std::string(name) : fmt::format("no{}", name));
+  if (is_set) options.kernel_options.emplace_back(name);
   return true;
 }
 
@@ -280,7 +278,8 @@ constexpr Option kOptions[] = {
        return Set(o.config_file, If(!v.empty(), std::filesystem::absolute(v, ignored)));
      }},
     {"nonempty", "", "mount over a folder that is not empty", "", SetFlag<&MountOptions::nonempty>},
-    {"noexec", "", "no file can be executed", "", SetKernelFlag},
+    {"exec", "", "files can be executed, as permissions allow (default: none can)", "",
+     SetKernelFlag},
     {"until", "PID", "detach the mount when this process ends, however it ends",
      "the number of a process",
      [](auto& o, auto v) {
@@ -293,7 +292,7 @@ constexpr Option kOptions[] = {
     // Of other file systems.
     {"max_read", "SIZE", "", "128K or more, which changes nothing: reads are not made smaller",
      [](auto&, auto v) { return ParseSize(v) >= uint64_t{128} << 10; }},
-    {"exec", "", "", "", SetKernelFlag},
+    {"noexec", "", "", "", SetKernelFlag},
     // fusermount3 accepts no other options of access times.
     {"noatime", "", "", "", SetKernelFlag},
     {"atime", "", "", "", SetKernelFlag},
@@ -345,9 +344,10 @@ const Option* FindOption(std::string_view name) {
 }
 
 // Options of fstab, mount(8) and mount.fuse(8) that have no effect: every mount is read-only,
-// without set-uid bits and devices, and no file has an access time.
+// without set-uid bits, devices and symbolic links, and no file has an access time.
 constexpr std::string_view kIgnoredWords =
-    " ro rw defaults suid nosuid dev nodev sync async dirsync relatime norelatime strictatime "
+    " ro rw defaults suid nosuid dev nodev symfollow nosymfollow sync async dirsync relatime "
+    "norelatime strictatime "
     "nostrictatime diratime nodiratime lazytime nolazytime auto noauto user nouser users nousers "
     "owner noowner group nogroup nofail _netdev default_permissions auto_unmount ";
 constexpr std::string_view kIgnoredNames[] = {"user", "comment", "subtype"};

@@ -47,7 +47,8 @@ struct MountOptions : TreeOptions {
   std::optional<bool> allow_other;  // empty: see AllowsOthers()
   bool nonempty = false;
   bool makes_mountpoint = false;  // if it is absent, and removes it in the end; later: has made it
-  std::vector<std::string> kernel_options;  // beyond those of every mount: "noexec", "context=…"
+  // Beyond those of every mount: "noatime", "context=…".
+  std::vector<std::string> kernel_options = {"noexec"};
 
   pid_t until = 0;  // the mount ends with this process; 0: with none
 

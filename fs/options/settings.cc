@@ -258,7 +258,7 @@ std::string SettingsList(const MountOptions& options) { return AsList(AllWords(o
 std::vector<std::string> ChangedWords(const MountOptions& options, std::string_view in_force,
                                       bool by_root) {
   const auto with = [](MountOptions made, std::string_view word) {
-    if (NameOfOption(word) == "config" || IsKernelFlag(word)) return made;
+    if (NameOfOption(word) == "config" || IsKernelFlag(NameOfOption(word))) return made;
     // The mount may have been made by another version, with options that this one does not have.
     std::optional<std::string> unknown;
     static_cast<void>(ApplyOption(word, made, unknown));

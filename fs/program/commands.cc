@@ -97,6 +97,8 @@ Result<void> SetFlags(const Mounted& mounted, const MountOptions& options) {
     flags |= wanted ? on : off;
     differs |= wanted != (std::ranges::find(now, name) != now.end());
   };
+  constexpr unsigned long kNoLinks = 256;  // MS_NOSYMFOLLOW, which older headers lack
+  if (std::ranges::find(now, "nosymfollow") != now.end()) flags |= kNoLinks;
   set("noexec", MS_NOEXEC, 0);
   set("noatime", MS_NOATIME, MS_RELATIME);
   if (!differs || mount(nullptr, mounted.path.c_str(), nullptr, flags, nullptr) == 0) return {};

@@ -244,14 +244,13 @@ TEST_F(DeadMountTest, IsReplacedByTheNextStart) {
   ASSERT_EQ(Mount().code, 0);
   KillAll();
   ExpectDead();
-  const std::string noexec_too = "noexec,noatime";
-  const Outcome outcome = Mount({}, noexec_too);
+  const Outcome outcome = Mount({}, "noexec,noatime");
   EXPECT_EQ(outcome.code, 0) << outcome.errors;
   EXPECT_NE(outcome.errors.find("dead mount"), std::string::npos) << outcome.errors;
   ExpectServes();
   const auto mounted = FindMount(mnt_.string());
   ASSERT_TRUE(mounted);
-  EXPECT_EQ(mounted->options, "ro,nosuid,nodev,noexec,noatime");
+  EXPECT_EQ(mounted->options, "ro,nosuid,nodev,noexec,noatime,nosymfollow");
   EXPECT_EQ(mounted->source, store_.string());
   EXPECT_EQ(Shell("setpriv --reuid=65534 --regid=65534 --clear-groups cat " +
                   (mnt_ / "v2/a/.zarray").string())

@@ -219,10 +219,11 @@ TEST_F(MountProgramTest, RemountChangesWhatItCanAndNamesWhatItCannot) {
     EXPECT_EQ(remount(options).code, 0) << options;
     EXPECT_TRUE(FindMount(mnt_.string())->options.starts_with("ro,nosuid,nodev")) << options;
   }
-  EXPECT_EQ(remount(",noexec,noatime").code, 0);
-  EXPECT_TRUE(has("noexec") && has("noatime"));
-  EXPECT_EQ(remount(",exec").code, 0);
-  EXPECT_FALSE(has("noexec") || has("noatime"));
+  EXPECT_TRUE(has("noexec"));
+  EXPECT_EQ(remount(",exec=yes,noatime").code, 0);
+  EXPECT_TRUE(!has("noexec") && has("noatime") && has("nosymfollow"));
+  EXPECT_EQ(remount("").code, 0);
+  EXPECT_TRUE(has("noexec") && !has("noatime") && has("nosymfollow"));
   // mount(8) asks the kernel's table where fstab has no line.
   EXPECT_EQ(RunProgram({"mount", "-o", "remount,ro", mnt_}).code, 0);
   EXPECT_EQ(remount(",cache=5M,index_cache=6M").code, 0);
@@ -267,6 +268,7 @@ TEST_F(LifeTest, UserMountsAndUnmounts) {
   // A signal ends it as well.
   ASSERT_EQ(Shell(as_user + "'").code, 0);
   EXPECT_TRUE(IsMounted(mine));
+  EXPECT_TRUE(FindMount(mine.string())->options.starts_with("ro,nosuid,nodev,noexec,"));
   EXPECT_NE(Shell("setpriv --reuid=65534 --regid=65534 --clear-groups cat " +
                   (mine / ".zarrfs/options").string())
                 .output.find("\ncapabilities: none\n"),
@@ -287,6 +289,21 @@ TEST_F(LifeTest, UserMountsAndUnmounts) {
   EXPECT_EQ(next.code, 0) << next.errors;
   EXPECT_NE(next.errors.find("dead mount"), std::string::npos) << next.errors;
   EXPECT_EQ(DaemonsOf(mine).size(), 2U);
+}
+
+TEST_F(LifeTest, MountHasTheFlagsOfData) {
+  fs::permissions(store_ / "zarr.json", fs::perms(0755));
+  const auto can_execute = [&](const std::string& options) {
+    EXPECT_EQ(RunProgram({kProgram, store_, mnt_, "-o", "view=v3" + options}).code, 0);
+    const bool can = access((mnt_ / "zarr.json").c_str(), X_OK) == 0;
+    EXPECT_TRUE(FindMount(mnt_.string())->options.ends_with(",nosymfollow"));
+    EXPECT_EQ(RunProgram({"umount", mnt_}).code, 0);
+    ExpectGone();
+    return can;
+  };
+  EXPECT_FALSE(can_execute(""));
+  EXPECT_TRUE(can_execute(",exec"));
+  EXPECT_FALSE(can_execute(",exec,noexec"));
 }
 
 // --- End

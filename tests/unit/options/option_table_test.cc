@@ -63,6 +63,7 @@ TEST(OptionTableTest, WordsOfMountAndFstabAreAccepted) {
                            "dev",
                            "exec",
                            "noexec",
+                           "nosymfollow",
                            "noatime",
                            "atime",
                            "relatime",
@@ -176,6 +177,13 @@ TEST(OptionTableTest, WhatHasNoValueMayBeGivenYesOrNo) {
   EXPECT_EQ(Options("noallow_other=yes").allow_other, false);
   EXPECT_EQ(Options("noallow_other=no").allow_other, true);
   EXPECT_EQ(Options("noexec=yes").kernel_options, std::vector<std::string>{"noexec"});
+}
+
+TEST(OptionTableTest, NothingCanBeExecutedUnlessAskedFor) {
+  const std::vector<std::string> nothing = {"noexec"};
+  EXPECT_EQ(Options("").kernel_options, nothing);
+  EXPECT_EQ(Options("exec").kernel_options, std::vector<std::string>());
+  EXPECT_EQ(Options("exec,noexec,noexec").kernel_options, nothing);
 }
 
 TEST(OptionTableTest, AnUnknownOptionIsComparedWithThoseThereAre) {
