@@ -69,22 +69,24 @@ def running(command, port, **more):
 
 @pytest.fixture(scope="module")
 def nginx(folder, tmp_path_factory):
-    """The address without and with TLS, and the file of the certificate."""
+    """The address without and with TLS, the file of the certificate, and the address of a proxy that speaks TLS for the first one."""
     place = tmp_path_factory.mktemp("nginx")
     subprocess.run(
         ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "key", "-out", "certificate", "-days", "2", "-subj",
          "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"], cwd=place, check=True, capture_output=True)
-    port, tls_port = free_port(), free_port()
+    port, tls_port, proxy_port = free_port(), free_port(), free_port()
     temporary = " ".join(f"{name}_temp_path {place}/{name};" for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
     (place / "nginx.conf").write_text(f"""
 daemon off; user root; worker_processes 1; pid {place}/pid; error_log {place}/error.log;
 events {{ worker_connections 512; }}
 http {{ access_log off; {temporary} server {{
   listen 127.0.0.1:{port}; listen 127.0.0.1:{tls_port} ssl http2; ssl_certificate {place}/certificate; ssl_certificate_key {place}/key;
-  root {folder.parent}; }} }}""")
+  root {folder.parent}; }}
+  server {{ listen 127.0.0.1:{proxy_port} ssl; ssl_certificate {place}/certificate; ssl_certificate_key {place}/key;
+  location / {{ proxy_pass http://127.0.0.1:{port}; proxy_set_header Host $http_host; proxy_redirect off; }} }} }}""")
     program = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin") or str(ROOT / "build/nginx/nginx")
     with running([program, "-c", str(place / "nginx.conf"), "-p", str(place)], port):
-        yield f"http://127.0.0.1:{port}", f"https://localhost:{tls_port}", place / "certificate"
+        yield f"http://127.0.0.1:{port}", f"https://localhost:{tls_port}", place / "certificate", f"https://localhost:{proxy_port}"
 
 
 @pytest.fixture(scope="module")

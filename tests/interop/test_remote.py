@@ -34,6 +34,15 @@ def test_so_does_one_with_tls(nginx, expected, monkeypatch):
         assert tree(point) == expected
 
 
+def test_so_does_one_behind_a_proxy_that_speaks_tls_for_it(nginx, expected, monkeypatch):
+    """It redirects folders to http://, as it knows nothing of the proxy."""
+    monkeypatch.setenv("SSL_CERT_FILE", str(nginx[2]))
+    with mounted(f"{nginx[3]}/ocean.zarr") as point:
+        assert not (point / "v3/deep/c").is_file()
+        assert tree(point) == expected
+        assert not (point / ".zarrfs/errors").read_text()
+
+
 def test_so_does_a_bucket(moto, expected, keys):
     with mounted(f"s3://{BUCKET}/{PREFIX}", f"endpoint={moto}") as point:
         assert tree(point) == expected

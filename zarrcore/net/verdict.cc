@@ -99,6 +99,21 @@ bool IsSameOrigin(std::string_view a, std::string_view b) {
   return std::ranges::equal(a, b, {}, lower, lower);
 }
 
+// The name, or number, of the host of an address.
+std::string_view NameOfHost(std::string_view url) {
+  const size_t begin = url.find("://") + 3;
+  const std::string_view host = url.substr(begin, PathOf(url) - begin);
+  const size_t port = host.rfind(':');
+  return port != host.npos && host.find(']', port) == host.npos ? host.substr(0, port) : host;
+}
+
+// A server behind a proxy that speaks TLS for it knows neither the scheme nor the port that it has
+// outside, and names its own.
+bool IsBehindProxy(std::string_view there, std::string_view url) {
+  return url.starts_with("https://") && there.starts_with("http://") &&
+         IsSameOrigin(NameOfHost(there), NameOfHost(url));
+}
+
 // Whether the redirection only adds a slash, on the same server: the key names a folder of a web
 // server. (What is on another one, this one cannot say.)
 bool AddsSlash(std::string_view location, std::string_view url) {
@@ -108,9 +123,8 @@ bool AddsSlash(std::string_view location, std::string_view url) {
   if (!there.starts_with('/')) {
     if (there.find("://") == there.npos) return false;
     there = WithoutDefaultPort(there);
-    if (!IsSameOrigin(std::string_view(there).substr(0, PathOf(there)), url.substr(0, path))) {
-      return false;
-    }
+    const std::string_view origin = std::string_view(there).substr(0, PathOf(there));
+    if (!IsSameOrigin(origin, url.substr(0, path)) && !IsBehindProxy(there, url)) return false;
     there.erase(0, PathOf(there));
   }
   const std::string with_slash = std::string(url.substr(path, url.find('?') - path)) + '/';

@@ -81,7 +81,9 @@ TEST(VerdictTest, RedirectionThatAddsASlashIsAFolderOfAWebServer) {
   HttpReply reply;
   reply.status = 301;
   for (const char* const location :
-       {"https://host/b/a%20b/", "https://HOST:443/b/a%20b/", "/b/a%20b/", "/b/a%20b/?x"}) {
+       {"https://host/b/a%20b/", "https://HOST:443/b/a%20b/", "/b/a%20b/", "/b/a%20b/?x",
+        // A server that knows nothing of the proxy that speaks TLS for it.
+        "http://host/b/a%20b/", "http://Host:8080/b/a%20b/"}) {
     reply.location = location;
     EXPECT_EQ(Judge(reply, source, "a b", kUrl).error.code, ErrorCode::kNotFound) << location;
   }
@@ -100,8 +102,9 @@ TEST(VerdictTest, RedirectionToAnotherServerMakesNothingAbsent) {
   reply.status = 301;
   for (const char* const location :
        {"https://other/b/a%20b/", "https://host.other/b/a%20b/", "https://host:8443/b/a%20b/",
-        "http://host/b/a%20b/", "http://host:443/b/a%20b/", "//other/b/a%20b/", "//host/b/a%20b/",
-        "https://other", "a%20b/", "://b/a%20b/", ""}) {
+        "http://other/b/a%20b/", "http://host.other:80/b/a%20b/", "http://host/b/a%20b",
+        "http://host/c/", "//other/b/a%20b/", "//host/b/a%20b/", "https://other", "a%20b/",
+        "://b/a%20b/", ""}) {
     reply.location = location;
     const Error error = Judge(reply, source, "a b", kUrl).error;
     EXPECT_EQ(error.code, ErrorCode::kIo) << location;
