@@ -18,6 +18,12 @@
 namespace zarrfs {
 namespace {
 
+// Users of workers and fetchers: systemd's for services without an account (DynamicUser=), so that
+// no account has them, and journald keeps their messages with those of the system. One for each, as
+// long as there are less than that: the kernel counts inotify instances by user, 128 by default.
+constexpr uid_t kFirstUser = 61184;
+constexpr uid_t kUsers = 4336;
+
 struct FreeCapabilities {
   void operator()(void* object) const { cap_free(object); }
 };
@@ -94,6 +100,18 @@ std::string KeepReadPrivileges(std::optional<uid_t> user) {
   KeepOnly(kWanted);
   prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   return why_not;
+}
+
+void KeepNoPrivileges() {
+  cap_reset_ambient();
+  KeepInBoundingSet({});
+  KeepOnly({});
+  prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+}
+
+uid_t UserWithoutAccount(pid_t keeper, bool is_fetcher) {
+  const uid_t number = static_cast<uid_t>(keeper) + (is_fetcher ? kUsers / 2 : 0);
+  return kFirstUser + number % kUsers;
 }
 
 std::string CapabilitiesInForce() {

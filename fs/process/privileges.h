@@ -20,6 +20,13 @@ void KeepMountPrivileges();
 /// there is one; returns why it could not, and is the same user as before then.
 std::string KeepReadPrivileges(std::optional<uid_t> user);
 
+/// Keeps no capability, nor a way to gain one; stays the same user.
+void KeepNoPrivileges();
+
+/// A user without an account, for a process of the mount of `keeper`; the worker's is another one
+/// than the fetcher's.
+[[nodiscard]] uid_t UserWithoutAccount(pid_t keeper, bool is_fetcher);
+
 /// "cap_dac_read_search", "cap_sys_admin,cap_chown", "none": those of this thread.
 [[nodiscard]] std::string CapabilitiesInForce();
 

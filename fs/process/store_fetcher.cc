@@ -2,6 +2,7 @@
 
 #include <poll.h>
 #include <spdlog/spdlog.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -16,6 +17,23 @@ namespace {
 constexpr auto kLeastPeriod = std::chrono::seconds(1);
 constexpr auto kLongestPeriod = std::chrono::seconds(16);
 constexpr auto kLongLife = std::chrono::seconds(20);
+
+// Root's becomes a user without an account. The capability to read any file stays with it, for
+// files with keys that may be root's: Landlock leaves no others. Where it has to stay root, to
+// write or to start programs, it has none.
+std::string Confine(std::string_view why_same_user) {
+  if (geteuid() != 0) {
+    static_cast<void>(KeepReadPrivileges(std::nullopt));
+    return fmt::format("uid {}", geteuid());
+  }
+  std::string why(why_same_user);
+  if (why.empty()) {
+    why = KeepReadPrivileges(UserWithoutAccount(getppid(), /*is_fetcher=*/true));
+  } else {
+    KeepNoPrivileges();
+  }
+  return fmt::format("uid {}{}", geteuid(), geteuid() == 0 ? fmt::format(" ({})", why) : "");
+}
 
 }  // namespace
 
@@ -33,9 +51,7 @@ Result<void> StoreFetcher::Start() {
 
 Result<void> StoreFetcher::StartProcess() {
   started_ = Clock::now();
-  // (It need not read what other users may not, but files with keys may be root's.)
-  auto process = FetcherProcess::Start(*source_, channel_,
-                                       [] { static_cast<void>(KeepReadPrivileges(std::nullopt)); });
+  auto process = FetcherProcess::Start(*source_, channel_, Confine);
   if (!process) return Fail(process);
   process_ = *std::move(process);
   return {};
@@ -54,11 +70,13 @@ void StoreFetcher::Forget() {
 void StoreFetcher::Attend() {
   pollfd ended = {process_.fd(), POLLIN, 0};
   if (process_.pid() >= 0 && poll(&ended, 1, 0) > 0) {
-    process_.Kill();
+    const bool is_replaced = process_.Kill();
     const bool has_lived = Clock::now() - started_ > kLongLife;
-    period_ = has_lived ? kLeastPeriod : std::min(period_ * 2, kLongestPeriod);
-    spdlog::error("{}: the process that fetches has ended; another one takes its place",
-                  options_.source.text());
+    period_ = has_lived || is_replaced ? kLeastPeriod : std::min(period_ * 2, kLongestPeriod);
+    spdlog::log(is_replaced ? spdlog::level::info : spdlog::level::err,
+                "{}: {}; another one takes its place", options_.source.text(),
+                is_replaced ? "a file that the process that fetches reads was replaced"
+                            : "the process that fetches has ended");
   }
   if (!source_ || process_.pid() >= 0 || Clock::now() - started_ < period_) return;
   if (const auto started = StartProcess(); !started) {

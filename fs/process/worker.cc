@@ -251,6 +251,7 @@ void Worker::Describe(MountStatus& status) const {
   status.log_level = LogLevel();
   status.capabilities = CapabilitiesInForce();
   status.sandbox = sandbox_.text;
+  if (start_.fetch_memory) status.fetcher = OneLine(FetchChannel::ReadNote(start_.fetch_memory));
   status.options = OneLine(SettingsList(options_));
   status.config_file = OneLine(options_.config_file);
   status.links = OneLine(ToString(LinksInForce(options_)));

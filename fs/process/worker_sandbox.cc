@@ -24,12 +24,6 @@
 namespace zarrfs {
 namespace {
 
-// Users of workers: systemd's for services without an account (DynamicUser=), so that no account
-// has them, and journald keeps their messages with those of the system. One for each mount, as long
-// as there are less than that: the kernel counts inotify instances by user, 128 by default.
-constexpr uid_t kFirstUser = 61184;
-constexpr uid_t kUsers = 4336;
-
 // Disks, and what is made of disks or memory of this machine. The kernel itself decides there who
 // may read, and takes CAP_DAC_READ_SEARCH from any user.
 struct LocalType {
@@ -191,7 +185,7 @@ WorkerSandbox EnterWorkerSandbox(const MountOptions& options, const Descriptor& 
     if (!AllowsOthers(options)) no_user = "noallow_other: others may not access the mount";
     if (shared_network.empty() && unshare(CLONE_NEWNET) != 0) shared_network = ErrnoText(errno);
   }
-  const uid_t user = kFirstUser + static_cast<uid_t>(keeper) % kUsers;
+  const uid_t user = UserWithoutAccount(keeper, /*is_fetcher=*/false);
   const std::string refused =
       KeepReadPrivileges(no_user.empty() ? std::optional(user) : std::nullopt);
   if (!refused.empty()) no_user = refused;

@@ -105,6 +105,7 @@ std::string OptionsText(const MountStatus& status) {
   add("log_level", status.log_level);
   add("capabilities", status.capabilities);
   add("sandbox", status.sandbox);
+  if (!status.fetcher.empty()) add("fetcher", status.fetcher);
   add("source", status.store);
   add("store", status.store_problem ? "gone or cannot be read: " + *status.store_problem : "there");
   add("options", status.options);
@@ -149,6 +150,7 @@ std::string StatusJson(const MountStatus& status) {
       {"log_level", status.log_level},
       {"capabilities", status.capabilities},
       {"sandbox", status.sandbox},
+      {"fetcher", OrNull(status.fetcher)},
       {"store",
        {{"name", status.store},
         {"problem", status.store_problem ? Json(*status.store_problem) : Json()},

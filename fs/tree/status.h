@@ -28,6 +28,7 @@ struct MountStatus : TreeOptions {
   std::string log_level;
   std::string capabilities;
   std::string sandbox;                       // of the process that reads the store
+  std::string fetcher;                       // sandbox of the process that fetches; "": none does
   std::string store;                         // its name: the folder
   std::optional<std::string> store_problem;  // why it cannot be read
   std::string options;                       // as after -o, those of config_file too

@@ -138,6 +138,24 @@ def mounted_by_a_user(store, point, folder):
         keeper.wait()
 
 
+@contextlib.contextmanager
+def mounted_in_a_container(store, point):
+    """With what container engines leave root, and cap_sys_admin, in namespaces of its own."""
+    point.mkdir()
+    kept = "chown dac_override fowner fsetid kill setgid setuid setpcap net_bind_service net_raw sys_chroot mknod audit_write setfcap sys_admin"
+    engine = subprocess.Popen(
+        ["unshare", "--mount", "--pid", "--ipc", "--uts", "--fork", "--kill-child", "--mount-proc", "--propagation", "private", "setpriv",
+         "--bounding-set", ",".join(["-all", *(f"+{name}" for name in kept.split())]), str(ZARRFS), str(store), str(point), "-f"],
+        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=ENVIRONMENT)
+    try:
+        while not children(engine.pid):
+            time.sleep(0.05)
+        yield children(engine.pid)[0]
+    finally:
+        engine.kill()
+        engine.wait()
+
+
 @pytest.mark.skipif(os.getuid() != 0, reason="looks into processes of several users")
 def test_processes_have_what_the_table_says_and_no_more(folder, nginx, tmp_path):
     top = folder.parent.parent
@@ -147,7 +165,7 @@ def test_processes_have_what_the_table_says_and_no_more(folder, nginx, tmp_path)
     group.create_array("a", shape=(4,), dtype="i4")[:] = 1
     group.store.close()
     folders = {tmp_path / "cache": "disk cache", tmp_path: "folder of the mount point", top: "store or folder above"}
-    points = (tmp_path / name for name in ("mnt1", "mnt2", "mnt3", "mnt4", "mnt5", "mnt6"))
+    points = (tmp_path / name for name in ("mnt1", "mnt2", "mnt3", "mnt4", "mnt5", "mnt6", "mnt7"))
     lines = []
     with mounted(folder, next(points)) as keeper:
         processes = settled(keeper, 1)
@@ -160,12 +178,16 @@ def test_processes_have_what_the_table_says_and_no_more(folder, nginx, tmp_path)
         lines += section("root, noallow_other", settled(keeper, 1), folders)
     with mounted_by_a_user(folder, next(points), tmp_path) as keeper:
         lines += section("a user", settled(keeper, 1), folders)
+    with mounted_in_a_container(folder, next(points)) as keeper:
+        lines += section("root, in a container", settled(keeper, 1), folders)
     with mounted(archive, next(points)) as keeper:
         lines += section("root, a zip file", settled(keeper, 1), folders)
     with mounted(nginx[0] + "/ocean.zarr", next(points)) as keeper:
         lines += section("root, a store behind a network", settled(keeper, 2), folders)
     with mounted(nginx[0] + "/ocean.zarr", next(points), f"disk_cache={tmp_path}/cache") as keeper:
         lines += section("root, a store behind a network, with a disk cache", settled(keeper, 2), folders)
+    if new_table := os.environ.get("ZARRFS_NEW_TABLE"):
+        pathlib.Path(new_table).write_text("\n".join(lines) + "\n")
     expected = TABLE.read_text().splitlines() if TABLE.exists() else []
     difference = "\n".join(difflib.unified_diff(expected, lines, "processes.txt", "seen", lineterm=""))
     assert lines == expected, difference

@@ -160,6 +160,53 @@ def test_a_profile_says_where_the_service_is(tmp_path):
         assert other.headers and not server.headers, "what the user says comes first"
 
 
+@pytest.mark.parametrize("way", ["another file", "a link"])
+def test_a_file_with_passwords_that_is_replaced_is_read_again(folder, expected, tmp_path, way):
+    """The process that fetches may read the file that had the name when it began; the next one reads the new one."""
+    current = ["one"]
+
+    def refuses(_, headers):
+        return None if headers.get("Authorization") == "Basic " + base64.b64encode(f"me:{current[0]}".encode()).decode() else 401
+
+    def write(name, password):
+        (tmp_path / name).write_text(f"machine 127.0.0.1 login me password {password}\n")
+        (tmp_path / name).chmod(0o600)
+
+    write(".netrc", "one")
+    with faulty_server.serving(folder.parent, refuses) as server, mounted(f"{server.url}/ocean.zarr", "ttl=0.1,cache=0") as point:
+        assert (point / "v2/shards/0.0").read_bytes() == expected["v2/shards/0.0"]
+        write("new", "two")
+        if way == "a link":
+            (tmp_path / "link").symlink_to(tmp_path / "new")
+            os.replace(tmp_path / "link", tmp_path / ".netrc")
+        else:
+            os.replace(tmp_path / "new", tmp_path / ".netrc")
+        current[0] = "two"
+        for _ in range(300):
+            with contextlib.suppress(PermissionError):
+                assert (point / "v2/shards/1.1").read_bytes() == expected["v2/shards/1.1"]
+                break
+            time.sleep(0.1)
+        else:
+            raise AssertionError((point / ".zarrfs/errors").read_text())
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="root's mounts")
+def test_the_status_says_who_fetches(tmp_path):
+    (tmp_path / "key").write_text(json.dumps({"Version": 1, "AccessKeyId": "KEY", "SecretAccessKey": "s"}))
+    of_program(tmp_path, f"cat {tmp_path}/key")
+    with bucket_server.serving(3) as server:
+        seen = {}
+        for name, options in ("plain", "anonymous"), ("cache", f"anonymous,disk_cache={tmp_path}/cache"), ("program", "ttl=1"):
+            with mounted("s3://bucket/store", f"endpoint={server.url},region=x,{options}") as point:
+                assert (point / "v2/1").read_bytes() == b"\1"
+                seen[name] = options_of(point)["fetcher"]
+                assert json.loads((point / ".zarrfs/status.json").read_text())["fetcher"] == seen[name]
+    assert "uid 0" not in seen["plain"] and int(seen["plain"].rsplit("uid ", 1)[1]) >= 61184
+    assert seen["cache"].endswith("uid 0 (disk_cache)")
+    assert seen["program"].startswith("no landlock (it starts programs)") and seen["program"].endswith("uid 0 (credential_process)")
+
+
 @pytest.mark.parametrize("zone", [-8, 8])
 def test_a_program_is_asked_again_before_its_key_expires(tmp_path, zone):
     """It may tell the time of any zone."""

@@ -12,14 +12,13 @@ namespace {
 
 constexpr size_t kMaxFile = 1u << 20;
 
-// Of who mounts; a service manager that mounts at boot sets no HOME.
+}  // namespace
+
 std::string HomeFolder() {
   if (std::string home = Environment("HOME"); !home.empty()) return home;
   const passwd* const entry = getpwuid(getuid());
   return entry != nullptr ? entry->pw_dir : "";
 }
-
-}  // namespace
 
 std::string_view WithoutBlanks(std::string_view text) {
   const size_t first = text.find_first_not_of(" \t\r\n");

@@ -18,6 +18,10 @@ using AwsProfile = std::map<std::string, std::string>;
 /// not.
 void AddAwsSection(std::string_view text, std::string_view section, AwsProfile& profile);
 
+/// HOME, or what the table of users says of this one: a service manager that mounts at boot sets
+/// none. "" if there is none.
+[[nodiscard]] std::string HomeFolder();
+
 /// A variable of the environment; "" if there is none.
 [[nodiscard]] std::string Environment(const char* name);
 

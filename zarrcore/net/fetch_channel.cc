@@ -17,6 +17,7 @@ namespace {
 
 // Keys of S3 have 1024 bytes at most, continuations some hundred.
 constexpr size_t kMaxMessageText = 16u << 10;
+constexpr size_t kMaxNote = 1024;
 
 // Messages as they are sent: numbers, then two texts.
 struct RequestHead {
@@ -85,11 +86,23 @@ Result<FetchChannel> FetchChannel::Make() {
   FetchChannel channel{Descriptor(ends[0]), Descriptor(ends[1]),
                        Descriptor(memfd_create("zarrfs-fetch", MFD_CLOEXEC | MFD_ALLOW_SEALING))};
   // Neither process can make the other one touch memory that is gone.
-  if (!channel.memory || ftruncate(channel.memory.get(), kMemory) != 0 ||
+  if (!channel.memory || ftruncate(channel.memory.get(), kMemory + kMaxNote) != 0 ||
       fcntl(channel.memory.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
     return Fail(FromErrno(errno), "no memory to share: {}", ErrnoText(errno));
   }
   return channel;
+}
+
+void FetchChannel::WriteNote(const Descriptor& memory, std::string_view text) {
+  std::array<char, kMaxNote> note = {};
+  std::ranges::copy(text.substr(0, note.size() - 1), note.begin());
+  static_cast<void>(TEMP_FAILURE_RETRY(pwrite(memory.get(), note.data(), note.size(), kMemory)));
+}
+
+std::string FetchChannel::ReadNote(const Descriptor& memory) {
+  std::array<char, kMaxNote> note = {};
+  static_cast<void>(TEMP_FAILURE_RETRY(pread(memory.get(), note.data(), note.size() - 1, kMemory)));
+  return note.data();
 }
 
 std::byte* FetchChannel::Map(const Descriptor& memory) {

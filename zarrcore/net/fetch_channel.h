@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "zarrcore/base/result.h"
@@ -65,6 +66,10 @@ struct FetchChannel {
   Descriptor memory;
 
   [[nodiscard]] static Result<FetchChannel> Make();
+  /// What the server says of its sandbox, for people: beside the memory. Whoever has the memory can
+  /// write it.
+  static void WriteNote(const Descriptor& memory, std::string_view text);
+  [[nodiscard]] static std::string ReadNote(const Descriptor& memory);
   /// All of the memory, mapped; null, with errno, if it cannot be.
   [[nodiscard]] static std::byte* Map(const Descriptor& memory);
 };

@@ -486,7 +486,7 @@ void FetchServer::Run() {
 
 void RunFetchServer(const RemoteSource& source, const FetchChannel& channel,
                     std::unique_ptr<DiskCache> disk) {
-  curl_global_init(CURL_GLOBAL_DEFAULT);
+  curl_global_init(CURL_GLOBAL_DEFAULT);  // again, where the process has done it
   FetchServer(source, channel, std::move(disk)).Run();
 }
 

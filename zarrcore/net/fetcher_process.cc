@@ -16,8 +16,8 @@
 #include <utility>
 
 #include "zarrcore/disk/disk_cache.h"
-#include "zarrcore/net/aws_profile.h"
 #include "zarrcore/net/fetch_server.h"
+#include "zarrcore/net/fetcher_sandbox.h"
 #include "zarrcore/os/open_process.h"
 #include "zarrcore/os/sandbox.h"
 
@@ -56,29 +56,23 @@ FetchChannel CloseAllBut(const FetchChannel& channel) {
   return {Descriptor(), Descriptor(server), Descriptor(memory)};
 }
 
-// What it may write is the folder that keeps what was fetched. (A credential_process may write
-// anything, and inherits what is taken away here: then nothing is.)
-void RestrictWriting(const RemoteSource& source, const DiskCache* disk) {
-  const RemoteOptions& options = source.options;
-  const bool runs_program = source.is_s3 && !options.anonymous &&
-                            ReadAwsProfile(options.profile).contains("credential_process");
-  if (runs_program) return;
-  SandboxRules rules{.readable = {"/"}, .writable = {"/dev/null"}, .network = true};
+const char* WhySameUser(const FetcherNeeds& needs, const DiskCache* disk) {
+  if (needs.starts_programs) return "credential_process";
+  return disk != nullptr ? "disk_cache" : "";
+}
+
+// What it may write is the folder that keeps what was fetched.
+SandboxRules RulesFor(const FetcherNeeds& needs, const DiskCache* disk) {
+  SandboxRules rules{.readable = needs.readable, .writable = {"/dev/null"}, .network = true};
   // (Not by its name, which may be another folder's by now.)
   if (disk != nullptr) rules.changeable.push_back(fmt::format("/proc/self/fd/{}", disk->folder()));
-  static_cast<void>(RestrictFiles(rules));
+  return rules;
 }
 
 [[noreturn]] void RunChild(const RemoteSource& source, const FetchChannel& channel, pid_t parent,
-                           const std::function<void()>& in_child) {
+                           const FetcherProcess::Confine& confine) {
   IgnoreSignals();
   setpgid(0, 0);
-  if (in_child) in_child();
-  // (After a change of user, which undoes it.)
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) _exit(1);
-  // Nobody else of this user reads its memory, where keys are.
-  prctl(PR_SET_DUMPABLE, 0);
   const FetchChannel own = CloseAllBut(channel);
   std::unique_ptr<DiskCache> disk;
   if (const RemoteOptions& options = source.options; !options.disk_cache.empty()) {
@@ -86,7 +80,18 @@ void RestrictWriting(const RemoteSource& source, const DiskCache* disk) {
     auto opened = DiskCache::Open(options.disk_cache, options.disk_cache_size);
     if (opened) disk = *std::move(opened);
   }
-  RestrictWriting(source, disk.get());
+  FetcherNeeds needs = NeedsOfFetcher(source);
+  const std::string user = confine ? confine(WhySameUser(needs, disk.get())) : "";
+  // (After a change of user, which undoes it.)
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(1);
+  // Nobody else of this user reads its memory, where keys are.
+  prctl(PR_SET_DUMPABLE, 0);
+  LoadLibrariesOfFetcher();
+  const SandboxState state =
+      EnterFetcherSandbox(RulesFor(needs, disk.get()), needs.starts_programs);
+  FetchChannel::WriteNote(own.memory, fmt::format("{}, {}", state.Text(), user));
+  if (confine && state.landlock > 0) EndWhenReplaced(std::move(needs.readable));
   RunFetchServer(source, own, std::move(disk));
   // Threads that wait for credentials are not waited for.
   _exit(0);
@@ -115,26 +120,27 @@ FetcherProcess& FetcherProcess::operator=(FetcherProcess&& other) noexcept {
 }
 
 Result<FetcherProcess> FetcherProcess::Start(const RemoteSource& source,
-                                             const FetchChannel& channel,
-                                             const std::function<void()>& in_child) {
+                                             const FetchChannel& channel, const Confine& confine) {
   const pid_t parent = getpid();
   std::fflush(nullptr);
   FetcherProcess process;
   process.pid_ = fork();
   if (process.pid_ < 0) return Fail(ErrorCode::kIo, "no process: {}", ErrnoText(errno));
-  if (process.pid_ == 0) RunChild(source, channel, parent, in_child);
+  if (process.pid_ == 0) RunChild(source, channel, parent, confine);
   setpgid(process.pid_, process.pid_);  // whichever is first
   process.ended_ = OpenProcess(process.pid_);
   return process;
 }
 
-void FetcherProcess::Kill() {
-  if (pid_ <= 0) return;
+bool FetcherProcess::Kill() {
+  if (pid_ <= 0) return false;
   kill(-pid_, SIGKILL);
   pollfd ended = {ended_.get(), POLLIN, 0};
   if (ended_) TEMP_FAILURE_RETRY(poll(&ended, 1, kEndMs));
-  waitpid(pid_, nullptr, WNOHANG);
+  int status = 0;
+  const bool is_known = waitpid(pid_, &status, WNOHANG) == pid_;
   Forget();
+  return is_known && WIFEXITED(status) && WEXITSTATUS(status) == kExitReplaced;
 }
 
 pid_t FetcherProcess::Release() {

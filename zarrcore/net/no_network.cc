@@ -2,12 +2,20 @@
 #ifndef ZARRFS_REMOTE
 
 #include "zarrcore/net/fetch_server.h"
+#include "zarrcore/net/fetcher_sandbox.h"
 #include "zarrcore/net/listing_page.h"
 
 namespace zarrfs {
 
 // Never called: ParseRemoteSource() has refused the source.
-void RunFetchServer(const RemoteSource& /*source*/, const FetchChannel& /*channel*/) {}
+void RunFetchServer(const RemoteSource& /*source*/, const FetchChannel& /*channel*/,
+                    std::unique_ptr<DiskCache> /*disk*/) {}
+
+FetcherNeeds NeedsOfFetcher(const RemoteSource& /*source*/) { return {}; }
+
+void LoadLibrariesOfFetcher() {}
+
+void EndWhenReplaced(std::vector<std::string> /*paths*/) {}
 
 Result<ListingPage> ParseListingPage(std::string_view /*xml*/, std::string_view folder) {
   return Fail(ErrorCode::kUnsupported, "{}: this program cannot list buckets", folder);

@@ -154,4 +154,16 @@ SandboxState EnterSandbox(const SandboxRules& rules, int newest_landlock) {
   return state;
 }
 
+SandboxState EnterFetcherSandbox(const SandboxRules& rules, bool starts_programs,
+                                 int newest_landlock) {
+  tzset();
+  if (starts_programs) {
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    return {.no_landlock = "it starts programs", .no_seccomp = RestrictCallsOfPrograms()};
+  }
+  SandboxState state = RestrictFiles(rules, newest_landlock);
+  state.no_seccomp = RestrictFetcherCalls(!rules.changeable.empty());
+  return state;
+}
+
 }  // namespace zarrfs

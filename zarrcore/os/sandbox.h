@@ -51,4 +51,10 @@ inline constexpr int kNewestLandlock = 6;
 [[nodiscard]] SandboxState EnterSandbox(const SandboxRules& rules,
                                         int newest_landlock = kNewestLandlock);
 
+/// The same for a process that uses the network (rules.network): its list of system calls is that
+/// of RestrictFetcherCalls(). `starts_programs`: those of somebody else, which inherit all that is
+/// taken away; so only what RestrictCallsOfPrograms() says is.
+[[nodiscard]] SandboxState EnterFetcherSandbox(const SandboxRules& rules, bool starts_programs,
+                                               int newest_landlock = kNewestLandlock);
+
 }  // namespace zarrfs

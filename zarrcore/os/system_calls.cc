@@ -141,6 +141,60 @@ constexpr int kIoUring[] = {SCMP_SYS(io_uring_setup),
                             SCMP_SYS(set_mempolicy),
                             SCMP_SYS(mbind)};
 
+// What libcurl, the resolver of the C library and OpenSSL ask for beyond that; socket below. (None
+// that waits for connections.)
+constexpr int kNetwork[] = {
+    SCMP_SYS(connect),     SCMP_SYS(bind),       SCMP_SYS(sendto),     SCMP_SYS(sendmsg),
+    SCMP_SYS(sendmmsg),    SCMP_SYS(recvfrom),   SCMP_SYS(recvmsg),    SCMP_SYS(recvmmsg),
+    SCMP_SYS(shutdown),    SCMP_SYS(getsockopt), SCMP_SYS(setsockopt), SCMP_SYS(getsockname),
+    SCMP_SYS(getpeername), SCMP_SYS(pipe2),      SCMP_SYS(pipe),       SCMP_SYS(epoll_pwait2),
+    SCMP_SYS(getresuid),   SCMP_SYS(getresgid),  SCMP_SYS(getpgrp),    SCMP_SYS(getpgid)};
+// What the disk cache takes beyond kChangingFiles: locks, times, space.
+constexpr int kDiskCache[] = {SCMP_SYS(flock), SCMP_SYS(utimensat), SCMP_SYS(fallocate)};
+// FIONREAD, FIONBIO, SIOCGIFINDEX, SIOCOUTQ.
+constexpr unsigned kNetworkIoctls[] = {0x541b, 0x5421, 0x8933, 0x5411};
+
+// What no program that finds a key needs, and what holes in kernels have been reached by.
+constexpr int kForPrograms[] = {SCMP_SYS(ptrace),
+                                SCMP_SYS(process_vm_readv),
+                                SCMP_SYS(process_vm_writev),
+                                SCMP_SYS(pidfd_getfd),
+                                SCMP_SYS(kcmp),
+                                SCMP_SYS(mount),
+                                SCMP_SYS(umount2),
+                                SCMP_SYS(move_mount),
+                                SCMP_SYS(open_tree),
+                                SCMP_SYS(fsopen),
+                                SCMP_SYS(fsconfig),
+                                SCMP_SYS(fsmount),
+                                SCMP_SYS(fspick),
+                                SCMP_SYS(mount_setattr),
+                                SCMP_SYS(pivot_root),
+                                SCMP_SYS(chroot),
+                                SCMP_SYS(setns),
+                                SCMP_SYS(unshare),
+                                SCMP_SYS(bpf),
+                                SCMP_SYS(perf_event_open),
+                                SCMP_SYS(userfaultfd),
+                                SCMP_SYS(io_uring_setup),
+                                SCMP_SYS(io_uring_enter),
+                                SCMP_SYS(io_uring_register),
+                                SCMP_SYS(open_by_handle_at),
+                                SCMP_SYS(kexec_load),
+                                SCMP_SYS(kexec_file_load),
+                                SCMP_SYS(init_module),
+                                SCMP_SYS(finit_module),
+                                SCMP_SYS(delete_module),
+                                SCMP_SYS(swapon),
+                                SCMP_SYS(swapoff),
+                                SCMP_SYS(reboot),
+                                SCMP_SYS(settimeofday),
+                                SCMP_SYS(clock_settime),
+                                SCMP_SYS(adjtimex),
+                                SCMP_SYS(acct),
+                                SCMP_SYS(quotactl),
+                                SCMP_SYS(syslog)};
+
 // Names; which ones is Landlock's to say.
 constexpr int kChangingFiles[] = {SCMP_SYS(mkdir),     SCMP_SYS(mkdirat),   SCMP_SYS(rename),
                                   SCMP_SYS(renameat),  SCMP_SYS(renameat2), SCMP_SYS(unlink),
@@ -170,12 +224,14 @@ struct Release {
 
 class Filter {
  public:
-  Filter() : context_(seccomp_init(SCMP_ACT_KILL_PROCESS)) {}
+  // `other`: what becomes of a call that no rule is about.
+  explicit Filter(uint32_t other) : other_(other), context_(seccomp_init(other)) {}
 
   template <typename... Conditions>
   void Add(uint32_t action, int call, Conditions... conditions) {
-    if (context_ == nullptr || error_ != 0) return;
+    if (context_ == nullptr || error_ != 0 || action == other_) return;
     error_ = seccomp_rule_add(context_.get(), action, call, sizeof...(conditions), conditions...);
+    if (error_ == -EEXIST) error_ = 0;  // a call of two lists
   }
   template <typename... Conditions>
   void Allow(int call, Conditions... conditions) {
@@ -195,6 +251,7 @@ class Filter {
   }
 
  private:
+  const uint32_t other_;
   std::unique_ptr<std::remove_pointer_t<scmp_filter_ctx>, Release> context_;
   int error_ = 0;  // negative
 };
@@ -233,12 +290,6 @@ void AddConditions(Filter& filter) {
   for (const int call : {SCMP_SYS(mmap), SCMP_SYS(mprotect)}) {
     filter.Allow(call, SCMP_A2_64(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
   }
-  // Datagrams to the log. Services that do what they are told (D-Bus, containers) take streams.
-  constexpr uint64_t kTypes = 0xf;  // the rest are flags
-  filter.Allow(SCMP_SYS(socket), SCMP_A0_64(SCMP_CMP_EQ, AF_UNIX),
-               SCMP_A1_64(SCMP_CMP_MASKED_EQ, kTypes, SOCK_DGRAM));
-  filter.Add(SCMP_ACT_ERRNO(EACCES), SCMP_SYS(socket), SCMP_A0_64(SCMP_CMP_EQ, AF_UNIX),
-             SCMP_A1_64(SCMP_CMP_MASKED_EQ, kTypes, SOCK_STREAM));
   for (const int option : {PR_SET_NAME, PR_GET_NAME, PR_CAPBSET_READ}) {
     filter.Allow(SCMP_SYS(prctl), SCMP_A0_32(SCMP_CMP_EQ, static_cast<uint32_t>(option)));
   }
@@ -246,10 +297,51 @@ void AddConditions(Filter& filter) {
   filter.Add(SCMP_ACT_ERRNO(EINVAL), SCMP_SYS(prctl), SCMP_A0_32(SCMP_CMP_EQ, kNameMemory));
 }
 
+// Datagrams to the log. Services that do what they are told (D-Bus, containers) take streams.
+void AddLogSocket(Filter& filter) {
+  constexpr uint64_t kTypes = 0xf;  // the rest are flags
+  filter.Allow(SCMP_SYS(socket), SCMP_A0_64(SCMP_CMP_EQ, AF_UNIX),
+               SCMP_A1_64(SCMP_CMP_MASKED_EQ, kTypes, SOCK_DGRAM));
+  filter.Add(SCMP_ACT_ERRNO(EACCES), SCMP_SYS(socket), SCMP_A0_64(SCMP_CMP_EQ, AF_UNIX),
+             SCMP_A1_64(SCMP_CMP_MASKED_EQ, kTypes, SOCK_STREAM));
+}
+
+// TCP and UDP, and what the kernel says of its addresses. Local services are not to be reached:
+// many trust whoever connects by the user alone, and Landlock does not know their sockets.
+void AddNetworkSockets(Filter& filter) {
+  constexpr uint64_t kTypes = 0xf;  // the rest are flags
+  for (const int family : {AF_INET, AF_INET6}) {
+    for (const int type : {SOCK_STREAM, SOCK_DGRAM}) {
+      filter.Allow(SCMP_SYS(socket), SCMP_A0_64(SCMP_CMP_EQ, static_cast<uint64_t>(family)),
+                   SCMP_A1_64(SCMP_CMP_MASKED_EQ, kTypes, static_cast<uint64_t>(type)));
+    }
+  }
+  filter.Allow(SCMP_SYS(socket), SCMP_A0_64(SCMP_CMP_EQ, AF_NETLINK),
+               SCMP_A2_64(SCMP_CMP_EQ, 0 /*NETLINK_ROUTE*/));
+  filter.Add(SCMP_ACT_ERRNO(EACCES), SCMP_SYS(socket), SCMP_A0_64(SCMP_CMP_EQ, AF_UNIX));
+  // libcurl wakes itself up by one.
+  filter.Allow(SCMP_SYS(socketpair), SCMP_A0_64(SCMP_CMP_EQ, AF_UNIX));
+  for (const unsigned request : kNetworkIoctls) {
+    filter.Allow(SCMP_SYS(ioctl), SCMP_A1_32(SCMP_CMP_EQ, request));
+  }
+}
+
+// Calls of kernels to come.
+void AddUnknown(Filter& filter) {
+  for (int call = kFirstUnknown; call <= kLastUnknown; ++call) {
+    filter.Add(SCMP_ACT_ERRNO(ENOSYS), call);
+  }
+}
+
+std::string Load(Filter& filter) {
+  const int error = filter.Load();
+  return error == 0 ? "" : ErrnoText(error);
+}
+
 }  // namespace
 
 std::string RestrictSystemCalls(bool io_uring, bool changes_files) {
-  Filter filter;
+  Filter filter(SCMP_ACT_KILL_PROCESS);
   for (const int call : kAllowed) filter.Allow(call);
   if (io_uring) {
     for (const int call : kIoUring) filter.Allow(call);
@@ -258,13 +350,33 @@ std::string RestrictSystemCalls(bool io_uring, bool changes_files) {
     for (const int call : kChangingFiles) filter.Allow(call);
   }
   AddConditions(filter);
+  AddLogSocket(filter);
   AddDescriptorCalls(filter, changes_files);
   AddLimits(filter);
-  for (int call = kFirstUnknown; call <= kLastUnknown; ++call) {
-    filter.Add(SCMP_ACT_ERRNO(ENOSYS), call);
+  AddUnknown(filter);
+  return Load(filter);
+}
+
+std::string RestrictFetcherCalls(bool changes_files) {
+  Filter filter(SCMP_ACT_ERRNO(EPERM));
+  for (const int call : kAllowed) filter.Allow(call);
+  for (const int call : kNetwork) filter.Allow(call);
+  if (changes_files) {
+    for (const int call : kChangingFiles) filter.Allow(call);
+    for (const int call : kDiskCache) filter.Allow(call);
   }
-  const int error = filter.Load();
-  return error == 0 ? "" : ErrnoText(error);
+  AddConditions(filter);
+  AddNetworkSockets(filter);
+  AddDescriptorCalls(filter, changes_files);
+  AddLimits(filter);
+  AddUnknown(filter);
+  return Load(filter);
+}
+
+std::string RestrictCallsOfPrograms() {
+  Filter filter(SCMP_ACT_ALLOW);
+  for (const int call : kForPrograms) filter.Add(SCMP_ACT_ERRNO(EPERM), call);
+  return Load(filter);
 }
 
 std::string SystemCallFilterVersion() {
@@ -287,6 +399,10 @@ constexpr const char* kWhyNot = "built without libseccomp";
 #endif
 
 std::string RestrictSystemCalls(bool /*io_uring*/, bool /*changes_files*/) { return kWhyNot; }
+
+std::string RestrictFetcherCalls(bool /*changes_files*/) { return kWhyNot; }
+
+std::string RestrictCallsOfPrograms() { return kWhyNot; }
 
 std::string SystemCallFilterVersion() { return std::string("none: ") + kWhyNot; }
 

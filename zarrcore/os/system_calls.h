@@ -11,6 +11,16 @@ namespace zarrfs {
 /// such filter; "" if it is in force. `changes_files`: names may be made, renamed and removed.
 [[nodiscard]] std::string RestrictSystemCalls(bool io_uring, bool changes_files = false);
 
+/// Likewise for a process that uses the network. A call that is not in its list fails with EPERM
+/// instead of killing: libraries of the machine (libcurl, OpenSSL, modules that find addresses) try
+/// calls that they can do without. socket(AF_UNIX) is EACCES, as the resolver expects it of a
+/// machine without a cache of names.
+[[nodiscard]] std::string RestrictFetcherCalls(bool changes_files);
+
+/// For a process that starts programs which nobody here knows: what only attacks need is EPERM, in
+/// these programs, too.
+[[nodiscard]] std::string RestrictCallsOfPrograms();
+
 /// "libseccomp 2.5.4", "none: built without libseccomp": what this program was built with.
 [[nodiscard]] std::string SystemCallFilterVersion();
 

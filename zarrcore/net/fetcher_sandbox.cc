@@ -1,0 +1,133 @@
+#include "zarrcore/net/fetcher_sandbox.h"
+
+#include <curl/curl.h>
+#include <dlfcn.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <sstream>
+#include <thread>
+#include <utility>
+
+#include "zarrcore/net/aws_profile.h"
+#include "zarrcore/net/http_transfer.h"
+
+namespace zarrfs {
+namespace {
+
+constexpr auto kLookPeriod = std::chrono::seconds(1);
+
+// Of the resolver, of OpenSSL, and of random numbers. Certificates and libraries are everybody's to
+// read; folders with private keys are beside them.
+constexpr const char* kOfTheSystem[] = {
+    "/etc/resolv.conf",
+    "/etc/hosts",
+    "/etc/host.conf",
+    "/etc/nsswitch.conf",
+    "/etc/gai.conf",
+    "/etc/localtime",
+    "/etc/ssl/certs",
+    "/etc/ssl/cert.pem",
+    "/etc/ssl/ca-bundle.pem",
+    "/etc/ssl/openssl.cnf",
+    "/etc/pki/tls/cert.pem",
+    "/etc/pki/tls/certs",
+    "/etc/pki/tls/openssl.cnf",
+    "/etc/pki/ca-trust/extracted",
+    "/etc/ca-certificates",
+    "/etc/crypto-policies",
+    "/var/lib/ca-certificates",
+    "/usr/local/share/ca-certificates",
+    "/usr/share",
+    "/usr/lib",
+    "/usr/lib64",
+    "/lib",
+    "/lib64",
+    "/dev/urandom",
+    "/dev/random",
+    "/dev/null",
+};
+// Files that the environment names.
+constexpr const char* kVariables[] = {
+    "SSL_CERT_FILE", "SSL_CERT_DIR", "CURL_CA_BUNDLE",
+    "AWS_CA_BUNDLE", "OPENSSL_CONF", "HOSTALIASES",
+};
+constexpr const char* kVariablesOfKeys[] = {
+    "AWS_SHARED_CREDENTIALS_FILE",
+    "AWS_CONFIG_FILE",
+    "AWS_WEB_IDENTITY_TOKEN_FILE",
+    "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE",
+};
+
+void Add(std::string path, std::vector<std::string>& paths) {
+  if (!path.empty()) paths.push_back(std::move(path));
+}
+
+// What is there, links followed.
+std::pair<dev_t, ino_t> IdentityOf(const std::string& path) {
+  struct stat status = {};
+  if (stat(path.c_str(), &status) != 0) return {};
+  return {status.st_dev, status.st_ino};
+}
+
+}  // namespace
+
+FetcherNeeds NeedsOfFetcher(const RemoteSource& source) {
+  const std::string home = HomeFolder();
+  if (!home.empty()) setenv("HOME", home.c_str(), /*overwrite=*/0);
+  FetcherNeeds needs;
+  needs.readable.assign(std::begin(kOfTheSystem), std::end(kOfTheSystem));
+  for (const char* const name : kVariables) Add(Environment(name), needs.readable);
+  const auto* const curl = curl_version_info(CURLVERSION_NOW);
+  if (curl->cainfo != nullptr) Add(curl->cainfo, needs.readable);
+  if (curl->capath != nullptr) Add(curl->capath, needs.readable);
+  if (!source.is_s3) {
+    if (!home.empty()) Add(home + "/.netrc", needs.readable);
+    return needs;
+  }
+  if (source.options.anonymous && source.is_region_known && source.is_endpoint_known) return needs;
+  if (!home.empty()) Add(home + "/.aws", needs.readable);
+  for (const char* const name : kVariablesOfKeys) Add(Environment(name), needs.readable);
+  AwsProfile profile = ReadAwsProfile(source.options.profile);
+  Add(profile["web_identity_token_file"], needs.readable);
+  needs.starts_programs = !source.options.anonymous && !profile["credential_process"].empty();
+  return needs;
+}
+
+void LoadLibrariesOfFetcher() {
+  curl_global_init(CURL_GLOBAL_DEFAULT);
+#ifdef ZARRFS_NSS  // (else libcurl asks for addresses itself)
+  std::istringstream lines(ReadSmallFile("/etc/nsswitch.conf"));
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string word;
+    if (!(words >> word) || word != "hosts:") continue;
+    while (words >> word) {
+      if (word.front() == '#') break;
+      // (Never closed: the C library finds it loaded.)
+      if (word.front() != '[') dlopen(("libnss_" + word + ".so.2").c_str(), RTLD_NOW | RTLD_GLOBAL);
+    }
+  }
+#endif
+}
+
+void EndWhenReplaced(std::vector<std::string> paths) {
+  std::vector<std::pair<dev_t, ino_t>> known;
+  known.reserve(paths.size());
+  for (const std::string& path : paths) known.push_back(IdentityOf(path));
+  // (A file server that does not answer keeps nobody else waiting.)
+  std::thread([paths = std::move(paths), known = std::move(known)] {
+    for (;;) {
+      std::this_thread::sleep_for(kLookPeriod);
+      for (size_t n = 0; n < paths.size(); ++n) {
+        const auto now = IdentityOf(paths[n]);
+        if (now != known[n] && now.second != 0) _exit(kExitReplaced);
+      }
+    }
+  }).detach();
+}
+
+}  // namespace zarrfs
