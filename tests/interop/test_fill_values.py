@@ -3,13 +3,14 @@
 
 import json
 import subprocess
+import sys
 import warnings
 
 import numpy as np
 import pytest
 import xarray
 import zarr
-from mounts import ROOT, mounted
+from mounts import ROOT, SYSTEM_PYTHON, mounted
 
 OLD_XARRAY = ROOT / "build/python/zarr2/bin/python"
 READ = """
@@ -50,7 +51,7 @@ def expected(store):
 
 
 OPTIONS = ["", "fill=auto", "fill=keep", "fill=materialize", "separator=.", "separator=/", "consolidated=no", "ome=keep", "view=v2",
-           "compressors=zlib", "fill=keep,compressors=zlib"]
+           "compressors=zlib", "fill=keep,compressors=zlib", "links=inside", "links=follow", "string_scan=1k", "nc=2"]
 
 
 @pytest.mark.parametrize("options", OPTIONS)
@@ -69,3 +70,21 @@ def test_values_are_those_of_the_store(store, expected, options):
         assert np.array_equal(values, wanted, equal_nan=True), (name, dtype, values, wanted)
         if name == "flags":
             assert dtype == "bool"
+
+
+READ_NETCDF = READ.replace("xarray.open_zarr(sys.argv[1], consolidated=False)", 'xarray.open_dataset(sys.argv[1], engine="netcdf4")')
+OF_OTHER_VIEWS = ["", "fill=keep,nc=2", "fill=materialize", "separator=.,nc=5", "ome=keep,consolidated=no,compressors=zlib"]
+
+
+@pytest.mark.parametrize("options", OF_OTHER_VIEWS)
+def test_so_are_those_of_v3_and_nc(store, expected, options):
+    """With new xarray on `v3`, and with that of netCDF-C on `nc`."""
+    with mounted(store, options or None) as point:
+        for python, code, path in ((sys.executable, READ, point / "v3"), (SYSTEM_PYTHON, READ_NETCDF, point / "nc/store.nc")):
+            result = subprocess.run([python, "-W", "ignore", "-c", code, path], capture_output=True, text=True)
+            assert result.returncode == 0, result.stderr
+            found = json.loads(result.stdout)
+            assert sorted(found) == sorted(expected)
+            for name, (dtype, values) in found.items():
+                precision = 1e-6 if dtype == "float32" else 0  # which xarray of 2023 takes for packed numbers
+                assert np.allclose(np.array(values, dtype=float), expected[name], rtol=precision, atol=0, equal_nan=True), (path, name, values)
