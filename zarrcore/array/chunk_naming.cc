@@ -4,12 +4,12 @@ namespace zarrfs {
 
 std::string ChunkNaming::Path(std::span<const uint64_t> coordinates) const {
   std::string path = prefix_c ? "c" : "";
-  if (coordinates.empty() && !prefix_c) return "0";
+  if (coordinates.empty() && !prefix_c) path = "0";
   for (const uint64_t coordinate : coordinates) {
     if (!path.empty()) path += separator;
     path += std::to_string(coordinate);
   }
-  return path;
+  return path + suffix;
 }
 
 bool ChunkNaming::ParsePrefix(std::span<const uint64_t> counts, std::string_view path,
@@ -33,6 +33,12 @@ bool ChunkNaming::ParsePath(std::span<const uint64_t> counts, std::string_view p
 bool ChunkNaming::Parse(std::span<const uint64_t> counts, std::string_view name, bool in_array,
                         ChunkCoordinates& at, size_t& level) const {
   const size_t rank = counts.size();
+  // (The last component of a chunk's path has the suffix.)
+  const bool is_leaf = rank == 0 || !nested() || (level + 1 == rank && !(in_array && prefix_c));
+  if (is_leaf && !suffix.empty()) {
+    if (!name.ends_with(suffix)) return false;
+    name.remove_suffix(suffix.size());
+  }
   if (in_array && prefix_c) {
     if (!name.starts_with('c')) return false;
     name.remove_prefix(1);

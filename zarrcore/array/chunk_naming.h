@@ -1,5 +1,6 @@
 // ChunkNaming: how chunks are called, as keys in a store and as files in a view (core
-// specification, "Chunk key encoding"): "c/0/3/1", "c.0.3.1", "0/3/1" or "0.3.1".
+// specification, "Chunk key encoding"): "c/0/3/1", "c.0.3.1", "0/3/1" or "0.3.1"; in a store
+// perhaps with a suffix: "c/0/3/1.tiff".
 #pragma once
 
 #include <cstdint>
@@ -15,10 +16,11 @@ namespace zarrfs {
 struct ChunkNaming {
   bool prefix_c = false;
   char separator = '.';
+  std::string suffix = {};  // of stored chunks alone
   bool operator==(const ChunkNaming&) const = default;
 
   [[nodiscard]] static ChunkNaming Of(const ChunkKeyEncoding& encoding) {
-    return {encoding.kind == ChunkKeyEncoding::Kind::kDefault, encoding.separator};
+    return {encoding.kind == ChunkKeyEncoding::Kind::kDefault, encoding.separator, encoding.suffix};
   }
 
   /// True if chunks lie in folders of their own.

@@ -11,8 +11,17 @@
 
 #include "zarrcore/array/chunk_naming.h"
 #include "zarrcore/metadata/metadata.h"
+#include "zarrcore/store/validity.h"
 
 namespace zarrfs {
+
+/// Watches a folder of objects that are called so. (Names with a suffix are no names of Zarr's
+/// own.)
+[[nodiscard]] inline Validity WatchOf(const Store& store, std::string_view folder,
+                                      const ChunkNaming& naming) {
+  return naming.suffix.empty() ? Validity::Watch(store, folder)
+                               : Validity::WatchAllNames(store, folder);
+}
 
 class ObjectNaming {
  public:

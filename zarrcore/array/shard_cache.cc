@@ -91,7 +91,7 @@ class ShardCache::OuterLoader final : public IndexCache::Loader {
     return answer;
   }
   [[nodiscard]] Validity WatchFolderOf(const ChunkNaming& form) {
-    return Validity::Watch(*shards_.store_, FolderOf(KeyIn(form)));
+    return WatchOf(*shards_.store_, FolderOf(KeyIn(form)), form);
   }
   // Made once: most loaders ask for the key several times.
   const std::string& KeyIn(const ChunkNaming& form) {

@@ -166,7 +166,7 @@ void StoredObjectsCursor::Restart() {
 }
 
 bool StoredObjectsCursor::Enter(const std::string& folder) {
-  if (validity_.is_known()) validity_ &= Validity::Watch(objects_.store_, folder);
+  if (validity_.is_known()) validity_ &= WatchOf(objects_.store_, folder, objects_.naming_);
   if (walk_ != nullptr && walk_->on_folder) is_at_end_ = !walk_->on_folder(folder);
   return !is_at_end_;
 }

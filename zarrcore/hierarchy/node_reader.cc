@@ -104,10 +104,10 @@ std::string ChunksText(const ArrayMetadata& array, bool without_rows) {
     for (const EdgeRun& run : of_axis) edges += fmt::format(" {}:{}", run.first, run.length);
     edges += " /";
   }
-  return fmt::format("{} {}{} {} {}{} {}", shape, array.chunk_shape, edges,
+  return fmt::format("{} {}{} {} {}{} {} {}", shape, array.chunk_shape, edges,
                      DumpJson(array.data_type.document), static_cast<int>(array.key_encoding.kind),
                      array.key_encoding.is_undecided ? '?' : array.key_encoding.separator,
-                     DumpJson(ToJson(array.codecs)));
+                     array.key_encoding.suffix, DumpJson(ToJson(array.codecs)));
 }
 
 NodeReader::NodeReader(std::shared_ptr<const Store> store, const HierarchyOptions& options,

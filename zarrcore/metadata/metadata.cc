@@ -151,16 +151,47 @@ Result<void> ParseChunkGrid(const Json& document, std::string_view key, ArrayMet
               InQuotes(grid->name));
 }
 
+constexpr size_t kLongestSuffix = 64;
+
+// Such that names of chunks differ from those of folders and documents in their last component
+// alone.
+Result<std::string> ParseKeySuffix(const Json& suffix, std::string_view key) {
+  const std::string* const text = TextOf(suffix);
+  const bool is_name = text != nullptr && !text->empty() && text->size() <= kLongestSuffix &&
+                       text->find_first_of(std::string_view("/\0", 2)) == std::string::npos;
+  if (is_name) return *text;
+  return Fail(ErrorCode::kUnsupported,
+              "{}: chunk_key_encoding: expected a suffix of 1 to {} bytes without \"/\", found {}",
+              key, kLongestSuffix, Excerpt(suffix));
+}
+
 Result<ChunkKeyEncoding> ParseChunkKeyEncoding(const Json& document, std::string_view key) {
   constexpr std::string_view kMember = "chunk_key_encoding";
   const auto named = ParseExtension(document, key, kMember, "separator");
   if (!named) return Fail(named);
   ChunkKeyEncoding encoding;
+  const Json& suffix = MemberOrNull(named->configuration, "suffix");
+  if (named->name == "suffix") {
+    // (The specification spells it in both ways.)
+    const Json* base = &MemberOrNull(named->configuration, "base-encoding");
+    if (base->is_null()) base = &MemberOrNull(named->configuration, "base_encoding");
+    auto before = base->is_null() ? encoding : ParseChunkKeyEncoding(*base, key);
+    if (!before) return before;
+    auto text = before->suffix.empty() ? ParseKeySuffix(suffix, key)
+                                       : ParseKeySuffix(Json(), key);  // one after another
+    if (!text) return Fail(text);
+    before->suffix = *std::move(text);
+    return before;
+  }
   if (named->name == "v2") {
     encoding = {ChunkKeyEncoding::Kind::kV2, '.'};
+  } else if (named->name == "zarrs.default_suffix") {
+    auto text = ParseKeySuffix(suffix, key);
+    if (!text) return Fail(text);
+    encoding.suffix = *std::move(text);
   } else if (named->name != "default") {
     return Fail(ErrorCode::kUnsupported,
-                "{}: chunk key encoding '{}' is not known, only 'default' and 'v2'", key,
+                "{}: chunk key encoding '{}' is not known, only 'default', 'v2' and 'suffix'", key,
                 InQuotes(named->name));
   }
   const Json* separator = &MemberOrNull(named->configuration, "separator");

@@ -65,6 +65,7 @@ struct ChunkKeyEncoding {
   char separator = '/';  // '/' or '.'
   /// Zarr v2 metadata do not state the separator, and no object has shown it: keys may have either.
   bool is_undecided = false;
+  std::string suffix = {};  // of each key: zarr-extensions, "suffix"
   bool operator==(const ChunkKeyEncoding&) const = default;
 };
 

@@ -70,5 +70,29 @@ TEST(ChunkNaming, WholePathsAreParsedBackAndNothingElseIs) {
   }
 }
 
+TEST(ChunkNaming, KeysMayHaveASuffix) {
+  const Coordinates counts = {10, 20};
+  const Coordinates wanted = {9, 10};
+  for (const auto& [naming, path] : std::vector<std::pair<ChunkNaming, std::string>>{
+           {{true, '/', ".tiff"}, "c/9/10.tiff"},
+           {{true, '.', ".tiff"}, "c.9.10.tiff"},
+           {{false, '/', "_0"}, "9/10_0"},
+           {{false, '.', ".shard.zip"}, "9.10.shard.zip"}}) {
+    EXPECT_EQ(naming.Path(wanted), path);
+    ChunkCoordinates at{};
+    EXPECT_TRUE(naming.ParsePath(counts, path, at)) << path;
+    EXPECT_TRUE(std::ranges::equal(wanted, std::span(at).first(2))) << path;
+    for (const std::string& other :
+         {path.substr(0, path.size() - naming.suffix.size()), path + naming.suffix, path + "x"}) {
+      EXPECT_FALSE(naming.ParsePath(counts, other, at)) << other;
+    }
+    EXPECT_TRUE(naming.ParsePath({}, naming.Path({}), at)) << naming.Path({});
+  }
+  size_t level = 0;
+  ChunkCoordinates at{};
+  EXPECT_TRUE((ChunkNaming{true, '/', ".tiff"}.ParsePrefix(counts, "c/9", at, level)));
+  EXPECT_EQ(level, 1U);
+}
+
 }  // namespace
 }  // namespace zarrfs::chunk_naming_test

@@ -161,6 +161,11 @@ TEST(ArrayMetadata, UnknownThingsAreUnsupportedAndNamed) {
            {"kind": "stored", "chunk_shapes": [4, 6]}}})",
        "a/zarr.json: chunk grid 'rectilinear': kind: expected \"inline\", found \"stored\""},
       {R"({"chunk_key_encoding": "fanout"})", "a/zarr.json: chunk key encoding 'fanout'"},
+      {R"({"chunk_key_encoding": {"name": "suffix", "configuration": {"suffix": "/x"}}})",
+       "a/zarr.json: chunk_key_encoding: expected a suffix of 1 to 64 bytes"},
+      {R"({"chunk_key_encoding": {"name": "suffix", "configuration": {"suffix": ".a",
+          "base-encoding": {"name": "suffix", "configuration": {"suffix": ".b"}}}}})",
+       "a/zarr.json: chunk_key_encoding: expected a suffix of 1 to 64 bytes"},
       {R"({"codecs": [{"name": "bytes", "endian": "big"}]})", "a/zarr.json: codecs: \"bytes\""},
       {R"({"zarr_format": 2})", "a/zarr.json: zarr_format: expected 3, found 2"},
       {R"({"zarr_format": "https://purl.org/zarr"})", "a/zarr.json: zarr_format"}};
