@@ -4,6 +4,7 @@ import json
 import pickle
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -367,3 +368,61 @@ def test_groups_below_are_files_of_their_own(store, mount):
     assert read["x"][1].tolist() == [4, 3, 2, 1] and attrs["institution"] == "below"
     read, _ = decoded_with(SYSTEM_PYTHON, "netcdf4", nc / "sub/deeper.nc")
     assert read["y"][1].tolist() == [9, 9]
+
+
+def test_whole_numbers_along_one_axis_that_fit_int_need_no_cdf5(tmp_path):
+    """As an axis is chunked that was appended to: more chunks, and more bytes, than are looked at of other arrays."""
+    root = zarr.create_group(tmp_path / "axis.zarr")
+    hours = np.arange(300_000, dtype="int64") * 3
+    root.create_array("time", shape=hours.shape, chunks=(3000,), dtype="int64", dimension_names=("time",))[:] = hours
+    path = tmp_path / "axis.zarr"
+    with mounted(path) as point:
+        assert run("ncdump", "-k", point / "nc/axis.nc").strip() == "64-bit offset"
+        read, _ = decoded_with(SYSTEM_PYTHON, "netcdf4", point / "nc/axis.nc")
+        assert np.array_equal(read["time"][1], hours)
+    with mounted(path, "string_scan=1K") as point:
+        assert run("ncdump", "-k", point / "nc/axis.nc").strip() == "cdf5"
+    root["time"][-1] = 2**40
+    with mounted(path) as point:
+        assert run("ncdump", "-k", point / "nc/axis.nc").strip() == "cdf5"
+    assert "CDF-5, which GDAL, R and SciPy cannot open, because of time: data type 'int64'" in run(ZARRCTL, "info", path)
+
+
+def test_coordinates_of_the_groups_above_come_along_the_nearest_first(tmp_path):
+    """As xarray writes a tree: what children have in common only once."""
+    root = zarr.create_group(tmp_path / "tree.zarr")
+
+    def add(group, name, values, *dimensions):
+        values = np.asarray(values, dtype="float32")
+        group.create_array(name, shape=values.shape, chunks=values.shape, dtype="float32", dimension_names=dimensions)[:] = values
+
+    add(root, "lat", [1, 2, 3], "lat")
+    add(root, "lon", [4, 5], "lon")
+    add(root, "depth", [1, 2, 3, 4], "depth")  # of another length
+    add(root, "z", [6, 7], "lon")  # along another dimension
+    add(root, "unused", [8, 9], "unused")
+    near = root.create_group("surface")
+    add(near, "lat", [10, 20, 30], "lat")
+    below = near.create_group("daily")
+    add(below, "sst", np.arange(12).reshape(3, 2, 2), "lat", "lon", "z")
+    add(below, "salt", [1, 2], "depth")
+    with mounted(tmp_path / "tree.zarr") as point:
+        file = point / "nc/surface/daily.nc"
+        read, _ = decoded_with(SYSTEM_PYTHON, "netcdf4", file)
+        assert sorted(read) == ["lat", "lon", "salt", "sst"]
+        assert [read[name][1].tolist() for name in ("lat", "lon")] == [[10, 20, 30], [4, 5]]
+        before = file.stat().st_mode & 0o777
+        (tmp_path / "tree.zarr/lon/zarr.json").chmod(0o600)
+        for _ in range(100):
+            if file.stat().st_mode & 0o777 != before:
+                break
+            time.sleep(0.1)
+        assert (before, file.stat().st_mode & 0o777) == (0o444, 0o400)
+        document = tmp_path / "tree.zarr/lon/zarr.json"
+        document.write_text(document.read_text().replace('"lon"', '"other"'))
+        for _ in range(100):
+            read, _ = decoded_with(SYSTEM_PYTHON, "netcdf4", file)
+            if "lon" not in read:
+                break
+            time.sleep(0.1)
+        assert sorted(read) == ["lat", "salt", "sst"]

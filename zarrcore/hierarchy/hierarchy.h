@@ -202,6 +202,11 @@ class Hierarchy {
   [[nodiscard]] Result<Valid<std::vector<NodePtr>>> ArraysOfFile(const NodePtr& node, size_t view,
                                                                  Age max_age) const;
 
+  // Adds the coordinates of the dimensions that `arrays` of a group have, and that groups above
+  // hold, the nearest first; sorts all by name. Returns how long that holds.
+  [[nodiscard]] Result<Validity> AddCoordinatesAbove(const NodePtr& group, size_t view, Age max_age,
+                                                     std::vector<NodePtr>& arrays) const;
+
   [[nodiscard]] Result<RootDimensionsPtr> DimensionsOfRoot(size_t view, Age max_age) const;
   // Makes it; returns `known` (which may be null) itself if nothing has changed.
   [[nodiscard]] Result<Valid<DimensionsCache::Loaded>> MakeDimensions(

@@ -55,6 +55,14 @@ bool HasTexts(const Node& node) {
   return node.array() != nullptr && node.array()->data_type.kind == DataKind::kString;
 }
 
+// Whether an array along one axis says where the points of that dimension are.
+bool IsCoordinate(const Node& node, const std::string& name, uint64_t length) {
+  const ArrayMetadata* const array = node.array();
+  if (array == nullptr || array->rank() != 1 || array->shape[0] != length) return false;
+  // (One that lies along another dimension is no coordinate of this one.)
+  return array->dimension_names && array->dimension_names->front() == name;
+}
+
 // In the cache of files.
 std::string KeyOfFile(const Node& node, size_t view) {
   return fmt::format("{} {}", view, node.path);
@@ -189,7 +197,61 @@ Result<Valid<std::vector<NodePtr>>> Hierarchy::ArraysOfFile(const NodePtr& node,
     }
     arrays.push_back(*child);
   }
-  return Valid{std::move(arrays), validity};
+  const auto above = AddCoordinatesAbove(node, view, max_age, arrays);
+  if (!above) return Fail(above);
+  return Valid{std::move(arrays), validity & *above};
+}
+
+// What xarray writes once, into the group above all that share it.
+Result<Validity> Hierarchy::AddCoordinatesAbove(const NodePtr& group, size_t view, Age max_age,
+                                                std::vector<NodePtr>& arrays) const {
+  Validity validity = Moment::Now(*store_).validity();
+  std::set<std::string> present;
+  std::set<std::pair<std::string, uint64_t>> wanted;
+  for (const NodePtr& array : arrays) {
+    present.emplace(NameOf(array->path));
+    const ArrayMetadata& metadata = *array->array();
+    if (!metadata.dimension_names) continue;
+    for (size_t d = 0; d < metadata.rank(); ++d) {
+      const auto& name = (*metadata.dimension_names)[d];
+      if (name) wanted.emplace(*name, metadata.shape[d]);
+    }
+  }
+  std::erase_if(wanted, [&](const auto& each) { return present.contains(each.first); });
+  const size_t most = options_.consolidated_max > 0 ? options_.consolidated_max : kMaxArrays;
+  if (wanted.size() > most) {
+    return Fail(ErrorCode::kTooLarge, "{}: no file in {}: more than {} dimensions", group->path,
+                AllViews()[view]->name(), most);
+  }
+  for (std::string path = group->path; !path.empty() && !wanted.empty();) {
+    path = FolderOf(path);
+    const auto above = Get(path, kAnyAge);
+    if (!above) return Fail(above);
+    validity &= (*above)->freshness.validity();
+    for (auto each = wanted.begin(); each != wanted.end();) {
+      const auto& [name, length] = *each;
+      auto found = IsNodeNameBelow(**above, name)
+                       ? Get(JoinKey(path, name), max_age)
+                       : Result<NodePtr>(Fail(ErrorCode::kNotFound, "{}: no node", name));
+      if (!found && found.error().code != ErrorCode::kNotFound) return Fail(found);
+      validity &= found ? (*found)->freshness.validity()
+                        : ValidityOfAbsence(JoinKey(path, name), found.error());
+      if (found && (*found)->unreadable() != nullptr) {
+        return tl::unexpected(*(*found)->unreadable());
+      }
+      if (found && IsCoordinate(**found, name, length) && !(*found)->views[view].hidden) {
+        present.insert(name);
+        arrays.push_back(*std::move(found));
+        std::erase_if(wanted,
+                      [&](const auto& one) { return one.first == NameOf(arrays.back()->path); });
+        each = wanted.lower_bound({std::string(NameOf(arrays.back()->path)), 0});
+      } else {
+        ++each;
+      }
+    }
+  }
+  std::ranges::sort(arrays, {}, [](const NodePtr& array) { return NameOf(array->path); });
+  return validity;
 }
 
 AssembledPtr Hierarchy::KnownFile(const Node& node, size_t view) const {

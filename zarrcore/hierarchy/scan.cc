@@ -3,9 +3,13 @@
 #include <algorithm>
 #include <random>
 #include <utility>
+#include <vector>
 
+#include "zarrcore/base/at_once.h"
 #include "zarrcore/base/checked.h"
 #include "zarrcore/base/memory_budget.h"
+#include "zarrcore/base/waiting.h"
+#include "zarrcore/codec/convert.h"
 #include "zarrcore/content/chunk_reader.h"
 #include "zarrcore/content/element_reader.h"
 
@@ -14,7 +18,11 @@ namespace {
 
 constexpr uint64_t kMaxScannedBytes = 1u << 20;
 constexpr uint64_t kMaxScannedChunks = 64;
-constexpr uint64_t kMaxTextChunks = 4096;
+constexpr uint64_t kMaxChunks = 4096;  // of texts, and of arrays along one axis
+// Of an array along one axis, decoded bytes for each stored one that `string_scan` allows.
+constexpr uint64_t kMaxExpansion = 16;
+// Chunks that a slow store is asked for at once.
+constexpr size_t kLookedForAtOnce = 64;
 constexpr int kMaxScanAttempts = 3;  // at a chunk whose stored object is replaced meanwhile
 
 // The stored chunks of an array, without a look into them.
@@ -25,13 +33,18 @@ struct Stored {
   bool has_missing = false;
 };
 
-Result<Stored> FindStored(const Node& array, Age max_age) {
+// `is_fast`: the store answers at once.
+Result<Stored> FindStored(const Node& array, Age max_age, bool is_fast) {
   const ChunkSource& source = *array.chunks;
   Stored stored;
   DigestBuilder objects;
   objects.Add(ChunksText(*array.array())).Add(array.array()->fill_value);
-  for (uint64_t chunk = 0; chunk < source.layout().inner_grid.size(); ++chunk) {
-    const auto found = source.Locate(InnerIndex{chunk}, max_age, /*may_read=*/false);
+  std::vector<Result<Located>> all(source.layout().inner_grid.size());
+  AtOnce(all.size(), is_fast ? 1 : kLookedForAtOnce, [&](size_t chunk) {
+    all[chunk] = source.Locate(InnerIndex{chunk}, max_age, /*may_read=*/false);
+  });
+  for (uint64_t chunk = 0; chunk < all.size(); ++chunk) {
+    const auto& found = all[chunk];
     if (!found) return Fail(found);
     stored.validity = chunk == 0 ? found->validity : stored.validity & found->validity;
     const auto& at = found->location;
@@ -103,6 +116,43 @@ Result<void> LookAtTexts(const Node& array, const Stored& stored, uint64_t strin
   return {};
 }
 
+// Whether an array along one axis, as coordinates are, is looked at chunk by chunk.
+bool MayLookAtAxis(const Node& array, const Stored& stored, uint64_t string_scan) {
+  const ArrayMetadata& metadata = *array.array();
+  if (metadata.rank() != 1 || stored.bytes > string_scan) return false;
+  const auto bytes = CheckedProduct(metadata.shape, metadata.data_type.item_size);
+  const auto most = CheckedMul(string_scan, kMaxExpansion);
+  return bytes && (!most || *bytes <= *most);
+}
+
+Result<void> LookAtAxis(const Node& array, Age max_age, Scan& scan) {
+  const ArrayMetadata& metadata = *array.array();
+  const size_t item_size = metadata.data_type.item_size;
+  const uint64_t of_chunk = std::max<uint64_t>(array.chunks->layout().inner_chunk_shape[0], 1);
+  // (Whole chunks: each is decoded once.)
+  const uint64_t at_once =
+      of_chunk * std::max<uint64_t>(kMaxScannedBytes / item_size / of_chunk, 1);
+  ChunkReader decoded(kMaxScannedBytes);
+  const ElementReader reader(metadata, *array.chunks, decoded, max_age, {}, nullptr, Reuse::kNever);
+  ElementRange all{.fits_int32 = true};
+  for (uint64_t first = 0; first < metadata.shape[0] && all.fits_int32;) {
+    const uint64_t elements = std::min(at_once, metadata.shape[0] - first);
+    const auto memory = ProcessMemory().Take(elements * item_size);
+    if (!memory) return Fail(memory);
+    Bytes bytes(elements * item_size);
+    if (const auto read = reader.Read(first, bytes); !read) return Fail(read);
+    const auto range = RangeOf(bytes, metadata.data_type);
+    if (!range) {
+      scan.why_not = "nothing is known of such elements";
+      return {};
+    }
+    all.fits_int32 = range->fits_int32;
+    first += elements;
+  }
+  scan.range = all;
+  return {};
+}
+
 Result<void> LookAtOthers(const Node& array, Age max_age, Scan& scan) {
   const ArrayMetadata& metadata = *array.array();
   const auto bytes = CheckedProduct(metadata.shape, metadata.data_type.item_size);
@@ -126,13 +176,15 @@ Scan ScanElements(const Store& store, const Node& array, Age max_age, uint64_t s
   Scan scan;
   scan.validity = Moment::Now(store).validity();
   const uint64_t chunks = array.chunks->layout().inner_grid.size();
-  const uint64_t most = is_text ? kMaxTextChunks : kMaxScannedChunks;
+  const bool is_axis = array.array()->rank() == 1 &&
+                       (IsNumber(array.array()->data_type) || array.array()->data_type.is_date());
+  const uint64_t most = is_text || is_axis ? kMaxChunks : kMaxScannedChunks;
   if (chunks > most) {
     scan.why_not = fmt::format(
         "how long its texts are is not known: {} chunks, of which {} are looked at", chunks, most);
     return scan;
   }
-  const auto stored = FindStored(array, max_age);
+  const auto stored = FindStored(array, max_age, store.AnswersFast() || !MayWait());
   if (!stored) {
     scan.failure = stored.error();
     return scan;
@@ -144,8 +196,14 @@ Scan ScanElements(const Store& store, const Node& array, Age max_age, uint64_t s
     scan.why_not = known->why_not;
     return scan;
   }
-  const auto looked =
-      is_text ? LookAtTexts(array, *stored, string_scan, scan) : LookAtOthers(array, max_age, scan);
+  const auto look = [&]() -> Result<void> {
+    if (is_text) return LookAtTexts(array, *stored, string_scan, scan);
+    if (is_axis && MayLookAtAxis(array, *stored, string_scan)) {
+      return LookAtAxis(array, max_age, scan);
+    }
+    return LookAtOthers(array, max_age, scan);
+  };
+  const auto looked = look();
   if (!looked) {
     scan.failure = looked.error();
     scan.objects = {};  // next time it may be possible

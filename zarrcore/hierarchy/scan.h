@@ -25,7 +25,8 @@ struct Scan {
 };
 
 /// Texts of variable length are looked at in up to 4,096 chunks with up to `string_scan` stored
-/// bytes; other elements in up to 64 chunks of up to a MiB in all. `known`: what was found before,
+/// bytes, and so are numbers along one axis, up to 16 times as many decoded bytes; other elements
+/// in up to 64 chunks of up to a MiB in all. `known`: what was found before,
 /// or null; it is taken if the stored objects are the same. Chunks are those of the store at most
 /// `max_age` ago.
 [[nodiscard]] Scan ScanElements(const Store& store, const Node& array, Age max_age,
