@@ -20,11 +20,11 @@ ELSEWHERE = {
 
 # Commands in tables, and what runs them.
 INSTALLED_BY = {
-    "apt install ./zarrfs_": "tests/boot/run",
+    "apt install ./zarrfs_": "tests/install/run, tests/boot/run",
     "dnf install ./zarrfs-": "nothing",
-    "tar -xf zarrfs-": "tests/portable/run",
-    "pip install ./zarrfs-": "tests/portable/run, test_python.py",
-    "docker build -t zarrfs": "nothing",
+    "tar -xf zarrfs-": "tests/install/run, tests/portable/run",
+    "pip install ./zarrfs-": "tests/install/run, test_python.py",
+    "docker build -t zarrfs": "tests/install/run containers",
     "cmake --preset programs": "tests/boot/run --sources",
 }
 
@@ -70,6 +70,14 @@ def test_each_way_to_install_is_named_and_has_its_test(figures):
     for row, (begin, where) in zip(rows, INSTALLED_BY.items(), strict=True):
         assert row.startswith(begin)
         figures.append(f"  README.md, not run here: {row} ({where})")
+
+
+def test_readers_to_install_are_those_that_the_lines_were_tried_with():
+    pip, = re.findall(r"`pip install ('zarr[^`]*)`", README.read_text())
+    for name, major in re.findall(r"'(\w+)<(\d+)'", pip):
+        version, = re.findall(rf"^{name}==(\d+)\.", (ROOT / "tests/interop/requirements-zarr2.txt").read_text(), re.MULTILINE)
+        assert int(version) == int(major) - 1
+    assert pip == "'zarr<3' 'xarray<2025'"
 
 
 def test_picture_is_what_is_printed(machine):

@@ -40,6 +40,8 @@ NOT_RUN = {
     "apt install ./zarrfs_": "tests/boot/run installs the package",
     "tar -C /usr/local": "tests/boot/run installs the archive so, and boots",
     "tools/setup --build\ncmake": "tests/boot/run --sources installs so, and boots",
+    "python3 -m venv env": "tests/install/run wheels",
+    "docker build": "tests/install/run containers",
     "apt install cargo-web": "tools/setup --test builds pcodec where cargo is (test_pcodec.py)",
     "/mnt/ocean/v2/.zgroup": "a listing, not commands",
     "systemd-escape --path /mnt/ocean": "tests/boot/run",
