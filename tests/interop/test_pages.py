@@ -44,6 +44,7 @@ NOT_RUN = {
     ("OPTIONS.md", "/data/ocean.zarr  /mnt/ocean"): "tests/boot/run has this line in its /etc/fstab",
     ("PYTHON.md", "pip install ./zarrfs-"): "tests/install/run wheels",
     ("SECURITY.md", "sandbox: "): "a line that a mount prints, not commands",
+    ("SECURITY.md", "fetcher: "): "a line that a mount prints, not commands",
     ("WITHOUT_MOUNT.md", "import subprocess"): "test_pack.py runs it, with the readers of tools/setup --readers",
 }
 ASKS_SYSTEMD = ("journalctl", "systemctl")
