@@ -78,6 +78,7 @@ constexpr std::pair<std::string_view, uint64_t HandOver::*> kDescriptors[] = {
     {"root", &HandOver::root},
     {"fetch_socket", &HandOver::fetch_socket},
     {"fetch_memory", &HandOver::fetch_memory},
+    {"log", &HandOver::log},
     {"asker", &HandOver::asker}};
 
 std::string ToHex(std::string_view bytes) {
@@ -152,6 +153,11 @@ bool IsFuseDevice(int fd) {
 bool IsFolder(int fd) {
   struct stat info = {};
   return fstat(fd, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+bool IsPipe(int fd) {
+  struct stat info = {};
+  return fstat(fd, &info) == 0 && S_ISFIFO(info.st_mode);
 }
 
 bool IsMemoryFile(int fd) { return fcntl(fd, F_GET_SEALS) >= 0; }
@@ -320,7 +326,7 @@ Result<void> CheckWorkerStart(const HandOver& state) {
   if (!AreDistinct(state) || !Is(state.channel, IsChannel, true) ||
       !Is(state.ids, IsMemoryFile, false) || !Is(state.root, IsFolder, false) ||
       !Is(state.fetch_socket, IsChannel, fetches) ||
-      !Is(state.fetch_memory, IsMemoryFile, fetches)) {
+      !Is(state.fetch_memory, IsMemoryFile, fetches) || !Is(state.log, IsPipe, false)) {
     return Fail(ErrorCode::kDamaged, "worker: descriptors are not what they should be");
   }
   if (static_cast<uint64_t>(getppid()) != state.keeper) {

@@ -21,7 +21,7 @@
 namespace zarrfs {
 
 struct HandOver {
-  static constexpr uint64_t kFormat = 2;
+  static constexpr uint64_t kFormat = 3;
   static constexpr size_t kMaxBytes = size_t{8} << 20;
   static constexpr uint64_t kNoDescriptor = UINT32_MAX;
 
@@ -51,6 +51,7 @@ struct HandOver {
   uint64_t takes_over = 0;  // from another worker
   uint64_t fetch_socket = kNoDescriptor;
   uint64_t fetch_memory = kNoDescriptor;
+  uint64_t log = kNoDescriptor;
 
   // --- OwnMount, for the next keeper alone -------------------------------------------------------
   uint64_t device_before = 0;

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/chrono.h>
 #include <fuse_log.h>
+#include <poll.h>
 #include <spdlog/formatter.h>
 #include <spdlog/sinks/base_sink.h>
 #include <spdlog/sinks/dist_sink.h>
@@ -10,7 +11,9 @@
 #include <spdlog/sinks/syslog_sink.h>
 #include <spdlog/spdlog.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <syslog.h>
 
 #include "zarrcore/base/printable.h"
@@ -21,6 +24,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <charconv>
 #include <chrono>
 #include <cstdarg>
 #include <cstdio>
@@ -125,6 +129,37 @@ class LineFormatter final : public spdlog::formatter {
   const Reader reader_;
 };
 
+class PipeSink final : public spdlog::sinks::base_sink<std::mutex> {
+ public:
+  explicit PipeSink(Descriptor pipe) : pipe_(std::move(pipe)) {}
+
+ private:
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    std::string line = fmt::format("{} {} {} {}", static_cast<int>(message.level),
+                                   message.thread_id, lost_, TextOf(message));
+    if (line.size() > kMaxLogLine) line.resize(kMaxLogLine);
+    const bool is_written = write(pipe_.get(), line.data(), line.size()) > 0;
+    lost_ = is_written ? 0 : lost_ + 1;
+  }
+  void flush_() override {}
+
+  const Descriptor pipe_;
+  uint64_t lost_ = 0;
+};
+
+// Writable if the log is; none if that is unknown.
+int log_reader = -1;
+
+// A socket that can tell whether the process that reads the log does so.
+int ConnectToLog(const char* path) {
+  Descriptor socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = {}};
+  std::string_view(path).copy(address.sun_path, sizeof address.sun_path - 1);
+  const bool connected =
+      connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+  return connected ? socket.release() : -1;
+}
+
 // The default logger's sink. Threads may be logging while it changes its target, which is why the
 // logger itself never changes.
 std::shared_ptr<spdlog::sinks::dist_sink_mt> target;
@@ -145,21 +180,68 @@ void SetTarget(spdlog::sink_ptr sink, std::string_view level, Reader reader) {
 void LogToStderr(std::string_view level) {
   SetTarget(std::make_shared<spdlog::sinks::stderr_sink_mt>(), level,
             StderrIsJournal() ? Reader::kJournal : Reader::kPeople);
+  log_reader = STDERR_FILENO;
+}
+
+void LogToPipe(Descriptor pipe) {
+  if (log_reader > STDERR_FILENO) close(log_reader);
+  log_reader = -1;
+  closelog();
+  SetTarget(std::make_shared<PipeSink>(std::move(pipe)), LogLevel(), Reader::kSyslog);
+}
+
+std::optional<LogLine> ParseLogLine(std::string_view packet) {
+  LogLine line;
+  const auto take = [&packet](auto& number) {
+    const char* const end = packet.data() + packet.size();
+    const auto [stop, error] = std::from_chars(packet.data(), end, number);
+    if (error != std::errc() || stop == end || *stop != ' ') return false;
+    packet.remove_prefix(static_cast<size_t>(stop + 1 - packet.data()));
+    return true;
+  };
+  if (!take(line.level) || !take(line.thread) || !take(line.lost)) return std::nullopt;
+  if (line.level < 0 || line.level >= spdlog::level::off) return std::nullopt;
+  line.text = packet;
+  return line;
+}
+
+void Log(const LogLine& line) {
+  const auto level = static_cast<spdlog::level::level_enum>(line.level);
+  if (target == nullptr || !spdlog::should_log(level)) return;
+  spdlog::details::log_msg message("zarrfs", level, {line.text.data(), line.text.size()});
+  message.thread_id = line.thread;
+  target->log(message);
+}
+
+bool CanLog() {
+  pollfd wait = {log_reader, POLLOUT, 0};
+  return log_reader < 0 || poll(&wait, 1, 0) != 0;
+}
+
+void CloseStandardFiles() {
+  const Descriptor null(open("/dev/null", O_RDWR | O_CLOEXEC));
+  if (!null) return;
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(null.get(), fd);
+}
+
+void DetachFromTerminal() {
+  CloseStandardFiles();
+  // Not earlier: until an automount point is mounted, only processes of the service manager's
+  // process group may access it, and mounting and checking the mount do.
+  setsid();
 }
 
 void LeaveTerminal(std::string_view mountpoint) {
+  constexpr const char* kJournal = "/run/systemd/journal/socket";
   spdlog::sink_ptr sink = std::make_shared<JournalSink>(mountpoint);
-  if (access("/run/systemd/journal/socket", W_OK) != 0) {
+  const bool has_journal = access(kJournal, W_OK) == 0;
+  if (!has_journal) {
     sink = std::make_shared<spdlog::sinks::syslog_sink_mt>("zarrfs", LOG_PID, LOG_DAEMON,
                                                            /*format=*/true);
   }
   SetTarget(std::move(sink), LogLevel(), Reader::kSyslog);
-  if (const Descriptor null(open("/dev/null", O_RDWR | O_CLOEXEC)); null) {
-    for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(null.get(), fd);
-  }
-  // Not earlier: until an automount point is mounted, only processes of the service manager's
-  // process group may access it, and mounting and checking the mount do.
-  setsid();
+  log_reader = ConnectToLog(has_journal ? kJournal : "/dev/log");
+  DetachFromTerminal();
 }
 
 void SetLogLevel(std::string_view level) {

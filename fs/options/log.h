@@ -7,6 +7,9 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -21,9 +24,38 @@ inline constexpr std::array<std::string_view, 4> kLogLevels = {"error", "warning
 /// time and thread if the level is "debug"; to the journal as "<4>message".
 void LogToStderr(std::string_view level);
 
-/// Detaches the process from its terminal or pipe and its session, and logs to the journal or
-/// syslog from now on.
+/// Detaches the process from its terminal or pipe and its session.
+void DetachFromTerminal();
+
+/// The same, and logs to the journal or syslog from now on.
 void LeaveTerminal(std::string_view mountpoint);
+
+/// Makes standard input, output and error /dev/null.
+void CloseStandardFiles();
+
+/// A line of the log on its way from one process to another.
+struct LogLine {
+  int level = 0;        // spdlog's
+  uint64_t thread = 0;  // that logged it
+  uint64_t lost = 0;    // lines before it that the pipe had no room for
+  std::string_view text = {};
+};
+
+/// The largest line of a pipe, in bytes.
+inline constexpr size_t kMaxLogLine = 2048;
+
+/// Logs to a pipe in packet mode (O_DIRECT), which never waits: a line that it has no room for is
+/// lost.
+void LogToPipe(Descriptor pipe);
+
+/// nullopt if it is none.
+[[nodiscard]] std::optional<LogLine> ParseLogLine(std::string_view packet);
+
+/// Logs a line of another process.
+void Log(const LogLine& line);
+
+/// Whether a line can be logged without waiting for its reader.
+[[nodiscard]] bool CanLog();
 
 /// Changes the level, wherever the log goes. Any thread may call it.
 void SetLogLevel(std::string_view level);

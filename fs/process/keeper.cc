@@ -481,8 +481,8 @@ int Keeper::Run() {
     return exit_code_;
   }
   if (options_.until != 0 && !until_) OnProcessEnd();
-  std::array<pollfd, 6> wait = {
-      {{signals_.get(), POLLIN, 0}, {}, {report_.fd(), 0, 0}, {}, {}, {}}};
+  std::array<pollfd, 7> wait = {
+      {{signals_.get(), POLLIN, 0}, {}, {report_.fd(), 0, 0}, {}, {}, {}, {}}};
   while (workers_.is_there() || (workers_.is_planned() && !ending_)) {
     workers_.Attend();
     int limit_ms = KillLateWorker();
@@ -495,6 +495,7 @@ int Keeper::Run() {
     wait[3] = {upgrade_.fd(), POLLIN, 0};
     wait[4] = {workers_.fetcher_fd(), POLLIN, 0};
     wait[5] = {until_.get(), POLLIN, 0};
+    wait[6] = {workers_.log_fd(), POLLIN, 0};
     const int events = poll(wait.data(), wait.size(), limit_ms);
     // Also while a worker sends one message after the other.
     const bool is_due = Clock::now() - watched_at_ > 2 * std::chrono::milliseconds(kWatchMs);

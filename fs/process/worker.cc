@@ -119,14 +119,14 @@ LocalStoreOptions LocalOptions(const MountOptions& options, bool is_hidden,
 
 // `start`: its `source` is that of OpenHiddenSource(); `ids`: see Tree::Open(). `on_out_of_reach`:
 // of LocalStoreOptions.
-Result<std::unique_ptr<Tree>> OpenStore(const MountOptions& options, const WorkerStart& start,
+Result<std::unique_ptr<Tree>> OpenStore(const MountOptions& options, WorkerStart& start,
                                         Descriptor ids, std::function<void()> on_out_of_reach) {
   auto store = OpenSource(
       options.source,
       {.local = LocalOptions(options, static_cast<bool>(start.source), std::move(on_out_of_reach)),
        .folder = Descriptor(fcntl(start.source.get(), F_DUPFD_CLOEXEC, 0)),
        .remote = options.remote,
-       .fetch_socket = Descriptor(fcntl(start.fetch_socket.get(), F_DUPFD_CLOEXEC, 0)),
+       .fetch_socket = std::move(start.fetch_socket),  // whose number the sandbox has
        .fetch_memory = &start.fetch_memory,
        .shown = {.never_changes = options.immutable,
                  .uid = options.user,
@@ -309,7 +309,7 @@ void Worker::Attend() {
   server_->OnMounted(session_);
   // Before the report: whoever reads the terminal or pipe to its end must not wait for this
   // process.
-  if (!options_.foreground && !takes_over_) LeaveTerminal(mountpoint_);
+  if (!options_.foreground && !takes_over_) DetachFromTerminal();
   keeper_.Send({Message::Kind::kReady});
   if (!takes_over_) {
     spdlog::log(sandbox_.is_whole ? spdlog::level::info : spdlog::level::warn,
@@ -380,7 +380,7 @@ void Worker::Run() {
 void SetSignals();
 
 // A memory file that nobody maps is counted by no other limit. What this process writes is the
-// journal of ids, and the log if that is a file.
+// journal of ids, and with the option debug a log that may be a file.
 void LimitFiles(const MountOptions& options) {
   constexpr rlim_t kLargest = IdJournal::kMaxBytes + (uint64_t{1} << 20);  // with its header
   struct stat log = {};
@@ -402,6 +402,15 @@ void DieBeforeKeeper() {
   if (std::ifstream(path) >> score) std::ofstream(path) << std::min(score + kMore, kMaxScore);
 }
 
+// From here on the keeper logs.
+void TakeLog(WorkerStart& start) {
+  if (!start.log) return;
+  LogToPipe(std::move(start.log));
+#ifndef ZARRFS_SANITIZED  // sanitizers report there
+  CloseStandardFiles();
+#endif
+}
+
 WorkerSandbox BeginProcess(const MountOptions& options, const WorkerStart& start,
                            bool reads_store) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -412,7 +421,9 @@ WorkerSandbox BeginProcess(const MountOptions& options, const WorkerStart& start
   RaiseOpenFileLimit();  // the sandbox forbids it
   LimitFiles(options);
   SetSignals();
-  WorkerSandbox sandbox = EnterWorkerSandbox(options, start.source, start.keeper_pid, reads_store);
+  WorkerSandbox sandbox =
+      EnterWorkerSandbox(options, start.source, start.keeper_pid,
+                         {start.keeper.fd(), start.fetch_socket.get()}, reads_store);
   // (A change of user undoes the first of all for a moment.)
   if (getppid() != start.keeper_pid) _exit(kExitSystem);
   return sandbox;
@@ -451,13 +462,14 @@ Result<void> TryOpening(const MountOptions& options, Descriptor source) {
     fetcher.Forget();
     ForgetEnvironment();
     RaiseOpenFileLimit();
-    static_cast<void>(EnterWorkerSandbox(options, source, parent));
+    static_cast<void>(EnterWorkerSandbox(options, source, parent,
+                                         {channel->second.fd(), fetcher.channel().client.get()}));
     if (!source) source = OpenHiddenSource(options);
     const FetchChannel& fetch = fetcher.channel();
-    const WorkerStart start{.keeper = Channel(),
-                            .source = std::move(source),
-                            .fetch_socket = Descriptor(fetch.client.get()),
-                            .fetch_memory = Descriptor(fetch.memory.get())};
+    WorkerStart start{.keeper = Channel(),
+                      .source = std::move(source),
+                      .fetch_socket = Descriptor(fetch.client.get()),
+                      .fetch_memory = Descriptor(fetch.memory.get())};
     const auto tree = OpenStore(options, start, {}, {});
     channel->second.Send(tree ? Message{Message::Kind::kOpened}
                               : Message{Message::Kind::kFailed, {}, tree.error().message});
@@ -473,6 +485,7 @@ Result<void> TryOpening(const MountOptions& options, Descriptor source) {
 }
 
 void RunCaretaker(const MountOptions& options, WorkerStart start, std::string status) {
+  TakeLog(start);
   const WorkerSandbox sandbox = BeginProcess(options, start, /*reads_store=*/false);
   status += fmt::format("sandbox: {}\n", sandbox.text);
   auto journal = std::make_unique<IdJournal>();
@@ -500,6 +513,7 @@ void RunCaretaker(const MountOptions& options, WorkerStart start, std::string st
 
 void RunWorker(MountOptions options, std::string mountpoint, WorkerStart start) {
   start.keeper.Send({Message::Kind::kStarted});
+  TakeLog(start);
   const uint64_t default_memory = DefaultMemory();  // of files that the sandbox hides
   WorkerSandbox sandbox = BeginProcess(options, start, /*reads_store=*/true);
   options.pid = start.keeper_pid;

@@ -170,12 +170,14 @@ std::string WhyNotLocal(const std::vector<MountedFolder>& folders,
 }
 
 WorkerSandbox EnterWorkerSandbox(const MountOptions& options, const Descriptor& source,
-                                 pid_t keeper, bool reads_store) {
+                                 pid_t keeper, std::vector<int> sockets, bool reads_store) {
   // (A fetcher reads a store behind a network.)
   Places places =
       reads_store && !options.source.needs_fetcher() ? PlacesOfStore(options, source) : Places();
   const std::string not_local = places.not_local;
-  const SandboxRules rules = RulesFor(options, std::move(places));
+  SandboxRules rules = RulesFor(options, std::move(places));
+  std::erase(sockets, -1);
+  rules.sockets = std::move(sockets);
 
   std::string no_user = not_local;
   std::string shared_network = not_local;

@@ -28,11 +28,13 @@ struct WorkerSandbox {
 ///   capabilities  none but the one to read any file, if root mounts
 ///   user          one without an account, if root mounts a store on local disks for everybody
 ///   network       none, if root mounts a store on local disks
+///   sockets       those that it has
 ///
-/// `source`: WorkerStart::source. The caretaker reads no store.
+/// `source`: WorkerStart::source. `sockets`: their numbers; -1 is none. The caretaker reads no
+/// store.
 [[nodiscard]] WorkerSandbox EnterWorkerSandbox(const MountOptions& options,
                                                const Descriptor& source, pid_t keeper,
-                                               bool reads_store = true);
+                                               std::vector<int> sockets, bool reads_store = true);
 
 /// A folder, and the mount that it lies in.
 struct MountedFolder {

@@ -27,6 +27,7 @@ void ExecuteWorker(const Descriptor& program, HandOver state, const WorkerStart&
   state.root = NumberFor(start.source);
   state.fetch_socket = NumberFor(start.fetch_socket);
   state.fetch_memory = NumberFor(start.fetch_memory);
+  state.log = NumberFor(start.log);
   const Descriptor text = WriteDown(state);
   if (!text) return;
   for (const int fd : DescriptorsOf(state)) SetInherited(fd, true);
@@ -53,14 +54,15 @@ std::optional<int> RunAsWorker(int argc, char** argv) {
   LogToStderr(options->log_level);
   const bool takes_over = state->takes_over != 0;
   // The first worker does so once the mount answers.
-  if (takes_over && !options->foreground) LeaveTerminal(options->mountpoint);
+  if (takes_over && !options->foreground) DetachFromTerminal();
   WorkerStart start{.keeper = Channel(Inherited(state->channel)),
                     .keeper_pid = static_cast<pid_t>(state->keeper),
                     .takes_over = takes_over,
                     .ids = Inherited(state->ids),
                     .source = Inherited(state->root),
                     .fetch_socket = Inherited(state->fetch_socket),
-                    .fetch_memory = Inherited(state->fetch_memory)};
+                    .fetch_memory = Inherited(state->fetch_memory),
+                    .log = Inherited(state->log)};
   std::string mountpoint = options->mountpoint;
   RunWorker(*std::move(options), std::move(mountpoint), std::move(start));
 }

@@ -29,6 +29,8 @@ struct WorkerStart {
   /// To the fetcher of a store behind a network, else empty: of the StoreFetcher.
   Descriptor fetch_socket = {};
   Descriptor fetch_memory = {};
+  /// Of the WorkerLog; empty: the worker logs to standard error.
+  Descriptor log = {};
 };
 
 /// In a child of the keeper: becomes the program, which runs as the worker. `state` has the

@@ -71,15 +71,14 @@ Result<void> Workers::MakeJournal() {
   return {};
 }
 
-void Workers::RunChild(Channel keeper, pid_t keeper_pid, bool takes_over, bool executes) {
+void Workers::RunChild(WorkerStart start, bool executes) {
   in_child_();
-  WorkerStart start{.keeper = std::move(keeper),
-                    .keeper_pid = keeper_pid,
-                    .takes_over = takes_over,
-                    .ids = std::move(ids_),
-                    .source = std::move(source_),
-                    .fetch_socket = Descriptor(fetcher_.channel().client.get()),
-                    .fetch_memory = Descriptor(fetcher_.channel().memory.get())};
+  log_.Close();
+  start.ids = std::move(ids_);
+  start.source = std::move(source_);
+  start.fetch_socket.reset(fetcher_.channel().client.get());
+  start.fetch_memory.reset(fetcher_.channel().memory.get());
+  const pid_t keeper_pid = start.keeper_pid;
   close(fetcher_.channel().server.get());
   fetcher_.Forget();
   if (executes) {
@@ -116,12 +115,19 @@ bool Workers::StartForked() {
 Result<void> Workers::Start(bool takes_over, bool executes) {
   auto channel = Channel::MakePair();
   if (!channel) return Fail(ErrorCode::kIo, "no descriptors: {}", ErrnoText(errno));
+  // With the option debug it writes to standard error, as fast as it likes.
+  Descriptor log = options_.debug ? Descriptor() : log_.Open();
+  if (!log && !options_.debug) return Fail(ErrorCode::kIo, "no pipe: {}", ErrnoText(errno));
   const pid_t keeper = getpid();
   const pid_t pid = fork();
   if (pid < 0) return Fail(ErrorCode::kIo, "no process: {}", ErrnoText(errno));
   if (pid == 0) {
     channel->first.Close();
-    RunChild(std::move(channel->second), keeper, takes_over, executes);
+    RunChild({.keeper = std::move(channel->second),
+              .keeper_pid = keeper,
+              .takes_over = takes_over,
+              .log = std::move(log)},
+             executes);
   }
   pid_ = pid;
   takes_over_ = takes_over;
@@ -194,6 +200,7 @@ std::optional<Workers::End> Workers::TryReap() {
     }
     return std::nullopt;
   }
+  log_.Take(Clock::now());  // its last lines
   pid_ = -1;
   channel_.reset();
   cut_off_at_.reset();
@@ -267,6 +274,7 @@ void Workers::LogAlarm() {
 }
 
 void Workers::Attend() {
+  log_.Take(Clock::now());
   fetcher_.Attend();
   heartbeat_.OnTick(Clock::now());
   LogAlarm();

@@ -17,6 +17,8 @@
 #include "fs/options/options.h"
 #include "fs/process/heartbeat.h"
 #include "fs/process/store_fetcher.h"
+#include "fs/process/worker_log.h"
+#include "fs/process/worker_start.h"
 #include "zarrcore/base/result.h"
 #include "zarrcore/os/descriptor.h"
 
@@ -66,6 +68,8 @@ class Workers {
   [[nodiscard]] bool IsPastServing() const;
   /// For poll(); -1 if nothing can be received.
   [[nodiscard]] int fd() const { return channel_ && !cut_off_at_ ? channel_->fd() : -1; }
+  /// Likewise, of its log, which Attend() takes.
+  [[nodiscard]] int log_fd() const { return log_.fd(); }
   /// Its next message, when fd() is readable. nullopt for a heartbeat, and if it was cut off: at
   /// the end of the channel it has kEndLimit to end by itself; after a message that it may not send
   /// it is killed at once.
@@ -113,7 +117,7 @@ class Workers {
   /// Starts one in place of one that was asked to end, or plans to.
   void StartOrPlan();
   /// To be called at least once a second: starts the one that was planned if it is time, and
-  /// another fetcher if one has ended. Looks after the heartbeat.
+  /// another fetcher if one has ended. Looks after the heartbeat and the log.
   void Attend();
   [[nodiscard]] bool is_planned() const { return start_at_.has_value(); }
   void CancelPlan() { start_at_.reset(); }
@@ -124,7 +128,7 @@ class Workers {
   static constexpr auto kEndLimit = std::chrono::seconds(1);
 
   [[nodiscard]] Result<void> Start(bool takes_over, bool executes);
-  [[noreturn]] void RunChild(Channel keeper, pid_t keeper_pid, bool takes_over, bool executes);
+  [[noreturn]] void RunChild(WorkerStart start, bool executes);
   // A worker reports kStarted, kOpened, then kReady, and kFailed at any time, each once; beats from
   // kReady on.
   bool Expects(Message::Kind kind);
@@ -153,6 +157,7 @@ class Workers {
   std::optional<Clock::time_point> killed_at_;  // a worker, last, by others
   std::vector<pid_t> left_behind_;
   Heartbeat heartbeat_;
+  WorkerLog log_{mountpoint_};
 };
 
 }  // namespace zarrfs

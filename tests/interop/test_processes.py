@@ -58,6 +58,7 @@ def open_files(pid, folders):
                 # (Others are libcurl's, and go to servers or to the log.)
                 packets += unix.get(inode[1]) == "packets"
                 continue
+            name = re.sub(r"^pipe:.*", "pipe", name)
             near = [what for folder, what in folders.items() if pathlib.Path(name).is_relative_to(folder)]
             found.add(near[0] if near else re.sub(r"/proc/\d+(?=$|/)", "/proc/self", name))
     return [*sorted(found - {"/"}), f"sockets: {packets}"]

@@ -12,6 +12,7 @@
 #include <fstream>
 #include <stdexcept>
 
+#include "fs/process/upgrade.h"
 #include "zarrcore/os/mount_table.h"
 
 namespace zarrfs {
@@ -82,6 +83,13 @@ TestMount::TestMount(const std::filesystem::path& source, const std::string& opt
 TestMount::~TestMount() {
   const Unmounted whatever_happens(mountpoint_);
   if (!ended_) Unmount();
+}
+
+std::string TestMount::Log() const {
+  // The keeper logs its worker's lines, and does so before it answers this.
+  const auto mounted = ended_ ? std::nullopt : FindMount(mountpoint_.string());
+  if (mounted) static_cast<void>(AskForAlarm(program_->pid(), mounted->device));
+  return ReadFile(folder_ / "log");
 }
 
 void TestMount::Unmount() {

@@ -59,7 +59,8 @@ class TestMount {
     return mountpoint_ / name;
   }
   [[nodiscard]] Program& program() { return *program_; }
-  [[nodiscard]] std::string Log() const { return ReadFile(folder_ / "log"); }
+  /// With all lines that its worker has logged so far.
+  [[nodiscard]] std::string Log() const;
 
   /// It has ended: nothing is expected of it any more.
   void Forget() { ended_ = true; }

@@ -150,7 +150,7 @@ SandboxState RestrictFiles(const SandboxRules& rules, int newest_landlock) {
 SandboxState EnterSandbox(const SandboxRules& rules, int newest_landlock) {
   tzset();  // the C library reads the time zone's file when it is first needed
   SandboxState state = RestrictFiles(rules, newest_landlock);
-  state.no_seccomp = RestrictSystemCalls(rules.io_uring, !rules.changeable.empty());
+  state.no_seccomp = RestrictSystemCalls(rules.io_uring, !rules.changeable.empty(), rules.sockets);
   return state;
 }
 

@@ -8,6 +8,7 @@
 // reached.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,9 @@ struct SandboxRules {
   bool network = false;
   /// Whether io_uring may be used.
   bool io_uring = false;
+  /// The numbers of the sockets that may be used: messages are sent and received with no other
+  /// descriptor. Without a value: all that are open. No socket can be made, bound or connected.
+  std::optional<std::vector<int>> sockets = {};
 };
 
 /// What of it is in force. A kernel may lack one or the other.

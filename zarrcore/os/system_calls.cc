@@ -122,16 +122,13 @@ constexpr int kAllowed[] = {
     SCMP_SYS(sysinfo),
     SCMP_SYS(getrusage),
     SCMP_SYS(getrandom),
-    // The channel to the keeper, and the log; socket below.
-    SCMP_SYS(connect),
-    SCMP_SYS(sendto),
-    SCMP_SYS(sendmsg),
-    SCMP_SYS(recvmsg),
-    SCMP_SYS(recvfrom),
-    SCMP_SYS(getsockopt),
-    SCMP_SYS(setsockopt),
-    SCMP_SYS(getsockname),
 };
+// On sockets that are open already: descriptors can cross the sandbox with the messages.
+constexpr int kOnSockets[] = {SCMP_SYS(sendmsg), SCMP_SYS(sendto), SCMP_SYS(recvmsg),
+                              SCMP_SYS(recvfrom), SCMP_SYS(setsockopt)};
+// No other socket is made, nor given a name or a peer.
+constexpr int kNewSockets[] = {SCMP_SYS(socket), SCMP_SYS(socketpair), SCMP_SYS(connect),
+                               SCMP_SYS(bind)};
 // libfuse has a ring for each processor, in memory that is near it.
 constexpr int kIoUring[] = {SCMP_SYS(io_uring_setup),
                             SCMP_SYS(io_uring_enter),
@@ -280,6 +277,16 @@ void AddLimits(Filter& filter) {
              SCMP_A1_64(SCMP_CMP_NE, RLIMIT_DATA), SCMP_A2_64(SCMP_CMP_NE, 0));
 }
 
+void AddSockets(Filter& filter, const std::optional<std::vector<int>>& sockets) {
+  for (const int call : kNewSockets) filter.Add(SCMP_ACT_ERRNO(EPERM), call);
+  for (const int call : kOnSockets) {
+    if (!sockets) filter.Allow(call);
+    for (const int fd : sockets.value_or(std::vector<int>())) {
+      filter.Allow(call, SCMP_A0_32(SCMP_CMP_EQ, static_cast<uint32_t>(fd)));
+    }
+  }
+}
+
 // Calls that are allowed with some arguments only.
 void AddConditions(Filter& filter) {
   // No process, and no thread in a namespace of its own. Arguments of clone3 cannot be inspected.
@@ -295,15 +302,6 @@ void AddConditions(Filter& filter) {
   }
   constexpr unsigned kNameMemory = 0x53564d41;  // PR_SET_VMA, by newer C libraries
   filter.Add(SCMP_ACT_ERRNO(EINVAL), SCMP_SYS(prctl), SCMP_A0_32(SCMP_CMP_EQ, kNameMemory));
-}
-
-// Datagrams to the log. Services that do what they are told (D-Bus, containers) take streams.
-void AddLogSocket(Filter& filter) {
-  constexpr uint64_t kTypes = 0xf;  // the rest are flags
-  filter.Allow(SCMP_SYS(socket), SCMP_A0_64(SCMP_CMP_EQ, AF_UNIX),
-               SCMP_A1_64(SCMP_CMP_MASKED_EQ, kTypes, SOCK_DGRAM));
-  filter.Add(SCMP_ACT_ERRNO(EACCES), SCMP_SYS(socket), SCMP_A0_64(SCMP_CMP_EQ, AF_UNIX),
-             SCMP_A1_64(SCMP_CMP_MASKED_EQ, kTypes, SOCK_STREAM));
 }
 
 // TCP and UDP, and what the kernel says of its addresses. Local services are not to be reached:
@@ -340,7 +338,8 @@ std::string Load(Filter& filter) {
 
 }  // namespace
 
-std::string RestrictSystemCalls(bool io_uring, bool changes_files) {
+std::string RestrictSystemCalls(bool io_uring, bool changes_files,
+                                const std::optional<std::vector<int>>& sockets) {
   Filter filter(SCMP_ACT_KILL_PROCESS);
   for (const int call : kAllowed) filter.Allow(call);
   if (io_uring) {
@@ -350,9 +349,9 @@ std::string RestrictSystemCalls(bool io_uring, bool changes_files) {
     for (const int call : kChangingFiles) filter.Allow(call);
   }
   AddConditions(filter);
-  AddLogSocket(filter);
   AddDescriptorCalls(filter, changes_files);
   AddLimits(filter);
+  AddSockets(filter, sockets);
   AddUnknown(filter);
   return Load(filter);
 }
@@ -398,7 +397,10 @@ constexpr const char* kWhyNot = "not for this architecture";
 constexpr const char* kWhyNot = "built without libseccomp";
 #endif
 
-std::string RestrictSystemCalls(bool /*io_uring*/, bool /*changes_files*/) { return kWhyNot; }
+std::string RestrictSystemCalls(bool /*io_uring*/, bool /*changes_files*/,
+                                const std::optional<std::vector<int>>& /*sockets*/) {
+  return kWhyNot;
+}
 
 std::string RestrictFetcherCalls(bool /*changes_files*/) { return kWhyNot; }
 

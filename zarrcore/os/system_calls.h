@@ -1,7 +1,9 @@
 // Which system calls a process in a sandbox may make (base/sandbox.h has the rest of it).
 #pragma once
 
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace zarrfs {
 
@@ -9,7 +11,10 @@ namespace zarrfs {
 /// system_calls.cc kills the process (SIGSYS); the kernel's log has its number ("audit: type=1326
 /// … syscall="). The process must have one thread, and PR_SET_NO_NEW_PRIVS. Returns why there is no
 /// such filter; "" if it is in force. `changes_files`: names may be made, renamed and removed.
-[[nodiscard]] std::string RestrictSystemCalls(bool io_uring, bool changes_files = false);
+/// `sockets`: as in SandboxRules.
+[[nodiscard]] std::string RestrictSystemCalls(
+    bool io_uring, bool changes_files = false,
+    const std::optional<std::vector<int>>& sockets = std::nullopt);
 
 /// Likewise for a process that uses the network. A call that is not in its list fails with EPERM
 /// instead of killing: libraries of the machine (libcurl, OpenSSL, modules that find addresses) try

@@ -68,9 +68,9 @@ TEST(HandOverTest, OtherFormatsAreRefusedByTheirNumber) {
   ASSERT_FALSE(parsed);
   EXPECT_EQ(parsed.error().code, ErrorCode::kUnsupported);
   EXPECT_EQ(parsed.error().message,
-            "hand-over: expected format 2, found 1: unmount and mount again instead");
+            "hand-over: expected format 3, found 1: unmount and mount again instead");
   // Whatever follows.
-  EXPECT_NE(WhyNot(Record("zarrfs-hand-over=3") + "nonsense").find("found 3"), std::string::npos);
+  EXPECT_NE(WhyNot(Record("zarrfs-hand-over=4") + "nonsense").find("found 4"), std::string::npos);
 }
 
 TEST(HandOverTest, WhatDoesNotHoldTogetherIsRefused) {
