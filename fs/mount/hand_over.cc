@@ -79,6 +79,7 @@ constexpr std::pair<std::string_view, uint64_t HandOver::*> kDescriptors[] = {
     {"fetch_socket", &HandOver::fetch_socket},
     {"fetch_memory", &HandOver::fetch_memory},
     {"log", &HandOver::log},
+    {"list", &HandOver::list},
     {"asker", &HandOver::asker}};
 
 std::string ToHex(std::string_view bytes) {

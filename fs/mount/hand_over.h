@@ -52,6 +52,7 @@ struct HandOver {
   uint64_t fetch_socket = kNoDescriptor;
   uint64_t fetch_memory = kNoDescriptor;
   uint64_t log = kNoDescriptor;
+  uint64_t list = kNoDescriptor;
 
   // --- OwnMount, for the next keeper alone -------------------------------------------------------
   uint64_t device_before = 0;

@@ -1,5 +1,6 @@
 #include "fs/process/store_fetcher.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <spdlog/spdlog.h>
 #include <unistd.h>
@@ -44,6 +45,11 @@ Result<void> StoreFetcher::Start() {
   auto channel = FetchChannel::Make();
   if (!channel) return Fail(channel);
   source_ = *std::move(source);
+  if (const std::string& list = options_.remote.list_file; !list.empty()) {
+    // A pipe that nobody writes to must not hold up the keeper.
+    key_list_.reset(open(list.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+    fcntl(key_list_.get(), F_SETFL, 0);
+  }
   ReadSecrets(*source_);
   channel_ = *std::move(channel);
   return StartProcess();

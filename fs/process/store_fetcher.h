@@ -22,6 +22,9 @@ class StoreFetcher {
   /// Starts another one in the place of one that has ended, if it is time.
   void Attend();
 
+  /// The file of list=, which was opened by the first Start().
+  [[nodiscard]] const Descriptor& key_list() const { return key_list_; }
+
   /// -1: there is none.
   [[nodiscard]] pid_t pid() const { return process_.pid(); }
   [[nodiscard]] int fd() const { return process_.fd(); }
@@ -37,6 +40,7 @@ class StoreFetcher {
   const MountOptions& options_;
   std::optional<RemoteSource> source_;
   FetchChannel channel_;
+  Descriptor key_list_;
   FetcherProcess process_;
   Clock::time_point started_;
   std::chrono::seconds period_{1};  // from one start to the next

@@ -126,6 +126,7 @@ Result<std::unique_ptr<Tree>> OpenStore(const MountOptions& options, WorkerStart
       {.local = LocalOptions(options, static_cast<bool>(start.source), std::move(on_out_of_reach)),
        .folder = Descriptor(fcntl(start.source.get(), F_DUPFD_CLOEXEC, 0)),
        .remote = options.remote,
+       .key_list = start.list ? &start.list : nullptr,
        .fetch_socket = std::move(start.fetch_socket),  // whose number the sandbox has
        .fetch_memory = &start.fetch_memory,
        .shown = {.never_changes = options.immutable,
@@ -469,7 +470,8 @@ Result<void> TryOpening(const MountOptions& options, Descriptor source) {
     WorkerStart start{.keeper = Channel(),
                       .source = std::move(source),
                       .fetch_socket = Descriptor(fetch.client.get()),
-                      .fetch_memory = Descriptor(fetch.memory.get())};
+                      .fetch_memory = Descriptor(fetch.memory.get()),
+                      .list = Descriptor(fetcher.key_list().get())};
     const auto tree = OpenStore(options, start, {}, {});
     channel->second.Send(tree ? Message{Message::Kind::kOpened}
                               : Message{Message::Kind::kFailed, {}, tree.error().message});

@@ -131,7 +131,6 @@ SandboxRules RulesFor(const MountOptions& options, Places places) {
   // unless somebody has it open.)
   [[maybe_unused]] static const int own = open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC);
   rules.readable.emplace_back("/proc/self");
-  if (!options.remote.list_file.empty()) rules.readable.push_back(options.remote.list_file);
   rules.readable.emplace_back("/proc/sys/fs/fuse");     // limits that libfuse 3.17 goes by
   rules.readable.emplace_back("/proc/sys/fs/inotify");  // how many folders may be watched
   rules.readable.emplace_back("/proc/sys/vm/overcommit_memory");  // which malloc goes by

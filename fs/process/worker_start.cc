@@ -28,6 +28,7 @@ void ExecuteWorker(const Descriptor& program, HandOver state, const WorkerStart&
   state.fetch_socket = NumberFor(start.fetch_socket);
   state.fetch_memory = NumberFor(start.fetch_memory);
   state.log = NumberFor(start.log);
+  state.list = NumberFor(start.list);
   const Descriptor text = WriteDown(state);
   if (!text) return;
   for (const int fd : DescriptorsOf(state)) SetInherited(fd, true);
@@ -62,6 +63,7 @@ std::optional<int> RunAsWorker(int argc, char** argv) {
                     .source = Inherited(state->root),
                     .fetch_socket = Inherited(state->fetch_socket),
                     .fetch_memory = Inherited(state->fetch_memory),
+                    .list = Inherited(state->list),
                     .log = Inherited(state->log)};
   std::string mountpoint = options->mountpoint;
   RunWorker(*std::move(options), std::move(mountpoint), std::move(start));

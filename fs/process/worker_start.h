@@ -29,6 +29,8 @@ struct WorkerStart {
   /// To the fetcher of a store behind a network, else empty: of the StoreFetcher.
   Descriptor fetch_socket = {};
   Descriptor fetch_memory = {};
+  /// The file of list=, which was opened when the store was mounted; may be empty.
+  Descriptor list = {};
   /// Of the WorkerLog; empty: the worker logs to standard error.
   Descriptor log = {};
 };

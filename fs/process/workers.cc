@@ -1,5 +1,6 @@
 #include "fs/process/workers.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
 #include <spdlog/spdlog.h>
@@ -78,6 +79,7 @@ void Workers::RunChild(WorkerStart start, bool executes) {
   start.source = std::move(source_);
   start.fetch_socket.reset(fetcher_.channel().client.get());
   start.fetch_memory.reset(fetcher_.channel().memory.get());
+  start.list.reset(fcntl(fetcher_.key_list().get(), F_DUPFD_CLOEXEC, 0));
   const pid_t keeper_pid = start.keeper_pid;
   close(fetcher_.channel().server.get());
   fetcher_.Forget();

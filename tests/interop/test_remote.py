@@ -102,6 +102,14 @@ def test_what_a_web_server_cannot_list_is_an_error_that_names_the_option(folder,
         with mounted(f"{server.url}/ocean.zarr", f"list={keys_file}") as point:
             got, want = tree(point / "v2"), {k.removeprefix("v2/"): v for k, v in expected.items() if k.startswith("v2/")}
             assert got == want
+            # Who may replace the file has no worker read another one.
+            keys_file.rename(tmp_path / "moved")
+            keys_file.write_text("elsewhere/zarr.json\n")
+            keeper = int(options_of(point)["pid"])
+            (worker,) = set(children(keeper)) - {fetcher_of(keeper)}
+            os.kill(worker, signal.SIGKILL)
+            assert tree(point / "v2") == want
+            assert worker not in children(keeper)
         keys_file.write_text("elsewhere/zarr.json\n")
         result = start(f"{server.url}/ocean.zarr", "/mnt", f"nonempty,list={keys_file}")
         assert result.returncode == 32 and "elsewhere/zarr.json, a key in list=FILE, is not there" in result.stderr

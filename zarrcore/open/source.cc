@@ -211,7 +211,8 @@ Result<std::shared_ptr<Store>> OpenFetched(const Location& location, PlaceKind p
   shown.is_listed = place == PlaceKind::kBucket;
   UnlistedStoreOptions unlisted{.keys = std::nullopt, .max_probes = access.remote.list_max};
   if (!shown.is_listed && !access.remote.list_file.empty()) {
-    auto keys = ReadKeyList(access.remote.list_file);
+    auto keys = access.key_list != nullptr ? ReadKeyList(access.remote.list_file, *access.key_list)
+                                           : ReadKeyList(access.remote.list_file);
     if (!keys) return Fail(keys);
     unlisted.keys = *std::move(keys);
     shown.some_key = unlisted.keys->front();

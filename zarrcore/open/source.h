@@ -106,7 +106,8 @@ struct SourceAccess {
   Descriptor folder = {};  // as in Source::Locate()
 
   // Places with a fetcher.
-  RemoteOptions remote = {};  // list_file is read
+  RemoteOptions remote = {};             // list_file is read
+  const Descriptor* key_list = nullptr;  // list_file, if it is open; during the call
   Descriptor fetch_socket = {};
   const Descriptor* fetch_memory = nullptr;  // of the same FetchChannel; during the call
   RemoteStoreOptions shown = {};             // name and is_listed are set by OpenSource()

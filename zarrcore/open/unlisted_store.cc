@@ -1,15 +1,19 @@
 #include "zarrcore/open/unlisted_store.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <fstream>
+#include <cerrno>
 #include <functional>
 #include <iterator>
 #include <map>
 #include <mutex>
 #include <set>
 #include <span>
+#include <sstream>
 #include <utility>
 
 #include "zarrcore/array/chunk_naming.h"
@@ -405,18 +409,31 @@ Result<std::unique_ptr<FolderStream>> UnlistedStore::OpenFolder(std::string_view
   return std::make_unique<NamesStream>(**std::move(names));
 }
 
+// All of a file, or a little more than kMaxListFile; what can be read.
+std::string TextOf(const Descriptor& file) {
+  std::string text;
+  std::vector<char> part(size_t{1} << 16);
+  ssize_t have = 0;
+  do {
+    text.append(part.data(), static_cast<size_t>(have));
+    have = pread(file.get(), part.data(), part.size(), static_cast<off_t>(text.size()));
+    if (have < 0 && errno == ESPIPE) have = read(file.get(), part.data(), part.size());
+  } while (have > 0 && text.size() <= kMaxListFile);
+  return text;
+}
+
 }  // namespace
 
-Result<KeyList> ReadKeyList(const std::string& path) {
-  std::ifstream file(path);
+Result<KeyList> ReadKeyList(const std::string& path, const Descriptor& opened) {
+  const Descriptor by_name(opened ? -1 : open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+  auto text = TextOf(opened ? opened : by_name);
+  if (text.size() > kMaxListFile) {
+    return Fail(ErrorCode::kTooLarge, "{}: a list of keys of more than {} bytes", path,
+                kMaxListFile);
+  }
+  std::istringstream file(std::move(text));
   KeyList keys;
-  size_t bytes = 0;
   for (std::string line; std::getline(file, line);) {
-    bytes += line.size() + 1;
-    if (bytes > kMaxListFile) {
-      return Fail(ErrorCode::kTooLarge, "{}: a list of keys of more than {} bytes", path,
-                  kMaxListFile);
-    }
     if (line.ends_with('\r')) line.pop_back();
     if (line.starts_with("./")) line.erase(0, 2);
     if (line.empty()) continue;

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "zarrcore/base/result.h"
+#include "zarrcore/os/descriptor.h"
 #include "zarrcore/store/store.h"
 
 namespace zarrfs {
@@ -28,7 +29,8 @@ using KeyList = std::vector<std::string>;
 
 /// Reads a file of keys, one a line, relative to the root of the store, as `find -type f` writes
 /// them. kInvalidArgument, with the line, for what is no key; kTooLarge beyond 256 MiB.
-[[nodiscard]] Result<KeyList> ReadKeyList(const std::string& path);
+/// `opened`: the file, where it is open already; its position does not matter.
+[[nodiscard]] Result<KeyList> ReadKeyList(const std::string& path, const Descriptor& opened = {});
 
 struct UnlistedStoreOptions {
   std::optional<KeyList> keys;   // all that there are
