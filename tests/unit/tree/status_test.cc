@@ -103,7 +103,7 @@ TEST(StatusTest, JsonHasTheDocumentedKeys) {
     for (const auto& member : value.items()) keys += key + "." + member.key() + " ";
   }
   EXPECT_EQ(keys,
-            "format version pid start_time_seconds log_level capabilities sandbox "
+            "format version pid start_time_seconds log_level capabilities sandbox fetcher "
             "store store.name store.problem store.reads store.read_bytes store.errors "
             "options config_file view views links separator fill ome compressors nc string_scan "
             "consolidated_max "
