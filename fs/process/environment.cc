@@ -10,10 +10,11 @@
 namespace zarrfs {
 namespace {
 
-constexpr std::array<std::string_view, 8> kKept = {"TZ",
+constexpr std::array<std::string_view, 9> kKept = {"TZ",
                                                    "LANG",
                                                    "GLIBC_TUNABLES",
                                                    "LD_LIBRARY_PATH",
+                                                   "LD_PRELOAD",
                                                    "JOURNAL_STREAM",
                                                    "SLURM_MEM_PER_NODE",
                                                    "SLURM_MEM_PER_CPU",

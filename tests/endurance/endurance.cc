@@ -354,16 +354,16 @@ class Writer {
 
 // --- Readers
 
-class Descriptor {
+class OpenedFile {
  public:
-  Descriptor() = default;
-  explicit Descriptor(int64_t fd) : fd_(static_cast<int>(fd)) {}
-  Descriptor(Descriptor&& other) noexcept { std::swap(fd_, other.fd_); }
-  Descriptor& operator=(Descriptor&& other) noexcept {
+  OpenedFile() = default;
+  explicit OpenedFile(int64_t fd) : fd_(static_cast<int>(fd)) {}
+  OpenedFile(OpenedFile&& other) noexcept { std::swap(fd_, other.fd_); }
+  OpenedFile& operator=(OpenedFile&& other) noexcept {
     std::swap(fd_, other.fd_);
     return *this;
   }
-  ~Descriptor() {
+  ~OpenedFile() {
     if (fd_ >= 0) close(fd_);
   }
   [[nodiscard]] int get() const { return fd_; }
@@ -421,7 +421,7 @@ class Reader {
     const uint64_t version = trial_.shard(at).Latest().version;
     const bool there = !trial_.MayBeMissing(at, Now(), Now());
     const std::string path = trial_.Path(at, v2);
-    const Descriptor file = Open(path);
+    const OpenedFile file = Open(path);
     if (file.get() < 0) return file.get() == -ENOENT && !there;
     std::string bytes;
     return there && Read(file, path, 0, kToTheEnd, bytes) == 0 && bytes == ContentOf(at, version);
@@ -431,7 +431,7 @@ class Reader {
   static constexpr uint64_t kToTheEnd = ~uint64_t{0};
 
   struct Held {
-    Descriptor file;
+    OpenedFile file;
     ChunkAt at;
     std::string path;
     uint64_t version = 0;
@@ -458,13 +458,13 @@ class Reader {
     return answer < 0 ? -error : answer;
   }
 
-  Descriptor Open(const std::string& path, int flags = 0) {
-    return Descriptor(
+  OpenedFile Open(const std::string& path, int flags = 0) {
+    return OpenedFile(
         Timed("open", path, [&] { return open(path.c_str(), O_RDONLY | O_CLOEXEC | flags); }));
   }
 
   // `length` bytes, or fewer at the end of the file. 0 or the errno.
-  int Read(const Descriptor& file, const std::string& path, uint64_t offset, uint64_t length,
+  int Read(const OpenedFile& file, const std::string& path, uint64_t offset, uint64_t length,
            std::string& bytes) {
     const size_t part = kPage << Below(9);
     while (bytes.size() < length) {
@@ -557,7 +557,7 @@ class Reader {
   void ReadWhole(const ChunkAt& at, bool v2) {
     const std::string path = trial_.Path(at, v2);
     const Time begin = Now();
-    const Descriptor file = Open(path, Below(6) == 0 ? O_DIRECT : 0);
+    const OpenedFile file = Open(path, Below(6) == 0 ? O_DIRECT : 0);
     if (file.get() < 0) return Judge(-file.get(), "open", path, at, begin, begin, true);
     struct stat status {};
     if (const auto answer = Timed("stat", path, [&] { return fstat(file.get(), &status); });
@@ -741,7 +741,7 @@ class Reader {
                                            : fmt::format("v3/a{}/zarr.json", array);
     const std::string path = trial_.mountpoint() / name;
     const Time begin = Now();
-    const Descriptor file = Open(path);
+    const OpenedFile file = Open(path);
     std::string text;
     const int error = file.get() < 0 ? -file.get() : Read(file, path, 0, kToTheEnd, text);
     History& history = trial_.metadata(array);
@@ -773,7 +773,7 @@ class Reader {
 
   void ReadConstant() {
     const auto& [path, wanted] = trial_.constants[Below(trial_.constants.size())];
-    const Descriptor file = Open(path, Below(2) == 0 ? O_DIRECT : 0);
+    const OpenedFile file = Open(path, Below(2) == 0 ? O_DIRECT : 0);
     std::string bytes;
     const bool is_open = file.get() >= 0;
     const int error = is_open ? Read(file, path, 0, kToTheEnd, bytes) : -file.get();
@@ -790,7 +790,7 @@ class Reader {
   bool Sees(const ChunkAt& at, bool v2, uint64_t wanted) {
     const std::string path = trial_.Path(at, v2);
     const Time begin = Now();
-    const Descriptor file = Open(path);
+    const OpenedFile file = Open(path);
     std::string front;
     const int error = file.get() < 0 ? -file.get() : Read(file, path, 0, kHeaderBytes, front);
     if (error != 0) {
@@ -913,6 +913,7 @@ int Run(double seconds, const std::string& options, bool has_faults) {
   if (mischief) {
     fmt::print("{}\n{} operations failed because of it\n", mischief->Summary(),
                trial.faulty.load());
+    if (!mischief->HasFailedCalls()) trial.Wrong("no call of a worker was made to fail");
   } else if (warm_up < 0.8) {
     const Sample warm = MedianOf(samples, warm_up, warm_up + 0.1);
     const Sample late = MedianOf(samples, 0.9, 1);

@@ -21,7 +21,8 @@ struct Faults {
   std::atomic<uint64_t> made;         // faults so far
 };
 
-/// The path of the file.
-inline constexpr const char* kFaultsVariable = "ZARRFS_FAULTS";
+/// What the file is called: the path of the library, and this. (A worker keeps no variable that
+/// could name it.)
+inline constexpr const char* kFaultsSuffix = ".page";
 
 }  // namespace zarrfs

@@ -40,17 +40,18 @@ void Overflow(const fs::path& folder) {
 }  // namespace
 
 Mischief::Mischief(const fs::path& folder) {
-  const fs::path page = folder / "faults";
+  const fs::path library = folder / "faulty_calls.so";
+  fs::create_symlink(
+      fs::absolute(fs::path(ProgramUnderTest("zarrfs")).parent_path()) / "libfaulty_calls.so",
+      library);
+  const fs::path page = library.string() + kFaultsSuffix;
   std::ofstream(page) << std::string(sizeof(Faults), '\0');
   const int fd = open(page.c_str(), O_RDWR | O_CLOEXEC);
   void* const mapped = mmap(nullptr, sizeof(Faults), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   if (mapped == MAP_FAILED) throw std::runtime_error("no page for faults");
   close(fd);
   faults_ = static_cast<Faults*>(mapped);
-  setenv(kFaultsVariable, page.c_str(), 1);
-  const fs::path library =
-      fs::path(ProgramUnderTest("zarrfs")).parent_path() / "libfaulty_calls.so";
-  setenv("LD_PRELOAD", fs::absolute(library).c_str(), 1);
+  setenv("LD_PRELOAD", library.c_str(), 1);
 }
 
 void Mischief::Clear() {

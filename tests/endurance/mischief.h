@@ -25,6 +25,8 @@ class Mischief {
   void End();
   /// How often each was done.
   [[nodiscard]] std::string Summary() const;
+  /// Whether calls of workers failed at all.
+  [[nodiscard]] bool HasFailedCalls() const { return faults_->made > 0; }
   /// What was done when, in seconds: a line each.
   [[nodiscard]] const std::string& Story() const { return story_; }
 

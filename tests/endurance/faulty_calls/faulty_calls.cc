@@ -12,6 +12,7 @@
 #include <cstdarg>
 #include <cstdlib>
 #include <new>
+#include <string>
 
 #include "tests/endurance/faults.h"
 
@@ -21,8 +22,9 @@ namespace {
 Faults* faults = nullptr;
 
 __attribute__((constructor)) void Map() {
-  const char* const path = std::getenv(kFaultsVariable);
-  const int fd = path == nullptr ? -1 : open(path, O_RDWR | O_CLOEXEC);
+  Dl_info self = {};
+  if (dladdr(reinterpret_cast<void*>(&Map), &self) == 0) return;
+  const int fd = open((std::string(self.dli_fname) + kFaultsSuffix).c_str(), O_RDWR | O_CLOEXEC);
   if (fd < 0) return;
   void* const page = mmap(nullptr, sizeof(Faults), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   if (page != MAP_FAILED) faults = static_cast<Faults*>(page);
