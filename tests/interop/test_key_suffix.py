@@ -14,8 +14,10 @@ from mounts import mounted, read, zarrctl
 ENCODINGS = {
     "default": ({"name": "suffix", "configuration": {"suffix": ".tiff", "base-encoding": {"name": "default"}}}, "/"),
     "v2": ({"name": "suffix", "configuration": {"suffix": ".shard.zip", "base_encoding": {"name": "v2"}}}, "."),
+    "plain": ({"name": "suffix", "configuration": {"suffix": ".raw"}}, "/"),  # without shards
     "zarrs": ({"name": "zarrs.default_suffix", "configuration": {"separator": "/", "suffix": ".bin"}}, "/"),
 }
+VALUES = {0: 7, 1: np.arange(20), 2: np.arange(480).reshape(20, 24)}
 
 
 @pytest.fixture(scope="module")
@@ -26,11 +28,11 @@ def store(tmp_path_factory):
     folder.parent.chmod(0o755)
     root = zarr.create_group(folder / "s.zarr")
     for name, (encoding, separator) in ENCODINGS.items():
-        for rank in 0, 2:
+        for rank in 0, 1, 2:
             array = root.create_array(
-                f"{name}{rank}", shape=(20, 24)[:rank], chunks=(4, 6)[:rank], dtype="i4", **({"shards": (8, 12)} if rank else {}),
+                f"{name}{rank}", shape=(20, 24)[:rank], chunks=(4, 6)[:rank], dtype="i4", **({"shards": (8, 12)[:rank]} if rank and name != "plain" else {}),
                 chunk_key_encoding={"name": "v2" if name == "v2" else "default", "separator": separator})
-            array[...] = np.arange(480).reshape(20, 24) if rank else 7
+            array[...] = VALUES[rank]
             path = folder / "s.zarr" / f"{name}{rank}"
             for chunk in [one for one in path.rglob("*") if one.is_file() and one.name != "zarr.json"]:
                 chunk.rename(f"{chunk}{encoding['configuration']['suffix']}")
@@ -40,7 +42,7 @@ def store(tmp_path_factory):
     return folder / "s.zarr"
 
 
-NAMES = [f"{name}{rank}" for name in ENCODINGS for rank in (0, 2)]
+NAMES = [f"{name}{rank}" for name in ENCODINGS for rank in VALUES]
 
 
 def check(point):
@@ -49,7 +51,7 @@ def check(point):
             assert "error" not in seen, (name, seen)
     for name in NAMES:
         array = zarr.open_array(point / "v3" / name, mode="r")
-        assert array[...].tolist() == (np.arange(480).reshape(20, 24).tolist() if name.endswith("2") else 7)
+        assert array[...].tolist() == np.asarray(VALUES[int(name[-1])]).tolist()
         assert "suffix" not in (point / "v3" / name / "zarr.json").read_text()
 
 
@@ -57,6 +59,8 @@ def test_views_have_plain_names(store):
     with mounted(store) as point:
         check(point)
         assert sorted(os.listdir(point / "v2/default2"))[:4] == [".zarray", ".zattrs", "0.0", "0.1"]
+        assert [sorted(os.listdir(point / f"v3/{name}2" / "c/1")) for name in ("default", "zarrs", "plain")] == [["0", "1", "2", "3"]] * 3
+        assert [sorted(os.listdir(point / f"v3/{name}1" / "c")) for name in ("default", "zarrs", "plain")] == [["0", "1", "2", "3", "4"]] * 3
         assert not (point / "v3/default2/c/0/0.tiff").exists()
         # A change of a stored object is one of its chunks.
         before = (point / "v2/default2/0.0").read_bytes()

@@ -42,10 +42,10 @@ Result<std::vector<uint64_t>> StoredObjects::NextCoordinates(
     if (entries.error().code == ErrorCode::kNotFound) return values;
     return Fail(entries);
   }
-  const bool wants_objects = fixed.size() + 1 == grid_.rank();
   for (const ListEntry& entry : *entries) {
-    const auto value = ParseCoordinate(entry.name, grid_.counts()[fixed.size()]);
-    if (value && (entry.is_refused || entry.is_folder != wants_objects)) values.push_back(*value);
+    ChunkCoordinates at{};
+    std::ranges::copy(fixed, at.begin());
+    if (Parse(entry, fixed.size(), at)) values.push_back(at[fixed.size()]);
   }
   return values;
 }
