@@ -149,6 +149,13 @@ def children(pid):
 
 def fetcher_of(pid):
     """Of the processes of a mount, that which has the network and no device of the kernel."""
+    def target(link):
+        try:
+            return os.readlink(link)
+        except FileNotFoundError:  # closed meanwhile
+            return ""
+
     def has_device(child):
-        return any("/dev/fuse" in os.readlink(link) for link in pathlib.Path(f"/proc/{child}/fd").iterdir())
+        return any("/dev/fuse" in target(link) for link in pathlib.Path(f"/proc/{child}/fd").iterdir())
+
     return next(child for child in children(pid) if not has_device(child))

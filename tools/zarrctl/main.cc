@@ -199,7 +199,6 @@ class CommandLine {
         "ls", "What lies below a group, or the stored objects of an array and the chunks in each",
         "Examples:\n"
         "  zarrctl ls /data/ocean.zarr               groups and arrays directly below\n"
-        "  zarrctl ls /data/ocean.zarr forecast/t    shards of an array\n"
         "  zarrctl ls -l /data/ocean.zarr forecast/t each chunk with offset and length\n"
         "  zarrctl ls --snapshots /data/ocean.icechunk    commits, branches and tags",
         [this] { return OnNode(Ls, ls_); });
