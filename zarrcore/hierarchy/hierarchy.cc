@@ -7,7 +7,7 @@
 #include "zarrcore/base/at_once.h"
 #include "zarrcore/base/waiting.h"
 #include "zarrcore/hierarchy/source_documents.h"
-#include "zarrcore/view/ome.h"
+#include "zarrcore/metadata/ome.h"
 
 namespace zarrfs {
 namespace {

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "zarrcore/hierarchy/source_documents.h"
-#include "zarrcore/view/ome.h"
+#include "zarrcore/metadata/ome.h"
 
 namespace zarrfs {
 namespace {

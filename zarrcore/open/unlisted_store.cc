@@ -23,9 +23,9 @@
 #include "zarrcore/base/clocks.h"
 #include "zarrcore/metadata/json.h"
 #include "zarrcore/metadata/metadata.h"
+#include "zarrcore/metadata/ome_paths.h"
 #include "zarrcore/metadata/v2_metadata.h"
 #include "zarrcore/store/forwarding_store.h"
-#include "zarrcore/view/ome_paths.h"
 
 namespace zarrfs {
 namespace {
@@ -271,6 +271,7 @@ Result<std::optional<std::vector<ListEntry>>> UnlistedStore::KnownIn(
   }
   if (all.empty()) return std::nullopt;
   std::vector<ListEntry> names;
+  names.reserve(all.size());
   for (auto& [name, entry] : all) names.push_back(std::move(entry));
   return names;
 }

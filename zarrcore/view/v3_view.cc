@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "zarrcore/metadata/nczarr.h"
-#include "zarrcore/view/ome.h"
+#include "zarrcore/metadata/ome.h"
 #include "zarrcore/view/pass_through.h"
 #include "zarrcore/view/v3_spelling.h"
 

@@ -1,5 +1,5 @@
 // OME-Zarr metadata between versions 0.4 and 0.5. The pairs are as in the specifications' examples.
-#include "zarrcore/view/ome.h"
+#include "zarrcore/metadata/ome.h"
 
 #include <gtest/gtest.h>
 

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <utility>
 
+#include "zarrcore/metadata/ome.h"
 #include "zarrcore/store/store.h"
-#include "zarrcore/view/ome.h"
 
 namespace zarrfs::ctl {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "zarrcore/metadata/json.h"
-#include "zarrcore/view/ome.h"
+#include "zarrcore/metadata/ome.h"
 
 namespace zarrfs {
 

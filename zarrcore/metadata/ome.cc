@@ -1,4 +1,4 @@
-#include "zarrcore/view/ome.h"
+#include "zarrcore/metadata/ome.h"
 
 #include <fmt/format.h>
 
@@ -9,9 +9,9 @@
 #include <system_error>
 #include <utility>
 
+#include "zarrcore/metadata/ome06.h"
+#include "zarrcore/metadata/ome_paths.h"
 #include "zarrcore/store/store.h"
-#include "zarrcore/view/ome06.h"
-#include "zarrcore/view/ome_paths.h"
 
 namespace zarrfs {
 namespace {

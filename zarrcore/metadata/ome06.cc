@@ -1,4 +1,4 @@
-#include "zarrcore/view/ome06.h"
+#include "zarrcore/metadata/ome06.h"
 
 #include <algorithm>
 #include <array>
