@@ -80,7 +80,7 @@ class Notifier {
   size_t repeats_ = 0;  // of InvalidateAll(), since it was first called
   Clock::time_point repeat_at_ = Clock::time_point::max();
 
-  std::mutex finding_;  // who calls find_names_
+  std::mutex finding_;  // held while find_names_ runs: it has one caller at a time
   std::mutex mutex_;    // guards the rest
   std::condition_variable woken_;
   std::optional<Changes> pending_;

@@ -1,12 +1,14 @@
 #include "fs/process/execution.h"
 
 #include <fcntl.h>
+#include <spdlog/spdlog.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <charconv>
+#include <cstdio>
 #include <cstring>
 #include <fstream>
 
@@ -53,6 +55,12 @@ void Execute(const Descriptor& program, std::vector<std::string> words) {
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
   syscall(SYS_execveat, program.get(), "", argv.data(), environ, AT_EMPTY_PATH);
+}
+
+void EndProcess(int code) {
+  spdlog::default_logger_raw()->flush();
+  std::fflush(nullptr);
+  _exit(code);
 }
 
 }  // namespace zarrfs

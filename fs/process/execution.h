@@ -31,4 +31,8 @@ void SetInherited(int fd, bool inherited);
 /// Becomes the program. Returns on failure, with errno.
 void Execute(const Descriptor& program, std::vector<std::string> words);
 
+/// Ends the process, with what was logged. No destructors run: threads that are stuck in a request
+/// still use the objects.
+[[noreturn]] void EndProcess(int code);
+
 }  // namespace zarrfs

@@ -20,11 +20,12 @@
 #include "fs/mount/session.h"
 #include "fs/options/exit_code.h"
 #include "fs/options/log.h"
-#include "fs/process/gone_connection.h"
+#include "fs/process/late_worker.h"
 #include "fs/process/live_settings.h"
 #include "fs/process/privileges.h"
 #include "fs/process/service_manager.h"
 #include "fs/process/signals.h"
+#include "fs/process/unmounting.h"
 #include "fs/process/upgrade.h"
 #include "fs/process/workers.h"
 #include "zarrcore/base/printable.h"
@@ -35,14 +36,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// How long the worker may take to end once its mount is gone.
-constexpr auto kWorkerLimit = std::chrono::seconds(3);
-// How long after that a killed one may take.
-constexpr auto kReapLimit = std::chrono::seconds(2);
 // How long a killed worker may take, where the mount dies with it: it may have gigabytes to free.
 constexpr auto kDyingLimit = std::chrono::seconds(3);
-// How long programs may use a mount that its service is to end.
-constexpr auto kBusyLimit = std::chrono::seconds(5);
 // How often the keeper checks for a killed worker that cannot end.
 constexpr int kWatchMs = 1000;
 // How often it checks whether a worker whose channel has ended can be reaped.
@@ -99,7 +94,6 @@ class Keeper {
   Result<void> WatchProcess();
   // That process has ended.
   void OnProcessEnd();
-  void TryAgainToUnmount();
   Result<void> Reload(std::string_view more_settings);
 
   void OnMessage(Message& message);
@@ -108,9 +102,8 @@ class Keeper {
   void OnWorkerFailed(const Message& message);
   // Ends the mount with the worker.
   void EndWorker();
-  // KillLateWorker() kills it after kWorkerLimit.
+  // KillLateWorker() kills it if it does not.
   void AskWorkerToEnd(bool can);
-  void LeaveWorkerBehind();
   // How long the loop may wait, in milliseconds.
   int KillLateWorker();
   void Watch();  // every kWatchMs, or twice that
@@ -134,6 +127,7 @@ class Keeper {
   const std::vector<std::string> config_in_force_;  // but for what is live
   const ServiceManager service_manager_{options_.foreground};
   OwnMount mount_;
+  Unmounting unmounting_{mount_, options_.foreground};
   Channel report_;
   Descriptor signals_;
   Descriptor until_;  // the process of the option; none once it has ended
@@ -149,16 +143,13 @@ class Keeper {
   bool ready_ = false;
   bool failed_ = false;
   int exit_code_ = kExitDone;
-  bool asked_before_ = false;  // an earlier signal found the mount busy
-  std::optional<Clock::time_point> detach_at_;
   bool ending_ = false;
-  bool replaces_ = false;      // the worker is an older program's, and is to end
-  bool is_caretaker_ = false;  // likewise, and it does not listen
-  bool was_killed_ = false;    // the worker, because it took too long to end
-  bool gives_up_ = false;      // the mount dies with the worker
-  GoneConnection gone_;
+  bool replaces_ = false;                         // the worker is an older program's, and is to end
+  bool is_caretaker_ = false;                     // likewise, and it does not listen
+  bool gives_up_ = false;                         // the mount dies with the worker
+  LateWorker late_;                               // while it is to end
+  LateWorker gone_;                               // while it has no connection
   std::optional<Clock::time_point> dying_since_;  // a killed worker that has not ended
-  Clock::time_point worker_limit_;                // while it is to end
   Clock::time_point watched_at_ = Clock::now();
 };
 
@@ -210,7 +201,8 @@ void Keeper::EndWorker() {
 }
 
 void Keeper::AskWorkerToEnd(bool can) {
-  worker_limit_ = Clock::now() + kWorkerLimit;
+  late_ = {};
+  static_cast<void>(late_.Observe(true, Clock::now()));
   if (!can || !workers_.Tell({Message::Kind::kEnd})) workers_.Kill();
 }
 
@@ -294,40 +286,21 @@ void Keeper::OnEndingSignal(uint32_t number) {
   // A service manager also sends signals because the worker was killed: not a request to unmount.
   // The mount dies with its last holders.
   const bool is_news = workers_.WasJustKilled();
-  if (!asked_before_ && !EndingIsAlwaysAsked() && (is_news || workers_.IsDying())) {
-    asked_before_ = gives_up_ = true;
+  if (!unmounting_.was_asked() && !EndingIsAlwaysAsked() && (is_news || workers_.IsDying())) {
+    unmounting_.set_was_asked();
+    gives_up_ = true;
     workers_.CancelPlan();
     if (workers_.last_end().empty() || !is_news) workers_.NoteKill();
     return workers_.Kill();
   }
-  const auto unmounted = mount_.Unmount(/*detach=*/asked_before_);
-  if (!unmounted && !asked_before_) {
-    asked_before_ = true;
-    // A service manager sends no second one, and kills everything in the end.
-    const bool by_itself = number == SIGTERM && options_.foreground && ServiceManager::Exists();
-    if (by_itself) detach_at_ = Clock::now() + kBusyLimit;
-    spdlog::warn("signal {}: {}: {}; {}", number, mountpoint(), unmounted.error().message,
-                 by_itself ? fmt::format("it is detached in {} s", kBusyLimit.count())
-                           : "a second signal detaches it");
-    return;
-  }
-  if (!unmounted) {
-    spdlog::error("{}: cannot be detached: {}", mountpoint(), unmounted.error().message);
-  }
-  OnUnmounted(fmt::format("signal {}", number), asked_before_);
+  if (!unmounting_.OnSignal(number)) return;
+  OnUnmounted(fmt::format("signal {}", number), unmounting_.is_detached());
 }
 
 void Keeper::OnUnmounted(const std::string& why, bool detached) {
   spdlog::info("{}: {} is {}", why, mountpoint(), detached ? "detached" : "unmounted");
-  detach_at_.reset();
   // The kernel sends no FUSE_DESTROY while another namespace or an open file holds the mount.
   EndWorker();
-}
-
-void Keeper::TryAgainToUnmount() {
-  if (!detach_at_ || ending_) return;
-  const bool detach = Clock::now() >= *detach_at_;
-  if (mount_.Unmount(detach) || detach) OnUnmounted(fmt::format("signal {}", SIGTERM), detach);
 }
 
 Result<void> Keeper::WatchProcess() {
@@ -354,15 +327,17 @@ void Keeper::EndWithConnection() {
   const bool is_gone = ready_ && !ending_ && workers_.is_there() && mount_.outlives_workers() &&
                        !mount_.IsConnected();
   const auto step = gone_.Observe(is_gone, Clock::now());
-  if (step == GoneConnection::Step::kLeaveBehind) workers_.LeaveBehind();
-  if (step != GoneConnection::Step::kKill) return;
+  if (step == LateWorker::Step::kLeaveBehind) workers_.LeaveBehind();
+  if (step != LateWorker::Step::kKill) return;
   spdlog::warn("{}: the mount is gone, but its worker goes on: it is killed", mountpoint());
   workers_.Kill();
 }
 
 void Keeper::Watch() {
   watched_at_ = Clock::now();
-  TryAgainToUnmount();
+  if (!ending_ && unmounting_.TryAgain()) {
+    OnUnmounted(fmt::format("signal {}", SIGTERM), unmounting_.is_detached());
+  }
   workers_.ReapLeftBehind();
   EndWithConnection();
   if (!workers_.is_there()) {
@@ -408,7 +383,6 @@ bool Keeper::OnWorkerEnd(const Workers::End& end) {
 
 void Keeper::StartNext() {
   if (!std::exchange(replaces_, false)) return Replace();
-  was_killed_ = false;
   workers_.StartOrPlan();
 }
 
@@ -424,7 +398,7 @@ void Keeper::OnUpgrade(Upgrade::Step step) {
   if (step == Upgrade::Step::kSet) return upgrade_.ReportSet(Reload(upgrade_.settings()));
   if (step == Upgrade::Step::kTell) return upgrade_.ReportState(mount_.device(), workers_.Alarm());
   if (!mount_.outlives_workers()) return upgrade_.Refuse("the mount was made with io_uring");
-  if (!CanReplace() || asked_before_ || replaces_ || !workers_.is_there() ||
+  if (!CanReplace() || unmounting_.was_asked() || replaces_ || !workers_.is_there() ||
       workers_.is_cut_off()) {
     return upgrade_.Refuse("the mount is about to end, or has no worker at the moment");
   }
@@ -452,27 +426,22 @@ int Keeper::Finish() {
 }
 
 int Keeper::KillLateWorker() {
-  if (!ending_ && !replaces_) return kWatchMs;
-  const auto left = worker_limit_ - Clock::now();
-  if (was_killed_) {
-    // It waits in the kernel for a store that does not answer.
-    if (left + kReapLimit > left.zero()) return kWatchMs;
-    LeaveWorkerBehind();
+  const auto now = Clock::now();
+  const auto step = late_.Observe(ending_ || replaces_, now);
+  if (step == LateWorker::Step::kLeaveBehind) {
+    if (!workers_.is_there()) return 0;
+    spdlog::warn("{}: the worker cannot end: does the store answer?", mountpoint());
+    workers_.LeaveBehind();
+    if (replaces_ && CanReplace()) StartNext();
     return 0;
   }
-  if (left > left.zero()) return static_cast<int>(left / std::chrono::milliseconds(1)) + 1;
-  was_killed_ = true;
-  spdlog::warn("{}: {} with pending requests", mountpoint(),
-               ending_ ? "ended" : "the old worker is killed");
-  workers_.Kill();
-  return kWatchMs;
-}
-
-void Keeper::LeaveWorkerBehind() {
-  if (!workers_.is_there()) return;
-  spdlog::warn("{}: the worker cannot end: does the store answer?", mountpoint());
-  workers_.LeaveBehind();
-  if (replaces_ && CanReplace()) StartNext();
+  if (step == LateWorker::Step::kKill) {
+    spdlog::warn("{}: {} with pending requests", mountpoint(),
+                 ending_ ? "ended" : "the old worker is killed");
+    workers_.Kill();
+  }
+  const auto left = late_.left(now);
+  return left ? static_cast<int>(*left / std::chrono::milliseconds(1)) + 1 : kWatchMs;
 }
 
 int Keeper::Run() {

@@ -28,7 +28,7 @@
 #include "fs/options/settings.h"
 #include "fs/process/execution.h"
 #include "fs/process/keeper.h"
-#include "fs/process/worker.h"
+#include "fs/process/opening.h"
 #include "zarrcore/os/open_process.h"
 
 namespace zarrfs {

@@ -10,7 +10,6 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,7 +17,6 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
-#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <memory>
@@ -35,17 +33,14 @@
 #include "fs/options/log.h"
 #include "fs/options/settings.h"
 #include "fs/process/environment.h"
+#include "fs/process/execution.h"
 #include "fs/process/heartbeat.h"
+#include "fs/process/opening.h"
 #include "fs/process/privileges.h"
-#include "fs/process/store_fetcher.h"
 #include "fs/process/worker_sandbox.h"
 #include "fs/tree/tree.h"
 #include "zarrcore/base/printable.h"
-#include "zarrcore/disk/disk_cache.h"
-#include "zarrcore/icechunk/repository.h"
-#include "zarrcore/open/source.h"
 #include "zarrcore/os/memory_limit.h"
-#include "zarrcore/os/mount_table.h"
 
 namespace zarrfs {
 namespace {
@@ -63,85 +58,6 @@ constexpr auto kLeastTime = std::chrono::seconds(20);
 int MsUntil(Clock::time_point time) {
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(time - Clock::now());
   return static_cast<int>(std::max<int64_t>(left.count(), 0));
-}
-
-[[noreturn]] void EndProcess(int code) {
-  spdlog::default_logger_raw()->flush();
-  std::fflush(nullptr);
-  // No destructors: threads that are stuck in a request still use the objects.
-  _exit(code);
-}
-
-// A store below the mount point must not be opened by its path again: that leads into the mount.
-// Its folder (Location::folder), or empty.
-Descriptor OpenHiddenSource(const MountOptions& options) {
-  if (options.source.needs_fetcher()) return {};
-  std::error_code ignored;
-  const std::string folder = options.source.Locate().folder;
-  const std::string real_folder = std::filesystem::canonical(folder, ignored).string();
-  if (!LiesIn(folder, options.mountpoint) && !LiesIn(real_folder, options.mountpoint)) return {};
-  return Descriptor(open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-}
-
-// Half of the time that a change may go unnoticed, at most.
-Age ZipAge(const MountOptions& options) {
-  if (!options.ttl) return kZipAge;
-  const std::chrono::duration<double> seconds(std::min(*options.ttl / 2, 1.0));
-  return std::min(kZipAge, std::chrono::duration_cast<Age>(seconds));
-}
-
-// How often the pointer of an Icechunk branch is looked at, unless a change of it is reported.
-Age FollowPeriod(const MountOptions& options) {
-  constexpr auto kOfFolder = std::chrono::seconds(1);
-  constexpr double kLeast = 0.05;
-  if (!options.source.needs_fetcher()) return kOfFolder;
-  if (!options.ttl) return kFollowPeriod;
-  const std::chrono::duration<double> seconds(std::clamp(*options.ttl, kLeast, 1e6));
-  return std::chrono::duration_cast<Age>(seconds);
-}
-
-LocalStoreOptions LocalOptions(const MountOptions& options, bool is_hidden,
-                               std::function<void()> on_out_of_reach) {
-  return {.max_open_files = 0,
-          .follow_path = !is_hidden,
-          .links = LinksInForce(options),
-          .others_read = AllowsOthers(options),
-          .reader = options.user,
-          .on_access_list =
-              [](std::string_view key) {
-                spdlog::warn(
-                    "{}: its access control list leaves the group and others less than its "
-                    "permissions show; rights of named users are not shown",
-                    key.empty() ? "the store's folder" : key);
-              },
-          .on_out_of_reach = std::move(on_out_of_reach)};
-}
-
-// `start`: its `source` is that of OpenHiddenSource(); `ids`: see Tree::Open(). `on_out_of_reach`:
-// of LocalStoreOptions.
-Result<std::unique_ptr<Tree>> OpenStore(const MountOptions& options, WorkerStart& start,
-                                        Descriptor ids, std::function<void()> on_out_of_reach) {
-  auto store = OpenSource(
-      options.source,
-      {.local = LocalOptions(options, static_cast<bool>(start.source), std::move(on_out_of_reach)),
-       .folder = Descriptor(fcntl(start.source.get(), F_DUPFD_CLOEXEC, 0)),
-       .remote = options.remote,
-       .key_list = start.list ? &start.list : nullptr,
-       .fetch_socket = std::move(start.fetch_socket),  // whose number the sandbox has
-       .fetch_memory = &start.fetch_memory,
-       .shown = {.never_changes = options.immutable,
-                 .uid = options.user,
-                 .gid = options.user == 0 ? 0 : getegid()},
-       .max_age = ZipAge(options),
-       .period = FollowPeriod(options),
-       .at = options.at});
-  if (!store) return Fail(store);
-  TreeOptions tree_options = options;
-  // What a tag or a snapshot leads to never changes.
-  const auto commit = ParseIcechunkAt(options.at);
-  if (commit && !commit->moves()) tree_options.immutable = true;
-  tree_options.is_for_others = AllowsOthers(options);
-  return Tree::Open(SelectNames(*std::move(store), options.names), tree_options, std::move(ids));
 }
 
 class Worker {
@@ -352,7 +268,7 @@ void Worker::Run() {
   MountOptions options = options_;
   // What is remembered of stored objects gives way to nothing.
   options.epochs = std::min(options.epochs, memory / 4);
-  auto tree = OpenStore(options, start_, std::move(start_.ids), [this] { OnOutOfReach(); });
+  auto tree = OpenTree(options, start_, std::move(start_.ids), [this] { OnOutOfReach(); });
   if (!tree) FailStart(tree.error().message);
   (*tree)->DescribeDaemonWith([this](MountStatus& status) { Describe(status); });
   server_ = new Server(*std::move(tree), {.no_epoch = options_.no_epoch,
@@ -447,44 +363,6 @@ void SetSignals() {
 }
 
 }  // namespace
-
-Result<void> TryOpening(const MountOptions& options, Descriptor source) {
-  const std::string cache = options.source.needs_fetcher() ? options.remote.disk_cache : "";
-  if (auto prepared = PrepareCacheFolder(cache); !prepared) return prepared;
-  StoreFetcher fetcher(options);
-  if (auto started = fetcher.Start(); !started) return started;
-  auto channel = Channel::MakePair();
-  if (!channel) return Fail(ErrorCode::kIo, "no descriptors: {}", ErrnoText(errno));
-  const pid_t parent = getpid();
-  std::fflush(nullptr);
-  const pid_t pid = fork();
-  if (pid < 0) return Fail(ErrorCode::kIo, "no process: {}", ErrnoText(errno));
-  if (pid == 0) {
-    fetcher.Forget();
-    ForgetEnvironment();
-    RaiseOpenFileLimit();
-    static_cast<void>(EnterWorkerSandbox(options, source, parent,
-                                         {channel->second.fd(), fetcher.channel().client.get()}));
-    if (!source) source = OpenHiddenSource(options);
-    const FetchChannel& fetch = fetcher.channel();
-    WorkerStart start{.keeper = Channel(),
-                      .source = std::move(source),
-                      .fetch_socket = Descriptor(fetch.client.get()),
-                      .fetch_memory = Descriptor(fetch.memory.get()),
-                      .list = Descriptor(fetcher.key_list().get())};
-    const auto tree = OpenStore(options, start, {}, {});
-    channel->second.Send(tree ? Message{Message::Kind::kOpened}
-                              : Message{Message::Kind::kFailed, {}, tree.error().message});
-    EndProcess(kExitDone);
-  }
-  channel->second.Close();
-  const auto report = channel->first.Receive();
-  int status = 0;
-  TEMP_FAILURE_RETRY(waitpid(pid, &status, 0));
-  if (!report) return Fail(ErrorCode::kIo, "the process that opened the store ended");
-  if (report->kind == Message::Kind::kFailed) return Fail(ErrorCode::kIo, "{}", report->text);
-  return {};
-}
 
 void RunCaretaker(const MountOptions& options, WorkerStart start, std::string status) {
   TakeLog(start);

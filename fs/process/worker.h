@@ -31,8 +31,4 @@ namespace zarrfs {
 /// (fs/fuse/caretaker.h). `status`: the text of .zarrfs/options.
 [[noreturn]] void RunCaretaker(const MountOptions& options, WorkerStart start, std::string status);
 
-/// Opens the store as a worker would, in a process of its own, and closes it. Fails if there is no
-/// store to serve. `source`: as of WorkerStart.
-[[nodiscard]] Result<void> TryOpening(const MountOptions& options, Descriptor source = {});
-
 }  // namespace zarrfs

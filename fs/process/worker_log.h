@@ -36,7 +36,7 @@ class WorkerLog {
   Descriptor pipe_;
   Clock::time_point second_{};  // when the present one began
   uint64_t lines_ = 0;          // in it
-  uint64_t dropped_ = 0;        // that the log does not tell of yet
+  uint64_t dropped_ = 0;        // lines that were dropped since the log last said how many
 };
 
 }  // namespace zarrfs

@@ -31,7 +31,7 @@ struct WorkerStart {
   Descriptor fetch_memory = {};
   /// The file of list=, which was opened when the store was mounted; may be empty.
   Descriptor list = {};
-  /// Of the WorkerLog; empty: the worker logs to standard error.
+  /// The worker's end of the WorkerLog's pipe; empty: it logs to standard error.
   Descriptor log = {};
 };
 

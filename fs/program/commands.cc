@@ -22,8 +22,8 @@
 #include "fs/options/exit_code.h"
 #include "fs/options/log.h"
 #include "fs/options/settings.h"
+#include "fs/process/opening.h"
 #include "fs/process/upgrade.h"
-#include "fs/process/worker.h"
 #include "fs/program/daemon.h"
 #include "zarrcore/base/printable.h"
 

@@ -20,8 +20,8 @@
 #include "fs/options/log.h"
 #include "fs/process/execution.h"
 #include "fs/process/keeper.h"
+#include "fs/process/opening.h"
 #include "fs/process/service_manager.h"
-#include "fs/process/worker.h"
 #include "zarrcore/base/printable.h"
 #include "zarrcore/os/memory_limit.h"
 

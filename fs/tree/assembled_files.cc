@@ -11,9 +11,13 @@
 #include "zarrcore/base/checked.h"
 #include "zarrcore/base/clocks.h"
 #include "zarrcore/base/memory_budget.h"
+#include "zarrcore/base/waiting.h"
 
 namespace zarrfs {
 namespace {
+
+// For the report of a step, a millisecond each.
+constexpr int kMaxWaits = 1000;
 
 // No number of another process.
 uint64_t FirstNumber() {
@@ -215,7 +219,11 @@ Result<void> AssembledFiles::CheckStep(const Version& version) {
   const uint64_t now = store.change_count();
   if (state.step == now) return {};
   // (What the step has changed is reported right after it.)
-  while (step_ < now) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  for (int waits = 0; step_ < now; ++waits) {
+    if (!MayWait()) return Fail(ErrorCode::kWouldBlock, "{}: a step is under way", state.path);
+    if (waits == kMaxWaits) return Changed(state.path);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
   const auto changes = ChangesOf(*version.file);
   if (!changes) return Fail(changes);
   if (*changes != state.changes) return Changed(state.path);

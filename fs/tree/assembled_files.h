@@ -87,7 +87,8 @@ class AssembledFiles {
   Result<void> CheckStored(const Version& version, const Node& array, const Located& found);
   Result<void> CheckMissing(const Version& version, const Node& array, InnerIndex chunk,
                             const Located& found);
-  // Of a store that changes in steps: kStale if one of them has come that the version is not of.
+  // Of a store that ChangesInSteps(): kStale if a step since then has changed what the version is
+  // made of.
   [[nodiscard]] Result<void> CheckStep(const Version& version);
   // An answer about the object `key`, which becomes part of the version.
   void Observe(State& state, std::string_view key, Validity validity);

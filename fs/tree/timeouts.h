@@ -4,9 +4,9 @@
 // An inode never changes its content, so attributes of files and their pages hold for ever; only
 // names expire. Where the store reports its changes and the kernel can invalidate every name at
 // once, a name that is known to be current is cached without a timeout. Elsewhere a name lives for
-// a share of the age of what it stands for: what changed a second ago may change again. A store
-// that changes in steps has names without a timeout, or names that are not cached at all: one that
-// was only out of date would show the step before beside the next one. Thread-safe.
+// a share of the age of what it stands for: what changed a second ago may change again. In a
+// store that ChangesInSteps() a name has no timeout, or is not cached at all: a name that is cached
+// beyond a step would show the old state beside the new one. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -53,8 +53,8 @@ class Timeouts {
   /// and the store may have changed since it was made.
   [[nodiscard]] double Listed(double name_timeout) const;
 
-  /// Of a store that changes in steps: the next one is near, and no name may be cached until it has
-  /// come. What is cached is invalidated in between.
+  /// In a store that ChangesInSteps(): no name may be cached while this is set, which is from before
+  /// a step until after it. Names that are cached already are invalidated meanwhile.
   void set_is_changing(bool is_changing) { is_changing_ = is_changing; }
 
   /// Whether the kernel can invalidate every name at once. False until set.

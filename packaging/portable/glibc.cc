@@ -10,38 +10,39 @@
 #include <cstring>
 #include <memory>
 
+namespace {
+
+// The first line of a file that `matches`; null if there is none.
+template <typename Entry, typename Matches>
+Entry* FindLine(const char* path, Entry* (*next)(FILE*), Matches matches) {
+  const std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen(path, "re"), &std::fclose);
+  if (file == nullptr) return nullptr;
+  while (Entry* const entry = next(file.get())) {
+    if (matches(*entry)) return entry;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
 extern "C" {
 
 // For stackable modules of libfuse's high-level interface, which zarrfs does not use.
 void* __wrap_dlopen(const char* /*file*/, int /*mode*/) { return nullptr; }
 
-// From /etc/passwd alone.
+// From these files alone.
 passwd* __wrap_getpwuid(uid_t uid) {
-  const std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen("/etc/passwd", "re"), &std::fclose);
-  if (file == nullptr) return nullptr;
-  while (passwd* entry = fgetpwent(file.get())) {
-    if (entry->pw_uid == uid) return entry;
-  }
-  return nullptr;
+  return FindLine("/etc/passwd", fgetpwent, [uid](const passwd& it) { return it.pw_uid == uid; });
 }
 
 passwd* __wrap_getpwnam(const char* name) {
-  const std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen("/etc/passwd", "re"), &std::fclose);
-  if (file == nullptr) return nullptr;
-  while (passwd* entry = fgetpwent(file.get())) {
-    if (std::strcmp(entry->pw_name, name) == 0) return entry;
-  }
-  return nullptr;
+  return FindLine("/etc/passwd", fgetpwent,
+                  [name](const passwd& it) { return std::strcmp(it.pw_name, name) == 0; });
 }
 
-// From /etc/group alone.
 group* __wrap_getgrnam(const char* name) {
-  const std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen("/etc/group", "re"), &std::fclose);
-  if (file == nullptr) return nullptr;
-  while (group* entry = fgetgrent(file.get())) {
-    if (std::strcmp(entry->gr_name, name) == 0) return entry;
-  }
-  return nullptr;
+  return FindLine("/etc/group", fgetgrent,
+                  [name](const group& it) { return std::strcmp(it.gr_name, name) == 0; });
 }
 
 int __wrap_getpwuid_r(uid_t uid, passwd* entry, char* buffer, size_t size, passwd** found) {

@@ -56,7 +56,9 @@ Result<OutputFile> OutputFile::Create(const std::string& folder) {
   for (int attempt = 1;; ++attempt) {
     std::string path = folder + "/" + NameOfPartialFile();
     Descriptor fd(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-    if (!fd) return Fail(FromErrno(errno), "{}: {}", path, ErrnoText(errno));
+    if (!fd) {
+      return Fail(FromErrno(errno), "{}: cannot write there: {}", folder, ErrnoText(errno));
+    }
     // As long as it is locked, nobody takes it for abandoned; until then somebody may have.
     (void)Lock(fd.get());
     struct stat status {};

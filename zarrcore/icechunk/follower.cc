@@ -1,5 +1,6 @@
 #include "zarrcore/icechunk/follower.h"
 
+#include <new>
 #include <optional>
 #include <utility>
 
@@ -15,7 +16,7 @@ constexpr uint64_t kWholeLooks = 16;
 }  // namespace
 
 void IcechunkFollower::Start(HeadPtr head, Prepare prepare, ChangeListener listener,
-                             std::function<void(std::string_view)> report) const {
+                             std::function<void(std::string_view)> report) {
   prepare_ = std::move(prepare);
   listener_ = std::move(listener);
   report_ = std::move(report);
@@ -43,7 +44,7 @@ IcechunkFollower::HeadPtr IcechunkFollower::head() const {
   return heads_[generation_ % heads_.size()];
 }
 
-void IcechunkFollower::Run(const std::stop_token& stop) const {
+void IcechunkFollower::Run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     bool is_woken = false;
     {
@@ -51,18 +52,34 @@ void IcechunkFollower::Run(const std::stop_token& stop) const {
       wake_->woken.wait_for(lock, stop, period_, [&] { return wake_->is_pending; });
       is_woken = std::exchange(wake_->is_pending, false);
     }
-    if (!stop.stop_requested()) Step(is_woken);
+    try {
+      if (!stop.stop_requested()) Step(is_woken);
+    } catch (const std::bad_alloc&) {
+      // How far the step has come is not known.
+      Changes all;
+      all.all = true;
+      Report(all);
+    }
   }
 }
 
-bool IcechunkFollower::IsUnchanged(const IcechunkHead& known, bool is_woken) const {
+void IcechunkFollower::Report(Changes& changes, const std::function<void()>& step) {
+  changes.is_coming = true;
+  listener_(changes);
+  if (step) step();
+  changes.is_coming = false;
+  changes.was_announced = true;
+  listener_(changes);
+}
+
+bool IcechunkFollower::IsUnchanged(const IcechunkHead& known, bool is_woken) {
   const bool is_whole = ++looks_ % kWholeLooks == 0 || container_->AnswersFast();
   if (is_woken || is_whole || IsRacy(*container_, known.pointer.info)) return false;
   const auto info = container_->Stat(known.pointer.key);
   return info && info->version == known.pointer.info.version;
 }
 
-void IcechunkFollower::Step(bool is_woken) const {
+void IcechunkFollower::Step(bool is_woken) {
   const HeadPtr known = head();
   std::optional<MemoryBudget::Work> work(std::in_place, ProcessMemory());
   (void)container_->WatchAllNames(FolderOf(known->pointer.key));
@@ -79,15 +96,10 @@ void IcechunkFollower::Step(bool is_woken) const {
   if ((*next)->snapshot->id() == known->snapshot->id()) return Serve(*std::move(next), false);
   Changes changes = prepare_(*known, **next);
   work.reset();
-  changes.is_coming = true;
-  listener_(changes);
-  Serve(*std::move(next), true);
-  changes.is_coming = false;
-  changes.was_announced = true;
-  listener_(changes);
+  Report(changes, [&] { Serve(*std::move(next), true); });
 }
 
-void IcechunkFollower::Serve(HeadPtr next, bool is_another) const {
+void IcechunkFollower::Serve(HeadPtr next, bool is_another) {
   HeadPtr old;  // released after the lock
   const std::lock_guard lock(mutex_);
   const uint64_t generation = generation_ + (is_another ? 1 : 0);

@@ -40,7 +40,7 @@ class IcechunkFollower {
 
   /// Call once. As Store::StartWatching; `head` is served until there is another one.
   void Start(HeadPtr head, Prepare prepare, ChangeListener listener,
-             std::function<void(std::string_view)> report) const;
+             std::function<void(std::string_view)> report);
 
   /// 0 before Start(); then a number that grows with each commit. What is read from head()
   /// afterwards is of this commit or a later one.
@@ -55,24 +55,26 @@ class IcechunkFollower {
     bool is_pending = false;
   };
 
-  void Run(const std::stop_token& stop) const;
-  void Step(bool is_woken) const;
-  [[nodiscard]] bool IsUnchanged(const IcechunkHead& known, bool is_woken) const;
-  void Serve(HeadPtr next, bool is_another) const;
+  void Run(const std::stop_token& stop);
+  void Step(bool is_woken);
+  [[nodiscard]] bool IsUnchanged(const IcechunkHead& known, bool is_woken);
+  // Reports changes before and after `step`, which makes them.
+  void Report(Changes& changes, const std::function<void()>& step = {});
+  void Serve(HeadPtr next, bool is_another);
 
   const std::shared_ptr<const Store> container_;
   const IcechunkAt at_;
   const Age period_;
   const std::shared_ptr<Wake> wake_ = std::make_shared<Wake>();
-  mutable Prepare prepare_;
-  mutable ChangeListener listener_;
-  mutable std::function<void(std::string_view)> report_;
-  mutable bool has_failed_ = false;
-  mutable uint64_t looks_ = 0;
+  Prepare prepare_;
+  ChangeListener listener_;
+  std::function<void(std::string_view)> report_;
+  bool has_failed_ = false;
+  uint64_t looks_ = 0;
   mutable std::mutex mutex_;  // guards the next, and changes of generation_
-  mutable std::array<HeadPtr, 2> heads_;
-  mutable std::atomic<uint64_t> generation_ = 0;
-  mutable std::jthread thread_;  // ends first
+  std::array<HeadPtr, 2> heads_;
+  std::atomic<uint64_t> generation_ = 0;
+  std::jthread thread_;  // ends first
 };
 
 }  // namespace zarrfs

@@ -399,7 +399,7 @@ class IcechunkStore final : public ForwardingStore {
   const Age max_age_;
   mutable IcechunkChunkFinder finder_;
   mutable Heads heads_;
-  const IcechunkFollower follower_;  // ends first: its thread uses the rest
+  mutable IcechunkFollower follower_;  // ends first: its thread uses the rest
 };
 
 }  // namespace

@@ -38,6 +38,8 @@ constexpr int64_t kSaidHoldsNs = 10'000'000'000;
 constexpr size_t kMaxSaid = 4096;    // groups whose answers are kept
 constexpr size_t kMaxSeries = 4096;  // images of a collection that says no names
 constexpr int kGroupsAbove = 2;      // that may name a folder: a plate its rows
+// What the root's consolidated metadata say is kept under this path, which no node has.
+constexpr const char* kOfRoot = "//";
 
 // The names directly below `folder` among sorted keys; nullopt if there is no key below it.
 std::optional<std::vector<ListEntry>> NamesIn(const KeyList& keys, std::string_view folder) {
@@ -59,7 +61,7 @@ std::optional<std::vector<ListEntry>> NamesIn(const KeyList& keys, std::string_v
   return names;
 }
 
-// Whether it is no name of a document or of a chunk: of these, far more are asked for.
+// Whether it is no name of a document, which are asked for most.
 bool MayBeFolder(std::string_view key) {
   const std::string_view name = NameOf(key);
   return !name.starts_with('.') && name != "zarr.json";
@@ -117,6 +119,15 @@ class UnlistedStore final : public ForwardingStore {
   // Keys of documents in the group `path`, and of those of the nodes that its OME-Zarr names; null
   // if it names none.
   [[nodiscard]] KnownKeys AskGroup(const std::string& path) const;
+  struct GroupText {
+    std::string_view document;  // that makes it a group
+    Json attributes;
+  };
+  // No attributes if there is no such group.
+  [[nodiscard]] Result<GroupText> ReadGroup(const std::string& path) const;
+  // The images of a collection of bioformats2raw, whose groups have such a document.
+  [[nodiscard]] Result<std::vector<std::string>> SeriesOf(const std::string& path,
+                                                          std::string_view document) const;
   // The answer of `ask` about `path`, which is kept for some seconds.
   [[nodiscard]] KnownKeys Kept(const std::string& path, const Ask& ask) const;
   // Those in or below a folder, as the root's consolidated metadata or OME-Zarr have them.
@@ -201,31 +212,46 @@ Result<std::shared_ptr<const KeyList>> UnlistedStore::Consolidated() const {
   return std::make_shared<const KeyList>(keys.begin(), keys.end());
 }
 
-UnlistedStore::KnownKeys UnlistedStore::AskGroup(const std::string& path) const {
-  const auto v3 = ReadJson(*this, JoinKey(path, "zarr.json"));
+Result<UnlistedStore::GroupText> UnlistedStore::ReadGroup(const std::string& path) const {
+  auto v3 = ReadJson(*this, JoinKey(path, "zarr.json"));
   if (!v3) return Fail(v3);
-  const auto v2 = v3->is_null() ? ReadJson(*this, JoinKey(path, ".zattrs")) : Result<Json>(Json());
+  if (!v3->is_null()) return GroupText{"zarr.json", MemberOrNull(*v3, "attributes")};
+  auto v2 = ReadJson(*this, JoinKey(path, ".zattrs"));
   if (!v2) return Fail(v2);
-  const Json& attributes = v3->is_null() ? *v2 : MemberOrNull(*v3, "attributes");
-  std::vector<std::string> paths = OmePaths(attributes, {.below_ome = true, .name = NameOf(path)});
-  if (paths.empty()) return nullptr;
-  const std::string_view document = v3->is_null() ? ".zgroup" : "zarr.json";
-  if (std::ranges::find(paths, "OME") != paths.end()) {
-    const std::string images = JoinKey(path, "OME");
-    const auto said = v3->is_null() ? ReadJson(*this, JoinKey(images, ".zattrs"))
-                                    : ReadJson(*this, JoinKey(images, "zarr.json"));
-    if (!said) return Fail(said);
-    auto series = OmeSeries(v3->is_null() ? *said : MemberOrNull(*said, "attributes"));
-    for (size_t i = 0; series.size() == i && i < kMaxSeries; ++i) {
-      const auto exists = Exists(JoinKey(JoinKey(path, std::to_string(i)), document));
-      if (!exists) return Fail(exists);
-      if (*exists) series.push_back(std::to_string(i));
-    }
-    std::ranges::move(series, std::back_inserter(paths));
+  return GroupText{".zgroup", *std::move(v2)};
+}
+
+Result<std::vector<std::string>> UnlistedStore::SeriesOf(const std::string& path,
+                                                         std::string_view document) const {
+  const auto said = ReadGroup(JoinKey(path, "OME"));
+  if (!said) return Fail(said);
+  std::vector<std::string> series = OmeSeries(said->attributes);
+  if (!series.empty()) return series;
+  for (size_t i = 0; i < kMaxSeries; ++i) {
+    std::string name = std::to_string(i);
+    const auto exists = Exists(JoinKey(JoinKey(path, name), document));
+    if (!exists) return Fail(exists);
+    if (!*exists) break;
+    series.push_back(std::move(name));
   }
-  std::set<std::string> keys = {JoinKey(path, document)};
-  // (Which of both it is, of v2, its documents tell.)
-  for (const std::string& below : paths) keys.insert(JoinKey(JoinKey(path, below), document));
+  return series;
+}
+
+UnlistedStore::KnownKeys UnlistedStore::AskGroup(const std::string& path) const {
+  const auto group = ReadGroup(path);
+  if (!group) return Fail(group);
+  auto paths = OmePaths(group->attributes, {.below_ome = true, .name = NameOf(path)});
+  if (paths.empty()) return nullptr;
+  if (std::ranges::find(paths, "OME") != paths.end()) {
+    auto series = SeriesOf(path, group->document);
+    if (!series) return Fail(series);
+    std::ranges::move(*series, std::back_inserter(paths));
+  }
+  // (Whether a node of v2 is a group or an array, its documents tell.)
+  std::set<std::string> keys = {JoinKey(path, group->document)};
+  for (const std::string& below : paths) {
+    keys.insert(JoinKey(JoinKey(path, below), group->document));
+  }
   return std::make_shared<const KeyList>(keys.begin(), keys.end());
 }
 
@@ -251,8 +277,7 @@ UnlistedStore::KnownKeys UnlistedStore::Kept(const std::string& path, const Ask&
 
 Result<std::optional<std::vector<ListEntry>>> UnlistedStore::KnownIn(
     std::string_view folder) const {
-  // (No node has that path.)
-  const auto consolidated = Kept("//", [&] { return Consolidated(); });
+  const auto consolidated = Kept(kOfRoot, [&] { return Consolidated(); });
   if (!consolidated) return Fail(consolidated);
   if (*consolidated != nullptr) {
     if (auto names = NamesIn(**consolidated, folder)) return names;

@@ -30,7 +30,7 @@ def read(path):
     try:
         dataset = gdal.OpenEx(path, gdal.OF_MULTIDIM_RASTER)
         group = dataset.GetRootGroup()
-        names = group.GetMDArrayNames()  # the array, and the coordinates beside it
+        names = group.GetMDArrayNames()  # of the array, and of its coordinates
         own = os.path.basename(path)
         name, = [own] if own in names else names
         array = group.OpenMDArray(name)

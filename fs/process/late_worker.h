@@ -1,5 +1,5 @@
-// GoneConnection: what to do with a worker that lives on after its connection to the kernel has
-// ended. A worker whose mount was unmounted ends by itself, unless it is stopped or hangs.
+// LateWorker: what to do with a worker that is to end and does not, because it is stopped or hangs.
+// It was asked to, or its connection to the kernel has ended.
 #pragma once
 
 #include <chrono>
@@ -8,7 +8,7 @@
 
 namespace zarrfs {
 
-class GoneConnection {
+class LateWorker {
  public:
   using Clock = std::chrono::steady_clock;
 
@@ -21,9 +21,9 @@ class GoneConnection {
     kKill,         // once
     kLeaveBehind,  // it cannot end
   };
-  /// `is_gone`: a worker is there without a connection.
-  [[nodiscard]] Step Observe(bool is_gone, Clock::time_point now) {
-    if (!is_gone) {
+  /// `is_to_end`: a worker is there that is to end. The time begins with the first such call.
+  [[nodiscard]] Step Observe(bool is_to_end, Clock::time_point now) {
+    if (!is_to_end) {
       *this = {};
       return Step::kNone;
     }
@@ -32,6 +32,11 @@ class GoneConnection {
     if (time < kLimit) return Step::kNone;
     if (time > kLimit + kReapLimit) return Step::kLeaveBehind;
     return std::exchange(is_killed_, true) ? Step::kNone : Step::kKill;
+  }
+  /// Until kKill; nullopt if there is nothing to wait for.
+  [[nodiscard]] std::optional<Clock::duration> left(Clock::time_point now) const {
+    if (!since_ || is_killed_) return std::nullopt;
+    return *since_ + kLimit - now;
   }
 
  private:
