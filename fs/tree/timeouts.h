@@ -53,8 +53,8 @@ class Timeouts {
   /// and the store may have changed since it was made.
   [[nodiscard]] double Listed(double name_timeout) const;
 
-  /// In a store that ChangesInSteps(): no name may be cached while this is set, which is from before
-  /// a step until after it. Names that are cached already are invalidated meanwhile.
+  /// In a store that ChangesInSteps(): no name may be cached while this is set, which is from
+  /// before a step until after it. Names that are cached already are invalidated meanwhile.
   void set_is_changing(bool is_changing) { is_changing_ = is_changing; }
 
   /// Whether the kernel can invalidate every name at once. False until set.
