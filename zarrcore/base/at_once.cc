@@ -38,7 +38,7 @@ void AtOnce(size_t count, size_t threads, const std::function<void(size_t)>& wor
         });
       }
     } catch (const std::system_error&) {
-      // No more threads are to be had.
+      // No more threads can be started.
     }
     run();
   }

@@ -41,7 +41,7 @@ inline void StoreLittle(std::byte* to, T value) {
   std::memcpy(to, &value, sizeof value);
 }
 
-/// The same for any number of bytes up to 8.
+/// Loads and stores integers of up to 8 bytes, least significant first.
 [[nodiscard]] inline uint64_t LoadLittle(std::span<const std::byte> from) {
   uint64_t value = 0;
   for (size_t i = from.size(); i-- > 0;) value = value << 8 | static_cast<uint64_t>(from[i]);

@@ -1,9 +1,9 @@
 // Counters<kCount>: numbers that many threads increment all the time and somebody reads sometimes.
 //
 // Each thread adds to cache lines that it shares with few other threads, with relaxed atomics, so
-// that counting costs a few nanoseconds however many threads count; Sum() adds up all lines. No
-// count is lost, even when threads end or outnumber the lines. Sums of several counters, read one
-// after the other, are not a consistent snapshot.
+// an increment costs a few nanoseconds regardless of the number of threads; Sum() adds up all
+// lines. No count is lost, even when threads end or outnumber the lines. Sums of several counters,
+// read one after the other, are not a consistent snapshot.
 #pragma once
 
 #include <array>

@@ -8,7 +8,7 @@ namespace zarrfs {
 namespace {
 
 // Polynomials over GF(2) modulo that of the checksum, with the coefficient of x^0 in the highest
-// bit, as zlib's crc32_combine() has them.
+// bit, as in zlib's crc32_combine().
 constexpr uint32_t kPolynomial = 0x82f63b78;
 constexpr uint32_t kOne = 1U << 31;
 constexpr uint32_t kX8 = kOne >> 8;
@@ -35,7 +35,8 @@ uint32_t CombineCrc32c(uint32_t first, uint32_t second, uint64_t second_length) 
 }
 
 void Crc32cSum::Add(std::span<const std::byte> piece) {
-  // The library takes an int length, and leaves both inversions of the standard to the caller.
+  // The library takes the length as an int and leaves both inversions of the standard to the
+  // caller.
   constexpr size_t kLongestRun = size_t{1} << 30;
   while (!piece.empty()) {
     const std::span<const std::byte> run = piece.first(std::min(piece.size(), kLongestRun));

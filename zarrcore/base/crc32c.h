@@ -1,4 +1,4 @@
-// CRC-32C (Castagnoli, as iSCSI has it).
+// CRC-32C (Castagnoli, as in iSCSI).
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ class Crc32cSum {
 /// The checksum of `bytes`; 0xE3069283 for the ASCII text "123456789".
 [[nodiscard]] uint32_t Crc32c(std::span<const std::byte> bytes);
 
-/// The checksum of two runs of bytes, one after the other, from those of each.
+/// The checksum of two adjacent runs of bytes, computed from the checksum of each.
 [[nodiscard]] uint32_t CombineCrc32c(uint32_t first, uint32_t second, uint64_t second_length);
 
 }  // namespace zarrfs

@@ -1,5 +1,5 @@
-// Digest: SHA-256, to tell by 32 bytes whether values that were not kept were the same. Unlike for
-// a hash of 64 bits, nobody can craft two values with the same digest.
+// Digest: SHA-256, to compare values that are not kept. Unlike with a 64-bit hash, nobody can craft
+// two values with the same digest.
 #pragma once
 
 #include <nettle/sha2.h>
@@ -28,8 +28,8 @@ struct DigestHash {
   }
 };
 
-/// Digests values one after the other. Add() puts the length of a text before it, so that only
-/// equal lists of values have the same digest.
+/// Digests values one after the other. Add() prefixes a text with its length, so only equal lists
+/// of values have equal digests.
 class DigestBuilder {
  public:
   DigestBuilder() { sha256_init(&state_); }
@@ -38,7 +38,7 @@ class DigestBuilder {
   DigestBuilder& Add(std::span<const std::byte> bytes);
   DigestBuilder& Add(uint64_t number);
   DigestBuilder& Add(const Digest& digest);
-  /// The bytes alone, without their length.
+  /// The bytes alone, without a length.
   void AddRaw(std::string_view bytes);
   [[nodiscard]] Digest Finish();
 

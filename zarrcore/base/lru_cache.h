@@ -1,16 +1,16 @@
-// LruCache<K, V>: the one way to hold memory that may be given up.
+// LruCache<K, V>: the one way to hold memory that can be evicted.
 //
-// - Byte-charged: each entry says how many bytes it holds, with all that was allocated for it; the
-//   least recently used go first once the sum passes the capacity. An entry larger than the
-//   capacity is handed out and not kept; while somebody holds it, others are given the same. (A
-//   cache may be told to hold the latest one itself, until it is not used for a while.)
+// - Charged by bytes: each entry states how many bytes it holds, allocations included; the least
+//   recently used are evicted once the sum exceeds the capacity. An entry larger than the capacity
+//   is returned but not kept; while somebody holds it, other callers get the same one.
+//   KeepLatestLarge() makes the cache itself hold the latest such entry until it is idle.
 // - Split by hash: independent locks, but one capacity: any split may use all of it. No lock is
 //   ever held while a loader runs.
-// - Ref-counted values: an evicted value lives on with whoever holds its shared_ptr.
+// - Ref-counted values: an evicted value lives as long as somebody holds its shared_ptr.
 // - Single-flight: of many concurrent GetOrLoad for one absent key, one runs the loader and the
 //   others wait for its answer (kWouldBlock on a thread that may not wait, see waiting.h). A failed
-//   load is not cached; it wakes everyone with the error. Only a load that failed because its own
-//   thread may not wait is repeated by one that may.
+//   load is not cached; all waiters get the error. A load that failed only because its own thread
+//   may not wait is repeated by a waiter that may.
 //
 // Every member may be called from any thread.
 #pragma once
@@ -36,11 +36,11 @@
 namespace zarrfs {
 
 struct CacheStatistics {
-  uint64_t hits = 0;       // found, by Get() too
-  uint64_t misses = 0;     // not found by GetOrLoad(): loaded, or waited for
-  uint64_t evictions = 0;  // made room for others
+  uint64_t hits = 0;       // including Get()
+  uint64_t misses = 0;     // GetOrLoad() had to load, or wait for a load
+  uint64_t evictions = 0;  // to make room
   uint64_t bytes = 0;
-  uint64_t limit = 0;  // of bytes
+  uint64_t limit = 0;  // bytes
   uint64_t entries = 0;
 };
 
@@ -49,7 +49,7 @@ class LruCache {
  public:
   using ValuePtr = std::shared_ptr<const Value>;
 
-  /// What a loader gives: the value and the bytes it is charged for.
+  /// The result of a load: the value and the bytes it is charged for.
   struct Loaded {
     ValuePtr value;
     size_t charge;
@@ -60,44 +60,44 @@ class LruCache {
   LruCache(const LruCache&) = delete;
   LruCache& operator=(const LruCache&) = delete;
 
-  /// The value if it is present, else null. Never waits for a load.
+  /// The value if it is cached, else null. Never waits for a load.
   [[nodiscard]] ValuePtr Get(const Key& key);
 
-  /// The value if present; else runs `load` (once among all concurrent callers of this key) and
-  /// keeps what it gives. `load` is called without any lock and may use this cache for other keys.
-  /// An exception it throws is passed on, and is an error to those who wait for it.
-  /// `outdated`: counts as absent; stays until `load` has given another value.
+  /// The cached value. Otherwise runs `load`, once among all concurrent callers of this key, and
+  /// keeps its value. `load` is called without any lock and may use this cache for other keys. An
+  /// exception of `load` is rethrown here and is an error for the waiters. `outdated`: counts as
+  /// absent; stays until `load` has returned another value.
   [[nodiscard]] Result<ValuePtr> GetOrLoad(const Key& key,
                                            const std::function<Result<Loaded>()>& load,
                                            const ValuePtr& outdated = nullptr);
 
-  /// Adds or replaces. A load under way for the key answers those who wait for it, but does not
-  /// replace this newer value when it ends.
+  /// Adds or replaces. A load in flight for the key still answers its waiters, but does not replace
+  /// this newer value.
   void Put(const Key& key, ValuePtr value, size_t charge);
 
-  /// Removes the entry if it still holds `expected`; with null, whatever it holds, and a load under
-  /// way for the key is not kept when it ends.
+  /// Removes the entry if it still holds `expected`. With null, removes any entry, and discards the
+  /// result of a load in flight for the key.
   void Erase(const Key& key, const ValuePtr& expected = nullptr);
 
   /// Removes every entry for which `goes`, a bool(const Key&, const Value&), is true. It is called
-  /// under a lock: it must not use this cache. Loads under way are kept when they end.
+  /// under a lock: it must not use this cache. Loads in flight are kept when they end.
   template <typename Goes>
   void EraseIf(Goes goes);
 
-  /// Removes every entry. Loads under way are kept when they end.
+  /// Removes every entry. Loads in flight are kept when they end.
   void Clear();
 
-  /// From now on; what is too much goes now.
+  /// Evicts down to the new capacity immediately.
   void SetCapacity(size_t capacity_bytes);
   [[nodiscard]] size_t capacity() const { return capacity_; }
 
-  /// From now on the latest entry larger than the capacity is kept until SweepLatestLarge() finds
-  /// it unused: who reads it piece by piece has it loaded once. To be called before any other use.
+  /// Keeps the latest entry larger than the capacity until SweepLatestLarge() finds it unused, so a
+  /// caller who reads it piece by piece loads it once. Call before any other use.
   void KeepLatestLarge() { keeps_latest_large_ = true; }
-  /// Drops it if nobody has asked for it since the last call.
+  /// Drops that entry if nobody has asked for it since the last call.
   void SweepLatestLarge();
 
-  /// Memory is short: evicts entries of `bytes`, or all there are.
+  /// Memory is short: evicts entries of `bytes`, or all entries.
   void GiveUp(size_t bytes);
 
   [[nodiscard]] CacheStatistics statistics() const;
@@ -115,8 +115,8 @@ class LruCache {
   };
   using Entries = std::list<Entry>;
   // Invariant, under `mutex`: `map` holds exactly the entries of `order`, newest first; `bytes` is
-  // the sum of their charges; a key is in `flights` and in `map` at once only while an outdated
-  // value is loaded again, or through Put. A key is in `map` or in `large`, not in both.
+  // the sum of their charges. A key is in both `flights` and `map` only while an outdated value is
+  // reloaded, or after Put. No key is in both `map` and `large`.
   struct Split {
     mutable std::mutex mutex;
     Entries order;
@@ -127,8 +127,8 @@ class LruCache {
     size_t bytes = 0;
     uint64_t hits = 0, misses = 0, evictions = 0;
 
-    // All under `mutex`. Entries that leave are moved to `dropped`, to be destroyed after it is
-    // released.
+    // These require `mutex`. Removed entries are moved to `dropped`, to be destroyed after
+    // unlocking.
     ValuePtr Find(const Key& key, const ValuePtr& outdated = nullptr) {
       const auto found = map.find(key);
       ValuePtr value = found == map.end() ? FindLarge(key) : found->second->value;
@@ -148,7 +148,7 @@ class LruCache {
       map.erase(entry->key);
       dropped.splice(dropped.begin(), order, entry);
     }
-    // What holds `expected`, or anything if that is null.
+    // Removes the entry that holds `expected`, or any entry if that is null.
     void Remove(const Key& key, const ValuePtr& expected, Entries& dropped) {
       if (const auto found = map.find(key); found != map.end()) {
         if (expected == nullptr || found->second->value == expected) Remove(found->second, dropped);
@@ -179,17 +179,18 @@ class LruCache {
     const uint64_t hash = static_cast<uint64_t>(Hash{}(key)) * 0x9e3779b97f4a7c15ULL;
     return splits_[(hash >> 32) % split_count_];
   }
-  // Keeps it, or not: also where there is no memory for the entry. The split's mutex is held;
-  // MakeRoom() comes after it.
+  // Keeps the value, unless there is no memory for the entry. The caller holds the split's mutex
+  // and calls MakeRoom() afterwards.
   void Keep(Split& split, const Key& key, ValuePtr value, size_t charge, Entries& dropped) noexcept;
-  // Evicts from all splits in turn until the capacity holds, but not the only entry of `newest`.
+  // Evicts from all splits in turn until the sum fits the capacity; spares the only entry of
+  // `newest`.
   void MakeRoom(const Split* newest = nullptr) { EvictDownTo(capacity_, newest); }
   void EvictDownTo(size_t bytes, const Split* newest = nullptr);
-  // Holds the value until another takes its place; no lock is held.
+  // Holds the value until another replaces it. Called without a lock.
   void SetLatestLarge(ValuePtr value);
   Result<ValuePtr> Load(Split& split, const Key& key, const std::shared_ptr<Flight>& flight,
                         const std::function<Result<Loaded>()>& load);
-  // Ends a flight: keeps what was loaded and answers those who wait. Never throws, or they would
+  // Ends a flight: keeps the loaded value and answers the waiters. Must not throw, or they would
   // wait forever.
   Result<ValuePtr> Land(Split& split, const Key& key, const std::shared_ptr<Flight>& flight,
                         const Result<Loaded>& loaded) noexcept;
@@ -204,12 +205,12 @@ class LruCache {
 
   const size_t split_count_;
   std::atomic<size_t> capacity_;
-  std::atomic<size_t> bytes_ = 0;        // of all splits
-  std::atomic<size_t> next_victim_ = 0;  // the split to evict from
+  std::atomic<size_t> bytes_ = 0;        // sum over all splits
+  std::atomic<size_t> next_victim_ = 0;  // the split to evict from next
   std::unique_ptr<Split[]> splits_;
   bool keeps_latest_large_ = false;
-  std::mutex latest_mutex_;  // guards the next
-  ValuePtr latest_large_;    // held for Split::large to find
+  std::mutex latest_mutex_;  // guards latest_large_
+  ValuePtr latest_large_;    // keeps Split::large alive
 };
 
 // ---------------------------------------------------------------------------------------------
@@ -291,7 +292,7 @@ template <typename K, typename V, typename H>
 void LruCache<K, V, H>::SetLatestLarge(ValuePtr value) {
   if (value != nullptr && !keeps_latest_large_) return;
   const std::lock_guard lock(latest_mutex_);
-  latest_large_.swap(value);  // destroyed without the lock
+  latest_large_.swap(value);  // destroyed after unlocking
 }
 
 template <typename K, typename V, typename H>
@@ -322,7 +323,7 @@ void LruCache<K, V, H>::Keep(Split& split, const K& key, ValuePtr value, size_t 
       split.Insert(key, std::move(value), charge, dropped);
     }
   } catch (const std::bad_alloc&) {
-    // Handed out and not kept.
+    // Returned but not kept.
   }
   bytes_ += split.bytes - before;
 }

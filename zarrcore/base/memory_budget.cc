@@ -9,9 +9,9 @@
 namespace zarrfs {
 namespace {
 
-// How soon a wait that was given up ends.
+// How soon an abandoned wait ends.
 constexpr std::chrono::milliseconds kLook{50};
-// How long a request that is alone waits for what others were answered with, or take little of.
+// How long a request that is alone waits for memory of values still in use, or of small parts.
 constexpr int kPatienceMs = 1000;
 
 struct OfThread {
@@ -23,7 +23,7 @@ thread_local OfThread of_thread;
 }  // namespace
 
 MemoryBudget& ProcessMemory() {
-  // (Never destroyed: caches that live as long as the process hold shares.)
+  // Never destroyed: caches that live as long as the process hold shares.
   static MemoryBudget& memory = *new MemoryBudget;
   return memory;
 }
@@ -105,7 +105,7 @@ void MemoryBudget::MakeRoom(uint64_t bytes) {
     give_up(used - room);
   }
 #ifdef __GLIBC__
-  // Freed small pieces, too, go back to the system.
+  // Small freed pieces go back to the system, too.
   if (used_ < before) malloc_trim(0);
 #endif
 }

@@ -1,18 +1,18 @@
-// MemoryBudget: the one bound on the memory of a process that decodes what others have written.
+// MemoryBudget: the one bound on the memory of a process that decodes bytes from others.
 //
-// Caches, values handed out and decodes under way all hold Shares of it. Who needs memory takes all
-// of it at once, before allocating. Take() first has the caches give way; where that is not enough
-// it never waits but fails with kWouldBlock, and so no thread ever waits for memory while it holds
-// some. The request then lets go of everything, waits for its turn (Alone), first come, first
-// served, and is repeated while no other request decodes:
+// Caches, returned values and running decodes all hold Shares of it. A request takes all the memory
+// it needs at once, before allocating. Take() first has the caches evict. If that is not enough it
+// does not wait but fails with kWouldBlock, so no thread ever waits for memory while holding some.
+// The request then releases everything, waits for its turn in order of arrival (Alone), and is
+// repeated while no other request decodes:
 //
 //              Take() succeeds
 //   Work ───────────────────────────▶ done
-//     │  kWouldBlock: let go of all                            ▲
+//     │  kWouldBlock: release everything                       ▲
 //     └──────────▶ Alone: wait until no Work holds any ────────┘  or kTooLarge, kNoMemory
 //
-// Takes of kSmallPart of the budget are neither refused while others wait nor waited for: metadata
-// and indexes go on being read while a large chunk is decoded.
+// Takes of kSmallPart of the budget are never refused because others wait, nor waited for: metadata
+// and indexes can be read while a large chunk is decoded.
 //
 // Every member may be called from any thread.
 #pragma once
@@ -32,13 +32,13 @@ namespace zarrfs {
 
 class MemoryBudget {
  public:
-  /// What a request that runs alone may take beyond the budget: a chunk of 2 GiB that does not
-  /// compress is decoded within 4 GiB.
+  /// How much a request that runs alone may take beyond the budget: an incompressible chunk of 2
+  /// GiB is decoded within 4 GiB.
   static constexpr uint64_t kSlack = 16u << 20;
-  /// One such part of the budget is little.
+  /// A take of up to this fraction (one in N) of the budget is small.
   static constexpr uint64_t kSmallPart = 256;
 
-  /// Bytes taken, given back when it is destroyed.
+  /// Bytes taken from the budget; the destructor returns them.
   class Share {
    public:
     Share() = default;
@@ -55,7 +55,7 @@ class MemoryBudget {
     ~Share() { ShrinkTo(0); }
 
     [[nodiscard]] uint64_t bytes() const { return bytes_; }
-    /// Gives back what is more than `bytes`.
+    /// Returns the excess over `bytes`.
     void ShrinkTo(uint64_t bytes) noexcept;
     /// Takes over another share of the same budget.
     void Add(Share&& other) noexcept;
@@ -68,24 +68,24 @@ class MemoryBudget {
     uint64_t bytes_ = 0;
   };
 
-  /// `limit`: bytes; by default as many as there are.
+  /// `limit`: bytes; unlimited by default.
   explicit MemoryBudget(uint64_t limit = UINT64_MAX) : limit_(limit) {}
   MemoryBudget(const MemoryBudget&) = delete;
   MemoryBudget& operator=(const MemoryBudget&) = delete;
 
-  /// All that something needs, input, output and what is beside them, but for `held` bytes that the
-  /// caller has for it already. kTooLarge if it can never fit. kWouldBlock if there is no room now:
-  /// let go of everything and repeat the request Alone. kNoMemory if there is none though the
-  /// request is alone.
+  /// Takes all memory of an operation: input, output and working memory, except `held` bytes that
+  /// the caller already has for it. kTooLarge if it can never fit. kWouldBlock if there is no room
+  /// now: release everything and repeat the request Alone. kNoMemory if there is no room although
+  /// the request is alone.
   [[nodiscard]] Result<Share> Take(uint64_t bytes, uint64_t held = 0);
 
-  /// Has the caches give up at once what is too much.
+  /// Evicts down to the new limit immediately.
   void SetLimit(uint64_t limit);
   [[nodiscard]] uint64_t limit() const { return limit_.load(std::memory_order_relaxed); }
   [[nodiscard]] uint64_t used() const { return used_.load(std::memory_order_relaxed); }
 
-  /// While it lives, the current thread works on one request. (Takes no lock unless that request
-  /// takes memory.) Not to be nested.
+  /// While it lives, the current thread works on one request. Locks only if the request takes
+  /// memory. Does not nest.
   class Work {
    public:
     explicit Work(MemoryBudget& budget);
@@ -99,8 +99,8 @@ class MemoryBudget {
     bool is_counted_ = false;  // in working_
   };
 
-  /// Waits, in order of arrival, until no other request holds memory; while it lives, none takes
-  /// more than a little. The current thread must hold nothing.
+  /// Waits, in order of arrival, until no other request holds memory; while it lives, others can
+  /// take only small parts. The current thread must hold no memory.
   class Alone {
    public:
     /// Stops waiting soon after `is_given_up` returns true.
@@ -108,7 +108,7 @@ class MemoryBudget {
     ~Alone();
     Alone(const Alone&) = delete;
     Alone& operator=(const Alone&) = delete;
-    /// False if it was given up.
+    /// False if the wait was abandoned.
     [[nodiscard]] bool granted() const { return granted_; }
 
    private:
@@ -116,8 +116,8 @@ class MemoryBudget {
     bool granted_ = false;
   };
 
-  /// While it lives, `give_up` is called where memory is short, in the order in which holders were
-  /// made, with the bytes that are missing. It is called on any thread and must take no memory.
+  /// While it lives, `give_up` is called when memory is short, with the number of missing bytes, in
+  /// the order in which holders were made. It is called on any thread and must take no memory.
   class Holder {
    public:
     Holder(MemoryBudget& budget, std::function<void(uint64_t missing)> give_up);
@@ -131,20 +131,20 @@ class MemoryBudget {
   };
 
  private:
-  // So much of small pieces that were freed may stay with the allocator.
+  // Limit of freed small pieces that may stay with the allocator.
   static constexpr uint64_t kTrimmedAtOnce = 64u << 20;
 
   bool Add(uint64_t bytes, uint64_t limit);
-  // Has the allocator give back what was freed, if that may be much.
+  // Makes the allocator return freed memory to the system, if that may be much.
   void Trim();
-  // Counts the current request among those that hold memory; false if somebody waits to be alone.
+  // Counts the current request among those that hold memory; false if a request waits to be alone.
   bool Enter();
-  // Has holders give up until `bytes` more fit.
+  // Makes holders evict until `bytes` more fit.
   void MakeRoom(uint64_t bytes);
 
   std::atomic<uint64_t> limit_;
   std::atomic<uint64_t> used_ = 0;
-  std::atomic<uint64_t> given_back_ = 0;  // since Trim() did anything
+  std::atomic<uint64_t> given_back_ = 0;  // since the last Trim() that had an effect
 
   std::mutex mutex_;                // guards the next three
   std::condition_variable turned_;  // queue_ or working_ has changed
@@ -155,7 +155,7 @@ class MemoryBudget {
   std::list<std::function<void(uint64_t)>> holders_;
 };
 
-/// The budget of this process: without a limit unless somebody sets one.
+/// The budget of this process: unlimited by default.
 [[nodiscard]] MemoryBudget& ProcessMemory();
 
 }  // namespace zarrfs

@@ -44,7 +44,7 @@ using Result = tl::expected<T, Error>;
 /// The errno that a reader of the mount sees for `code`.
 int ToErrno(ErrorCode code);
 
-/// The code for an errno from the operating system; kIo for anything without a code of its own.
+/// The code for an errno from the operating system; kIo for an errno without a code of its own.
 ErrorCode FromErrno(int error_number);
 
 /// strerror(3).

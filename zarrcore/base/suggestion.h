@@ -1,4 +1,4 @@
-// "did you mean …?": the known word that a mistyped one is nearest to.
+// "did you mean …?": the known word closest to a mistyped one.
 #pragma once
 
 #include <span>
@@ -7,8 +7,8 @@
 
 namespace zarrfs {
 
-/// ": did you mean 'view'?", for a message about the unknown word; "" if none of the known words is
-/// near. One letter in three may be wrong, missing, too many, or swapped with its neighbour.
+/// ": did you mean 'view'?", for a message about the unknown word; "" if no known word is close.
+/// One letter in three may be wrong, missing, extra, or swapped with its neighbour.
 [[nodiscard]] std::string DidYouMean(std::string_view word,
                                      std::span<const std::string_view> known);
 

@@ -1,12 +1,13 @@
-// Whether the current thread may wait for a store, and whether anybody waits for it.
+// Whether the current thread may wait for a store, and whether anybody waits for its result.
 //
 // A thread that answers from caches must never hang on a dead server. It works inside a NoWaiting
-// scope: whatever would block (a store call through GatedStore, a load that another thread runs)
-// fails at once with kWouldBlock, and the caller repeats the request on a thread that may wait.
+// scope: any call that would block (a store call through GatedStore, a load that another thread
+// runs) fails at once with kWouldBlock, and the caller repeats the request on a thread that may
+// wait.
 //
-// A request that was answered meanwhile, because its reader was interrupted, is not worked on any
-// further: its next call of the store, or of a codec, fails with kWouldBlock, too. (What others
-// wait for as well they then do themselves.)
+// When a reader is interrupted, its request is answered early and then abandoned: its next call to
+// the store or a codec fails with kWouldBlock, too. Requests that waited for the same result then
+// load it themselves.
 #pragma once
 
 #include <functional>
@@ -37,7 +38,7 @@ class NoWaiting {
   return internal::is_given_up != nullptr && (*internal::is_given_up)();
 }
 
-/// While it lives, `is_given_up` says whether what the current thread does is of no use any more.
+/// While it lives, `is_given_up` tells whether the current thread's work has become useless.
 class GivenUpIf {
  public:
   explicit GivenUpIf(std::function<bool()> is_given_up)

@@ -17,7 +17,7 @@ namespace zarrfs {
 namespace {
 
 constexpr const char* kTag = "CACHEDIR.TAG";
-// The first line is that of every such file; the second makes it that of zarrfs.
+// The first line is common to all such files; the second identifies zarrfs.
 constexpr std::string_view kTagText =
     "Signature: 8a477f597d28d172789f06886806bc55\n"
     "# Made by zarrfs for its option disk_cache=, which removes files in this folder.\n"
@@ -28,7 +28,7 @@ bool IsCacheName(std::string_view name) {
          name == ".snapshot" || IsHexadecimal(name, 2);
 }
 
-// How much of kTagText is in the tag; nullopt if it is another one, or none.
+// How many bytes of kTagText the tag has; nullopt if it has other text, or does not exist.
 std::optional<size_t> TagIn(const Descriptor& folder) {
   const Descriptor file(openat(folder.get(), kTag, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   struct stat status = {};
@@ -37,13 +37,13 @@ std::optional<size_t> TagIn(const Descriptor& folder) {
   const ssize_t length = read(file.get(), text.data(), text.size());
   if (length < 0) return std::nullopt;
   text.resize(static_cast<size_t>(length));
-  // The first line alone is that of another program. More of it, or nothing, is ours, cut short.
+  // The first line alone belongs to another program. More of it, or nothing, is ours, cut short.
   const bool is_ours =
       kTagText.starts_with(text) && (text.empty() || text.size() > kTagText.find('\n') + 1);
   return is_ours ? std::optional(text.size()) : std::nullopt;
 }
 
-// A name that is not the cache's, or "".
+// A name that does not belong to the cache, or "".
 std::string ForeignNameIn(const Descriptor& folder) {
   const FolderNames names =
       ReadNames(Descriptor(openat(folder.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)));
@@ -94,7 +94,7 @@ Result<void> ClaimCacheFolder(const Descriptor& folder, const std::string& path)
   const Descriptor file(
       openat(folder.get(), kTag, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
   const bool is_marked = file && WriteAll(file, 0, std::as_bytes(std::span(kTagText)));
-  // (On a full disk it is marked another time.)
+  // On a full disk it is marked later.
   if (!is_marked && errno != ENOSPC && errno != EDQUOT) {
     return Fail(FromErrno(errno), "disk_cache={}: nothing can be written there: {}", path,
                 ErrnoText(errno));

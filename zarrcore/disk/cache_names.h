@@ -1,4 +1,4 @@
-// Names in the folder of a DiskCache. What has another name there is not the cache's.
+// Names in the folder of a DiskCache. Files with other names do not belong to the cache.
 //
 //   CACHEDIR.TAG              says that this is a cache, and whose; backup programs leave it out
 //   taken                     see disk_space.h
@@ -25,7 +25,7 @@ inline constexpr const char* kTaken = "taken";
 /// The four numbers in the name of a file: version, begin, end, size of the object.
 using CacheFileNumbers = std::array<uint64_t, 4>;
 [[nodiscard]] std::string CacheFileName(const CacheFileNumbers& numbers);
-/// nullopt for what CacheFileName() would not give, or an empty range, or one beyond the size.
+/// nullopt for names that CacheFileName() does not make, an empty range, or one beyond the size.
 [[nodiscard]] std::optional<CacheFileNumbers> ParseCacheFileName(std::string_view name);
 
 /// `length` lower-case hexadecimal digits: 2 and 30 for the folders of an object, 16 for a file in
@@ -33,8 +33,8 @@ using CacheFileNumbers = std::array<uint64_t, 4>;
 [[nodiscard]] bool IsHexadecimal(std::string_view name, size_t length);
 
 /// Makes sure that the folder is a cache of zarrfs, and marks it as one: it is empty, or marked, or
-/// has nothing but the names above, "lost+found" and ".snapshot". kInvalidArgument, with the
-/// foreign name, otherwise.
+/// contains only the names above, "lost+found" and ".snapshot". kInvalidArgument, with the foreign
+/// name, otherwise.
 [[nodiscard]] Result<void> ClaimCacheFolder(const Descriptor& folder, const std::string& path);
 
 }  // namespace zarrfs

@@ -19,9 +19,9 @@
 namespace zarrfs {
 namespace {
 
-// How long what others write may go unnoticed.
+// How long files written by other processes may go unnoticed.
 constexpr int64_t kListingNs = 1'000'000'000;
-// Files of one object that are looked at.
+// Maximum number of files of one object that are considered.
 constexpr size_t kMaxPieces = 1u << 16;
 
 // "ab/cdef…", 32 digits of the digest of the object's address.
@@ -56,7 +56,8 @@ bool IsSame(const Version& a, const Version& b) {
   return a.size == b.size && a.mtime_ns == b.mtime_ns && a.etag == b.etag;
 }
 
-// (Its last component is not followed: who could change a link there would choose what is removed.)
+// Does not follow the last component: whoever could change a link there would choose which files
+// are removed.
 Result<Descriptor> OpenCacheFolder(const std::string& given) {
   std::string path = given;
   while (path.size() > 1 && path.ends_with('/')) path.pop_back();

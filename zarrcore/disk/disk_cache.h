@@ -1,12 +1,12 @@
-// DiskCache: what was fetched from buckets and web servers, in a folder, so that it need not be
-// fetched again: not by another mount, nor after the next start, nor by several at once.
+// DiskCache: a folder with ranges fetched from buckets and web servers, shared by all mounts and
+// kept across restarts, so that they need not be fetched again.
 //
 // A folder for each object, named by the digest of its address, has a file for each range
-// (net/disk_entry.h), named by the version, the range, and the object's size. A file is written
-// under another name first; one that is cut off or altered is found out when it is read, and
-// removed. Nothing is waited for until it is on the disk: a file that a power failure cut is cut.
+// (disk/disk_entry.h), named by the version, the range, and the object's size. A file is written
+// under another name first; a truncated or altered one is detected when it is read, and removed.
+// Nothing is synced: a power failure may truncate a file.
 //
-// Whatever goes wrong here costs speed alone. Thread-safe; each call waits for the disk.
+// Failures cost only speed. Thread-safe; each call waits for the disk.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +27,9 @@
 
 namespace zarrfs {
 
-/// Makes the folder unless it is there or `path` is empty. kPermissionDenied, with what to do,
-/// unless it is this user's, and nobody else's to enter: who can write it decides what readers get.
+/// Creates the folder if necessary; does nothing if `path` is empty. kPermissionDenied, with
+/// advice, unless it belongs to this user and nobody else can enter it: a writer of the cache
+/// controls what readers get.
 [[nodiscard]] Result<void> PrepareCacheFolder(const std::string& path);
 
 class DiskCache {
@@ -39,18 +40,18 @@ class DiskCache {
 
   [[nodiscard]] int folder() const { return folder_.get(); }
 
-  /// The version of an object of which all bytes of `range` seem to be here.
+  /// The version of an object for which all bytes of `range` seem to be cached.
   [[nodiscard]] std::optional<Version> Find(std::string_view object, ByteRange range);
-  /// Whether `out` has the bytes of that version from `begin` on now. Of the version, size,
-  /// mtime_ns and etag count.
+  /// Fills `out` with the bytes of that version from `begin` on; false if that is impossible. The
+  /// version is identified by size, mtime_ns and etag.
   [[nodiscard]] bool Read(std::string_view object, const Version& version, uint64_t begin,
                           std::span<std::byte> out);
-  /// Keeps bytes, if there is room; other versions of the object go.
+  /// Keeps bytes, if there is room; other versions of the object are removed.
   void Write(std::string_view object, const Version& version, uint64_t begin,
              std::span<const std::byte> bytes);
 
  private:
-  // A range that is here, as its file's name says.
+  // A cached range, parsed from its file's name.
   struct Piece {
     uint64_t version;  // a fingerprint
     uint64_t size;     // of the object
@@ -58,7 +59,7 @@ class DiskCache {
     uint64_t end;
     auto operator<=>(const Piece&) const = default;  // NOLINT(modernize-use-nullptr)
   };
-  // An object's folder, as it was not long ago.
+  // A recent listing of an object's folder.
   struct Listing {
     int64_t listed_ns = 0;
     std::vector<Piece> pieces = {};
@@ -66,13 +67,13 @@ class DiskCache {
 
   DiskCache(Descriptor folder, uint64_t capacity)
       : folder_(std::move(folder)), space_(folder_, capacity) {}
-  // `path`: of an object's folder, below ours. With what was written there by others, if it is
-  // looked at again.
+  // `path`: of an object's folder, below ours. `again` lists it anew to find files of other
+  // processes.
   [[nodiscard]] std::shared_ptr<const Listing> List(const std::string& path, bool again);
   void Keep(const std::string& path, Listing listing);
-  // Pieces one after the other that have the bytes of `wanted`; none if there is a gap.
+  // Adjacent pieces that cover `wanted`; empty if there is a gap.
   [[nodiscard]] static std::vector<Piece> Cover(const Listing& listing, const Piece& wanted);
-  // The piece's file, if it is what its name says; else it is removed.
+  // The piece's file, if it matches its name; else it is removed.
   [[nodiscard]] std::optional<DiskEntryFile> OpenPiece(const std::string& path, const Piece& piece,
                                                        std::string_view object);
   void Remove(const std::string& path, const Piece& piece);

@@ -1,9 +1,9 @@
-// DiskEntry: one file of the DiskCache: bytes of a version of an object, and what they are.
+// DiskEntry: one file of the DiskCache: bytes of a version of an object, with a description.
 //
 //   head, of 64 bytes | name of the object | ETag | a CRC-32C for each kBlock bytes | the bytes
 //
-// All numbers are little-endian. A checksum in the head is of all that comes before the bytes. A
-// file that was not written to its end, or altered since, is none.
+// All numbers are little-endian. A checksum in the head covers everything before the bytes. A file
+// that is incomplete, or was altered, is ignored.
 #pragma once
 
 #include <cstddef>
@@ -19,11 +19,11 @@
 namespace zarrfs {
 
 struct DiskEntry {
-  /// Bytes that have one checksum: what is read to give one of them.
+  /// Bytes per checksum: to return one of them, the whole block is read.
   static constexpr size_t kBlock = 64u << 10;
-  /// Bytes that it may have.
+  /// Maximum number of bytes.
   static constexpr size_t kMaxBytes = 8u << 20;
-  /// Of the object's name and its ETag together, at most.
+  /// Maximum length of the object's name and its ETag together.
   static constexpr size_t kMaxText = 8u << 10;
 
   std::string object = {};  // its address
@@ -34,22 +34,22 @@ struct DiskEntry {
   [[nodiscard]] uint64_t end() const { return begin + length; }
 };
 
-/// All of the file but the bytes; `bytes` has entry.length of them. Empty if the entry is beyond
-/// these limits, or none.
+/// The file without the bytes; `bytes` has entry.length of them. Empty if the entry exceeds these
+/// limits, or has no bytes.
 [[nodiscard]] std::vector<std::byte> HeadOf(const DiskEntry& entry,
                                             std::span<const std::byte> bytes);
 
-/// A file that is read.
+/// A file opened to read.
 class DiskEntryFile {
  public:
-  /// nullopt if it is not whole.
+  /// nullopt if it is incomplete or altered.
   [[nodiscard]] static std::optional<DiskEntryFile> Open(Descriptor file);
 
   [[nodiscard]] const DiskEntry& entry() const { return entry_; }
-  /// The bytes of the object from `offset` on, which the entry must have. False if they are not
-  /// those that were written.
+  /// Reads the object's bytes from `offset` on, which must lie in the entry. False if they are not
+  /// the bytes that were written.
   [[nodiscard]] bool Read(uint64_t offset, std::span<std::byte> out) const;
-  /// From now on it was used now, unless that is known to within a minute.
+  /// Sets the time of the last use to now, unless it is less than a minute old.
   void Touch() const;
 
  private:

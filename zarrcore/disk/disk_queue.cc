@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kReaders = 4;
 constexpr size_t kWriters = 2;
-// Bytes that wait to be written, and of answers that nobody has taken.
+// Limits of bytes that wait to be written, and of bytes in answers not yet taken.
 constexpr size_t kMaxUnwritten = 32u << 20;
 constexpr size_t kMaxUntaken = 32u << 20;
 
@@ -83,7 +83,7 @@ struct DiskQueue::State {
   std::vector<Answer> answers;
   std::deque<Unwritten> unwritten;
   size_t untaken = 0;          // bytes in answers
-  size_t unwritten_bytes = 0;  // in `unwritten`, and those that are being written
+  size_t unwritten_bytes = 0;  // including those being written
   bool is_over = false;
 };
 

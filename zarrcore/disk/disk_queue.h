@@ -19,28 +19,28 @@ class DiskQueue {
     uint64_t id = 0;
     std::string object = {};
     ByteRange range = {};
-    /// Whose bytes are wanted; without one: which version has the range.
+    /// The version whose bytes are wanted; without one, asks which version has the range.
     std::optional<Version> version = {};
   };
   struct Answer {
     uint64_t id = 0;
-    std::optional<Version> version = {};  // none: nothing of it is here
+    std::optional<Version> version = {};  // nullopt: not cached
     uint64_t offset = 0;
-    std::vector<std::byte> bytes = {};  // if a version's were asked for
+    std::vector<std::byte> bytes = {};  // if the question had a version
   };
 
-  /// `on_answer` is called on another thread once there is an answer. The cache and the threads
-  /// outlive this: a disk that does not answer holds up nobody.
+  /// `on_answer` is called on another thread when an answer is ready. The cache and the threads
+  /// outlive this object, so a hung disk blocks nobody.
   DiskQueue(std::unique_ptr<DiskCache> cache, std::function<void()> on_answer);
   ~DiskQueue();
   DiskQueue(const DiskQueue&) = delete;
   DiskQueue& operator=(const DiskQueue&) = delete;
 
-  /// There will be an answer, unless the disk gives none.
+  /// Will be answered, unless the disk hangs.
   void Ask(Question question);
-  /// Those that have come since the last call.
+  /// The answers since the last call.
   [[nodiscard]] std::vector<Answer> Take();
-  /// Writes the bytes when there is time; not if too many wait already.
+  /// Writes the bytes when there is time; drops them if too many are waiting already.
   void Keep(std::string object, Version version, uint64_t begin, std::vector<std::byte> bytes);
 
  private:

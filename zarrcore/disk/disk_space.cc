@@ -26,15 +26,16 @@
 namespace zarrfs {
 namespace {
 
-// How long another process may hold the file "taken": one that removes files has it for longer.
+// How often and at what interval to try to lock the file "taken". A process that removes files
+// holds it for longer.
 constexpr int kLockTries = 100;
 constexpr auto kLockPause = std::chrono::milliseconds(10);
-// A file that is not done by then was left by a process that is gone.
+// An unfinished file older than this was left by a dead process.
 constexpr int64_t kNewSeconds = 600;
-// How long no removal is tried after one that did not make room.
+// How long no removal is tried after one that did not make enough room.
 constexpr int64_t kPauseNs = 10'000'000'000;
 
-// Files of an age share a step; steps grow with it, and eight double it.
+// Files of similar age share a step; steps grow with age, and eight double it.
 constexpr size_t kSteps = 512;
 size_t StepOf(int64_t age_s) {
   const auto age = static_cast<uint64_t>(std::max<int64_t>(age_s, 0)) + 8;
@@ -47,7 +48,7 @@ FolderNames OpenNames(int folder, const char* name) {
       Descriptor(openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)));
 }
 
-// Each name but "." and "..".
+// Visits each name except "." and "..".
 template <typename Each>
 void ForEachName(const FolderNames& names, const Each& each) {
   while (const dirent* const entry = names == nullptr ? nullptr : readdir(names.get())) {

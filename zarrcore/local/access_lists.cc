@@ -71,7 +71,7 @@ uint32_t MaskOfAccessList(std::span<const std::byte> list) {
 
 uint32_t AccessLists::MaskOf(int fd, std::string_view below, const struct stat& status,
                              std::string_view key) {
-  if ((status.st_mode & 077) == 0) return kAll;  // nothing to take
+  if ((status.st_mode & 077) == 0) return kAll;  // no bits to remove
   {
     const std::lock_guard lock(mutex_);
     if (without_any_.contains(status.st_dev)) return kAll;

@@ -31,23 +31,24 @@ constexpr uint32_t kFolderEvents = IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MO
                                    IN_ONLYDIR | IN_EXCL_UNLINK;
 constexpr uint32_t kPathEvents = IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO |
                                  IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR;
-// Beyond these, only the folders of changes are named, and beyond that many folders, nothing.
+// Beyond this number of changes only their folders are reported, and beyond this number of folders,
+// no names.
 constexpr size_t kMaxNamedChanges = 4096;
 constexpr size_t kMaxNamedFolders = 4096;
 constexpr std::chrono::seconds kTryAgainAfter{10};
-// Roughly what a watch takes: 1 KiB in the kernel, and two entries of tables here.
+// Approximate memory of a watch: 1 KiB in the kernel, and two table entries here.
 constexpr uint64_t kMemoryOfWatch = 1400;
 // How often to check the directory's identity if its path cannot be watched.
 constexpr int kLookForPathMs = 1000;
 
-// Whether an object of this name can be part of a Zarr hierarchy. Writers also create temporary
-// files and lock files.
+// Whether an object of this name can be part of a Zarr hierarchy, unlike writers' temporary and
+// lock files.
 bool IsZarrName(std::string_view name) {
   return name == "zarr.json" || name == ".zarray" || name == ".zgroup" || name == ".zattrs" ||
          name == ".zmetadata" || name.find_first_not_of("c0123456789.") == std::string_view::npos;
 }
 
-// Whether a folder of this key can be one of chunks: "a/c/0/12", "a/3".
+// Whether a folder of this key can hold chunks: "a/c/0/12", "a/3".
 bool MayHoldChunks(std::string_view folder) {
   const std::string_view name = NameOf(folder);
   return !name.empty() && (name == "c" || name.find_first_not_of("0123456789") == name.npos);
@@ -144,7 +145,7 @@ uint64_t FolderWatch::WatchAllNames(std::string_view folder) {
   std::unique_lock lock(mutex_);
   const std::string key(folder);
   const uint64_t count = Watch(lock, key);
-  // (An absent folder counts as a change of the one above once it appears.)
+  // A missing folder that appears later counts as a change of its parent.
   if (const auto found = by_folder_.find(key); found != by_folder_.end()) {
     found->second.all_names = true;
   }
@@ -202,7 +203,8 @@ bool FolderWatch::HasRoom(std::unique_lock<std::mutex>& lock) {
   return by_folder_.size() < most_.folders;
 }
 
-// False with `absent` if there is no such folder: the watch on its parent will notice a new one.
+// False with `absent` set if the folder does not exist: the watch on its parent will report its
+// creation.
 bool FolderWatch::AddLocked(const std::string& folder, bool& absent) {
   const Descriptor fd = open_folder_(folder);
   if (!fd) {
@@ -226,7 +228,7 @@ bool FolderWatch::AddLocked(const std::string& folder, bool& absent) {
 }
 
 void FolderWatch::EvictLocked() {
-  // A watch relies on those further up, which are dropped after it.
+  // A watch relies on the watches further up, so those are dropped after it.
   std::vector<std::string> first;
   for (const auto& [folder, watched] : by_folder_) {
     for (std::string_view at = folder; !at.empty();) {
@@ -275,7 +277,7 @@ WatchState FolderWatch::state() const {
 bool FolderWatch::ConcernsLocked(const std::string& folder, const inotify_event& event,
                                  std::string_view name) const {
   if (IsZarrName(name) || name == more_ || by_folder_.at(folder).all_names) return true;
-  // A symbolic link may lead to a node; the event does not tell it from a file.
+  // A symbolic link may lead to a node, and the event does not distinguish it from a file.
   if ((event.mask & (IN_CREATE | IN_MOVED_TO)) == 0 || MayHoldChunks(folder)) return false;
   const Descriptor fd = open_folder_(folder);
   struct stat status;
@@ -312,7 +314,7 @@ bool FolderWatch::ReadEvents(Changes& changes, bool& start_over) {
       by_watch_.erase(found);
       add(folder, "");
     } else if (is_folder && (event.mask & IN_MOVED_FROM) != 0) {
-      start_over = true;  // watches below it now have other paths
+      start_over = true;  // the paths of the watches below it have changed
       add(folder, name);
     } else if (is_folder || name.empty() || ConcernsLocked(folder, event, name)) {
       add(folder, name);
@@ -395,7 +397,7 @@ void FolderWatch::Run() {
     try {
       goes_on = Step();
     } catch (const std::bad_alloc&) {
-      // What has changed is not known: perhaps all.
+      // Which objects changed is unknown: perhaps all.
       {
         const std::lock_guard lock(mutex_);
         count_.fetch_add(1, std::memory_order_acq_rel);
@@ -431,7 +433,7 @@ bool FolderWatch::Step() {
     start_over = start_over || mounts != mounts_;
     mounts_ = std::move(mounts);
   }
-  // (No event tells of a mount over the directory, or over a folder on its path.)
+  // No event reports a mount over the directory, or over a folder on its path.
   const bool must_compare = !path_is_watched_ || (mounts_changed && !path_.empty());
   const bool path_changed =
       (wait[1].revents != 0 && ReadPathEvents()) || (must_compare && IdentityOfPath() != identity_);

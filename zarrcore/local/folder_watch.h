@@ -1,16 +1,16 @@
 // FolderWatch: notices changes below a local directory, with inotify(7).
 //
-// Folders are watched one by one, on demand, up to a limit. A further folder is not watched, so
-// that a store with more folders than watches loses nothing of what is cached. Once such a folder
-// has waited for an hour, an eighth of the watched folders of chunks, those watched first, make
-// room and are reported as no longer watched. The folders on the path of the directory itself are
-// watched too: somebody may put another directory in its place.
+// Folders are watched individually, on demand, up to a limit. Further folders are not watched, so a
+// store with more folders than watches keeps its cached answers. Once a folder has waited for a
+// watch for an hour, the oldest eighth of the watches on chunk folders is dropped and reported as
+// unwatched. The folders on the path of the directory itself are watched too: another directory may
+// be put in its place.
 //
-// A mount over a part of the directory, and its end, change what the folders below it are: all
-// watches are dropped, and all is reported as changed.
+// Mounting or unmounting a file system inside the directory replaces the folders below: all watches
+// are dropped, and everything is reported as changed.
 //
-// Folders behind a symbolic link or on another file system are not watched, nor those for which the
-// kernel has no watches left (reported once): Watch() returns 0 for them.
+// Folders behind a symbolic link or on another file system are not watched, nor are folders for
+// which the kernel has no watches left (reported once): Watch() returns 0 for them.
 #pragma once
 
 #include <atomic>
@@ -35,14 +35,14 @@ struct inotify_event;
 
 namespace zarrfs {
 
-/// How many folders may be watched.
+/// The maximum number of watched folders.
 struct WatchLimit {
   size_t folders = 16384;
-  /// How long a folder waits for a watch before others make room.
+  /// How long a folder waits for a watch before others are dropped.
   std::chrono::nanoseconds patience = std::chrono::hours(1);
 
   /// The share of the kernel's limit for this user (fs.inotify.max_user_watches) that one store may
-  /// have: three quarters where the user has no other processes (`is_alone`), else half.
+  /// use: three quarters if the user has no other processes (`is_alone`), else half.
   [[nodiscard]] static WatchLimit OfUser(bool is_alone);
 };
 
@@ -55,9 +55,9 @@ class FolderWatch {
   using Report = std::function<void(std::string_view)>;
 
   /// `path`: of the directory, absolute; empty to not watch the path. A thread of the watch calls
-  /// the listener until the watch is destroyed. `more`: changes of objects of this name are
-  /// noticed in addition to those of names that Zarr uses. kUnsupported if the kernel gives no
-  /// inotify instance.
+  /// the listener until the watch is destroyed. `more`: changes to objects of this name are
+  /// reported in addition to names that Zarr uses. kUnsupported if the kernel provides no inotify
+  /// instance.
   static Result<std::unique_ptr<FolderWatch>> Start(std::string path, OpenFolder open_folder,
                                                     ChangeListener listener, Report report,
                                                     WatchLimit limit = {}, std::string more = {});
@@ -81,10 +81,10 @@ class FolderWatch {
   // The caller holds the mutex by `lock`, which is released while memory is reserved.
   uint64_t Watch(std::unique_lock<std::mutex>& lock, const std::string& folder);
   bool AddLocked(const std::string& folder, bool& absent);
-  // Whether an event of an object, not a folder, can change an answer.
+  // Whether an event of an object (not a folder) can change an answer.
   bool ConcernsLocked(const std::string& folder, const inotify_event& event,
                       std::string_view name) const;
-  // Whether there may be a further watch; if not for long, drops others.
+  // Whether another watch may be added; drops others if that was impossible for long.
   bool HasRoom(std::unique_lock<std::mutex>& lock);
   void EvictLocked();
   void ReportLimitLocked(const char* reason);
@@ -96,11 +96,11 @@ class FolderWatch {
   // Waits for changes and reports them; false at the end.
   bool Step();
   void Wake() const;
-  // True if something changed, with what in `changes`. Sets `start_over` if the watched paths may
-  // be other folders by now.
+  // True if something changed, with the changes in `changes`. Sets `start_over` if the watched
+  // paths may lead to other folders now.
   bool ReadEvents(Changes& changes, bool& start_over);
   bool ReadPathEvents();
-  // The mounts in the directory: id, and path. Empty if that cannot be told.
+  // The mounts in the directory: id and path. Empty if that is unknown.
   [[nodiscard]] std::vector<std::pair<uint64_t, std::string>> MountsInside() const;
   std::pair<uint64_t, uint64_t> IdentityOfPath() const;
 
@@ -114,7 +114,7 @@ class FolderWatch {
 
   struct Watched {
     int watch;
-    uint64_t order;  // the folders were watched in
+    uint64_t order;  // in which the folders were watched
     bool all_names = false;
   };
   mutable std::mutex mutex_;  // guards the next ten
@@ -124,12 +124,13 @@ class FolderWatch {
   uint64_t next_order_ = 0;
   MemoryBudget::Share memory_;        // of the watches, here and in the kernel
   std::vector<std::string> evicted_;  // to be reported by the thread
-  std::chrono::steady_clock::time_point waiting_since_ = kNobody;  // a folder without a watch
+  std::chrono::steady_clock::time_point waiting_since_ =
+      kNobody;                   // when a folder began to wait for a watch
   const char* limit_ = nullptr;  // why further folders are not watched; null if they are
   bool limit_reported_ = false;
-  std::chrono::steady_clock::time_point try_again_;  // after the kernel had no watches left
+  std::chrono::steady_clock::time_point try_again_;  // after the kernel had run out of watches
 
-  // Used by the thread alone.
+  // Used by the watch's thread only.
   Descriptor path_fd_;
   std::unordered_map<int, std::string>
       path_names_;  // by watch: the next components, "/a/b/" if several

@@ -26,7 +26,7 @@ std::string_view FolderThatHolds(std::string_view target) {
   return target.substr(0, target.rfind('/'));
 }
 
-// Whether the folder needs no quotes in a shell, in fstab and in a list of options.
+// Whether the folder needs no quotes in a shell, in fstab or in an option list.
 bool NeedsNoQuotes(std::string_view folder) {
   return std::ranges::all_of(folder, [](char c) {
     return ('a' <= c && c <= 'z') || ('A' <= c && c <= 'Z') || ('0' <= c && c <= '9') ||

@@ -4,9 +4,9 @@
 //   follow         links out of the store, too
 //   DIR[:DIR…]     links out of the store, too, if they end below one of these folders
 //
-// Whatever the policy, links are followed only to regular files and folders; never into a zarrfs
-// mount or a file system of the kernel (/proc, /sys, …), through a magic link of /proc, or to a
-// folder above the link; and at most kMaxFolderLinks links to folders on one path.
+// Under any policy, links are followed only to regular files and folders, and never into a zarrfs
+// mount or a kernel file system (/proc, /sys, …), through a magic link of /proc, or to a folder
+// above the link. At most kMaxFolderLinks links to folders are followed on one path.
 #pragma once
 
 #include <optional>
@@ -16,7 +16,7 @@
 
 namespace zarrfs {
 
-/// Links to folders that are followed on one path, including those in the targets of links.
+/// Maximum number of links to folders on one path, including links in link targets.
 inline constexpr int kMaxFolderLinks = 8;
 
 struct LinkPolicy {
@@ -35,7 +35,7 @@ struct LinkPolicy {
 
 /// The value of "links=" that also follows a link to `target` (absolute): the folders of `policy`
 /// and one that holds similar targets (the objects of a git-annex repository, a DVC cache, else the
-/// target's folder). "" if the folder cannot be written in such a list.
+/// target's folder). "" if such a list cannot express the folder.
 [[nodiscard]] std::string PolicyThatFollows(const LinkPolicy& policy, std::string_view target);
 
 }  // namespace zarrfs

@@ -17,19 +17,19 @@ namespace {
 constexpr uint64_t kToRead = O_RDONLY | O_NONBLOCK | O_NOCTTY;
 constexpr uint64_t kToList = kToRead | O_DIRECTORY;
 
-// At most this often the root is looked up again at its path, if nothing is watched.
+// If nothing is watched, the root is looked up again at its path after this period.
 constexpr std::chrono::milliseconds kRootCheckPeriod{10};
 
-// The failure for a file of the wrong type. A folder is no object and a file no folder; but a
-// socket, FIFO or device exists and cannot be read.
+// The failure for a file of the wrong type. A folder is not an object and a file is not a folder
+// (absent); a socket, FIFO or device exists but cannot be read.
 tl::unexpected<Error> FailForType(std::string_view key, uint32_t mode) {
   if (S_ISREG(mode)) return Fail(ErrorCode::kNotFound, "{}: a file", key);
   if (S_ISDIR(mode)) return Fail(ErrorCode::kNotFound, "{}: a folder", key);
   return Fail(ErrorCode::kUnsupported, "{}: neither a regular file nor a folder", key);
 }
 
-// Whether this process may not open the folder although its user may: as its sandbox has it, which
-// access(2) does not know of.
+// Whether this process may not open the folder although its user may: the sandbox forbids it, and
+// access(2) ignores the sandbox.
 bool IsOutOfReach(int folder) {
   return !OpenAt2(folder, ".", kToList, kBeneath) && errno == EACCES &&
          faccessat(folder, ".", R_OK | X_OK, AT_EACCESS) == 0;
@@ -72,7 +72,7 @@ Result<Opened> LocalFiles::Open(std::string_view key, Purpose purpose) {
   if (!IsValidKey(key)) return Fail(ErrorCode::kInvalidArgument, "\"{}\": not a key", key);
   Result<Opened> opened = OpenOnce(key, purpose);
   if (!opened && opened.error().code == ErrorCode::kTooManyOpenFiles) {
-    // Cached descriptors make room for one that is needed now.
+    // Evict cached descriptors for one that is needed now.
     open_files_.Clear();
     opened = OpenOnce(key, purpose);
   }
@@ -99,7 +99,7 @@ Result<Opened> LocalFiles::OpenOnce(std::string_view key, Purpose purpose) {
     Opened& found = **opened;
     found.mode_mask &= rules_.access_lists->MaskOf(found.get(), "", found.status, key);
   }
-  // Nothing is found below a deleted folder, but that must not look like missing chunks.
+  // Lookups below a deleted folder find nothing, which must not look like missing chunks.
   if (struct stat status; !*opened && opened->error().code == ErrorCode::kNotFound &&
                           fstat(root->get(), &status) == 0 && status.st_nlink == 0) {
     return Fail(ErrorCode::kIo, "{}: the store's folder was deleted", key);

@@ -1,5 +1,5 @@
 // State that a local store shares with its objects: the root folder and the cache of open
-// descriptors. Objects outlive the store they came from.
+// descriptors. Objects may outlive their store.
 #pragma once
 
 #include <fcntl.h>
@@ -40,7 +40,7 @@ struct OpenFile {
 /// An open file or folder of the store.
 struct Opened {
   Descriptor fd;
-  bool directly = true;       // no symbolic link was followed, and no other mount entered
+  bool directly = true;       // neither a symbolic link nor another mount on its path
   uint32_t mode_mask = 0777;  // see Walked
   struct stat status = {};
 
@@ -52,7 +52,7 @@ class LocalFiles {
  public:
   using OpenFiles = LruCache<uint64_t, OpenFile>;
 
-  /// `path` is where the root was found and will be looked up again; empty to never do so.
+  /// `path`: where the root was found and will be looked up again; empty to never look it up.
   /// `on_out_of_reach`: of LocalStoreOptions.
   LocalFiles(Descriptor root, std::string path, WalkRules rules, size_t max_open_files,
              std::function<void()> on_out_of_reach)
@@ -75,8 +75,8 @@ class LocalFiles {
   [[nodiscard]] uint64_t NextSerial() { return next_serial_.fetch_add(1); }
 
   // These resolve `key`, following symbolic links by the rules and staying out of zarrfs mounts,
-  // and fail like WalkPath(). They never open anything but regular files and folders, not even to
-  // close it again: that would unblock the writer of a FIFO, or make a device do something.
+  // and fail like WalkPath(). They open only regular files and folders. Other files are not even
+  // opened and closed: that would unblock the writer of a FIFO, or trigger a device.
 
   /// Opens a regular file or folder with O_PATH; kUnsupported for anything else.
   [[nodiscard]] Result<Opened> Find(std::string_view key) { return Open(key, Purpose::kLook); }
@@ -108,7 +108,7 @@ class LocalFiles {
   std::mutex root_mutex_;  // guards the next three unless path_ is empty
   std::shared_ptr<const Descriptor> root_;
   uint64_t root_count_ = 0;                             // change_count() at the last lookup
-  std::chrono::steady_clock::time_point root_checked_;  // if nothing is watched
+  std::chrono::steady_clock::time_point root_checked_;  // if no watch exists
   std::atomic<FolderWatch*> watch_ = nullptr;
   OpenFiles open_files_;
   std::atomic<uint64_t> next_serial_{1};

@@ -29,14 +29,13 @@ namespace {
 constexpr int kMaxReads = 4;
 
 // Descriptors that have been idle for this long are closed: the file may have been deleted, or
-// somebody wants to unmount its file system.
+// somebody may want to unmount its file system.
 constexpr int64_t kMaxIdleNs = 60'000'000'000;
 
 constexpr int64_t kLocalGranularityNs = 20'000'000;
 constexpr int64_t kNetworkGranularityNs = 2'000'000'000;
 
-// Since 1970. File systems keep times that 64 bits of nanoseconds do not reach: those are the last
-// one, in 2262, or the first one, in 1677.
+// Nanoseconds since 1970, clamped to the range of 64 bits: the years 1677 to 2262.
 int64_t TimeNs(const timespec& time) {
   constexpr int64_t kNsPerSecond = 1'000'000'000;
   constexpr int64_t kLast = std::numeric_limits<int64_t>::max();
@@ -72,7 +71,7 @@ bool StillHolds(const struct stat& status, const Version& version) {
          (status.st_nlink == 0 || TimeNs(status.st_ctim) == version.ctime_ns);
 }
 
-// Whether files change on this machine alone, and answers do not wait for another one.
+// Whether files change on this machine alone, and answers do not depend on another one.
 bool IsLocal(int fd) {
   constexpr std::array<int64_t, 14> kLocal = {
       0xEF53,      // ext2 to ext4
@@ -94,7 +93,7 @@ bool IsLocal(int fd) {
   struct statfs file_system;
   struct stat status;
   if (fstatfs(fd, &file_system) != 0 || fstat(fd, &status) != 0) return false;
-  // (A signed word: some systems extend the sign.)
+  // Sign-extended on some systems.
   const int64_t type = int64_t{file_system.f_type} & 0xFFFFFFFF;
   if (type != kOverlay) return std::ranges::find(kLocal, type) != kLocal.end();
   const std::vector<Mounted> table = MountTable();
@@ -140,7 +139,7 @@ class LocalObject final : public Object {
   [[nodiscard]] const ObjectInfo& info() const override { return info_; }
 
   [[nodiscard]] Result<void> Read(uint64_t offset, std::span<std::byte> out) const override {
-    // Holding `file` keeps the descriptor open even if the cache evicts it meanwhile.
+    // `file` keeps the descriptor open even if the cache evicts it during the read.
     LocalFiles::OpenFiles::ValuePtr file = files_->open_files().Get(serial_);
     if (file == nullptr) {
       Result<LocalFiles::OpenFiles::ValuePtr> reopened = Reopen();
@@ -156,7 +155,7 @@ class LocalObject final : public Object {
       have = ReadFully(fd, offset, out);
       if (have < 0) return FailWithErrno(key_, errno);
     }
-    // After the read, so that a change before or during it is noticed.
+    // After the read, to notice a change before or during it.
     struct stat status;
     if (fstat(fd, &status) != 0) return FailWithErrno(key_, errno);
     if (!StillHolds(status, info_.version)) {
@@ -235,7 +234,7 @@ class LocalFolderStream final : public FolderStream {
         // Read the mount table once, not for each entry. If it cannot be read, mounts are refused
         // when they are entered.
         zarrfs_(files_->devices().Zarrfs().value_or(std::vector<dev_t>{})) {
-    // (A view of a mount may be a store itself.)
+    // A view of a mount may itself be a store.
     if (const auto own = GlanceAt(files_->root()->get())) std::erase(zarrfs_, own->id.device);
   }
 
@@ -255,7 +254,7 @@ class LocalFolderStream final : public FolderStream {
       case ErrorCode::kTooManyOpenFiles:  // the next listing may succeed
       case ErrorCode::kInterrupted:
         return Fail(found);
-      default:  // it exists, whatever is wrong with it
+      default:  // it exists, despite the error
         return ListEntry{std::string(name), found.error().code == ErrorCode::kZarrfsMount, true};
     }
   }
@@ -400,7 +399,7 @@ Result<WalkRules> RulesOf(const std::string& path, const Descriptor& root,
   }
   rules.store_moves = options.follow_path;
   std::error_code error;
-  // (Without a look at the path, which may be hidden.)
+  // Does not look at the path, which may be hidden.
   const auto real =
       std::filesystem::read_symlink(fmt::format("/proc/self/fd/{}", root.get()), error);
   for (std::string store_path : {path, real.string()}) {
@@ -428,7 +427,7 @@ Result<std::shared_ptr<Store>> OpenLocalStore(const std::string& path, LocalStor
     return Fail(ErrorCode::kUnsupported, "{}: openat2 is missing: needs Linux 5.6 or newer", path);
   }
   if (!probe) return FailWithErrno(path, errno);
-  // Files are opened through it, once it is known what they are (Reopen()).
+  // Files are reopened through it once their type is known (Reopen()).
   if (access("/proc/self/fd", F_OK) != 0) {
     return Fail(ErrorCode::kUnsupported,
                 "{}: /proc is missing: mount it (mount -t proc proc /proc)", path);

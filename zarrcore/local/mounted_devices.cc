@@ -72,7 +72,7 @@ Result<MountKind> MountedDevices::KindOf(int fd, dev_t device) {
     const std::lock_guard lock(mutex_);
     if (const auto updated = UpdateLocked(); !updated) return Fail(updated);
     auto found = find();
-    if (found == devices_.end()) {  // perhaps it was mounted just now
+    if (found == devices_.end()) {  // perhaps it has just been mounted
       if (const auto updated = ReadLocked(); !updated) return Fail(updated);
       found = find();
     }

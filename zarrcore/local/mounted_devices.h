@@ -1,4 +1,4 @@
-// What is mounted, by device: which folders must not be entered. Reads only the kernel's table and
+// Mounts by device, to know which folders must not be entered. Reads only the kernel's table and
 // never accesses a mount.
 #pragma once
 
@@ -20,8 +20,8 @@ enum class MountKind {
   kAutomount,  // autofs: an access mounts the real thing
 };
 
-/// Caches the table; reads it again when the kernel reports a change or a device is missing from
-/// it. Thread-safe.
+/// Caches the table; reads it again when the kernel reports a change or the table lacks a device.
+/// Thread-safe.
 class MountedDevices {
  public:
   /// The kind of the mount that `fd` (an open O_PATH descriptor) lies in. kIo if the table cannot
@@ -37,7 +37,7 @@ class MountedDevices {
   Result<void> ReadLocked();
 
   std::mutex mutex_;  // guards the rest
-  Descriptor table_;  // of /proc/self/mountinfo; empty before it was read
+  Descriptor table_;  // of /proc/self/mountinfo; empty until it is first read
   std::vector<std::pair<dev_t, MountKind>> devices_;
 };
 

@@ -31,7 +31,7 @@ Descriptor Reopen(int fd, uint64_t flags) {
   for (;;) {
     Descriptor opened(open(path.data(), static_cast<int>(flags) | O_CLOEXEC));
     if (opened || errno != EINTR) {
-      // Without /proc: the file is there.
+      // /proc is missing, not the file.
       if (!opened && errno == ENOENT) errno = EIO;
       return opened;
     }
@@ -42,7 +42,7 @@ std::optional<Glance> GlanceAt(int folder, const char* name) {
   struct statx status;
   const int flags = AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC;
   constexpr unsigned kWanted =
-      STATX_TYPE | STATX_MODE | STATX_UID | STATX_GID | STATX_INO;  // the device always comes
+      STATX_TYPE | STATX_MODE | STATX_UID | STATX_GID | STATX_INO;  // the device is always included
   if (statx(folder, name, flags, kWanted, &status) != 0) return std::nullopt;
   return Glance{{makedev(status.stx_dev_major, status.stx_dev_minor), status.stx_ino},
                 status.stx_mode,

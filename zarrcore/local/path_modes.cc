@@ -52,7 +52,7 @@ std::shared_ptr<const std::vector<FolderMode>> PathModes::Above(int root, std::s
     end = std::min(folder.find('/', end), folder.size());
     path.assign(folder.substr(0, end));
     struct stat status;
-    // If its mode is unknown, it lets only this process through.
+    // A folder of unknown mode lets only this process through.
     FolderMode mode{0, ~0U, ~0U};
     if (fstatat(root, path.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) {
       const uint32_t mask = lists.MaskOf(root, path, status, path);

@@ -1,8 +1,8 @@
 // The permissions that the folders above a file leave to it.
 //
-// Readers of a mount take other paths than the store's: chunks of one folder may be in several
-// folders of the store, and a consolidated document repeats metadata from far below. So a file must
-// be no more accessible to others than the path to it.
+// Paths in a mount differ from paths in the store: chunks of one folder may be in several folders
+// of the store, and a consolidated document repeats metadata from far below. So a file must be no
+// more accessible to others than the path to it.
 #pragma once
 
 #include <chrono>
@@ -31,7 +31,7 @@ struct FolderMode {
 /// The permission bits that `folders` leave to a file of this owner and group. A class of users
 /// (owner, group, others) keeps its bits only if each folder lets that class through: by the
 /// class's own x bit if the folder has the same owner or group, else by the x bits of both group
-/// and others. `reader`, whom all folders let through, keeps the owner's bits.
+/// and others. `reader` is let through by all folders and keeps the owner's bits.
 [[nodiscard]] uint32_t ModeMask(std::span<const FolderMode> folders, uint32_t uid, uint32_t gid,
                                 uint32_t reader);
 
@@ -39,8 +39,8 @@ struct FolderMode {
 class PathModes {
  public:
   /// The modes of the folders between the store's root (a descriptor) and the object or folder
-  /// `key`, none of which may be a link or another mount. Cached until `watch` notices a change;
-  /// for a second if the folder cannot be watched (or `watch` is null).
+  /// `key`, none of which may be a link or another mount. Cached until `watch` reports a change;
+  /// for one second if the folder cannot be watched (or `watch` is null).
   [[nodiscard]] std::shared_ptr<const std::vector<FolderMode>> Above(int root, std::string_view key,
                                                                      FolderWatch* watch,
                                                                      AccessLists& lists);

@@ -36,7 +36,7 @@ enum class Base { kRoot, kTop, kCut };
 
 constexpr std::string_view kIntoZarrfs = "which leads into a zarrfs mount; that is never followed";
 
-// Stands in the pending path where the target of a link ends.
+// Marks the end of a link's target in the pending path.
 constexpr const char* kEndOfLink = "/";
 
 class Walker {
@@ -92,7 +92,7 @@ class Walker {
     return Judge(parent, step);
   }
 
-  // Refuses a mount that must not be entered.
+  // Refuses forbidden mounts.
   Result<void> Judge(const Step& from, Step& step) {
     const auto glance = GlanceAt(step.fd->get());
     if (!glance) return FailHere(errno);
@@ -129,8 +129,8 @@ class Walker {
     return {};
   }
 
-  // Finds the folders above the store's root, from "/" (or the highest one that this process may
-  // look into) down.
+  // Resolves the folders above the store's root, from "/" (or the highest folder that this process
+  // may read) down.
   Result<void> Climb() {
     if (std::exchange(has_climbed_, true)) return {};
     std::vector<Step> climbed = {root_};
@@ -165,7 +165,7 @@ class Walker {
     const auto found = ReadLinkAt(link);
     if (!found) return FailHere(errno);
     std::string_view target = *found;
-    if (depth_++ == 0) {  // not in the target of another
+    if (depth_++ == 0) {  // not inside another link's target
       link_key_ = here();
       link_target_ = target;
       link_folder_ = steps_.back().fd;
@@ -219,7 +219,7 @@ class Walker {
     return {};
   }
 
-  // The target of a link has been resolved: may the link lead there?
+  // The target of a link has been resolved: checks whether the link may lead there.
   Result<void> EndLink() {
     --depth_;
     const Step& end = steps_.back();
@@ -282,7 +282,7 @@ class Walker {
     switch (error_number) {
       case ENOENT:
       case ENOTDIR:
-        // Do not reveal what exists where the policy does not lead.
+        // Do not reveal what exists outside the policy's folders.
         return MayEndHere() ? Refuse("where nothing is") : RefuseToLeave();
       case EACCES:
       case EPERM:
@@ -334,11 +334,11 @@ class Walker {
   std::vector<Step> steps_;
   Base base_ = Base::kRoot;             // where it begins
   size_t key_end_ = 0;                  // end of the current component of the key
-  std::vector<FileId> folders_of_key_;  // to which the components before it were resolved
+  std::vector<FileId> folders_of_key_;  // resolved folders of the components before it
   std::vector<Step> above_root_;        // after a link has left the store
   bool has_climbed_ = false;
   bool is_cut_ = true;  // above_root_ does not begin with "/",
-  int why_cut_ = 0;     // because of this error, or 0: because of a zarrfs mount
+  int why_cut_ = 0;     // the errno that cut the path, or 0 for a zarrfs mount
 
   int links_ = 0;
   int folder_links_ = 0;
@@ -347,7 +347,7 @@ class Walker {
   std::string link_key_;
   std::string link_target_;
   DescriptorPtr link_folder_;
-  std::vector<FileId> link_way_;  // the folders that led to it
+  std::vector<FileId> link_way_;  // the folders on the way to it
 };
 
 // Whether a component of the key is longer than any name.

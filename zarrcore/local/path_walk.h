@@ -1,10 +1,10 @@
 // Resolves a key one component at a time, on descriptors: for keys with a symbolic link or a mount
-// on their path, where openat2(2) has no way to express what may be entered.
+// on their path, for which openat2(2) cannot express which folders may be entered.
 //
-// The kernel never follows a link here: the walk reads its target, goes on component by component,
-// and inspects each folder (GlanceAt) before it sends a request there. Whether a link may be
-// followed depends on the folders that the walk went through (device and inode), not on text: a
-// folder that is swapped for a link meanwhile leads nowhere else.
+// The kernel never follows a link here: the walk reads its target, resolves that component by
+// component, and inspects each folder (GlanceAt) before it sends a request there. Whether a link
+// may be followed depends on the folders that the walk went through (device and inode), not on
+// text: swapping a folder for a link during the walk leads nowhere else.
 #pragma once
 
 #include <memory>
@@ -25,12 +25,12 @@ namespace zarrfs {
 struct WalkRules {
   LinkPolicy policy;
   std::vector<FileId> folders;                          // of the policy, resolved
-  std::vector<std::shared_ptr<const Descriptor>> held;  // keep their ids from being reused
-  /// Absolute paths of the store: a target that begins with one is inside the store. If the store
-  /// may move, that is checked first.
+  std::vector<std::shared_ptr<const Descriptor>> held;  // prevent reuse of their ids
+  /// Absolute paths of the store: a target that begins with one is inside the store. Verified first
+  /// if the store may have moved.
   std::vector<std::string> store_paths;
   bool store_moves = true;
-  /// Whether to compute Walked::mode_mask, and ModeMask()'s `reader` there.
+  /// Whether to compute Walked::mode_mask, and the `reader` of ModeMask() for it.
   bool restrict_modes = true;
   uint32_t reader = 0;
   /// Of files and folders; null if `restrict_modes` is false.
@@ -49,7 +49,7 @@ struct Walked {
 ///
 /// kNotFound: a component is missing, or below a file. kLinkRefused: a symbolic link that the rules
 /// forbid, that dangles or loops; the message has its key, its target, and how to follow it.
-/// kZarrfsMount: the path enters one.
+/// kZarrfsMount: the path enters a zarrfs mount.
 [[nodiscard]] Result<Walked> WalkPath(const WalkRules& rules, MountedDevices& devices,
                                       std::shared_ptr<const Descriptor> root, std::string_view key);
 

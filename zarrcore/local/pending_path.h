@@ -1,5 +1,5 @@
-// PendingPath: the components of a path that are still to be resolved, as targets of symbolic links
-// take the place of the links.
+// PendingPath: the components of a path that must still be resolved; targets of symbolic links
+// replace the links.
 #pragma once
 
 #include <string>
@@ -9,13 +9,13 @@
 
 namespace zarrfs {
 
-/// Symbolic links that are followed on one path, as many as the kernel follows.
+/// Maximum number of symbolic links on one path, as in the kernel.
 inline constexpr int kMaxSymbolicLinks = 40;
 
 class PendingPath {
  public:
-  /// Puts the components of `path` before those that are pending. A slash at the end and double
-  /// slashes give empty components.
+  /// Puts the components of `path` before the pending ones. A trailing slash and double slashes
+  /// give empty components.
   void Push(std::string_view path) {
     while (!path.empty()) {
       const size_t slash = path.rfind('/');
@@ -24,7 +24,7 @@ class PendingPath {
       path = path.substr(0, slash == path.npos ? 0 : slash);
     }
   }
-  /// A component of its own, which may be one that no path has: "/".
+  /// Pushes a component that no path can contain, such as "/".
   void PushMark(std::string mark) { components_.push_back(std::move(mark)); }
 
   [[nodiscard]] bool empty() const { return components_.empty(); }

@@ -23,7 +23,7 @@ class Descriptor {
   [[nodiscard]] explicit operator bool() const { return fd_ >= 0; }
   /// -1 if empty.
   [[nodiscard]] int get() const { return fd_; }
-  /// Gives the descriptor up without closing it.
+  /// Releases ownership without closing.
   [[nodiscard]] int release() { return std::exchange(fd_, -1); }
   /// Closes the descriptor and owns `fd` instead. Leaves errno as it is.
   void reset(int fd = -1) {

@@ -14,8 +14,8 @@ struct CloseFolderNames {
 };
 using FolderNames = std::unique_ptr<DIR, CloseFolderNames>;
 
-/// The names in the folder that `folder` has open for reading; the descriptor is the stream's from
-/// then on. Null, with errno set, if `folder` is empty or no folder.
+/// Takes over `folder`, which is open for reading, and streams the names in it. Null, with errno
+/// set, if `folder` is empty or not a folder.
 [[nodiscard]] inline FolderNames ReadNames(Descriptor folder) {
   FolderNames names(folder ? fdopendir(folder.get()) : nullptr);
   if (names != nullptr) static_cast<void>(folder.release());

@@ -23,12 +23,12 @@ constexpr uint64_t kDefaultLeast = uint64_t{128} << 20;
 constexpr uint64_t kDefaultMost = uint64_t{4} << 30;
 constexpr uint64_t kMaxMebibytes = uint64_t{1} << 32;
 
-// The program itself, its libraries, lists of names, and buffers that are reserved and not used.
+// The program itself, its libraries, lists of names, and reserved but unused buffers.
 constexpr uint64_t kMargin = uint64_t{512} << 20;
-// Those of libraries, those that notify and attend, and those that fetch ahead.
+// Threads of libraries, notifiers, and fetching ahead.
 constexpr uint64_t kOtherThreads = 64;
 
-// A sanitizer's own memory is beyond any limit.
+// A sanitizer's own memory exceeds any limit.
 #ifdef ZARRFS_SANITIZED
 constexpr bool kIsSanitized = true;
 #else
@@ -40,7 +40,7 @@ std::string ReadText(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// The least number in the files of this name in `path` below `root`, and in the folders above it.
+// The lowest number in the files of this name in `path` below `root` and the folders above it.
 std::optional<uint64_t> LeastAbove(const std::filesystem::path& root, std::string_view path,
                                    const char* file) {
   std::optional<uint64_t> least;
@@ -65,12 +65,12 @@ uint64_t StackSize() {
   return size;
 }
 
-// What is freed goes back to the system, or to others, not to one thread's share.
+// Freed memory goes back to the system or to other threads, not to a pool of one thread.
 void SetAllocator() {
 #ifdef __GLIBC__
   constexpr int kArenas = 4;
-  // Buffers of this size and more are mapped by themselves. (Others are used again: the faults for
-  // new pages take a good part of the time that decoding takes.)
+  // Larger buffers are mapped separately. Smaller ones are reused: faults for new pages take a good
+  // part of decoding time.
   constexpr int kMapped = 16 << 20;
   mallopt(M_ARENA_MAX, kArenas);
   mallopt(M_MMAP_THRESHOLD, kMapped);

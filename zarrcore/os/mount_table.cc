@@ -68,7 +68,7 @@ std::vector<std::string> OverlayLayers(std::string_view file_system_options) {
         !(name.starts_with("lowerdir") || name.starts_with("datadir") || name == "upperdir")) {
       continue;
     }
-    // A colon or backslash in a name has a backslash before it.
+    // Colons and backslashes in names are escaped with a backslash.
     std::string layer;
     for (size_t at = equals + 1; at <= option.size(); ++at) {
       const bool is_end = at == option.size() || option[at] == ':';
@@ -117,7 +117,7 @@ std::vector<Mounted> MountTable() {
 
 std::vector<Mounted> MountsAlong(std::string_view path, const std::vector<Mounted>& table) {
   std::vector<Mounted> way;
-  // The root's own parent is itself, or not in the table.
+  // The root's parent is itself, or not in the table.
   const auto is_root = [&](const Mounted& mounted) {
     return mounted.parent == mounted.id ||
            std::ranges::find(table, mounted.parent, &Mounted::id) == table.end();

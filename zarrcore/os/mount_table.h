@@ -1,9 +1,9 @@
-// The mounts that this process can see, read from the kernel's table alone: a mount that hangs or
-// is dead does no harm.
+// The mounts that this process can see, read from the kernel's table alone, so a hung or dead mount
+// does no harm.
 //
-// The order of the table tells nothing about which of several mounts on one folder is on top: the
-// kernel sorts it by mount id, and a mount may be moved over (or beneath) a younger one. Parents
-// do: a mount on top of another is its child. (libmount 2.38 goes by the order.)
+// The order of the table does not show which of several mounts on one folder is on top: the kernel
+// sorts it by mount id, and a mount may be moved over (or beneath) a younger one. Parents do: a
+// mount on top of another is its child. (libmount 2.38 relies on the order.)
 #pragma once
 
 #include <sys/types.h>
@@ -34,7 +34,7 @@ struct Mounted {
   gid_t group = 0;
 };
 
-/// The folders that an overlay of these options is made of.
+/// The folders that an overlay with these options combines.
 [[nodiscard]] std::vector<std::string> OverlayLayers(std::string_view file_system_options);
 
 /// Parses the text of that file. Skips lines that it does not understand.
@@ -48,14 +48,15 @@ struct Mounted {
 
 // Paths are absolute and without symbolic links. Mounts that others cover are not found.
 
-/// The mounts that lookups of `path` go through, from the root down; `path` lies in the last one.
+/// The mounts that a lookup of `path` passes through, from the root down; `path` lies in the last
+/// one.
 [[nodiscard]] std::vector<Mounted> MountsAlong(std::string_view path,
                                                const std::vector<Mounted>& table);
 
 /// The stack of mounts on exactly the folder `path`, bottom to top.
 [[nodiscard]] std::vector<Mounted> MountsAt(std::string_view path);
 
-/// The topmost of these.
+/// The topmost of MountsAt(path).
 [[nodiscard]] std::optional<Mounted> FindMount(std::string_view path);
 
 /// The zarrfs mounts that no other mount covers, sorted by path.

@@ -7,7 +7,8 @@
 namespace zarrfs {
 namespace {
 
-// `transfer(done)`: of the bytes from `done` on, as read(2) or write(2). False unless all are.
+// Calls `transfer(done)`, which continues at byte `done` as read(2) or write(2) do, until all bytes
+// are transferred. False on failure.
 template <typename Transfer>
 bool ForAll(size_t size, const Transfer& transfer) {
   for (size_t done = 0; done < size;) {

@@ -14,10 +14,10 @@
 namespace zarrfs {
 namespace {
 
-// Folders below the one that is cleared.
+// Levels of folders below the cleared one.
 constexpr int kMaxDepth = 64;
 
-// Removes what is in `folder`; `device`: that of the first one.
+// Removes the contents of `folder`. `device`: of the topmost folder.
 void Clear(Descriptor folder, dev_t device, const IsOwnName& is_own, int depth) {
   struct stat status = {};
   if (fstat(folder.get(), &status) != 0 || status.st_dev != device || depth > kMaxDepth) return;

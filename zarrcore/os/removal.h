@@ -1,8 +1,8 @@
-// Everything that the product removes from a disk is removed here.
+// All code that removes files from a disk is here.
 //
-// A name alone does not say whose a file is. So files are removed by a descriptor of their folder,
-// with a name that only zarrfs gives, and only if they are regular files: what a symbolic link
-// leads to, a folder with something in it, a device or a socket stays.
+// A name alone does not prove whose a file is. So files are removed through a descriptor of their
+// folder, only with a name that only zarrfs uses, and only if they are regular files: targets of
+// symbolic links, folders that are not empty, devices and sockets stay.
 #pragma once
 
 #include <functional>
@@ -11,18 +11,17 @@
 
 namespace zarrfs {
 
-/// Whether a file of this name is one that the caller makes.
+/// Whether the caller makes files of this name.
 using IsOwnName = std::function<bool(std::string_view name)>;
 
-/// Removes a regular file. False if it is something else, or stays.
+/// Removes a regular file. False if it is another kind of file, or cannot be removed.
 bool RemoveFile(int folder, const char* name);
 
-/// Removes a folder that is empty. False, with errno set, if it stays.
+/// Removes an empty folder. False, with errno set, on failure.
 bool RemoveFolder(int folder, const char* name);
 
-/// In the folder `path` and those below it, on the same file system, removes the files with names
-/// that `is_own` accepts, then the folders that are empty, `path` last. Whatever else is there
-/// stays.
+/// Removes the files whose names `is_own` accepts from the folder `path` and those below it on the
+/// same file system, then the empty folders, `path` last. Everything else stays.
 void RemoveOwnFiles(const std::string& path, const IsOwnName& is_own);
 
 }  // namespace zarrfs

@@ -28,8 +28,8 @@
 namespace zarrfs {
 namespace {
 
-// <linux/landlock.h> of the newest ABI; the headers here may be of an older one. All numbers are
-// the same on all architectures.
+// <linux/landlock.h> of the newest ABI; the headers here may be older. The numbers are the same on
+// all architectures.
 constexpr long kCreateRuleset = 444;
 constexpr long kAddRule = 445;
 constexpr long kRestrictSelf = 446;
@@ -59,7 +59,7 @@ constexpr uint64_t kTcp = 3;              // bind, connect
 constexpr uint64_t kAbstractSocket = 1;   // of processes outside
 constexpr uint64_t kSignal = 2;           // to processes outside
 
-// All ways to use a file that an ABI knows: each new one adds some.
+// All ways to use a file that an ABI knows; each new ABI adds some.
 uint64_t FileRights(int abi) {
   constexpr std::array<int, kNewestLandlock> kCounts = {13, 14, 15, 15, 16, 16};
   return (uint64_t{1} << kCounts[static_cast<size_t>(abi) - 1]) - 1;
@@ -98,7 +98,7 @@ void OpenReports() {
 std::string SandboxState::Text() const {
   std::string text = landlock == 0 ? fmt::format("no landlock ({})", no_landlock)
                                    : fmt::format("landlock {}", landlock);
-  // What later ABIs have.
+  // Rights of later ABIs.
   if (landlock > 0 && landlock < kNewestLandlock) {
     text += fmt::format(" (without {}{}{}signals)", landlock < 3 ? "truncate, " : "",
                         landlock < 4 ? "TCP, " : "", landlock < 5 ? "ioctl, " : "");
@@ -148,7 +148,7 @@ SandboxState RestrictFiles(const SandboxRules& rules, int newest_landlock) {
 }
 
 SandboxState EnterSandbox(const SandboxRules& rules, int newest_landlock) {
-  tzset();  // the C library reads the time zone's file when it is first needed
+  tzset();  // the C library reads the time zone's file at first use
   SandboxState state = RestrictFiles(rules, newest_landlock);
   state.no_seccomp = RestrictSystemCalls(rules.io_uring, !rules.changeable.empty(), rules.sockets);
   return state;

@@ -2,7 +2,8 @@
 
 #include "zarrcore/base/result.h"
 
-// (Elsewhere some calls have their arguments in another order. Sanitizers start programs.)
+// On other architectures some calls have their arguments in another order. Sanitizers start
+// programs.
 #if defined(ZARRFS_SECCOMP) && !defined(ZARRFS_SANITIZED) && \
     (defined(__x86_64__) || defined(__aarch64__) || (defined(__riscv) && __riscv_xlen == 64))
 
@@ -24,10 +25,10 @@
 namespace zarrfs {
 namespace {
 
-// Allowed with any arguments. (Numbers below 0 are calls that this architecture does not have.)
+// Allowed with any arguments. Negative numbers are calls that this architecture lacks.
 constexpr int kAllowed[] = {
-    // What answering a request takes: the kernel's own table lets these through without a look at
-    // the filter.
+    // Calls needed to answer a request: the kernel's bitmap passes these without running the
+    // filter.
     SCMP_SYS(pread64),
     SCMP_SYS(read),
     SCMP_SYS(writev),
@@ -43,7 +44,7 @@ constexpr int kAllowed[] = {
     SCMP_SYS(lseek),
     SCMP_SYS(poll),
     SCMP_SYS(ppoll),
-    // Files: nothing here makes, renames or removes one; writing is Landlock's to forbid.
+    // Files. None of these creates, renames or removes one; Landlock forbids writing.
     SCMP_SYS(readv),
     SCMP_SYS(preadv),
     SCMP_SYS(preadv2),
@@ -53,7 +54,7 @@ constexpr int kAllowed[] = {
     SCMP_SYS(lstat),
     SCMP_SYS(statfs),
     SCMP_SYS(fstatfs),
-    SCMP_SYS(getxattr),  // lists of access
+    SCMP_SYS(getxattr),  // access control lists
     SCMP_SYS(lgetxattr),
     SCMP_SYS(readlink),
     SCMP_SYS(readlinkat),
@@ -78,7 +79,7 @@ constexpr int kAllowed[] = {
     SCMP_SYS(epoll_pwait),
     SCMP_SYS(select),
     SCMP_SYS(pselect6),
-    // Memory; mmap and mprotect below.
+    // Memory; see below for mmap and mprotect.
     SCMP_SYS(munmap),
     SCMP_SYS(mremap),
     SCMP_SYS(madvise),
@@ -95,14 +96,14 @@ constexpr int kAllowed[] = {
     SCMP_SYS(exit),
     SCMP_SYS(exit_group),
     SCMP_SYS(restart_syscall),
-    // Signals to itself; tgkill below.
+    // Signals to itself; see below for tgkill.
     SCMP_SYS(rt_sigaction),
     SCMP_SYS(rt_sigprocmask),
     SCMP_SYS(rt_sigreturn),
     SCMP_SYS(rt_sigpending),
     SCMP_SYS(rt_sigtimedwait),
     SCMP_SYS(sigaltstack),
-    // Time and what the process is.
+    // Time and process information.
     SCMP_SYS(clock_gettime),
     SCMP_SYS(clock_getres),
     SCMP_SYS(gettimeofday),
@@ -123,13 +124,13 @@ constexpr int kAllowed[] = {
     SCMP_SYS(getrusage),
     SCMP_SYS(getrandom),
 };
-// On sockets that are open already: descriptors can cross the sandbox with the messages.
+// On sockets that are open already: descriptors can cross the sandbox in messages.
 constexpr int kOnSockets[] = {SCMP_SYS(sendmsg), SCMP_SYS(sendto), SCMP_SYS(recvmsg),
                               SCMP_SYS(recvfrom), SCMP_SYS(setsockopt)};
-// No other socket is made, nor given a name or a peer.
+// Forbidden: new sockets, and naming or connecting one.
 constexpr int kNewSockets[] = {SCMP_SYS(socket), SCMP_SYS(socketpair), SCMP_SYS(connect),
                                SCMP_SYS(bind)};
-// libfuse has a ring for each processor, in memory that is near it.
+// libfuse has a ring for each processor, in memory close to it.
 constexpr int kIoUring[] = {SCMP_SYS(io_uring_setup),
                             SCMP_SYS(io_uring_enter),
                             SCMP_SYS(io_uring_register),
@@ -138,20 +139,20 @@ constexpr int kIoUring[] = {SCMP_SYS(io_uring_setup),
                             SCMP_SYS(set_mempolicy),
                             SCMP_SYS(mbind)};
 
-// What libcurl, the resolver of the C library and OpenSSL ask for beyond that; socket below. (None
-// that waits for connections.)
+// Additional calls of libcurl, the C library's resolver and OpenSSL, none of which accepts
+// connections; see below for socket.
 constexpr int kNetwork[] = {
     SCMP_SYS(connect),     SCMP_SYS(bind),       SCMP_SYS(sendto),     SCMP_SYS(sendmsg),
     SCMP_SYS(sendmmsg),    SCMP_SYS(recvfrom),   SCMP_SYS(recvmsg),    SCMP_SYS(recvmmsg),
     SCMP_SYS(shutdown),    SCMP_SYS(getsockopt), SCMP_SYS(setsockopt), SCMP_SYS(getsockname),
     SCMP_SYS(getpeername), SCMP_SYS(pipe2),      SCMP_SYS(pipe),       SCMP_SYS(epoll_pwait2),
     SCMP_SYS(getresuid),   SCMP_SYS(getresgid),  SCMP_SYS(getpgrp),    SCMP_SYS(getpgid)};
-// What the disk cache takes beyond kChangingFiles: locks, times, space.
+// Calls of the disk cache beyond kChangingFiles: locks, times, space.
 constexpr int kDiskCache[] = {SCMP_SYS(flock), SCMP_SYS(utimensat), SCMP_SYS(fallocate)};
 // FIONREAD, FIONBIO, SIOCGIFINDEX, SIOCOUTQ.
 constexpr unsigned kNetworkIoctls[] = {0x541b, 0x5421, 0x8933, 0x5411};
 
-// What no program that finds a key needs, and what holes in kernels have been reached by.
+// Calls that no program that finds a key needs, and that kernel exploits have used.
 constexpr int kForPrograms[] = {SCMP_SYS(ptrace),
                                 SCMP_SYS(process_vm_readv),
                                 SCMP_SYS(process_vm_writev),
@@ -192,21 +193,22 @@ constexpr int kForPrograms[] = {SCMP_SYS(ptrace),
                                 SCMP_SYS(quotactl),
                                 SCMP_SYS(syslog)};
 
-// Names; which ones is Landlock's to say.
+// Calls that change names; Landlock decides which names.
 constexpr int kChangingFiles[] = {SCMP_SYS(mkdir),     SCMP_SYS(mkdirat),   SCMP_SYS(rename),
                                   SCMP_SYS(renameat),  SCMP_SYS(renameat2), SCMP_SYS(unlink),
                                   SCMP_SYS(unlinkat),  SCMP_SYS(rmdir),     SCMP_SYS(fsync),
                                   SCMP_SYS(fdatasync), SCMP_SYS(syncfs)};
 
-// Calls of kernels to come (from futex_wake of Linux 6.7 on; the numbers are the same everywhere)
-// fail as on a kernel without them: a newer C library may try them and do without.
+// System calls added to future kernels (from futex_wake of Linux 6.7 on; the numbers are the same
+// on all architectures) fail as on a kernel without them: a newer C library may try them and fall
+// back.
 constexpr int kFirstUnknown = 454;
 constexpr int kLastUnknown = 511;
 
-// FUSE_DEV_IOC_CLONE, and what a terminal is asked for (TCGETS2: by newer C libraries).
+// FUSE_DEV_IOC_CLONE, and terminal queries (newer C libraries use TCGETS2).
 constexpr unsigned kIoctls[] = {0x8004e500, TCGETS, 0x802c542a, TIOCGWINSZ};
 
-// fcntl(2) is many calls in one: some send signals to any process of this user (F_SETOWN,
+// fcntl(2) is many calls in one: some of them send signals to any process of this user (F_SETOWN,
 // F_SETSIG), notify of changes or take leases.
 constexpr int kFcntl[] = {F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD,    F_SETFD,
                           F_GETFL, F_GET_SEALS,     F_ADD_SEALS};
@@ -221,14 +223,14 @@ struct Release {
 
 class Filter {
  public:
-  // `other`: what becomes of a call that no rule is about.
+  // `other`: the action for calls without a rule.
   explicit Filter(uint32_t other) : other_(other), context_(seccomp_init(other)) {}
 
   template <typename... Conditions>
   void Add(uint32_t action, int call, Conditions... conditions) {
     if (context_ == nullptr || error_ != 0 || action == other_) return;
     error_ = seccomp_rule_add(context_.get(), action, call, sizeof...(conditions), conditions...);
-    if (error_ == -EEXIST) error_ = 0;  // a call of two lists
+    if (error_ == -EEXIST) error_ = 0;  // the call is in two lists
   }
   template <typename... Conditions>
   void Allow(int call, Conditions... conditions) {
@@ -238,8 +240,8 @@ class Filter {
   // 0, or an errno.
   int Load() {
     if (context_ == nullptr) return ENOMEM;
-    // A search among the numbers instead of one comparison after the other. And no brake on
-    // speculation, which kernels before 5.16 would add for the whole process.
+    // Binary search instead of a chain of comparisons. No speculation barrier, which kernels before
+    // 5.16 would add for the whole process.
     seccomp_attr_set(context_.get(), SCMP_FLTATR_CTL_OPTIMIZE, 2);
     seccomp_attr_set(context_.get(), SCMP_FLTATR_CTL_SSB, 1);
     seccomp_attr_set(context_.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
@@ -259,15 +261,15 @@ void AddDescriptorCalls(Filter& filter, bool changes_files) {
   }
   filter.Allow(SCMP_SYS(fcntl), SCMP_A1_32(SCMP_CMP_EQ, F_SETFL),
                SCMP_A2_64(SCMP_CMP_MASKED_EQ, O_ASYNC, 0));
-  // Files that are being made are locked.
+  // Files in the making are locked.
   if (changes_files) filter.Allow(SCMP_SYS(fcntl), SCMP_A1_32(SCMP_CMP_EQ, F_OFD_SETLK));
   for (const unsigned request : kIoctls) {
     filter.Allow(SCMP_SYS(ioctl), SCMP_A1_32(SCMP_CMP_EQ, request));
   }
 }
 
-// All limits of this process can be asked for. That of its memory alone can be set. (The rules do
-// not overlap: libseccomp would have to choose.)
+// Any limit of this process can be read, but only that of its memory set. The rules do not overlap:
+// libseccomp would have to choose.
 void AddLimits(Filter& filter) {
   constexpr auto kCall = SCMP_SYS(prlimit64);
   filter.Allow(kCall, SCMP_A0_64(SCMP_CMP_EQ, 0), SCMP_A1_64(SCMP_CMP_EQ, RLIMIT_DATA));
@@ -287,13 +289,14 @@ void AddSockets(Filter& filter, const std::optional<std::vector<int>>& sockets) 
   }
 }
 
-// Calls that are allowed with some arguments only.
+// Calls allowed with certain arguments only.
 void AddConditions(Filter& filter) {
-  // No process, and no thread in a namespace of its own. Arguments of clone3 cannot be inspected.
+  // No process, and no thread in a namespace of its own. The filter cannot inspect clone3's
+  // arguments.
   filter.Allow(SCMP_SYS(clone), SCMP_A0_64(SCMP_CMP_MASKED_EQ, kThread | kNamespaces, kThread));
   filter.Add(SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3));
   filter.Allow(SCMP_SYS(tgkill), SCMP_A0_64(SCMP_CMP_EQ, static_cast<uint64_t>(getpid())));
-  // No code but that of the program.
+  // No code except that of the program.
   for (const int call : {SCMP_SYS(mmap), SCMP_SYS(mprotect)}) {
     filter.Allow(call, SCMP_A2_64(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
   }
@@ -304,10 +307,10 @@ void AddConditions(Filter& filter) {
   filter.Add(SCMP_ACT_ERRNO(EINVAL), SCMP_SYS(prctl), SCMP_A0_32(SCMP_CMP_EQ, kNameMemory));
 }
 
-// TCP and UDP, and what the kernel says of its addresses. Local services are not to be reached:
-// many trust whoever connects by the user alone, and Landlock does not know their sockets.
+// TCP and UDP, and the kernel's answers about its addresses. Local services must be out of reach:
+// many trust a client by its user alone, and Landlock does not cover their sockets.
 void AddNetworkSockets(Filter& filter) {
-  constexpr uint64_t kTypes = 0xf;  // the rest are flags
+  constexpr uint64_t kTypes = 0xf;  // the other bits are flags
   for (const int family : {AF_INET, AF_INET6}) {
     for (const int type : {SOCK_STREAM, SOCK_DGRAM}) {
       filter.Allow(SCMP_SYS(socket), SCMP_A0_64(SCMP_CMP_EQ, static_cast<uint64_t>(family)),
@@ -317,14 +320,14 @@ void AddNetworkSockets(Filter& filter) {
   filter.Allow(SCMP_SYS(socket), SCMP_A0_64(SCMP_CMP_EQ, AF_NETLINK),
                SCMP_A2_64(SCMP_CMP_EQ, 0 /*NETLINK_ROUTE*/));
   filter.Add(SCMP_ACT_ERRNO(EACCES), SCMP_SYS(socket), SCMP_A0_64(SCMP_CMP_EQ, AF_UNIX));
-  // libcurl wakes itself up by one.
+  // libcurl uses one to wake itself up.
   filter.Allow(SCMP_SYS(socketpair), SCMP_A0_64(SCMP_CMP_EQ, AF_UNIX));
   for (const unsigned request : kNetworkIoctls) {
     filter.Allow(SCMP_SYS(ioctl), SCMP_A1_32(SCMP_CMP_EQ, request));
   }
 }
 
-// Calls of kernels to come.
+// System calls of future kernels.
 void AddUnknown(Filter& filter) {
   for (int call = kFirstUnknown; call <= kLastUnknown; ++call) {
     filter.Add(SCMP_ACT_ERRNO(ENOSYS), call);

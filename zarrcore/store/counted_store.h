@@ -12,9 +12,9 @@ namespace zarrfs {
 /// Counters of the requests to a store. Thread-safe.
 class StoreCounts {
  public:
-  /// Calls of Store::Read() and Object::Read(), including those that failed.
+  /// Calls of Store::Read() and Object::Read(), failures included.
   [[nodiscard]] uint64_t reads() const { return counters_.Sum(kReads); }
-  /// Bytes they returned.
+  /// Bytes returned by these calls.
   [[nodiscard]] uint64_t read_bytes() const { return counters_.Sum(kReadBytes); }
   /// Calls of any kind that the store failed to answer. "Not found" and "stale" are answers.
   [[nodiscard]] uint64_t errors() const { return counters_.Sum(kErrors); }

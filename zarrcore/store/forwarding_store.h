@@ -1,4 +1,4 @@
-// Bases of stores that stand in front of another one.
+// Base classes of stores that wrap another one.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace zarrfs {
 
-/// Hands everything on that is not overridden.
+/// Forwards every call that is not overridden.
 class ForwardingStore : public Store {
  public:
   explicit ForwardingStore(std::shared_ptr<const Store> store) : store_(std::move(store)) {}
@@ -53,9 +53,9 @@ class ForwardingStore : public Store {
   const std::shared_ptr<const Store> store_;
 };
 
-/// Hands calls on through `through`, also those of the objects and folder streams that it returns:
-/// through(call) returns call() or fails, and so does through.Read(call, bytes_of), where
-/// bytes_of(answer) is how many bytes were read.
+/// Forwards calls by way of `through`, also those of the objects and folder streams that it
+/// returns: through(call) returns call() or fails, and so does through.Read(call, bytes_of), where
+/// bytes_of(answer) is the number of bytes read.
 template <typename Through>
 class ThroughStore : public ForwardingStore {
  public:

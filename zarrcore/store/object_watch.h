@@ -1,6 +1,6 @@
-// ObjectWatch: changes of a store that is made from one object of another store, its container: of
-// a zip file. A change of that object changes everything in the store; nothing else in the
-// container does.
+// ObjectWatch: change notifications for a store that is made from one object of another store, its
+// container, such as a zip file. A change to that object changes everything in the store; other
+// changes in the container do not matter.
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,5 @@
-// RevalidatingCache<Key, Value>: values made from what a store holds, checked again when they are
-// older than the caller accepts.
+// RevalidatingCache<Key, Value>: values computed from a store's content, revalidated when older
+// than the caller accepts.
 //
 //             Load()                      older than max_age
 //   absent ─────────────▶ fresh ───────────────────────────────────▶ stale
@@ -8,14 +8,14 @@
 //      │  once, forgotten │  └─────── kUnknown, then Load() ───────────┘ │
 //      └──────────────────┴────────── kReplaced or kNotFound ────────────┘
 //
-// What this class alone knows:
-// - single flight: of many threads that need one value, one loads it; none holds a lock meanwhile;
+// This class alone implements:
+// - single flight: of many threads that need one value, one loads it, without holding a lock;
 // - refusal: a thread that may not wait (base/waiting.h) gets kWouldBlock instead of waiting for
-//   another one's load, and its own refusal fails nobody who may wait;
-// - age: a value that another thread began to load before this one asked is checked again if it is
-//   too old;
-// - racy versions (IsRacy) are waited out once, and never remembered;
-// - an object that is replaced while it is loaded (kStale) is loaded again, kMaxAttempts times.
+//   another thread's load, and its own refusal does not fail threads that may wait;
+// - age: a value that another thread began to load before this call is revalidated if it is too
+//   old;
+// - racy versions (IsRacy) are waited out once, and never cached;
+// - an object that is replaced during a load (kStale) is loaded again, up to kMaxAttempts times.
 //
 // `Value` has a member `mutable Freshness freshness`, which only this class sets. Every member may
 // be called from any thread.
@@ -33,11 +33,11 @@
 
 namespace zarrfs {
 
-/// What asking the store about a cached value has shown.
+/// What revalidating a cached value has shown.
 enum class Revalidation {
-  kCurrent,   // still what the store has
-  kReplaced,  // not any more: it is forgotten at once
-  kUnknown,   // loading it again tells; until then it stays
+  kCurrent,   // still what the store holds
+  kReplaced,  // outdated: evicted at once
+  kUnknown,   // only a new load can tell; the value stays until then
 };
 
 template <typename Key, typename Value, typename Hash = std::hash<Key>>
@@ -46,28 +46,28 @@ class RevalidatingCache {
   using Cache = LruCache<Key, Value, Hash>;
   using ValuePtr = typename Cache::ValuePtr;
   using Loaded = typename Cache::Loaded;
-  /// The value or why there is none, and how long that holds (of an error, only of kNotFound).
+  /// The value or an error, and how long it holds (of errors, only kNotFound is cached).
   using Answer = Valid<Result<ValuePtr>>;
 
-  /// How one value is read from the store: made for one call of Get(), on that call's thread, and
-  /// never called under a lock. May use the same cache for other keys.
+  /// How one value is read from the store. Made for one call of Get(), used on that call's thread
+  /// and never under a lock. May use the same cache for other keys.
   class Loader {
    public:
     virtual ~Loader() = default;
-    /// Begins to watch what the value depends on, before anything else is asked.
+    /// Begins to watch the objects that the value depends on, before any other call.
     virtual Validity Watch() { return {}; }
-    /// kNotFound if the store does not have it any more; any other error leaves it cached.
+    /// kNotFound if the object is gone; after any other error the value stays cached.
     virtual Result<Revalidation> Revalidate(const ValuePtr& known) = 0;
     /// After kUnknown, may return the known value itself.
     virtual Result<Loaded> Load() = 0;
-    /// How long a value holds that was loaded, or found to be current, under this watch.
+    /// How long a value holds that was loaded or revalidated under this watch.
     virtual Validity ValidityOf(const Value& /*value*/, Validity watched) { return watched; }
-    /// Whether another version may look the same: the value is used and not remembered.
+    /// Whether another version may look the same: the value is used but not cached.
     virtual bool IsRacy(const Value& /*value*/) { return false; }
-    /// When the object that it was made from changed last (Version::ctime_ns); nullopt for what is
-    /// made from many.
+    /// When the object behind the value last changed (Version::ctime_ns); nullopt for values made
+    /// from several objects.
     virtual std::optional<int64_t> ChangedNs(const Value& /*value*/) { return std::nullopt; }
-    /// A value was forgotten because it was replaced or racy.
+    /// A value was evicted because it was replaced or racy.
     virtual void OnForgotten(const ValuePtr& /*old*/) {}
   };
 
@@ -78,14 +78,14 @@ class RevalidatingCache {
   /// The value, known to be current or checked less than `max_age` ago.
   [[nodiscard]] Answer Get(const Key& key, Age max_age, Loader& loader);
 
-  /// The same, but null instead of loading: nothing is cached, or it has been replaced.
+  /// As Get(), but returns null instead of loading if nothing is cached or it was replaced.
   [[nodiscard]] Answer GetCached(const Key& key, Age max_age, Loader& loader);
 
-  /// The value if it is cached, of whatever age, else null. Never asks the store.
+  /// The cached value regardless of its age, else null. Never asks the store.
   [[nodiscard]] ValuePtr Find(const Key& key) { return cache_.Get(key); }
 
-  /// The value that `is_it` accepts, loaded if there is none: for keys under which versions follow
-  /// each other and the caller knows which it wants. Not for values that grow old.
+  /// The value that `is_it` accepts, loaded if necessary: for keys whose versions follow each other
+  /// and a caller that knows which version it wants. Not for values that expire.
   template <typename IsIt>
   [[nodiscard]] Result<ValuePtr> GetVersion(const Key& key, IsIt is_it,
                                             const std::function<Result<Loaded>()>& load);
@@ -101,7 +101,7 @@ class RevalidatingCache {
  private:
   static constexpr int kMaxAttempts = 3;
 
-  // One call: when the store was asked, and what it promised to watch.
+  // One call: when the store was asked, and the validity of its watch.
   struct Question {
     const Key& key;
     Loader& loader;
@@ -111,7 +111,7 @@ class RevalidatingCache {
   Question Ask(const Key& key, Age max_age, Loader& loader) const;
   Answer Current(const ValuePtr& value) const { return {value, value->freshness.validity()}; }
   Answer Checked(const Question& question, const ValuePtr& value) const;
-  // The known value if it is current, null if it is not known to be.
+  // The known value if it is current, null if that is unknown.
   Answer Revalidate(const Question& question, const ValuePtr& known, bool& is_unknown);
 
   const std::shared_ptr<const Store> store_;
@@ -125,7 +125,7 @@ template <typename K, typename V, typename H>
 typename RevalidatingCache<K, V, H>::Question RevalidatingCache<K, V, H>::Ask(
     const K& key, Age max_age, Loader& loader) const {
   Question question{key, loader, Moment::Now(*store_), {}};
-  // Who takes an answer of any age has no use for one that is known to hold: spares the watch.
+  // A caller that accepts any age needs no proof of validity: skip the watch.
   if (max_age != kAnyAge && question.asked.validity().is_known()) {
     question.watched = question.asked.validity() & loader.Watch();
   }
@@ -181,11 +181,11 @@ typename RevalidatingCache<K, V, H>::Answer RevalidatingCache<K, V, H>::Get(cons
       if (!answer.value || *answer.value != nullptr) return answer;
       if (!is_unknown) known = nullptr;
     }
-    bool is_ours = false;  // not what another thread has loaded or is loading
+    bool is_ours = false;  // false: another thread loaded it or is loading it
     const auto load = [&] {
       is_ours = true;
       auto ours = loader.Load();
-      // Those who wait for it are to find it fresh.
+      // Waiters must find it fresh.
       if (ours) (void)Checked(question, ours->value);
       return ours;
     };
@@ -206,7 +206,7 @@ typename RevalidatingCache<K, V, H>::Answer RevalidatingCache<K, V, H>::Get(cons
     }
     const bool is_fresh = is_ours || (*loaded)->freshness.IsFresh(*store_, max_age);
     if (is_fresh || attempt >= kMaxAttempts) return Current(*loaded);
-    known = *loaded;  // began before we asked, perhaps longer ago than max_age
+    known = *loaded;  // its load began before this call, perhaps longer ago than max_age
   }
 }
 
@@ -220,7 +220,7 @@ Result<typename RevalidatingCache<K, V, H>::ValuePtr> RevalidatingCache<K, V, H>
   }
   Result<ValuePtr> shared = cache_.GetOrLoad(key, load);
   if (!shared || is_it(**shared)) return shared;
-  // Another thread has loaded another version meanwhile.
+  // Another thread has loaded another version in the meantime.
   return load().map([](const Loaded& own) { return own.value; });
 }
 

@@ -1,4 +1,4 @@
-// A part of a store: which of the names in its root folder there are.
+// Selects which names in the root folder of a store are visible.
 #pragma once
 
 #include <memory>
@@ -11,9 +11,8 @@
 
 namespace zarrfs {
 
-/// Patterns as of a shell: `*`, `?` and `[…]` (fnmatch(3)). A name is there if it matches one of
-/// `show`, or `show` is empty, and none of `hide`. The metadata documents of the root are always
-/// there.
+/// Shell patterns: `*`, `?` and `[…]` (fnmatch(3)). A name is visible if it matches one of `show`,
+/// or `show` is empty, and none of `hide`. The metadata documents of the root are always visible.
 struct NamePatterns {
   std::vector<std::string> show;
   std::vector<std::string> hide;
@@ -23,12 +22,12 @@ struct NamePatterns {
   bool operator==(const NamePatterns&) const = default;
 };
 
-/// "*.tmp:scratch": patterns separated by colons. Nullopt if one is empty, has a slash, or is
-/// longer than a name can be.
+/// Parses "*.tmp:scratch", patterns separated by colons. nullopt if one is empty, has a slash, or
+/// exceeds the maximum length of a name.
 [[nodiscard]] std::optional<std::vector<std::string>> ParsePatterns(std::string_view text);
 
-/// Wraps `store`, unless everything is to be there. What is not selected is absent, and so is
-/// everything below it.
+/// Wraps `store`, unless everything is selected. Other names, and everything below them, are
+/// absent.
 [[nodiscard]] std::shared_ptr<const Store> SelectNames(std::shared_ptr<const Store> store,
                                                        NamePatterns patterns);
 

@@ -13,10 +13,10 @@ namespace {
 // Nearly every metadata document fits into the first request; a longer one takes a second.
 constexpr uint64_t kFirstReadBytes = 64u << 10;
 
-// Attempts to read an object that is replaced meanwhile.
+// Attempts to read an object that is replaced during the read.
 constexpr int kWholeReadTries = 3;
 
-// Names that List() asks for at a time.
+// Number of names that List() requests at a time.
 constexpr size_t kListedAtOnce = 4096;
 
 Result<WholeObject> ReadWholeOnce(const Store& store, std::string_view key, uint64_t limit,

@@ -1,10 +1,10 @@
-// Store: the only way to read data. Bytes by key, from a local directory or anything else that
-// holds named objects.
+// Store: the only way to read data. Bytes by key, from a local directory or another source of named
+// objects.
 //
-// Keys are paths inside the store without a leading slash: "", "a", "a/zarr.json", "a/c/0/1".
-// Each call can be served by one request to an object store: a suffix range needs no size, every
-// answer carries the object's Version, and further reads of an Object either come from that same
-// version or fail.
+// Keys are paths inside the store without a leading slash: "", "a", "a/zarr.json", "a/c/0/1". Each
+// call can be served by one request to an object store: a suffix range needs no size, every answer
+// carries the object's Version, and further reads of an Object either come from that same version
+// or fail.
 //
 // Thread-safe. A call may block for as long as the store takes; callers that must not wait check
 // AnswersFast() first.
@@ -24,8 +24,8 @@
 
 namespace zarrfs {
 
-/// Identifies the content of an object: equal versions hold the same bytes.
-/// ctime is part of it: an unlink and re-create with a kept mtime repeats everything else.
+/// Identifies the content of an object: equal versions hold the same bytes. Includes ctime:
+/// unlinking and recreating a file with a kept mtime may repeat all other fields.
 struct Version {
   uint64_t device = 0;
   uint64_t inode = 0;
@@ -56,7 +56,7 @@ struct ObjectInfo {
 };
 
 /// Part of an object: `length` bytes from `offset`, or the last `length` bytes. A range that
-/// reaches beyond the object is clipped; the answer has the range that was read.
+/// reaches beyond the object is clipped; the answer states the range that was read.
 struct ByteRange {
   uint64_t offset = 0;
   uint64_t length = 0;
@@ -95,15 +95,15 @@ struct ListEntry {
   bool operator==(const ListEntry&) const = default;
 };
 
-/// The names in a folder, a few at a time, in an order of the store's own. What the folder holds
-/// all the while comes once; what is added or removed meanwhile may come or not. May outlive the
-/// store. For one thread at a time.
+/// Streams the names in a folder, in an order of the store's choice. A name that exists throughout
+/// is returned once; one that is added or removed in the meantime may be returned or not. May
+/// outlive the store. Used by one thread at a time.
 class FolderStream {
  public:
   virtual ~FolderStream() = default;
 
-  /// The next names, at most `count` (above 0) and at least one; none at the end. After a failure
-  /// the stream must not be used again, for it may have lost names.
+  /// The next names: between one and `count` (above 0); none at the end. After a failure the stream
+  /// must not be used again, as it may have lost names.
   [[nodiscard]] virtual Result<std::vector<ListEntry>> Next(size_t count) = 0;
 };
 
@@ -118,12 +118,12 @@ struct StoreCapacity {
 struct Changes {
   std::vector<std::string> keys;     // changed objects and folders
   std::vector<std::string> folders;  // anything directly in these may have changed
-  // Nothing has changed in these, but further changes are not noticed.
+  // Nothing has changed in these, but further changes go unnoticed.
   std::vector<std::string> unwatched = {};
   bool all = false;  // anything may have changed
-  // Of a store that ChangesInSteps(), each change is reported twice. First it has yet to come: what
-  // is cached of all this must be gone when the listener returns, and no answer may be cached until
-  // the second time. Then it has come.
+  // If the store ChangesInSteps(), each change is reported twice. The first report comes before the
+  // change: when the listener returns, nothing of this may be cached, and no answer may be cached
+  // until the second report, which comes after the change.
   bool is_coming = false;
   bool was_announced = false;
 
@@ -141,44 +141,44 @@ class Store {
  public:
   virtual ~Store() = default;
 
-  /// The attributes of an object or folder. kNotFound if there is none.
+  /// The attributes of an object or folder. kNotFound if it does not exist.
   [[nodiscard]] virtual Result<ObjectInfo> Stat(std::string_view key) const = 0;
 
   /// Reads `range` of the object into the front of `out`; never more than out.size() bytes.
-  /// kNotFound if there is no such object (a folder is no object).
+  /// kNotFound if no such object exists (a folder is not an object).
   [[nodiscard]] virtual Result<ReadAnswer> Read(std::string_view key, ByteRange range,
                                                 std::span<std::byte> out) const = 0;
 
-  /// Begins to list the names directly below a folder ("" is the root). kNotFound if there is no
-  /// such folder.
+  /// Begins to list the names directly below a folder ("" is the root). kNotFound if the folder
+  /// does not exist.
   [[nodiscard]] virtual Result<std::unique_ptr<FolderStream>> OpenFolder(
       std::string_view folder) const = 0;
 
   /// All names of OpenFolder().
   [[nodiscard]] Result<std::vector<ListEntry>> List(std::string_view folder) const;
 
-  /// Where an object begins in the file that holds it, for programs that read it there: 0 in a
+  /// The offset of an object in the file that holds it, for programs that read it there: 0 in a
   /// store whose objects are files themselves. kUnsupported if it is compressed in that file.
   [[nodiscard]] virtual Result<uint64_t> OffsetInFile(std::string_view /*key*/) const { return 0; }
 
-  /// The attributes of every folder, if folders are nothing but parts of keys, so that there is one
-  /// wherever there is an object in it; else nullopt.
+  /// The common attributes of all folders, if folders are mere prefixes of keys and exist wherever
+  /// an object has that prefix; else nullopt.
   [[nodiscard]] virtual std::optional<ObjectInfo> FolderOfKeys() const { return std::nullopt; }
 
-  /// True if every answer comes at the speed of a local disk. If false, callers wait for answers
-  /// on threads of their own.
+  /// True if every answer comes at the speed of a local disk. Otherwise callers wait for answers on
+  /// separate threads.
   [[nodiscard]] virtual bool AnswersFast() const = 0;
 
-  /// True if all of it changes at one moment, so that whoever has seen one object of the next state
-  /// sees no other object of the one before; and an Object reads on in its version for as long as
-  /// somebody has it. Needs StartWatching(), unless it never changes.
+  /// True if the whole store changes atomically: after a reader has seen one object of the new
+  /// state, it sees no object of the old one, except that an Object keeps reading its own version
+  /// for as long as it is held. Needs StartWatching(), unless the store never changes.
   [[nodiscard]] virtual bool ChangesInSteps() const { return false; }
 
-  /// How long after a change (Version::ctime_ns) another change may leave the version the same: an
+  /// How long after a change (Version::ctime_ns) a further change may keep the version equal: an
   /// object younger than this is racy and must not be cached. Nanoseconds.
   [[nodiscard]] virtual int64_t TimestampGranularityNs() const = 0;
 
-  /// For df; kUnsupported where the question has no meaning.
+  /// For df; kUnsupported if the store has no capacity.
   [[nodiscard]] virtual Result<StoreCapacity> Capacity() const {
     return Fail(ErrorCode::kUnsupported, "{}: this store has no capacity", name());
   }
@@ -212,16 +212,16 @@ class Store {
   [[nodiscard]] virtual WatchState watch_state() const { return {}; }
 
   /// Closes descriptors that have been idle for a minute. An Object reopens its file for the next
-  /// read, which gives kStale if the file was removed or replaced.
+  /// read, which fails with kStale if the file was removed or replaced.
   virtual void CloseIdle() const {}
 
   /// The path or address of the store, for messages.
   [[nodiscard]] virtual std::string name() const = 0;
 };
 
-/// A whole object of at most `limit` bytes (kTooLarge beyond), all of one version. `make_room`,
-/// unless it is null, is called with the size of an object that the first request did not hold,
-/// before there is memory for it; it may fail.
+/// A whole object of at most `limit` bytes (kTooLarge beyond), all from one version. `make_room`
+/// may be null; otherwise it is called with the size of an object that did not fit the first
+/// request, before memory is allocated for it, and may fail.
 struct WholeObject {
   std::string bytes;
   std::shared_ptr<const Object> object;
@@ -244,8 +244,8 @@ using MakeRoom = std::function<Result<void>(uint64_t size)>;
 /// `folder` + "/" + `name`, or `name` alone at the root.
 [[nodiscard]] std::string JoinKey(std::string_view folder, std::string_view name);
 
-/// Whether `key` is "" or components joined by "/", none of them empty, "." or "..", and holds no
-/// NUL. A Store answers kInvalidArgument to any other.
+/// Whether `key` is "" or components joined by "/", none of them empty, "." or "..", without NUL. A
+/// Store answers kInvalidArgument to any other key.
 [[nodiscard]] bool IsValidKey(std::string_view key);
 
 }  // namespace zarrfs

@@ -1,12 +1,12 @@
 // Whether an answer of a Store is still true.
 //
-//   Age        how old an answer the caller accepts
-//   Moment     when a question was put to the store
+//   Age        the maximum age of an answer that the caller accepts
+//   Moment     when the store was asked
 //   Validity   how long its answer holds
 //   Freshness  both, kept with a cached answer
 //
-// Take a Moment, then Watch() what the answer depends on, then ask: a change that comes after the
-// Moment ends the Validity, so an answer never outlives what it was read from.
+// Take a Moment, then Watch() the objects that the answer depends on, then ask: a change after the
+// Moment ends the Validity, so an answer never outlives its sources.
 #pragma once
 
 #include <algorithm>
@@ -20,39 +20,39 @@
 
 namespace zarrfs {
 
-/// How long ago a cached answer may have been checked. kAnyAge: it is not checked again.
+/// How long ago a cached answer may have been checked. kAnyAge: it is not revalidated.
 using Age = std::chrono::nanoseconds;
 inline constexpr Age kAnyAge = Age::max();
 
-/// Of a slow store: how long answers are used, whatever age a caller accepts (but for one who wants
-/// it checked now): the longer the older the object is.
+/// For slow stores, how long an answer is reused regardless of max_age (except 0); grows with the
+/// age of the object.
 struct Patience {
-  double share_of_age = 0;  // of the time since the object changed; 0: not at all
+  double share_of_age = 0;  // fraction of the time since the object's last change; 0: off
   Age most{0};
 
   /// `ctime_ns`: of the object's version.
   [[nodiscard]] Age For(int64_t ctime_ns) const;
 };
 
-/// How long an answer holds: while Store::change_count() stays what it is, or for an unknown time.
-/// Returned together with the answer.
+/// How long an answer holds: while Store::change_count() is unchanged, or unknown. Returned
+/// together with the answer.
 class Validity {
  public:
   /// Unknown.
   Validity() = default;
   explicit Validity(uint64_t change_count) : change_count_(change_count) {}
 
-  /// Begins to watch `folder`, before the store is asked about what is in it.
+  /// Begins to watch `folder`; call before asking the store about its contents.
   [[nodiscard]] static Validity Watch(const Store& store, std::string_view folder) {
     return Validity(store.Watch(folder));
   }
-  /// The same for answers about objects that are no part of Zarr.
+  /// As Watch() for answers about objects that are not part of Zarr.
   [[nodiscard]] static Validity WatchAllNames(const Store& store, std::string_view folder) {
     return Validity(store.WatchAllNames(folder));
   }
 
   [[nodiscard]] bool is_known() const { return change_count_ != 0; }
-  /// The answer is known to be true still.
+  /// Whether the answer is known to be still valid.
   [[nodiscard]] bool Holds(const Store& store) const {
     return is_known() && change_count_ == store.change_count();
   }
@@ -68,7 +68,7 @@ class Validity {
   uint64_t change_count_ = 0;  // 0: unknown
 };
 
-/// An answer and how long it holds.
+/// An answer and its validity.
 template <typename T>
 struct Valid {
   T value;
@@ -78,7 +78,7 @@ struct Valid {
 template <typename T>
 Valid(T, Validity) -> Valid<T>;
 
-/// When a question was put to a store. Taken before the store is asked or watched.
+/// When the store was asked. Taken before the store is asked or watched.
 struct Moment {
   int64_t steady_ns = 0;
   uint64_t change_count = 0;
@@ -86,15 +86,15 @@ struct Moment {
   [[nodiscard]] static Moment Now(const Store& store) {
     return {SteadyNowNs(), store.change_count()};
   }
-  /// As long as nothing in the store changes: to narrow (&=) by what each answer depends on. A
-  /// promise only together with a watch.
+  /// Valid as long as nothing in the store changes; narrow it (&=) by the validity of each answer.
+  /// A guarantee only together with a watch.
   [[nodiscard]] Validity validity() const { return Validity(change_count); }
 };
 
-/// When a cached answer was checked last, and how long that check holds. Thread-safe.
+/// When a cached answer was last checked, and how long that check holds. Thread-safe.
 class Freshness {
  public:
-  /// The store was asked at `asked`, and its answer holds for `validity`. It is used for `lasts`
+  /// The store was asked at `asked`, and its answer holds for `validity`. It is reused for `lasts`
   /// even if it may not hold.
   void Set(const Moment& asked, Validity validity, Age lasts = {}) {
     const bool is_valid = validity.is_known() && validity == asked.validity();
@@ -108,8 +108,8 @@ class Freshness {
     return Validity((state & 1) != 0 ? state >> 1 : 0);
   }
 
-  /// Known to be true still, or checked less than `max_age` ago (unless that is 0, or less than it
-  /// lasts), and the store has reported no change since.
+  /// Known to be still valid, or checked less than `max_age` (or, unless that is 0, `lasts`) ago
+  /// with no change reported by the store since.
   [[nodiscard]] bool IsFresh(const Store& store, Age max_age) const {
     if (max_age == kAnyAge) return true;
     const uint64_t state = state_.load(std::memory_order_acquire);
@@ -123,16 +123,16 @@ class Freshness {
  private:
   std::atomic<int64_t> checked_ns_{0};
   std::atomic<int64_t> lasts_ns_{0};
-  std::atomic<uint64_t> state_{0};  // the change count, and in the last bit whether it is watched
+  std::atomic<uint64_t> state_{0};  // the change count; the lowest bit: it is watched
 };
 
 /// Whether a version is racy: so young that a further change may leave it looking the same. It is
-/// used, but what was read from it is not remembered.
+/// used, but nothing derived from it is cached.
 [[nodiscard]] bool IsRacy(const Store& store, const ObjectInfo& info);
 
-/// Sleeps until a version that is racy now is so no longer, and returns true: ask the store again.
-/// False at once if this thread may not wait, or where clocks tick so slowly that waiting costs
-/// more than it saves.
+/// Sleeps until a version that is racy now no longer is, and returns true: ask the store again.
+/// False at once if this thread may not wait, or if the clock of the store is so coarse that
+/// waiting costs more than it saves.
 [[nodiscard]] bool WaitOutRacy(const Store& store);
 
 }  // namespace zarrfs

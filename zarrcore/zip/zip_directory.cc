@@ -29,8 +29,8 @@ uint16_t Get16(View from, size_t at) { return LoadLittle<uint16_t>(&from[at]); }
 uint32_t Get32(View from, size_t at) { return LoadLittle<uint32_t>(&from[at]); }
 uint64_t Get64(View from, size_t at) { return LoadLittle<uint64_t>(&from[at]); }
 
-// Replaces the values that did not fit into 32 bits by those of the zip64 field, in the order in
-// which it has them. False if they are not there.
+// Replaces values that did not fit into 32 bits by those of the zip64 field, in its order. False if
+// they are missing.
 bool TakeZip64(View extra, std::span<uint64_t* const> values) {
   while (extra.size() >= 4) {
     const uint16_t id = Get16(extra, 0);
@@ -50,7 +50,7 @@ bool TakeZip64(View extra, std::span<uint64_t* const> values) {
   return false;
 }
 
-// A record at the begin of `bytes`, and its length; nullopt if it is none.
+// A record at the beginning of `bytes`, and its length; nullopt if there is none.
 struct Record {
   ZipMember member;
   size_t length = 0;
@@ -91,20 +91,20 @@ std::string_view SortedNameOf(std::string_view record) {
   return record.substr(kRecord, length);
 }
 
-// Whether a record was made where `\` stands between names: FAT, NTFS, VFAT (4.4.2).
+// Whether the record's system separates names by `\`: FAT, NTFS, VFAT (4.4.2).
 bool IsMadeByWindows(std::string_view record) {
   const auto system = static_cast<unsigned char>(record[5]);
   return system == 0 || system == 10 || system == 11 || system == 14;
 }
 
-// `name` without "./" in front.
+// `name` without leading "./".
 std::string_view WithoutDots(std::string_view name) {
   while (name.starts_with("./")) name.remove_prefix(2);
   return name;
 }
 
-// Whether members have `\` for "/", as PowerShell 5 writes them: some that Windows made have one,
-// and no member has a "/". Where one does, nobody knows what `\` is.
+// Whether members have `\` for "/", as PowerShell 5 writes them: some members made by Windows have
+// one, and no member has a "/". If one has, the meaning of `\` is ambiguous.
 Result<bool> HasBackslashes(std::string_view bytes) {
   std::optional<std::string_view> with_backslash;
   bool has_slash = false;
@@ -125,8 +125,8 @@ Result<bool> HasBackslashes(std::string_view bytes) {
   return with_backslash.has_value();
 }
 
-// Spells the names in a directory as keys, in place: without "./" in front, and with "/" where
-// HasBackslashes(). What has no name then, "./", is no member.
+// Rewrites the names in a directory as keys, in place: without leading "./", and with "/" if
+// HasBackslashes(). Members whose name is empty then ("./") are removed.
 Result<void> SpellAsKeys(std::string& bytes, uint64_t& members) {
   if (bytes.find("./") == bytes.npos && bytes.find('\\') == bytes.npos) return {};
   const auto has_backslashes = HasBackslashes(bytes);
@@ -135,7 +135,7 @@ Result<void> SpellAsKeys(std::string& bytes, uint64_t& members) {
   for (size_t from = 0; from < bytes.size();) {
     const std::string_view rest = std::string_view(bytes).substr(from);
     const auto record = ParseRecord(rest);
-    // What is no record stays as it is.
+    // Anything but a record stays unchanged.
     const size_t length = record ? record->length : rest.size();
     std::string copy(rest.substr(0, length));
     from += length;
@@ -200,7 +200,8 @@ Result<ZipDirectoryPlace> PlaceAt(View tail, size_t end, uint64_t begin) {
 }  // namespace
 
 Result<ZipDirectoryPlace> FindZipDirectory(View tail, uint64_t file_size) {
-  // The comment may look like a record: it is the end record whose comment ends with the file.
+  // The comment may contain something like a record: the end record is the one whose comment ends
+  // with the file.
   for (size_t at = tail.size() < kEnd ? 0 : tail.size() - kEnd + 1; at-- > 0;) {
     if (Get32(tail, at) != kEndSignature) continue;
     if (at + kEnd + Get16(tail, at + 20) != tail.size()) continue;
@@ -255,7 +256,8 @@ Result<ZipDirectory> ZipDirectory::Parse(std::string bytes, const ZipDirectoryPl
   records.erase(std::unique(records.begin(), records.end(), is_repeated), records.end());
   for (size_t i = 0; i < records.size(); ++i) {
     const std::string_view name = directory.SortedName(i);
-    // (What begins with a name follows it, what is in a folder of that name further down.)
+    // In sorted order, names that extend a name follow it directly, and the contents of a folder of
+    // that name come later.
     if (i + 1 == records.size() || !directory.SortedName(i + 1).starts_with(name)) continue;
     if (name.ends_with('/')) continue;
     const std::string below = std::string(name) + "/";
@@ -295,7 +297,7 @@ Result<uint64_t> ZipDataOffset(View header, const ZipMember& member) {
   const auto* const text = reinterpret_cast<const char*>(header.data());
   std::string stored(text + kZipLocalHeader,
                      std::min(header.size() - kZipLocalHeader, stored_size));
-  // (SpellAsKeys() changed it in the directory.)
+  // SpellAsKeys() removed it in the directory.
   const size_t dots = stored.size() - WithoutDots(stored).size();
   const std::string_view expected = member.name;
   stored.erase(0, dots);

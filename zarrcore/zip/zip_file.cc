@@ -15,19 +15,19 @@
 namespace zarrfs {
 namespace {
 
-// Packed bytes that are read at a time.
+// Packed bytes read at a time.
 constexpr size_t kPiece = 256u << 10;
 
-// What inflate() needs beside input and output.
+// Memory of inflate(), excluding input and output.
 constexpr uint64_t kInflateState = 64u << 10;
 
-// What begins so near to a member's header is read with it, in one request, though it is not known
-// where the member's bytes begin: behind a name and extra fields, which are rarely longer than
-// this.
+// Bytes that begin this close to a member's header are read with it in one request. Where the
+// member's bytes begin is not known in advance: behind a name and extra fields, which are rarely
+// longer than this.
 constexpr uint64_t kNear = 64u << 10;
 constexpr uint64_t kLikelyExtra = 64;
 
-// No deflated stream is longer: 258 bytes of output take two bits at least.
+// The maximum compression ratio of deflate: 258 bytes of output take at least two bits.
 constexpr uint64_t kMaxRatio = 1032;
 
 std::span<std::byte> BytesOf(std::string& text) { return std::as_writable_bytes(std::span(text)); }
@@ -48,23 +48,23 @@ class Inflater {
     return state_ != Z_OK && state_ != Z_STREAM_END && state_ != Z_BUF_ERROR;
   }
 
-  // Writes what `packed` decodes to into the begin of `out`, and returns its size. Not all of
-  // `packed` is taken once the stream has ended or `out` is full.
+  // Decodes `packed` into the beginning of `out`, and returns the decoded size. Once the stream has
+  // ended or `out` is full, the rest of `packed` is ignored.
   size_t Add(std::span<const std::byte> packed, std::span<std::byte> out) {
     stream_.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(packed.data()));
     stream_.avail_in = static_cast<uInt>(packed.size());
     size_t written = 0;
-    // (zlib counts in 32 bits.)
+    // zlib counts in 32 bits.
     for (;;) {
       constexpr size_t kMaxRoom = 1u << 30;
       const size_t room = std::min(out.size() - written, kMaxRoom);
-      std::byte end{};  // where there is nothing to be written any more, but the end to be seen
+      std::byte end{};  // finds the end of the stream once `out` is full
       stream_.next_out = reinterpret_cast<Bytef*>(room > 0 ? out.data() + written : &end);
       stream_.avail_out = room > 0 ? static_cast<uInt>(room) : 1;
       const uInt before = stream_.avail_out;
       state_ = inflate(&stream_, Z_NO_FLUSH);
       const size_t got = before - stream_.avail_out;
-      if (room == 0 && got > 0) state_ = Z_DATA_ERROR;  // more than its size
+      if (room == 0 && got > 0) state_ = Z_DATA_ERROR;  // the stream exceeds the member's size
       written += room > 0 ? got : 0;
       if (state_ != Z_OK || stream_.avail_in == 0) {
         if (state_ != Z_OK || stream_.avail_out > 0) return written;
@@ -104,7 +104,7 @@ Result<void> Inflate(const Object& file, const ZipMember& member, uint64_t data,
   return {};
 }
 
-// A file of which some bytes were read before.
+// A file whose first bytes were read before.
 class FileWithHead final : public Object {
  public:
   static Result<FileWithHead> Read(const Object& file, uint64_t begin, uint64_t length) {
@@ -155,7 +155,7 @@ class ZipObject final : public Object {
     return Fail(read.error().code, "{}: {}", name_, read.error().message);
   }
 
-  // The same by way of `file`, with errors that do not name the member.
+  // Reads from `file`, with errors that do not name the member.
   [[nodiscard]] Result<void> ReadFrom(const Object& file, uint64_t offset,
                                       std::span<std::byte> out) const {
     if (offset > member_.size || out.size() > member_.size - offset) {
@@ -191,8 +191,8 @@ Result<void> CheckReadable(const ZipMember& member) {
   return {};
 }
 
-// Where the bytes of a member begin, by its local header or as much of that as ZipDataOffset()
-// needs.
+// Where the bytes of a member begin. `header`: its local header, or as much of it as
+// ZipDataOffset() needs.
 Result<uint64_t> BeginOf(const ZipFile& zip, const ZipMember& member,
                          std::span<const std::byte> header) {
   const auto skipped = ZipDataOffset(header, member);
@@ -243,7 +243,7 @@ ObjectInfo ZipFile::InfoOfFolder() const {
   info.version.etag += fmt::format("zip {}", info.version.size);
   info.version.size = 0;
   info.is_folder = true;
-  info.mode |= (info.mode & 0444U) >> 2;  // who may read it may search it
+  info.mode |= (info.mode & 0444U) >> 2;  // readable means searchable
   return info;
 }
 
@@ -321,7 +321,7 @@ Result<ReadAnswer> ReadZipMember(const ZipFile& zip, const ZipMember& member,
   auto object = std::make_shared<const ZipObject>(zip.object, zip.InfoOf(member), member, *data,
                                                   std::move(inflated));
   if (auto read = object->ReadFrom(*file, offset, out); !read) return Fail(read);
-  // (Of what is larger, the checksum would take longer than the reading.)
+  // Larger members are not checked: the checksum would take longer than the read.
   if (is_stored && out.size() == size && size <= kNear && CrcOf(out) != member.crc) {
     return Fail(ErrorCode::kIo, "damaged zip file: its bytes have another checksum");
   }

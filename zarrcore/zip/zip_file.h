@@ -17,9 +17,9 @@
 
 namespace zarrfs {
 
-/// Immutable, but for its freshness.
+/// Immutable, except for its freshness.
 struct ZipFile {
-  MemoryBudget::Share memory;            // of the directory (the last to be destroyed)
+  MemoryBudget::Share memory;            // of the directory; destroyed last
   std::shared_ptr<const Object> object;  // the file
   ZipDirectory directory;
   uint64_t members_end = 0;     // offset of the directory
@@ -45,14 +45,15 @@ class InflatedMembers {
   };
   using BytesPtr = std::shared_ptr<const Bytes>;
 
-  /// All bytes of a deflated member, whose packed ones begin at `data` in `file`. kIo if they
-  /// are not those of its size and CRC; else fails like Object::Read() or MemoryBudget::Take().
+  /// All bytes of a deflated member, whose packed bytes begin at `data` in `file`. kIo if they do
+  /// not match its size and CRC; other failures as for Object::Read() or MemoryBudget::Take().
   [[nodiscard]] Result<BytesPtr> Get(const Object& file, const ZipMember& member, uint64_t data);
 
-  /// Whether Get() has them already.
+  /// Whether Get() has the member cached.
   [[nodiscard]] bool Has(const Object& file, const ZipMember& member);
 
-  /// To be called every minute or so: gives up what was not used since the last time.
+  /// Call about once a minute: evicts the latest large member if it was not used since the last
+  /// call.
   void Sweep() { cache_.SweepLatestLarge(); }
 
  private:
@@ -73,13 +74,13 @@ class InflatedMembers {
   const MemoryBudget::Holder holder_;
 };
 
-/// Where the bytes of a member begin in the file. kUnsupported or kIo where it cannot be read.
+/// The offset of a member's bytes in the file. kUnsupported or kIo if it cannot be read.
 [[nodiscard]] Result<uint64_t> FindZipMember(const ZipFile& zip, const ZipMember& member);
 
-/// Reads from a member that is a file, as Store::Read() does. The first 64 KiB of a member, or all
-/// of a deflated one that is no larger, take one read of the file; anything else takes two. A
-/// stored member of at most 64 KiB that is read as a whole is checked by its CRC. kUnsupported or
-/// kIo where the member cannot be read.
+/// Reads from a member that is a file, like Store::Read(). The first 64 KiB of a member, or all of
+/// a deflated member that is no larger, take one read of the file; other ranges take two. A stored
+/// member of at most 64 KiB that is read as a whole is checked against its CRC. kUnsupported or kIo
+/// if the member cannot be read.
 [[nodiscard]] Result<ReadAnswer> ReadZipMember(const ZipFile& zip, const ZipMember& member,
                                                std::shared_ptr<InflatedMembers> inflated,
                                                ByteRange range, std::span<std::byte> out);

@@ -54,7 +54,7 @@ class ZipFolderStream final : public FolderStream {
  private:
   const ZipFilePtr zip_;
   const std::string prefix_;
-  size_t at_;  // the next member
+  size_t at_;  // next member
 };
 
 // The file of this name, if there is one.
@@ -69,7 +69,7 @@ Error LinkRefused(std::string_view name) {
           fmt::format("{}: a symbolic link in a zip file is not followed", name)};
 }
 
-// How the one value of ZipFiles is read.
+// How a ZipFile is read for the cache.
 class ZipLoader final : public ZipFiles::Loader {
  public:
   ZipLoader(const Store& container, const std::string& key) : container_(container), key_(key) {}
@@ -111,12 +111,12 @@ class ZipStore final : public ForwardingStore {
         max_age_(max_age),
         zips_(container_, /*capacity_bytes=*/1, /*splits=*/1) {}
 
-  /// The file, known to be the current one `max_age` ago.
+  /// The file, known to be current at most `max_age` ago.
   [[nodiscard]] Result<ZipFilePtr> Current(Age max_age) const {
     ZipLoader loader(*container_, key_);
     auto zip = zips_.Get(0, max_age, loader).value;
     if (zip) return zip;
-    // (Whoever parses Zarr reports what is damaged; of a store it takes an error.)
+    // Code that parses Zarr reports damaged objects; from a store it expects an I/O error.
     const ErrorCode code = zip.error().code;
     return Fail(code == ErrorCode::kDamaged ? ErrorCode::kIo : code, "{}: {}", Place(),
                 zip.error().message);
@@ -133,7 +133,7 @@ class ZipStore final : public ForwardingStore {
   [[nodiscard]] Result<ReadAnswer> Read(std::string_view key, ByteRange range,
                                         std::span<std::byte> out) const override {
     for (int tries = 1;; ++tries) {
-      // (What is stale is not current any more, however young the knowledge of it is.)
+      // A stale file is outdated, however recently it was checked.
       auto answer = ReadOnce(key, range, out, tries == 1 ? max_age_ : Age{0});
       const bool is_stale = !answer && answer.error().code == ErrorCode::kStale;
       if (!is_stale || tries == kMaxMemberReads) return answer;
@@ -163,7 +163,7 @@ class ZipStore final : public ForwardingStore {
     return Fail(ErrorCode::kUnsupported, "{}: compressed in the zip file", key);
   }
 
-  // Whatever else changes in the folder of the zip file is no change of it.
+  // Other changes in the folder of the zip file do not concern this store.
   [[nodiscard]] Result<void> StartWatching(
       ChangeListener listener, std::function<void(std::string_view)> report) const override {
     return watch_.Start(*container_, key_, std::move(listener), std::move(report));

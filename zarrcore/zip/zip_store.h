@@ -1,17 +1,16 @@
-// ZipStore: a zip file as a Store. The file is an object of another store, so it may be on a disk
-// or wherever else a range of bytes can be read.
+// ZipStore: a zip file as a Store. The file is an object of another store, so it may be on a disk,
+// in a bucket or on a web server.
 //
-// Members that are stored as they are (zarr-python's ZipStore, `zip -0`) are served by range, in
-// place: a read of a member is a read of the file. Deflated members are inflated as a whole, in
-// memory taken from ProcessMemory(), checked by their CRC, and kept for a while. Other methods of
-// compression, encrypted members and symbolic links are there and cannot be read. (libzip is not
-// used: it reads a range of a deflated member by inflating all before it, each time, has one
-// position in the file for all threads, and takes several hundred bytes for each member.)
+// Stored members (zarr-python's ZipStore, `zip -0`) are served in place: a read of a member is a
+// read of a range of the file. Deflated members are inflated as a whole, in memory taken from
+// ProcessMemory(), checked against their CRC, and cached. Members with other compression methods,
+// encrypted members and symbolic links exist but cannot be read. (libzip is not used: to read a
+// range of a deflated member it inflates everything before it, each time, has one file position for
+// all threads, and takes several hundred bytes for each member.)
 //
-// The version of the file is that of each member: a file that is written again is a new version of
-// everything in it. Its owner, mode and times are those of all members, too. A damaged directory is
-// an error (kIo) of every call, a damaged member one of its reads. A file that is gone leaves
-// nothing: kNotFound.
+// The version, owner, mode and times of the file are those of each member: rewriting the file makes
+// a new version of every member. A damaged directory is an error (kIo) of every call, a damaged
+// member an error of its reads. If the file is gone, everything is kNotFound.
 #pragma once
 
 #include <memory>
@@ -24,17 +23,17 @@
 
 namespace zarrfs {
 
-/// Whether a file of this name may be a zip file: ends in .zip or .ozx, in any case.
+/// Whether a file of this name may be a zip file: it ends in .zip or .ozx, in upper or lower case.
 [[nodiscard]] bool IsZipName(std::string_view name);
 
-/// Inflated members that are kept; beyond that, the latest one that is larger.
+/// Limit of cached inflated members, excluding the latest one that is larger.
 inline constexpr uint64_t kInflatedBytes = 64u << 20;
 
-/// Opens the zip file `key` of `container`, and reads its directory. `folder`: the root of the
-/// store is this folder of the zip file, "" for the file's own. `max_age`: how long ago `container`
-/// may have been asked whether the file has changed, where it cannot be watched (a read of another
-/// version fails all the same, and asks); each call asks by default. Fails if the file cannot be
-/// read, is no zip file, or is damaged; kNotFound if there is no such file or folder.
+/// Opens the zip file `key` of `container`, and reads its directory. `folder`: the folder of the
+/// zip file that is the root of the store, "" for the file's own root. `max_age`: how long ago
+/// `container` may have been asked whether the file has changed, if it cannot be watched; by
+/// default each call asks. A read of another version fails in any case, and asks. Fails if the file
+/// cannot be read, is no zip file, or is damaged; kNotFound if the file or folder does not exist.
 [[nodiscard]] Result<std::shared_ptr<Store>> OpenZipStore(std::shared_ptr<const Store> container,
                                                           std::string key, std::string folder = "",
                                                           Age max_age = Age{0});
