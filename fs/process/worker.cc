@@ -40,6 +40,7 @@
 #include "fs/process/worker_sandbox.h"
 #include "fs/tree/tree.h"
 #include "zarrcore/base/printable.h"
+#include "zarrcore/net/fetch_channel.h"
 #include "zarrcore/os/memory_limit.h"
 
 namespace zarrfs {

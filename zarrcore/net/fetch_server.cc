@@ -57,8 +57,9 @@ struct Job {
   Clock::time_point begun = {};  // of the last one
   int attempts = 0;
   bool no_range = false;
-  Error problem = {};  // of the last attempt
-  AwsKey key = {};     // that it was signed with
+  Error problem = {};         // of the last attempt
+  AwsKey key = {};            // that it was signed with
+  int64_t clock_error_s = 0;  // that it was signed with
   std::unique_ptr<HttpTransfer> transfer = {};
   std::optional<Version> on_disk = {};  // has the range: is it what the store has?
   Clock::time_point asked_disk = {};
@@ -224,6 +225,7 @@ bool FetchServer::Begin(Jobs::iterator job) {
   idle_.pop_back();
   ++job->attempts;
   job->begun = Clock::now();
+  job->clock_error_s = clock_error_s_;
   HttpGet get = addresses_.Of(job->request, key, std::time(nullptr) + clock_error_s_);
   if (job->request.kind == FetchRequest::Kind::kGet) {
     get.range = job->no_range  ? ByteRange{}
@@ -308,9 +310,9 @@ void FetchServer::Decide(Jobs::iterator job, const HttpReply& reply, std::vector
       job->next = Clock::now();
       return;
     case Kind::kOtherTime: {
-      const int64_t before = clock_error_s_;
+      // (Compared with what this request was signed by: another one may have learnt it meanwhile.)
       if (reply.date_s > 0) clock_error_s_ = reply.date_s - std::time(nullptr);
-      if (reply.date_s == 0 || std::abs(before - clock_error_s_) < 10) {
+      if (reply.date_s == 0 || std::abs(job->clock_error_s - clock_error_s_) < 10) {
         return AnswerError(job, verdict.error);
       }
       return Repeat(job, std::move(verdict), 0);
