@@ -29,13 +29,13 @@ constexpr uint8_t kFlagReserved = 0x08;
 constexpr uint8_t kLastFormat = 4;  // blosclz, lz4, snappy, zlib, zstd
 constexpr size_t kBlockOffsetSize = 4;
 
-// What a decoder has without taking it from ProcessMemory().
+// Memory that a decoder uses without taking it from ProcessMemory().
 constexpr uint64_t kFreeBuffers = 8u << 20;
 
 struct FrameSizes {
   uint64_t decoded;
   uint64_t encoded;
-  uint64_t buffers = 0;  // that the library allocates: three of a block
+  uint64_t buffers = 0;  // allocated by the library: three per block
 };
 
 // Checks everything that the library reads from a header against the input's size and `limit`:

@@ -1,4 +1,4 @@
-// What the configuration of "blosc" tells an encoder.
+// The configuration of "blosc" for an encoder.
 #pragma once
 
 #include <string_view>
@@ -17,8 +17,8 @@ struct BloscParameters {
   [[nodiscard]] std::string_view shuffle_name() const;
 };
 
-/// The parameters in the configuration. Members that are absent or that no encoder could take (a
-/// type size of 0) get the defaults for elements of `item_size` bytes.
+/// The parameters in the configuration. Missing members, and members that no encoder accepts (a
+/// type size of 0), get the defaults for elements of `item_size` bytes.
 [[nodiscard]] BloscParameters BloscParametersOf(const CodecSpec& codec, size_t item_size);
 
 }  // namespace zarrfs

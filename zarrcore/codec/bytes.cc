@@ -9,7 +9,7 @@ namespace {
 
 class BytesCodec : public ArrayToBytesCodec {
  public:
-  // `runs`: of each struct that are big-endian, if not all of it is; empty otherwise.
+  // `runs`: the big-endian parts of each struct, if only parts are big-endian; otherwise empty.
   explicit BytesCodec(bool big_endian, std::vector<ByteRun> runs = {})
       : big_endian_(big_endian), runs_(std::move(runs)) {}
 

@@ -41,7 +41,7 @@ class CastCodec : public DecodedCastCodec {
 
 constexpr size_t kMaxScalars = 256;  // each is compared with every element
 
-// An element that is converted to another one by a table, in place of the rules for all others.
+// An element that is converted by a table entry instead of the general rules.
 struct MappedScalar {
   Bytes from;
   Bytes to;
@@ -63,11 +63,11 @@ bool IsSame(BytesView element, BytesView other, const DataType& type) {
   });
 }
 
-// ConvertElements(), where the elements of `map` become what it says.
+// ConvertElements(), except that the elements in `map` are replaced by their entries.
 Result<Bytes> ConvertMapped(Bytes elements, const DataType& from, const DataType& to,
                             Conversion conversion, const ScalarMap& map) {
   if (map.empty()) return ConvertElements(std::move(elements), from, to, conversion);
-  // What is mapped need not be convertible.
+  // Mapped elements need not be convertible.
   const Bytes given = elements;
   const auto find = [&](size_t i) {
     const BytesView element = BytesView(given).subspan(i * from.item_size, from.item_size);
@@ -114,7 +114,7 @@ class CastValueCodec : public StoredAsCodec {
   const ScalarMap decoded_;
 };
 
-// The pairs [from, to] of a member of "scalar_map", the last one of equal scalars first.
+// The pairs [from, to] of a member of "scalar_map"; the last one of equal scalars comes first.
 Result<ScalarMap> ParseScalarMap(const CodecSpec& codec, std::string_view member,
                                  const DataType& from, const DataType& to) {
   const std::string name = fmt::format("codec '{}': scalar_map.{}", codec.name, member);

@@ -1,4 +1,4 @@
-// Checksum: the sums that checksum codecs put before or behind what they encode.
+// Checksum: the sums that checksum codecs store before or after the encoded bytes.
 #pragma once
 
 #include <cstdint>
@@ -19,24 +19,24 @@ class Checksum {
   /// Kinds below this combine.
   static constexpr size_t kCombining = 3;
 
-  /// nullopt if the codec is no checksum; fails if its configuration is not known.
+  /// nullopt if the codec is not a checksum; an error if its configuration is unknown.
   [[nodiscard]] static Result<std::optional<Checksum>> Of(const CodecSpec& codec);
 
   [[nodiscard]] Kind kind() const { return kind_; }
-  /// It is stored before the bytes, not behind them.
+  /// Whether it is stored before the bytes instead of after them.
   [[nodiscard]] bool at_start() const { return at_start_; }
   /// For messages.
   [[nodiscard]] const char* name() const;
 
   [[nodiscard]] uint32_t Sum(BytesView bytes) const;
-  /// Combine() may be called.
+  /// Whether Combine() may be called.
   [[nodiscard]] bool combines() const { return static_cast<size_t>(kind_) < kCombining; }
-  /// The sum of a run of bytes, from those of its two parts.
+  /// The sum of a run of bytes, computed from the sums of its two parts.
   [[nodiscard]] static uint32_t Combine(Kind kind, uint32_t first, uint32_t second,
                                         uint64_t second_length);
   [[nodiscard]] static uint32_t SumOf(Kind kind, BytesView bytes);
 
-  /// kDamaged, with both sums, unless they are the same.
+  /// kDamaged, with both sums, unless they are equal.
   [[nodiscard]] Result<void> Compare(uint32_t stored, uint32_t computed) const;
 
   bool operator==(const Checksum&) const = default;

@@ -27,11 +27,11 @@ namespace zarrfs {
 using Bytes = std::vector<std::byte>;
 using BytesView = std::span<const std::byte>;
 
-/// Gives back the memory behind the last byte, where it is worth a copy: decoders allocate for the
-/// longest output there may be. For what is kept; its charge is the capacity.
+/// Releases unused capacity if that is worth a copy: decoders allocate for the longest possible
+/// output. For bytes that are cached; their charge is the capacity.
 void ShrinkToFit(Bytes& bytes);
 
-/// What an array -> array or array -> bytes codec is applied to.
+/// The input of an array -> array or array -> bytes codec.
 struct ChunkSpec {
   DataType data_type;
   std::vector<uint64_t> shape;
@@ -48,14 +48,15 @@ inline constexpr uint64_t kMaxChunkBytes = uint64_t{2} << 30;
 class ArrayToArrayCodec {
  public:
   virtual ~ArrayToArrayCodec() = default;
-  /// What the next codec of the chain is applied to: shape and data type may differ.
+  /// The input of the next codec in the chain: shape and data type may differ.
   [[nodiscard]] virtual ChunkSpec EncodedSpec(const ChunkSpec& decoded) const = 0;
   [[nodiscard]] virtual Result<Bytes> Decode(BytesView encoded, const ChunkSpec& decoded) const = 0;
   /// Like Decode(), but may reuse or free the memory of `encoded`.
   [[nodiscard]] virtual Result<Bytes> DecodeInPlace(Bytes encoded, const ChunkSpec& decoded) const {
     return Decode(encoded, decoded);
   }
-  /// What DecodeInPlace() holds at most, in bytes: `encoded` ones of input, output, what is beside.
+  /// Peak memory of DecodeInPlace() in bytes for `encoded` bytes of input: input, output and
+  /// intermediates.
   [[nodiscard]] virtual uint64_t MemoryToDecode(uint64_t encoded, const ChunkSpec& decoded) const {
     return encoded + decoded.size().value_or(0);
   }
@@ -65,11 +66,11 @@ class ArrayToArrayCodec {
 class ArrayToBytesCodec {
  public:
   virtual ~ArrayToBytesCodec() = default;
-  /// Size of an encoded chunk, if it is the same for every chunk.
+  /// Size of an encoded chunk, if all chunks have the same.
   [[nodiscard]] virtual std::optional<uint64_t> EncodedSize(const ChunkSpec& /*spec*/) const {
     return std::nullopt;
   }
-  /// Otherwise an upper bound for what any writer produces, for chunks of kMaxChunkBytes or less.
+  /// Otherwise an upper bound for any writer's output, for chunks of kMaxChunkBytes or less.
   [[nodiscard]] virtual uint64_t MaxEncodedSize(const ChunkSpec& spec) const {
     return spec.size().value_or(0);
   }
@@ -78,7 +79,7 @@ class ArrayToBytesCodec {
   [[nodiscard]] virtual Result<Bytes> DecodeInPlace(Bytes encoded, const ChunkSpec& spec) const {
     return Decode(encoded, spec);
   }
-  /// As that of ArrayToArrayCodec.
+  /// As ArrayToArrayCodec::MemoryToDecode().
   [[nodiscard]] virtual uint64_t MemoryToDecode(uint64_t encoded, const ChunkSpec& spec) const {
     return encoded + spec.size().value_or(0);
   }
@@ -88,18 +89,18 @@ class ArrayToBytesCodec {
 class BytesToBytesCodec {
  public:
   virtual ~BytesToBytesCodec() = default;
-  /// Size of the encoded bytes, if that of the decoded bytes determines it.
+  /// Size of the encoded bytes, if the decoded size determines it.
   [[nodiscard]] virtual std::optional<uint64_t> EncodedSize(uint64_t /*decoded_size*/) const {
     return std::nullopt;
   }
-  /// kDamaged if there are more than `limit` decoded bytes. What an input asks for beyond
-  /// MemoryToDecode() is taken from ProcessMemory().
+  /// kDamaged if there are more than `limit` decoded bytes. Memory beyond MemoryToDecode() is taken
+  /// from ProcessMemory().
   [[nodiscard]] virtual Result<Bytes> Decode(BytesView encoded, uint64_t limit) const = 0;
   /// Like Decode(), but may reuse the memory of `encoded`.
   [[nodiscard]] virtual Result<Bytes> DecodeInPlace(Bytes encoded, uint64_t limit) const {
     return Decode(encoded, limit);
   }
-  /// What DecodeInPlace() holds at most, in bytes, but for some megabytes of its own.
+  /// Peak memory of DecodeInPlace() in bytes, excluding a few megabytes of its own.
   [[nodiscard]] virtual uint64_t MemoryToDecode(uint64_t encoded, uint64_t limit) const {
     return encoded + limit;
   }
@@ -116,17 +117,18 @@ class Pipeline {
  public:
   /// kUnsupported for a codec that is not in the registry ("codec 'x' is not known"); kDamaged for
   /// a wrong order or configuration. "sharding_indexed" is not a codec here: array/ has already
-  /// taken it apart.
+  /// removed it.
   [[nodiscard]] static Result<Pipeline> Make(std::span<const CodecSpec> codecs,
                                              const ChunkSpec& chunk);
 
-  /// Returns exactly decoded_size() bytes, or kDamaged. kTooLarge beyond kMaxChunkBytes; as
-  /// MemoryBudget::Take() where an input asks for more than MemoryToDecode().
+  /// Returns exactly decoded_size() bytes, or kDamaged. kTooLarge beyond kMaxChunkBytes; the errors
+  /// of MemoryBudget::Take() if an input needs more than MemoryToDecode().
   [[nodiscard]] Result<Bytes> Decode(Bytes encoded) const;
   [[nodiscard]] Result<Bytes> Decode(BytesView encoded) const {
     return Decode(Bytes(encoded.begin(), encoded.end()));
   }
-  /// What Decode() holds at most, in bytes: `encoded` ones of input, output, and what is between.
+  /// Peak memory of Decode() in bytes for `encoded` bytes of input: input, output and
+  /// intermediates.
   [[nodiscard]] uint64_t MemoryToDecode(uint64_t encoded) const;
   /// `decoded` must have decoded_size() bytes.
   [[nodiscard]] Result<Bytes> Encode(BytesView decoded) const;
@@ -134,23 +136,23 @@ class Pipeline {
   /// The type of the decoded elements.
   [[nodiscard]] const DataType& data_type() const { return specs_.front().data_type; }
   [[nodiscard]] uint64_t decoded_size() const { return decoded_size_; }
-  /// Size of every encoded chunk, if the chain makes it constant (no compression).
+  /// Size of every encoded chunk, if it is constant (no compression).
   [[nodiscard]] std::optional<uint64_t> encoded_size() const { return encoded_size_; }
-  /// An upper bound for the encoded size that any writer produces.
+  /// An upper bound for the encoded size from any writer.
   [[nodiscard]] uint64_t max_encoded_size() const;
 
  private:
-  // Bytes that a bytes -> bytes codec decodes to, at most.
+  // Maximum output of a bytes -> bytes codec in bytes.
   [[nodiscard]] uint64_t LimitOf(size_t codec) const;
 
   std::vector<std::shared_ptr<const ArrayToArrayCodec>> array_to_array_;
-  std::vector<ChunkSpec> specs_;  // specs_[i] is what codec i is applied to; last: array -> bytes
+  std::vector<ChunkSpec> specs_;  // specs_[i] is the input of codec i; last: array -> bytes
   std::shared_ptr<const ArrayToBytesCodec> array_to_bytes_;
   std::vector<std::shared_ptr<const BytesToBytesCodec>> bytes_to_bytes_;
   std::vector<std::optional<uint64_t>> sizes_;  // decoded size of bytes_to_bytes_[i], if constant
   uint64_t decoded_size_ = 0;
   uint64_t largest_size_ = 0;   // of all inputs and outputs of the array -> array codecs
-  uint64_t most_as_bytes_ = 0;  // bytes that the array -> bytes codec makes at most
+  uint64_t most_as_bytes_ = 0;  // maximum output of the array -> bytes codec, in bytes
   std::optional<uint64_t> encoded_size_;
 };
 
@@ -161,9 +163,9 @@ class BytesPipeline {
   [[nodiscard]] static Result<BytesPipeline> Make(std::span<const CodecSpec> codecs);
 
   [[nodiscard]] bool empty() const { return codecs_.empty(); }
-  /// kDamaged if the result would exceed `limit` bytes, or a step would exceed it by far.
+  /// kDamaged if the result would exceed `limit` bytes, or an intermediate would exceed it by far.
   [[nodiscard]] Result<Bytes> Decode(Bytes encoded, uint64_t limit) const;
-  /// As that of Pipeline.
+  /// As Pipeline::MemoryToDecode().
   [[nodiscard]] uint64_t MemoryToDecode(uint64_t encoded, uint64_t limit) const;
 
  private:

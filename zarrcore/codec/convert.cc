@@ -85,7 +85,7 @@ bool IntegerToInteger(S value, OutOfRange out_of_range, T& to) {
 
 template <typename T>
 bool ToFloat(auto value, OutOfRange out_of_range, T& to) {
-  // Through a double only where that rounds once: a float16 has no integer of more than 53 bits.
+  // Through a double only where that rounds once: no float16 is an integer of more than 53 bits.
   if constexpr (std::is_same_v<T, Half>) {
     to = Half::From(static_cast<double>(value));
   } else {
@@ -126,7 +126,7 @@ bool Convert(S value, Conversion conversion, T& to) {
   }
 }
 
-// Converts until an element cannot be converted; returns the number of converted elements.
+// Converts until an element fails; returns the number of converted elements.
 template <typename S, typename T>
 size_t ConvertAll(BytesView from, Conversion conversion, Bytes& to) {
   const size_t count = from.size() / sizeof(S);
@@ -150,7 +150,7 @@ std::string Text(const std::byte* element) {
 
 }  // namespace
 
-// Both keep the sign of a NaN too.
+// Both also keep the sign of a NaN.
 double Half::ToDouble() const {
   const double magnitude = DecodeFloat(bits & kMagnitude, HalfFormat());
   return bits > kMagnitude ? -magnitude : magnitude;
@@ -163,7 +163,7 @@ Half Half::From(double value) {
 
 DataType PromotedType(const DataType& a, const DataType& b) {
   if (a.kind == DataKind::kFloat || b.kind == DataKind::kFloat) {
-    // One that holds the integers too, or the largest.
+    // The smallest float type that holds the integers, or the largest one.
     const auto float_size = [](const DataType& type) {
       return type.kind == DataKind::kFloat ? type.item_size
                                            : std::min<size_t>(2 * type.item_size, 8);

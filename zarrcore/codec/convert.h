@@ -62,7 +62,7 @@ using BitsOf = std::conditional_t<
     kSize == 1, uint8_t,
     std::conditional_t<kSize == 2, uint16_t, std::conditional_t<kSize == 4, uint32_t, uint64_t>>>;
 
-/// Loads an element of a decoded chunk; any byte but 0 is true.
+/// Loads an element of a decoded chunk; any nonzero byte is true.
 template <typename T>
 [[nodiscard]] T LoadElement(const std::byte* from) {
   const auto bits = LoadLittle<BitsOf<sizeof(T)>>(from);
@@ -87,7 +87,8 @@ enum class Rounding {
   kNearestAway
 };
 
-/// What to do with a value out of the target's range. NaN as anything but a float is kDamaged.
+/// What to do with a value out of the target's range. NaN converted to anything but a float is
+/// kDamaged.
 enum class OutOfRange {
   kError,  // kDamaged, also for a float out of the range of a smaller float
   kClamp,  // the nearest value in range

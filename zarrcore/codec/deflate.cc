@@ -16,7 +16,7 @@ enum class Wrapper { kGzip, kZlib };
 // The largest window, in the given wrapper.
 int WindowBits(Wrapper wrapper) { return wrapper == Wrapper::kGzip ? 15 + 16 : 15; }
 
-// Deflate cannot do better than 1032 to 1: what a short input cannot fill is never allocated.
+// Maximum compression ratio of deflate: never allocate more than a short input can fill.
 constexpr uint64_t kBestDeflateRatio = 1032;
 
 // Gives `stream` as much of `input` and of the output up to `end` as fits its 32-bit counters.

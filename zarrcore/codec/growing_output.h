@@ -1,4 +1,4 @@
-// A buffer for decoded bytes of unknown number: grows as they are written, up to a limit.
+// A buffer for decoded bytes of unknown number, which grows up to a limit.
 #pragma once
 
 #include <algorithm>
@@ -16,8 +16,8 @@ class GrowingOutput {
   /// Where to write next. Empty after more than the limit was written.
   [[nodiscard]] std::span<std::byte> Space() {
     if (used_ == bytes_.size()) {
-      // At once, or both the old bytes and the new ones are in memory when they move. (What is not
-      // written takes none.)
+      // Reserved at once: otherwise old and new bytes are in memory during a reallocation.
+      // Untouched pages use no memory.
       if (used_ == 0) bytes_.reserve(std::min(limit_ + 1, kMaxReserved));
       // One byte more than allowed, to detect output that is too long.
       bytes_.resize(std::min<uint64_t>(limit_ + 1, std::max<uint64_t>(kFirst, 2 * used_)));
@@ -36,7 +36,7 @@ class GrowingOutput {
 
  private:
   static constexpr uint64_t kFirst = 64 << 10;
-  // More is never expected of a chunk, whatever the limit.
+  // No chunk needs more, regardless of the limit.
   static constexpr uint64_t kMaxReserved = 2 * kMaxChunkBytes;
 
   const uint64_t limit_;

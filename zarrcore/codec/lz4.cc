@@ -12,8 +12,8 @@ namespace {
 
 constexpr size_t kSizeBytes = 4;
 
-// A byte of a length stands for 255 decoded ones: what a short input cannot fill is never
-// allocated.
+// Maximum compression ratio: a length byte stands for 255 decoded bytes. Never allocate more than a
+// short input can fill.
 constexpr uint64_t kBestLz4Ratio = 255;
 
 class Lz4Codec : public BytesToBytesCodec {

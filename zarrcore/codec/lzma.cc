@@ -13,15 +13,15 @@
 namespace zarrfs {
 namespace {
 
-// Memory of a decoder, mostly the dictionary, whose size is in the encoded bytes: 64 MiB at
+// Memory of a decoder, mostly the dictionary, whose size comes from the encoded bytes: 64 MiB at
 // level 9.
 constexpr uint64_t kMaxMemory = 256u << 20;
-// What a decoder has without taking it from ProcessMemory().
+// Memory that a decoder uses without taking it from ProcessMemory().
 constexpr uint64_t kFreeMemory = 8u << 20;
 
 enum class LzmaFormat { kAuto, kXz, kAlone, kRaw };
 
-// One of a chain of filters, as Python spells it.
+// One filter of a chain, as in Python.
 struct Filter {
   lzma_vli id = LZMA_VLI_UNKNOWN;
   lzma_options_lzma lzma = {};
@@ -138,7 +138,7 @@ class LzmaCodec : public BytesToBytesCodec {
   const uint64_t raw_memory_;          // of its decoder
 };
 
-// A level, perhaps with the flag "extreme"; other numbers are invalid.
+// A level, optionally with the flag "extreme"; other numbers are invalid.
 Result<uint32_t> PresetMember(const CodecSpec& codec, lzma_options_lzma& options) {
   constexpr int64_t kLargest = int64_t{9} | LZMA_PRESET_EXTREME;
   const Result<int64_t> preset =
@@ -151,7 +151,7 @@ Result<uint32_t> PresetMember(const CodecSpec& codec, lzma_options_lzma& options
 }
 
 Result<Filter> ParseFilter(const Json& document) {
-  // Members of a filter are read, and errors worded, as those of a codec.
+  // Members of a filter are read with the same error messages as those of a codec.
   const CodecSpec members = {"numcodecs.lzma filter", document};
   constexpr int64_t kLargest = std::numeric_limits<uint32_t>::max();
   Filter filter;
@@ -198,7 +198,7 @@ Result<std::vector<Filter>> ParseFilters(const CodecSpec& codec) {
                 "codec '{}': filters ask for {} bytes of memory, at most {} are given", codec.name,
                 memory, kMaxMemory);
   }
-  // (Tried with small dictionaries: their size makes no chain wrong, and takes memory.)
+  // Tried with small dictionaries: their size cannot make a chain invalid, but takes memory.
   std::vector<Filter> small = filters;
   for (Filter& filter : small) {
     filter.lzma.dict_size = std::min<uint32_t>(filter.lzma.dict_size, LZMA_DICT_SIZE_MIN);
@@ -215,7 +215,7 @@ Result<std::vector<Filter>> ParseFilters(const CodecSpec& codec) {
 Result<BytesToBytesPtr> MakeLzmaCodec(const CodecSpec& codec) {
   const Result<int64_t> format = IntegerOrNullMember(codec, "format", 0, 3, 1);
   if (!format) return Fail(format);
-  // (Only for encoders: decoders find these in the filters.)
+  // Only for encoders: decoders read these from the filters.
   const int64_t check = EncoderMember(codec, "check", -1, LZMA_CHECK_ID_MAX, -1);
   lzma_options_lzma options = {};
   const Result<uint32_t> preset = PresetMember(codec, options);

@@ -115,7 +115,7 @@ class PackbitsCodec : public ArrayToBytesCodec {
     return CheckedProduct(spec.shape, EachOf(spec.data_type));
   }
 
-  // With the byte that says how many bits are padding.
+  // Including the byte with the number of padding bits.
   [[nodiscard]] std::optional<uint64_t> FullSize(const ChunkSpec& spec) const {
     const auto components = Components(spec);
     const auto bits = components ? CheckedMul(*components, bits_) : std::nullopt;
@@ -123,7 +123,7 @@ class PackbitsCodec : public ArrayToBytesCodec {
     return CeilDiv(*bits, 8) + (padding_ == Padding::kNone ? 0 : 1);
   }
 
-  // zarrs writes no such byte where the bits are those of the elements.
+  // zarrs omits this byte if elements keep all their bits.
   [[nodiscard]] bool MayLackPadding(const ChunkSpec& spec) const {
     return padding_ != Padding::kNone &&
            bits_ == 8 * spec.data_type.item_size / EachOf(spec.data_type);
@@ -133,11 +133,11 @@ class PackbitsCodec : public ArrayToBytesCodec {
 
   const Padding padding_;
   const unsigned first_bit_;
-  const unsigned bits_;  // of a component; 1 to 64
+  const unsigned bits_;  // per component; 1 to 64
 };
 
 class NumcodecsPackbitsCodec : public ArrayToArrayCodec {
-  // The factory has checked that it does not overflow.
+  // The factory has checked that the product does not overflow.
   static uint64_t ElementsOf(const ChunkSpec& spec) { return *CheckedProduct(spec.shape); }
   static uint64_t EncodedSize(uint64_t elements) { return 1 + CeilDiv(elements, 8); }
 

@@ -20,12 +20,12 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "pcodec decodes to the machine's order");
 
 constexpr size_t kLongestMessage = 200;
-// What there is beside the numbers: at the begin of a file, and of each page, which may have one
-// number. (A writer stores numbers as they are where that is shorter.)
+// Overhead of a file, and of each page, which may have one number. Writers store numbers
+// uncompressed if that is shorter.
 constexpr uint64_t kOfFile = 64;
 constexpr uint64_t kOfPage = 32;
 
-// The number that pcodec has for a type.
+// pcodec's number for a type.
 std::optional<uint8_t> NumberOf(const DataType& type) {
   constexpr std::pair<std::string_view, uint8_t> kNumbers[] = {
       {"uint8", 10}, {"uint16", 7}, {"uint32", 1},  {"uint64", 2},  {"int8", 11},   {"int16", 8},
@@ -48,8 +48,8 @@ class PcodecCodec final : public ArrayToBytesCodec {
       return Fail(ErrorCode::kTooLarge, "codec '{}': size of a chunk overflows", name_);
     }
     Bytes decoded(*size);
-    // (Its memory is aligned for any number.) The library cannot fail for want of memory, so here
-    // is where that is found.
+    // The memory is aligned for any number. The library cannot report lack of memory, so check for
+    // it here.
     operator delete(operator new(encoded.size() + ZARRFS_PCODEC_MEMORY));
     std::array<char, kLongestMessage> message = {};
     if (zarrfs_pcodec_decode(reinterpret_cast<const uint8_t*>(encoded.data()), encoded.size(),

@@ -11,12 +11,12 @@
 namespace zarrfs {
 namespace {
 
-// An unknown decoded size is the size of a compressor's output: no compressor makes incompressible
-// bytes longer by more than this.
+// An unknown decoded size is the size of a compressor's output; no compressor expands
+// incompressible bytes by more than this.
 uint64_t BoundOfCompressed(uint64_t size) { return size + size / 8 + (uint64_t{64} << 10); }
 
 // numcodecs interprets the bytes that "bytes" decoded as elements in the byte order of its own
-// dtype: if the two differ, zarr-python reads other values than it wrote.
+// dtype: if the two differ, zarr-python reads values other than those it wrote.
 Result<void> CheckByteOrderOfDelta(std::span<const CodecSpec> codecs) {
   for (size_t i = 0; i + 1 < codecs.size(); ++i) {
     if (codecs[i].name != "numcodecs.delta" || codecs[i + 1].name != "bytes") continue;
@@ -35,7 +35,7 @@ Result<void> CheckByteOrderOfDelta(std::span<const CodecSpec> codecs) {
   return {};
 }
 
-// To be asked before each codec.
+// Called before each codec.
 Result<void> CheckIfWaitedFor() {
   if (IsGivenUp()) return Fail(ErrorCode::kWouldBlock, "nobody waits for this chunk any more");
   return {};
@@ -94,7 +94,7 @@ Result<Pipeline> Pipeline::Make(std::span<const CodecSpec> codecs, const ChunkSp
                 codecs.size());
   }
 
-  // File sizes are signed; far below the top no codec's constant overhead can overflow either.
+  // File sizes are signed; far below the maximum no codec's constant overhead can overflow either.
   constexpr uint64_t kLargest = std::numeric_limits<int64_t>::max();
   for (const ChunkSpec& step : pipeline.specs_) {
     const std::optional<uint64_t> size = step.size();
@@ -184,7 +184,7 @@ Result<Bytes> Pipeline::Encode(BytesView decoded) const try {
     return Fail(ErrorCode::kInvalidArgument, "chunk to encode: expected {} bytes, found {}",
                 decoded_size_, decoded.size());
   }
-  Bytes bytes;  // what `current` views after a codec has run
+  Bytes bytes;  // what `current` refers to after a codec has run
   BytesView current = decoded;
   const auto take = [&](Result<Bytes> encoded) -> Result<void> {
     if (!encoded) return Fail(encoded);

@@ -1,4 +1,4 @@
-// The codecs this program knows: by the name that zarr.json gives them, and what each one reads.
+// The codecs of this program: their names in zarr.json, and what each one reads.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@ using ArrayToBytesPtr = std::shared_ptr<const ArrayToBytesCodec>;
 using BytesToBytesPtr = std::shared_ptr<const BytesToBytesCodec>;
 
 /// Makes a codec from its configuration: kDamaged if that is wrong, kUnsupported if this program
-/// cannot decode it. The ChunkSpec is what the codec will be applied to.
+/// cannot decode it. The ChunkSpec is the codec's input.
 using ArrayToArrayFactory = Result<ArrayToArrayPtr> (*)(const CodecSpec&, const ChunkSpec&);
 using ArrayToBytesFactory = Result<ArrayToBytesPtr> (*)(const CodecSpec&, const ChunkSpec&);
 using BytesToBytesFactory = Result<BytesToBytesPtr> (*)(const CodecSpec&);
@@ -23,14 +23,14 @@ using BytesToBytesFactory = Result<BytesToBytesPtr> (*)(const CodecSpec&);
 /// The alternative determines where in a chain the codec may be.
 using CodecFactory = std::variant<ArrayToArrayFactory, ArrayToBytesFactory, BytesToBytesFactory>;
 
-/// Null for an unknown name. The pointer is valid forever.
+/// Null for an unknown name. The pointer stays valid.
 [[nodiscard]] const CodecFactory* FindCodec(std::string_view name);
 
 // --- From elements to elements ---
 
-/// "transpose": the axes of the chunk in another order. Axis j of the encoded chunk is axis
-/// order[j] of the decoded one (TransposeOrder in codec.h). kDamaged if "order" is no permutation
-/// of the axes of the chunk.
+/// "transpose": permutes the axes of the chunk. Axis j of the encoded chunk is axis order[j] of the
+/// decoded one (TransposeOrder in codec.h). kDamaged if "order" is not a permutation of the axes of
+/// the chunk.
 [[nodiscard]] Result<ArrayToArrayPtr> MakeTransposeCodec(const CodecSpec&, const ChunkSpec&);
 
 /// "numcodecs.delta": the first element, then the differences between neighbours in C order.
@@ -41,10 +41,10 @@ using CodecFactory = std::variant<ArrayToArrayFactory, ArrayToBytesFactory, Byte
 
 // Another data type (cast.cc): "numcodecs.astype" and "numcodecs.quantize" (floats rounded to
 // decimal digits, which decoding cannot undo) convert as numpy does, "cast_value" of
-// zarr-extensions by its "rounding", "out_of_range" and "scalar_map".
-// "bitround", "numcodecs.bitround": elements whose low bits were rounded away when they were
-// written; decoding changes nothing, whatever the configuration says. Encoding of quantize and
-// bitround is kUnsupported.
+// zarr-extensions by its "rounding", "out_of_range" and "scalar_map". "bitround",
+// "numcodecs.bitround": elements whose low bits were rounded away when they were written; decoding
+// changes nothing, regardless of the configuration. Encoding of quantize and bitround is
+// kUnsupported.
 [[nodiscard]] Result<ArrayToArrayPtr> MakeAstypeCodec(const CodecSpec&, const ChunkSpec&);
 [[nodiscard]] Result<ArrayToArrayPtr> MakeQuantizeCodec(const CodecSpec&, const ChunkSpec&);
 [[nodiscard]] Result<ArrayToArrayPtr> MakeCastValueCodec(const CodecSpec&, const ChunkSpec&);
@@ -52,37 +52,37 @@ using CodecFactory = std::variant<ArrayToArrayFactory, ArrayToBytesFactory, Byte
 
 // stored / scale + offset. "scale_offset" of zarr-extensions calculates in the array's data type
 // (integers: wrapping, and the quotient rounded down). "numcodecs.fixedscaleoffset" reads elements
-// of "astype", calculates in float64, or in "astype" where that is a float, and converts to "dtype"
-// as numpy does. Encoding is kUnsupported.
+// of "astype", calculates in float64, or in "astype" if that is a float, and converts to "dtype" as
+// numpy does. Encoding is kUnsupported.
 [[nodiscard]] Result<ArrayToArrayPtr> MakeScaleOffsetCodec(const CodecSpec&, const ChunkSpec&);
 [[nodiscard]] Result<ArrayToArrayPtr> MakeFixedScaleOffsetCodec(const CodecSpec&, const ChunkSpec&);
 
-/// "numcodecs.packbits": to uint8: a byte with the number of padding bits, then booleans, eight a
-/// byte, the first in the most significant bit. kUnsupported for other types than bool.
+/// "numcodecs.packbits": to uint8: a byte with the number of padding bits, then booleans, eight per
+/// byte, the first in the most significant bit. kUnsupported for types other than bool.
 [[nodiscard]] Result<ArrayToArrayPtr> MakeNumcodecsPackbitsCodec(const CodecSpec&,
                                                                  const ChunkSpec&);
 
 // --- From elements to bytes ---
 
-/// "bytes": the elements one after the other in C order, in a given byte order. The two floats of a
-/// complex element are swapped separately, and so are the fields of a struct; opaque bytes (r<N>)
-/// have no byte order. A missing "endian" is fine for items of one byte; for wider ones, where only
-/// old writers omit it, it means little. kUnsupported for types without a fixed element size.
+/// "bytes": the elements in C order, in a given byte order. The two floats of a complex element are
+/// swapped separately, and so are the fields of a struct; opaque bytes (r<N>) have no byte order.
+/// "endian" may be missing for items of one byte; for wider ones, where only old writers omit it,
+/// it means little. kUnsupported for types without a fixed element size.
 [[nodiscard]] Result<ArrayToBytesPtr> MakeBytesCodec(const CodecSpec&, const ChunkSpec&);
 
-/// kMixedEndian: as "bytes", little-endian but for the parts of a struct that lie in `big`, ranges
-/// of bytes in an element. Only arrays of Zarr v2 have it.
+/// kMixedEndian: as "bytes", little-endian except for the parts of a struct in `big`, byte ranges
+/// of an element. Only in arrays of Zarr v2.
 [[nodiscard]] Result<ArrayToBytesPtr> MakeMixedEndianCodec(const CodecSpec&, const ChunkSpec&);
 
-/// "packbits" of zarr-extensions, which shares nothing with numcodecs' but the name: the bits
-/// "first_bit" to "last_bit" of each element, least significant first, padded with zero bits;
+/// "packbits" of zarr-extensions, which shares only the name with numcodecs': the bits "first_bit"
+/// to "last_bit" of each element, least significant first, padded with zero bits;
 /// "padding_encoding" first_byte or last_byte adds a byte with the number of padding bits. Missing
 /// bits are zero, or the sign of a signed integer. kUnsupported for raw and extension types.
 [[nodiscard]] Result<ArrayToBytesPtr> MakePackbitsCodec(const CodecSpec&, const ChunkSpec&);
 
 // zfp streams (https://zfp.readthedocs.io). Encoding is kUnsupported.
 /// "zfpy", "numcodecs.zfpy": begins with zfp's full header, which has the type, the shape and the
-/// mode; the configuration is for writers. kUnsupported for other types than int32, int64, float32
+/// mode; the configuration is for writers. kUnsupported for types other than int32, int64, float32
 /// and float64.
 [[nodiscard]] Result<ArrayToBytesPtr> MakeZfpyCodec(const CodecSpec&, const ChunkSpec&);
 /// "zfp" (zarr-extensions, codecs/zfp): no header; the mode comes from the configuration, type and
@@ -92,41 +92,41 @@ using CodecFactory = std::variant<ArrayToArrayFactory, ArrayToBytesFactory, Byte
 [[nodiscard]] Result<ArrayToBytesPtr> MakeZfpCodec(const CodecSpec&, const ChunkSpec&);
 
 /// "pcodec", "numcodecs.pcodec": a file in pcodec's standalone format
-/// (https://github.com/pcodec/pcodec), which says all that a decoder needs; the configuration is
-/// for writers. Integers, floats of 16, 32 and 64 bits, dates and durations, in C order;
-/// kUnsupported for others, and for all where DecodesPcodec() is false. Encoding is kUnsupported.
+/// (https://github.com/pcodec/pcodec), which is self-describing; the configuration is for writers.
+/// Integers, floats of 16, 32 and 64 bits, dates and durations, in C order; kUnsupported for
+/// others, and for all if DecodesPcodec() is false. Encoding is kUnsupported.
 [[nodiscard]] Result<ArrayToBytesPtr> MakePcodecCodec(const CodecSpec&, const ChunkSpec&);
-/// Whether pcodec's library was there when this program was built.
+/// Whether this program was built with pcodec's library.
 [[nodiscard]] bool DecodesPcodec();
 
 // --- From bytes to bytes ---
 
-/// "blosc": the frame of c-blosc 1: a 16-byte header, block offsets, compressed blocks. The header
-/// says how to decode it; the configuration, of which any is accepted, is only used to encode
-/// (blosc.h). Bytes after the frame are ignored, as every reader does.
+/// "blosc": the frame of c-blosc 1: a 16-byte header, block offsets, compressed blocks. Decoding
+/// needs only the header; the configuration, which is never rejected, is only for encoding
+/// (blosc.h). Bytes after the frame are ignored, as by every reader.
 [[nodiscard]] Result<BytesToBytesPtr> MakeBloscCodec(const CodecSpec&);
 
-/// "bz2": what bzip2(1) writes. Several streams in a row decode to their concatenation; other bytes
-/// after a stream are ignored, as in every reader. A missing end or a wrong checksum is kDamaged.
+/// "bz2": the format of bzip2(1). Several streams in a row decode to their concatenation; other
+/// bytes after a stream are ignored, as by every reader. A missing end or a wrong checksum is
+/// kDamaged.
 [[nodiscard]] Result<BytesToBytesPtr> MakeBz2Codec(const CodecSpec&);
 
 /// "gzip": RFC 1952. Several members in a row decode to their concatenation, as in gzip(1).
 /// Anything else after a member, a missing end or a wrong checksum is kDamaged.
 [[nodiscard]] Result<BytesToBytesPtr> MakeGzipCodec(const CodecSpec&);
 
-/// "zlib": one stream of RFC 1950. Bytes after it are ignored, as in every reader.
+/// "zlib": one stream of RFC 1950. Bytes after it are ignored, as by every reader.
 [[nodiscard]] Result<BytesToBytesPtr> MakeZlibCodec(const CodecSpec&);
 
 /// "lz4": the decoded size, four bytes, little-endian, and one LZ4 block. Not the frame format of
 /// lz4(1).
 [[nodiscard]] Result<BytesToBytesPtr> MakeLz4Codec(const CodecSpec&);
 
-/// "lzma": what Python's module lzma writes, in its four formats. The configuration is that
-/// module's: "format" 0 (xz or lzma, whichever it is), 1 (xz, the default), 2 (lzma, the format
-/// before xz) or 3 (raw: no header, so decoding needs "filters"); "check" and "preset" are only
-/// used to encode. "filters" is a list of {"id": n, option: n, …}. Several xz streams decode to
-/// their concatenation; anything else after the end is kDamaged. Encodes xz only, with its default
-/// filters.
+/// "lzma": the four formats of Python's module lzma, with its configuration: "format" 0 (detect xz
+/// or lzma), 1 (xz, the default), 2 (lzma, the predecessor of xz) or 3 (raw: no header, so decoding
+/// needs "filters"); "check" and "preset" are only for encoding. "filters" is a list of {"id": n,
+/// option: n, …}. Several xz streams decode to their concatenation; anything else after the end is
+/// kDamaged. Encodes only xz, with its default filters.
 [[nodiscard]] Result<BytesToBytesPtr> MakeLzmaCodec(const CodecSpec&);
 
 /// "zstd": RFC 8878. Decodes any number of frames and skippable frames. Encodes one frame with its
@@ -136,13 +136,13 @@ using CodecFactory = std::variant<ArrayToArrayFactory, ArrayToBytesFactory, Byte
 
 /// "shuffle": the first bytes of all elements, then the second ones, and so on. "elementsize" is
 /// required: readers disagree on the default (4, or the size of the data type). 0 and 1 change
-/// nothing. A length that is no multiple of it is kDamaged.
+/// nothing. A length that is not a multiple of it is kDamaged.
 [[nodiscard]] Result<BytesToBytesPtr> MakeShuffleCodec(const CodecSpec&);
 
-// Checksums of four bytes, little-endian (checksum.cc). "crc32c" (Castagnoli, as iSCSI has it) is
-// at the end. "numcodecs.crc32" (that of zlib) and "numcodecs.adler32" are at the start unless
+// Checksums of four bytes, little-endian (checksum.cc). "crc32c" (Castagnoli, as in iSCSI) is at
+// the end. "numcodecs.crc32" (as in zlib) and "numcodecs.adler32" are at the start unless
 // "location" is "end"; "numcodecs.crc32c" is at the end unless that is "start";
-// "numcodecs.fletcher32" (that of HDF5, sixteen bits at a time, most significant byte first) and
+// "numcodecs.fletcher32" (as in HDF5, sixteen bits at a time, most significant byte first) and
 // "numcodecs.jenkins_lookup3" (Bob Jenkins' hashlittle, seeded with "initval") are always at the
 // end.
 [[nodiscard]] Result<BytesToBytesPtr> MakeChecksumCodec(const CodecSpec&);

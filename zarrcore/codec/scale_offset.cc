@@ -17,7 +17,7 @@ T Undo(T stored, T scale, T offset) {
     using Bits = BitsOf<sizeof(T)>;
     T quotient;
     if (std::is_signed_v<T> && scale == static_cast<T>(-1)) {
-      quotient = static_cast<T>(Bits{0} - static_cast<Bits>(stored));  // the least has no negative
+      quotient = static_cast<T>(Bits{0} - static_cast<Bits>(stored));  // -minimum overflows
     } else {
       quotient = static_cast<T>(stored / scale);
       const bool down = stored % scale != 0 && (stored < T{0}) != (scale < T{0});
@@ -75,7 +75,7 @@ Result<FillBytes> ElementMember(const CodecSpec& codec, std::string_view member,
                         fmt::format("codec '{}': {}", codec.name, member));
 }
 
-// As an element of `type`, a float.
+// The number as an element of `type`, a float.
 Result<FillBytes> NumberMember(const CodecSpec& codec, std::string_view member,
                                const DataType& type) {
   const Json* value = FindMember(codec, member);

@@ -10,10 +10,10 @@
 
 namespace zarrfs {
 
-/// What a codec of numcodecs stores elements of `type` as: the member `stored`, by default `type`.
-/// Both members are names of numpy ("<i4", "i4") or of core data types ("int32"); the byte order
-/// means nothing here, because the array -> bytes codec has it. kDamaged if the member `decoded` is
-/// another type than `type`; kUnsupported for types that are neither numbers nor bool.
+/// The type in which a numcodecs codec stores elements of `type`: the member `stored`, by default
+/// `type`. Both members are names of numpy ("<i4", "i4") or of core data types ("int32"); their
+/// byte order is ignored, because the array -> bytes codec defines it. kDamaged if the member
+/// `decoded` is a type other than `type`; kUnsupported for types that are neither numbers nor bool.
 [[nodiscard]] Result<DataType> StoredType(const CodecSpec& codec, const DataType& type,
                                           std::string_view decoded = "dtype",
                                           std::string_view stored = "astype");
@@ -41,9 +41,9 @@ class StoredAsCodec : public ArrayToArrayCodec {
   const DataType& stored() const { return stored_; }
 
  private:
-  /// The base has checked the number of elements. `type` is the type of the decoded ones.
+  /// The base has checked the number of elements. `type` is the decoded type.
   [[nodiscard]] virtual Result<Bytes> DecodeElements(Bytes stored, const DataType& type) const = 0;
-  /// Bytes of an element of what the stored ones become first; 0 if that is the decoded ones.
+  /// Element size of an intermediate type in bytes; 0 if there is none.
   [[nodiscard]] virtual size_t CalculatedItemSize(const DataType& /*type*/) const { return 0; }
   /// kUnsupported unless overridden.
   [[nodiscard]] virtual Result<Bytes> EncodeElements(BytesView elements,

@@ -1,7 +1,7 @@
 // Both directions are one strided copy: the output is written front to back, the input is read with
 // strides. Before the copy, axes of one element are dropped and axes that are adjacent in both
-// input and output are merged, so that an order that moves nothing is one memcpy, and one that
-// keeps the last axis copies whole rows.
+// input and output are merged, so an order that moves nothing is one memcpy, and one that keeps the
+// last axis copies whole rows.
 #include <algorithm>
 #include <cstring>
 #include <numeric>
@@ -40,7 +40,7 @@ std::vector<Axis> Merge(const std::vector<Axis>& axes) {
   return merged;
 }
 
-// kSize is the size of an item, or 0 for any other, which `item_size` then gives.
+// kSize is the size of an item, or 0 to use `item_size`.
 template <size_t kSize>
 void CopyRow(const std::byte* from, Axis row, size_t item_size, std::byte* to) {
   const size_t size = kSize == 0 ? item_size : kSize;
@@ -79,7 +79,7 @@ void StridedCopy(const std::byte* from, const std::vector<Axis>& axes, size_t it
     row = outer.back();
     outer.pop_back();
   }
-  if (row.stride == item_size) {  // rows lie in the input as they are wanted
+  if (row.stride == item_size) {  // rows are contiguous in the input
     item_size *= row.extent;
     row = {1, item_size};
   }

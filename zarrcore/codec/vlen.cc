@@ -28,7 +28,7 @@ bool IsUtf8(BytesView bytes) {
 
 namespace {
 
-// Calls `visit` with each text of a chunk that CheckVlen() found to be right, until it is false.
+// Calls `visit` with each text of a chunk that CheckVlen() accepted, until it returns false.
 template <typename Visit>
 bool VisitTexts(BytesView checked, Visit&& visit) {
   for (BytesView rest = checked.subspan(kNumberBytes); !rest.empty();) {
@@ -128,7 +128,7 @@ Result<VlenChain> VlenChain::Make(std::span<const CodecSpec> codecs, const Chunk
   }
   bool is_transposed = false;
   for (auto codec = codecs.begin(); codec != to_bytes; ++codec) {
-    // (A transpose leaves nothing to check.)
+    // A transpose needs no check.
     if (codec->name != "transpose") {
       return Fail(ErrorCode::kUnsupported, "codec '{}' before '{}' is not known", codec->name,
                   to_bytes->name);

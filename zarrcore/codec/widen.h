@@ -1,4 +1,4 @@
-// Converts elements of types that few readers know to a core type that holds all their values.
+// Converts elements of rarely supported types to a core type that holds all their values.
 #pragma once
 
 #include <optional>
@@ -12,8 +12,8 @@ namespace zarrfs {
 /// smaller floats, complex64 for complex numbers of these, int64 for dates; nullopt for any other.
 [[nodiscard]] std::optional<DataType> WideTypeOf(const DataType& type);
 
-/// Converts `elements` of `type`, little-endian, to WideTypeOf(type), which must exist. Exact, also
-/// for the payload of NaNs of IEEE 754 formats.
+/// Converts `elements` of `type`, little-endian, to WideTypeOf(type), which must exist. Exact,
+/// including the payload of NaNs in IEEE 754 formats.
 [[nodiscard]] Bytes Widen(Bytes elements, const DataType& type);
 
 }  // namespace zarrfs

@@ -20,7 +20,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "zfp decodes to the machine's order");
 
-// A stream may be longer than the decoded data by this much, if each block is padded.
+// A stream may be up to this many times longer than the decoded data if each block is padded.
 constexpr uint64_t kMaxPadding = 4;
 constexpr uint64_t kShortest = uint64_t{1} << 20;
 constexpr size_t kLongestHeader = 64;
@@ -34,9 +34,9 @@ struct Free {
   void operator()(zfp_field* field) const { zfp_field_free(field); }
 };
 
-// A copy of a stream with zeros behind it, which the library reads past the end of a truncated one.
-// Only what is stored takes memory, and counts against a limit of it (RLIMIT_DATA): pages that
-// cannot be written are all the same one.
+// A copy of a stream followed by zeros, which the library reads past the end of a truncated stream.
+// Only the stream itself uses memory and counts against RLIMIT_DATA: the padding maps one read-only
+// page repeatedly.
 class PaddedCopy {
  public:
   PaddedCopy(BytesView stream, uint64_t padding) : size_(stream.size() + kWord + padding) {
@@ -70,7 +70,7 @@ struct Stream {
   }
   std::unique_ptr<bitstream, Free> bits;
   std::unique_ptr<zfp_stream, Free> zfp;
-  std::unique_ptr<zfp_field, Free> field;  // null if there is no memory
+  std::unique_ptr<zfp_field, Free> field;  // null if memory has run out
 };
 
 std::optional<zfp_type> TypeOf(const DataType& type) {
@@ -86,7 +86,7 @@ tl::unexpected<Error> RefuseType(const CodecSpec& codec, const DataType& type) {
               type.name);
 }
 
-// The product of the up to four axes, counted in edges; 0 is an axis that the field does not have.
+// The product of the up to four axes, counted in edges; 0 stands for a missing axis.
 std::optional<uint64_t> CountOf(const zfp_field& field, uint64_t edge = 1) {
   std::vector<uint64_t> axes;
   for (const size_t axis : {field.nx, field.ny, field.nz, field.nw}) {
@@ -95,7 +95,7 @@ std::optional<uint64_t> CountOf(const zfp_field& field, uint64_t edge = 1) {
   return axes.empty() ? std::nullopt : CheckedProduct(axes);
 }
 
-// What the library makes of any mode.
+// The library's parameters of a mode.
 struct Mode {
   unsigned minbits = 0;
   unsigned maxbits = 0;
@@ -107,14 +107,14 @@ struct Mode {
     zfp_stream_params(zfp, &mode.minbits, &mode.maxbits, &mode.maxprec, &mode.minexp);
     return mode;
   }
-  // False if it takes them for impossible.
+  // False if the library rejects them.
   bool Set(zfp_stream* zfp) const {
     return zfp_stream_set_params(zfp, minbits, maxbits, maxprec, minexp) == zfp_true;
   }
 
-  // What comes before the values of a block: whether there are any, their exponent, and without
-  // loss also how they were made and their precision. With fewer `maxbits` than these the library
-  // counts below zero, and reads on without a limit.
+  // Minimum bits of a block's header: whether it has values, their exponent, and, in lossless mode,
+  // the method and precision. With a smaller `maxbits` the library counts below zero, and reads
+  // without a limit.
   [[nodiscard]] unsigned LeastBits(zfp_type type) const {
     const bool is_reversible = minexp < ZFP_MIN_EXP;
     switch (type) {
@@ -130,7 +130,7 @@ struct Mode {
   }
 };
 
-// What streams hold, and how they begin.
+// Common code of both kinds of streams; subclasses read their beginning.
 class ZfpStreamCodec : public ArrayToBytesCodec {
  public:
   ZfpStreamCodec(std::string name, zfp_type type) : name_(std::move(name)), type_(type) {}
@@ -144,12 +144,12 @@ class ZfpStreamCodec : public ArrayToBytesCodec {
     if (!padding) return Fail(padding);
     const PaddedCopy copy(encoded, *padding);
     auto decoded = DecodePadded(copy, encoded, spec, *size);
-    // The library reads whole words, and builds with shorter ones than this write less. What lies
-    // behind the end tells whether a number was in it.
+    // The library reads whole words, but builds with shorter words write fewer bytes. If the bytes
+    // after the end change the result, the stream ends early.
     const size_t rest = RoundedUp(encoded.size()) - encoded.size();
     if (!decoded || rest == 0) return decoded;
     const Digest digest = DigestOf(*decoded);
-    *decoded = Bytes();  // no room for two of them
+    *decoded = Bytes();  // no room for two copies
     std::ranges::fill(copy.bytes().subspan(encoded.size(), rest), std::byte{0xff});
     decoded = DecodePadded(copy, encoded, spec, *size);
     if (!decoded || DigestOf(*decoded) != digest) return EndsEarly(encoded);
@@ -172,7 +172,7 @@ class ZfpStreamCodec : public ArrayToBytesCodec {
   }
 
  protected:
-  // Sets the field's type and shape and the stream's mode; false if the stream is none.
+  // Sets the field's type and shape and the stream's mode; false if the stream is invalid.
   virtual bool Begin(const Stream& stream, const ChunkSpec& spec) const = 0;
 
   const std::string name_;
@@ -187,8 +187,8 @@ class ZfpStreamCodec : public ArrayToBytesCodec {
   static size_t RoundedUp(size_t size) { return CeilDiv(size, kWord) * kWord; }
   static Digest DigestOf(const Bytes& bytes) { return DigestBuilder().Add(bytes).Finish(); }
 
-  // How far the library may read behind a stream that should hold `size` bytes, once it has begun.
-  // An error if it cannot hold them.
+  // How far past the end of the stream the library may read. An error if the stream cannot hold
+  // `size` bytes.
   Result<uint64_t> Begun(const Stream& stream, BytesView encoded, const ChunkSpec& spec,
                          uint64_t size) const {
     const uint64_t count = size / zfp_type_size(type_);
@@ -206,7 +206,7 @@ class ZfpStreamCodec : public ArrayToBytesCodec {
       return Fail(ErrorCode::kDamaged, "codec '{}': a block of {} bits, expected at least {}",
                   name_, mode.maxbits, mode.LeastBits(type_));
     }
-    // Each block takes a bit at least.
+    // Each block takes at least one bit.
     const auto bits = CheckedMul(*CountOf(field, kBlockEdge), std::max(1U, mode.minbits));
     const uint64_t longest = zfp_stream_maximum_size(stream.zfp.get(), &field);
     if (!bits || *bits / 8 > RoundedUp(encoded.size()) ||
@@ -217,7 +217,7 @@ class ZfpStreamCodec : public ArrayToBytesCodec {
     return longest;
   }
 
-  // The same, before anything is allocated for the elements.
+  // As Begun(), before anything is allocated for the elements.
   Result<uint64_t> PaddingOf(BytesView encoded, const ChunkSpec& spec, uint64_t size) const {
     const BytesView start = encoded.first(std::min(encoded.size(), kLongestHeader));
     Bytes header(start.begin(), start.end());
@@ -228,7 +228,7 @@ class ZfpStreamCodec : public ArrayToBytesCodec {
   Result<Bytes> DecodePadded(const PaddedCopy& copy, BytesView encoded, const ChunkSpec& spec,
                              uint64_t size) const {
     const Stream stream(copy.bytes());
-    // (Again: what lies behind a short stream may be in its header.)
+    // Check again: the header of a short stream may extend into the bytes after its end.
     const auto longest = Begun(stream, encoded, spec, size);
     if (!longest) return Fail(longest);
     if (*longest > copy.bytes().size() - encoded.size()) return EndsEarly(encoded);
@@ -261,7 +261,7 @@ class ZfpCodec final : public ZfpStreamCodec {
 
  private:
   bool Begin(const Stream& stream, const ChunkSpec& spec) const override {
-    std::vector<size_t> axes(spec.shape.rbegin(), spec.shape.rend());  // the fastest one first
+    std::vector<size_t> axes(spec.shape.rbegin(), spec.shape.rend());  // fastest first
     if (axes.empty()) axes.push_back(1);
     axes.resize(4);
     zfp_field_set_type(stream.field.get(), type_);
@@ -301,7 +301,7 @@ Result<int64_t> NeededInteger(const CodecSpec& codec, std::string_view member, i
   return IntegerMember(codec, member, minimum, maximum, 0);
 }
 
-// The parameters of the mode, of which `zfp` is to make something.
+// The parameters of the mode; `zfp` validates them.
 Result<Mode> ModeOf(const CodecSpec& codec, zfp_type type, unsigned rank, zfp_stream* zfp) {
   const auto mode = StringMember(codec, "mode", "");
   if (!mode) return Fail(mode);

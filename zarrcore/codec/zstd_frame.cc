@@ -30,8 +30,8 @@ constexpr int kMaxBlocks = 1 << 16;
 
 constexpr uint64_t kSkippableHeader = 8;
 
-// A block of at least four encoded bytes holds at most 128 KiB: what a short input cannot fill is
-// never allocated.
+// Maximum compression ratio: a block of at least four encoded bytes holds at most 128 KiB. Never
+// allocate more than a short input can fill.
 constexpr uint64_t kBestZstdRatio = ZSTD_BLOCKSIZE_MAX / 4;
 
 bool IsSkippable(uint32_t magic) { return (magic & 0xfffffff0) == 0x184d2a50; }
@@ -48,7 +48,7 @@ struct FrameHeader {
   bool has_checksum = false;
 };
 
-// `start`: the first bytes of the chunk, kLargestHeader or all there are.
+// `start`: the first bytes of the chunk, kLargestHeader or as many as exist.
 Result<FrameHeader> ParseHeader(BytesView start) {
   const auto short_of = [&](uint64_t size) {
     return Fail(ErrorCode::kDamaged, "zstd: expected a frame header of {} bytes, found {}", size,
@@ -80,7 +80,7 @@ Result<FrameHeader> ParseHeader(BytesView start) {
   return header;
 }
 
-// The end of the frame; nullopt if it has too many blocks to find it.
+// The end of the frame; nullopt if that would take too many blocks.
 Result<std::optional<uint64_t>> FindEnd(const FrameHeader& header, uint64_t size,
                                         const ReadChunkBytes& read) {
   uint64_t at = header.size;
@@ -109,11 +109,11 @@ Result<std::optional<uint64_t>> FindEnd(const FrameHeader& header, uint64_t size
   return std::nullopt;
 }
 
-// What the blocks of a whole frame decode to at most.
+// Maximum decoded size of the blocks of a whole frame.
 uint64_t BoundOfBlocks(BytesView frame) {
   uint64_t bound = 0;
   const auto header = ParseHeader(frame.first(std::min(frame.size(), kLargestHeader)));
-  if (!header) return UINT64_MAX / 2;  // decoding says what is wrong
+  if (!header) return UINT64_MAX / 2;  // decoding will report the error
   for (uint64_t at = header->size; at + kBlockHeader <= frame.size();) {
     const uint64_t value = Number(frame.subspan(at, kBlockHeader));
     const uint64_t length = value >> 3;
@@ -126,7 +126,7 @@ uint64_t BoundOfBlocks(BytesView frame) {
   return bound;
 }
 
-// Whether only skippable frames follow from `at` on; old readers skip those, too.
+// Whether only skippable frames follow `at`, which old readers skip, too.
 Result<bool> IsOnlySkippable(uint64_t at, uint64_t size, const ReadChunkBytes& read) {
   for (int frame = 0; at < size && frame < kMaxBlocks; ++frame) {
     std::array<std::byte, kSkippableHeader> bytes;
@@ -155,7 +155,7 @@ Result<ZstdServing> ServeZstd(uint64_t size, std::optional<uint64_t> decoded_siz
 
   if (header->content_size) {
     if (!decoded_size || header->content_size == decoded_size) {
-      // A content size of 0 would look like none.
+      // A content size of 0 would look like a missing one.
       const bool is_empty = *header->content_size == 0;
       return ZstdServing{is_empty ? ZstdServing::Kind::kRecode : ZstdServing::Kind::kPass};
     }
@@ -179,7 +179,7 @@ Result<ZstdServing> ServeZstd(uint64_t size, std::optional<uint64_t> decoded_siz
 
 Result<uint64_t> ZstdDecodedBound(BytesView encoded, uint64_t limit) {
   uint64_t stated = 0;
-  uint64_t bound = 0;  // with what is not stated
+  uint64_t bound = 0;  // including frames without a stated size
   const auto add = [&](uint64_t bytes) { bound += std::min(bytes, limit - bound); };
   BytesView rest = encoded;
   while (!rest.empty()) {

@@ -18,13 +18,13 @@ namespace zarrfs {
 struct ZstdServing {
   enum class Kind {
     kPass,    // unchanged
-    kPatch,   // what PatchZstdHeader() makes of the header, then everything from `replaced` on
+    kPatch,   // the header from PatchZstdHeader(), then everything from `replaced` on
     kRecode,  // decode and encode again; decoding may still find damage
   };
   Kind kind = Kind::kPass;
   uint64_t replaced = 0;  // for kPatch: bytes of the header
 
-  /// Bytes that stand for what is replaced.
+  /// Size of the patched header in bytes.
   [[nodiscard]] uint64_t patched_size() const {
     return kind == Kind::kPatch ? replaced + sizeof(uint32_t) : 0;
   }
@@ -40,13 +40,13 @@ using ReadChunkBytes = std::function<Result<void>(uint64_t offset, std::span<std
 [[nodiscard]] Result<ZstdServing> ServeZstd(uint64_t size, std::optional<uint64_t> decoded_size,
                                             const ReadChunkBytes& read);
 
-/// An upper bound of what the frames of a chunk decode to, `limit` at most: walks the headers of
-/// frames and blocks, and decodes nothing. kDamaged if they are no whole frames, or state more than
-/// `limit` bytes.
+/// An upper bound for the decoded size of a chunk, at most `limit`: walks the headers of frames and
+/// blocks, and decodes nothing. kDamaged if the frames are incomplete, or state more than `limit`
+/// bytes.
 [[nodiscard]] Result<uint64_t> ZstdDecodedBound(BytesView encoded, uint64_t limit);
 
-/// The header of a frame (ZstdServing::replaced bytes) with the content size, as its last member.
-/// The window may stay larger than that.
+/// The header of a frame (ZstdServing::replaced bytes) with the content size added as its last
+/// member. The window may stay larger than that.
 [[nodiscard]] Bytes PatchZstdHeader(Bytes header, uint64_t decoded_size);
 
 }  // namespace zarrfs

@@ -1,4 +1,4 @@
-// Addresses: what is sent for a request of a FetchClient: address, headers and signature.
+// Addresses: address, headers and signature of the HTTP request for a FetchClient's request.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,15 @@ namespace zarrfs {
 
 class Addresses {
  public:
-  /// Reads the files of headers and of the query, unless `source` has what is in them. `source`
-  /// outlives this.
+  /// Reads the files of headers and of the query, unless `source` already has their contents.
+  /// `source` must outlive this object.
   explicit Addresses(const RemoteSource& source);
 
-  /// Why nothing may be asked for; "" as a rule: a file cannot be read. (Without what is in it, a
-  /// server would refuse what exists.)
+  /// Why no request may be sent, usually "": a file cannot be read. Without its contents, a server
+  /// would refuse objects that exist.
   [[nodiscard]] const std::string& problem() const { return problem_; }
-  /// Without range and `into`. `key`: to sign with, null to sign nothing. `now_s`: Unix time.
+  /// Returns the request without range and `into`. `key`: to sign with, null to not sign. `now_s`:
+  /// Unix time.
   [[nodiscard]] HttpGet Of(const FetchRequest& request, const AwsKey* key, int64_t now_s) const;
 
  private:

@@ -8,24 +8,24 @@
 
 namespace zarrfs {
 
-/// Settings by name. What the credentials file says comes first.
+/// Settings by name. The credentials file takes precedence.
 using AwsProfile = std::map<std::string, std::string>;
 
-/// `name`: "" for AWS_PROFILE, or "default". Empty if there is none.
+/// `name`: "" for AWS_PROFILE, or "default". Empty if the profile does not exist.
 [[nodiscard]] AwsProfile ReadAwsProfile(std::string_view name);
 
-/// Adds to `profile` what the section `section` of the text of such a file says and `profile` does
-/// not.
+/// Adds the settings of the section `section` in the text of such a file to `profile`; existing
+/// ones stay.
 void AddAwsSection(std::string_view text, std::string_view section, AwsProfile& profile);
 
-/// HOME, or what the table of users says of this one: a service manager that mounts at boot sets
-/// none. "" if there is none.
+/// HOME, or the home folder of this user in the user database: a service manager that mounts at
+/// boot does not set HOME. "" if there is none.
 [[nodiscard]] std::string HomeFolder();
 
-/// A variable of the environment; "" if there is none.
+/// An environment variable; "" if it is not set.
 [[nodiscard]] std::string Environment(const char* name);
 
-/// Without blanks and ends of lines at either end.
+/// `text` without leading and trailing blanks and line ends.
 [[nodiscard]] std::string_view WithoutBlanks(std::string_view text);
 
 /// The beginning of a file, at most 1 MiB; "" if it cannot be read.

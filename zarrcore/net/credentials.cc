@@ -32,13 +32,13 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr size_t kMaxText = 64u << 10;
-// How long before it expires a key is replaced, how often at most, and how soon after a failure.
+// A key is replaced this long before it expires, at most this often, and after a failure this soon.
 constexpr int64_t kEarlyS = 300;
 constexpr auto kLeastPause = std::chrono::seconds(10);
-// How long the machine's own services may take.
+// Time limit of the machine's own services.
 constexpr long kLocalSeconds = 2;
 constexpr long kRemoteSeconds = 10;
-// How long a credential_process may take, and how long it may live after the end of its output.
+// Time limit of a credential_process, and how long it may run after closing its output.
 constexpr auto kProgramLimit = std::chrono::seconds(60);
 constexpr auto kProgramEnd = std::chrono::seconds(2);
 constexpr int kKillMs = 1000;
@@ -54,12 +54,12 @@ struct Question {
   std::string url;
   std::vector<std::string> headers = {};
   bool puts = false;
-  std::string form = {};  // to post, if there is one
+  std::string form = {};  // to post, if not empty
   long seconds = kLocalSeconds;
   bool through_proxy = false;
 };
 
-// The body of an answer 200; "" for anything else.
+// The body of a response with status 200; "" otherwise.
 std::string AskServer(const Question& question) {
   const std::unique_ptr<CURL, void (*)(CURL*)> curl(curl_easy_init(), curl_easy_cleanup);
   if (curl == nullptr) return "";
@@ -110,7 +110,7 @@ std::optional<int64_t> ParseTime(const std::string& text) {
   return seconds - zone.tm_gmtoff;
 }
 
-// What credential_process and the metadata services say, in JSON.
+// Parses the JSON of credential_process and the metadata services.
 std::optional<ExpiringKey> KeyInJson(const std::string& text) {
   const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object()) return std::nullopt;
@@ -153,8 +153,8 @@ Result<ExpiringKey> FromWebIdentity(const RemoteSource& source, const std::strin
               "no credentials: {} does not give the role {} for the token in {}", host, role, file);
 }
 
-// Waits for the end of a child, for at most `limit`, then kills it. (One that the kernel cannot end
-// is not waited for either.)
+// Waits for the end of a child for at most `limit`, then kills it. Does not wait for a child that
+// the kernel cannot kill.
 void EndChild(pid_t pid, std::chrono::milliseconds limit) {
   const Descriptor ended = OpenProcess(pid);
   pollfd end = {ended.get(), POLLIN, 0};
@@ -166,7 +166,7 @@ void EndChild(pid_t pid, std::chrono::milliseconds limit) {
   waitpid(pid, nullptr, WNOHANG);
 }
 
-// What a command of the shell writes, within kProgramLimit; "" if that takes longer.
+// The output of a shell command; "" if it takes longer than kProgramLimit.
 std::string OutputOf(const std::string& command) {
   std::array<int, 2> ends = {-1, -1};
   if (pipe2(ends.data(), O_CLOEXEC) != 0) return "";
@@ -175,7 +175,7 @@ std::string OutputOf(const std::string& command) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, input.get(), STDOUT_FILENO);
-  // What this process ignores would be ignored by the program.
+  // Ignored signals would be inherited by the program.
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
@@ -309,7 +309,7 @@ Credentials::Credentials(const RemoteSource& source, std::function<void()> on_ch
       lock.unlock();
       auto found = FindKey(source);
       lock.lock();
-      // (A key that has not expired is better than none.)
+      // A key that has not expired is better than none.
       const bool has_key = state->found && *state->found;
       if (found || !has_key) state->found.emplace(std::move(found));
       state->searched = std::chrono::steady_clock::now();
@@ -337,7 +337,7 @@ std::optional<Result<AwsKey>> Credentials::Get() const {
 
 bool Credentials::Refresh(const AwsKey& key) {
   const std::lock_guard lock(state_->mutex);
-  // Another one was found meanwhile.
+  // Another key was found in the meantime.
   if (state_->found && *state_->found && (*state_->found)->key.secret != key.secret) return true;
   if (std::chrono::steady_clock::now() - state_->searched < kLeastPause) return false;
   state_->asked = true;

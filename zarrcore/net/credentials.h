@@ -1,5 +1,5 @@
-// Credentials: the key that requests to S3 are signed with, found in the usual order and fetched
-// again before it expires:
+// Credentials: the key that signs requests to S3, found in the usual order and renewed before it
+// expires:
 //
 //   AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY (AWS_SESSION_TOKEN), unless a profile is named
 //   AWS_WEB_IDENTITY_TOKEN_FILE with AWS_ROLE_ARN
@@ -8,7 +8,7 @@
 //   AWS_CONTAINER_CREDENTIALS_FULL_URI or _RELATIVE_URI
 //   the instance's metadata, version 2
 //
-// A thread of its own finds them: nobody waits for a program or a server that does not answer.
+// Searches on a thread of its own, so a program or server that does not answer blocks nobody.
 #pragma once
 
 #include <cstdint>
@@ -28,20 +28,20 @@ struct ExpiringKey {
   std::optional<int64_t> expires_s;  // Unix time
 };
 
-/// One search in that order. kPermissionDenied, with what to do, if nothing is found. Waits for
+/// One search in that order. kPermissionDenied, with advice, if nothing is found. Waits for
 /// programs and servers.
 [[nodiscard]] Result<ExpiringKey> FindKey(const RemoteSource& source);
 
 class Credentials {
  public:
-  /// Begins to search. `on_change` is called on another thread when Get() says something new.
-  /// Outlives the process.
+  /// Begins to search. `on_change` is called on another thread when Get() has a new answer. It must
+  /// stay valid until the process ends.
   Credentials(const RemoteSource& source, std::function<void()> on_change);
 
-  /// The key, or why there is none; nullopt as long as that is not known.
+  /// The key or an error; nullopt during the first search.
   [[nodiscard]] std::optional<Result<AwsKey>> Get() const;
-  /// The store does not accept `key`, which may be out of date. False if it was found long ago
-  /// enough that a new search may help; else it has begun.
+  /// The store rejected `key`, which may be out of date. True if another key was found or a new
+  /// search has begun; false if the last search is too recent.
   [[nodiscard]] bool Refresh(const AwsKey& key);
 
  private:

@@ -15,11 +15,11 @@
 namespace zarrfs {
 namespace {
 
-// Keys of S3 have 1024 bytes at most, continuations some hundred.
+// S3 keys have at most 1024 bytes, continuation tokens some hundred.
 constexpr size_t kMaxMessageText = 16u << 10;
 constexpr size_t kMaxNote = 1024;
 
-// Messages as they are sent: numbers, then two texts.
+// The wire format of messages: numbers, then two texts.
 struct RequestHead {
   uint64_t id, generation, offset, range, at, length, size;
   int64_t modified_ns;
@@ -85,7 +85,7 @@ Result<FetchChannel> FetchChannel::Make() {
   }
   FetchChannel channel{Descriptor(ends[0]), Descriptor(ends[1]),
                        Descriptor(memfd_create("zarrfs-fetch", MFD_CLOEXEC | MFD_ALLOW_SEALING))};
-  // Neither process can make the other one touch memory that is gone.
+  // Neither process can shrink the memory and crash the other one.
   if (!channel.memory || ftruncate(channel.memory.get(), kMemory + kMaxNote) != 0 ||
       fcntl(channel.memory.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
     return Fail(FromErrno(errno), "no memory to share: {}", ErrnoText(errno));

@@ -1,18 +1,18 @@
-// FetchChannel: what a FetchClient and a FetchServer have in common, in two processes: a pair of
-// sockets for requests and answers, and memory for the bytes.
+// FetchChannel: what FetchClient and FetchServer, in two processes, share: a pair of sockets for
+// requests and answers, and memory for the bytes.
 //
 //   client                                       server
-//   Hello{id}          ───────────────────────▶  gives up all that an earlier client asked for
+//   Hello{id}          ───────────────────────▶  drops all requests of an earlier client
 //                      ◀───────────────────────  Answer{id, generation}
-//   Request{id, generation, piece, …} ────────▶  fills the piece of the memory
+//   Request{id, generation, piece, …} ────────▶  fills the piece of memory
 //                      ◀───────────────────────  Answer{id, …}
 //                      ◀───────────────────────  Answer{0, generation}: a new server
 //   all unanswered requests, with the new
-//   generation         ───────────────────────▶  (overlooks those with another one)
+//   generation         ───────────────────────▶  ignores requests with another generation
 //
-// Who starts the processes keeps both sockets, so that a client or a server that ends can be
-// replaced and the other one goes on. The client alone decides which piece is whose. One server
-// handles each request, once: nobody writes into a piece whose request was answered.
+// The parent of the processes keeps both sockets, so a client or server that ends can be replaced
+// while the other one continues. The client alone assigns pieces of the memory. One server handles
+// each request, once: a piece is not written after its request was answered.
 #pragma once
 
 #include <cstdint>
@@ -31,12 +31,12 @@ struct FetchRequest {
   enum class Kind : uint32_t { kHello, kGet, kList };
   Kind kind = Kind::kHello;
   uint64_t id = 0;          // never 0
-  uint64_t generation = 0;  // of the server that is to answer
+  uint64_t generation = 0;  // of the server that must answer
   ByteRange range = {};
-  // The piece of the memory.
+  // Its piece of the memory.
   uint64_t at = 0;
   uint64_t length = 0;
-  /// Asks for this version alone (Fetcher::Get): `condition` is its ETag.
+  /// Asks for this version only (Fetcher::Get): `condition` is its ETag.
   bool is_conditional = false;
   int64_t modified_ns = 0;
   uint64_t size = 0;
@@ -46,7 +46,7 @@ struct FetchRequest {
 };
 
 struct FetchAnswer {
-  uint64_t id = 0;          // 0: a server has begun
+  uint64_t id = 0;          // 0: a server has started
   uint64_t generation = 0;  // of this server
   std::optional<ErrorCode> error = {};
   uint64_t size = 0;  // of the object
@@ -58,7 +58,7 @@ struct FetchAnswer {
 };
 
 struct FetchChannel {
-  /// Bytes of the memory. Pages that no request ever touched take none.
+  /// Bytes of the memory. Pages that no request has touched use none.
   static constexpr uint64_t kMemory = 40u << 20;
 
   Descriptor client;
@@ -66,21 +66,21 @@ struct FetchChannel {
   Descriptor memory;
 
   [[nodiscard]] static Result<FetchChannel> Make();
-  /// What the server says of its sandbox, for people: beside the memory. Whoever has the memory can
-  /// write it.
+  /// The server's description of its sandbox, for people; stored behind the memory, where anyone
+  /// with the memory can write it.
   static void WriteNote(const Descriptor& memory, std::string_view text);
   [[nodiscard]] static std::string ReadNote(const Descriptor& memory);
-  /// All of the memory, mapped; null, with errno, if it cannot be.
+  /// Maps the memory; null, with errno set, on failure.
   [[nodiscard]] static std::byte* Map(const Descriptor& memory);
 };
 
-/// Sends without waiting unless `waits`. False, with errno, if it cannot: EMSGSIZE if a key, a
-/// condition or an ETag is longer than 16 KiB. (A message is cut.)
+/// Sends without waiting unless `waits`. False, with errno set, on failure: EMSGSIZE if a key,
+/// condition or ETag is longer than 16 KiB. Error messages are truncated.
 bool Send(const Descriptor& socket, const FetchRequest& request, bool waits = true);
 bool Send(const Descriptor& socket, const FetchAnswer& answer, bool waits = false);
 
-/// The next message; nullopt, with errno, if there is none now (EAGAIN), or none any more (0).
-/// Other messages than these are left out.
+/// The next message; nullopt, with errno set, if none is waiting (EAGAIN) or the other end is
+/// closed (0). Malformed messages are skipped.
 [[nodiscard]] std::optional<FetchRequest> ReceiveRequest(const Descriptor& socket, bool waits);
 [[nodiscard]] std::optional<FetchAnswer> ReceiveAnswer(const Descriptor& socket, bool waits);
 

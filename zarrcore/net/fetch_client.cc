@@ -24,20 +24,19 @@
 namespace zarrfs {
 namespace {
 
-// Pieces of the memory begin at multiples of this.
+// Pieces of the memory are aligned to this.
 constexpr uint64_t kUnit = 4096;
-// Larger pieces give their pages back.
+// Larger pieces return their pages.
 constexpr uint64_t kKept = 256u << 10;
 constexpr uint64_t kForNames = 8u << 20;
-// How long a request may wait to be sent, while there is no server.
+// How long a request waits to be sent while no server runs.
 constexpr auto kMaxSend = std::chrono::seconds(5);
-// What a page of a listing has beside its keys, and a key in it, encoded and with what is said of
-// it.
+// The size of a listing page without its keys, and of an encoded key with its metadata.
 constexpr uint64_t kPageBytes = 16u << 10;
 constexpr uint64_t kKeyBytes = 4096;
 
-// Codes that the answer of a store may have: others would be taken for something that happened
-// here.
+// Only these error codes are accepted as answers of a store: others would be mistaken for events in
+// this process.
 ErrorCode CodeOfStore(ErrorCode code) {
   constexpr std::array<ErrorCode, 8> kCodes = {
       ErrorCode::kNotFound, ErrorCode::kDamaged,     ErrorCode::kPermissionDenied,
@@ -47,10 +46,10 @@ ErrorCode CodeOfStore(ErrorCode code) {
   return std::ranges::find(kCodes, code) != kCodes.end() ? code : ErrorCode::kIo;
 }
 
-// Which pieces of the memory are taken. Not thread-safe.
+// The allocated pieces of the memory. Not thread-safe.
 class Pieces {
  public:
-  // nullopt if there is no room now. What is before `from` stays free.
+  // nullopt if there is no room now. Allocates nothing before `from`.
   std::optional<uint64_t> Take(uint64_t length, uint64_t from) {
     length = RoundUp(length);
     uint64_t at = from;
@@ -82,7 +81,7 @@ class FetchClient final : public Fetcher, public std::enable_shared_from_this<Fe
  public:
   FetchClient(Descriptor socket, std::byte* memory, std::chrono::milliseconds patience)
       : socket_(std::move(socket)), memory_(memory), patience_(patience) {
-    // Answers to an earlier client must not be taken for answers to this one.
+    // Answers to an earlier client must not be mistaken for answers to this one.
     if (getrandom(&last_id_, sizeof last_id_, 0) != sizeof last_id_) last_id_ = 1;
     last_id_ >>= 1;
   }
@@ -102,22 +101,23 @@ class FetchClient final : public Fetcher, public std::enable_shared_from_this<Fe
   };
   using Calls = std::map<uint64_t, Call>;
 
-  // Asks, waits, and hands the answer and its bytes to `use` before the piece is given back.
+  // Sends the request, waits, and passes the answer and its bytes to `use` before it frees the
+  // piece.
   Result<void> Ask(FetchRequest request,
                    const std::function<void(const FetchAnswer&, const std::byte*)>& use) const;
   void GiveBack(uint64_t at) const;
   void Receive() const;
   void OnAnswer(FetchAnswer answer) const;
   void SendTo(const FetchRequest& request) const;
-  // Sends all that is not answered, to a new server. (The one before has ended.)
+  // Sends all unanswered requests to a new server, after the previous one has ended.
   void OnNewServer(uint64_t generation) const;
 
   const Descriptor socket_;
   std::byte* const memory_;
   const std::chrono::milliseconds patience_;
   mutable std::mutex mutex_;
-  mutable std::condition_variable answered_;    // or the server is gone
-  mutable std::condition_variable given_back_;  // a piece
+  mutable std::condition_variable answered_;    // or the server has ended
+  mutable std::condition_variable given_back_;  // a piece was freed
   mutable Pieces pieces_;
   mutable Calls calls_;
   mutable uint64_t last_id_ = 0;
@@ -132,8 +132,8 @@ Result<void> FetchClient::Begin() {
   return Ask({.kind = FetchRequest::Kind::kHello}, [](const auto&, const auto*) {});
 }
 
-// A request that does not reach the server that it is for is answered here: nobody else would, and
-// its piece would never be free. (If there is no server, the next one gets it in OnNewServer().)
+// A request that fails to reach its server is answered here: otherwise it would never be answered,
+// and its piece never be freed. If no server runs, the next one gets it in OnNewServer().
 void FetchClient::SendTo(const FetchRequest& request) const {
   if (Send(socket_, request)) return;
   const bool is_too_long = errno == EMSGSIZE;
@@ -170,7 +170,7 @@ Result<void> FetchClient::Ask(
     return Fail(ErrorCode::kTimedOut, "{}: no answer of the process that fetches within {} s",
                 request.key, std::chrono::duration_cast<std::chrono::seconds>(patience_).count());
   };
-  // Data leave room for names: for two pages of a listing, or many documents.
+  // Data requests leave room for names: for two listing pages, or many documents.
   const uint64_t from = request.is_conditional ? kForNames : 0;
   std::unique_lock lock(mutex_);
   std::optional<uint64_t> piece;
@@ -186,7 +186,7 @@ Result<void> FetchClient::Ask(
   lock.lock();
   if (!answered_.wait_until(lock, deadline, [&] { return call->second.answer || is_over_; }) ||
       !call->second.answer) {
-    // The piece is not free before the server says so.
+    // The piece stays allocated until the server has answered.
     call->second.given_up = true;
     return too_late();
   }
@@ -210,7 +210,7 @@ void FetchClient::OnAnswer(FetchAnswer answer) const {
     calls_.erase(call);
     return;
   }
-  // (Nothing else that is wrong here could reach beyond the piece.)
+  // Other malformed values cannot reach beyond the piece.
   answer.length = std::min(answer.length, call->second.request.length);
   call->second.answer = std::move(answer);
   answered_.notify_all();

@@ -1,7 +1,7 @@
-// FetchClient: a Fetcher that has a FetchServer in another process do the work.
+// FetchClient: a Fetcher that delegates to a FetchServer in another process.
 //
-// If the server ends and another one takes its place, it gets all requests again that were not
-// answered. Without a server, requests fail in the end (kTimedOut).
+// If the server ends and another one replaces it, the new server gets all unanswered requests
+// again. Without a server, requests eventually fail (kTimedOut).
 #pragma once
 
 #include <chrono>
@@ -14,7 +14,7 @@ namespace zarrfs {
 
 /// `socket` and `memory`: of a FetchChannel. `patience`: how long a request may take; longer than
 /// the server takes for all attempts. Waits for the server's first answer. Starts a thread, which
-/// outlives the client (a process that is to end ends it).
+/// outlives the client and ends with the process.
 [[nodiscard]] Result<std::shared_ptr<const Fetcher>> OpenFetchClient(
     Descriptor socket, const Descriptor& memory, std::chrono::milliseconds patience);
 

@@ -31,39 +31,38 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-// Requests that are taken from the channel before earlier ones are answered.
+// Maximum number of unanswered requests taken from the channel.
 constexpr size_t kMaxJobs = 8192;
-// The pause before the second attempt, at most, and before any.
+// Maximum pause before the second attempt, and before later ones.
 constexpr auto kFirstPause = milliseconds(100);
 constexpr auto kLongestPause = milliseconds(5000);
-// As long as the store has never answered, to find out that its address is wrong.
+// Time limit while the store has never answered, to detect a wrong address early.
 constexpr auto kFirstPatience = milliseconds(10'000);
-// How often credentials are looked at that are not there yet.
+// How often missing credentials are polled.
 constexpr auto kWaitForKey = milliseconds(50);
-// How long the disk may take to give what it has, and how long nothing is asked of one that took
-// longer.
+// Time limit of a disk read, and how long a disk that exceeded it is not asked.
 constexpr auto kDiskPatience = milliseconds(1000);
 constexpr auto kDiskPause = milliseconds(10'000);
-// Of the requests at once, one of so many is not for data.
+// One in N of the concurrent requests is reserved for names.
 constexpr size_t kShareOfNames = 8;
-// An attempt has at least so long, however little its request has left.
+// Minimum duration of an attempt, even if its request has less time left.
 constexpr auto kLeastAttempt = milliseconds(1000);
 
 // A request of the client, until it is answered.
 struct Job {
   FetchRequest request;
   Clock::time_point deadline;
-  Clock::time_point next;        // attempt
-  Clock::time_point begun = {};  // of the last one
+  Clock::time_point next;        // of the next attempt
+  Clock::time_point begun = {};  // of the last attempt
   int attempts = 0;
   bool no_range = false;
   Error problem = {};         // of the last attempt
-  AwsKey key = {};            // that it was signed with
-  int64_t clock_error_s = 0;  // that it was signed with
+  AwsKey key = {};            // that signed the last attempt
+  int64_t clock_error_s = 0;  // at the last attempt
   std::unique_ptr<HttpTransfer> transfer = {};
-  std::optional<Version> on_disk = {};  // has the range: is it what the store has?
+  std::optional<Version> on_disk = {};  // cached, and to be checked with the store
   Clock::time_point asked_disk = {};
-  std::vector<std::byte> own = {};  // bytes that come, if they are for the disk, too
+  std::vector<std::byte> own = {};  // receives the bytes if they will also go to the disk
 };
 using Jobs = std::list<Job>;
 
@@ -93,15 +92,15 @@ class FetchServer {
   void Run();
 
  private:
-  bool Receive();  // false once there will be no more
+  bool Receive();  // false if the channel is closed
   void Take(FetchRequest request);
   void GiveUpAll();
-  bool AskDisk(Jobs::iterator job);  // false if there is nothing to ask
+  bool AskDisk(Jobs::iterator job);  // false if the disk is not asked
   void OnDiskAnswers();
   void OnDiskAnswer(Jobs::iterator job, DiskQueue::Answer answer);
   [[nodiscard]] bool MayKeepOnDisk(const Job& job) const;
   void OnVersion(Jobs::iterator job, const HttpReply& reply);
-  // Names before data: what is known of a version already.
+  // Starts requests for names before requests for data, that is, for objects with a known version.
   void BeginDue();
   void BeginDue(Clock::time_point now, bool is_data);
   [[nodiscard]] bool MayBegin(const Job& job) const {
@@ -109,9 +108,9 @@ class FetchServer {
     const size_t for_names = limit == 1 ? 0 : std::max<size_t>(limit / kShareOfNames, 1);
     return running_.size() < limit - (job.request.is_conditional ? for_names : 0);
   }
-  bool Begin(Jobs::iterator job);  // false if it has to wait
+  bool Begin(Jobs::iterator job);  // false if it must wait
   void End(CURL* handle, CURLcode code);
-  // `own`: where the bytes are, unless they are in the piece.
+  // `own`: the bytes, unless they are in the piece.
   void Decide(Jobs::iterator job, const HttpReply& reply, std::vector<std::byte> own);
   void Repeat(Jobs::iterator job, Verdict verdict, int64_t pause_s);
   void AnswerBytes(Jobs::iterator job, const HttpReply& reply, std::vector<std::byte> own);
@@ -119,7 +118,7 @@ class FetchServer {
   void Answer(Jobs& jobs, Jobs::iterator job, FetchAnswer answer);
   void SendAnswers();
   [[nodiscard]] milliseconds Pause() const;
-  // Only written to: the client can change what is in it at any time.
+  // Write-only: the client can change its contents at any time.
   [[nodiscard]] std::span<std::byte> PieceOf(const FetchRequest& request) const {
     return {memory_ + request.at, static_cast<size_t>(request.length)};
   }
@@ -137,17 +136,17 @@ class FetchServer {
   const std::unique_ptr<CURLM, CURLMcode (*)(CURLM*)> multi_;
   std::optional<Credentials> credentials_;
   uint64_t generation_ = 1;
-  uint64_t hello_ = 0;  // the last one
-  Jobs waiting_;        // first the one that came first
+  uint64_t hello_ = 0;  // id of the last Hello
+  Jobs waiting_;        // in order of arrival
   Jobs running_;
   Jobs asking_disk_;
-  std::unique_ptr<DiskQueue> disk_;  // null: there is none
-  ImmutableKeys immutable_;          // what is on the disk of these is not asked for again
+  std::unique_ptr<DiskQueue> disk_;  // null: no disk cache
+  ImmutableKeys immutable_;          // their cached bytes are used without asking the store
   Clock::time_point no_disk_until_;
   std::vector<std::unique_ptr<HttpTransfer>> idle_;
   std::deque<FetchAnswer> answers_;  // not yet sent
   RequestLimit limit_;
-  bool has_answered_ = false;  // the store, ever
+  bool has_answered_ = false;  // whether the store has ever answered
   int64_t clock_error_s_ = 0;
   std::minstd_rand random_{std::random_device()()};
 };
@@ -280,7 +279,7 @@ void FetchServer::End(CURL* handle, CURLcode code) {
   const HttpReply reply = job->transfer->Finish(code);
   idle_.push_back(std::move(job->transfer));
   waiting_.splice(waiting_.begin(), running_, job);
-  // (What is not answered now is asked for again later, and takes no memory before.)
+  // An answer that does not fit now is requested again later, and takes no memory until then.
   Decide(job, reply, std::exchange(job->own, {}));
 }
 
@@ -290,7 +289,7 @@ void FetchServer::Decide(Jobs::iterator job, const HttpReply& reply, std::vector
   Verdict verdict = Judge(reply, source_, Name(job->request), url);
   using Kind = Verdict::Kind;
   if (reply.status != 0) has_answered_ = true;
-  // A listing that does not exist is no empty one.
+  // A missing listing is not an empty one.
   if (is_list && verdict.error.code == ErrorCode::kNotFound && verdict.kind == Kind::kError) {
     verdict.error.code = ErrorCode::kPermissionDenied;
   }
@@ -361,7 +360,7 @@ void FetchServer::Answer(Jobs& jobs, Jobs::iterator job, FetchAnswer answer) {
   jobs.erase(job);
 }
 
-// One byte is asked for to learn which version there is: that is what the disk does not know.
+// Requests one byte to learn the current version, which the disk does not know.
 bool FetchServer::AskDisk(Jobs::iterator job) {
   const FetchRequest& request = job->request;
   const auto now = Clock::now();
@@ -410,14 +409,14 @@ void FetchServer::OnDiskAnswer(Jobs::iterator job, DiskQueue::Answer answer) {
                    .length = answer.bytes.size(),
                    .etag = answer.version->etag});
   }
-  // The store is asked which version it has, or for the bytes.
+  // Ask the store for its version, or for the bytes.
   job->on_disk.reset();
   if (answer.version && !request.is_conditional) job->on_disk = std::move(answer.version);
   waiting_.splice(waiting_.end(), asking_disk_, job);
   if (job->on_disk && immutable_.Has(request.key) && !AskDisk(job)) job->on_disk.reset();
 }
 
-// The store has said which version there is now.
+// The store has reported its current version.
 void FetchServer::OnVersion(Jobs::iterator job, const HttpReply& reply) {
   const Version& known = *job->on_disk;
   const bool is_same =
@@ -426,9 +425,9 @@ void FetchServer::OnVersion(Jobs::iterator job, const HttpReply& reply) {
   if (!is_same || !AskDisk(job)) job->on_disk.reset();
 }
 
-// What is kept is received into memory of this process alone: a client that obeys somebody else may
-// write into its piece meanwhile, and other mounts read what is on the disk. (Pieces that do not
-// overlap never need as much as the limit.)
+// Cached bytes are received into private memory of this process: a compromised client may write
+// into its piece at the same time, and other mounts read the disk cache. Pieces that do not overlap
+// never need as much as the limit.
 bool FetchServer::MayKeepOnDisk(const Job& job) const {
   const FetchRequest& request = job.request;
   const bool is_asked_for_version =
@@ -448,7 +447,7 @@ void FetchServer::SendAnswers() {
 
 milliseconds FetchServer::Pause() const {
   auto pause = milliseconds(1000);
-  // (Nobody says when the client has read its answers.)
+  // No event reports that the client has read its answers.
   if (!answers_.empty()) pause = milliseconds(5);
   const auto now = Clock::now();
   if (!asking_disk_.empty()) pause = std::min(pause, milliseconds(100));
@@ -488,7 +487,7 @@ void FetchServer::Run() {
 
 void RunFetchServer(const RemoteSource& source, const FetchChannel& channel,
                     std::unique_ptr<DiskCache> disk) {
-  curl_global_init(CURL_GLOBAL_DEFAULT);  // again, where the process has done it
+  curl_global_init(CURL_GLOBAL_DEFAULT);  // again, in case a parent process did so
   FetchServer(source, channel, std::move(disk)).Run();
 }
 

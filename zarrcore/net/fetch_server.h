@@ -1,11 +1,11 @@
-// The process that asks for objects: it alone has the network, names of hosts, certificates and
-// credentials, and does what a FetchClient asks (net/fetch_channel.h).
+// The process that fetches objects: it alone has the network, resolver, certificates and
+// credentials, and serves the requests of a FetchClient (net/fetch_channel.h).
 //
-// It asks for keys below the store's own address and for nothing else, so that a client that obeys
-// somebody else can read the store and no more.
+// It asks only for keys below the store's own address, so a compromised client can read the store
+// and nothing else.
 //
-// An attempt that fails for a reason that may pass (no connection, a stall, a cut answer, 429, 5xx)
-// is repeated after a pause that grows and is drawn at random, until `timeout` has passed.
+// An attempt that fails for a transient reason (no connection, a stall, a truncated response, 429,
+// 5xx) is repeated after a growing random pause, until `timeout` has passed.
 #pragma once
 
 #include <memory>
@@ -16,8 +16,8 @@
 
 namespace zarrfs {
 
-/// Serves until the other end of the channel is closed by everybody who has it. `disk`: null if
-/// nothing is kept. One thread, in addition to those of Credentials and of a DiskQueue.
+/// Serves until everybody has closed the other end of the channel. `disk`: null to keep nothing.
+/// Runs on this thread, in addition to those of Credentials and of a DiskQueue.
 void RunFetchServer(const RemoteSource& source, const FetchChannel& channel,
                     std::unique_ptr<DiskCache> disk = nullptr);
 

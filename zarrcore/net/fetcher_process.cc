@@ -24,11 +24,11 @@
 namespace zarrfs {
 namespace {
 
-// How long a process may take to end. (It may wait in the kernel for a file that does not answer.)
+// How long a process may take to end: it may be blocked in the kernel on a hung file system.
 constexpr int kEndMs = 2000;
 
-// Signals of a terminal or a service manager reach all processes of a mount: its keeper says when
-// to end.
+// Signals of a terminal or a service manager reach all processes of a mount; only the keeper
+// decides when to end.
 void IgnoreSignals() {
   struct sigaction action = {};
   action.sa_handler = SIG_IGN;
@@ -40,12 +40,12 @@ void IgnoreSignals() {
   sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
-// Nothing else that the parent has open is this process's: neither the kernel's device, nor a pipe
-// that somebody reads to its end.
+// Closes the parent's other descriptors, such as the kernel's device or a pipe whose reader waits
+// for its end.
 FetchChannel CloseAllBut(const FetchChannel& channel) {
   const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(null, fd);
-  constexpr int kHigh = 100;  // so that nothing is at the places that follow
+  constexpr int kHigh = 100;  // above the descriptors assigned next
   const int server = fcntl(channel.server.get(), F_DUPFD_CLOEXEC, kHigh);
   const int memory = fcntl(channel.memory.get(), F_DUPFD_CLOEXEC, kHigh);
   const auto first = static_cast<unsigned>(std::min(server, memory));
@@ -61,10 +61,10 @@ const char* WhySameUser(const FetcherNeeds& needs, const DiskCache* disk) {
   return disk != nullptr ? "disk_cache" : "";
 }
 
-// What it may write is the folder that keeps what was fetched.
+// It may write only the folder of the disk cache.
 SandboxRules RulesFor(const FetcherNeeds& needs, const DiskCache* disk) {
   SandboxRules rules{.readable = needs.readable, .writable = {"/dev/null"}, .network = true};
-  // (Not by its name, which may be another folder's by now.)
+  // Not by its name, which may lead to another folder by now.
   if (disk != nullptr) rules.changeable.push_back(fmt::format("/proc/self/fd/{}", disk->folder()));
   return rules;
 }
@@ -76,16 +76,16 @@ SandboxRules RulesFor(const FetcherNeeds& needs, const DiskCache* disk) {
   const FetchChannel own = CloseAllBut(channel);
   std::unique_ptr<DiskCache> disk;
   if (const RemoteOptions& options = source.options; !options.disk_cache.empty()) {
-    // (Whoever started this process has said why it cannot be.)
+    // The parent has already reported why it cannot be opened.
     auto opened = DiskCache::Open(options.disk_cache, options.disk_cache_size);
     if (opened) disk = *std::move(opened);
   }
   FetcherNeeds needs = NeedsOfFetcher(source);
   const std::string user = confine ? confine(WhySameUser(needs, disk.get())) : "";
-  // (After a change of user, which undoes it.)
+  // After a change of user, which resets it.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(1);
-  // Nobody else of this user reads its memory, where keys are.
+  // Other processes of this user must not read its memory, which holds keys.
   prctl(PR_SET_DUMPABLE, 0);
   LoadLibrariesOfFetcher();
   const SandboxState state =
@@ -93,7 +93,7 @@ SandboxRules RulesFor(const FetcherNeeds& needs, const DiskCache* disk) {
   FetchChannel::WriteNote(own.memory, fmt::format("{}, {}", state.Text(), user));
   if (confine && state.landlock > 0) EndWhenReplaced(std::move(needs.readable));
   RunFetchServer(source, own, std::move(disk));
-  // Threads that wait for credentials are not waited for.
+  // Do not wait for threads that wait for credentials.
   _exit(0);
 }
 
@@ -127,7 +127,7 @@ Result<FetcherProcess> FetcherProcess::Start(const RemoteSource& source,
   process.pid_ = fork();
   if (process.pid_ < 0) return Fail(ErrorCode::kIo, "no process: {}", ErrnoText(errno));
   if (process.pid_ == 0) RunChild(source, channel, parent, confine);
-  setpgid(process.pid_, process.pid_);  // whichever is first
+  setpgid(process.pid_, process.pid_);  // parent or child, whichever is first
   process.ended_ = OpenProcess(process.pid_);
   return process;
 }

@@ -1,4 +1,4 @@
-// FetcherProcess: the process that fetches, as its parent sees it.
+// FetcherProcess: the fetching process, as its parent sees it.
 #pragma once
 
 #include <sys/types.h>
@@ -13,7 +13,7 @@
 
 namespace zarrfs {
 
-/// Ended when this is destroyed. Not thread-safe; a parent that forks must have one thread.
+/// The destructor ends the process. Not thread-safe; a parent that forks must have one thread.
 class FetcherProcess {
  public:
   FetcherProcess() = default;
@@ -21,25 +21,25 @@ class FetcherProcess {
   FetcherProcess& operator=(FetcherProcess&& other) noexcept;
   ~FetcherProcess() { Kill(); }
 
-  /// In the new process, before it reads anything that a server says: takes privileges away, and
-  /// becomes another user unless there is a reason to stay the same one: "disk_cache". Returns who
-  /// it is now, for people: "uid 0 (disk_cache)".
+  /// Called in the new process before it reads anything from a server: drops privileges, and
+  /// changes to another user unless there is a reason to keep the same one ("disk_cache"). Returns
+  /// the user for logs: "uid 0 (disk_cache)".
   using Confine = std::function<std::string(std::string_view why_same_user)>;
-  /// The process ends when its parent does; with `confine`, also when a file that it reads while it
-  /// runs is replaced by another one, which the next process may read.
+  /// The process ends when its parent does. With `confine`, it also ends when a file that it reads
+  /// is replaced by another one, which only the next process may read.
   [[nodiscard]] static Result<FetcherProcess> Start(const RemoteSource& source,
                                                     const FetchChannel& channel,
                                                     const Confine& confine = {});
 
   [[nodiscard]] pid_t pid() const { return pid_; }  // -1: none
-  /// For poll(): readable once it has ended; -1 if there is none.
+  /// For poll(): readable once it has ended; -1 if there is no process.
   [[nodiscard]] int fd() const { return ended_.get(); }
-  /// Ends it and the programs that it has started, and waits for that, but not for long. Returns
+  /// Ends the process and the programs that it has started, and waits briefly for that. Returns
   /// whether it had ended because a file that it reads was replaced.
   bool Kill();
-  /// Leaves it alone, from now on somebody else's child to wait for.
+  /// Releases ownership: somebody else must wait for the child.
   [[nodiscard]] pid_t Release();
-  /// In another child of the parent: forgets it.
+  /// For another child of the parent: forgets the process without ending it.
   void Forget();
 
  private:
@@ -47,8 +47,8 @@ class FetcherProcess {
   Descriptor ended_;
 };
 
-/// Overwrites what the environment says of keys and proxies: for a process that shall not know it,
-/// and its children. To be called after Start().
+/// Overwrites the keys and proxies in the environment, for a process that must not know them, and
+/// its children. Call after Start().
 void ForgetSecrets();
 
 }  // namespace zarrfs

@@ -20,8 +20,8 @@ namespace {
 
 constexpr auto kLookPeriod = std::chrono::seconds(1);
 
-// Of the resolver, of OpenSSL, and of random numbers. Certificates and libraries are everybody's to
-// read; folders with private keys are beside them.
+// Files of the resolver, of OpenSSL, and of random numbers. Only world-readable certificates and
+// libraries: folders with private keys are next to them.
 constexpr const char* kOfTheSystem[] = {
     "/etc/resolv.conf",
     "/etc/hosts",
@@ -50,7 +50,7 @@ constexpr const char* kOfTheSystem[] = {
     "/dev/random",
     "/dev/null",
 };
-// Files that the environment names.
+// Files named by environment variables.
 constexpr const char* kVariables[] = {
     "SSL_CERT_FILE", "SSL_CERT_DIR", "CURL_CA_BUNDLE",
     "AWS_CA_BUNDLE", "OPENSSL_CONF", "HOSTALIASES",
@@ -66,7 +66,7 @@ void Add(std::string path, std::vector<std::string>& paths) {
   if (!path.empty()) paths.push_back(std::move(path));
 }
 
-// What is there, links followed.
+// The file at the path, following links.
 std::pair<dev_t, ino_t> IdentityOf(const std::string& path) {
   struct stat status = {};
   if (stat(path.c_str(), &status) != 0) return {};
@@ -99,7 +99,7 @@ FetcherNeeds NeedsOfFetcher(const RemoteSource& source) {
 
 void LoadLibrariesOfFetcher() {
   curl_global_init(CURL_GLOBAL_DEFAULT);
-#ifdef ZARRFS_NSS  // (else libcurl asks for addresses itself)
+#ifdef ZARRFS_NSS  // otherwise libcurl resolves names itself
   std::istringstream lines(ReadSmallFile("/etc/nsswitch.conf"));
   for (std::string line; std::getline(lines, line);) {
     std::istringstream words(line);
@@ -107,7 +107,7 @@ void LoadLibrariesOfFetcher() {
     if (!(words >> word) || word != "hosts:") continue;
     while (words >> word) {
       if (word.front() == '#') break;
-      // (Never closed: the C library finds it loaded.)
+      // Never closed: the C library finds it loaded.
       if (word.front() != '[') dlopen(("libnss_" + word + ".so.2").c_str(), RTLD_NOW | RTLD_GLOBAL);
     }
   }
@@ -118,7 +118,7 @@ void EndWhenReplaced(std::vector<std::string> paths) {
   std::vector<std::pair<dev_t, ino_t>> known;
   known.reserve(paths.size());
   for (const std::string& path : paths) known.push_back(IdentityOf(path));
-  // (A file server that does not answer keeps nobody else waiting.)
+  // A hung file server must not block any other thread.
   std::thread([paths = std::move(paths), known = std::move(known)] {
     for (;;) {
       std::this_thread::sleep_for(kLookPeriod);

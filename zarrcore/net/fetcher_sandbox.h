@@ -1,4 +1,4 @@
-// What the process that fetches may read, and has to load before it may load no more.
+// What the fetching process may read, and what it must load before entering the sandbox.
 #pragma once
 
 #include <string>
@@ -9,27 +9,25 @@
 namespace zarrfs {
 
 struct FetcherNeeds {
-  /// A profile has a credential_process: a program of which nothing is known.
+  /// A profile has a credential_process: an arbitrary program.
   bool starts_programs = false;
-  /// Files and folders that are read while it runs: what the resolver and OpenSSL read, and files
-  /// with keys. Some may not exist.
+  /// Files and folders read at run time: those of the resolver and OpenSSL, and files with keys.
+  /// Some may not exist.
   std::vector<std::string> readable;
 };
 
-/// Reads the profile in ~/.aws, for a bucket. Sets HOME where it is not set: a process that becomes
+/// Reads the profile in ~/.aws, for a bucket. Sets HOME if it is not set: a process that becomes
 /// another user could not find it again.
 [[nodiscard]] FetcherNeeds NeedsOfFetcher(const RemoteSource& source);
 
-/// Loads the modules of the C library that find addresses of hosts, and starts libcurl and OpenSSL,
-/// with their settings.
+/// Loads the C library's resolver modules, and initializes libcurl and OpenSSL with their settings.
 void LoadLibrariesOfFetcher();
 
 /// The exit code of a process that EndWhenReplaced() ended.
 inline constexpr int kExitReplaced = 75;
 
-/// Ends the process, from a thread of its own, within some two seconds after another file has come
-/// to be at one of `paths`, or the first one: Landlock knows files rather than names, so the next
-/// process may read it.
+/// A thread ends the process within about two seconds after a file at one of `paths` is replaced or
+/// created: Landlock knows files, not names, so only the next process may read it.
 void EndWhenReplaced(std::vector<std::string> paths);
 
 }  // namespace zarrfs

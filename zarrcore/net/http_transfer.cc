@@ -47,14 +47,15 @@ HttpTransfer::ContentRange ParseContentRange(std::string_view value) {
   return parsed;
 }
 
-// In seconds; 0 for what is no date, or one that nanoseconds cannot count.
+// In seconds; 0 if `text` is not a date, or its nanoseconds would overflow.
 int64_t ParseDate(std::string_view text) {
   constexpr int64_t kMaxDate = 7'258'118'400;  // 2200
   const int64_t time = curl_getdate(std::string(text).c_str(), nullptr);
   return time > 0 && time < kMaxDate ? time : 0;
 }
 
-// Where a libcurl that was not made for one system finds what it trusts; "": it knows.
+// The system's certificates, for a libcurl that was built for no particular system; "" if it knows
+// them.
 std::string CertificatesOfSystem() {
   if (curl_version_info(CURLVERSION_NOW)->cainfo != nullptr) return "";
   for (const char* const file : {
@@ -96,7 +97,7 @@ void HttpTransfer::Prepare(HttpGet get) {
   for (const std::string& line : get_.headers) add(line);
   add("Accept-Encoding: identity");
 
-  // Before 8.1.1 a handle that is used again may read what it has freed (curl pull request 11103).
+  // Before 8.1.1 a reused handle may read freed memory (curl pull request 11103).
   handle_.reset(curl_easy_init());
   if (handle_ == nullptr) throw std::bad_alloc();
   CURL* const curl = handle_.get();
@@ -151,7 +152,7 @@ void HttpTransfer::ForgetHeaders() {
 }
 
 void HttpTransfer::TakeHeader(std::string_view line) {
-  // Those of an answer that another one follows (100 Continue) do not count.
+  // Headers of an interim response (100 Continue) do not count.
   if (line.starts_with("HTTP/")) {
     ForgetHeaders();
     return;
@@ -191,7 +192,7 @@ void HttpTransfer::Decide() {
     reply_.wrong = fmt::format("an ETag of {} bytes", reply_.etag.size());
     return;
   }
-  // (Later requests could not name the version.)
+  // Later requests could not state the version.
   if (!IsHeaderText(reply_.etag)) {
     reply_.wrong = "an ETag with control characters";
     return;
@@ -228,7 +229,7 @@ const char* HttpTransfer::Contradiction() const {
 
 void HttpTransfer::DecideRange() {
   const ByteRange& range = *get_.range;
-  // (Some servers send parts with the status 200: Content-Range decides.)
+  // Some servers send parts with status 200: Content-Range decides.
   const bool is_part =
       reply_.status == 206 || (content_range_.has_value() && !content_range_->IsWhole());
   const auto [first, last, total] = content_range_.value_or(ContentRange{});
@@ -267,14 +268,14 @@ size_t HttpTransfer::TakeBody(std::string_view bytes) {
   skip_ -= skipped;
   bytes.remove_prefix(skipped);
   const size_t taken = static_cast<size_t>(std::min<uint64_t>(due_ - reply_.length, bytes.size()));
-  // (Of one byte too many in an answer of unknown length, nothing may be missed.)
+  // A response of unknown length that is one byte too long must be an error.
   if (!get_.range && taken < bytes.size()) {
     reply_.wrong = "an answer of more bytes than are taken";
     return 0;
   }
   if (taken > 0) std::memcpy(get_.into.data() + reply_.length, bytes.data(), taken);
   reply_.length += taken;
-  // What comes beyond does not count: the connection is closed.
+  // Excess bytes are ignored: the connection is closed.
   return skip_ == 0 && taken < bytes.size() ? 0 : all;
 }
 
@@ -284,7 +285,7 @@ HttpReply HttpTransfer::Finish(CURLcode code) {
   const bool has_failed = code != CURLE_OK;
   if (has_failed) {
     reply_.failure = failure_[0] != '\0' ? failure_ : curl_easy_strerror(code);
-    // The address of a proxy may have a password.
+    // The address of a proxy may contain a password.
     if (reply_.failure.find('@') != reply_.failure.npos) {
       reply_.failure = curl_easy_strerror(code);
     }

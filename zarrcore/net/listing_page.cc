@@ -9,9 +9,9 @@
 namespace zarrfs {
 namespace {
 
-// Longer ones are no token.
+// Longer ones are not valid tokens.
 constexpr size_t kMaxContinuation = 8u << 10;
-// Memory that a byte of XML takes as a tree, at most: that of "<a/>".
+// Maximum memory of the tree per byte of XML: that of "<a/>".
 constexpr uint64_t kTreePerByte = 32;
 
 }  // namespace
@@ -33,7 +33,7 @@ Result<ListingPage> ParseListingPage(std::string_view xml, std::string_view fold
   const auto text_of = [&](const char* text) {
     return is_encoded ? PercentDecode(text) : std::string(text);
   };
-  // What was asked for, which the answer repeats: the folder's prefix in the bucket.
+  // The response repeats the request: the folder's prefix in the bucket.
   const std::string prefix = text_of(result.child_value("Prefix"));
   if (!folder.empty() && !prefix.ends_with(std::string(folder) + '/')) {
     return damaged("is one of another folder");
@@ -48,7 +48,8 @@ Result<ListingPage> ParseListingPage(std::string_view xml, std::string_view fold
       key.remove_suffix(1);
     }
     if (key.find('/') != key.npos) return is_folder;  // (Of "//": a name that no key can have.)
-    // An object and a folder of the same name are one entry: keys below it are found all the same.
+    // An object and a folder of the same name are one entry; keys below it can be found all the
+    // same.
     if (!key.empty() && IsValidKey(key)) {
       page.entries.push_back({.name = std::string(key), .is_folder = is_folder});
     }

@@ -1,4 +1,4 @@
-// One page of a listing of S3, as ListObjectsV2 answers it.
+// One page of an S3 listing, the response of ListObjectsV2.
 // https://docs.aws.amazon.com/AmazonS3/latest/API/API_ListObjectsV2.html
 #pragma once
 
@@ -13,12 +13,12 @@ namespace zarrfs {
 
 struct ListingPage {
   std::vector<ListEntry> entries;  // names directly below the folder
-  bool has_any = false;            // also names that no key can have, such as that of the folder
-  std::string continuation;        // of the next page; "" if this is the last one
+  bool has_any = false;      // including names that are not valid keys, such as the folder's own
+  std::string continuation;  // of the next page; "" if this is the last one
 };
 
-/// `folder`: the key, for messages. kDamaged if the page is not one of the folder: what is not
-/// understood must not look like a name that does not exist.
+/// `folder`: the key, for messages. kDamaged if the page is not one of the folder: a malformed page
+/// must not make names look absent.
 [[nodiscard]] Result<ListingPage> ParseListingPage(std::string_view xml, std::string_view folder);
 
 }  // namespace zarrfs

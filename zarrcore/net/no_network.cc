@@ -1,4 +1,4 @@
-// In place of what needs libcurl and pugixml, in a program that is built without them.
+// Replaces the code that needs libcurl and pugixml in a program built without them.
 #ifndef ZARRFS_REMOTE
 
 #include "zarrcore/net/fetch_server.h"

@@ -41,7 +41,7 @@ bool SetSize(std::string_view value, uint64_t& bytes) {
   return size >= kLeastDiskCache;
 }
 
-// Whether the name can be the first part of a host's that has a certificate for "*.HOST".
+// Whether the bucket's name can be the first label of a host name with a certificate for "*.HOST".
 bool IsHostLabel(std::string_view bucket) {
   return bucket.size() >= 3 && bucket.size() <= 63 && bucket.front() != '-' &&
          std::ranges::all_of(bucket, [](char c) {
@@ -49,13 +49,13 @@ bool IsHostLabel(std::string_view bucket) {
          });
 }
 
-// Cuts slashes at the end.
+// Removes trailing slashes.
 std::string_view WithoutSlashes(std::string_view text) {
   while (text.ends_with('/')) text.remove_suffix(1);
   return text;
 }
 
-// An http(s) address that may stand in a command line, a log and the table of mounts.
+// Checks for an http(s) address that may appear in a command line, a log and the mount table.
 Result<void> CheckUrl(std::string_view url) {
   const size_t host = url.find("://") + 3;
   const std::string_view authority = url.substr(host, url.find('/', host) - host);
@@ -142,7 +142,7 @@ bool SetRemoteOption(std::string_view name, std::string_view value, RemoteOption
     text = value;
     return !value.empty();
   };
-  // (A process that reads it may be in another folder by then.)
+  // Absolute, because the process that reads it may have another working directory.
   const auto set_file = [&](std::string& file) {
     std::error_code ignored;
     file = std::filesystem::absolute(value, ignored);

@@ -17,17 +17,17 @@
 namespace zarrfs {
 namespace {
 
-// What S3 gives at most.
+// S3's maximum.
 constexpr uint32_t kKeysOfAPage = 1000;
-// Pages without a name that may follow each other (of objects that were deleted), and pages at all.
+// Maximum number of consecutive pages without a name (of deleted objects), and of all pages.
 constexpr int kMaxEmptyPages = 1000;
 constexpr int kMaxPages = 100'000;
-// Last-Modified counts seconds, and strong ETags of web servers are made of it.
+// Last-Modified has a resolution of seconds, and web servers derive strong ETags from it.
 constexpr int64_t kWebGranularityNs = 2'000'000'000;
-// What makes a folder a node: docs/ARCHITECTURE.md, "document".
+// The documents that make a folder a node: docs/ARCHITECTURE.md, "document".
 constexpr std::array<std::string_view, 3> kDocuments = {"zarr.json", ".zarray", ".zgroup"};
 
-// What store and objects have in common.
+// State shared by the store and its objects.
 struct Remote {
   Remote(std::shared_ptr<const Fetcher> of, RemoteStoreOptions how, std::string one_file = {})
       : fetcher(std::move(of)), options(std::move(how)), file(std::move(one_file)) {}
@@ -35,20 +35,20 @@ struct Remote {
   const std::shared_ptr<const Fetcher> fetcher;
   const RemoteStoreOptions options;
   const std::string file;  // all that there is, at the address itself; "": a folder of objects
-  // Some servers ignore or refuse a range that counts from the end, as Azure's does.
+  // Some servers, such as Azure's, ignore or refuse suffix ranges.
   mutable std::atomic<bool> knows_suffixes = true;
 
   [[nodiscard]] ObjectInfo InfoOf(const Version& version) const {
     return {.version = version, .mode = 0444, .uid = options.uid, .gid = options.gid};
   }
 
-  // One request. Fails if the object has no version that could be asked for again.
+  // One request. Fails if the object has no version for later requests.
   [[nodiscard]] Result<Fetched> Get(std::string_view key, ByteRange range, const Version* only,
                                     std::span<std::byte> out) const {
     if (!file.empty() && key != file) return Fail(ErrorCode::kNotFound, "{}: no such object", key);
     auto fetched = fetcher->Get(file.empty() ? key : "", range, only, out);
     if (!fetched && only == nullptr && fetched.error().code == ErrorCode::kStale) {
-      return Fail(ErrorCode::kIo, "{}", fetched.error().message);  // (Nobody asked for a version.)
+      return Fail(ErrorCode::kIo, "{}", fetched.error().message);  // no version was requested
     }
     if (!fetched) return fetched;
     const Version& version = fetched->version;
@@ -105,7 +105,7 @@ class BucketFolder final : public FolderStream {
   BucketFolder(std::shared_ptr<const Remote> remote, std::string folder)
       : remote_(std::move(remote)), folder_(std::move(folder)) {}
 
-  // kNotFound if there is no key in the folder.
+  // kNotFound if the folder contains no key.
   Result<void> Begin() {
     if (auto read = ReadPage(); !read) return read;
     if (!has_any_ && is_last_) return Fail(ErrorCode::kNotFound, "{}: no such folder", folder_);
@@ -155,7 +155,7 @@ class BucketFolder final : public FolderStream {
   const std::string folder_;
   std::deque<ListEntry> names_;
   std::string continuation_;
-  std::unordered_set<size_t> continuations_;  // hashes of all that were used
+  std::unordered_set<size_t> continuations_;  // hashes of all tokens used so far
   int pages_ = 0;
   bool has_any_ = false;
   bool is_last_ = false;
@@ -182,11 +182,10 @@ class RemoteStore final : public Store {
   std::string name() const override { return remote_->options.name; }
 
  private:
-  // As Read(); `asks_first`: for the version alone before the range, which then is not from the
-  // end.
+  // As Read(); `asks_first`: requests the version before the range, which then is not a suffix.
   [[nodiscard]] Result<ReadAnswer> ReadRange(std::string_view key, ByteRange range,
                                              std::span<std::byte> out, bool asks_first) const;
-  // Whether there is a folder, i.e. something in it.
+  // Whether the folder exists, that is, contains something.
   [[nodiscard]] Result<ObjectInfo> StatFolder(std::string_view key) const;
   [[nodiscard]] Result<void> CheckKey(std::string_view key) const {
     if (IsValidKey(key)) return {};
@@ -231,7 +230,7 @@ Result<ReadAnswer> RemoteStore::Read(std::string_view key, ByteRange range,
   if (auto checked = CheckKey(key); !checked) return Fail(checked);
   if (key.empty()) return Fail(ErrorCode::kNotFound, "{}: no object", name());
   range.length = std::min<uint64_t>(range.length, out.size());
-  // A range of nothing, and an end that one request does not give: the version first.
+  // An empty range, or a suffix longer than one request: get the version first.
   const bool asks_first =
       range.length == 0 ||
       (range.from_end && (range.length > kMaxFetchBytes || !remote_->knows_suffixes));
@@ -304,7 +303,7 @@ std::shared_ptr<Store> MakeRemoteStore(std::shared_ptr<const Fetcher> fetcher,
 
 Result<void> CheckRemoteStore(const Store& store, const RemoteStoreOptions& options,
                               const std::function<bool()>& at_once) {
-  // Of a web server, which has no folders, one document after the other.
+  // A web server has no folders: ask for one document after the other.
   const bool is_asked_for_documents = !options.is_listed && options.some_key.empty();
   Result<void> found;
   bool is_enough = false;

@@ -5,17 +5,18 @@
 namespace zarrfs {
 namespace {
 
-// One refusal of so many requests says nothing of their number.
+// Refusal rates up to 1 in 8 are ignored.
 constexpr size_t kTolerated = 8;
-// One that refuses all, for a moment, bears more than none: the limit is divided by this.
+// Even a server that refuses everything for a moment can handle some requests: the limit is divided
+// by at most this.
 constexpr size_t kMaxCut = 4;
-// The limit grows, by what is tolerated, after so many rounds without a refusal.
+// After this many rounds without a refusal the limit grows by 1 in kTolerated.
 constexpr size_t kGoodRounds = 4;
 
 }  // namespace
 
 void RequestLimit::Count(bool is_refused, Time begun, Time ended) {
-  // (Those that another limit let go tell nothing of this one.)
+  // Requests sent under another limit do not count.
   if (begun < changed_) return;
   ++(is_refused ? refused_ : answered_);
   const size_t all = answered_ + refused_;

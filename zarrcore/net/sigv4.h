@@ -1,4 +1,4 @@
-// Signatures of requests to S3: AWS Signature Version 4, in headers.
+// Signatures of S3 requests: AWS Signature Version 4, in headers.
 // https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html
 #pragma once
 
@@ -15,26 +15,26 @@ struct AwsKey {
   std::string token;  // of a session; else ""
 };
 
-/// What is signed. The body is empty.
+/// The signed parts of a request. The body is empty.
 struct SignedRequest {
   std::string method = "GET";
-  std::string host;                                 // with the port, unless it is the scheme's own
-  std::string path;                                 // percent-encoded, as it is sent
+  std::string host;  // with the port, unless it is the scheme's default
+  std::string path;  // percent-encoded, as sent
   std::map<std::string, std::string> query = {};    // names and values, not encoded
   std::map<std::string, std::string> headers = {};  // further ones to sign, names in lower case
 };
 
-/// Where and when: a signature holds for some minutes. `time` is "20130524T000000Z".
+/// Place and time: a signature is valid for some minutes. `time` is "20130524T000000Z".
 struct SigningScope {
   std::string region;
   std::string service = "s3";
   std::string time;
 };
 
-/// The query as it has to be sent for the signature to be right: encoded, in the order of names.
+/// The query as it must be sent for the signature to match: encoded, sorted by name.
 [[nodiscard]] std::string CanonicalQuery(const std::map<std::string, std::string>& query);
 
-/// Headers to send, "Name: value", without those of `request`.
+/// Headers to send, "Name: value", excluding those of `request`.
 [[nodiscard]] std::vector<std::string> Sign(const SignedRequest& request, const AwsKey& key,
                                             const SigningScope& scope);
 

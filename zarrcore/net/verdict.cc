@@ -12,8 +12,8 @@ namespace {
 
 using Kind = Verdict::Kind;
 
-// Last-Modified counts seconds, and web servers make ETags of it: what was modified when it was
-// sent may be something else by the next second.
+// Last-Modified has a resolution of seconds, and web servers derive ETags from it: an object that
+// was modified when it was sent may change again within the same second.
 constexpr int64_t kModifiedGranularityNs = 2'000'000'000;
 
 template <typename... Args>
@@ -21,7 +21,7 @@ Verdict Say(Kind kind, ErrorCode code, fmt::format_string<Args...> format, Args&
   return {kind, {code, fmt::format(format, std::forward<Args>(args)...)}, false};
 }
 
-// What follows `tag` in XML, up to the next one; "" if there is none.
+// The text after `tag` in XML, up to the next tag; "" if there is none.
 std::string TextOf(std::string_view tag, std::string_view xml) {
   const size_t begin = xml.find(tag);
   if (begin == xml.npos) return "";
@@ -34,7 +34,7 @@ std::string HostOf(std::string_view url) {
   return std::string(url.substr(host, url.find('/', host) - host));
 }
 
-// There was no answer, or not all of it.
+// No response, or an incomplete one.
 Verdict JudgeFailure(const HttpReply& reply, std::string_view what, std::string_view url) {
   const std::string host = HostOf(url);
   switch (reply.code) {
@@ -71,9 +71,9 @@ Verdict JudgeFailure(const HttpReply& reply, std::string_view what, std::string_
 
 Verdict JudgeBytes(const HttpReply& reply, const RemoteSource& source, std::string_view what,
                    std::string_view url) {
-  // (What answers the whole object knows no ranges, and what answers a range from the end with
-  // another one may not know these. Otherwise another range, and headers that contradict each
-  // other, are mistakes that may pass.)
+  // A server that sends the whole object does not support ranges, and one that answers a suffix
+  // range with another range may not support suffixes. Any other range, and contradictory headers,
+  // are errors that may be transient.
   if (reply.is_contradictory || (reply.is_other_range && !reply.of_suffix)) {
     return Say(Kind::kAgain, ErrorCode::kIo, "{}: {} sends {}", what, HostOf(url), reply.wrong);
   }
@@ -89,7 +89,7 @@ Verdict JudgeBytes(const HttpReply& reply, const RemoteSource& source, std::stri
   return {};
 }
 
-// Where the path of an address begins.
+// Where the path begins in an address.
 size_t PathOf(std::string_view url) {
   return std::min(url.find('/', url.find("://") + 3), url.size());
 }
@@ -99,7 +99,7 @@ bool IsSameOrigin(std::string_view a, std::string_view b) {
   return std::ranges::equal(a, b, {}, lower, lower);
 }
 
-// The name, or number, of the host of an address.
+// The name or number of the host in an address.
 std::string_view NameOfHost(std::string_view url) {
   const size_t begin = url.find("://") + 3;
   const std::string_view host = url.substr(begin, PathOf(url) - begin);
@@ -107,15 +107,15 @@ std::string_view NameOfHost(std::string_view url) {
   return port != host.npos && host.find(']', port) == host.npos ? host.substr(0, port) : host;
 }
 
-// A server behind a proxy that speaks TLS for it knows neither the scheme nor the port that it has
-// outside, and names its own.
+// A server behind a TLS proxy knows neither its public scheme nor its public port, and redirects to
+// its own.
 bool IsBehindProxy(std::string_view there, std::string_view url) {
   return url.starts_with("https://") && there.starts_with("http://") &&
          IsSameOrigin(NameOfHost(there), NameOfHost(url));
 }
 
-// Whether the redirection only adds a slash, on the same server: the key names a folder of a web
-// server. (What is on another one, this one cannot say.)
+// Whether the redirect only adds a slash, on the same server: the key names a folder of a web
+// server. A redirect to another server proves nothing.
 bool AddsSlash(std::string_view location, std::string_view url) {
   const size_t path = PathOf(url);
   std::string there(location.substr(0, location.find('?')));
@@ -141,13 +141,13 @@ Verdict JudgeRedirection(const HttpReply& reply, const RemoteSource& source, std
   if (!source.is_s3 && AddsSlash(reply.location, url)) {
     return Say(Kind::kError, ErrorCode::kNotFound, "{}: no such object", what);
   }
-  // (What follows a '?' may be a signature.)
+  // The part after a '?' may be a signature.
   return Say(Kind::kError, ErrorCode::kIo,
              "{}: {} leads elsewhere, to '{}': mount that, if it is to be trusted", what,
              HostOf(url), AsciiExcerpt(reply.location.substr(0, reply.location.find('?'))));
 }
 
-// Errors of S3 that tell of requests rather than of the object.
+// S3 errors about the request, not the object.
 Verdict JudgeS3Code(const HttpReply& reply, const std::string& code, const RemoteSource& source,
                     std::string_view what, std::string_view url) {
   constexpr std::array<std::string_view, 4> kExpired = {"ExpiredToken", "TokenRefreshRequired",
@@ -163,7 +163,7 @@ Verdict JudgeS3Code(const HttpReply& reply, const std::string& code, const Remot
                "set it (timedatectl)",
                what);
   }
-  // (The latter of versitygw.)
+  // The latter from versitygw.
   if (code == "InvalidAccessKeyId" || code == "XAdminUserNotFound") {
     return Say(Kind::kOtherKey, ErrorCode::kPermissionDenied,
                "{}: {} does not know the access key: are the credentials those of this service?",
@@ -254,7 +254,7 @@ Verdict Judge(const HttpReply& reply, const RemoteSource& source, std::string_vi
                "{}: {} wants to know who asks: ~/.netrc, or headers=FILE with a token", what,
                HostOf(url));
   }
-  // (Some web servers say so to a range that counts from the end.)
+  // Some web servers answer a suffix range with it.
   const bool is_unsupported =
       reply.of_suffix && (status == 501 || (status == 400 && !source.is_s3));
   Verdict verdict =
