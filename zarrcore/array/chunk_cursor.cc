@@ -23,7 +23,7 @@ ChunkCursor::ChunkCursor(const ChunkSource& source, OuterIndex outer, const Curs
     limit_[d] =
         std::min(begin_[d] + layout.InnerCount(d, outer_at[d]), layout.inner_grid.counts()[d]);
   }
-  // The slots that begin with the prefix are one run: [first, first + run).
+  // The slots whose coordinates begin with the prefix are contiguous: [first, first + run).
   uint64_t first = 0;
   uint64_t run = layout.inner_per_outer_count;
   for (size_t d = 0; d < options.prefix.size(); ++d) {
@@ -41,7 +41,7 @@ bool ChunkCursor::Open(bool may_read) {
   validity_ = validity;
   shard_ = std::move(shard);
   if (*shard_) return true;
-  next_.location = Fail(*shard_);  // of each chunk
+  next_.location = Fail(*shard_);  // for each chunk
   const ErrorCode code = shard_->error().code;
   if (IsTemporary(code)) status_ = Fail(*shard_);
   return code == ErrorCode::kNotFound ? options_.include_missing : status_.has_value();

@@ -1,4 +1,4 @@
-// ChunkGrid: how many chunks lie over an array along each axis (core specification, "Regular
+// ChunkGrid: the number of chunks of an array along each axis (core specification, "Regular
 // grids"), and the row-major linear order that ids, caches and listings use.
 #pragma once
 
@@ -15,17 +15,18 @@
 
 namespace zarrfs {
 
-/// Coordinates of a chunk; only the first rank() entries mean anything.
+/// Coordinates of a chunk; only the first rank() entries are meaningful.
 using ChunkCoordinates = std::array<uint64_t, kMaxRank>;
 
-/// An array of more chunks than this is not shown: chunk indexes are part of node ids.
+/// Arrays with more chunks are not shown: chunk indexes are part of node ids.
 inline constexpr uint64_t kMaxChunksPerArray = uint64_t{1} << 40;
 
-/// A coordinate in the only spelling that names a chunk (no sign, no leading zero), below `count`.
+/// Parses a coordinate below `count` in the only spelling that names a chunk (no sign, no leading
+/// zero).
 [[nodiscard]] std::optional<uint64_t> ParseCoordinate(std::string_view text, uint64_t count);
 
-// The numbers that identify chunks. All are row-major positions in some grid and look alike; a
-// type each keeps them from being mixed up. OuterIndex{n} makes one, ToNumber() goes back.
+// The numbers that identify chunks. All are row-major positions in some grid; a type for each
+// prevents mix-ups. OuterIndex{n} makes one, ToNumber() converts back.
 
 /// A stored object, in ArrayLayout::outer_grid.
 enum class OuterIndex : uint64_t {};
@@ -45,13 +46,13 @@ class ChunkGrid {
   /// ceil(shape / chunk_shape) chunks along each axis. kUnsupported beyond kMaxChunksPerArray.
   [[nodiscard]] static Result<ChunkGrid> Make(std::span<const uint64_t> shape,
                                               std::span<const uint64_t> chunk_shape);
-  /// Of so many chunks along each axis.
+  /// A grid with these numbers of chunks along the axes.
   [[nodiscard]] static Result<ChunkGrid> OfCounts(std::vector<uint64_t> counts);
 
   [[nodiscard]] size_t rank() const { return counts_.size(); }
   /// Chunks along each dimension.
   [[nodiscard]] const std::vector<uint64_t>& counts() const { return counts_; }
-  /// All chunks; 1 for rank 0, 0 if any dimension is empty.
+  /// The number of chunks; 1 for rank 0, 0 if any dimension is empty.
   [[nodiscard]] uint64_t size() const { return size_; }
 
   [[nodiscard]] uint64_t Linear(std::span<const uint64_t> coordinates) const {

@@ -1,6 +1,6 @@
-// ChunkNaming: how chunks are called, as keys in a store and as files in a view (core
-// specification, "Chunk key encoding"): "c/0/3/1", "c.0.3.1", "0/3/1" or "0.3.1"; in a store
-// perhaps with a suffix: "c/0/3/1.tiff".
+// ChunkNaming: the names of chunks, as keys in a store and as files in a view (core specification,
+// "Chunk key encoding"): "c/0/3/1", "c.0.3.1", "0/3/1" or "0.3.1"; in a store optionally with a
+// suffix: "c/0/3/1.tiff".
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace zarrfs {
 struct ChunkNaming {
   bool prefix_c = false;
   char separator = '.';
-  std::string suffix = {};  // of stored chunks alone
+  std::string suffix = {};  // only for stored chunks
   bool operator==(const ChunkNaming&) const = default;
 
   [[nodiscard]] static ChunkNaming Of(const ChunkKeyEncoding& encoding) {
@@ -29,23 +29,24 @@ struct ChunkNaming {
   /// The path of a chunk below the array's folder.
   [[nodiscard]] std::string Path(std::span<const uint64_t> coordinates) const;
 
-  /// The folder, below the array's, that all chunks lie in: "c" or "".
+  /// The folder, below the array's, that contains all chunks: "c" or "".
   [[nodiscard]] std::string_view Folder(size_t rank) const {
     return nested() && prefix_c && rank > 0 ? "c" : "";
   }
 
-  // The other way round. `counts`: chunks along each axis. False for what is no chunk's.
+  // The inverse. `counts`: chunks along each axis. False if the name does not belong to a chunk.
 
   /// A whole path below the array's folder.
   [[nodiscard]] bool ParsePath(std::span<const uint64_t> counts, std::string_view path,
                                ChunkCoordinates& at) const;
 
-  /// The same of a chunk or a folder of chunks, which has the first `level` coordinates in common.
+  /// Parses the path of a chunk, or of a folder whose chunks have the first `level` coordinates in
+  /// common.
   [[nodiscard]] bool ParsePrefix(std::span<const uint64_t> counts, std::string_view path,
                                  ChunkCoordinates& at, size_t& level) const;
 
-  /// One name: in the array's folder (`in_array`), or in that of the chunks whose first `level`
-  /// coordinates are those in `at`. Adds the coordinates that the name holds to `at` and `level`.
+  /// Parses one name in the array's folder (`in_array`), or in that of the chunks whose first
+  /// `level` coordinates are those in `at`. Adds the coordinates of the name to `at` and `level`.
   [[nodiscard]] bool Parse(std::span<const uint64_t> counts, std::string_view name, bool in_array,
                            ChunkCoordinates& at, size_t& level) const;
 };

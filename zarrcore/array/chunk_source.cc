@@ -96,7 +96,7 @@ std::optional<size_t> ChunkSource::PrefixOfKey(std::string_view key, ChunkCoordi
 
 Error ChunkSource::Damage(OuterIndex outer, const OpenShard& shard, const Error& error) const {
   Error named{error.code, fmt::format("{}: {}", ObjectKey(outer), error.message)};
-  // What was only looked at is forgotten again, and with it that it was reported.
+  // An object that was only stat'ed is evicted again, with the note that it was reported.
   const bool is_kept = shard.object != nullptr;
   if (report_ && is_kept && !shard.reported.exchange(true)) report_(named);
   return named;
@@ -106,7 +106,7 @@ Error ChunkSource::Damage(OuterIndex outer, const OpenShard& shard, const Error&
 // --------------------------------------------------------------------------------------
 
 ShardCache::Answer ChunkSource::Open(OuterIndex outer, Age max_age, bool may_read) const {
-  // (Of a slow store, one request gives what the next one would ask for.)
+  // In a slow store, reading now saves a second request.
   const bool opens = may_read || layout_.is_sharded() || !store_->AnswersFast();
   return opens ? shards_->Open(outer, max_age) : shards_->Look(outer, max_age);
 }
@@ -160,7 +160,7 @@ Result<ChunkSource::Found> ChunkSource::Find(OuterIndex outer, OpenShardPtr shar
   }
   const size_t rank = local.size();
   ChunkCoordinates rest{};
-  ChunkCoordinates below{};  // innermost chunks in a chunk of the current level, each axis
+  ChunkCoordinates below{};  // innermost chunks along each axis in a chunk of the current level
   std::ranges::copy(local, rest.begin());
   std::ranges::copy(layout_.inner_per_outer, below.begin());
   uint64_t linear = ToNumber(outer);
@@ -236,7 +236,8 @@ Result<std::vector<OuterIndex>> ChunkSource::ListOuter(std::span<const uint64_t>
 
 Result<std::unique_ptr<StoredObjectsCursor>> ChunkSource::OuterCursor(
     std::span<const uint64_t> prefix) const {
-  // What is undecided has no objects now. The first one may come where nobody watches.
+  // While the naming is undecided there are no objects. The first one may appear in an unwatched
+  // folder.
   static const WalkOptions kUnwatched;
   const auto objects = Objects();
   if (!objects) return Fail(objects);
@@ -258,7 +259,7 @@ Result<Valid<bool>> ChunkSource::AnyChunk(std::span<const uint64_t> prefix, Age 
   });
   if (!walked && IsTemporary(walked.error().code)) return Fail(walked);
   if (!searched) return Fail(searched);
-  // A folder that cannot be read is not known to be empty.
+  // A folder that cannot be read may not be empty.
   any.value = any.value || !walked;
   return any;
 }
@@ -272,12 +273,12 @@ Result<std::vector<uint64_t>> ChunkSource::NextCoordinates(std::span<const uint6
   Result<void> searched;
   ChunkCoordinates wanted{};
   std::ranges::copy(prefix, wanted.begin());
-  // The first value that an object may have, and what comes after the last.
+  // The first value that an object may have, and the end of its values.
   const auto values_in = [&](uint64_t outer) {
     const uint64_t first = layout_.FirstInner(dimension, outer);
     return std::pair(first, std::min(first + layout_.InnerCount(dimension, outer), count));
   };
-  // Looks in `outer` for the values that are not found yet; false once all its values are.
+  // Looks in `outer` for values not found yet; false once all its values are found.
   const auto search = [&](OuterIndex outer) {
     ChunkCoordinates outer_at;
     layout_.outer_grid.Coordinates(ToNumber(outer), outer_at);
@@ -308,7 +309,7 @@ Result<std::vector<uint64_t>> ChunkSource::NextCoordinates(std::span<const uint6
     if (!searched) return Fail(searched);
     return std::vector<uint64_t>(found.begin(), found.end());
   }
-  // Each folder of shards is left as soon as all coordinates that it can give are found.
+  // Leaves each folder of shards as soon as it cannot contribute new coordinates.
   const auto values = objects->NextCoordinates({fixed.data(), dimension});
   if (!values) return Fail(values);
   for (const uint64_t value : *values) {
@@ -316,7 +317,7 @@ Result<std::vector<uint64_t>> ChunkSource::NextCoordinates(std::span<const uint6
     const auto walked = objects->Walk({fixed.data(), dimension + 1}, search);
     if (!walked && IsTemporary(walked.error().code)) return Fail(walked);
     if (!searched) return Fail(searched);
-    // A folder that cannot be read is not known to be empty: all that may lie in it is listed.
+    // A folder that cannot be read may not be empty: list all its possible values.
     const auto [first, end] = values_in(value);
     for (uint64_t at = first; !walked && at < end; ++at) found.insert(at);
   }

@@ -68,7 +68,7 @@ bool IsChecksumAtEnd(const CodecSpec& codec) {
 }
 
 // Splits off the sharding codec of `chain`, if it has one. `axes` and `shape` (along the array's
-// axes) go in as those of the outer chunk and come out as those of the inner one.
+// axes) are those of the outer chunk on entry, and those of the inner one on return.
 struct Split {
   ShardingLevel level;
   std::vector<CodecSpec> inner;
@@ -124,7 +124,7 @@ Result<std::optional<Split>> SplitSharding(std::span<const CodecSpec> chain, boo
     split.level.counts.push_back(split.level.ratio[axis]);
   }
 
-  // What is not there is what zarr-python takes for it.
+  // Missing members get zarr-python's defaults.
   auto inner = ParseShardCodecs(configuration, "codecs", {LittleEndianBytes()});
   if (!inner) return Fail(inner);
   if (inner->empty()) inner->push_back(LittleEndianBytes());

@@ -1,7 +1,7 @@
-// ObjectNaming: how the stored objects of one array are called, as far as that is known.
+// ObjectNaming: the names of one array's stored objects, as far as they are known.
 //
 // Old Zarr v2 metadata do not state the separator of chunk keys. Until an object is found, keys of
-// either form are asked for, and a chunk is absent only if both are. The first object that is found
+// both forms are tried, and a chunk is absent only if both are. The first object that is found
 // decides. Thread-safe.
 #pragma once
 
@@ -15,8 +15,7 @@
 
 namespace zarrfs {
 
-/// Watches a folder of objects that are called so. (Names with a suffix are no names of Zarr's
-/// own.)
+/// Watches a folder of objects with these names. Names with a suffix are not Zarr's own.
 [[nodiscard]] inline Validity WatchOf(const Store& store, std::string_view folder,
                                       const ChunkNaming& naming) {
   return naming.suffix.empty() ? Validity::Watch(store, folder)
@@ -33,16 +32,16 @@ class ObjectNaming {
 
   [[nodiscard]] bool is_decided() const { return decided_ != kUndecided; }
 
-  /// The decided form; until then, the one to name in messages. Lives as long as this.
+  /// The decided form; until then, the form for messages. Valid as long as this object.
   [[nodiscard]] const ChunkNaming& current() const { return candidates().front(); }
 
-  /// The forms to ask for: one, or both until one is decided.
+  /// The forms to try: one, or both until one is decided.
   [[nodiscard]] std::span<const ChunkNaming> candidates() const {
     const size_t decided = decided_;
     return decided == kUndecided ? std::span(forms_) : std::span(forms_).subspan(decided, 1);
   }
 
-  /// An object was found under `form`, one of the candidates. Does nothing once it is decided.
+  /// An object was found under `form`, one of the candidates. No effect once the form is decided.
   void Decide(const ChunkNaming& form) const {
     size_t expected = kUndecided;
     decided_.compare_exchange_strong(expected, form == forms_[0] ? 0 : 1);

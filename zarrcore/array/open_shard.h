@@ -1,5 +1,5 @@
-// OpenShard: one version of a stored object that holds chunks, ready to find chunks in, and the
-// cache of them that all arrays share.
+// OpenShard: one version of a stored object that holds chunks, opened for lookups, and the cache of
+// them that all arrays share.
 #pragma once
 
 #include <atomic>
@@ -19,33 +19,32 @@
 
 namespace zarrfs {
 
-/// A shard with its index, a shard inside a shard, or a plain chunk. Immutable but for what is
-/// noted about it.
+/// A shard with its index, a shard inside a shard, or a plain chunk. Immutable except for notes.
 struct OpenShard {
-  MemoryBudget::Share memory;            // of all this (the last to be destroyed)
-  std::shared_ptr<const Object> object;  // null if a plain chunk was only asked for its size
+  MemoryBudget::Share memory;            // of this object; destroyed last
+  std::shared_ptr<const Object> object;  // null if only the size of a plain chunk was asked for
   ObjectInfo info;
   uint64_t fingerprint = 0;         // of info.version
   uint64_t offset = 0;              // of this shard in the object
   uint64_t size = 0;                // bytes, without a trailing checksum
-  std::optional<ShardIndex> index;  // absent in a plain chunk, and where there is damage
-  std::optional<Error> damage;      // why there is no index: true of this version for ever
-  bool is_in_memory = false;        // the object is a decoded one
-  bool is_absent = false;           // there is no such object: of a slow store that is kept, too
+  std::optional<ShardIndex> index;  // absent in a plain chunk, and if damaged
+  std::optional<Error> damage;      // why there is no index; permanent for this version
+  bool is_in_memory = false;        // the object was decoded into memory
+  bool is_absent = false;           // the object does not exist; cached for slow stores
 
   mutable Freshness freshness;
-  mutable std::atomic<bool> reported{false};  // damage in it was reported
-  /// A note of the user's: the epoch number it gave to this version last, so that reading needs no
-  /// look into a table; 0 for none. All numbers come from one table per ChunkSource. Set by any
-  /// thread; relaxed order is enough.
+  mutable std::atomic<bool> reported{false};  // its damage was reported
+  /// For the user of this class: the latest epoch number of this version, to save a table lookup
+  /// when reading; 0 for none. All numbers come from one table per ChunkSource. Set by any thread;
+  /// relaxed order suffices.
   mutable std::atomic<uint32_t> epoch_note{0};
-  /// What ChunkReader knows about each entry's zstd frame, 0 for nothing yet; null without zstd.
+  /// ChunkReader's notes about each entry's zstd frame, 0 for unknown; null without zstd.
   std::unique_ptr<std::atomic<uint8_t>[]> frame_notes;
-  /// What ChunkReader knows about the checksum of each entry, 0 for nothing yet; null if chunks do
-  /// not end with one.
+  /// ChunkReader's notes about the checksum of each entry, 0 for unknown; null if chunks do not end
+  /// with one.
   std::unique_ptr<std::atomic<uint8_t>[]> checksum_notes;
-  /// Bytes of the object that have a crc32c of their own behind them: this shard and those around
-  /// it, which are read without it.
+  /// Bytes of the object followed by a crc32c of their own: this shard and those around it, which
+  /// are read without their checksums.
   struct Guarded {
     uint64_t offset;
     uint64_t size;  // without the checksums

@@ -1,5 +1,6 @@
 // OuterAxis: where the stored objects of an array begin along one axis, counted in innermost
-// chunks, if they differ in length ("rectilinear" chunk grid). All innermost chunks are alike.
+// chunks, if they differ in length ("rectilinear" chunk grid). All innermost chunks have one
+// length.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,8 @@ namespace zarrfs {
 
 class OuterAxis {
  public:
-  /// `edges`: of the stored objects, in elements, each a multiple of `inner_length`. Not empty.
+  /// `edges`: lengths of the stored objects, in elements, each a multiple of `inner_length`. Not
+  /// empty.
   OuterAxis(std::span<const EdgeRun> edges, uint64_t inner_length);
 
   [[nodiscard]] bool differs() const { return runs_.size() > 1; }
@@ -21,10 +23,10 @@ class OuterAxis {
     uint64_t outer = 0;  // the stored object
     uint64_t local = 0;  // the innermost chunk within it
   };
-  /// Where an innermost chunk lies. A binary search.
+  /// The place of an innermost chunk. A binary search.
   [[nodiscard]] Place PlaceOf(uint64_t inner) const;
 
-  /// The first innermost chunk of a stored object, and how many it has.
+  /// The first innermost chunk of a stored object, and the number of its chunks.
   [[nodiscard]] uint64_t FirstOf(uint64_t outer) const;
   [[nodiscard]] uint64_t CountOf(uint64_t outer) const { return RunOf(outer).per_outer; }
 

@@ -59,7 +59,7 @@ class ShardCache::OuterLoader final : public IndexCache::Loader {
     if (shards_.on_superseded_ && !old->is_absent) shards_.on_superseded_(outer_, old);
   }
 
-  // kNotFound for what stands for nothing.
+  // kNotFound for an absent object.
   [[nodiscard]] Answer Present(Answer answer) {
     if (!answer.value || *answer.value == nullptr || !(*answer.value)->is_absent) return answer;
     return {Fail(ErrorCode::kNotFound, "{}: no such object", shards_.ObjectKey(outer_)),
@@ -75,8 +75,8 @@ class ShardCache::OuterLoader final : public IndexCache::Loader {
   }
 
  private:
-  // The answer for the object's key; for both of them, one after the other, while the separator is
-  // undecided. What is found decides.
+  // The answer for the object's key; while the separator is undecided, tries both keys in turn. The
+  // object that is found decides.
   template <typename Ask>
   [[nodiscard]] std::invoke_result_t<Ask, std::string> AskForKey(const Ask& ask) {
     const auto forms = shards_.naming_.candidates();
@@ -93,7 +93,7 @@ class ShardCache::OuterLoader final : public IndexCache::Loader {
   [[nodiscard]] Validity WatchFolderOf(const ChunkNaming& form) {
     return WatchOf(*shards_.store_, FolderOf(KeyIn(form)), form);
   }
-  // Made once: most loaders ask for the key several times.
+  // Made once: most loaders use the key several times.
   const std::string& KeyIn(const ChunkNaming& form) {
     if (form_ != &form) {
       key_ = shards_.KeyIn(form, outer_);
@@ -128,7 +128,7 @@ ShardCache::Answer ShardCache::Open(OuterIndex outer, Age max_age) const {
 }
 
 ShardCache::Answer ShardCache::Look(OuterIndex outer, Age max_age) const {
-  // (Who opens the file that is looked up may read it after the next step.)
+  // The opener of a file that is only looked up may read it after the next step of the store.
   if (store_->ChangesInSteps()) {
     if (auto opened = Open(outer, max_age); opened.value) return opened;
   }

@@ -1,5 +1,5 @@
-// ShardCache: the stored objects of one array, opened, in the cache that all arrays share. Finds
-// out when one has been replaced. Thread-safe; no lock is held while the store is asked.
+// ShardCache: the opened stored objects of one array, in the cache that all arrays share. Detects
+// that one has been replaced. Thread-safe; no lock is held while the store is asked.
 #pragma once
 
 #include <atomic>
@@ -19,37 +19,37 @@ namespace zarrfs {
 
 class ShardCache {
  public:
-  /// The shard or why there is none, and how long that holds.
+  /// The shard or an error, and how long that holds.
   using Answer = IndexCache::Answer;
   using OnSuperseded = std::function<void(OuterIndex outer, const OpenShardPtr& old)>;
 
-  /// `folder`: key of the array. `layout`, `naming` outlive this. `on_superseded`, `before`: see
-  /// ChunkSource::Make().
+  /// `folder`: key of the array. `layout` and `naming` must outlive this object. `on_superseded`,
+  /// `before`: see ChunkSource::Make().
   ShardCache(std::shared_ptr<const Store> store, std::string folder, const ArrayLayout& layout,
              const ObjectNaming& naming, std::shared_ptr<IndexCache> cache,
              OnSuperseded on_superseded, const ShardCache* before = nullptr);
 
-  /// A stored object, opened, and its index read.
+  /// A stored object, opened, with its index.
   [[nodiscard]] Answer Open(OuterIndex outer, Age max_age) const;
 
-  /// A plain chunk, of which nothing is read: its `object` is null unless it happens to be open.
+  /// Looks up a plain chunk without reading it: its `object` is null unless it is already open.
   [[nodiscard]] Answer Look(OuterIndex outer, Age max_age) const;
 
-  /// The shard at `range` of `parent`, number `linear` in the grid of its level.
+  /// The shard at `range` of `parent`, at position `linear` in the grid of its level.
   [[nodiscard]] Result<OpenShardPtr> OpenNested(const OpenShardPtr& parent, uint32_t level,
                                                 uint64_t linear, const ChunkRange& range) const;
 
-  /// Forgets what is cached about a stored object: after kStale from a read.
+  /// Evicts everything cached about a stored object: after kStale from a read.
   void Forget(OuterIndex outer) const;
 
   [[nodiscard]] std::string ObjectKey(OuterIndex outer) const {
     return KeyIn(naming_.current(), outer);
   }
 
-  /// Different for every ShardCache of the process, but for those made from one before.
+  /// Unique in the process, except that caches made from `before` share its id.
   [[nodiscard]] uint64_t id() const { return id_; }
 
-  /// Wall-clock nanoseconds: when an object was last seen to have changed; 0 for never.
+  /// Wall-clock nanoseconds of the latest known change of an object; 0 for never.
   [[nodiscard]] int64_t changed_ns() const { return changed_ns_.load(std::memory_order_relaxed); }
   void SetChanged() const;
 

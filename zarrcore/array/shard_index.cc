@@ -51,7 +51,8 @@ Result<ShardIndexSpec> ShardIndexSpec::Make(std::span<const uint64_t> chunks_per
 }
 
 uint64_t ShardIndexSpec::MemoryToDecode() const {
-  // Packed to no less than they were, with a byte of Block and one of OpenShard::frame_notes each.
+  // Worst case of packing: the original size, plus one byte each of Block and
+  // OpenShard::frame_notes.
   const uint64_t packed = entries_ * (kEntryBytes + 2);
   return is_plain_ ? packed : packed + pipeline_.MemoryToDecode(encoded_size_);
 }
@@ -59,7 +60,7 @@ uint64_t ShardIndexSpec::MemoryToDecode() const {
 ShardIndex::Decoder::Decoder(const ShardIndexSpec& spec, uint64_t shard_size) : spec_(spec) {
   index_.shard_size_ = shard_size;
   index_.blocks_.reserve((spec.entries() + kBlockEntries - 1) / kBlockEntries);
-  // As many as there can be: an index that grows would be in memory twice when it moves.
+  // Reserve the maximum: a reallocation would hold the index in memory twice.
   index_.words_.reserve(spec.entries() * kEntryBytes / sizeof(uint64_t));
 }
 
@@ -118,8 +119,8 @@ Result<ShardIndex> ShardIndex::Decoder::Finish() {
     if (!decoded) return Fail(ErrorCode::kDamaged, "shard index: {}", decoded.error().message);
     PackWhole(*decoded);
   }
-  // (A copy of more than half of a large one would need memory that nobody has taken. Its pages
-  // behind the end were never written.)
+  // Shrinking a large index by less than half would copy it into memory that nobody has reserved.
+  // Its pages past the end were never written.
   constexpr size_t kSmallWords = (1u << 20) / sizeof(uint64_t);
   const size_t half = index_.words_.capacity() / 2;
   if (half <= kSmallWords || index_.words_.size() <= half) index_.words_.shrink_to_fit();
@@ -151,10 +152,10 @@ void ShardIndex::Pack(std::span<const ChunkRange> entries) {
   const bool is_empty = least == ChunkRange{kEmpty, kEmpty};
   const uint64_t spread = is_empty ? 0 : most.length - least.length;
   if (block.has_missing && spread == kEmpty) {
-    // No number is left that says "missing": the entries as they are.
+    // No number is left to mark missing chunks: store the entries unchanged.
     block = {.offset_bits = 64, .length_bits = 64};
   } else if (!is_empty) {
-    uint64_t offsets = 0;  // all bits that any has
+    uint64_t offsets = 0;  // bitwise or of all offsets
     for (const ChunkRange& entry : entries) {
       offsets |= is_missing(entry) ? 0 : entry.offset - least.offset;
     }
@@ -165,13 +166,13 @@ void ShardIndex::Pack(std::span<const ChunkRange> entries) {
     block.length_bits = static_cast<uint8_t>(std::bit_width(spread + (block.has_missing ? 1 : 0)));
   }
 
-  // Each block begins with a word of its own.
+  // Each block begins at a word boundary.
   const size_t bits = entries.size() * (block.offset_bits + size_t{block.length_bits});
   block.first_word = static_cast<uint32_t>(words_.size());
   words_.resize(words_.size() + (bits + 63) / 64);
   uint64_t* word = words_.data() + block.first_word;
   uint64_t filled = 0;
-  unsigned used = 0;  // bits of `filled`
+  unsigned used = 0;  // bits used in `filled`
   const auto append = [&](uint64_t value, unsigned count) {
     filled |= value << used;
     used += count;

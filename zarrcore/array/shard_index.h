@@ -13,16 +13,16 @@
 
 namespace zarrfs {
 
-/// Inner chunks of one stored object: an index of more entries than this (1 GiB) is refused, and so
-/// are nested shards that multiply to more. Shards may share nested ones, so that a small file
-/// could have any number of chunks to look at.
+/// Maximum number of inner chunks of one stored object: longer indexes (1 GiB), and nested shards
+/// that multiply to more, are refused. Shards may share nested ones, so a small file could contain
+/// any number of chunks.
 inline constexpr uint64_t kMaxSlotsPerObject = uint64_t{1} << 26;
 
-/// How the index of each shard of an array is stored.
+/// The encoding of an array's shard indexes.
 class ShardIndexSpec {
  public:
-  /// `chunks_per_shard` along each axis of the shard. kUnsupported if the codecs do not give every
-  /// index the same size, are not known, or the index is beyond kMaxSlotsPerObject.
+  /// `chunks_per_shard` along each axis of the shard. kUnsupported if the encoded size of indexes
+  /// varies, a codec is unknown, or the index exceeds kMaxSlotsPerObject.
   [[nodiscard]] static Result<ShardIndexSpec> Make(std::span<const uint64_t> chunks_per_shard,
                                                    std::span<const CodecSpec> index_codecs,
                                                    bool at_end);
@@ -30,13 +30,13 @@ class ShardIndexSpec {
   [[nodiscard]] uint64_t entries() const { return entries_; }
   /// Bytes of the encoded index.
   [[nodiscard]] uint64_t encoded_size() const { return encoded_size_; }
-  /// At the end of the shard ("index_location"), else at its start.
+  /// Whether it is at the end of the shard ("index_location") instead of at its start.
   [[nodiscard]] bool at_end() const { return at_end_; }
   [[nodiscard]] const Pipeline& pipeline() const { return pipeline_; }
-  /// The index codecs are those nearly every writer uses: little-endian bytes, and perhaps a
-  /// crc32c. Such an index can be decoded in pieces.
+  /// Whether the index codecs are those that nearly every writer uses: little-endian bytes, with or
+  /// without crc32c. Such an index can be decoded piece by piece.
   [[nodiscard]] bool is_plain() const { return is_plain_; }
-  /// What decoding an index takes at most, with the result, in bytes.
+  /// Peak memory of decoding an index in bytes, including the result.
   [[nodiscard]] uint64_t MemoryToDecode() const;
 
  private:
@@ -54,32 +54,31 @@ struct ChunkRange {
   bool operator==(const ChunkRange&) const = default;
 };
 
-/// A decoded index, packed: each block of entries stores its least offset and least length, and
-/// each entry the differences in as few bits as the block needs. That is 2 to 6 bytes per entry
-/// instead of 16, still with random access.
+/// A decoded index, packed: each block of entries stores its minimum offset and length, and each
+/// entry the differences in as few bits as the block needs. Entries have random access.
 class ShardIndex {
  public:
-  /// Decodes an index piece by piece, so that a large one is never whole in memory.
+  /// Decodes an index piece by piece, so that a large encoded one is never in memory as a whole.
   class Decoder;
 
-  /// Decodes and checks the checksum, where the codecs have one. `shard_size`: bytes of the shard,
-  /// which every entry is checked against when it is looked up.
+  /// Decodes the index and checks its checksum, if the codecs have one. `shard_size`: bytes of the
+  /// shard, against which each entry is checked at lookup.
   [[nodiscard]] static Result<ShardIndex> Decode(BytesView encoded, const ShardIndexSpec& spec,
                                                  uint64_t shard_size);
 
-  /// Whether entry `i` says that the shard does not hold the chunk: both numbers 2^64 - 1.
+  /// Whether entry `i` marks the chunk as missing: both numbers are 2^64 - 1.
   [[nodiscard]] bool IsMissing(uint64_t i) const {
     const ChunkRange entry = Entry(i);
     return entry.offset == kEmpty && entry.length == kEmpty;
   }
 
-  /// nullopt for a missing chunk. kDamaged for an entry that cannot be: half empty, of no bytes
-  /// (no codec chain encodes a chunk to nothing), or reaching beyond the shard.
-  /// Ranges that overlap each other or the index are accepted. `i` < entries().
+  /// nullopt for a missing chunk. kDamaged for an invalid entry: half empty, of no bytes (no codec
+  /// chain encodes a chunk to nothing), or reaching beyond the shard. Ranges that overlap each
+  /// other or the index are accepted. `i` < entries().
   [[nodiscard]] Result<std::optional<ChunkRange>> Find(uint64_t i) const;
 
   [[nodiscard]] uint64_t entries() const { return entries_; }
-  /// (Words that were reserved and never written take none.)
+  /// Reserved words that were never written use no memory.
   [[nodiscard]] size_t memory_bytes() const {
     return blocks_.capacity() * sizeof(Block) + words_.size() * sizeof(uint64_t);
   }
@@ -88,9 +87,9 @@ class ShardIndex {
   static constexpr uint64_t kEmpty = ~uint64_t{0};
   static constexpr uint64_t kBlockEntries = 64;
 
-  // An entry is the bits of its offset, less `offset` and without the last `shift` bits, and then
+  // An entry has the bits of its offset, less `offset` and without the last `shift` bits, and then
   // those of its length, less `length`. In a block with missing chunks the length is stored plus 1,
-  // and 0 says missing.
+  // and 0 means missing.
   struct Block {
     uint64_t offset = 0;
     uint64_t length = 0;
@@ -117,15 +116,16 @@ class ShardIndex::Decoder {
 
   /// The next bytes.
   void Take(BytesView piece);
-  /// After the last: kDamaged if they were not encoded_size(), or do not decode.
+  /// Call after the last piece: kDamaged if the pieces were not encoded_size() bytes, or do not
+  /// decode.
   [[nodiscard]] Result<ShardIndex> Finish();
 
  private:
-  void PackWhole(BytesView decoded);  // as many entries as there are
+  void PackWhole(BytesView decoded);  // all full blocks
 
   const ShardIndexSpec& spec_;
   ShardIndex index_;
-  Bytes rest_;  // not packed yet: less than a block, or, of an index that is not plain, all
+  Bytes rest_;  // not yet packed: less than a block, or everything if the index is not plain
   uint64_t taken_ = 0;
   Crc32cSum checksum_;
 };

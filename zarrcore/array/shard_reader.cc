@@ -9,16 +9,17 @@
 namespace zarrfs {
 namespace {
 
-// More than this of an index is read only once the object is known to be long enough, and then in
-// pieces of this size.
+// A longer index is read only once the object is known to be long enough, and then in pieces of
+// this size.
 constexpr uint64_t kIndexPiece = 1u << 20;
 
-// Few shards decode to more times their size, of these at least.
+// Few shards decode to more than this many times their size, or times kSmallShard if they are
+// smaller.
 constexpr uint64_t kLikelyRatio = 8;
 constexpr uint64_t kSmallShard = 1u << 20;
 constexpr uint64_t kAnyRatio = UINT64_MAX;
 
-// A stored object as it is once decoded.
+// The decoded form of a stored object.
 class DecodedObject final : public Object {
  public:
   DecodedObject(ObjectInfo info, Bytes bytes) : info_(std::move(info)), bytes_(std::move(bytes)) {}
@@ -47,7 +48,7 @@ std::shared_ptr<OpenShard> MakeShard(std::shared_ptr<const Object> object) {
   return shard;
 }
 
-// False, and the shard's damage, if there are fewer than `need` bytes.
+// Checks for at least `need` bytes. Otherwise sets the shard's damage and returns false.
 bool HasRoom(OpenShard& shard, std::string_view what, uint64_t bytes, uint64_t need) {
   if (bytes >= need) return true;
   shard.damage = Error{ErrorCode::kDamaged,
@@ -160,7 +161,7 @@ Result<IndexCache::Loaded> ShardReader::ReadShard(const std::string& key,
 Result<IndexCache::Loaded> ShardReader::ReadDecoded(const std::string& key,
                                                     const ShardIndexSpec& spec) const {
   auto loaded = ReadDecoded(key, spec, kLikelyRatio);
-  // Perhaps nothing is wrong with it, but it decodes to more than is likely.
+  // The shard may be valid but decode to more than is likely.
   const bool was_limited = loaded && loaded->value->damage &&
                            MaxDecodedSize(loaded->value->info.size(), kLikelyRatio) <
                                MaxDecodedSize(loaded->value->info.size(), kAnyRatio);
@@ -199,8 +200,8 @@ Result<IndexCache::Loaded> ShardReader::ReadDecoded(const std::string& key,
     shard->damage = bytes.error();
     return Loaded(std::move(shard));
   }
-  // (A copy of more than half of it would take memory that nobody has taken. What was reserved
-  // behind the end was never written.)
+  // Otherwise a copy would take memory that nobody has reserved. Reserved bytes past the end were
+  // never written.
   if (bytes->size() <= bytes->capacity() / 2) bytes->shrink_to_fit();
   shard->size = bytes->size();
   shard->memory.ShrinkTo(shard->size);
@@ -246,7 +247,7 @@ uint64_t ShardReader::MaxDecodedSize(uint64_t size, uint64_t max_ratio) const {
   const auto chunks = CheckedMul(pipeline->max_encoded_size(), layout_.inner_per_outer_count);
   const auto all =
       chunks ? CheckedAdd(*chunks, layout_.levels.front().index.encoded_size()) : std::nullopt;
-  // (Writers that replace chunks in a shard may leave the old ones in it.)
+  // Writers that replace chunks in a shard may leave the old ones in it.
   const auto twice = all ? CheckedMul(*all, 2) : std::nullopt;
   return std::min(twice.value_or(likely), likely);
 }

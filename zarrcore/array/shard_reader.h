@@ -15,12 +15,12 @@ namespace zarrfs {
 
 class ShardReader {
  public:
-  /// `store` and `layout` outlive this.
+  /// `store` and `layout` must outlive this object.
   ShardReader(const Store& store, const ArrayLayout& layout);
 
-  // What is broken in the bytes is the shard's `damage`; an error means they could not be read.
+  // Invalid bytes become the shard's `damage`; an error means that they could not be read.
 
-  /// A stored object: in one request, unless its index is longer than kIndexPiece.
+  /// Reads a stored object, in one request unless its index is longer than kIndexPiece.
   [[nodiscard]] Result<IndexCache::Loaded> ReadOuter(OuterIndex outer,
                                                      const std::string& key) const;
 
@@ -29,25 +29,25 @@ class ShardReader {
                                                       const ChunkRange& range) const;
 
  private:
-  // A sharded object, whose index is as `spec` says.
+  // Reads a sharded object with an index as in `spec`.
   Result<IndexCache::Loaded> ReadShard(const std::string& key, const ShardIndexSpec& spec) const;
-  // An object whose shards have to be decoded as a whole.
+  // Reads an object whose shards must be decoded as a whole.
   Result<IndexCache::Loaded> ReadDecoded(const std::string& key, const ShardIndexSpec& spec) const;
-  // `max_ratio`: of decoded to stored bytes; one that decodes to more counts as damaged.
+  // `max_ratio`: of decoded to stored bytes; an object beyond it counts as damaged.
   Result<IndexCache::Loaded> ReadDecoded(const std::string& key, const ShardIndexSpec& spec,
                                          uint64_t max_ratio) const;
-  // Sets the shard's `index`, or its `damage`. Its `size` is known; `encoded` is the index, if it
-  // was read already, else it is read from the shard's `object`.
+  // Sets the shard's `index`, or its `damage`. Its `size` is known; `encoded` is the index if it
+  // was read already, otherwise it is read from the shard's `object`.
   Result<void> ReadIndex(const ShardIndexSpec& spec, OpenShard& shard,
                          BytesView encoded = {}) const;
-  // Of a shard of `size` stored bytes, at most kMaxChunkBytes.
+  // For a shard of `size` stored bytes, at most kMaxChunkBytes.
   [[nodiscard]] uint64_t MaxDecodedSize(uint64_t size, uint64_t max_ratio) const;
   [[nodiscard]] IndexCache::Loaded Loaded(std::shared_ptr<OpenShard> shard) const;
 
   const Store& store_;
   const ArrayLayout& layout_;
-  bool has_frames_ = false;     // zstd is among the codecs of innermost chunks
-  bool has_checksums_ = false;  // a checksum is the last of them
+  bool has_frames_ = false;     // zstd is a codec of innermost chunks
+  bool has_checksums_ = false;  // a checksum is their last codec
 };
 
 }  // namespace zarrfs

@@ -6,7 +6,7 @@
 namespace zarrfs {
 namespace {
 
-// Names that a walk (which may end soon) holds, and that the store is asked for at a time.
+// Names that a walk, which may end early, holds and requests at a time.
 constexpr size_t kVisitedAtOnce = 256;
 constexpr size_t kListedAtOnce = 1024;
 
@@ -91,7 +91,7 @@ Result<void> FolderWindow::Begin() {
   stream_ = *std::move(stream);
   if (auto read = ReadOn(); !read) return read;
   is_sorted_ = stream_ == nullptr;
-  // (A file system may give a name again that was replaced while it was listed.)
+  // A file system may return a name twice if it was replaced during the listing.
   if (is_sorted_) {
     std::ranges::sort(values_);
     values_.erase(std::unique(values_.begin(), values_.end()), values_.end());
@@ -127,7 +127,7 @@ Result<bool> FolderWindow::HasValue() {
 
 Result<bool> FolderWindow::MoveTo(uint64_t value) {
   // Forward first: two programs that list a folder at the same time overtake each other, because
-  // the kernel caches what either of them was told.
+  // the kernel caches what it has told either of them.
   for (bool is_new = false;; is_new = true) {
     while (!is_sorted_) {
       const auto found = std::ranges::find(values_, value);
@@ -208,7 +208,7 @@ Result<void> StoredObjectsCursor::Descend() {
     for (size_t d = 0; d < dimension; ++d) folder = JoinKey(folder, std::to_string(at_[d]));
   }
   if (!Enter(folder)) return {};
-  // The last folder gives numbers of objects, those above give coordinates.
+  // The innermost folder contains object numbers, those above contain coordinates.
   auto parse = [this, dimension, folder,
                 is_leaf = IsLeaf(level)](const ListEntry& entry) -> std::optional<uint64_t> {
     ChunkCoordinates at = at_;
@@ -219,7 +219,7 @@ Result<void> StoredObjectsCursor::Descend() {
     if (entry.is_refused && walk_ != nullptr && walk_->on_unreadable) {
       const std::string key = JoinKey(folder, entry.name);
       const auto info = objects_.store_.Stat(key);
-      // (Unless it was replaced since it was listed.)
+      // Unless it was replaced since the listing.
       if (!info && PassesOver(key, info.error())) return std::nullopt;
     }
     return is_leaf ? objects_.grid_.Linear({at.data(), rank_}) : at[dimension];

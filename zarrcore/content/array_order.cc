@@ -22,7 +22,7 @@ bool ArrayOrder::TakeAhead(Reader& reader, uint64_t chunk, const ChunkCoordinate
   if (in_row != at && before > 0 && !reader.is_crowd) {
     LearnRow(reader, at);
   } else if (in_row != at && !reader.is_crowd) {
-    (void)BeginLoop(reader, at);  // the one that was guessed
+    (void)BeginLoop(reader, at);  // guesses the loop
   } else if (before > kMaxLate) {
     Forget(reader, before - kMaxLate);
   }
@@ -38,7 +38,7 @@ bool ArrayOrder::TakeNear(Reader& crowd, uint64_t chunk, const ChunkCoordinates&
   if (crowd.is_over && crowd.ahead.empty()) return false;
   if (chunk < next) return next - chunk <= kNear;
   if (chunk <= tip || chunk - tip > kNear) return false;
-  // Once it may have run ahead; again and again it was none.
+  // Running ahead once is normal; several restarts mean that it was no crowd.
   crowd.is_over = ++crowd.restarts > kMaxRestarts;
   crowd.size /= 2;
   if (crowd.is_over) {
@@ -68,7 +68,7 @@ bool ArrayOrder::MakeCrowd(uint64_t chunk, bool is_expected) {
   };
   const uint64_t before = sum(recent_.begin(), recent_.begin() + half);
   if (before >= sum(recent_.end() - half, recent_.end())) return false;
-  readers_.clear();  // what was learned from its chunks was by chance
+  readers_.clear();  // their loops were learned by chance
   Reader crowd{.newest = chunk, .steps = kMinSteps, .size = kCrowd, .is_crowd = true};
   grid_.Coordinates(last.chunk, crowd.at);
   crowd.tip = crowd.at;
@@ -80,7 +80,7 @@ bool ArrayOrder::MakeCrowd(uint64_t chunk, bool is_expected) {
 void ArrayOrder::LearnRow(Reader& reader, const ChunkCoordinates& at) const {
   const uint64_t end = reader.at[reader.loops.front().axis];
   const bool is_known = reader.loops.front().last == end;
-  // Twice at the same place: it is the end, and what was thought to come after it is not wanted.
+  // Twice at the same place: this is the end, and the chunks expected after it are not wanted.
   const bool is_again = std::exchange(reader.row_end, end) == end;
   const bool is_turn = BeginLoop(reader, at) || ((is_known || is_again) && TurnLoop(reader, at));
   if (!is_turn && (is_known || !is_again)) return;
@@ -207,10 +207,10 @@ std::optional<ArrayOrder::Box> ArrayOrder::UsualBox(const Loop& innermost) const
     return std::pair(box.size(), std::abs(box.back().length));
   });
   if (boxes.size() < kAlike) return std::nullopt;
-  // (Whoever is still reading has come less far along the outermost axis.)
+  // Readers still at work have come less far along the outermost axis.
   Box usual = boxes[kAlike - 1];
   if (usual.size() != boxes.front().size()) return std::nullopt;
-  if (usual.size() == 1) return std::nullopt;  // (Threads that share a scan look like it, too.)
+  if (usual.size() == 1) return std::nullopt;  // threads that share a scan look like it, too
   for (const Box& box : boxes) {
     for (size_t i = 0; i < box.size(); ++i) {
       if (box[i].axis != usual[i].axis || box[i].step != usual[i].step) return std::nullopt;
@@ -238,7 +238,7 @@ void ArrayOrder::AdoptBox(Reader& reader) const {
         is_aligned && (begin - static_cast<int64_t>(side.begin)) % (side.length + side.step) == 0;
   }
   reader.is_box = true;
-  // (Next to a pool of readers, others may be at random.)
+  // Random readers may exist next to a pool of readers.
   if (is_aligned) reader.steps = kMinSteps;
   reader.steps = std::max(reader.steps, kMinSteps - 1);
   reader.size = kMaxAhead;
@@ -280,7 +280,7 @@ bool ArrayOrder::Follow(Reader& reader, uint64_t chunk, const ChunkCoordinates& 
       ++reader.steps;
     } else if (TurnLoop(reader, at) || MakeSure(reader, at)) {
       ++reader.steps;
-    } else if (!BeginLoop(reader, at)) {  // (By chance, chunks often look like the next row.)
+    } else if (!BeginLoop(reader, at)) {  // by chance, chunks often look like the next row
       return false;
     }
   } else if (MakeSure(reader, at)) {
@@ -288,11 +288,11 @@ bool ArrayOrder::Follow(Reader& reader, uint64_t chunk, const ChunkCoordinates& 
   } else if (!BeginLoop(reader, at)) {
     return false;
   } else {
-    // (Random readers seldom take them one after the other.)
+    // Random readers rarely take neighbours in order.
     reader.steps = &reader == &readers_.front() && IsInRow(reader.loops.front()) ? kMinSteps : 0;
     AdoptBox(reader);
   }
-  // What was to come is something else than what was thought.
+  // The prediction was wrong.
   if (reader.fetched > 0) reader.size = std::max<size_t>(reader.size / 2, 1);
   Restart(reader, at);
   reader.newest = chunk;
@@ -315,7 +315,7 @@ bool ArrayOrder::AdvanceGuessed(const Reader& reader, ChunkCoordinates& at) cons
   for (size_t i = 0; i < rank; ++i) {
     const size_t axis = inner.axis == 0 ? i : rank - 1 - i;
     const bool is_known = std::ranges::find(reader.loops, axis, &Loop::axis) != reader.loops.end();
-    // (Of several that are not known, only the next one: how far it goes is not known either.)
+    // Only the next one of several unknown axes: how far it goes is unknown, too.
     if (!is_known && grid_.counts()[axis] > 1) return Move({axis, step, at[axis]}, at);
   }
   return false;

@@ -12,7 +12,7 @@
 namespace zarrfs {
 namespace {
 
-// What is read at once to be checked, in bytes.
+// Bytes read at once for a check.
 constexpr uint64_t kPiece = 256u << 10;
 
 ChecksumNote NoteIn(const ChunkLocation& location) {
@@ -41,7 +41,8 @@ SumKinds KindsOf(const ChunkEncoding& encoding) {
   return kinds;
 }
 
-// The sum of what a checksum covers: the chunk without its checksums, and those inside this one.
+// The sum of the bytes that a checksum covers: the chunk without its checksums, and the checksums
+// inside this one.
 using SumCovered =
     std::function<uint32_t(const Checksum& checksum, BytesView front, BytesView back)>;
 
@@ -109,8 +110,8 @@ Result<void> ReadWholeAndCompare(const ChunkFile& file) {
   return in_pieces ? CompareSums(file, sums) : CompareBytes(file, {}, bytes);
 }
 
-// The crc32c that are behind a range of the stored object, one after the other. The error is one of
-// reading; the value, what is wrong.
+// Checks the consecutive crc32c after a range of the stored object. The error is a read error; the
+// value, a mismatch.
 Result<std::optional<Error>> CheckGuarded(const ChunkFile& file,
                                           const OpenShard::Guarded& guarded) {
   const ChunkLocation all{file.location.shard, file.location.entry, file.location.outer,
@@ -186,7 +187,7 @@ Result<void> ChunkCheck::ReadAgain(const ChunkFile& file) {
                 file.location.offset,
                 file.location.offset + file.location.length,
                 false};
-  // Threads that want the same chunk wait for the one that reads it; what is wrong is not kept.
+  // Threads that want the same chunk wait for the one that reads it; mismatches are not cached.
   const auto read = checked_.GetOrLoad(key, [&] {
     return ReadWholeAndCompare(file).map([] {
       return LruCache<Key, std::optional<Error>, KeyHash>::Loaded{
@@ -225,7 +226,7 @@ Result<ChunkCheck::Reading> ChunkCheck::Begin(const ChunkFile& file, uint64_t be
   reading.taken_ = sums_.Take(key, file.location, begin, end);
   reading.sums_ = &sums_;
   reading.key_ = key;
-  // (The parts before the last one may have been read long ago.)
+  // The parts before the last one may have been read long ago.
   if (end == size && reading.taken_.is_alone && is_small) return read_again();
   return reading;
 }

@@ -1,11 +1,11 @@
-// ChunkCheck: compares what is served of chunks with the checksums that their files leave out, so
-// that readers which do not know these are as safe as the source's own.
+// ChunkCheck: verifies served chunks against the checksums that their files omit, so readers that
+// do not know these are as safe as the source's own.
 //
 // A READ of all bytes of a chunk is checked by itself. Sums of parts are combined (ChunkSums); the
-// READ that has the last part is answered after the comparison. Where that is not possible, the
-// chunk is read once more, up to kMaxReread. Of a slow store, whole chunks are checked, which are
-// fetched as a whole anyway. Checksums around a shard are checked at the first READ of a chunk in
-// it, up to kMaxShard. Thread-safe.
+// READ with the last part is answered after the comparison. If that is impossible, the chunk is
+// read once more, up to kMaxReread. In slow stores whole chunks are checked, which are fetched as a
+// whole anyway. Checksums around a shard are checked at the first READ of a chunk in it, up to
+// kMaxShard. Thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -26,13 +26,13 @@ namespace zarrfs {
 
 class ChunkCheck {
  public:
-  /// Chunks up to this size, in bytes, are read once more to be checked.
+  /// Maximum size in bytes of chunks that are reread for the check.
   static constexpr uint64_t kMaxReread = 4u << 20;
-  /// Shards larger than this are not checked against a checksum of their own.
+  /// Maximum size of shards that are checked against a checksum of their own.
   static constexpr uint64_t kMaxShard = 16u << 20;
 
-  /// The checksums of the shard that has the chunk, and of the shards around it. kDamaged if one is
-  /// wrong.
+  /// Verifies the checksums of the shard with the chunk, and of the shards around it. kDamaged if
+  /// one is wrong.
   [[nodiscard]] Result<void> CheckShards(const ChunkFile& file);
 
   /// The check of one READ. Unless End() is called, the bytes count as not read.
@@ -52,25 +52,27 @@ class ChunkCheck {
     }
 
     /// `head` and `rest`: the bytes, from the beginning of the READ. kDamaged if they complete a
-    /// chunk that is not as its checksums say.
+    /// chunk that does not match its checksums.
     [[nodiscard]] Result<void> End(const ChunkFile& file, uint64_t begin, BytesView head,
                                    BytesView rest);
 
    private:
     friend class ChunkCheck;
-    ChunkSums* sums_ = nullptr;  // null if nothing was taken
+    ChunkSums* sums_ = nullptr;  // null if no runs were taken
     ChunkSums::Key key_{};
     ChunkSums::Taken taken_;
     bool is_whole_ = false;
   };
-  /// Bytes [begin, end) of the chunk without its checksums will be read. May check all of it first.
+  /// Announces a read of bytes [begin, end) of the chunk without its checksums. May check the whole
+  /// chunk first.
   [[nodiscard]] Result<Reading> Begin(const ChunkFile& file, uint64_t begin, uint64_t end);
 
-  /// Compares all bytes of the chunk without its checksums with these.
+  /// Checks all bytes of the chunk without its checksums.
   [[nodiscard]] static Result<void> CheckAll(const ChunkFile& file, BytesView head,
                                              BytesView rest = {});
 
-  /// Whether chunks of `size` bytes are checked however they are read, but for readers of a part.
+  /// Whether chunks of `size` bytes are checked regardless of how they are read, except for readers
+  /// of a part.
   [[nodiscard]] static bool CanCheck(const ChunkEncoding& encoding, uint64_t size);
 
  private:
@@ -97,7 +99,7 @@ class ChunkCheck {
   Result<void> ReadAgain(const ChunkFile& file);
 
   ChunkSums sums_;
-  // What was read to be checked; of shards also what is wrong with them.
+  // Chunks that were read for a check; for shards, with the error found.
   LruCache<Key, std::optional<Error>, KeyHash> checked_{kMaxKept, 4};
 };
 

@@ -18,7 +18,7 @@
 namespace zarrfs {
 namespace {
 
-// Codecs that change what is written and not how it is read: a fill value is written as it is.
+// Codecs that change written values but not how they are read: a fill value is written unchanged.
 bool ChangesOnlyWhatIsWritten(const CodecSpec& codec) {
   return codec.name == "bitround" || codec.name == "numcodecs.bitround";
 }
@@ -42,7 +42,7 @@ Result<Bytes> EncodeOfOwnLength(const FillBytes& fill, uint64_t count) {
   return encoded;
 }
 
-// The byte order of chunks that are their elements alone; nothing for others.
+// The byte order of chunks that consist of their elements alone; nullopt for others.
 std::optional<char> ByteOrderOfPlain(const std::vector<CodecSpec>& codecs) {
   for (const CodecSpec& codec : codecs) {
     if (codec.name == "transpose" || ChangesOnlyWhatIsWritten(codec)) continue;
@@ -52,7 +52,7 @@ std::optional<char> ByteOrderOfPlain(const std::vector<CodecSpec>& codecs) {
   return std::nullopt;
 }
 
-// Bytes of all elements of a chunk of fill values; kTooLarge beyond what is encoded.
+// Size of all elements of a chunk of fill values; kTooLarge beyond the encoding limit.
 Result<uint64_t> SizeOfElements(const FillBytes& fill, const std::vector<uint64_t>& shape) {
   const auto count = CheckedProduct(shape);
   const auto size = count ? CheckedMul(*count, std::max<uint64_t>(fill.size(), 1)) : std::nullopt;
@@ -61,7 +61,7 @@ Result<uint64_t> SizeOfElements(const FillBytes& fill, const std::vector<uint64_
               kMaxEncodedFill >> 20);
 }
 
-// The bytes of a chunk of fill values, encoded.
+// An encoded chunk of fill values.
 Result<Bytes> EncodeFill(const FillBytes& fill, const DataType& type,
                          const std::vector<CodecSpec>& all_codecs,
                          const std::vector<uint64_t>& shape) try {
@@ -81,7 +81,7 @@ Result<Bytes> EncodeFill(const FillBytes& fill, const DataType& type,
     if (to_bytes == codecs.end()) {
       return Fail(ErrorCode::kUnsupported, "a chunk of fill values cannot be encoded");
     }
-    // What is left is a chain for bytes.
+    // The rest is a chain for bytes.
     codecs.erase(codecs.begin(), to_bytes);
     codecs.front() = CodecSpec{"bytes"};
     auto byte = ParseDataType(Json("uint8"), "");
@@ -100,7 +100,7 @@ Result<Bytes> EncodeFill(const FillBytes& fill, const DataType& type,
   return Fail(ErrorCode::kNoMemory, "no memory to encode a chunk of fill values");
 }
 
-// Elements, and what codecs make of them one after the other.
+// Elements, and the output of one codec after the other.
 constexpr uint64_t kEncodingCopies = 4;
 
 struct EncodedFill {
@@ -108,7 +108,7 @@ struct EncodedFill {
   MemoryBudget::Share memory;
 };
 
-// Those of all arrays.
+// The encoded fill chunks of all arrays.
 struct EncodedFills {
   using Cache = LruCache<uint64_t, EncodedFill>;
 
@@ -137,7 +137,7 @@ Bytes InEncoding(Bytes elements, const ChunkEncoding& encoding, const DataType& 
     for (bool done = false; !done;) {
       uint64_t from = 0;
       for (size_t d = 0; d < rank; ++d) from = from * chunk_shape[d] + at[d];
-      // (Never after where it was read from.)
+      // Never moves bytes towards the end.
       std::memmove(to, elements.data() + from * type.item_size, row);
       to += row;
       size_t d = rank - 1;
@@ -173,7 +173,7 @@ Result<void> FillChunk::CanBeMade(const ArrayMetadata& metadata, const ArrayLayo
   if (metadata.data_type.item_size > 0 && ByteOrderOfPlain(layout.inner_codecs)) return {};
   const auto size = SizeOfElements(metadata.fill_value, layout.inner_chunk_shape);
   if (!size) return Fail(size);
-  // One element tells whether the codecs can.
+  // One element shows whether the codecs can encode.
   return EncodeFill(metadata.fill_value, metadata.data_type, layout.inner_codecs,
                     std::vector<uint64_t>(layout.inner_chunk_shape.size(), 1))
       .map([](const Bytes&) {});
@@ -191,7 +191,7 @@ Result<size_t> FillChunk::Read(uint64_t offset, std::span<std::byte> out) const 
   if (offset >= *size) return size_t{0};
   const size_t length = std::min<uint64_t>(out.size(), *size - offset);
   if (is_periodic()) {
-    // One element, from where the offset falls into it; then what there is, over and over.
+    // Write one element, starting at the offset within it; then repeat the written bytes.
     const size_t period = element_.size();
     const size_t first = std::min(length, period);
     for (size_t i = 0; i < first; ++i) out[i] = element_[(offset + i) % period];

@@ -12,7 +12,7 @@
 
 namespace zarrfs {
 
-/// A chunk file: the stored chunk it shows, and how it is made from that.
+/// A chunk file: the stored chunk it shows, and its encoding.
 struct ChunkFile {
   const ChunkSource& source;
   const ChunkEncoding& encoding;
@@ -21,15 +21,15 @@ struct ChunkFile {
   const ChunkLocation& location;
   StoredRanges* ranges = nullptr;  // ChunkReader's
 
-  /// Bytes of checksums that the file leaves out.
+  /// Bytes of checksums that the file omits.
   [[nodiscard]] uint64_t cut() const { return encoding.cut_front + encoding.cut_back; }
 };
 
-/// Fills `out` with the bytes of the chunk as it is stored, from `offset` on.
+/// Fills `out` with the stored bytes of the chunk, from `offset` on.
 [[nodiscard]] Result<void> ReadChunk(const ChunkFile& file, uint64_t offset,
                                      std::span<std::byte> out);
 
-/// `error`, reported once a version of the stored object.
+/// Returns `error`; reports it once per version of the stored object.
 [[nodiscard]] tl::unexpected<Error> Damaged(const ChunkFile& file, const Error& error);
 
 }  // namespace zarrfs

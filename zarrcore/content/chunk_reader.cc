@@ -14,21 +14,21 @@ namespace {
 
 using Kind = ChunkEncoding::Kind;
 
-// What the cache takes for an entry beside the bytes, roughly.
+// Approximate overhead of a cache entry.
 constexpr size_t kBytesOfEntry = 256;
 
-// The number of an encoding that no file has: the elements themselves.
+// The encoding number of the elements themselves, which no file has.
 constexpr uint32_t kElements = UINT32_MAX;
 
-// Those of texts as items of a size, which is below these numbers.
+// Encoding numbers of texts as items: this plus the size, which is smaller.
 constexpr uint32_t kUtf8Items = 1U << 31;
 constexpr uint32_t kUtf32Items = kUtf8Items | 1U << 30;
 static_assert(kMaxTextChunk < (1U << 30) / sizeof(uint32_t));
 
-// What the library takes to encode a frame, roughly.
+// Approximate memory of the library to encode a frame.
 constexpr uint64_t kZstdEncoder = 8u << 20;
 
-// Bytes of the stored chunk that are not cut off.
+// Bytes of the stored chunk excluding cut parts.
 Result<uint64_t> StoredSize(const ChunkFile& file) {
   const uint64_t cut = file.cut();
   if (file.location.length >= cut) return file.location.length - cut;
@@ -41,11 +41,11 @@ Result<void> ReadStored(const ChunkFile& file, uint64_t offset, std::span<std::b
   return ReadChunk(file, file.encoding.cut_front + offset, out);
 }
 
-// A chunk of a slow store up to this size is fetched where only its header is needed.
+// A chunk of a slow store up to this size is fetched as a whole even if only its header is needed.
 constexpr uint64_t kFetchedForHeader = 2u << 20;
 
-// What OpenShard::frame_notes says about a frame: 0 for nothing yet, else how it is served, and the
-// bytes of a header that is patched (at most 18) above that.
+// Values of OpenShard::frame_notes: 0 for unknown; otherwise how the frame is served, and above
+// these bits the length of the patched header (at most 18).
 constexpr unsigned kBitsOfKind = 2;
 
 uint8_t NoteOf(const ZstdServing& serving) {
@@ -66,7 +66,7 @@ Result<ZstdServing> ServingOf(const ChunkFile& file) {
   if (const auto known = KnownServing(file.location)) return *known;
   const auto size = StoredSize(file);
   if (!size) return Fail(size);
-  // Whoever looks a chunk up reads it then; but a large one is not fetched for its header.
+  // A lookup is usually followed by a read, so fetch the whole chunk unless it is large.
   ChunkFile looked_at = file;
   if (file.location.length > kFetchedForHeader) looked_at.ranges = nullptr;
   auto serving = ServeZstd(
@@ -75,7 +75,7 @@ Result<ZstdServing> ServingOf(const ChunkFile& file) {
   if (!serving && serving.error().code == ErrorCode::kDamaged) {
     return Damaged(file, serving.error());
   }
-  // (To find this out, all blocks of the frame may have been walked through.)
+  // To find this out, all blocks of the frame may have been visited.
   if (const auto& notes = file.location.shard->frame_notes; serving && notes != nullptr) {
     notes[file.location.entry].store(NoteOf(*serving), std::memory_order_relaxed);
   }
@@ -88,12 +88,12 @@ tl::unexpected<Error> Named(const ChunkFile& file, const Error& error) {
   return Fail(error.code, "{}: {}", file.source.ObjectKey(file.location.outer), error.message);
 }
 
-// What decoding it gave: nothing is wrong with the chunk where memory is short.
+// The error of decoding, unless memory is short: then the chunk is not damaged.
 tl::unexpected<Error> NotDecoded(const ChunkFile& file, const Error& error) {
   return error.code == ErrorCode::kDamaged ? Damaged(file, error) : Named(file, error);
 }
 
-// What decoding takes beside the chunk's own bytes.
+// Working memory of decoding, excluding the encoded bytes.
 uint64_t MemoryOf(const ChunkFile& file, const Pipeline& pipeline) {
   const ChunkEncoding& encoding = file.encoding;
   const bool is_copied = encoding.is_wide || !encoding.extent.empty();
@@ -106,7 +106,7 @@ Result<Made> DecodeElements(const ChunkFile& file) {
   const auto& pipeline = layout.inner_pipeline;
   if (!pipeline) return Fail(pipeline);
   const uint64_t length = file.location.length;
-  // (An index may claim any length.)
+  // An index may claim any length.
   if (length > pipeline->max_encoded_size()) {
     return Damaged(file, {ErrorCode::kDamaged,
                           fmt::format("a chunk of {} bytes, of which none can have more than {}",
@@ -123,7 +123,7 @@ Result<Made> DecodeElements(const ChunkFile& file) {
               std::move(*memory)};
 }
 
-// One frame that states its size, of all that the frames of the chunk hold.
+// One frame that states its size, with the content of all frames of the chunk.
 Result<Made> Recode(const ChunkFile& file) {
   static const auto codec = MakeZstdCodec(CodecSpec{"zstd"});
   if (!codec) return Fail(codec);
@@ -139,7 +139,7 @@ Result<Made> Recode(const ChunkFile& file) {
   Bytes encoded(*size);
   if (const auto read = ReadStored(file, 0, encoded); !read) return Fail(read);
   if (const auto checked = ChunkCheck::CheckAll(file, encoded); !checked) return Fail(checked);
-  // (How much the frames hold is known only now; each form is as large as the other, at most.)
+  // Only now is the size of the content known; each form is at most that large.
   const auto bound = ZstdDecodedBound(encoded, limit);
   if (!bound) return Damaged(file, bound.error());
   auto more = ProcessMemory().Take(2 * *bound + kZstdEncoder, memory->bytes());
@@ -244,11 +244,11 @@ std::shared_ptr<const Bytes> ChunkReader::Find(const Window& window) {
 
 Result<std::shared_ptr<const Bytes>> ChunkReader::Get(const Window& window,
                                                       const std::function<Result<Made>()>& make) {
-  // (There are few: one may be as large as the cache.)
+  // There are few windows: one may be as large as the cache.
   auto got = cache_.GetOrLoad(KeyOf(window), [&] {
     return make().map([](Made made) { return Keep(std::move(made), 0); });
   });
-  // (Of the size that windows had in a cache of another capacity.)
+  // It has the size of windows in a cache of another capacity.
   if (got && (*got)->size() != window.bytes) return Fail(ErrorCode::kUnsupported, "another window");
   return got;
 }

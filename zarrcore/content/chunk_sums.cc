@@ -78,11 +78,11 @@ std::optional<Sums> ChunkSums::Add(const Key& key, std::span<const Run> runs,
   Chunk& chunk = *found->second;
   for (size_t i = 0; i < runs.size(); ++i) {
     const auto part = chunk.parts.find(runs[i].begin);
-    // (Evicted and begun again since, it may be another READ's run.)
+    // If the chunk was evicted and started again, it may be another READ's run.
     const bool is_it = part != chunk.parts.end() && part->second.end == runs[i].end;
     if (is_it) part->second.sums = sums[i];
   }
-  if (chunk.parts.empty()) return std::nullopt;  // begun again since, by a READ that failed
+  if (chunk.parts.empty()) return std::nullopt;  // started again by a READ that failed
   MergeParts(chunk, kinds);
   const auto& [begin, part] = *chunk.parts.begin();
   if (begin != 0 || part.end != size || !part.sums) return std::nullopt;

@@ -1,9 +1,9 @@
 // ChunkSums: the checksums of chunks that are read part by part.
 //
-// Each READ takes the runs of bytes that no other READ has taken, and adds their sums; sums of runs
-// that touch are combined. The READ that adds the last one gets the sums of all bytes.
-// Bounded: kMaxChunks chunks, of kMaxRuns runs each. A chunk that is evicted, or has more runs, is
-// noted in its shard (kSuspect): it must be read again to be checked. Thread-safe.
+// Each READ takes the runs of bytes that no other READ has taken, and adds their sums; sums of
+// adjacent runs are combined. The READ that adds the last one gets the sums of all bytes. Bounded:
+// kMaxChunks chunks, of kMaxRuns runs each. A chunk that is evicted, or has more runs, is marked in
+// its shard (kSuspect): it must be reread to be checked. Thread-safe.
 #pragma once
 
 #include <array>
@@ -29,12 +29,12 @@ enum class ChecksumNote : uint8_t {
   kUnknown,
   kGood,     // the bytes agree with the checksums
   kSuspect,  // parts that were served may never be checked
-  kBad,      // the bytes did not agree
+  kBad,      // the bytes did not match
 };
 
-/// Sums of the same bytes, one for each Checksum::Kind that combines and is wanted.
+/// Sums of the same bytes, one for each requested Checksum::Kind that combines.
 using Sums = std::array<uint32_t, Checksum::kCombining>;
-/// Which kinds are wanted.
+/// The requested kinds.
 using SumKinds = std::array<bool, Checksum::kCombining>;
 
 [[nodiscard]] Sums SumsOf(std::span<const std::byte> bytes, const SumKinds& kinds);
@@ -61,13 +61,13 @@ class ChunkSums {
     bool is_alone = false;  // no other run of the chunk is known
   };
 
-  /// The runs of [begin, end) that nobody has taken. `location`: where the chunk is.
+  /// Takes the runs of [begin, end) that no READ has taken. `location`: of the chunk.
   [[nodiscard]] Taken Take(const Key& key, const ChunkLocation& location, uint64_t begin,
                            uint64_t end);
-  /// They were not read.
+  /// Returns runs that were not read.
   void Release(const Key& key, std::span<const Run> runs);
-  /// Adds the sums of taken runs. The sums of all `size` bytes if these were the last; then the
-  /// chunk is forgotten.
+  /// Adds the sums of taken runs. Returns the sums of all `size` bytes if these were the last runs;
+  /// then the chunk is removed.
   [[nodiscard]] std::optional<Sums> Add(const Key& key, std::span<const Run> runs,
                                         std::span<const Sums> sums, const SumKinds& kinds,
                                         uint64_t size);
@@ -77,7 +77,7 @@ class ChunkSums {
 
   struct Part {
     uint64_t end;
-    std::optional<Sums> sums;  // none until they are added
+    std::optional<Sums> sums;  // nullopt until they are added
   };
   struct Chunk {
     Key key;
@@ -92,7 +92,7 @@ class ChunkSums {
   };
   struct Split {
     std::mutex mutex;
-    std::list<Chunk> order;  // the latest first; guarded, as `chunks`
+    std::list<Chunk> order;  // newest first; guarded like `chunks`
     std::unordered_map<Key, std::list<Chunk>::iterator, KeyHash> chunks;
   };
 

@@ -12,7 +12,7 @@
 namespace zarrfs {
 namespace {
 
-// A chunk whose stored object is replaced while it is read is looked for again.
+// A chunk whose stored object is replaced while it is read is looked up again.
 constexpr int kMaxReadAttempts = 3;
 
 // Moves `at` to the next position within [from, to) along the first `axes` axes, in C order. False
@@ -26,7 +26,7 @@ bool MoveOn(ChunkCoordinates& at, const ChunkCoordinates& from, const ChunkCoord
   return false;
 }
 
-// That decode chunks of one range, if there are as many processors.
+// Maximum number of threads that decode chunks of one range, if there are as many processors.
 constexpr unsigned kMaxThreads = 4;
 
 void Repeat(std::span<const std::byte> element, std::span<std::byte> out) {
@@ -69,8 +69,8 @@ Result<void> ElementReader::Read(uint64_t first, std::span<std::byte> out) const
   return count == 0 ? Result<void>() : ReadRange(0, first, first + count, {}, out);
 }
 
-// At most a head and a tail that are parts of one step along `axis`, and whole steps between.
-// `first`, `end`: elements behind the position that `box` fixes along the axes before.
+// Reads at most a head and a tail that are parts of one step along `axis`, and whole steps between.
+// `first`, `end`: elements after the position that `box` fixes along the preceding axes.
 Result<void> ElementReader::ReadRange(size_t axis, uint64_t first, uint64_t end, Box box,
                                       std::span<std::byte> out) const {
   if (axis == array_.rank()) return ReadBox(box, out);
@@ -173,7 +173,7 @@ Result<void> ElementReader::ReadChunk(const ChunkCoordinates& chunk, const Box& 
                 source_.folder());
   }
 
-  // What box and chunk have in common, and where its first element is in either.
+  // The intersection of box and chunk, and the position of its first element in each.
   Box common;
   uint64_t first_of_box = 0;
   for (size_t d = 0; d < rank; ++d) {
@@ -182,7 +182,7 @@ Result<void> ElementReader::ReadChunk(const ChunkCoordinates& chunk, const Box& 
     common.to[d] = std::min(box.to[d], begin + layout.inner_chunk_shape[d]);
     first_of_box += box.from[d] * strides_[d];
   }
-  // Axes that are whole in the array and in the chunk make one run with the axis before them.
+  // Axes covered completely in the array and in the chunk form one run with the preceding axis.
   size_t axes = rank;
   uint64_t run = 1;
   for (bool is_whole = true; axes > 0 && is_whole;) {

@@ -11,10 +11,10 @@ struct Axis {
   uint64_t length;
   uint64_t chunk;
   uint64_t stride = 1;  // elements of one step
-  uint64_t chunks = 1;  // that have elements of one step
+  uint64_t chunks = 1;  // with elements of one step
 };
 
-// The steps of the window that has step `at`.
+// The steps of the window that contains step `at`.
 std::optional<ElementWindow> StepsAt(const Axis& axis, uint64_t at, uint64_t enough,
                                      uint64_t most) {
   if (axis.chunks > kMaxChunksOfWindow) return std::nullopt;
@@ -41,7 +41,7 @@ std::optional<ElementWindow> WindowAt(std::span<const uint64_t> shape,
                                       std::span<const uint64_t> chunk_shape, uint64_t element,
                                       uint64_t enough, uint64_t most) {
   if (shape.empty() || most == 0) return std::nullopt;
-  // The first axis of which a step fits.
+  // The first axis along which a step fits.
   size_t d = shape.size() - 1;
   Axis axis{shape[d], chunk_shape[d]};
   for (; d > 0 && axis.length * axis.stride <= most; --d) {

@@ -55,7 +55,7 @@ void FetchAhead::OnWanted(const ChunkFile& file) {
 bool FetchAhead::IsHere(const ChunkSource& source, InnerIndex chunk) const {
   const NoWaiting scope;
   const auto found = source.Locate(chunk, kAnyAge);
-  // (What the index says is not there is not worth fetching either.)
+  // A chunk that is missing from the index is not worth fetching either.
   return found && (!found->location || ranges_.Has(source, *found->location));
 }
 
@@ -66,7 +66,7 @@ bool FetchAhead::Enqueue(Task task, bool first) {
     try {
       threads_.emplace_back([this] { Work(); });
     } catch (const std::system_error&) {
-      // No more threads are to be had: those there are take it.
+      // No more threads can be started: the existing ones take the task.
     }
   }
   arrived_.notify_one();
@@ -85,13 +85,13 @@ void FetchAhead::Work() {
     const size_t fetches = task.bytes > 0 ? 1 : 0;
     under_way_ += fetches;
     bytes_under_way_ += task.bytes;
-    // (Whoever was told of this one may have been told of the next one, too.)
+    // The thread notified of this task may have been notified of the next one, too.
     if (!tasks_.empty()) arrived_.notify_one();
     lock.unlock();
     try {
       task.work();
     } catch (const std::bad_alloc&) {
-      // Whoever wants it reads it.
+      // The reader will report the error.
     }
     lock.lock();
     under_way_ -= fetches;
@@ -101,7 +101,7 @@ void FetchAhead::Work() {
 
 bool FetchAhead::HasIndexes(const ChunkSource& source) {
   const ArrayLayout& layout = source.layout();
-  // (A shard with other codecs around it is decoded as a whole to learn what is in it.)
+  // A shard with other codecs around it must be decoded as a whole to read its index.
   return layout.is_sharded() && layout.levels.front().around.empty();
 }
 
@@ -151,7 +151,7 @@ std::vector<FetchAhead::Range> FetchAhead::Join(const ChunkSource& source,
   std::ranges::sort(pieces, {}, [](const Piece& piece) {
     return std::tuple(piece.chunk.outer, piece.chunk.shard->fingerprint, piece.chunk.offset);
   });
-  // (No more is fetched in vain than is wanted.)
+  // Never fetch more unneeded bytes than needed ones.
   uint64_t wanted = 0;
   for (const Piece& piece : pieces) {
     if (piece.place != Piece::kLater) wanted += piece.chunk.length;
@@ -194,13 +194,13 @@ std::vector<FetchAhead::Range> FetchAhead::Join(const ChunkSource& source,
 }
 
 void FetchAhead::LearnLater(const Source& source, std::vector<InnerIndex> later) {
-  // (One that does not come must not hold up more than a thread.)
+  // A hung index must block at most one thread.
   if (later.empty() || !learning_.insert(source.get()).second) return;
   auto learn = [this, source, later = std::move(later)] {
     try {
       LearnIndexes(*source, later);
     } catch (const std::bad_alloc&) {
-      // They are learned when they are needed.
+      // They are loaded on demand.
     }
     const std::lock_guard lock(mutex_);
     learning_.erase(source.get());

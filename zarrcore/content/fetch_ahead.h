@@ -1,5 +1,5 @@
-// FetchAhead: fetches chunks of a slow store before they are read, in the order in which they will
-// be (ArrayOrder), into the StoredRanges from which they are then served.
+// FetchAhead: fetches chunks of a slow store before they are read, in the order predicted by
+// ArrayOrder, into the StoredRanges that serve them.
 //
 //   OnWanted()  the reader's thread     which chunks are next; a batch
 //   Plan        one of our threads      where they are; those whose shards have no index here yet
@@ -8,10 +8,10 @@
 //   FetchKnown  the first one           ranges
 //   Fetch       as many as there are    a range each, one request
 //
-// Neighbours in a stored object are fetched with one request, together with chunks that come later,
-// as many bytes as of those that come now, and with what lies between them if that is little:
-// shards are not written in the order in which they are read, so it is mostly what comes next. If
-// it turns out not to be read, it is left out. How much is ahead follows the link (StoredRanges).
+// Neighbours in a stored object are fetched with one request, together with later chunks (up to as
+// many bytes as the current ones) and small gaps between them: shards are not written in the order
+// in which they are read, so these are mostly the chunks read next. Later chunks are left out if
+// they turn out not to be read. How much is fetched ahead depends on the link (StoredRanges).
 // Thread-safe.
 #pragma once
 
@@ -36,7 +36,7 @@ namespace zarrfs {
 class FetchAhead {
  public:
   explicit FetchAhead(StoredRanges& ranges) : ranges_(ranges) {}
-  /// Waits for what is being fetched.
+  /// Waits for running fetches.
   ~FetchAhead() { Stop(); }
   FetchAhead(const FetchAhead&) = delete;
   FetchAhead& operator=(const FetchAhead&) = delete;
@@ -44,32 +44,32 @@ class FetchAhead {
   /// A reader wants a chunk now. Never waits.
   void OnWanted(const ChunkFile& file);
 
-  /// Nothing more is begun.
+  /// Starts no further fetches.
   void Stop();
 
  private:
   using Source = std::shared_ptr<const ChunkSource>;
   static constexpr size_t kThreads = 32;
   static constexpr size_t kShardsAtOnce = 16;
-  // Ranges that are always fetched at once. More are as long as the link is not full: what is
-  // wanted first is to come first.
+  // Number of ranges that are always fetched concurrently. More run while the link has capacity:
+  // the ranges wanted first must arrive first.
   static constexpr size_t kAtOnce = 3;
   static constexpr size_t kMaxTasks = 1024;
-  static constexpr size_t kArrays = 64;  // whose readers are remembered
-  // Between neighbours that are fetched together, at most.
+  static constexpr size_t kArrays = 64;  // maximum number of arrays whose readers are tracked
+  // Maximum gap between neighbours that are fetched together.
   static constexpr uint64_t kGap = 256u << 10;
 
   struct Piece {
     static constexpr size_t kLater = SIZE_MAX;
     ChunkLocation chunk;
-    size_t place;  // in the order in which they are wanted; kLater: is not fetched for itself
+    size_t place;  // in the expected order; kLater: not fetched on its own
   };
   struct Range {
-    ChunkLocation chunk;  // one of those in it
+    ChunkLocation chunk;  // one of the chunks in it
     uint64_t begin;
     uint64_t end;
-    // Of chunks that are fetched for themselves: first byte, end, bytes, and the least place; and
-    // bytes of others.
+    // Of chunks fetched on their own: first byte, end, number of bytes, and the earliest place; and
+    // bytes of the others.
     uint64_t begin_now;
     uint64_t end_now;
     uint64_t bytes_now = 0;
@@ -78,7 +78,7 @@ class FetchAhead {
   };
   struct Task {
     std::function<void()> work;
-    uint64_t bytes = 0;  // that it fetches
+    uint64_t bytes = 0;  // of the range
   };
   struct Array {
     explicit Array(const Source& of) : source(of), order(of->layout().inner_grid) {}
@@ -88,41 +88,41 @@ class FetchAhead {
 
   Array& ArrayOf(const Source& source);
   [[nodiscard]] bool IsHere(const ChunkSource& source, InnerIndex chunk) const;
-  // False if nothing more is taken. The mutex is held.
+  // False if stopped. The caller holds the mutex.
   bool Enqueue(Task task, bool first);
   [[nodiscard]] bool MayBegin(const Task& task) const {
     return task.bytes == 0 || under_way_ < kAtOnce || bytes_under_way_ < ranges_.AtOnce();
   }
   void Work();
-  // `window`: chunks that may be ahead.
+  // `window`: maximum number of chunks ahead.
   void Plan(const Source& source, ArrayOrder::Next next, size_t window);
-  // Indexes of shards whose turn comes after the window. The mutex is held.
+  // Loads indexes of shards beyond the window. The caller holds the mutex.
   void LearnLater(const Source& source, std::vector<InnerIndex> later);
-  // Whether shards have indexes that are read without the rest of them.
+  // Whether shards have indexes that can be read separately.
   [[nodiscard]] static bool HasIndexes(const ChunkSource& source);
   [[nodiscard]] static bool IsKnown(const ChunkSource& source, InnerIndex chunk);
-  // One for each of the shards that have these chunks, of the first `most`.
+  // One chunk from each shard of the first `most` shards that hold these chunks.
   [[nodiscard]] static std::vector<InnerIndex> FirstOfShards(const ChunkSource& source,
                                                              const std::vector<InnerIndex>& chunks,
                                                              size_t most);
-  // Of the shards that have these chunks.
+  // Loads the indexes of the shards that hold these chunks.
   static void LearnIndexes(const ChunkSource& source, const std::vector<InnerIndex>& chunks);
   void FetchKnown(const Source& source, const ArrayOrder::Next& next);
-  // Those whose place is known and that are not fetched yet.
+  // The chunks with a known location that are not fetched yet.
   [[nodiscard]] std::vector<Piece> Locate(const ChunkSource& source,
                                           const ArrayOrder::Next& next) const;
   [[nodiscard]] std::vector<Range> Join(const ChunkSource& source, std::vector<Piece> pieces) const;
 
   StoredRanges& ranges_;
-  std::mutex planning_;  // what one plan has, no other one takes
+  std::mutex planning_;  // serializes plans, so that no chunk is in two
   std::mutex mutex_;     // guards the rest
   std::condition_variable arrived_;
-  std::list<Array> arrays_;                // the one that was read last is the first
-  std::set<const ChunkSource*> learning_;  // LearnLater() is under way
+  std::list<Array> arrays_;                // most recently read first
+  std::set<const ChunkSource*> learning_;  // LearnLater() is running
   std::deque<Task> tasks_;
   std::vector<std::thread> threads_;
   size_t idle_ = 0;
-  size_t under_way_ = 0;  // fetches
+  size_t under_way_ = 0;  // running fetches
   uint64_t bytes_under_way_ = 0;
   bool is_over_ = false;
 };

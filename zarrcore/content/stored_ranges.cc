@@ -11,24 +11,25 @@
 namespace zarrfs {
 namespace {
 
-// What the cache and the table take for a range beside its bytes, roughly.
+// Approximate overhead per range.
 constexpr size_t kBytesOfRange = 384;
-// So many ranges that begin before a chunk are looked at for one that has it.
+// How many preceding ranges are searched for one that covers the chunk.
 constexpr int kLooks = 16;
-// The share of what was fetched that may never be read, of the last so many bytes.
+// The tolerated share of unread bytes among the last kRemembered fetched bytes.
 constexpr double kMaxWaste = 0.03;
 constexpr uint64_t kRemembered = 256u << 20;
-// What is fetched at once, of what is on its way at full speed; at least.
+// Multiple of the bytes in flight at full speed that is fetched concurrently, and its minimum.
 constexpr uint64_t kAtOnce = 2;
 constexpr uint64_t kMinAtOnce = 2u << 20;
-// What is fetched ahead, of what is on its way at full speed; at least, and at most.
+// Multiple of the bytes in flight at full speed that is fetched ahead, with its minimum and
+// maximum.
 constexpr uint64_t kAhead = 8;
 constexpr uint64_t kMinAhead = 4u << 20;
 constexpr uint64_t kMaxAhead = 64u << 20;
-// The speed is measured in steps of this; the best of it counts, and less each time.
+// The speed is measured in intervals of this; the best one counts, with decreasing weight.
 constexpr int64_t kMeasureNs = 100'000'000;
 constexpr double kForget = 0.98;
-// The shortest request counts, and this much longer ones after it.
+// The shortest latency counts, and grows by this factor with each later request.
 constexpr double kGrow = 1.01;
 
 }  // namespace
@@ -50,7 +51,7 @@ struct StoredRanges::Block {
     has_come = true;
     table->unread += static_cast<int64_t>(size());
   }
-  // (What is read again does not count.)
+  // Rereads do not count.
   void Serve(uint64_t count) const {
     const uint64_t before = std::min(served.fetch_add(count), size());
     table->unread -= static_cast<int64_t>(std::min(count, size() - before));
@@ -100,7 +101,7 @@ void StoredRanges::Table::Leave(const Key& key, uint64_t served) noexcept {
   const std::lock_guard lock(mutex_);
   fetched_ += key.end - key.begin;
   wasted_ += key.end - key.begin - served;
-  // (What was long ago counts less and less.)
+  // Older bytes count less and less.
   if (fetched_ > kRemembered) {
     fetched_ /= 2;
     wasted_ /= 2;

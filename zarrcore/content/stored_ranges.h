@@ -1,13 +1,14 @@
 // StoredRanges: bytes of the stored objects of a slow store, fetched in ranges of whole chunks,
-// each once, and kept.
+// each once, and cached.
 //
-// The kernel reads a chunk file in pieces; from a slow store its chunk is fetched once (one larger
-// than kBlock in blocks), and the pieces are served from here. Fetch() fetches a range of many
-// chunks ahead: whoever reads one of them meanwhile waits for it and does not ask again. Ranges
-// overlap only where chunks do, or where single ones had been read before the range that has them.
+// The kernel reads a chunk file in pieces. A slow store is asked once for its chunk (in blocks if
+// it is larger than kBlock), and the pieces are served from here. Fetch() fetches a range of many
+// chunks ahead: a concurrent reader of one of them waits for it instead of requesting it again.
+// Ranges overlap only if chunks do, or if single chunks had been read before the range that
+// contains them.
 //
-// Memory comes from ProcessMemory(). Where there is none, reading goes to the store.
-// Thread-safe; no lock is held while the store is asked.
+// Memory comes from ProcessMemory(). If there is none, reads go to the store. Thread-safe; no lock
+// is held while the store is asked.
 #pragma once
 
 #include <atomic>
@@ -31,45 +32,45 @@ namespace zarrfs {
 
 class StoredRanges {
  public:
-  /// Bytes that are fetched at once, at most.
+  /// Maximum bytes of one fetch.
   static constexpr uint64_t kBlock = 8u << 20;
 
-  /// `capacity`: bytes to keep.
+  /// `capacity`: bytes to cache.
   explicit StoredRanges(size_t capacity) : cache_(capacity, kSplits) {}
 
-  /// Fills `out` with the bytes of a chunk from `offset` on, which it must have. Fails as
-  /// Object::Read() does.
+  /// Fills `out` with the bytes of a chunk from `offset` on, which must lie in the chunk. Fails
+  /// like Object::Read().
   [[nodiscard]] Result<void> Read(const ChunkSource& source, const ChunkLocation& chunk,
                                   uint64_t offset, std::span<std::byte> out);
 
-  /// Fetches bytes [begin, end) of the stored object that has `chunk`, at most kBlock, unless they
-  /// are there or on their way.
+  /// Fetches bytes [begin, end) of the stored object that holds `chunk`, at most kBlock, unless
+  /// they are cached or being fetched.
   [[nodiscard]] Result<void> Fetch(const ChunkSource& source, const ChunkLocation& chunk,
                                    uint64_t begin, uint64_t end);
-  /// From now on who reads a chunk in [begin, end) takes it for fetched and fetches all of it.
+  /// Announces a fetch of [begin, end): a reader of a chunk in it fetches the whole range.
   void Plan(const ChunkSource& source, const ChunkLocation& chunk, uint64_t begin, uint64_t end);
-  /// It is not to be fetched after all.
+  /// Cancels Plan().
   void Drop(const ChunkSource& source, const ChunkLocation& chunk, uint64_t begin, uint64_t end);
 
-  /// Whether all of a chunk, of at most kBlock bytes, is there, on its way or planned.
+  /// Whether a whole chunk, of at most kBlock bytes, is cached, being fetched or planned.
   [[nodiscard]] bool Has(const ChunkSource& source, const ChunkLocation& chunk);
 
-  /// Bytes that are worth fetching ahead of a reader: eight times what is on its way at the speed
-  /// that was seen, but no more than a quarter of what is kept.
+  /// How many bytes to fetch ahead of a reader: eight times the bytes in flight at the measured
+  /// speed, but at most a quarter of the capacity.
   [[nodiscard]] uint64_t Ahead() const;
-  /// Bytes that are worth fetching at once: those that fill the link twice.
+  /// How many bytes to fetch concurrently: those that fill the link twice.
   [[nodiscard]] uint64_t AtOnce() const;
-  /// Much of what was fetched was never read, or not yet.
+  /// Whether many fetched bytes were not, or not yet, read.
   [[nodiscard]] bool IsWasteful() const {
     return table_->IsWasteful(cache_.statistics().limit / 4 + Ahead());
   }
 
-  /// Whether any of these bytes of the stored object that has `chunk` is there, or to come.
+  /// Whether any of these bytes of the stored object that holds `chunk` is cached or in flight.
   [[nodiscard]] bool HasAnyOf(const ChunkSource& source, const ChunkLocation& chunk, uint64_t begin,
                               uint64_t end);
 
   void SetCapacity(size_t capacity) { cache_.SetCapacity(capacity); }
-  /// Memory is short: forgets ranges of `bytes`, or all there are.
+  /// Memory is short: evicts ranges of `bytes`, or all ranges.
   void GiveUp(size_t bytes) { cache_.GiveUp(bytes); }
   [[nodiscard]] CacheStatistics statistics() const { return cache_.statistics(); }
 
@@ -100,40 +101,40 @@ class StoredRanges {
     }
   };
 
-  // Which ranges there are: of values in the cache, and of those that are to come.
+  // Index of ranges, cached and in flight.
   class Table {
    public:
-    // The range that has [begin, end).
+    // The range that contains [begin, end).
     [[nodiscard]] std::optional<Key> Find(const ObjectKey& object, uint64_t begin, uint64_t end);
     [[nodiscard]] bool HasAnyOf(const Key& key);
     void Enter(const Key& key);
-    /// `served`: bytes of it that were read.
+    /// `served`: number of its bytes that were read.
     void Leave(const Key& key, uint64_t served) noexcept;
     [[nodiscard]] bool IsWasteful(uint64_t most_unread) const;
-    std::atomic<int64_t> unread = 0;  // bytes that have come and were not read so far
+    std::atomic<int64_t> unread = 0;  // fetched bytes not read so far
 
    private:
     mutable std::mutex mutex_;
-    uint64_t fetched_ = 0;  // bytes of ranges that are gone; guarded, as the next ones
+    uint64_t fetched_ = 0;  // bytes of evicted ranges; guarded like the next two
     uint64_t wasted_ = 0;   // of these, never read
-    // By object, the ranges' begins and ends; guarded by it.
+    // For each object, the beginnings and ends of its ranges; guarded by the mutex.
     std::unordered_map<ObjectKey, std::set<std::pair<uint64_t, uint64_t>>, ObjectKeyHash> objects_;
   };
-  // How fast the store is. Thread-safe.
+  // Measures the speed of the store. Thread-safe.
   class Meter {
    public:
     void End(int64_t begun_ns, uint64_t bytes);
-    // Bytes on their way at full speed.
+    // Bytes in flight at full speed.
     [[nodiscard]] uint64_t bytes_under_way() const;
 
    private:
     mutable std::mutex mutex_;
-    double delay_s_ = 0;      // of a request without its bytes; 0: unknown
-    double bytes_per_s_ = 0;  // the most that was seen
-    int64_t since_ns_ = 0;    // of the next one
-    uint64_t bytes_ = 0;      // that have come since
+    double delay_s_ = 0;      // latency of a request without its bytes; 0: unknown
+    double bytes_per_s_ = 0;  // highest measured speed
+    int64_t since_ns_ = 0;    // beginning of the next measurement
+    uint64_t bytes_ = 0;      // received since then
   };
-  // The bytes of a range, which leaves the table with them.
+  // The bytes of a range; its destructor removes the range from the table.
   struct Block;
 
   [[nodiscard]] static Key KeyOf(const ChunkSource& source, const ChunkLocation& chunk,
