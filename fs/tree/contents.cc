@@ -217,6 +217,10 @@ std::optional<Error> Contents::WhyUnreadableIn(const CurrentNode& node,
   if (target.kind == Target::Kind::kDocument) {
     const bool has_files = HasFiles(view) || node.node->views[view].has_texts;
     const FileKind kind = KindOfDocument(target.record->path, view, target.document);
+    if (kind == FileKind::kMadeDocument && target.document == kSharedDocument) {
+      const auto made = nodes_.hierarchy().SharedDocument(node.node, view, nodes_.check_age());
+      return made ? std::nullopt : std::optional(made.error());
+    }
     if (kind != FileKind::kAssembledFile || !has_files) return std::nullopt;
     const auto file = files_.Current(node, view);
     return file ? std::nullopt : std::optional(file.error());

@@ -230,8 +230,12 @@ Result<Entry> Entries::Consolidated(const CurrentNode& node, size_t view) const 
 }
 
 Result<Entry> Entries::SharedDocument(const CurrentNode& node, size_t view) const {
-  const auto shared = nodes_.hierarchy().ShareDimensions(node.node, view, nodes_.check_age());
-  if (!shared) return Fail(shared);
+  const auto shared = nodes_.hierarchy().SharedDocument(node.node, view, nodes_.check_age());
+  if (!shared && shared.error().code == ErrorCode::kWouldBlock) return Fail(shared);
+  if (!shared) {
+    failures_.OnFailure("look-up", shared.error());
+    return UnreadableDocument(node, view, kSharedDocument);
+  }
   Entry entry = MakeFile(node, view, kSharedDocument, shared->value);
   entry.name_timeout = std::min(timeouts_.Node(*node.node),
                                 timeouts_.Name(shared->value.version.ctime_ns, shared->validity));

@@ -39,6 +39,9 @@ class Finder {
       has_changed_nodes = has_changed_nodes || changed.is_itself;
     }
     if (has_changed_nodes) AddSharedDocuments();
+    for (const auto& [record, changed] : changed_) {
+      if (changed.is_itself) AddPlaced(FolderOf(record->path));
+    }
     are_dropped_ = false;
     for (const std::string& folder : changes.unwatched) Expire(folder);
     return are_all_named_ && left_ > 0;
@@ -231,6 +234,16 @@ class Finder {
       for (const ArrayDimensions& array : known->arrays) {
         const NodeRecord* const record = nodes_.table().Find(array.array);
         if (record != nullptr) Drop(*record, view, std::string(kZattrs));
+      }
+    }
+  }
+
+  // Documents of arrays that say what a group above or its nodes do.
+  void AddPlaced(std::string_view folder) {
+    for (const std::string& path : nodes_.hierarchy().KnownPlaced(folder)) {
+      const NodeRecord* const record = nodes_.table().Find(path);
+      for (size_t view = 0; record != nullptr && view < AllViews().size(); ++view) {
+        if (AllViews()[view]->places_arrays()) Drop(*record, view, std::string(kZattrs));
       }
     }
   }

@@ -92,6 +92,23 @@ std::vector<Kind> KindsOfV3() {
   };
 }
 
+// An array that has the coordinate system of a variable, and one that has that of its group.
+std::vector<Kind> KindsOfRasters() {
+  const auto group = [](const std::string& code) {
+    return R"({"zarr_format": 3, "node_type": "group", "attributes": {"proj:code": ")" + code +
+           R"("}})";
+  };
+  const auto raster = [](const std::string& attributes) {
+    return SampleArray{.shape = {2, 2}, .shard = {2, 2}, .chunk = {2, 2}, .attributes = attributes}
+        .ZarrJson();
+  };
+  return {
+      {"zarr.json", group("EPSG:4326"), group("EPSG:32633")},
+      {"crs/zarr.json", Numbers(R"({"crs_wkt": "before"})"), Numbers(R"({"crs_wkt": "after it"})")},
+      {"raster/zarr.json", raster(R"({"grid_mapping": "crs"})"), raster("{}")},
+  };
+}
+
 std::vector<Kind> KindsOfV2() {
   const auto zarray = [](const std::string& fill) {
     return R"({"zarr_format": 2, "shape": [4], "chunks": [2], "dtype": "<i2", "order": "C",
@@ -218,6 +235,8 @@ TEST_F(ChangeKindsTest, EveryFileOfEveryViewFollowsEachChangeOfWhatItIsMadeFrom)
 }
 
 TEST_F(ChangeKindsTest, SoDoThoseOfZarrV2) { ChangeEach(KindsOfV2()); }
+
+TEST_F(ChangeKindsTest, SoDoCoordinateSystemsThatOtherNodesHave) { ChangeEach(KindsOfRasters()); }
 
 TEST_F(ChangeKindsTest, AnotherFileSystemOverAPartOfTheStoreIsSeen) {
   WriteAll(KindsOfV3());

@@ -22,14 +22,6 @@ Digest DigestOf(const Node& node, size_t view) {
   return all.Finish();
 }
 
-// Whether somebody who may read `more` may not read `less`. Where they have different owners, only
-// what is open to everybody counts.
-bool IsLessOpen(const ObjectInfo& less, const ObjectInfo& more) {
-  const uint32_t classes = less.uid == more.uid && less.gid == more.gid ? 0444 : 0004;
-  if (classes == 0004 && (less.mode & 0004) == 0) return (more.mode & 0444) != 0;
-  return (more.mode & ~less.mode & classes) != 0;
-}
-
 // Why a consolidated document of `group` leaves out a node below; "" if it does not.
 std::string_view WhyLeftOut(const Node& group, const Result<NodePtr>& below, bool is_for_others) {
   if (!below) {

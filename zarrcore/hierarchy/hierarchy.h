@@ -83,18 +83,28 @@ class Hierarchy {
 
   // --- shared_documents.cc ---
 
-  /// Whether document number `document` of the node at `path` depends on the node's siblings.
+  /// Whether document number `document` of the node at `path` depends on other nodes: its siblings,
+  /// or those of groups above.
   [[nodiscard]] static bool DependsOnSiblings(std::string_view path, size_t view, size_t document);
-  /// Such a document, as it is now. Where a sibling cannot be read, names carry their lengths.
-  /// `text`, unless it is null, becomes its bytes.
-  [[nodiscard]] Result<Valid<MadeDocument>> ShareDimensions(const NodePtr& node, size_t view,
-                                                            Age max_age,
-                                                            MadeTexts::Text* text = nullptr) const;
+  /// Such a document, as it is now. In a view that shares dimensions, their names carry their
+  /// lengths where a sibling cannot be read. In one that places arrays it fails if a node that may
+  /// name the coordinate system cannot be read. `text`, unless it is null, becomes its bytes.
+  [[nodiscard]] Result<Valid<MadeDocument>> SharedDocument(const NodePtr& node, size_t view,
+                                                           Age max_age,
+                                                           MadeTexts::Text* text = nullptr) const;
   /// The bytes of such a document of this number; kStale if it has others now.
   [[nodiscard]] Result<MadeTexts::Text> SharedText(const NodePtr& node, size_t view,
                                                    uint64_t text_number) const;
   /// What was made last, or null; never asks the store.
   [[nodiscard]] RootDimensionsPtr KnownDimensions(size_t view) const;
+
+  // --- placed_documents.cc ---
+
+  /// The arrays below the group at `folder` whose SharedDocument() was made in a view that places
+  /// arrays. Never asks the store.
+  [[nodiscard]] std::vector<std::string> KnownPlaced(std::string_view folder) const {
+    return placed_.Below(folder);
+  }
 
   // --- hierarchy_files.cc, of views with a file_of() ---
 
@@ -207,6 +217,27 @@ class Hierarchy {
   [[nodiscard]] Result<Validity> AddCoordinatesAbove(const NodePtr& group, size_t view, Age max_age,
                                                      std::vector<NodePtr>& arrays) const;
 
+  [[nodiscard]] Result<Valid<MadeDocument>> ShareDimensions(const NodePtr& node, size_t view,
+                                                            Age max_age,
+                                                            MadeTexts::Text* text) const;
+  [[nodiscard]] Result<Valid<MadeDocument>> PlaceArray(const NodePtr& node, size_t view,
+                                                       Age max_age, MadeTexts::Text* text) const;
+  // What a document is made from: adds how long that holds, and its version where it is used.
+  using Sources = Valid<MadeDocument>;
+  // The value of _CRS that the variable of `grid_mapping` names, or a group above; null if none
+  // does. (What fewer people may read than the array is left out.)
+  [[nodiscard]] Result<Json> CrsFromAbove(const Node& array, Age max_age, Sources& sources) const;
+  [[nodiscard]] Result<Json> CrsOfGridMapping(const Node& array, Age max_age,
+                                              Sources& sources) const;
+  [[nodiscard]] Result<Json> CrsOfGroups(const Node& array, Age max_age, Sources& sources) const;
+  // The names of an array's dimensions where it is one size of several in its group, null
+  // otherwise. A name carries its length, unless the group has the coordinate of it.
+  [[nodiscard]] Result<Json> NamesInPyramid(const Node& array, Age max_age, Sources& sources) const;
+  // The node at `path`; null if there is none, or it says nothing: its documents cannot be used.
+  [[nodiscard]] Result<NodePtr> SourceAt(const std::string& path, Age max_age,
+                                         Sources& sources) const;
+  [[nodiscard]] bool MayRepeat(const Node& source, const Node& array) const;
+
   [[nodiscard]] Result<RootDimensionsPtr> DimensionsOfRoot(size_t view, Age max_age) const;
   // Makes it; returns `known` (which may be null) itself if nothing has changed.
   [[nodiscard]] Result<Valid<DimensionsCache::Loaded>> MakeDimensions(
@@ -231,7 +262,8 @@ class Hierarchy {
   mutable ListedCache listed_;              // by path of the group
   mutable ConsolidatedCache consolidated_;  // by view and path
   mutable DimensionsCache dimensions_;      // by view
-  mutable AssembledCache assembled_;        // by view and path
+  mutable PlacedArrays placed_;
+  mutable AssembledCache assembled_;  // by view and path
 };
 
 /// Loads what is made from many nodes. Whether it is current is found out by making it again.

@@ -4,6 +4,30 @@
 
 namespace zarrfs {
 
+bool PlacedArrays::Note(const std::string& path) {
+  const std::lock_guard lock(mutex_);
+  if (paths_.size() >= kMost && !paths_.contains(path)) return false;
+  paths_.insert(path);
+  return true;
+}
+
+std::vector<std::string> PlacedArrays::Below(std::string_view folder) const {
+  const std::string prefix = folder.empty() ? "" : std::string(folder) + "/";
+  const std::lock_guard lock(mutex_);
+  std::vector<std::string> below;
+  for (auto path = paths_.lower_bound(prefix); path != paths_.end() && path->starts_with(prefix);
+       ++path) {
+    below.push_back(*path);
+  }
+  return below;
+}
+
+bool IsLessOpen(const ObjectInfo& less, const ObjectInfo& more) {
+  const uint32_t classes = less.uid == more.uid && less.gid == more.gid ? 0444 : 0004;
+  if (classes == 0004 && (less.mode & 0004) == 0) return (more.mode & 0444) != 0;
+  return (more.mode & ~less.mode & classes) != 0;
+}
+
 MadeTexts::Text MadeTexts::Keep(std::string text, MadeDocument& document,
                                 MemoryBudget::Share memory) {
   DigestBuilder digest;

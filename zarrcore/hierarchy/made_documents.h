@@ -1,5 +1,6 @@
 // Documents that are made from several nodes: consolidated metadata, and attributes that name
-// dimensions as the node's siblings do. MadeTexts keeps their bytes.
+// dimensions as the node's siblings do, or a coordinate system that another node has. MadeTexts
+// keeps their bytes.
 #pragma once
 
 #include <atomic>
@@ -8,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -54,6 +56,24 @@ struct RootDimensions {
   mutable Freshness freshness;
 };
 using RootDimensionsPtr = std::shared_ptr<const RootDimensions>;
+
+/// Arrays whose attributes were made with those of other nodes, by path: the kernel may keep the
+/// names of these files until such a node changes. Thread-safe.
+class PlacedArrays {
+ public:
+  /// False if there are too many: the array is not noted.
+  [[nodiscard]] bool Note(const std::string& path);
+  [[nodiscard]] std::vector<std::string> Below(std::string_view folder) const;
+
+ private:
+  static constexpr size_t kMost = 4096;
+  mutable std::mutex mutex_;
+  std::set<std::string, std::less<>> paths_;
+};
+
+/// Whether somebody who may read `more` may not read `less`. Where they have different owners, only
+/// what is open to everybody counts.
+[[nodiscard]] bool IsLessOpen(const ObjectInfo& less, const ObjectInfo& more);
 
 /// Their bytes, which may be evicted at any time. The number of a text is the beginning of its
 /// digest, so it is the same in every process. Thread-safe.

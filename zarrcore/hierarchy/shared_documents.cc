@@ -41,8 +41,10 @@ bool IsDenied(const std::string& /*path*/, const Result<NodePtr>& node) {
 }  // namespace
 
 bool Hierarchy::DependsOnSiblings(std::string_view path, size_t view, size_t document) {
-  return document == kSharedDocument && !path.empty() && path.find('/') == std::string_view::npos &&
-         AllViews()[view]->shares_dimensions();
+  if (document != kSharedDocument || path.empty()) return false;
+  const View& shown = *AllViews()[view];
+  return shown.places_arrays() ||
+         (shown.shares_dimensions() && path.find('/') == std::string_view::npos);
 }
 
 RootDimensionsPtr Hierarchy::KnownDimensions(size_t view) const { return dimensions_.Find(view); }
@@ -148,12 +150,18 @@ Result<Valid<std::set<std::string>>> Hierarchy::NamesBelow(const std::vector<std
   return Valid{std::move(found), validity};
 }
 
+Result<Valid<MadeDocument>> Hierarchy::SharedDocument(const NodePtr& node, size_t view, Age max_age,
+                                                      MadeTexts::Text* text) const {
+  if (node->views[view].documents.size() <= kSharedDocument) {
+    return Fail(ErrorCode::kNotFound, "{}: no such document", node->path);
+  }
+  return AllViews()[view]->places_arrays() ? PlaceArray(node, view, max_age, text)
+                                           : ShareDimensions(node, view, max_age, text);
+}
+
 Result<Valid<MadeDocument>> Hierarchy::ShareDimensions(const NodePtr& node, size_t view,
                                                        Age max_age, MadeTexts::Text* text) const {
   const NodeView& shown = node->views[view];
-  if (shown.documents.size() <= kSharedDocument) {
-    return Fail(ErrorCode::kNotFound, "{}: no such document", node->path);
-  }
   Valid<MadeDocument> made{{}, node->freshness.validity()};
   made.value.version = node->info.version;
   std::optional<std::vector<std::string>> names;
@@ -186,7 +194,7 @@ Result<Valid<MadeDocument>> Hierarchy::ShareDimensions(const NodePtr& node, size
 Result<MadeTexts::Text> Hierarchy::SharedText(const NodePtr& node, size_t view,
                                               uint64_t text_number) const {
   return texts_.Get(text_number, node->path, [&](MadeTexts::Text& text) {
-    return ShareDimensions(node, view, kAnyAge, &text).map([](const auto& made) {
+    return SharedDocument(node, view, kAnyAge, &text).map([](const auto& made) {
       return made.value.text_number;
     });
   });

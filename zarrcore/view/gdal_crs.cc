@@ -2,12 +2,16 @@
 
 #include <fmt/format.h>
 
-#include <array>
-#include <string>
+#include <algorithm>
 #include <utility>
+
+#include "zarrcore/store/store.h"
+#include "zarrcore/view/v2_attributes.h"
 
 namespace zarrfs {
 namespace {
+
+constexpr const char* kCrs = "_CRS";
 
 // The address of "EPSG:32633" at the OGC; "" if the code has another form.
 std::string AddressOf(const std::string& code) {
@@ -17,26 +21,83 @@ std::string AddressOf(const std::string& code) {
                      code.substr(colon + 1));
 }
 
-}  // namespace
-
-Json WithGdalCrs(Json attributes) {
-  constexpr const char* kCrs = "_CRS";
-  if (attributes.contains(kCrs)) return attributes;
-  for (const char* const name : {"proj:wkt2", "crs_wkt", "spatial_ref"}) {
-    const Json wkt = MemberOrNull(attributes, name);
-    if (TextOf(wkt) == nullptr || TextOf(wkt)->empty()) continue;
-    attributes[kCrs] = Json{{"wkt", wkt}};
-    return attributes;
-  }
-  if (const Json projjson = MemberOrNull(attributes, "proj:projjson"); projjson.is_object()) {
-    attributes[kCrs] = Json{{"projjson", projjson}};
-    return attributes;
+// What GeoZarr's `proj:*` say; null if nothing of the right type.
+Json ProjOf(const Json& attributes) {
+  const Json& wkt = MemberOrNull(attributes, "proj:wkt2");
+  if (TextOf(wkt) != nullptr && !TextOf(wkt)->empty()) return Json{{"wkt", wkt}};
+  if (const Json& projjson = MemberOrNull(attributes, "proj:projjson"); projjson.is_object()) {
+    return Json{{"projjson", projjson}};
   }
   const std::string* const code = TextOf(MemberOrNull(attributes, "proj:code"));
-  if (const std::string address = code != nullptr ? AddressOf(*code) : ""; !address.empty()) {
-    attributes[kCrs] = Json{{"url", address}};
+  const std::string address = code != nullptr ? AddressOf(*code) : "";
+  return address.empty() ? Json() : Json{{"url", address}};
+}
+
+// The path of a size in GeoZarr's `multiscales`; "" if it is no such entry. (Drafts: "group".)
+std::string_view AssetOf(const Json& entry) {
+  for (const char* const name : {"asset", "group"}) {
+    if (const std::string* const path = TextOf(MemberOrNull(entry, name))) return *path;
   }
+  return "";
+}
+
+// Whether `multiscales` list the array at `below`, or the group that it is in.
+bool IsInPyramid(const Json& attributes, std::string_view below) {
+  const Json& layout = MemberOrNull(MemberOrNull(attributes, "multiscales"), "layout");
+  return layout.is_array() && std::ranges::any_of(layout, [&](const Json& entry) {
+           const std::string_view asset = AssetOf(entry);
+           return !asset.empty() && (below == asset || FolderOf(below) == asset);
+         });
+}
+
+}  // namespace
+
+Json GdalCrsOf(const Json& attributes) {
+  Json crs = ProjOf(attributes);
+  for (const char* const name : {"crs_wkt", "spatial_ref"}) {
+    if (!crs.is_null()) break;
+    const Json& wkt = MemberOrNull(attributes, name);
+    if (TextOf(wkt) != nullptr && !TextOf(wkt)->empty()) crs = Json{{"wkt", wkt}};
+  }
+  return crs;
+}
+
+Json WithGdalCrs(Json attributes) {
+  if (attributes.contains(kCrs)) return attributes;
+  if (Json crs = GdalCrsOf(attributes); !crs.is_null()) attributes[kCrs] = std::move(crs);
   return attributes;
+}
+
+std::string GridMappingOf(const Json& attributes) {
+  const std::string* const text = TextOf(MemberOrNull(attributes, "grid_mapping"));
+  if (text == nullptr) return "";
+  std::string name = text->substr(0, text->find(' '));
+  if (name.ends_with(':')) name.pop_back();
+  return name;
+}
+
+Json GdalCrsOfGroup(const Json& attributes, std::string_view below, const Json& dimensions) {
+  const bool is_direct = below.find('/') == std::string_view::npos;
+  if (!is_direct && !IsInPyramid(attributes, below)) return {};
+  if (const Json& spatial = MemberOrNull(attributes, "spatial:dimensions"); spatial.is_array()) {
+    const auto has = [&](const Json& name) {
+      return std::ranges::find(dimensions, name) != dimensions.end();
+    };
+    if (!std::ranges::all_of(spatial, has)) return {};
+  }
+  return ProjOf(attributes);
+}
+
+bool IsSizeOf(const Json& attributes, std::string_view name) {
+  return name.find('/') == std::string_view::npos && IsInPyramid(attributes, name);
+}
+
+Result<std::string> WithPlace(std::string_view text, const Json& crs, const Json& names) {
+  auto attributes = ParseJson(text, ".zattrs");
+  if (!attributes) return Fail(attributes);
+  if (!crs.is_null()) (*attributes)[kCrs] = crs;
+  if (!names.is_null()) (*attributes)[kDimensionsAttribute] = names;
+  return DumpJson(*attributes);
 }
 
 }  // namespace zarrfs

@@ -32,6 +32,7 @@ class V2View final : public View {
   [[nodiscard]] std::string_view ConsolidatedName(const GroupMetadata& metadata) const override;
   [[nodiscard]] std::string Consolidate(std::span<const NodeBelow> nodes) const override;
   [[nodiscard]] bool shares_dimensions() const override { return profile_.shares_dimensions; }
+  [[nodiscard]] bool places_arrays() const override { return profile_.is_gdal; }
   [[nodiscard]] std::string ShareDimensions(const ArrayView& array,
                                             const std::vector<std::string>& names) const override;
   [[nodiscard]] bool AllowsNodeName(std::string_view node) const override;

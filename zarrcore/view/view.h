@@ -135,6 +135,9 @@ class View {
       const ArrayView& /*array*/, const std::vector<std::string>& /*names*/) const {
     return "";
   }
+  /// Whether the .zattrs of an array depends on what other nodes say of its coordinate system, and
+  /// is what WithPlace() makes (gdal_crs.h).
+  [[nodiscard]] virtual bool places_arrays() const { return false; }
   /// Whether a node of this name may be shown below a group; it would be hidden behind a metadata
   /// file, or misread by the view's readers, otherwise.
   [[nodiscard]] virtual bool AllowsNodeName(std::string_view node) const = 0;

@@ -39,7 +39,7 @@ class HierarchyDimensions : public testing::Test {
   MadeDocument Document(const std::string& path) {
     const auto node = hierarchy().Get(path, kAnyAge);
     EXPECT_TRUE(node);
-    auto document = hierarchy().ShareDimensions(*node, kNetcdf, kNow);
+    auto document = hierarchy().SharedDocument(*node, kNetcdf, kNow);
     EXPECT_TRUE(document) << (document ? "" : document.error().message);
     return document ? document->value : MadeDocument{};
   }
@@ -65,6 +65,27 @@ TEST_F(HierarchyDimensions, OnlyAttributesOfNodesInTheRootGroupDependOnSiblings)
   EXPECT_FALSE(Hierarchy::DependsOnSiblings("a", v2, kSharedDocument));
   EXPECT_FALSE(Hierarchy::DependsOnSiblings("", kNetcdf, kSharedDocument));
   EXPECT_FALSE(Hierarchy::DependsOnSiblings("g/a", kNetcdf, kSharedDocument));
+  EXPECT_TRUE(Hierarchy::DependsOnSiblings("g/a", *ViewNumber("gdal"), kSharedDocument));
+}
+
+TEST_F(HierarchyDimensions, AttributesThatFewerPeopleMayReadAreNotRepeated) {
+  store_->Put("crs/zarr.json",
+              ArrayText("[1]", "[1]", kBytesCodec, R"({"attributes": {"crs_wkt": "GEOGCS[]"}})"));
+  store_->Put("raster/zarr.json", ArrayText("[1, 1]", "[1, 1]", kBytesCodec,
+                                            R"({"attributes": {"grid_mapping": "crs"}})"));
+  for (const bool is_for_others : {false, true}) {
+    options_.is_for_others = is_for_others;
+    for (const uint32_t mode : {0644U, 0600U}) {
+      hierarchy_.reset();
+      store_->SetOwner("raster/zarr.json", 0644, 0, 0);
+      store_->SetOwner("crs/zarr.json", mode, 0, 0);
+      const auto node = hierarchy().Get("raster", kNow);
+      ASSERT_TRUE(node);
+      MadeTexts::Text text;
+      ASSERT_TRUE(hierarchy().SharedDocument(*node, *ViewNumber("gdal"), kNow, &text));
+      EXPECT_EQ(Contains(*text, "_CRS"), !is_for_others || mode == 0644) << mode;
+    }
+  }
 }
 
 TEST_F(HierarchyDimensions, ADocumentIsTheSameUntilItsNamesChange) {
@@ -96,7 +117,7 @@ TEST_F(HierarchyDimensions, AnArrayThatIsNewerThanWhatIsKnownOfItsSiblingsIsLook
   store_->Put("b/zarr.json", OneDimension(5, "x"));
   const auto node = hierarchy().Get("b", kNow);
   ASSERT_TRUE(node);
-  const auto document = hierarchy().ShareDimensions(*node, kNetcdf, kAnyAge);
+  const auto document = hierarchy().SharedDocument(*node, kNetcdf, kAnyAge);
   ASSERT_TRUE(document);
   const auto text = hierarchy().SharedText(*node, kNetcdf, document->value.text_number);
   ASSERT_TRUE(text);
@@ -160,7 +181,7 @@ TEST_F(HierarchyDimensions, AThreadThatMayNotWaitIsAnsweredAtOnce) {
   for (const FakeStore::Call call : FakeStore::kAllCalls) store_->Block(call, "");
   {
     const NoWaiting no_waiting;
-    const auto document = hierarchy().ShareDimensions(*node, kNetcdf, kNow);
+    const auto document = hierarchy().SharedDocument(*node, kNetcdf, kNow);
     ASSERT_FALSE(document);
     EXPECT_EQ(document.error().code, ErrorCode::kWouldBlock);
   }

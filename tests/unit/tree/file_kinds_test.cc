@@ -50,6 +50,7 @@ TEST_F(FileKindsTest, LookUpReadAttributesAndOpenAgreeOnWhatAFileIs) {
       {FileKind::kDocument, {"v2", "a", ".zarray"}},
       {FileKind::kMadeDocument, {"v2", ".zmetadata"}},
       {FileKind::kMadeDocument, {"netcdf", "a", ".zattrs"}},
+      {FileKind::kMadeDocument, {"gdal", "a", ".zattrs"}},
       {FileKind::kAssembledFile, {"npy", "a.npy"}},
       {FileKind::kStoredFile, {"v2", "image", "METADATA.ome.xml"}},
       {FileKind::kStoredFile, {"v3", "image", "METADATA.ome.xml"}}};
@@ -82,6 +83,30 @@ TEST_F(FileKindsTest, WhatCannotBeReadIsAFileThatSaysWhy) {
   EXPECT_NE(read.error().message.find("bad/zarr.json"), std::string::npos) << read.error().message;
   EXPECT_EQ(tree->Attributes(entry.id)->kind, FileKind::kUnreadable);
   EXPECT_TRUE(tree->CheckOpen(entry.id));
+}
+
+TEST_F(FileKindsTest, ADocumentThatNeedsANodeThatCannotBeReadSaysWhy) {
+  const std::string attributes = R"("attributes": {"grid_mapping": "crs"})";
+  store->Put("raster/zarr.json",
+             ArrayText("[1, 1]", "[1, 1]", R"({"name": "bytes"})", "{" + attributes + "}"));
+  store->Put("crs/zarr.json", ArrayText("[1]", "[1]", R"({"name": "bytes"})",
+                                        R"({"attributes": {"crs_wkt": "GEOGCS[]"}})"));
+  TreeOptions options;
+  options.ttl = 0;
+  tree = *Tree::Open(store, options);
+  const auto read = [&] {
+    std::vector<std::byte> buffer(1 << 16);
+    const auto found = tree->Read(Find({"gdal", "raster", ".zattrs"}).id, 0, buffer);
+    if (!found) return found.error().message;
+    return std::string(reinterpret_cast<const char*>(found->bytes.data()), found->bytes.size());
+  };
+  EXPECT_NE(read().find(R"("wkt": "GEOGCS[]")"), std::string::npos);
+  store->FailAllWith("crs", {ErrorCode::kIo, "the disk is gone"});
+  EXPECT_EQ(Find({"gdal", "raster", ".zattrs"}).kind, FileKind::kUnreadable);
+  EXPECT_EQ(read(), "the disk is gone");
+  EXPECT_EQ(Find({"v2", "raster", ".zattrs"}).kind, FileKind::kDocument);
+  store->ClearFaults();
+  EXPECT_NE(read().find(R"("wkt": "GEOGCS[]")"), std::string::npos);
 }
 
 TEST_F(FileKindsTest, AStoredFileThatIsReplacedIsAnotherInode) {
