@@ -9,7 +9,7 @@ ArrayRange::ArrayRange(const Node& node, NodeRecord* record_of_node, const ViewS
     : record(record_of_node), chunks(node.chunks) {
   const auto& counts = chunks->layout().inner_grid.counts();
   for (size_t d = 1; d < counts.size(); ++d) {
-    // (The other dimensions of an empty array may be of any size.)
+    // The other dimensions of an empty array may have any size.
     if (chunks->layout().inner_grid.size() == 0) break;
     widths_.push_back(chunks_per_row_);
     folders_per_row_ += chunks_per_row_;
@@ -66,7 +66,7 @@ uint64_t ArrayRange::FoldersOf(const Segment& segment, const ViewPart& part) con
 }
 
 const ArrayRange::Segment& ArrayRange::SegmentOf(uint64_t row) const {
-  size_t at = 0;  // (There are few: each has as many rows as all before it.)
+  size_t at = 0;  // few: each has as many rows as all before it
   while (at + 1 < segments_.size() && row >= segments_[at + 1].first_row) ++at;
   return segments_[at];
 }
@@ -111,9 +111,9 @@ void ArrayRange::FindFolder(const Segment& segment, uint64_t number, Place& plac
 
 ArrayRange::Place ArrayRange::PlaceOf(size_t segment, uint64_t position, FileKind kind) const {
   Place place;
-  if (segment >= segments_.size()) return place;  // as it was before it grew
+  if (segment >= segments_.size()) return place;  // the range before the array grew
   const Segment& in = segments_[segment];
-  const uint64_t files = in.rows * chunks_per_row_;  // of each block
+  const uint64_t files = in.rows * chunks_per_row_;  // per block
   uint64_t offset = position - in.position;
   const bool is_file = offset < file_blocks_ * files;
   if (!is_file) offset -= file_blocks_ * files;
@@ -175,7 +175,7 @@ std::optional<uint32_t> ArrayRange::KnownEpoch(const ChunkLocation& location) co
   const OpenShard& shard = *location.shard;
   const uint32_t note = shard.epoch_note.load(std::memory_order_relaxed);
   if (note != 0) return note - 1;
-  // Opened anew since, or a plain chunk of which a look-up only asked the size.
+  // The shard was reopened, or lookup only stat'ed an unsharded chunk.
   const auto epoch = epochs->Known(ToNumber(location.outer), shard.fingerprint);
   if (epoch) shard.epoch_note.store(*epoch + 1, std::memory_order_relaxed);
   return epoch;
@@ -194,7 +194,7 @@ RangePtr RangeRecord::GetAgain() const {
   thread_local RangePtr last;
   const uint64_t version = version_.load(std::memory_order_acquire);
   if (last_id == id_ && last_version == version && last != nullptr) return last;
-  last = nullptr;  // else it would be what keeps them
+  last = nullptr;  // otherwise it would keep them alive
   last = Get();
   last_id = id_;
   last_version = version;
@@ -209,7 +209,7 @@ void RangeRecord::Set(const RangePtr& range) {
 }
 
 void RangeRecord::Drop() {
-  RangePtr dropped;  // freed without the lock
+  RangePtr dropped;  // freed after unlocking
   const std::lock_guard lock(mutex_);
   dropped.swap(kept_);
   version_.fetch_add(1, std::memory_order_release);

@@ -7,7 +7,7 @@
 namespace zarrfs {
 namespace {
 
-// What a page takes beside itself: a node of the hash table, its bucket, and three allocations.
+// Overhead of a page: a node of the hash table, its bucket, and three allocations.
 constexpr uint64_t kPageOverhead = 64;
 
 }  // namespace

@@ -1,14 +1,14 @@
-// EpochTable: which version of a stored object the inodes of its chunks stand for.
+// EpochTable: which version of a stored object the inodes of its chunks represent.
 //
 // A file's inode never changes its content, so a chunk of a changed shard must be another inode.
-// The table holds, for each stored object that was seen, a fingerprint of the version seen last and
-// how often it was another one before: its epoch; and the fingerprints of the last kMaxPast
-// versions before that. Nothing is held for a chunk inside a shard. Thread-safe.
+// The table holds, for each stored object that was seen, a fingerprint of its latest version and
+// the number of changes seen: its epoch; and the fingerprints of the kMaxPast versions before that.
+// It holds nothing per chunk inside a shard. Thread-safe.
 //
-// Objects lie in pages of kPageObjects neighbours: of objects that are all looked at, each takes
-// less than 10 bytes. Pages that were not looked at for long can be forgotten, in two steps,
-// between which the names of their inodes are to be invalidated: Mark() and DropMarked(). What is
-// seen again after that has an epoch that no inode had before.
+// Objects lie in pages of kPageObjects neighbours: if all of them are used, each takes less than 10
+// bytes. Pages that were not used for long can be dropped in two steps, Mark() and DropMarked(),
+// between which the names of their inodes must be invalidated. Objects seen after that get an epoch
+// that no inode had before.
 #pragma once
 
 #include <atomic>
@@ -30,14 +30,14 @@ class EpochTable {
  public:
   static constexpr uint64_t kPageObjects = 64;
 
-  /// Of all tables of a mount together.
+  /// Usage of all tables of a mount.
   struct Usage {
     std::atomic<uint64_t> bytes = 0;
-    std::atomic<uint32_t> round = 0;  // what is seen now is seen in this round
+    std::atomic<uint32_t> round = 0;  // the current round, recorded with each use
   };
 
-  /// For so many objects, about: of a few, all are looked up under one lock.
-  /// What is observed goes to the journal, if there is one, as that of table `number`.
+  /// `objects`: expected number of objects; small tables use one lock. Observations go to the
+  /// journal, if there is one, as those of table `number`.
   explicit EpochTable(uint64_t objects = UINT64_MAX,
                       std::shared_ptr<Usage> usage = std::make_shared<Usage>(),
                       IdJournal* journal = nullptr, uint32_t number = 0);
@@ -45,18 +45,18 @@ class EpochTable {
   EpochTable(const EpochTable&) = delete;
   EpochTable& operator=(const EpochTable&) = delete;
 
-  /// What the process before has observed last.
+  /// Restores the latest observation of the previous process.
   void Inherit(const IdJournal::Epoch& epoch);
 
-  /// In the journal.
+  /// Number in the journal.
   [[nodiscard]] uint32_t number() const { return number_; }
 
-  /// The epoch of `object` in the version with `fingerprint`: 0 for the first version ever seen,
-  /// one more each time the version differs from the one before, or the one before was forgotten.
+  /// The epoch of `object` in the version with `fingerprint`: 0 for the first version seen, plus
+  /// one each time the version differs from the previous one, or the previous one was dropped.
   uint32_t Observe(uint64_t object, uint64_t fingerprint);
 
-  /// The fingerprint of the version that had this epoch (by `same`, a bool(uint32_t epoch)), the
-  /// current one included; nullopt if that is too long ago.
+  /// The fingerprint of the version with this epoch (by `same`, a bool(uint32_t epoch)), including
+  /// the current one; nullopt if that is too long ago.
   template <typename Same>
   std::optional<uint64_t> FingerprintOf(uint64_t object, Same same) {
     Part& part = PartOf(object);
@@ -70,19 +70,19 @@ class EpochTable {
     return std::nullopt;
   }
 
-  /// The epoch that was observed last; if none was, the one that will be.
+  /// The latest observed epoch; if there is none, the epoch that the first will get.
   uint32_t Current(uint64_t object);
 
-  /// For reads, which may still hold a version that a look-up has found superseded. The epoch of
-  /// the version, if it is the one that was observed last.
+  /// For reads, which may still hold a version that a lookup has found superseded. The epoch of the
+  /// version, if it is the latest observed.
   std::optional<uint32_t> Known(uint64_t object, uint64_t fingerprint);
 
-  /// Adds how many objects of its pages were seen last in each round.
+  /// Adds, for each round, the number of objects of pages last used in it.
   void CountByRound(std::map<uint32_t, uint64_t>& objects);
-  /// Marks pages seen last in `round` or before that, until `left` (reduced by theirs) is used up,
-  /// and gives their objects to `name`, which must not use this table.
+  /// Marks pages last used in `round` or before, until `left` (reduced by their objects) is used
+  /// up, and passes their objects to `name`, which must not use this table.
   void Mark(uint32_t round, uint64_t& left, const std::function<void(uint64_t object)>& name);
-  /// Forgets pages that are marked, but for those of which something was seen since.
+  /// Drops marked pages not used since they were marked.
   void DropMarked();
 
  private:
@@ -97,19 +97,19 @@ class EpochTable {
     Seen seen;
   };
   struct Page {
-    uint64_t seen = 0;                   // bit i: its object number i was
-    std::vector<uint64_t> fingerprints;  // of these, in their order
-    std::vector<uint32_t> epochs;        // likewise; empty: each is first_epoch
+    uint64_t seen = 0;                   // bit i: object i of the page was seen
+    std::vector<uint64_t> fingerprints;  // of the seen objects, in their order
+    std::vector<uint32_t> epochs;        // likewise; empty: all are first_epoch
     uint32_t first_epoch = 0;
     uint32_t round = 0;
     bool is_marked = false;
 
     [[nodiscard]] uint64_t bytes() const;
     [[nodiscard]] size_t IndexOf(uint64_t object) const;
-    // Adds an object that was not seen. Without memory for it, changes nothing.
+    // Adds a new object. If memory has run out, changes nothing.
     void Insert(uint64_t object, uint64_t fingerprint, uint32_t epoch);
   };
-  // Counts what a page takes more in the end than it did.
+  // Counts the growth of a page's memory.
   class CountedPage {
    public:
     CountedPage(Usage& usage, Page& page, bool is_new)
@@ -127,7 +127,7 @@ class EpochTable {
     std::mutex mutex;
     std::unordered_map<uint64_t, Page> pages;
     std::vector<Past> past;    // oldest first
-    uint32_t first_epoch = 0;  // no page that was forgotten had it, nor a later one
+    uint32_t first_epoch = 0;  // later than every epoch of a dropped page
   };
   Part& PartOf(uint64_t object) { return parts_[object / kPageObjects % part_count_]; }
   static std::optional<Seen> Find(const Part& part, uint64_t object);

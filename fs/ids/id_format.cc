@@ -26,7 +26,7 @@ std::string ArrayOf(std::string_view type, std::string_view fill_value, std::str
       type, fill_value, codec);
 }
 
-// A list of another length is another list: so is one that a view does not show at all.
+// The length is part of the list: so is a kind of node that a view does not show.
 void AddNames(std::string_view of, const std::vector<Document>& documents, ViewIds& ids) {
   ids.documents.push_back(fmt::format("{}: {}", of, documents.size()));
   for (const Document& document : documents) ids.documents.push_back(document.name);

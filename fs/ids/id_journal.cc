@@ -21,11 +21,11 @@ namespace {
 
 constexpr size_t kMaxNumbers = 5;
 constexpr size_t kMaxText = 1 << 16;
-// Ranges of more positions are for what 32-bit programs cannot stat.
+// Larger ranges use numbers that 32-bit programs cannot stat.
 constexpr uint64_t kMaxLowCount = uint64_t{1} << 28;
 
-// A record: this, its numbers, its text, and zeros up to a multiple of eight bytes. (Of epochs
-// there may be millions: they have their table with the kind, and no text.)
+// A record: this, its numbers, its text, and zeros up to a multiple of eight bytes. Epochs, of
+// which there may be millions, have their table in `kind` and no text.
 struct RecordHead {
   uint32_t kind = 0;        // and the table, above kBitsOfKind
   uint32_t text_bytes = 0;  // or the epoch
@@ -35,7 +35,7 @@ constexpr uint32_t kMaxTables = 1u << (32 - kBitsOfKind);
 
 constexpr size_t Padded(size_t bytes) { return (bytes + 7) / 8 * 8; }
 
-// Whether a key of a store can be such a path: "", "a", "a/b".
+// Whether a key of a store may be such a path: "", "a", "a/b".
 bool IsPath(std::string_view path) {
   if (path.empty()) return true;
   if (path.find('\0') != path.npos) return false;
@@ -52,12 +52,12 @@ std::string_view TextOf(const Digest& digest) {
   return {reinterpret_cast<const char*>(digest.bytes.data()), digest.bytes.size()};
 }
 
-// Positions in the order in which they were given out.
+// Allocated positions, in order of allocation.
 struct Given {
   uint64_t low = IdJournal::kFirstPosition;
   uint64_t high = IdJournal::kHighStart;
 
-  // False if any of them was given out before, or not yet.
+  // False if any of them was allocated before, or is not allocated yet.
   bool Take(uint64_t first, uint64_t count, uint64_t low_end, uint64_t high_end) {
     const bool is_high = first >= IdJournal::kHighStart;
     uint64_t& from = is_high ? high : low;
@@ -133,7 +133,7 @@ void IdJournal::Reject() {
   holds_ = false;
   tables_ = kept_.tables;
   ranges_ = 0;
-  // Records that stayed would not be found: only those before `used` are read.
+  // Remaining records would never be found: only those before `used` are read.
   if (file_) static_cast<void>(Cut(0));
 }
 
@@ -232,7 +232,7 @@ void IdJournal::Append(Kind kind, std::initializer_list<uint64_t> numbers, std::
 void IdJournal::AppendBytes(std::string_view record) {
   if (!file_ || header_->lost != 0) return;
   const uint64_t used = header_->used;
-  // (A regular file of the kernel's memory: all or, when memory runs out, less.)
+  // A regular file in kernel memory is written completely, unless memory runs out.
   if (used + record.size() > kMaxBytes ||
       pwrite(file_.get(), record.data(), record.size(), static_cast<off_t>(kHeaderBytes + used)) !=
           static_cast<ssize_t>(record.size())) {

@@ -10,10 +10,10 @@
 namespace zarrfs {
 namespace {
 
-// Nodes, even large ones: they are not to be looked at as new ones by each request. Of very large
-// ones only the last.
+// This number of nodes is cached even if they are large: otherwise each request would load them
+// anew. Very large ones: only the last.
 constexpr size_t kAlwaysHeld = 8;
-constexpr size_t kVeryLarge = size_t{256} << 20;  // or the budget, if that is larger: all together
+constexpr size_t kVeryLarge = size_t{256} << 20;  // in total; or the budget, if that is larger
 
 Digest DocumentsDigest(const Node& node) {
   DigestBuilder all;
@@ -28,7 +28,7 @@ uint64_t ShapeOf(const Node& node) {
   all.Add(uint64_t{node.metadata.has_value()});
   all.Add(uint64_t{node.group() != nullptr});
   all.Add(uint64_t{node.below_ome});
-  // (Which names the dimensions of arrays below have: AxesIn04.)
+  // The dimension names of arrays below: AxesIn04().
   if (const GroupMetadata* const group = node.group(); group != nullptr && node.is_v2()) {
     all.Add(DumpJson(MemberOrNull(group->attributes, "multiscales")));
   }
@@ -42,8 +42,8 @@ uint64_t ShapeOf(const Node& node) {
   return DigestHash{}(all.Finish());
 }
 
-// See RangeRecord::files. (Of the same chunks in the same encoding, only the fill value makes a
-// difference, and whether there are files of it.)
+// See RangeRecord::files. Chunks in the same encoding differ only by the fill value, and by whether
+// it has files.
 Digest FilesDigest(const Node& node) {
   DigestBuilder all;
   all.Add(ChunksText(*node.array(), /*without_rows=*/true));
@@ -105,7 +105,7 @@ void NodeTable::Inherit() {
       table = std::make_shared<EpochTable>(range.objects, epoch_usage_, &journal_, range.table);
     }
     made.epochs = table;
-    made.record->range = &made;  // (the last one counts)
+    made.record->range = &made;  // the last one counts
   }
   for (const IdJournal::Epoch& epoch : kept.epochs) {
     if (tables[epoch.table] != nullptr) tables[epoch.table]->Inherit(epoch);
@@ -130,7 +130,8 @@ bool NodeTable::Cover(RangeRecord& positions, const ArrayRange& range, uint64_t 
   const uint64_t covered = positions.covered_rows();
   if (!positions.segments.empty() && rows <= covered) return true;
   uint64_t more = rows - covered;
-  // What has grown may grow on; not at the price of numbers that 32-bit programs cannot stat.
+  // An array that has grown may grow again; but do not use numbers that 32-bit programs cannot
+  // stat.
   const uint64_t doubled = std::max(more, covered);
   if (journal_.next_low() + range.PositionsOf(doubled) <= kHighStart) more = doubled;
   const uint64_t count = range.PositionsOf(more);
@@ -150,12 +151,12 @@ bool NodeTable::Cover(RangeRecord& positions, const ArrayRange& range, uint64_t 
 
 RangePtr NodeTable::RefreshRange(const Node& node, NodeRecord& record) {
   const Digest files = FilesDigest(node);
-  // (Not in one piece with its counts, which weak pointers would keep it by.)
+  // A separate allocation: weak pointers would keep a joint one alive.
   const std::shared_ptr<ArrayRange> made(new ArrayRange(node, &record, listed_views_));
   const uint64_t rows = made->rows();
   const std::unique_lock lock(mutex_);
   RangeRecord* const before = record.range;
-  // (What another process has left need not be true.)
+  // Records of another process may be wrong.
   const bool is_doubtful = before != nullptr && before->is_inherited;
   if (before == nullptr || before->files != files || rows < before->rows ||
       (is_doubtful && !Fits(*before, *made))) {
@@ -257,7 +258,7 @@ Result<CurrentNode> NodeTable::Refresh(const NodePtr& node) {
   {
     const std::lock_guard lock(record->mutex);
     if (record->node != nullptr && record->node->number > node->number) {
-      seen.node = record->node;  // another thread has looked later
+      seen.node = record->node;  // another thread has a later snapshot
     } else if (record->node != node) {
       was_evicted = record->node == nullptr;
       Replace(*record, node);
@@ -292,7 +293,7 @@ void NodeTable::Replace(NodeRecord& record, const NodePtr& node) try {
   if (record.documents && record.documents != documents) {
     auto& past = record.past_documents;
     if (past.size() >= NodeRecord::kMaxPastDocuments) past.erase(past.begin());
-    // (If it was evicted, nobody has read them for long.)
+    // If it was evicted, nobody has read its documents for long.
     if (before != nullptr) past.emplace_back(record.document_epoch, before);
     ++record.document_epoch;
   }
@@ -317,11 +318,11 @@ void NodeTable::Replace(NodeRecord& record, const NodePtr& node) try {
     return;
   }
   if (record.range != nullptr) {
-    record.range->Keep();  // perhaps its metadata are half written this moment
+    record.range->Keep();  // perhaps its metadata are half written at this moment
   }
   record.current = nullptr;
 } catch (const std::bad_alloc&) {
-  // As if it had been evicted: the next one who looks takes note of all of it.
+  // As if it had been evicted: the next caller takes the whole snapshot.
   record.node = nullptr;
   record.current = nullptr;
   throw;
@@ -343,7 +344,7 @@ void NodeTable::Evict(size_t bytes, bool all) {
         continue;
       }
     }
-    NodePtr node;  // freed without a lock
+    NodePtr node;  // freed after unlocking
     RangePtr range;
     decltype(record->past_documents) past;
     const std::lock_guard lock(record->mutex);

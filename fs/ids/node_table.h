@@ -1,21 +1,21 @@
-// NodeTable: node ids <-> what they stand for.
+// NodeTable: node ids <-> what they represent.
 //
-// A node id is a 64-bit number that says by itself what it is: 16 bits of epoch over 48 bits of
-// position. Positions are handed out in ranges that are never reused:
+// A node id is a 64-bit number that encodes its meaning: 16 bits of epoch above 48 bits of
+// position. Positions are allocated in ranges that are never reused:
 //
 //   1                   the root of the mount
 //   a block per node    its folder in each view, and the views' metadata files
 //   ranges per array    for its chunk files and chunk folders (array_range.h)
 //
-// Within a range all is arithmetic; the range is found by binary search. So memory grows with the
-// number of arrays looked at, never with chunks, and FORGET has nothing to do. What is known of an
-// array beyond its positions goes with its node, if that was not looked up for long, and comes back
-// with it: a target may have to be loaded.
+// Within a range everything is arithmetic; the range is found by binary search. So memory grows
+// with the number of arrays used, never with chunks, and FORGET has nothing to do. What is known of
+// an array besides its positions is evicted with its node if that was not used for long, and is
+// loaded again with it: a target may be unloaded.
 //
-// The epoch of a chunk file is that of the stored object it lies in (EpochTable); of a metadata
-// file, how often its node's metadata changed; of a consolidated one, how often its text did. An id
-// whose epoch is not the current one stands for content that is gone: ESTALE. An array whose layout
-// changes gets a new range; the folders of the old one lead on to the new for a while.
+// The epoch of a chunk file is that of its stored object (EpochTable); of a metadata file, the
+// number of changes to its node's metadata; of a consolidated one, the number of changes to its
+// text. An id with an outdated epoch represents content that is gone: ESTALE. An array whose layout
+// changes gets a new range; the folders of the old one lead to the new one for a while.
 #pragma once
 
 #include <algorithm>
@@ -42,32 +42,32 @@
 
 namespace zarrfs {
 
-/// A node of the store that was looked up once. Lives as long as the process.
+/// A node of the store that was looked up before. Lives as long as the process.
 struct NodeRecord {
   std::string path;
   uint64_t block = 0;  // first position of its block
 
-  std::atomic<bool> was_used = false;   // since Evict() considered it last
-  std::atomic<bool> was_array = false;  // once
-  std::atomic<uint64_t> changes = 0;    // that the store has reported (AssembledFiles)
+  std::atomic<bool> was_used = false;   // since Evict() last considered it
+  std::atomic<bool> was_array = false;  // at any time
+  std::atomic<uint64_t> changes = 0;    // reported by the store (AssembledFiles)
 
   std::mutex mutex;              // guards the rest
-  NodePtr node;                  // as seen last; null once it was evicted
-  RangePtr current;              // the chunks of `node`, if it has any
-  size_t bytes = 0;              // that `node` is charged for
-  RangeRecord* range = nullptr;  // of the array as seen last
+  NodePtr node;                  // latest snapshot; null once evicted
+  RangePtr current;              // the chunks of `node`, if any
+  size_t bytes = 0;              // charged for `node`
+  RangeRecord* range = nullptr;  // of the array in the latest snapshot
   uint32_t document_epoch = 0;
-  // Stands for all documents in this epoch, once a node was seen; they are evicted with it.
+  // Identifies all documents in this epoch, once a node was seen; evicted with it.
   std::optional<Digest> documents;
-  // What its documents were before, for programs that opened them then: the latest last.
+  // Previous documents, for programs that opened them then; latest last.
   std::vector<std::pair<uint32_t, NodePtr>> past_documents;  // by epoch
   static constexpr size_t kMaxPastDocuments = 4;
-  bool is_group = false;  // as of when it could be read last: `range` is of an array before it
-  // For TakeChange(): what decides which names there are and who may use them; whether it is
-  // another than when the change was taken last.
+  bool is_group = false;  // when last readable: `range` belongs to an array before it
+  // For TakeChange(): identifies the names and their permissions; and whether it changed since the
+  // last TakeChange().
   std::optional<uint64_t> shape;
   bool is_another = false;
-  std::vector<RangeRecord*> ranges;  // of the arrays since then, the latest last
+  std::vector<RangeRecord*> ranges;  // of the arrays since then; latest last
 
   [[nodiscard]] NodeId FolderId(size_t view) const { return MakeId(block + view * kSlots, 0); }
   [[nodiscard]] NodeId DocumentId(size_t view, size_t document, uint32_t epoch) const {
@@ -77,7 +77,7 @@ struct NodeRecord {
   static constexpr uint64_t kBlock = kMaxViews * kSlots;
 };
 
-/// A node as it is now, with what its ids need.
+/// The current snapshot of a node, with the data of its ids.
 struct CurrentNode {
   NodeRecord* record = nullptr;
   NodePtr node;
@@ -85,15 +85,15 @@ struct CurrentNode {
   RangePtr range;
 };
 
-/// How a node changed since that was asked last.
+/// How a node changed since the last query.
 struct TakenChange {
-  bool is_another = false;  // other names, ids of chunks, or permissions: not just other documents
+  bool is_another = false;       // names, ids of chunks or permissions changed, not just documents
   std::vector<RangePtr> ranges;  // chunks that it had since then
 };
 
-/// What a node id stands for.
+/// The meaning of a node id.
 struct Target {
-  // kUnloaded: of an array; which, is known once the record's node was seen again.
+  // kUnloaded: an array file; which one is known once the record has its node again.
   enum class Kind { kRoot, kFolder, kDocument, kChunk, kChunkFolder, kUnloaded };
   Kind kind = Kind::kRoot;
   FileKind file = FileKind::kNone;  // kDocument, kChunk
@@ -107,13 +107,13 @@ struct Target {
   uint16_t epoch = 0;
 };
 
-/// How long the chunks of a layout that was replaced are kept.
+/// How long the chunks of a replaced layout are kept.
 inline constexpr std::chrono::seconds kReplacedRangeGrace{60};
 
 /// A list that grows at its end and is read without a lock.
 ///
-/// Elements lie in blocks, each twice as large as the one before, so that none ever moves. Append()
-/// is for one thread at a time; everything else is thread-safe.
+/// Elements lie in blocks, each twice as large as the previous one, so none ever moves. Append() is
+/// for one thread at a time; everything else is thread-safe.
 template <typename T>
 class AppendList {
  public:
@@ -133,7 +133,7 @@ class AppendList {
     return blocks_[block][index - FirstOf(block)];
   }
 
-  /// The last element whose `key` is not above `value`, or null. Elements are sorted by it.
+  /// The last element whose `key` is not above `value`, or null. Elements must be sorted by it.
   template <typename Key>
   [[nodiscard]] const T* LastUpTo(Key T::*key, const Key& value) const {
     size_t low = 0;
@@ -160,54 +160,55 @@ class AppendList {
 
 class NodeTable {
  public:
-  /// `listed_views`: those in which a walk of the mount meets a file (for link counts). Of nodes it
-  /// holds those of about so many bytes that were seen last.
-  /// Goes on with the ids that `journal` has, which lives as long.
+  /// `listed_views`: those in which a walk of the mount finds a file (for link counts). Caches the
+  /// most recently used nodes, about `node_bytes` bytes. Continues with the ids in `journal`, which
+  /// must outlive this object.
   NodeTable(const ViewSet& listed_views, IdJournal& journal, size_t node_bytes = SIZE_MAX);
 
-  /// The record of the node's path, brought up to date with `node`, or with what was seen later.
-  /// kUnsupported once so many huge arrays were looked at that the positions are used up.
+  /// The record of the node's path, updated with `node`, or with a later snapshot. kUnsupported
+  /// once so many huge arrays were used that no positions are left.
   [[nodiscard]] Result<CurrentNode> Refresh(const NodePtr& node);
 
-  /// The record of a path, also one that no node was seen at: what is there cannot be read.
-  /// kUnsupported as in Refresh().
+  /// The record of a path, even if no node was seen there: it may be unreadable. kUnsupported as in
+  /// Refresh().
   [[nodiscard]] Result<NodeRecord*> RecordOf(const std::string& path);
 
-  /// The record's node as seen last, while it is kept; its range also where that node, being
-  /// damaged, has none. Without a node (`node` is null) if it was never seen or is not kept.
+  /// The record's latest node, while it is cached, with its range even if that node is damaged and
+  /// has none. `node` is null if none was seen or it was evicted.
   [[nodiscard]] CurrentNode LastSeen(NodeRecord& record) const;
 
-  /// nullopt for an id that was never given out. Takes no lock where the thread asks for the same
+  /// nullopt for an id that was never allocated. Takes no lock if the thread asks for the same
   /// array again.
   [[nodiscard]] std::optional<Target> Resolve(NodeId id) const;
 
-  /// The chunks of the record's array as seen last; null if it is none, or nobody has it any more.
+  /// The chunks of the record's array in its latest snapshot; null if it is no array, or they were
+  /// evicted.
   [[nodiscard]] RangePtr RangeOf(NodeRecord& record) const;
 
-  /// The record of a path that was looked up once, or null.
+  /// The record of a path that was looked up before, or null.
   [[nodiscard]] NodeRecord* Find(std::string_view path) const;
 
-  /// Whether a node below the path was looked up once.
+  /// Whether a node below the path was looked up before.
   [[nodiscard]] bool HasBelow(std::string_view path) const;
 
-  /// How the record's node differs from when this was asked last. `is_there`: false if it is not
-  /// in the store now, which is a difference to what comes next.
+  /// How the record's node has changed since the last call. `is_there`: false if it is no longer in
+  /// the store, so that its return counts as a change.
   [[nodiscard]] TakenChange TakeChange(NodeRecord& record, bool is_there);
 
   using Clock = std::chrono::steady_clock;
-  /// Drops layouts that were replaced kReplacedRangeGrace ago. When to call it again; max() if
-  /// there are none.
+  /// Drops layouts that were replaced kReplacedRangeGrace ago. Returns when to call it again; max()
+  /// if none are left.
   Clock::time_point Sweep(Clock::time_point now);
 
-  /// Memory is short: evicts nodes of `bytes`, or all there are.
+  /// Memory is short: evicts nodes of `bytes`, or all nodes.
   void GiveUp(size_t bytes) { Evict(held_bytes_ - std::min<size_t>(held_bytes_, bytes), true); }
 
-  /// What all tables of epochs take, and those of layouts that are not dropped.
+  /// The memory of all tables of epochs, including those of layouts not yet dropped.
   [[nodiscard]] EpochTable::Usage& epoch_usage() { return *epoch_usage_; }
   [[nodiscard]] std::vector<std::pair<NodeRecord*, std::shared_ptr<EpochTable>>> EpochTables()
       const;
 
-  /// How many arrays were looked at since the table was made.
+  /// Number of arrays used since the table was made.
   [[nodiscard]] uint64_t arrays() const { return arrays_.load(std::memory_order_relaxed); }
 
  private:
@@ -220,24 +221,24 @@ class NodeTable {
   };
   static constexpr uint64_t kHighStart = IdJournal::kHighStart;
 
-  // Makes what the process before has given ids of. A journal in which a node has another number of
-  // positions is rejected: its ids would stand for files of other nodes.
+  // Restores the nodes to which the previous process gave ids. A journal in which a node has a
+  // different number of positions is rejected: its ids would represent files of other nodes.
   void Inherit();
-  // Whether the positions of each segment are as many as the range needs.
+  // Whether each segment has exactly the positions that the range needs.
   bool Fits(const RangeRecord& positions, const ArrayRange& range) const;
-  // Resolve(), which takes no lock, finds the span from now on: what it points to is complete.
+  // From now on Resolve(), which takes no lock, finds the span, which must be complete.
   void Publish(const Span& span);
-  // Remembers that the record has a node now.
+  // Records that the record has a node now.
   void Hold(NodeRecord* record);
-  // Takes note of another snapshot of the record's node, whose mutex is held.
+  // Takes another snapshot of the record's node. The caller holds the record's mutex.
   void Replace(NodeRecord& record, const NodePtr& node);
   // The range of an array that its record knows, or a new one; null if no positions are left.
   RangePtr RefreshRange(const Node& node, NodeRecord& record);
-  // Gives positions to the first `rows` rows of a range; false if none are left.
+  // Allocates positions for the first `rows` rows of a range; false if none are left.
   bool Cover(RangeRecord& positions, const ArrayRange& range, uint64_t rows);
 
-  // Evicts nodes, unless they were used lately, until those that are held take no more than so many
-  // bytes. `all`: also the few that are held however large they are.
+  // Evicts nodes, unless recently used, until the rest takes at most `bytes`. `all`: including the
+  // few that are kept regardless of their size.
   void Evict(size_t bytes, bool all);
 
   const ViewSet listed_views_;
@@ -246,7 +247,7 @@ class NodeTable {
   IdJournal& journal_;
   std::atomic<uint64_t> arrays_ = 0;
   mutable std::shared_mutex mutex_;                            // guards all below
-  std::unordered_map<std::string_view, NodeRecord*> by_path_;  // names are the records'
+  std::unordered_map<std::string_view, NodeRecord*> by_path_;  // keys point into the records
   std::deque<NodeRecord> records_;
   std::deque<RangeRecord> ranges_;
   std::deque<std::pair<Clock::time_point, RangeRecord*>> replaced_;  // by age
@@ -254,7 +255,7 @@ class NodeTable {
 
   std::atomic<size_t> held_bytes_ = 0;
   std::mutex held_mutex_;         // guards the next; never held together with another one
-  std::deque<NodeRecord*> held_;  // those that have a node, in the order in which they are evicted
+  std::deque<NodeRecord*> held_;  // records with a node, in order of eviction
 };
 
 }  // namespace zarrfs

@@ -11,10 +11,10 @@
 namespace zarrfs {
 namespace {
 
-// Elements are assembled in pieces of so many bytes, as they are in the chunks, or one by one.
+// Elements are assembled in pieces of this size, as stored or one by one.
 constexpr uint64_t kPieceBytes = 1u << 20;
 
-// The first part that ends behind `offset`.
+// The first part that ends after `offset`.
 auto PartAt(const AssembledFile& file, uint64_t offset) {
   return std::ranges::upper_bound(file.parts, offset, {},
                                   [](const FilePart& part) { return part.offset + part.size(); });
@@ -36,7 +36,7 @@ class PartReader {
             },
             is_text_ ? &type_ : nullptr, reuse) {}
 
-  // `offset`: in the part, which has as many bytes.
+  // `offset`: in the part, which must have that many bytes.
   Result<void> Read(uint64_t offset, std::span<std::byte> out) const {
     const size_t item = part_.form.item_size();
     const uint64_t most = std::max<uint64_t>(piece_bytes_ / std::max(type_.item_size, item), 1);
@@ -62,7 +62,7 @@ class PartReader {
     return read;
   }
 
-  // So many elements in their form, of which `skipped` bytes are not wanted, nor those after `out`.
+  // Encodes a number of elements, without the first `skipped` bytes and those after `out`.
   Result<void> ReadPiece(uint64_t first, uint64_t elements, uint64_t skipped,
                          std::span<std::byte> out) const {
     const uint64_t bytes = elements * (type_.item_size + part_.form.item_size());
@@ -92,7 +92,7 @@ Result<void> ReadAssembled(const Assembled& assembled, uint64_t offset, std::spa
                            ChunkReader& chunks, Age max_age, const CheckChunkOf& check,
                            Reuse reuse) {
   const AssembledFile& file = assembled.file;
-  // Moves on behind `bytes` of what is asked for.
+  // Advances by `bytes` of the request.
   const auto take = [&](uint64_t bytes) {
     const auto piece = out.first(std::min<uint64_t>(bytes, out.size()));
     out = out.subspan(piece.size());
@@ -122,7 +122,7 @@ std::optional<AssembledWindow> WindowAt(const Assembled& assembled, uint64_t off
   if (part == assembled.file.parts.end()) return std::nullopt;
   const Node& array = *assembled.arrays[part->array];
   const size_t item = part->form.item_size();
-  // (What is not as it is stored is held twice meanwhile.)
+  // Converted elements are held twice for a moment.
   const uint64_t held =
       part->form.is_as_stored() ? item : item + array.array()->data_type.item_size;
   const uint64_t element = (std::max(offset, part->offset) - part->offset) / item;

@@ -1,4 +1,5 @@
-// Assembled: a file that a view makes of arrays of the store, as of now, and its bytes.
+// Assembled: a file that a view makes from arrays of the store, in its current version, and its
+// bytes.
 #pragma once
 
 #include <cstdint>
@@ -23,13 +24,13 @@
 namespace zarrfs {
 
 struct Assembled {
-  MemoryBudget::Share memory;  // of the header (the last to be destroyed)
+  MemoryBudget::Share memory;  // of the header; destroyed last
   AssembledFile file;
   std::vector<NodePtr> arrays;  // by FilePart::array
-  /// Stands for the header, for where each element is, and for how chunks are found and decoded:
-  /// for all but what the chunks hold.
+  /// Identifies the header, the position of each element, and how chunks are found and decoded:
+  /// everything except the contents of chunks.
   Digest digest;
-  ObjectInfo info;  // owner and permissions: no more open than any of the documents; latest times
+  ObjectInfo info;  // no more open than any of the documents; latest times
 
   std::map<std::string, Scan> scans;  // by the array's path
 
@@ -37,18 +38,18 @@ struct Assembled {
 };
 using AssembledPtr = std::shared_ptr<const Assembled>;
 
-/// Called with each chunk that is read, as CheckChunk is.
+/// Called with each chunk that is read, like CheckChunk.
 using CheckChunkOf =
     std::function<Result<void>(const Node& array, InnerIndex chunk, const Located& found)>;
 
-/// Fills `out` with bytes of the file from `offset` on; there must be as many. Each chunk is that
-/// of the store at most `max_age` ago. Fails if one of those cannot be read. `reuse`: kNever
-/// decodes each chunk once, however many its elements are, and does not cache it.
+/// Fills `out` with bytes of the file from `offset` on; as many must exist. Each chunk is that of
+/// the store at most `max_age` ago. Fails if one of these cannot be read. `reuse`: kNever decodes
+/// each chunk once, regardless of its number of elements, and does not cache it.
 [[nodiscard]] Result<void> ReadAssembled(const Assembled& assembled, uint64_t offset,
                                          std::span<std::byte> out, ChunkReader& chunks, Age max_age,
                                          const CheckChunkOf& check, Reuse reuse = Reuse::kLikely);
 
-/// Bytes of the file that are best assembled at once (array/element_window.h).
+/// Bytes of the file that are best assembled together (content/element_window.h).
 struct AssembledWindow {
   uint64_t offset = 0;
   uint64_t size = 0;
@@ -57,8 +58,8 @@ struct AssembledWindow {
 
   [[nodiscard]] uint64_t end() const { return offset + size; }
 };
-/// The window that has the byte at `offset`, or, if that is of no array, the next one. `enough`,
-/// `most`: bytes. nullopt if there is none.
+/// The window that contains the byte at `offset`, or the next one if the byte belongs to no array.
+/// `enough`, `most`: bytes. nullopt if there is none.
 [[nodiscard]] std::optional<AssembledWindow> WindowAt(const Assembled& assembled, uint64_t offset,
                                                       uint64_t enough, uint64_t most);
 

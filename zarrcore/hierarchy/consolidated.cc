@@ -7,7 +7,8 @@
 namespace zarrfs {
 namespace {
 
-// Of the documents: as they are, in the text, while that grows and is converted to ASCII.
+// Copies of the documents in memory: the originals, and in the text, while that grows and is
+// converted to ASCII.
 constexpr uint64_t kCopiesOfDocuments = 8;
 constexpr uint64_t kMemoryAtOnce = 64u << 10;
 
@@ -15,7 +16,7 @@ std::string ConsolidatedKey(const Node& group, size_t view) {
   return fmt::format("{}/{}", view, group.path);
 }
 
-// Where a node is and what a view says of it.
+// The path of a node and its documents in a view.
 Digest DigestOf(const Node& node, size_t view) {
   DigestBuilder all;
   all.Add(node.views[view].documents_digest).Add(node.path);
@@ -56,7 +57,7 @@ Result<Valid<Hierarchy::ConsolidatedCache::Loaded>> Hierarchy::MakeConsolidated(
     const NodePtr& group, size_t view, Age max_age, const ConsolidatedPtr& known,
     MadeTexts::Text* text) const {
   struct Shown {
-    std::string path;  // from the group on
+    std::string path;  // relative to the group
     std::vector<Document> documents;
   };
   std::vector<Shown> shown;
@@ -64,7 +65,7 @@ Result<Valid<Hierarchy::ConsolidatedCache::Loaded>> Hierarchy::MakeConsolidated(
   Result<MemoryBudget::Share> memory{};
   const auto take_memory = [&](uint64_t needed) {
     if (!memory || memory->bytes() >= needed) return memory.has_value();
-    // (Twice as much as before: few times.)
+    // Doubling keeps the number of takes small.
     auto more = ProcessMemory().Take(
         std::max({needed, 2 * memory->bytes(), kMemoryAtOnce}) - memory->bytes(), memory->bytes());
     if (more) {

@@ -14,17 +14,17 @@ namespace {
 
 constexpr size_t kConsolidatedBytes = 8u << 20;  // without the texts
 constexpr size_t kListedBytes = 32u << 20;
-// Other threads may list a node while it is asked for itself.
+// Other threads may list a node while it is requested itself.
 constexpr int kMaxAttempts = 8;
 constexpr size_t kAssembledBytes = 16u << 20;  // headers of files
-// Nodes that a slow store is asked for at once.
+// Number of nodes requested concurrently from a slow store.
 constexpr size_t kAtOnce = 64;
 
 }  // namespace
 
 class Hierarchy::NodeLoader final : public NodeCache::Loader {
  public:
-  /// `listed`: answers for the node's documents; null: the store does.
+  /// `listed`: answers requests for the node's documents; null: the store does.
   NodeLoader(const Hierarchy& hierarchy, const std::string& path,
              std::shared_ptr<const Store> listed = nullptr)
       : hierarchy_(hierarchy),
@@ -32,7 +32,7 @@ class Hierarchy::NodeLoader final : public NodeCache::Loader {
         listed_(std::move(listed)),
         before_(Moment::Now(*hierarchy.store_).validity()) {}
 
-  // Looks at the parent; an error if nothing can be at the path.
+  // Gets the parent; an error if nothing can exist at the path.
   Result<void> AskParent(Age max_age) {
     if (path_.empty()) return {};
     const std::string_view name = NameOf(path_);
@@ -40,7 +40,7 @@ class Hierarchy::NodeLoader final : public NodeCache::Loader {
     if (!IsNodeName(name)) return no_name();
     const auto parent = hierarchy_.Get(std::string(FolderOf(path_)), max_age);
     if (!parent) return Fail(parent);
-    // Perhaps being rewritten: what lies below is not known to be absent.
+    // Perhaps being rewritten: nodes below are not known to be absent.
     if (!(*parent)->metadata) return Fail((*parent)->metadata);
     if ((*parent)->group() == nullptr) {
       if (!IsNodeNameBelowArray(name)) return no_name();
@@ -54,7 +54,7 @@ class Hierarchy::NodeLoader final : public NodeCache::Loader {
     return {};
   }
 
-  // (What was found of the parent has to hold as well.)
+  // The parent must stay valid as well.
   Validity Watch() override {
     const Validity watched = before_ & Validity::Watch(*hierarchy_.store_, path_);
     if (!from_parent_.below_ome || !IsFileName(NameOf(path_))) return watched;
@@ -82,7 +82,7 @@ class Hierarchy::NodeLoader final : public NodeCache::Loader {
   }
 
   Validity ValidityOf(const Node& node, Validity watched) override {
-    // What makes an implicit group one may lie far below.
+    // The node that makes a group implicit may be far below.
     const bool is_elsewhere =
         node.implicit || node.info.may_change_elsewhere || node.folder_info.may_change_elsewhere;
     return is_elsewhere ? Validity() : watched;
@@ -104,7 +104,7 @@ Hierarchy::Hierarchy(std::shared_ptr<const Store> store, HierarchyOptions option
       reports_(report, options_.on_note),
       reader_(store_, options_, report, reports_),
       nodes_(store_, options_.node_cache_bytes, 16, options_.patience),
-      newest_(options_.node_cache_bytes),  // mostly the same ones
+      newest_(options_.node_cache_bytes),  // mostly the same nodes
       listed_(store_, kListedBytes, 1, options_.patience),
       consolidated_(store_, kConsolidatedBytes),
       dimensions_(store_, kMaxViews, 1),  // each is charged 1
@@ -160,7 +160,7 @@ std::shared_ptr<const ConsolidatedNodes> Hierarchy::ListedNodesFor(std::string_v
                                                                    Age max_age) const {
   for (std::string above(folder);; above = FolderOf(above)) {
     const NodePtr group = nodes_.Find(above);
-    // (Where permissions are those of each object, a document says nothing for another one.)
+    // If permissions differ per object, a document cannot stand for another one.
     if (!store_->FolderOfKeys() || group == nullptr || group->group() == nullptr) return nullptr;
     const bool has_them =
         group->has_zmetadata() || group->group()->consolidated_metadata == Json::value_t::object;
@@ -181,7 +181,7 @@ Result<NodePtr> Hierarchy::GetListed(const std::string& path, Age max_age) const
   NodeLoader loader(*this, path, WithDocumentsOf(store_, listed, path));
   if (const auto asked = loader.AskParent(max_age); !asked) return Fail(asked);
   auto node = nodes_.Get(path, max_age, loader).value;
-  // That it cannot be used, its own documents have to say.
+  // Only its own documents can tell that it is unusable.
   return node && (*node)->unusable() == nullptr ? node : Get(path, max_age);
 }
 
@@ -245,7 +245,7 @@ Result<Valid<std::vector<std::string>>> Hierarchy::Children(const Node& node, Ag
   if (node.group() == nullptr) return Valid{std::move(names), validity};
   Result<std::vector<std::string>> below;
   std::shared_ptr<const ConsolidatedNodes> kept;
-  // What the nodes are listed by, once, before many threads want it.
+  // Loads once, before many threads need it, the metadata that answer the listing.
   AtOnce(listed && MayWait() ? 2 : 1, 2, [&](size_t part) {
     part == 0 ? void(below = NamesOfNodes(node)) : void(kept = ListedNodesFor(node.path, max_age));
   });
@@ -257,7 +257,7 @@ Result<Valid<std::vector<std::string>>> Hierarchy::Children(const Node& node, Ag
     for (size_t i = 0; i < some.size(); ++i) {
       const auto& child = children[i];
       if (!child && child.error().code == ErrorCode::kWouldBlock) return Fail(child);
-      // A node that cannot be read now is listed: using it gives the error.
+      // List a node that cannot be read now: using it returns the error.
       if (child || child.error().code != ErrorCode::kNotFound) names.push_back(some[i]);
       if (!validity.is_known()) continue;
       validity &= child ? (*child)->freshness.validity()

@@ -1,16 +1,16 @@
-// Hierarchy: the groups and arrays of a store, as each view shows them, as of now.
+// Hierarchy: the current groups and arrays of a store, as each view shows them.
 //
 // A folder with a zarr.json is a node, else one with a .zarray (a Zarr v2 array) or a .zgroup (a v2
 // group), whose attributes are in .zattrs; both formats may be mixed in one tree.
 //
-// Nodes are read when they are asked for, and kept as long as they fit node_cache_bytes. Each
-// caller says how old an answer may be. If a document of a node changes, the next sufficiently
-// fresh answer is another snapshot. Snapshots of one array share a ChunkSource while the one before
-// is still cached and its chunks lie where they lay.
+// Nodes are read on demand, and cached within node_cache_bytes. Each caller says how old an answer
+// may be. If a document of a node changes, the next sufficiently fresh answer is another snapshot.
+// Successive snapshots of one array share a ChunkSource if the older one is still cached and the
+// layout is the same.
 //
-// Every member may be called from any thread. A call may wait for the store; where the thread may
-// not wait (base/waiting.h), it fails with kWouldBlock. Known…(), IsFresh() and Shows() never ask
-// the store. No lock is held while it is asked.
+// Every member may be called from any thread. A call may wait for the store; if the thread may not
+// wait (base/waiting.h), it fails with kWouldBlock. Known…(), IsFresh() and Shows() never ask the
+// store. No lock is held while the store is asked.
 #pragma once
 
 #include <functional>
@@ -41,28 +41,28 @@ class Hierarchy {
   /// a lock.
   Hierarchy(std::shared_ptr<const Store> store, HierarchyOptions options, const Report& report);
 
-  /// kNotFound unless `path` is a group or array (or has documents that cannot be used: such a node
-  /// is hidden in every view, with the reason). Whatever else keeps it from being read is another
-  /// error: the node may be there.
+  /// kNotFound unless `path` is a group or array (or has unusable documents: such a node is hidden
+  /// in every view, with the reason). Any other failure to read it is another error: the node may
+  /// exist.
   [[nodiscard]] Result<NodePtr> Get(const std::string& path, Age max_age) const;
 
-  /// The same for a listing: of a store behind a network, the consolidated metadata of a group
-  /// above may answer (Node::is_provisional). Where a view hides that, Get() has to be asked.
+  /// As Get(), for listings: if the store is behind a network, the consolidated metadata of an
+  /// ancestor group may answer (Node::is_provisional). If a view hides the result, ask Get().
   [[nodiscard]] Result<NodePtr> GetListed(const std::string& path, Age max_age) const;
 
-  /// Whether `node` is known to be current, or was less than `max_age` ago.
+  /// Whether `node` is known to be current, or was checked less than `max_age` ago.
   [[nodiscard]] bool IsFresh(const Node& node, Age max_age) const {
     return node.freshness.IsFresh(*store_, max_age);
   }
 
-  /// Names of the nodes directly below a group, sorted, also those that are hidden or that cannot
-  /// be read now. Empty for an array.
-  /// The validity is that of the names and of each of the nodes. `listed`: as GetListed().
+  /// Names of the nodes directly below a group, sorted, including those that are hidden or cannot
+  /// be read now. Empty for an array. The validity covers the names and each of the nodes.
+  /// `listed`: as GetListed().
   [[nodiscard]] Result<Valid<std::vector<std::string>>> Children(const Node& node, Age max_age,
                                                                  bool listed = false) const;
 
-  /// Names of the files beside the nodes of an OME group (Node::is_file), sorted; else empty. As
-  /// Children().
+  /// Names of the files next to the nodes of an OME group (Node::is_file), sorted; otherwise empty.
+  /// As Children().
   [[nodiscard]] Result<Valid<std::vector<std::string>>> Files(const Node& node, Age max_age) const;
 
   /// Whether view number `view` lists the node `name` below its parent.
@@ -71,11 +71,11 @@ class Hierarchy {
   // --- consolidated.cc ---
 
   /// The consolidated document of a group in view number `view`, whose NodeView names one. Nodes
-  /// that the store's permissions hide, and those less open than the group, are left out; any other
-  /// node that cannot be read fails it.
+  /// that the store's permissions hide, and those less open than the group, are omitted; any other
+  /// node that cannot be read is an error.
   [[nodiscard]] Result<ConsolidatedPtr> Consolidate(const NodePtr& group, size_t view,
                                                     Age max_age) const;
-  /// The same if it is known, else null; never asks the store.
+  /// The cached document, else null; never asks the store.
   [[nodiscard]] ConsolidatedPtr KnownConsolidated(const Node& group, size_t view) const;
   /// The bytes of a group's consolidated document of this number; kStale if it has others now.
   [[nodiscard]] Result<MadeTexts::Text> ConsolidatedText(const NodePtr& group, size_t view,
@@ -86,16 +86,16 @@ class Hierarchy {
   /// Whether document number `document` of the node at `path` depends on other nodes: its siblings,
   /// or those of groups above.
   [[nodiscard]] static bool DependsOnSiblings(std::string_view path, size_t view, size_t document);
-  /// Such a document, as it is now. In a view that shares dimensions, their names carry their
-  /// lengths where a sibling cannot be read. In one that places arrays it fails if a node that may
-  /// name the coordinate system cannot be read. `text`, unless it is null, becomes its bytes.
+  /// Such a document, in its current version. In a view that shares dimensions, names carry their
+  /// lengths if a sibling cannot be read. In one that places arrays it fails if a node that may
+  /// name the coordinate system cannot be read. `text`, unless null, is set to its bytes.
   [[nodiscard]] Result<Valid<MadeDocument>> SharedDocument(const NodePtr& node, size_t view,
                                                            Age max_age,
                                                            MadeTexts::Text* text = nullptr) const;
   /// The bytes of such a document of this number; kStale if it has others now.
   [[nodiscard]] Result<MadeTexts::Text> SharedText(const NodePtr& node, size_t view,
                                                    uint64_t text_number) const;
-  /// What was made last, or null; never asks the store.
+  /// The latest cached value, or null; never asks the store.
   [[nodiscard]] RootDimensionsPtr KnownDimensions(size_t view) const;
 
   // --- placed_documents.cc ---
@@ -108,23 +108,22 @@ class Hierarchy {
 
   // --- hierarchy_files.cc, of views with a file_of() ---
 
-  /// The name, in the folder of the group above, of the file that the view makes of the node at
-  /// `path`; in the view's folder, that of the root's. It is the node's name and the suffix; where
-  /// something else has that name, `_` stands between.
+  /// The name of the file that the view makes from the node at `path`, in the folder of the parent
+  /// group; for the root, in the view's folder. It is the node's name and the suffix, with `_` in
+  /// between if the name is taken.
   [[nodiscard]] Result<std::string> FileName(const std::string& path, size_t view,
                                              Age max_age) const;
   /// The node whose file has this name in the folder of the group at `folder`; nullopt if none has.
   [[nodiscard]] Result<std::optional<std::string>> PathOfFile(const std::string& folder,
                                                               size_t view, std::string_view name,
                                                               Age max_age) const;
-  /// Whether there is a node at `path` that the view makes a file of (`file`), or a folder.
+  /// Whether the view makes a file (`file`), or a folder, from a node at `path`.
   [[nodiscard]] Result<bool> HasFileOrFolder(const std::string& path, size_t view, bool file,
                                              Age max_age) const;
-  /// The file that the view makes of a node, or of the texts of an array (NodeView::has_texts).
-  /// Fails if one of the nodes that it is made from cannot
-  /// be read.
+  /// The file that the view makes from a node, or from the texts of an array (NodeView::has_texts).
+  /// Fails if one of its source nodes cannot be read.
   [[nodiscard]] Result<AssembledPtr> Assemble(const NodePtr& node, size_t view, Age max_age) const;
-  /// What was made last, or null; never asks the store.
+  /// The latest cached file, or null; never asks the store.
   [[nodiscard]] AssembledPtr KnownFile(const Node& node, size_t view) const;
 
   // ---
@@ -133,12 +132,12 @@ class Hierarchy {
   [[nodiscard]] CacheStatistics index_cache_statistics() const {
     return reader_.index_cache().statistics();
   }
-  /// From now on, instead of HierarchyOptions::index_cache_bytes.
+  /// Replaces HierarchyOptions::index_cache_bytes.
   void SetIndexCacheSize(size_t bytes) { reader_.index_cache().SetCapacity(bytes); }
-  /// Drops an index larger than all of the cache that was not used since the last call.
+  /// Drops an index larger than the whole cache if it was not used since the last call.
   void Sweep() { reader_.index_cache().SweepLatestLarge(); }
 
-  // Memory is short: these forget what takes `bytes`, or all there is.
+  // Memory is short: these evict `bytes`, or everything.
   void GiveUpTexts(size_t bytes) {
     texts_.GiveUp(bytes);
     assembled_.GiveUp(bytes);
@@ -161,59 +160,59 @@ class Hierarchy {
   template <typename Cache>
   class Remaker;
 
-  // Reports a folder below `group` that holds a node but has a name that no node may have.
+  // Reports a folder below `group` that holds a node but has a name not allowed for nodes.
   [[nodiscard]] Result<void> ReportRefusedName(const Node& group, const ListEntry& folder) const;
-  // Names in the folder of a group that may be those of nodes; reports what cannot be.
+  // Names in the folder of a group that may belong to nodes; reports those that cannot.
   [[nodiscard]] Result<std::vector<std::string>> NamesOfNodes(const Node& group) const;
-  // The nodes of these names in a folder, all asked for at once.
+  // The nodes of these names in a folder, requested concurrently.
   [[nodiscard]] std::vector<Result<NodePtr>> GetSome(const std::string& folder,
                                                      std::span<const std::string> names,
                                                      Age max_age, bool listed) const;
-  // Consolidated metadata of the nearest group, from `folder` up, that has some; null if none that
-  // is known has, or they cannot be read.
+  // Consolidated metadata of the nearest group, from `folder` up, that has some; null if none is
+  // known to, or they cannot be read.
   [[nodiscard]] std::shared_ptr<const ConsolidatedNodes> ListedNodesFor(std::string_view folder,
                                                                         Age max_age) const;
-  // The same if they have the node.
+  // Likewise, if they have the node.
   [[nodiscard]] std::shared_ptr<const ConsolidatedNodes> ListedNodesWith(const std::string& path,
                                                                          Age max_age) const;
-  // How long it holds that there is no node at `path` (kNotFound); unknown for other errors.
+  // How long the absence of a node at `path` (kNotFound) holds; unknown for other errors.
   [[nodiscard]] Validity ValidityOfAbsence(const std::string& path, const Error& error) const;
 
-  // Whether to leave out a node, with all that lies below it. `node` is an error if it cannot be
-  // read; `path` ends in "/*" if what lies below it cannot.
+  // Whether to omit a node with everything below it. `node` is an error if it cannot be read;
+  // `path` ends in "/*" if the nodes below it cannot.
   using LeaveOut = std::function<bool(const std::string& path, const Result<NodePtr>& node)>;
-  // False to end.
+  // Returns false to end the walk.
   using Visit = std::function<bool(const Node& node)>;
-  // The node at `path`; null if there is none, or the view does not show it.
+  // The node at `path`; null if it does not exist, or the view does not show it.
   [[nodiscard]] Result<NodePtr> ShownNode(const std::string& path, size_t view,
                                           const LeaveOut& leave_out) const;
-  // Visits `top` and the nodes below it that the view shows, a group before what lies below it, and
-  // that in the order of names. The validity is that of the whole.
+  // Visits `top` and the nodes below it that the view shows, parents before children, sorted by
+  // name. The validity covers all of them.
   [[nodiscard]] Result<Validity> Walk(const NodePtr& top, size_t view, Age max_age,
                                       const LeaveOut& leave_out, const Visit& visit) const;
 
-  // Makes it; returns `known` (which may be null) itself if nothing has changed. `text`, unless it
-  // is null, becomes the bytes of what is new.
+  // Makes it; returns `known` (may be null) itself if nothing has changed. `text`, unless null, is
+  // set to the bytes of a new document.
   [[nodiscard]] Result<Valid<ConsolidatedCache::Loaded>> MakeConsolidated(
       const NodePtr& group, size_t view, Age max_age, const ConsolidatedPtr& known,
       MadeTexts::Text* text = nullptr) const;
 
-  // Makes it; returns `known` (which may be null) itself if nothing has changed.
+  // Makes it; returns `known` (may be null) itself if nothing has changed.
   [[nodiscard]] Result<Valid<AssembledCache::Loaded>> MakeAssembled(
       const std::string& path, size_t view, Age max_age, const AssembledPtr& known) const;
 
-  // Looks at an array's elements, unless `known` (which may be null) has what that shows.
+  // Scans the elements unless `known` (may be null) already has the result.
   [[nodiscard]] Scan ScanFor(const Node& array, size_t view, Age max_age,
                              const AssembledPtr& known) const;
-  // What of a node is not in the file that the view makes of it, and why.
+  // Reports an omission from the file that the view makes from a node.
   void ReportLeftOut(const Node& node, size_t view, std::string_view note) const;
 
-  // The arrays in a group that the view has in its file, or the one that is the node.
+  // The arrays of a group that are in the view's file, or the node itself.
   [[nodiscard]] Result<Valid<std::vector<NodePtr>>> ArraysOfFile(const NodePtr& node, size_t view,
                                                                  Age max_age) const;
 
-  // Adds the coordinates of the dimensions that `arrays` of a group have, and that groups above
-  // hold, the nearest first; sorts all by name. Returns how long that holds.
+  // Adds coordinates from ancestor groups, nearest first, for the dimensions of `arrays`; sorts all
+  // by name. Returns the validity.
   [[nodiscard]] Result<Validity> AddCoordinatesAbove(const NodePtr& group, size_t view, Age max_age,
                                                      std::vector<NodePtr>& arrays) const;
 
@@ -239,14 +238,14 @@ class Hierarchy {
   [[nodiscard]] bool MayRepeat(const Node& source, const Node& array) const;
 
   [[nodiscard]] Result<RootDimensionsPtr> DimensionsOfRoot(size_t view, Age max_age) const;
-  // Makes it; returns `known` (which may be null) itself if nothing has changed.
+  // Makes it; returns `known` (may be null) itself if nothing has changed.
   [[nodiscard]] Result<Valid<DimensionsCache::Loaded>> MakeDimensions(
       size_t view, Age max_age, const RootDimensionsPtr& known) const;
-  // Returns how long it holds.
+  // Returns the validity.
   [[nodiscard]] Result<Validity> FindRootDimensions(size_t view, Age max_age,
                                                     RootDimensions& made) const;
-  // Those of `names` that arrays in `groups` or below have. kTooLarge if there are more nodes than
-  // `budget`.
+  // Those of `names` that occur in arrays in or below `groups`. kTooLarge if there are more nodes
+  // than `budget`.
   [[nodiscard]] Result<Valid<std::set<std::string>>> NamesBelow(
       const std::vector<std::string>& groups, const std::set<std::string>& names, size_t view,
       Age max_age, size_t budget) const;
@@ -256,7 +255,7 @@ class Hierarchy {
   mutable NodeReports reports_;
   const NodeReader reader_;
   mutable NodeCache nodes_;
-  // The newest snapshot of each path, also once it is out of date: the next one is made from it.
+  // The newest snapshot of each path, even if outdated: the next one is derived from it.
   mutable LruCache<std::string, Node> newest_;
   mutable MadeTexts texts_;
   mutable ListedCache listed_;              // by path of the group
@@ -266,13 +265,13 @@ class Hierarchy {
   mutable AssembledCache assembled_;  // by view and path
 };
 
-/// Loads what is made from many nodes. Whether it is current is found out by making it again.
+/// Loads values made from many nodes. To revalidate one, it is made again.
 template <typename Cache>
 class Hierarchy::Remaker final : public Cache::Loader {
  public:
   using ValuePtr = typename Cache::ValuePtr;
   using Loaded = typename Cache::Loaded;
-  /// Gives `known` (or null) if that is what would be made.
+  /// Returns `known` (or null) if the result would be the same.
   using Make = std::function<Result<Valid<Loaded>>(const ValuePtr& known)>;
 
   explicit Remaker(Make make) : make_(std::move(make)) {}

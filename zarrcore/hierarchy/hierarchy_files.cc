@@ -1,4 +1,4 @@
-// Hierarchy: files that views make of whole arrays and groups, and what they are called.
+// Hierarchy: files that views make from whole arrays and groups, and their names.
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -10,15 +10,15 @@
 namespace zarrfs {
 namespace {
 
-// What a file takes beside its header, roughly, and for each array.
+// Approximate overhead of a file, excluding its header, and of each array.
 constexpr size_t kBytesOfFile = 1024;
 constexpr size_t kBytesOfPart = 512;
 
 constexpr size_t kLongestName = 255;
 
-constexpr size_t kMaxArrays = 4096;  // where HierarchyOptions::consolidated_max says none
+constexpr size_t kMaxArrays = 4096;  // if HierarchyOptions::consolidated_max is 0
 
-// The name of the source without the suffixes of its kind.
+// The name of the source without its suffixes.
 std::string NameOfSource(std::string_view source) {
   while (source.ends_with('/')) source.remove_suffix(1);
   source = NameOf(source);
@@ -30,7 +30,7 @@ std::string NameOfSource(std::string_view source) {
 
 bool MakesFile(const Node& node, FileOf of) {
   if (of == FileOf::kArrays) return node.array() != nullptr;
-  // (An array alone is all that there is.)
+  // An array at the root has no group.
   return of == FileOf::kGroups && (node.group() != nullptr || node.path.empty());
 }
 
@@ -50,38 +50,38 @@ Digest DigestOfFile(const Assembled& made) {
   return all.Finish();
 }
 
-// Of variable length.
+// Whether the texts have a variable length.
 bool HasTexts(const Node& node) {
   return node.array() != nullptr && node.array()->data_type.kind == DataKind::kString;
 }
 
-// Whether an array along one axis says where the points of that dimension are.
+// Whether a one-dimensional array has the coordinates of that dimension.
 bool IsCoordinate(const Node& node, const std::string& name, uint64_t length) {
   const ArrayMetadata* const array = node.array();
   if (array == nullptr || array->rank() != 1 || array->shape[0] != length) return false;
-  // (One that lies along another dimension is no coordinate of this one.)
+  // An array along another dimension is not a coordinate of this one.
   return array->dimension_names && array->dimension_names->front() == name;
 }
 
-// In the cache of files.
+// Key in the cache of files.
 std::string KeyOfFile(const Node& node, size_t view) {
   return fmt::format("{} {}", view, node.path);
 }
 
-// Whether they are of the same stored objects.
+// Whether both were made from the same stored objects.
 bool HaveSameScans(const Assembled& a, const Assembled& b) {
   return std::ranges::equal(a.scans, b.scans, [](const auto& one, const auto& other) {
     return one.first == other.first && one.second.objects == other.second.objects;
   });
 }
 
-// `info` becomes no more open than the document of `node`.
+// Makes `info` no more open than the document of `node`.
 void Restrict(ObjectInfo& info, const Node& node) {
   ObjectInfo other = node.info;
   other.mode &= node.attributes_mode & ~0111u;
   if (other.version.ctime_ns > info.version.ctime_ns) info.version = other.version;
   const bool has_same_owner = other.uid == info.uid && other.gid == info.gid;
-  // (Of somebody else's, what everybody may read.)
+  // If it has another owner, only the rights of everybody count.
   info.mode &= has_same_owner || (other.mode & 0444) == 0444 ? other.mode : 0;
 }
 
@@ -93,7 +93,7 @@ Result<bool> Hierarchy::HasFileOrFolder(const std::string& path, size_t view, bo
   const auto node = Get(path, max_age);
   if (!node && node.error().code == ErrorCode::kNotFound) return false;
   if (!node && node.error().code == ErrorCode::kWouldBlock) return Fail(node);
-  // What cannot be read may be either.
+  // An unreadable node may be either.
   if (!node || (*node)->unreadable() != nullptr) return true;
   return file ? MakesFile(**node, of) : (*node)->group() != nullptr;
 }
@@ -107,7 +107,7 @@ Result<std::string> Hierarchy::FileName(const std::string& path, size_t view, Ag
     const std::string node = file ? base : base + suffix;
     const auto has_it = HasFileOrFolder(JoinKey(folder, node), view, file, max_age);
     if (!has_it || !*has_it || path.empty()) return has_it;
-    // What cannot be read may be either, if it is there: not if that cannot be told.
+    // An unreadable node may be either, if it exists, which must be known.
     if (!listed) {
       const auto group = Get(folder, max_age);
       listed = group ? NamesOfNodes(**group) : Result<std::vector<std::string>>(Fail(group));
@@ -122,8 +122,8 @@ Result<std::string> Hierarchy::FileName(const std::string& path, size_t view, Ag
   if (!has_file) return Fail(has_file);
   if (!*has_folder && !*has_file) return name + suffix;
 
-  // Those that `_` could make one name of: whoever can keep its own does; then the longest name
-  // has the first choice, and the root's file the last.
+  // Nodes whose names differ only by `_`: those that can keep their own name do; then the longest
+  // name chooses first, and the root's file last.
   std::set<std::string> taken;
   std::vector<std::string> without;  // those that cannot keep their own
   for (std::string base = name; base.size() + suffix.size() <= kLongestName; base += '_') {
@@ -188,7 +188,7 @@ Result<Valid<std::vector<NodePtr>>> Hierarchy::ArraysOfFile(const NodePtr& node,
     const auto child = Get(JoinKey(node->path, name), kAnyAge);
     if (!child && child.error().code == ErrorCode::kNotFound) continue;
     if (!child) return Fail(child);
-    // (It may be an array: not to have it would be to say that there is none.)
+    // It may be an array: omitting it would claim that it does not exist.
     if (const Error* const error = (*child)->unreadable()) return tl::unexpected(*error);
     if ((*child)->array() == nullptr || (*child)->views[view].hidden) continue;
     if (arrays.size() >= most) {
@@ -202,7 +202,7 @@ Result<Valid<std::vector<NodePtr>>> Hierarchy::ArraysOfFile(const NodePtr& node,
   return Valid{std::move(arrays), validity & *above};
 }
 
-// What xarray writes once, into the group above all that share it.
+// Coordinates that xarray writes once, into the common ancestor of all groups that share them.
 Result<Validity> Hierarchy::AddCoordinatesAbove(const NodePtr& group, size_t view, Age max_age,
                                                 std::vector<NodePtr>& arrays) const {
   Validity validity = Moment::Now(*store_).validity();
@@ -284,7 +284,7 @@ void Hierarchy::ReportLeftOut(const Node& node, size_t view, std::string_view no
   const Error error{ErrorCode::kUnsupported,
                     fmt::format("{}: {} {}: {}", node.path.empty() ? "/" : node.path, what,
                                 AllViews()[view]->name(), note)};
-  // (That a format has no such type is no fault of the store.)
+  // A type that the format lacks is not a fault of the store.
   if (HasTexts(node)) {
     reports_.ReportFault(node, error);
   } else {
@@ -318,7 +318,7 @@ Result<Valid<Hierarchy::AssembledCache::Loaded>> Hierarchy::MakeAssembled(
     const Scan& seen = at->second;
     validity &= seen.validity;
     if (seen.range) return Result<ElementRange>(*seen.range);
-    // (Of texts nothing can be said then; numbers have a type that holds them all.)
+    // Texts cannot be shown then; numbers have a type that holds all of them.
     if (seen.failure && (HasTexts(array) || seen.failure->code == ErrorCode::kWouldBlock)) {
       failed = seen.failure;
     }

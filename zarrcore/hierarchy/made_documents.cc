@@ -34,7 +34,7 @@ MadeTexts::Text MadeTexts::Keep(std::string text, MadeDocument& document,
   digest.Add(text);
   document.text_number = DigestHash{}(digest.Finish());
   document.size = text.size();
-  text.shrink_to_fit();  // its size is what it is charged for
+  text.shrink_to_fit();  // the cache charges the size
   memory.ShrinkTo(text.size());
   struct Kept {
     std::string text;

@@ -1,6 +1,5 @@
-// Documents that are made from several nodes: consolidated metadata, and attributes that name
-// dimensions as the node's siblings do, or a coordinate system that another node has. MadeTexts
-// keeps their bytes.
+// Documents made from several nodes: consolidated metadata, and attributes with dimension names
+// that depend on siblings, or with another node's coordinate system. MadeTexts caches their bytes.
 #pragma once
 
 #include <atomic>
@@ -25,34 +24,34 @@
 
 namespace zarrfs {
 
-/// A document that is made from several nodes.
+/// A document made from several nodes.
 struct MadeDocument {
   uint64_t text_number = 0;  // of its bytes, in MadeTexts
   uint64_t size = 0;         // in bytes
-  Version version;           // of what it is made from, the version that changed last
+  Version version;           // of its sources: the version that changed last
   bool operator==(const MadeDocument&) const = default;
 };
 
-/// What one view says in one document of a group and all nodes below it, as of now.
+/// The document of a group and all nodes below it in one view, in its current version.
 struct Consolidated : MadeDocument {
-  // What it is made from: the group, and those nodes below that the view shows. (Digests,
-  // because thousands of nodes would be kept in memory.)
+  // Its sources: the group, and the nodes below that the view shows. Digests, because the nodes
+  // themselves would take too much memory.
   std::vector<Digest> nodes;
-  bool is_too_large = false;       // too many nodes, or bytes: the view has no such document
+  bool is_too_large = false;       // too many nodes, or bytes: the view omits the document
   std::vector<std::string> paths;  // of the nodes in it
 
   mutable Freshness freshness;
 };
 using ConsolidatedPtr = std::shared_ptr<const Consolidated>;
 
-/// What the dimensions of the arrays in the root group are called in one view, as of now.
+/// The current names of the dimensions of the arrays in the root group, in one view.
 struct RootDimensions {
   std::vector<ArrayDimensions> arrays;  // by name
-  /// Absent if they are not known, or of too many nodes: every name then carries its length.
+  /// Absent if unknown, or made from too many nodes: then every name carries its length.
   std::optional<SharedDimensions> names;
-  Version newest;  // of what it is made from, the version that changed last
+  Version newest;  // of its sources: the version that changed last
 
-  mutable std::atomic<int64_t> take_ns = 0;  // how long making or revalidating it took last
+  mutable std::atomic<int64_t> take_ns = 0;  // how long making or revalidating it last took
   mutable Freshness freshness;
 };
 using RootDimensionsPtr = std::shared_ptr<const RootDimensions>;
@@ -71,26 +70,26 @@ class PlacedArrays {
   std::set<std::string, std::less<>> paths_;
 };
 
-/// Whether somebody who may read `more` may not read `less`. Where they have different owners, only
-/// what is open to everybody counts.
+/// Whether somebody who may read `more` may not read `less`. If they have different owners, only
+/// the rights of everybody count.
 [[nodiscard]] bool IsLessOpen(const ObjectInfo& less, const ObjectInfo& more);
 
-/// Their bytes, which may be evicted at any time. The number of a text is the beginning of its
-/// digest, so it is the same in every process. Thread-safe.
+/// The bytes of documents, which may be evicted at any time. The number of a text is the beginning
+/// of its digest, so it is the same in every process. Thread-safe.
 class MadeTexts {
  public:
   using Text = std::shared_ptr<const std::string>;
 
-  /// Keeps the bytes of a document, and sets its text_number and size. Returns them: who needs
-  /// those that are too many to be kept has to hold them. `memory`: that they were made in.
+  /// Caches the bytes of a document, and sets its text_number and size. Returns the bytes: a text
+  /// too large for the cache lives as long as the caller holds it. `memory`: of the text.
   Text Keep(std::string text, MadeDocument& document, MemoryBudget::Share memory);
 
-  /// The bytes of this number. If they have been forgotten, `make` makes the document of the node
-  /// at `path` again, and returns its number and bytes; kStale if that is another one now.
+  /// The bytes of this number. If they were evicted, `make` makes the document of the node at
+  /// `path` again, and returns its number and bytes; kStale if the number has changed.
   [[nodiscard]] Result<Text> Get(uint64_t number, std::string_view path,
                                  const std::function<Result<uint64_t>(Text& text)>& make);
 
-  /// Memory is short: forgets texts of `bytes`, or all there are.
+  /// Memory is short: evicts texts of `bytes`, or all texts.
   void GiveUp(size_t bytes) { texts_.GiveUp(bytes); }
 
  private:
@@ -98,7 +97,7 @@ class MadeTexts {
   LruCache<uint64_t, std::string> texts_{kBytes};  // by number
 };
 
-/// Keeps the version that changed last.
+/// Sets `newest` to the later version.
 inline void TakeLater(Version& newest, const Version& version) {
   if (version.ctime_ns >= newest.ctime_ns) newest = version;
 }

@@ -1,5 +1,5 @@
-// Node: a group or array of a store, as each view shows it. An immutable snapshot: if one of its
-// documents changes, the next one is another Node.
+// Node: a group or array of a store, as each view shows it. An immutable snapshot: after a change
+// of one of its documents, the next one is another Node.
 #pragma once
 
 #include <array>
@@ -26,68 +26,67 @@ inline constexpr std::string_view kZgroup = ".zgroup";
 inline constexpr std::string_view kZattrs = ".zattrs";
 inline constexpr std::string_view kZmetadata = ".zmetadata";
 
-/// What one view shows of one node, or why it does not show it.
+/// One node in one view, or why the view hides it.
 struct NodeView {
   std::vector<Document> documents;
-  /// Names and bytes of the documents: they are compared with later ones when the node
-  /// itself is no longer in memory.
+  /// Names and bytes of the documents, for comparison with later ones after the node has been
+  /// evicted.
   Digest documents_digest;
-  /// The name of a group's document that repeats those of all nodes below (Consolidated),
-  /// which stands for the document of this name, if there is one; "" if the group has none.
+  /// The name of a group's document that repeats those of all nodes below (Consolidated), which
+  /// replaces the stored document of this name, if any; "" if the group has none.
   std::string consolidated;
   std::vector<std::string> notes;  // GroupView::notes
-  std::optional<ArrayView> array;  // documents are moved out of it
+  std::optional<ArrayView> array;  // without its documents
   bool has_texts = false;          // ArrayView::has_texts; there is no `array` then
   std::optional<Error> hidden;     // the reason; everything else is empty then
 };
 
-/// A document that was looked for to read a node.
+/// A document that was looked up to read a node.
 struct SourceDocument {
   std::string_view name;
-  std::optional<Version> version;  // absent if there was none
+  std::optional<Version> version;  // nullopt if it did not exist
 };
 
-/// What of the group above decides how a node is shown.
+/// Properties of the parent that decide how a node is shown.
 struct FromParent {
-  bool below_ome = false;         // it or one above it is an OME group
+  bool below_ome = false;         // the parent or an ancestor is an OME group
   std::vector<std::string> axes;  // AxesIn04() of the node
   bool operator==(const FromParent&) const = default;
 };
 
 struct Node {
-  MemoryBudget::Share memory;  // bytes_in_memory, once it is read (the last to be destroyed)
+  MemoryBudget::Share memory;  // of bytes_in_memory, once it is read; destroyed last
   std::string path;            // key of the folder; "" for the root
-  uint64_t number = 0;         // of the snapshot: later ones of the same path have greater ones
-  /// kDamaged, kUnsupported or kTooLarge if its documents cannot be used: every view hides it then.
+  uint64_t number = 0;         // of the snapshot: increases with each snapshot of a path
+  /// kDamaged, kUnsupported or kTooLarge if its documents cannot be used: then every view hides it.
   Result<NodeMetadata> metadata = Fail(ErrorCode::kUnsupported, "not read");
-  std::string_view document = kZarrJson;  // that makes it a node: kZarrJson, kZarray or kZgroup
-  std::vector<SourceDocument> sources;    // while they are the same, so is the node
-  size_t bytes_in_memory = 0;             // roughly, of all of this
-  bool implicit = false;                  // a group without a document, known by what lies below it
-  bool is_file = false;                   // no node of Zarr: a file in an OME group, at `path`
-  bool below_ome = false;                 // this group or one above it is an OME one
+  std::string_view document = kZarrJson;  // makes it a node: kZarrJson, kZarray or kZgroup
+  std::vector<SourceDocument> sources;    // the node is current while these are unchanged
+  size_t bytes_in_memory = 0;             // approximate size of this object
+  bool implicit = false;                  // a group without a document that has nodes below
+  bool is_file = false;                   // not a Zarr node: a file in an OME group, at `path`
+  bool below_ome = false;                 // this group or an ancestor is an OME group
   FromParent from_parent;
-  /// Made of consolidated metadata (view/consolidated_nodes.h): for listings alone.
+  /// Made from consolidated metadata (hierarchy/consolidated_nodes.h): only for listings.
   bool is_provisional = false;
-  bool racy = false;  // a later version may look the same: each revalidation reads it again
-  // The document's (its version is that of the source that changed last); the folder's, if
-  // implicit.
+  bool racy = false;  // a later version may look the same: revalidation rereads it
+  // Of the document, with the version of the source that changed last; if implicit, of the folder.
   ObjectInfo info;
   uint32_t attributes_mode = 0777;        // of .zattrs; documents that repeat it are no more open
   ObjectInfo folder_info;                 // of the folder, when the node was read
   std::array<NodeView, kMaxViews> views;  // by view number
-  std::shared_ptr<ChunkSource> chunks;    // of an array whose layout can be used
+  std::shared_ptr<ChunkSource> chunks;    // of an array with a supported layout
 
-  mutable Freshness freshness;  // set by the cache that keeps the node, and nobody else
+  mutable Freshness freshness;  // set only by the cache that owns the node
 
   [[nodiscard]] bool is_v2() const { return document != kZarrJson; }
-  /// Why its documents cannot be read (damaged, too large). Null if they can be read, even if no
-  /// view supports what they say.
+  /// Why its documents cannot be read (damaged, too large). Null if they can, even if no view
+  /// supports their content.
   [[nodiscard]] const Error* unreadable() const {
     return !metadata && metadata.error().code != ErrorCode::kUnsupported ? &metadata.error()
                                                                          : nullptr;
   }
-  /// Why no view can show it, whatever the reason; null if it is a group, or an array with chunks.
+  /// Why no view can show it; null if it is a group, or an array with chunks.
   [[nodiscard]] const Error* unusable() const {
     if (!metadata) return &metadata.error();
     return array() != nullptr && chunks == nullptr ? &*views[0].hidden : nullptr;
@@ -98,16 +97,17 @@ struct Node {
   [[nodiscard]] const GroupMetadata* group() const {
     return metadata ? std::get_if<GroupMetadata>(&*metadata) : nullptr;
   }
-  /// Its consolidated document is made however many nodes lie below: a v2 group that has one.
+  /// Whether its consolidated document is made regardless of the number of nodes: a v2 group that
+  /// stores one.
   [[nodiscard]] bool has_zmetadata() const {
     return group() != nullptr && group()->is_stored_as_v2() && group()->stored->has_zmetadata;
   }
 };
 using NodePtr = std::shared_ptr<const Node>;
 
-/// What of an array's metadata says where its chunks lie and how to decode them, as text: arrays at
-/// one path with equal texts have the same chunks. `without_rows`: but for the extent along axis 0,
-/// so that it stays the same when the array is appended to there, as do the numbers of chunks.
+/// The metadata of an array that determine where its chunks lie and how to decode them, as text:
+/// arrays at one path with equal texts have the same chunks. `without_rows`: excluding the extent
+/// along axis 0, so that appending along it changes neither the text nor the numbers of chunks.
 [[nodiscard]] std::string ChunksText(const ArrayMetadata& array, bool without_rows = false);
 
 }  // namespace zarrfs

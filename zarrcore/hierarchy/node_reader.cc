@@ -16,7 +16,7 @@ namespace {
 
 // Few: each has its share of the memory, and some indexes are as large as a small share.
 constexpr size_t kIndexCacheParts = 4;
-// Beyond so many files that are not stored but listed, a copy of the view is worth a warning.
+// From this number of listed files of missing chunks on, copying the view is worth a warning.
 constexpr uint64_t kManyFiles = 100'000;
 
 Digest DigestOf(const std::vector<Document>& documents) {
@@ -25,7 +25,7 @@ Digest DigestOf(const std::vector<Document>& documents) {
   return all.Finish();
 }
 
-// Bytes of memory, roughly: what is parsed takes many times what was read.
+// Approximate bytes of memory: parsed values take many times the size of their text.
 size_t SizeInMemory(const Node& node) {
   size_t bytes = 8u << 10;
   const auto add_metadata = [&](const auto& metadata) {
@@ -37,10 +37,10 @@ size_t SizeInMemory(const Node& node) {
   };
   if (node.metadata) std::visit(add_metadata, *node.metadata);
   if (const ArrayMetadata* array = node.array()) {
-    // (Codecs and a fill value are in the layout, the pipeline and each view, too.)
+    // Codecs and the fill value are also in the layout, the pipeline and each view.
     bytes += 4 * array->fill_value.size();
     for (const CodecSpec& codec : array->codecs) bytes += 4 * MemoryOf(codec.configuration);
-    // (And the lengths of shards in the layout.)
+    // The lengths of shards are also in the layout.
     for (const auto& edges : array->chunk_edges) bytes += 3 * edges.size() * sizeof(EdgeRun);
   }
   for (const NodeView& view : node.views) {
@@ -50,7 +50,7 @@ size_t SizeInMemory(const Node& node) {
   return bytes;
 }
 
-// A file in an OME group that is no part of Zarr. Its bytes are read when they are asked for.
+// A file in an OME group that is not part of Zarr. Its bytes are read on demand.
 void ShowFile(const Store& store, Node& node) {
   node.is_file = true;
   node.info = node.folder_info;
@@ -58,7 +58,7 @@ void ShowFile(const Store& store, Node& node) {
   node.metadata = Fail(ErrorCode::kUnsupported, "{}: no part of Zarr", node.path);
   DigestBuilder content;
   content.Add(node.info.version.Fingerprint());
-  // What is written at this moment may be another content of the same version.
+  // A file that is being written may have other content in the same version.
   if (node.racy) content.Add(node.number);
   const Digest digest = content.Finish();
   for (size_t v = 0; v < AllViews().size(); ++v) {
@@ -72,11 +72,11 @@ void ShowFile(const Store& store, Node& node) {
   node.bytes_in_memory = SizeInMemory(node);
 }
 
-// What each node takes beside what grows with its documents is small.
+// Memory of each node besides what grows with its documents: small.
 constexpr uint64_t kSmallMetadata = 64u << 10;
 
-// Memory for what views make of a large document, all of them: attributes as they are changed, of
-// which one view keeps some, and the texts, of which the last one still grows.
+// Memory for all views of a large document: modified attributes, of which one view keeps some, and
+// the texts, the last of which is still growing.
 Result<void> TakeMemoryToShow(Node& node) {
   const auto needed = [](const auto& metadata) -> uint64_t {
     if (MemoryOf(metadata.document) <= kSmallMetadata) return 0;
@@ -84,7 +84,7 @@ Result<void> TakeMemoryToShow(Node& node) {
   };
   const uint64_t bytes = std::visit(needed, *node.metadata);
   if (bytes == 0) return {};
-  // What parsing took beside what is left of it is free.
+  // Releases the memory of parsing that is no longer needed.
   node.memory.ShrinkTo(SizeInMemory(node));
   auto memory = ProcessMemory().Take(bytes, node.memory.bytes());
   if (!memory) {
@@ -125,17 +125,17 @@ Result<std::shared_ptr<const Node>> NodeReader::Read(const std::string& path,
                                                      FromParent from_parent, const NodePtr& before,
                                                      const Store* listed) const {
   const Store& documents = listed != nullptr ? *listed : *store_;
-  // (Not in one piece with its counts, which weak pointers would keep it by.)
+  // A separate allocation: weak pointers would keep a joint one alive.
   const std::shared_ptr<Node> node(new Node);
   node->path = path;
   node->is_provisional = listed != nullptr;
-  // Where folders are parts of keys, a document says that there is one.
+  // If folders are parts of keys, a document proves that its folder exists.
   const auto implied = store_->FolderOfKeys();
   if (implied) node->metadata = ReadMetadata(documents, *node);
   const bool is_implied =
       implied && (node->metadata || node->metadata.error().code != ErrorCode::kNotFound);
   auto folder = is_implied ? Result<ObjectInfo>(*implied) : store_->Stat(path);
-  // (No socket, FIFO or device is a node either.)
+  // Sockets, FIFOs and devices are not nodes either.
   if (!folder && (folder.error().code == ErrorCode::kZarrfsMount ||
                   folder.error().code == ErrorCode::kUnsupported)) {
     return Fail(ErrorCode::kNotFound, "{}", folder.error().message);
@@ -206,7 +206,7 @@ void NodeReader::ShowGroup(Node& node) const {
     if (options_.consolidated_max > 0 || node.has_zmetadata()) {
       node.views[v].consolidated = AllViews()[v]->ConsolidatedName(*node.group());
     }
-    if (!AllViews()[v]->is_listed()) continue;  // perhaps nobody ever looks there
+    if (!AllViews()[v]->is_listed()) continue;  // perhaps nobody ever uses it
     for (const std::string& note : node.views[v].notes) {
       reports_.ReportNote(node, {ErrorCode::kUnsupported,
                                  fmt::format("{}: {}: {}", node.path.empty() ? "/" : node.path,
@@ -228,7 +228,7 @@ void NodeReader::ShowArray(Node& node, const NodePtr& before) const {
 
 Result<void> NodeReader::FindChunks(Node& node, const NodePtr& before) const {
   const bool has_before = before != nullptr && before->chunks != nullptr;
-  // A separator that was decided by objects that are gone is undecided again.
+  // If the objects that decided a separator are gone, it is undecided again.
   const bool is_named_alike = has_before && (!node.array()->key_encoding.is_undecided ||
                                              !before->chunks->has_decided_naming());
   if (is_named_alike && ChunksText(*before->array()) == ChunksText(*node.array())) {
@@ -262,7 +262,7 @@ void NodeReader::ShowArrayIn(size_t view, Node& node) const {
   shown.documents = std::move(array->documents);
   shown.has_texts = array->has_texts;
   if (AllViews()[view]->is_listed()) ReportNotes(node, AllViews()[view]->name(), *array);
-  // (Of an array that is one file, or has one made of all, no chunks are files.)
+  // In an array shown as one file, or with one file of all texts, chunks are not files.
   if (AllViews()[view]->file_of() == FileOf::kNothing && !shown.has_texts)
     shown.array = std::move(*array);
 }
@@ -296,8 +296,8 @@ void NodeReader::ReportHidden(const Node& node) const {
   }
   const bool is_shown =
       std::ranges::any_of(node.views, [](const NodeView& view) { return view.array.has_value(); });
-  // That a reader has no such type is a property of the array. What nobody can read here, or only
-  // those who need not decode it, is a fault.
+  // A type that a reader lacks is a property of the array. Chunks that nobody can read here, or
+  // only views that need not decode them, are a fault.
   const bool is_decodable =
       !metadata.grid_only &&
       (metadata.data_type.item_size == 0 || node.chunks->layout().inner_pipeline.has_value());

@@ -1,4 +1,4 @@
-// NodeReader: makes a Node from what the store holds, and what each view makes of it.
+// NodeReader: makes a Node from the store's content, as shown by each view.
 #pragma once
 
 #include <memory>
@@ -13,38 +13,39 @@
 
 namespace zarrfs {
 
-/// What users choose about a Hierarchy.
+/// Options of a Hierarchy.
 struct HierarchyOptions {
   size_t index_cache_bytes = 64u << 20;
-  size_t node_cache_bytes = 32u << 20;  // of the cached nodes, about
-  size_t consolidated_max = 4096;       // nodes in a consolidated document; 0: make none
+  size_t node_cache_bytes = 32u << 20;  // approximate size of the cached nodes
+  size_t consolidated_max = 4096;       // maximum nodes in a consolidated document; 0: make none
   char forced_separator = '\0';
   FillPolicy fill = FillPolicy::kAuto;
-  bool keeps_ome = false;  // shows OME-Zarr metadata in the version that the store has
+  bool keeps_ome = false;  // shows OME-Zarr metadata in the version of the store
   CompressorSet compressors = kAllCompressors;  // that readers know
   NetcdfFormat netcdf = NetcdfFormat::kAuto;    // of the files in nc
-  uint64_t string_scan = uint64_t{16} << 20;    // stored bytes of an array, looked at for texts
+  uint64_t string_scan = uint64_t{16} << 20;  // maximum stored bytes of an array scanned for texts
   OnSuperseded on_superseded = {};
-  Patience patience = {};  // how long what the store said of nodes and shards is used
-  /// Called once for each property of the store that users may want to know and that is no fault,
-  /// such as a type that one view does not have.
+  Patience patience = {};  // how long answers of the store about nodes and shards are reused
+  /// Called once for each property of the store that users may want to know but that is not a
+  /// fault, such as a type that a view lacks.
   Report on_note = {};
-  /// The mount shows permissions to other users: a consolidated document repeats no node that is
-  /// less open than its group.
+  /// The mount shows permissions to other users: a consolidated document omits nodes less open than
+  /// its group.
   bool is_for_others = false;
 };
 
 /// Every member may be called from any thread.
 class NodeReader {
  public:
-  /// `report`: for what is wrong with the chunks of arrays. `options` and `reports` outlive this.
+  /// `report`: for faults in the chunks of arrays. `options` and `reports` must outlive this
+  /// object.
   NodeReader(std::shared_ptr<const Store> store, const HierarchyOptions& options, Report report,
              NodeReports& reports);
 
-  /// kNotFound if there is no node at `path`, nor a file of an OME group. A node whose documents
-  /// cannot be used is one, hidden in every view. Takes the ChunkSource of `before`, an earlier
-  /// snapshot or null, as long as chunks lie where they lay. `listed`: unless it is null, answers
-  /// for the documents, and the node is provisional.
+  /// kNotFound if `path` is neither a node nor a file of an OME group. A node with unusable
+  /// documents exists, but is hidden in every view. Reuses the ChunkSource of `before`, an earlier
+  /// snapshot or null, if the layout is unchanged. `listed`: unless null, answers requests for the
+  /// documents, and the node is provisional.
   [[nodiscard]] Result<std::shared_ptr<const Node>> Read(const std::string& path,
                                                          FromParent from_parent,
                                                          const NodePtr& before,
@@ -58,8 +59,8 @@ class NodeReader {
   // Sets node.chunks.
   [[nodiscard]] Result<void> FindChunks(Node& node, const NodePtr& before) const;
   void ShowArrayIn(size_t view, Node& node) const;
-  // Reports what a view leaves out of the array, and why views do not show it. (Of views that are
-  // listed: perhaps nobody ever looks into the others.)
+  // Reports what listed views omit from the array, and why they do not show it. Unlisted views are
+  // perhaps never used.
   void ReportNotes(const Node& node, std::string_view view, const ArrayView& array) const;
   void ReportHidden(const Node& node) const;
 

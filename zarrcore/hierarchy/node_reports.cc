@@ -6,7 +6,7 @@
 namespace zarrfs {
 namespace {
 
-constexpr size_t kMaxReported = 1u << 20;  // beyond, everything is reported again
+constexpr size_t kMaxReported = 1u << 20;  // beyond this, everything is reported again
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// NodeReports: what users learn about the nodes of a store, once per problem and version of a node.
+// NodeReports: reports about the nodes of a store, once per problem and version of a node.
 #pragma once
 
 #include <mutex>
@@ -12,10 +12,10 @@ namespace zarrfs {
 /// Thread-safe. Calls its reports without a lock, on the calling thread.
 class NodeReports {
  public:
-  /// `report`: called with what is wrong; `note`: with what is no fault. Either may be empty.
+  /// `report`: called with faults; `note`: with other findings. Either may be empty.
   NodeReports(Report report, Report note) : report_(std::move(report)), note_(std::move(note)) {}
 
-  /// Something is wrong with the node. The message names it.
+  /// Reports a fault of the node. The message names the node.
   void ReportFault(const Node& node, const Error& fault) {
     if (report_ && IsNew(node, fault)) report_(fault);
   }
@@ -23,7 +23,7 @@ class NodeReports {
   void ReportNote(const Node& node, const Error& note) {
     if (note_ && IsNew(node, note)) note_(note);
   }
-  /// Reports the fault that its name keeps the node out of a view, if it does.
+  /// Reports a fault if the node's name hides it in a view.
   void ReportName(const Node& node);
 
  private:

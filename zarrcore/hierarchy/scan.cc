@@ -18,14 +18,14 @@ namespace {
 
 constexpr uint64_t kMaxScannedBytes = 1u << 20;
 constexpr uint64_t kMaxScannedChunks = 64;
-constexpr uint64_t kMaxChunks = 4096;  // of texts, and of arrays along one axis
-// Of an array along one axis, decoded bytes for each stored one that `string_scan` allows.
+constexpr uint64_t kMaxChunks = 4096;  // of texts, and of one-dimensional arrays
+// For one-dimensional arrays, maximum decoded bytes per stored byte that `string_scan` allows.
 constexpr uint64_t kMaxExpansion = 16;
-// Chunks that a slow store is asked for at once.
+// Number of chunks looked up concurrently in a slow store.
 constexpr size_t kLookedForAtOnce = 64;
-constexpr int kMaxScanAttempts = 3;  // at a chunk whose stored object is replaced meanwhile
+constexpr int kMaxScanAttempts = 3;  // for a chunk whose stored object is replaced during the scan
 
-// The stored chunks of an array, without a look into them.
+// The stored chunks of an array, without their contents.
 struct Stored {
   Digest digest;
   Validity validity;
@@ -54,7 +54,7 @@ Result<Stored> FindStored(const Node& array, Age max_age, bool is_fast) {
     const auto bytes = CheckedAdd(stored.bytes, at->length);
     if (!bytes) return Fail(ErrorCode::kDamaged, "{}: chunks of more than 2^64 bytes", array.path);
     stored.bytes = *bytes;
-    // (Another content may look the same.)
+    // Other content may look the same.
     if (source.IsRacy(*at->shard)) objects.Add(uint64_t{std::random_device{}()});
   }
   stored.digest = objects.Finish();
@@ -74,7 +74,7 @@ Result<TextRange> RangeOfChunk(const ChunkSource& source, const ChunkLocation& a
   return range;
 }
 
-// Nothing if the chunk is not stored.
+// The default value if the chunk is not stored.
 Result<TextRange> RangeOfChunk(const ChunkSource& source, InnerIndex chunk) {
   for (int attempt = 1;; ++attempt) {
     const auto found = source.Locate(chunk, attempt == 1 ? kAnyAge : Age{0});
@@ -116,7 +116,7 @@ Result<void> LookAtTexts(const Node& array, const Stored& stored, uint64_t strin
   return {};
 }
 
-// Whether an array along one axis, as coordinates are, is looked at chunk by chunk.
+// Whether a one-dimensional array, such as coordinates, is scanned chunk by chunk.
 bool MayLookAtAxis(const Node& array, const Stored& stored, uint64_t string_scan) {
   const ArrayMetadata& metadata = *array.array();
   if (metadata.rank() != 1 || stored.bytes > string_scan) return false;
@@ -129,7 +129,7 @@ Result<void> LookAtAxis(const Node& array, Age max_age, Scan& scan) {
   const ArrayMetadata& metadata = *array.array();
   const size_t item_size = metadata.data_type.item_size;
   const uint64_t of_chunk = std::max<uint64_t>(array.chunks->layout().inner_chunk_shape[0], 1);
-  // (Whole chunks: each is decoded once.)
+  // Whole chunks: each is decoded once.
   const uint64_t at_once =
       of_chunk * std::max<uint64_t>(kMaxScannedBytes / item_size / of_chunk, 1);
   ChunkReader decoded(kMaxScannedBytes);
@@ -206,7 +206,7 @@ Scan ScanElements(const Store& store, const Node& array, Age max_age, uint64_t s
   const auto looked = look();
   if (!looked) {
     scan.failure = looked.error();
-    scan.objects = {};  // next time it may be possible
+    scan.objects = {};  // the next scan may succeed
   }
   return scan;
 }

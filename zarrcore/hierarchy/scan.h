@@ -1,4 +1,4 @@
-// Looks at all elements of an array to find out what type readers need to hold them.
+// Scans all elements of an array to find the type that readers need for them.
 #pragma once
 
 #include <cstdint>
@@ -13,22 +13,21 @@
 
 namespace zarrfs {
 
-/// What that has shown.
+/// The result of a scan.
 struct Scan {
-  Digest objects;  // another one if what is stored may be other chunks
+  Digest objects;  // changes when the stored chunks may have changed
   std::optional<ElementRange> range;
-  /// Without a range: why there is none, though everything could be read: too many elements, or
-  /// some that items of one size cannot hold.
+  /// If no range was found although everything could be read, the reason: too many elements, or
+  /// some that do not fit items of one size.
   std::string why_not;
-  std::optional<Error> failure;  // else: what could not be read
+  std::optional<Error> failure;  // otherwise the read error
   Validity validity;             // of `objects`
 };
 
-/// Texts of variable length are looked at in up to 4,096 chunks with up to `string_scan` stored
-/// bytes, and so are numbers along one axis, up to 16 times as many decoded bytes; other elements
-/// in up to 64 chunks of up to a MiB in all. `known`: what was found before,
-/// or null; it is taken if the stored objects are the same. Chunks are those of the store at most
-/// `max_age` ago.
+/// Scans texts of variable length in up to 4,096 chunks with up to `string_scan` stored bytes, and
+/// one-dimensional arrays of numbers likewise, up to 16 times as many decoded bytes; other elements
+/// in up to 64 chunks of up to 1 MiB in total. `known`: the previous result, or null; reused if the
+/// stored objects are the same. Chunks are those of the store at most `max_age` ago.
 [[nodiscard]] Scan ScanElements(const Store& store, const Node& array, Age max_age,
                                 uint64_t string_scan, const Scan* known);
 

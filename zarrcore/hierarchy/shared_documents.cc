@@ -1,4 +1,4 @@
-// Hierarchy: documents that depend on a node's siblings, as shared_dimensions.h says.
+// Hierarchy: documents that depend on a node's siblings (shared_dimensions.h).
 #include <algorithm>
 #include <utility>
 
@@ -9,17 +9,16 @@
 namespace zarrfs {
 namespace {
 
-// Of a document: its attributes, with other names, as text, while that grows.
+// Copies of a document in memory: its attributes, renamed, as text, and while that grows.
 constexpr uint64_t kCopiesOfAttributes = 6;
 
-constexpr size_t kMaxNodes = 4096;  // where HierarchyOptions::consolidated_max says none
+constexpr size_t kMaxNodes = 4096;  // if HierarchyOptions::consolidated_max is 0
 
-// A look at all siblings takes at most this share of the time, as long as it is repeated this
-// often.
-constexpr int64_t kMinPause = 10;  // times what it takes
+// Scanning all siblings takes at most one in kMinPause of the time, if repeated this often.
+constexpr int64_t kMinPause = 10;  // multiple of the scan's duration
 constexpr int64_t kLongestPauseNs = 60'000'000'000;
 
-// Whether a sibling of the array has a say in what its dimensions are called.
+// Whether the array's dimension names depend on its siblings.
 bool DependOnOthers(const ArrayDimensions& array, const SharedDimensions& shared) {
   for (size_t d = 0; d < array.shape.size(); ++d) {
     const std::string& name = array.names[d];
@@ -33,7 +32,7 @@ bool DependOnOthers(const ArrayDimensions& array, const SharedDimensions& shared
   return false;
 }
 
-// (Nobody here reads what may not be read.)
+// No reader of this mount may read it.
 bool IsDenied(const std::string& /*path*/, const Result<NodePtr>& node) {
   return !node && node.error().code == ErrorCode::kPermissionDenied;
 }
@@ -174,7 +173,7 @@ Result<Valid<MadeDocument>> Hierarchy::ShareDimensions(const NodePtr& node, size
       of_root = std::move(*found);
       if (!of_root->names) break;
       names = NamesOf(dimensions, *of_root->names);
-      if (names) break;  // else the array is newer than what is known of its siblings
+      if (names) break;  // otherwise the array is newer than what is known of its siblings
     }
     made.validity &= of_root->freshness.validity();
     if (!names || DependOnOthers(dimensions, *of_root->names)) {

@@ -16,10 +16,10 @@ namespace {
 constexpr int kMaxImplicitDepth = 16;
 constexpr int kMaxImplicitFolders = 4096;
 
-using Text = std::optional<std::string>;  // absent if there is no such document
+using Text = std::optional<std::string>;  // nullopt if the document does not exist
 
-// Keeps the documents that a view may pass through: not those of sharded arrays, nor what repeats
-// those of all nodes below.
+// Keeps the documents that a view may pass through: not those of sharded arrays, nor consolidated
+// ones.
 void Keep(StoredDocuments documents, NodeMetadata& metadata) {
   const auto* group = std::get_if<GroupMetadata>(&metadata);
   if (group != nullptr && group->consolidated_metadata != Json::value_t::null) {
@@ -32,14 +32,13 @@ void Keep(StoredDocuments documents, NodeMetadata& metadata) {
   std::visit([&](auto& node) { node.stored = std::move(stored); }, metadata);
 }
 
-// Finds out which separator the chunk keys of an array in `folder` have, where its .zarray does not
-// say.
+// Finds the separator of an array's chunk keys in `folder`, if its .zarray does not state it.
 Result<void> DecideSeparator(const Store& store, const std::string& folder, ArrayMetadata& array) {
   ChunkKeyEncoding& encoding = array.key_encoding;
   encoding.is_undecided = true;
   const ObjectNaming naming(encoding);
   const auto grid = ChunkGrid::Make(array.shape, array.chunk_shape);
-  if (!grid) return {};  // such an array is not shown
+  if (!grid) return {};  // the array is not shown
   const ChunkCoordinates first{};
   for (const ChunkNaming& form : naming.candidates()) {
     std::array<std::byte, 1> byte{};
@@ -48,9 +47,9 @@ Result<void> DecideSeparator(const Store& store, const std::string& folder, Arra
     if (found) naming.Decide(form);
     if (found) break;
     if (IsTemporary(found.error().code)) return Fail(found);
-    if (found.error().code != ErrorCode::kNotFound) break;  // a read of it gives this error
+    if (found.error().code != ErrorCode::kNotFound) break;  // reading it returns this error
   }
-  // Elsewhere a listing costs many requests, and chunks are asked for by both keys.
+  // In slow stores a listing costs many requests, so chunks are looked up by both keys.
   if (!naming.is_decided() && store.AnswersFast()) {
     const auto listed = DecideByListing(store, folder, *grid, naming);
     if (!listed && IsTemporary(listed.error().code)) return Fail(listed);
@@ -62,7 +61,7 @@ Result<void> DecideSeparator(const Store& store, const std::string& folder, Arra
   return {};
 }
 
-// Memory for what a node is made from and of, beside what it has.
+// Reserves memory for a node and its sources, in addition to what it already has.
 Result<void> TakeMemory(Node& node, std::string_view name, uint64_t bytes) {
   auto memory = ProcessMemory().Take(bytes, node.memory.bytes());
   if (!memory) {
@@ -72,11 +71,11 @@ Result<void> TakeMemory(Node& node, std::string_view name, uint64_t bytes) {
   return {};
 }
 
-// What every node takes while it is read, unless its documents are large.
+// Memory of every node while it is read, unless its documents are large.
 constexpr uint64_t kMemoryOfSmallNode = 256u << 10;
 constexpr uint64_t kSmallDocument = 4u << 10;
 
-// Memory to parse a document, of which the node keeps the bytes as well.
+// Reserves memory to parse a document whose bytes the node keeps as well.
 Result<void> TakeMemoryToParse(Node& node, std::string_view name, std::string_view text) {
   if (text.size() <= kSmallDocument) return {};
   return TakeMemory(node, name, MemoryToParse(text) + text.size());
@@ -108,19 +107,19 @@ Result<Text> ReadSource(const Store& store, Node& node, std::string_view name) {
   }
   if (whole.error().code == ErrorCode::kNotFound) return std::nullopt;
   if (IsVerdict(whole.error().code)) {
-    // Perhaps of a later version than the one refused: looked at again each time.
+    // Perhaps of a later version than the rejected one: it is checked again each time.
     if (const auto info = store.Stat(key)) add(*info);
     node.racy = true;
     if (name != kZattrs) node.document = name;
   }
-  // A FIFO in its place: there may be an array here, which nobody may take for absent.
+  // A FIFO in its place: an array may exist here, so it must not look absent.
   if (whole.error().code == ErrorCode::kUnsupported) {
     return Fail(ErrorCode::kDamaged, "{}", whole.error().message);
   }
   return Fail(whole);
 }
 
-// Whether there is such a document, whatever it holds.
+// Whether the document exists, regardless of its content.
 Result<bool> HasSource(const Store& store, Node& node, std::string_view name) {
   SourceDocument& source = node.sources.emplace_back(SourceDocument{name, std::nullopt});
   const auto info = store.Stat(JoinKey(node.path, name));
@@ -156,7 +155,7 @@ struct V2Texts {
 Result<NodeMetadata> ReadZgroup(const Store& store, Node& node, const V2Texts& texts) {
   auto group = ParseZgroup(texts.document(), texts.zattrs());
   if (!group) return Fail(group);
-  // (What they hold, or that they are too large, hides no group.)
+  // Their content, or excessive size, hides no group.
   if (!texts.attributes) {
     group->notes.push_back(
         fmt::format("{}; the attributes are left out", texts.attributes.error().message));
@@ -165,15 +164,15 @@ Result<NodeMetadata> ReadZgroup(const Store& store, Node& node, const V2Texts& t
   if (!has_zmetadata) return Fail(has_zmetadata);
   StoredDocuments stored = texts.stored();
   stored.has_zmetadata = *has_zmetadata;
-  // (One by one: to convert a whole expected leaks in libexpected 1.0.)
+  // Two steps: converting a whole expected leaks in libexpected 1.0.
   NodeMetadata metadata(std::in_place_type<GroupMetadata>, std::move(*group));
   Keep(std::move(stored), metadata);
   return metadata;
 }
 
 Result<NodeMetadata> ReadZarray(const Store& store, const Node& node, const V2Texts& texts) {
-  // Without its attributes an array may be read as other values (scale_factor). They are perhaps
-  // half written this moment.
+  // Without its attributes an array may be read with other values (scale_factor). Perhaps they are
+  // half written at this moment.
   if (!texts.attributes) return Fail(texts.attributes);
   if (const auto zattrs = texts.zattrs()) {
     if (auto json = ParseJson(zattrs->text, zattrs->key); !json) return Fail(json);
@@ -184,7 +183,7 @@ Result<NodeMetadata> ReadZarray(const Store& store, const Node& node, const V2Te
     if (!grid) return Fail(array);
     array = std::move(grid);
   }
-  // Old writers of nested chunks (zarr-python's NestedDirectoryStore) do not say so.
+  // Old writers of nested chunks (zarr-python's NestedDirectoryStore) omit it.
   if (array->rank() > 1 && texts.text.find("\"dimension_separator\"") == std::string::npos) {
     const auto asked = DecideSeparator(store, node.path, *array);
     if (!asked) return Fail(asked);
@@ -206,7 +205,7 @@ Result<bool> FindNode(const Store& store, const std::string& folder, int depth, 
     if (!entry.is_folder && IsNodeDocument(entry.name) && depth > 0) return true;
   }
   if (depth == kMaxImplicitDepth) return false;
-  Result<bool> none = false;  // or what could not be looked into
+  Result<bool> none = false;  // or the error of an unreadable folder
   for (const ListEntry& entry : *entries) {
     if (!entry.is_folder || entry.is_refused || !IsNodeName(entry.name)) continue;
     if (--budget < 0) break;

@@ -25,7 +25,7 @@ constexpr std::array kOfTheTypeOfValues = {"valid_min"sv,     "valid_max"sv,    
                                            "missing_value"sv, "actual_range"sv, "flag_values"sv,
                                            "flag_masks"sv};
 
-// The type that holds all values of a number type, exactly.
+// The type that represents all values of a number type exactly.
 std::optional<NcType> ExactType(const DataType& type) {
   const size_t size = type.item_size;
   switch (type.kind) {
@@ -48,7 +48,7 @@ std::optional<NcType> ExactType(const DataType& type) {
   }
 }
 
-// The type of CDF-2 that holds all its values, or those that are known to be there.
+// The CDF-2 type that represents all its values, or all values known to occur.
 std::optional<NcType> Cdf2Type(NcType exact, bool fits_int32) {
   if (exact <= NcType::kDouble) return exact;
   if (exact == NcType::kUbyte) return NcType::kShort;
@@ -66,7 +66,7 @@ bool IsInt32(const Json& json) {
   return json.is_number_integer() && ParseInteger(json, 32, /*is_signed=*/true).has_value();
 }
 
-// Whether the attributes promise that all values fit int, as does the fill value.
+// Whether the attributes promise that all values fit int, and the fill value does.
 bool IsPromisedToFit(const ArrayMetadata& array) {
   const Json& range = MemberOrNull(array.attributes, "valid_range");
   const bool has_range =
@@ -88,7 +88,7 @@ void AppendBig(std::string& out, T value) {
   out.append(reinterpret_cast<const char*>(&bits), sizeof bits);
 }
 
-// A number as a value of the type; false if that cannot hold it exactly.
+// Appends a number as a value of the type; false if that cannot represent it exactly.
 bool AppendNumber(std::string& out, const Json& json, NcType type) {
   const auto number = NumberOf(json);
   if (!number) return false;
@@ -100,7 +100,7 @@ bool AppendNumber(std::string& out, const Json& json, NcType type) {
     } else if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>) {
       const auto value = static_cast<T>(*number);
       const bool is_exact = std::isnan(*number) || static_cast<double>(value) == *number;
-      // (An integer of more bits than the fraction of a double.)
+      // An integer with more bits than the fraction of a double.
       const bool is_whole = !json.is_number_integer() || std::abs(*number) <= 0x1p53;
       if (is_exact && is_whole) AppendBig(out, value);
       return is_exact && is_whole;
@@ -110,7 +110,7 @@ bool AppendNumber(std::string& out, const Json& json, NcType type) {
   });
 }
 
-// The numbers as values of the first of the types that holds all of them.
+// The numbers as values of the first type that can represent all of them.
 std::optional<NcAttribute> NumbersAs(const std::string& name, const Json& numbers,
                                      std::span<const NcType> types) {
   for (const NcType type : types) {
@@ -150,7 +150,7 @@ NcAttribute AttributeAs(const std::string& name, const Json& value, int version,
   return TextAs(name, value);
 }
 
-// The type that NCZarr's notes give an attribute, where the file has it.
+// The type of an attribute in NCZarr's notes, if the file's format has it.
 std::optional<NcType> NotedType(const Json& attributes, const std::string& name, int version) {
   constexpr std::array kTypes = {
       std::pair("i1"sv, NcType::kByte),   std::pair("i2"sv, NcType::kShort),
@@ -167,8 +167,7 @@ std::optional<NcType> NotedType(const Json& attributes, const std::string& name,
   return std::nullopt;
 }
 
-// Numbers as JSON has those of that type: with the digits of a float, which has fewer than a
-// double.
+// Converts numbers to the JSON of that type: a float has fewer digits than a double.
 Json AsWritten(Json value, std::optional<NcType> noted) {
   if (noted != NcType::kFloat) return value;
   const auto round = [](Json& number) {
@@ -179,7 +178,8 @@ Json AsWritten(Json value, std::optional<NcType> noted) {
   return value;
 }
 
-// What xarray masks: the attribute; in v2 also the fill value. As an element of the array.
+// The value that xarray masks, as an element of the array: the attribute; in v2 also the fill
+// value.
 std::optional<FillBytes> MaskedValue(const ArrayMetadata& array, const Json& attributes) {
   const auto given = attributes.find("_FillValue");
   if (given != attributes.end()) {
@@ -196,7 +196,7 @@ std::optional<FillBytes> MaskedValue(const ArrayMetadata& array, const Json& att
   return array.fill_value;
 }
 
-// Of characters.
+// Whether the elements are characters.
 bool IsCharacters(const DataType& type) {
   return type.kind == DataKind::kFixedLengthUtf32 || type.kind == DataKind::kString;
 }
@@ -218,7 +218,7 @@ Result<NcElements> NcElementsOf(const ArrayMetadata& array, int version,
     return NcElements{NcType::kChar, {.type = type}, type.item_size};
   }
   if (type.kind == DataKind::kFixedLengthUtf32) {
-    // (A character has four bytes in UTF-8, too, at most.)
+    // A character takes at most four bytes in UTF-8, too.
     const uint64_t bytes = known ? known->text_bytes : type.item_size;
     return NcElements{
         NcType::kChar, {.type = TextType(TextItems::kUtf8, bytes), .is_converted = true}, bytes};
@@ -229,7 +229,7 @@ Result<NcElements> NcElementsOf(const ArrayMetadata& array, int version,
   }
   DataType number = type;
   NcElements elements;
-  // (A half float, too, is widened; a bool is a number as it is.)
+  // Half floats are widened, too; a bool is a number already.
   const bool is_half = type.kind == DataKind::kFloat && type.item_size == 2;
   if (const auto wide = WideTypeOf(type); wide && (!IsNumber(type) || is_half)) {
     elements.form.is_wide = true;
@@ -276,10 +276,10 @@ std::vector<NcAttribute> NcAttributesOf(const ArrayMetadata& array, const NcElem
   attributes = WithCfTime(std::move(attributes), array.data_type, notes);
   std::vector<NcAttribute> made;
   const auto masked = MaskedValue(array, attributes);
-  // (What is masked would be true.)
+  // Masked values would become true.
   if (!masked) attributes = WithBoolType(std::move(attributes), array.data_type, notes);
   if (masked && elements.type != NcType::kChar) {
-    // (What the type of the file cannot hold is not there.)
+    // A value that the file's type cannot hold does not occur.
     const auto value = InForm(*masked, array.data_type, elements.form);
     if (value) {
       const auto bytes = std::span(*value);

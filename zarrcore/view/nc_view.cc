@@ -24,13 +24,13 @@ constexpr uint64_t kMaxNcSize = uint64_t{1} << 62;
 
 uint64_t RoundedUp(uint64_t value, uint64_t to) { return CeilDiv(value, to) * to; }
 
-// A variable before it has its place in the file.
+// A variable that has no position in the file yet.
 struct Planned {
   size_t array = 0;
   NcElements elements;
   uint64_t count = 0;   // of the array's elements
-  uint64_t size = 0;    // bytes, of all values
-  uint64_t record = 0;  // bytes of a record, of which there are none: then `size` is 0
+  uint64_t size = 0;    // size of all values in bytes
+  uint64_t record = 0;  // bytes of a record; there are no records: then `size` is 0
 };
 
 class FilePlan {
@@ -53,7 +53,7 @@ class FilePlan {
     LimitSizes();
   }
 
-  // What of the arrays cannot be in a file of this version.
+  // The arrays that a file of this version cannot contain.
   [[nodiscard]] const std::vector<std::string>& left_out() const { return left_out_; }
 
   AssembledFile Make() {
@@ -73,7 +73,7 @@ class FilePlan {
           {header.variables[v].begin, planned.count, planned.array, planned.elements.form});
       end = header.variables[v].begin + RoundedUp(planned.size, 4);
     }
-    // Records, of which there are none, would lie behind all others.
+    // Records, of which there are none, would follow all other variables.
     uint64_t records = RoundedUp(end, kBoundary);
     for (size_t v = 0; v < variables_.size(); ++v) {
       if (variables_[v].size > 0) continue;
@@ -126,7 +126,7 @@ class FilePlan {
                    *record};
   }
 
-  // Of an array with a dimension of no length, which is that of the records.
+  // Whether the array has a dimension of length 0, which becomes that of the records.
   bool MayHaveNoRecords(size_t a) {
     const ArrayDimensions& dimensions = dimensions_of_[a];
     if (dimensions.shape[0] != 0 || std::ranges::count(dimensions.shape, 0) != 1) return false;
@@ -135,7 +135,7 @@ class FilePlan {
     return records_ == name;
   }
 
-  // In CDF-2 one variable may be larger than 4 GiB: the last one, if there are none of records.
+  // In CDF-2 only one variable may be larger than 4 GiB: the last one, if none has records.
   void LimitSizes() {
     if (version_ != 2) return;
     const auto is_small = [](const Planned& each) { return each.size <= kMaxCdf2Size; };
@@ -147,7 +147,7 @@ class FilePlan {
              "of no length, which CDF-2 cannot have beside a variable larger than 4 GiB");
   }
 
-  // From `first` on.
+  // Omits the variables from `first` on.
   void LeaveOut(std::vector<Planned>::iterator first, std::string_view reason) {
     for (auto each = first; each != variables_.end(); ++each) {
       left_out_.push_back(WhyNot(each->array, reason).message);
@@ -194,14 +194,14 @@ class FilePlan {
   const int version_;
   std::vector<ArrayDimensions> dimensions_of_;  // of each array
   SharedDimensions shared_;
-  std::string records_;  // the dimension of no length
+  std::string records_;  // the dimension of length 0
   std::vector<Planned> variables_;
   std::vector<std::string> left_out_;
   std::map<std::pair<std::string, uint64_t>, size_t> numbers_;  // of dimensions
   std::set<std::string> dimension_names_;
 };
 
-// `reasons`: what CDF-2 would lack, each with its array.
+// `reasons`: what CDF-2 would omit, each with its array.
 std::string WhyCdf5(const std::vector<std::string>& reasons) {
   const size_t others = reasons.size() - 1;
   return fmt::format(
@@ -223,7 +223,7 @@ class NcViewImplementation final : public View {
                               const ViewContext& /*context*/) const override {
     if (metadata.grid_only) return tl::unexpected(*metadata.grid_only);
     if (metadata.data_type.kind == DataKind::kString) {
-      // (How long they are is seen when the file is made.)
+      // Their lengths are found when the file is made.
       return layout.inner_texts.map([](const VlenChain&) { return ArrayView{}; });
     }
     const auto elements = NcElementsOf(metadata, 5, std::nullopt);
@@ -237,7 +237,7 @@ class NcViewImplementation final : public View {
     FilePlan plan(source, 2);
     if (source.netcdf == NetcdfFormat::kCdf2 || plan.left_out().empty()) return plan.Make();
     FilePlan larger(source, 5);
-    // (What CDF-5 cannot hold either is no reason for it.)
+    // Arrays that CDF-5 cannot contain either are no reason to use it.
     if (larger.left_out().size() >= plan.left_out().size()) return plan.Make();
     std::vector<std::string> reasons = plan.left_out();
     std::erase_if(reasons, [&](const std::string& reason) {

@@ -1,10 +1,10 @@
-// The nc view: each group as one NetCDF file, its arrays the variables, for readers that know
-// nothing of Zarr.
+// The nc view: each group as one NetCDF file with its arrays as variables, for readers without Zarr
+// support.
 //
-// Classic formats (netcdf_header.h) keep each variable in one piece, in C order and big-endian, so
-// that where each value is, is arithmetic. Each variable begins on a boundary of 4 KiB: its pages
-// are those of no other. Dimensions have the names of the arrays' dimensions; of one name with
-// several lengths all but one carry theirs (shared_dimensions.h).
+// Classic formats (netcdf_header.h) keep each variable contiguous, in C order and big-endian, so
+// the position of each value is computed. Each variable begins on a boundary of 4 KiB: it shares no
+// page with another. Dimensions have the names of the arrays' dimensions; if one name has several
+// lengths, all but one carry theirs (shared_dimensions.h).
 #pragma once
 
 #include "zarrcore/view/view.h"
@@ -12,8 +12,8 @@
 namespace zarrfs {
 
 /// Not shown: arrays of types that NetCDF lacks (complex numbers, structs, opaque bytes, elements
-/// that have each a length of their own). What cannot be in one file with the others is left out,
-/// with a note.
+/// of individual lengths). Arrays that do not fit into one file with the others are omitted, with a
+/// note.
 [[nodiscard]] const View& NcView();
 
 }  // namespace zarrfs

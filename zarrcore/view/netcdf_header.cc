@@ -31,7 +31,7 @@ class HeaderWriter {
     text_ += bytes;
     text_.resize((text_.size() + 3) / 4 * 4, '\0');
   }
-  // The tag and length of a list; of an empty one there is none.
+  // The tag and length of a list; an empty list has no tag.
   void List(Tag tag, size_t count) {
     Big(count == 0 ? 0 : static_cast<uint32_t>(tag), 4);
     Count(count);
@@ -52,7 +52,7 @@ class HeaderWriter {
     Attributes(variable.attributes);
     Big(static_cast<uint32_t>(variable.type), 4);
     const uint64_t size = (variable.size + 3) / 4 * 4;
-    // What 32 bits cannot state is stated as this, and computed from the dimensions.
+    // Stands for a size beyond 32 bits, which readers compute from the dimensions.
     Count(version_ == 5 ? size : std::min<uint64_t>(size, UINT32_MAX));
     Big(variable.begin, 8);
   }

@@ -1,5 +1,5 @@
 // NetcdfHeader: the header of a file in one of NetCDF's classic formats, CDF-2 ("64-bit offset")
-// and CDF-5 ("64-bit data"), as "File Format Specifications" of the NetCDF documentation has it.
+// and CDF-5 ("64-bit data"): "File Format Specifications" in the NetCDF documentation.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace zarrfs {
 
-/// The numbers are those of the format; CDF-2 has no type after kDouble.
+/// Numbered as in the format; CDF-2 ends with kDouble.
 enum class NcType : uint32_t {
   kByte = 1,
   kChar,
@@ -26,14 +26,14 @@ enum class NcType : uint32_t {
   kUint64,
 };
 
-/// Bytes of one value.
+/// Size of one value in bytes.
 [[nodiscard]] size_t SizeOf(NcType type);
-/// The type of the core specification that is the same; for kChar, uint8.
+/// The equivalent type of the core specification; for kChar, uint8.
 [[nodiscard]] DataType DataTypeOf(NcType type);
 
 struct NcDimension {
   std::string name;
-  uint64_t length = 0;  // 0: of records, of which there are none; once in a file at most
+  uint64_t length = 0;  // 0: the record dimension, without records; at most one per file
 };
 
 struct NcAttribute {
@@ -47,7 +47,7 @@ struct NcVariable {
   std::vector<size_t> dimensions;  // their numbers
   std::vector<NcAttribute> attributes;
   NcType type = NcType::kByte;
-  uint64_t size = 0;   // bytes of its values; of one record, if it has records
+  uint64_t size = 0;   // size of its values in bytes; of one record, if it has records
   uint64_t begin = 0;  // offset in the file
 };
 
@@ -56,11 +56,11 @@ struct NetcdfHeader {
   std::vector<NcAttribute> attributes;
   std::vector<NcVariable> variables;
 
-  /// `version`: 2 or 5. As long whatever the variables' `begin` is.
+  /// `version`: 2 or 5. The length does not depend on the variables' `begin`.
   [[nodiscard]] std::string Encode(int version) const;
 };
 
-/// The largest variable of CDF-2 that need not be the last, and its longest dimension.
+/// Maximum size of a CDF-2 variable that need not be the last, and of its dimensions.
 inline constexpr uint64_t kMaxCdf2Size = (uint64_t{1} << 32) - 4;
 inline constexpr uint64_t kMaxCdf2Length = (uint64_t{1} << 31) - 4;
 

@@ -14,7 +14,7 @@ namespace zarrfs {
 namespace {
 
 constexpr size_t kHeaderAlignment = 64;
-constexpr size_t kMaxHeader1 = 0xffff;  // length that version 1.0 can state
+constexpr size_t kMaxHeader1 = 0xffff;  // maximum length in version 1.0
 constexpr uint64_t kMaxFileSize = uint64_t{1} << 62;
 
 Result<ElementForm> FormOf(const DataType& type) {
@@ -27,7 +27,7 @@ Result<ElementForm> FormOf(const DataType& type) {
               "data type '{}': its elements have no fixed size, as those of .npy have", type.name);
 }
 
-// A literal of Python. Control characters do not occur in names of numpy's fields, nor elsewhere.
+// A Python literal. Control characters occur neither in names of numpy's fields nor elsewhere.
 std::string Quoted(std::string_view text) {
   std::string quoted = "'";
   for (const char c : text) {

@@ -10,7 +10,7 @@ bool IsAscii(std::string_view text) {
   return std::ranges::all_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x80; });
 }
 
-// The .zarray with another separator. (It was parsed before.)
+// Replaces the separator in a .zarray that was parsed before.
 std::string WithSeparator(const std::string& zarray, char separator) {
   auto json = ParseJson(zarray, ".zarray");
   if (!json) return zarray;
@@ -19,7 +19,7 @@ std::string WithSeparator(const std::string& zarray, char separator) {
 }
 
 // Whether two objects have members of the same names, for which `are_same(name, a's, b's)` is true.
-// (Sorted, because an object searches all its members for a name.)
+// Sorted first, because an object searches all its members for a name.
 template <typename AreSame>
 bool HaveSameMembers(const Json& a, const Json& b, AreSame are_same) {
   if (a.size() != b.size()) return false;
@@ -36,7 +36,7 @@ bool HaveSameMembers(const Json& a, const Json& b, AreSame are_same) {
   });
 }
 
-// Equal, but for the order of members; 1 and 1.0 are not.
+// Equal except for the order of members; 1 and 1.0 differ.
 bool AreEqual(const Json& a, const Json& b) {
   if (a.is_number() && b.is_number()) return a.is_number_float() == b.is_number_float() && a == b;
   if (a.type() != b.type()) return false;
@@ -47,7 +47,7 @@ bool AreEqual(const Json& a, const Json& b) {
   });
 }
 
-// Readers take a number in any spelling (but none with a point for an integer), and the texts of
+// Readers accept any spelling of a number (except integers with a decimal point), and the texts of
 // the specification.
 bool IsTheSameFill(const Json& rewritten, const Json& stored) {
   if (NonFinite(rewritten) || NonFinite(stored)) return false;
@@ -62,7 +62,7 @@ bool IsTheSameFill(const Json& rewritten, const Json& stored) {
          stored.get_ref<const std::string&>().starts_with("0x");
 }
 
-// A name with a configuration, which may be left out where it says nothing.
+// A name with a configuration, which is optional if it has no effect.
 bool IsTheSameExtension(const Json& rewritten, const Json& stored) {
   if (!rewritten.is_object() || !stored.is_object()) return AreEqual(rewritten, stored);
   const auto without_empty = [](Json extension) {
@@ -76,7 +76,7 @@ bool IsTheSameExtension(const Json& rewritten, const Json& stored) {
 bool IsTheSameKeyEncoding(const Json& rewritten, const Json& stored) {
   if (IsTheSameExtension(rewritten, stored)) return true;
   if (!stored.is_object() || stored.size() != 1) return false;
-  // The separator of a name that stands alone.
+  // The separator if only a name is given.
   const Json default_encoding = {{"name", "default"}, {"configuration", {{"separator", "/"}}}};
   const Json v2_encoding = {{"name", "v2"}, {"configuration", {{"separator", "."}}}};
   const Json& name = MemberOrNull(stored, "name");
@@ -90,7 +90,7 @@ ArrayView PassThroughV2(const ArrayMetadata& metadata, const ViewContext& contex
   ArrayView view;
   view.documents = StoredV2(*metadata.stored, ".zarray");
   view.encoding.as_stored = true;
-  // (A scalar has one chunk, "0".)
+  // A scalar has one chunk, "0".
   if (metadata.rank() == 0) return view;
   view.naming.separator = metadata.key_encoding.separator;
   if (context.forced_separator != '\0' && context.forced_separator != view.naming.separator) {

@@ -32,7 +32,7 @@ std::map<std::string, std::map<uint64_t, Use>> UsesOf(std::span<const ArrayDimen
 
 uint64_t LengthOfPlainName(const std::string& name, const std::map<uint64_t, Use>& lengths) {
   if (name == kScalarDimension) return 1;
-  // (The first one of several: the smallest.)
+  // The first one of several: the smallest.
   return std::ranges::max_element(lengths, {},
                                   [](const auto& each) {
                                     const Use& use = each.second;
@@ -41,7 +41,7 @@ uint64_t LengthOfPlainName(const std::string& name, const std::map<uint64_t, Use
       ->first;
 }
 
-// Whether the name ends in `_` and some other length.
+// Whether the name ends in `_` and another length.
 bool EndsInOtherLength(std::string_view name, uint64_t length) {
   const size_t digits = name.find_last_not_of("0123456789") + 1;
   if (digits == 0 || digits == name.size() || name[digits - 1] != '_') return false;

@@ -1,9 +1,9 @@
 // SharedDimensions: names of dimensions for netCDF-C.
 //
-// netCDF-C 4.9 knows a dimension by its name alone, in the whole store (later versions: in a
-// group). Of two arrays whose dimensions have one name and two lengths it would read one with the
-// shape of the other. So only one length may have the plain name; a name of any other length ends
-// in it.
+// netCDF-C 4.9 identifies a dimension by its name alone, in the whole store (later versions: in a
+// group). Of two arrays whose dimensions have one name and two lengths, it would read one with the
+// shape of the other. So only one length may have the plain name; names of dimensions of other
+// lengths end in their length.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 namespace zarrfs {
 
-/// The one dimension of an array of rank 0, in every group: such readers take no scalars.
+/// The one dimension of an array of rank 0, in every group, for readers without scalars.
 inline constexpr std::string_view kScalarDimension = "scalar";
 
 /// An array of the root group.
@@ -32,19 +32,19 @@ struct ArrayDimensions {
 /// The name to write, by name and length.
 using SharedDimensions = std::map<std::pair<std::string, uint64_t>, std::string>;
 
-/// The name of a dimension in a document that knows no other array: it ends in `_` and the length,
-/// so it has one length wherever it is. `place`: of the dimension in its array.
+/// A dimension's name for a document that knows no other array: it ends in `_` and the length, so
+/// it has one length everywhere. `place`: of the dimension in its array.
 [[nodiscard]] std::string NameWithLength(std::string_view name, size_t place, uint64_t length);
 
-/// Plain names of `arrays` that NameWithLength() could make for another length.
+/// Plain names of `arrays` that NameWithLength() could produce for another length.
 [[nodiscard]] std::set<std::string> NamesLikeThoseWithLengths(
     std::span<const ArrayDimensions> arrays);
 
-/// The names of all dimensions of the arrays in the root group. Of the lengths that have one name,
-/// that of the coordinate variable (the array of this name, of rank 1) keeps it as it is; else the
-/// one that most arrays have; else the smallest. To the others the length is added, and `_` until
-/// the name is not used otherwise. `nodes`: the names of all nodes in the root group. `below`: the
-/// names that arrays in other groups have, of those that NamesLikeThoseWithLengths() gives.
+/// The names of all dimensions of the arrays in the root group. If one name has several lengths,
+/// that of the coordinate variable (the array of this name, of rank 1) keeps the plain name; else
+/// the one that most arrays have; else the smallest. The others get the length appended, then `_`
+/// until the name is unique. `nodes`: the names of all nodes in the root group. `below`: those of
+/// the names from NamesLikeThoseWithLengths() that occur in arrays of other groups.
 [[nodiscard]] SharedDimensions ShareDimensions(std::span<const ArrayDimensions> arrays,
                                                std::span<const std::string> nodes,
                                                const std::set<std::string>& below);

@@ -16,8 +16,8 @@
 namespace zarrfs {
 namespace {
 
-// "" for a dimension without a name. Readers of v3 know dimension_names only, and stores that were
-// migrated from v2 carry the attribute on, out of date: it names what nothing else does.
+// "" for a dimension without a name. Readers of v3 know only dimension_names, and stores migrated
+// from v2 keep the attribute, out of date: it is used only for dimensions without any other name.
 std::vector<std::string> GivenNames(const ArrayMetadata& metadata) {
   std::vector<std::string> names(metadata.rank());
   const auto given = metadata.attributes.find(kDimensionsAttribute);
@@ -44,7 +44,7 @@ struct IntegerType {
   }
 };
 
-// The smallest type that an integer fits.
+// The smallest type that fits an integer.
 std::optional<IntegerType> SmallestType(const Json& integer) {
   for (const int bits : {8, 16, 32, 64}) {
     for (const bool is_signed : {true, false}) {
@@ -55,13 +55,13 @@ std::optional<IntegerType> SmallestType(const Json& integer) {
   return std::nullopt;
 }
 
-// An integer beyond 64 bits, which no type of netCDF-C holds.
+// An integer beyond 64 bits, which no netCDF-C type can represent.
 bool IsLarge(const Json& number) {
   const auto value = NonFinite(number);
   return value && std::isfinite(*value);
 }
 
-// netCDF-C gives a list the smallest type that its first number fits.
+// netCDF-C gives a list the smallest type that fits its first number.
 bool FitTheTypeOfTheFirst(const Json& list) {
   const auto is_float = [](const Json& number) {
     return number.is_number_float() || NonFinite(number);
@@ -73,7 +73,8 @@ bool FitTheTypeOfTheFirst(const Json& list) {
   return type && std::ranges::all_of(list, [&](const Json& each) { return type->Fits(each); });
 }
 
-// What netCDF-C 4.9.0 takes a number for: the smallest integer type that it fits, or a double.
+// The type that netCDF-C 4.9.0 infers from a number: the smallest integer type that fits it, or
+// double.
 std::string TypeAsWritten(const Json& number) {
   if (!number.is_number_integer()) return "<f8";
   const auto type = SmallestType(number);
@@ -114,7 +115,7 @@ struct CfUnit {
   std::string_view cf;
 };
 
-// CF has no month or year of a fixed length, and readers know nothing below nanoseconds.
+// CF has no months or years of a fixed length, and readers know no unit below nanoseconds.
 constexpr std::array kCfUnits = {
     CfUnit{"D", "days"},         CfUnit{"h", "hours"},         CfUnit{"m", "minutes"},
     CfUnit{"s", "seconds"},      CfUnit{"ms", "milliseconds"}, CfUnit{"us", "microseconds"},
@@ -126,7 +127,7 @@ std::string_view CfUnitOf(const DataType& type) {
   return type.time_scale == 1 && found != kCfUnits.end() ? found->cf : "";
 }
 
-// Removes the attribute, which says what it cannot be, and adds a note on it.
+// Removes the attribute, whose value is invalid, and adds a note.
 void LeaveOut(Json& attributes, const char* name, std::string_view wanted,
               std::vector<std::string>& notes) {
   notes.push_back(LeftOut(name, attributes[name], wanted));
@@ -180,7 +181,7 @@ std::string PlainName(std::string name) {
   if (name.starts_with(' ')) name[0] = '_';
   if (name.size() > kMaxPlainName) {
     size_t end = kMaxPlainName;
-    // Not within a character of UTF-8.
+    // Do not cut a UTF-8 character.
     while (end > 0 && (static_cast<unsigned char>(name[end]) & 0xc0) == 0x80) --end;
     name.resize(end);
   }
@@ -198,7 +199,7 @@ void TypeFillAttribute(Json& attributes, const std::string& dtype) {
 }
 
 Json PlainAttributes(const Json& attributes) {
-  // (Not one by one into an object, which searches all members for each name.)
+  // Not inserted one by one into an object, which searches all members for each name.
   Json::object_t plain;
   plain.reserve(attributes.size());
   std::set<std::string> names;

@@ -19,7 +19,7 @@ namespace {
 
 constexpr int64_t kMaxInt = std::numeric_limits<int32_t>::max();
 
-// Compressors that have one parameter, for encoders: its name, the range and the default.
+// Compressors with one parameter, for encoders: its name, range and default.
 struct OneParameter {
   std::string_view id;
   const char* parameter;
@@ -29,13 +29,13 @@ struct OneParameter {
 };
 constexpr std::array kOneParameter = {
     OneParameter{"gzip", "level", 0, 9, 5},
-    OneParameter{"zlib", "level", 0, 9, 1},  // (jzarr refuses -1, the library's default.)
+    OneParameter{"zlib", "level", 0, 9, 1},  // jzarr refuses -1, the library's default
     OneParameter{"zstd", "level", -131072, 22, 0},
     OneParameter{"bz2", "level", 1, 9, 1},
     OneParameter{"lz4", "acceleration", -kMaxInt, kMaxInt, 1},
 };
 
-// Adds the bytes of a checksum to what is cut; false if the codec is none.
+// Adds the bytes of a checksum to the cut; false if the codec is not a checksum.
 Result<bool> CutChecksum(const CodecSpec& codec, V2Chain& chain) {
   const auto checksum = Checksum::Of(codec);
   if (!checksum) return Fail(checksum);
@@ -61,7 +61,7 @@ std::optional<Json> Compressor(const CodecSpec& codec) {
     return json;
   }
   if (name == "blosc") {
-    // The frame's own header is what readers decode by; these are for writers.
+    // Readers decode by the frame's own header; these are for writers.
     const BloscParameters parameters = BloscParametersOf(codec, 1);
     return Json{{"id", "blosc"},
                 {"cname", parameters.compressor},
@@ -115,7 +115,7 @@ class Translator {
     if (chain_.byte_order == '>' && !profile_.takes_big_endian) {
       return Fail(ErrorCode::kUnsupported, "big-endian elements are not known there");
     }
-    // What is wrong with a filter is found where it is made.
+    // Errors in a filter are found when it is constructed.
     const bool is_text = type_.item_size == 0;  // which has no such pipeline
     if (has_filters_ && !is_text && !layout_.inner_pipeline) return Fail(layout_.inner_pipeline);
     chain_.filtered_item_size = type_.item_size;
@@ -149,7 +149,7 @@ class Translator {
     } else if (codec.name == "numcodecs.delta" || codec.name == "numcodecs.fixedscaleoffset") {
       return AddElementFilter(codec);
     } else if (codec.name != "bitround" && codec.name != "numcodecs.bitround") {
-      // (bitround changes what is written, not how it is read.)
+      // bitround changes written values, not how they are read.
       return NotTranslated(codec);
     }
     return {};
@@ -177,7 +177,8 @@ class Translator {
     return AddFilter(codec, Json::object());
   }
 
-  // One that makes other elements: with explicit types, little-endian as the stored bytes are then.
+  // A filter that produces other elements: with explicit types, little-endian like its stored
+  // bytes.
   Result<void> AddElementFilter(const CodecSpec& codec) {
     const auto stored = StoredType(codec, type_);
     if (!stored) return Fail(stored);
@@ -228,11 +229,11 @@ class Translator {
   const ArrayLayout& layout_;
   const ReaderProfile& profile_;
   const CompressorSet& compressors_;
-  DataType type_;  // of the elements that the codecs so far make
+  DataType type_;  // of the elements after the codecs so far
   std::vector<size_t> axes_;
   V2Chain chain_;
   bool in_bytes_ = false;
-  bool has_filters_ = false;  // but for those of text
+  bool has_filters_ = false;  // except those of texts
   bool has_checksums_ = false;
 };
 

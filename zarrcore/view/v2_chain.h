@@ -1,4 +1,4 @@
-// Codec chains as Zarr v2 says them: "order", byte order, "filters", "compressor".
+// Codec chains in Zarr v2: "order", byte order, "filters", "compressor".
 #pragma once
 
 #include <vector>
@@ -17,19 +17,19 @@ struct V2Chain {
   char order = 'C';
   Json compressor = {};
   Json filters = {};
-  /// Bytes of an element behind the filters.
+  /// Element size after the filters, in bytes.
   size_t filtered_item_size = 0;
   bool has_zstd = false;
-  /// Bytes of checksum before and behind the encoded chunk, which v2 readers do not know.
+  /// Bytes of checksums before and after the encoded chunk, which v2 readers do not know.
   uint64_t cut_front = 0;
   uint64_t cut_back = 0;
-  /// These, the outermost first.
+  /// These checksums, outermost first.
   std::vector<Checksum> checksums = {};
 };
 
-/// The chain of the innermost chunks, whose elements are of `type`, where their bytes can be passed
-/// through to the reader. kUnsupported, with the reason, where they cannot. `compressors`: of the
-/// profile's those that the reader knows; unless it knows all, it is not trusted with filters.
+/// Translates the chain of the innermost chunks, with elements of `type`, if the reader can use
+/// their bytes. Otherwise kUnsupported, with the reason. `compressors`: those of the profile that
+/// the reader knows; a reader that lacks some is not trusted with filters.
 [[nodiscard]] Result<V2Chain> ToV2Chain(const ArrayLayout& layout, const DataType& type,
                                         const ReaderProfile& profile,
                                         const CompressorSet& compressors = kAllCompressors);

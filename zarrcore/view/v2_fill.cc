@@ -18,7 +18,7 @@ constexpr const char* kFillAttribute = "_FillValue";
 bool IsNan(const FillBytes& fill, const DataType& type) {
   if (type.kind != DataKind::kFloat) return false;
   const Json json = FillValueToV3(fill, type);
-  // (Infinities are spelled by name; hexadecimal digits are the NaNs that no name stands for.)
+  // Infinities are spelled by name; hexadecimal digits are NaNs without a name.
   return json == "NaN" ||
          (json.is_string() && json.get_ref<const std::string&>().starts_with("0x"));
 }
@@ -47,7 +47,7 @@ Json Attribute(const FillBytes& fill, const DataType& type) {
   return json;
 }
 
-// The fill_value for `value`; null if the reader cannot take it.
+// The fill_value for `value`; null if the reader cannot parse it.
 Json Emit(const FillBytes& value, const DataType& type, char byte_order,
           const ReaderProfile& profile) {
   Json json = V2FillOf(value, type, byte_order);
@@ -65,7 +65,7 @@ Json Emit(const FillBytes& value, const DataType& type, char byte_order,
   return json;
 }
 
-// What the reader fills missing chunks with; nothing if that is not known.
+// The value that the reader uses for missing chunks; nullopt if unknown.
 std::optional<FillBytes> Understood(const Json& fill_value, const FillBytes& value,
                                     const DataType& type, const ReaderProfile& profile) {
   if (fill_value.is_null()) {
@@ -74,8 +74,7 @@ std::optional<FillBytes> Understood(const Json& fill_value, const FillBytes& val
   }
   switch (type.kind) {
     case DataKind::kComplex:
-      // zarr-python 2 computes re + 1j * im, which is another number if a part is not finite, or
-      // -0.
+      // zarr-python 2 computes re + 1j * im, which differs if a part is not finite, or -0.
       if (profile.masks_fill && !HasFiniteParts(value, type)) return std::nullopt;
       [[fallthrough]];
     case DataKind::kFloat: {
@@ -103,7 +102,7 @@ V2Fill ChooseV2Fill(const FillBytes& fill, const DataType& type, char byte_order
     }
   }
 
-  // To keep the fill value of these would turn missing data into plausible numbers, or truth values
+  // Keeping the fill value of these would turn missing data into plausible numbers, or booleans
   // into numbers.
   const bool may_keep = (!given || *given == fill) && type.kind != DataKind::kBool;
   const FillPolicy policy =
@@ -112,14 +111,14 @@ V2Fill ChooseV2Fill(const FillBytes& fill, const DataType& type, char byte_order
       policy == FillPolicy::kKeep || policy == FillPolicy::kAsStored ||
       (profile.masks_fill && (IsNan(fill, type) || context.below_ome || !has_named_dimensions));
   std::optional<FillBytes> wanted;
-  // Readers that take the fill value literally mask nothing, and take null for anything.
+  // Readers that use the fill value literally mask nothing, and accept null for any value.
   if (policy == FillPolicy::kAuto && given && !profile.takes_fill_literally) {
     wanted = given;
   } else if (profile.takes_fill_literally || (policy != FillPolicy::kMaterialize && keeps)) {
     wanted = fill;
   }
   if (wanted) choice.fill_value = Emit(*wanted, type, byte_order, profile);
-  // Null is no text to GDAL, and "" masks nothing there.
+  // GDAL rejects null as a text, and "" masks nothing there.
   if (!wanted && !profile.masks_fill && IsText(type) && IsZero(fill)) choice.fill_value = "";
   const auto understood = Understood(choice.fill_value, wanted.value_or(fill), type, profile);
   choice.must_make_chunks = understood != fill || policy == FillPolicy::kMaterialize;

@@ -10,7 +10,7 @@
 namespace zarrfs {
 namespace {
 
-// v2 has no spelling for NaN payloads: every hexadecimal float is some NaN.
+// v2 cannot spell NaN payloads: every hexadecimal float is some NaN.
 Json PlainFloat(Json json) {
   if (json.is_string() && json.get_ref<const std::string&>().starts_with("0x")) return "NaN";
   return json;
@@ -79,13 +79,13 @@ Json V2FillOf(const FillBytes& fill, const DataType& type, char byte_order) {
       return EncodeBase64(stored);
     }
     case DataKind::kNullTerminatedBytes:
-      return EncodeBase64(fill);  // all of it: tensorstore takes no less
+      return EncodeBase64(fill);  // all of it: tensorstore accepts no less
     case DataKind::kBytes:
       return nullptr;
     case DataKind::kDatetime: {
       const Json integer = FillValueToV3(fill, type);
       if (type.time_unit != "generic") return integer;
-      // numpy makes no point in time of an integer without a unit.
+      // numpy cannot make a point in time from an integer without a unit.
       return integer == std::numeric_limits<int64_t>::min() ? Json("NaT") : Json();
     }
     case DataKind::kComplex: {

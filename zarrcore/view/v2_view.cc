@@ -19,7 +19,7 @@
 namespace zarrfs {
 namespace {
 
-// Texts of an array as one chunk, in bytes.
+// Maximum bytes of an array of texts shown as one chunk.
 constexpr uint64_t kMaxTextFile = uint64_t{1} << 30;
 
 tl::unexpected<Error> NotShown(const DataType& type) {
@@ -41,15 +41,15 @@ TypeUse UseOf(const DataType& type, const ReaderProfile& profile) {
   return profile.types[static_cast<size_t>(type.kind)];
 }
 
-// Whether a wider type has other bytes, or is only another word for the same.
+// Whether the wider type has other bytes, or is only another name for the type.
 bool ChangesBytes(const DataType& type) {
   return type.kind == DataKind::kNarrowInt || type.kind == DataKind::kNarrowUint ||
          type.kind == DataKind::kNarrowFloat || type.kind == DataKind::kNarrowComplex ||
          type.kind == DataKind::kFloat;
 }
 
-// Whether a fill value that masks would hide data: xarray opens in v3 whatever has dimension_names,
-// also where some or all of them are null, and does not mask it. An undefined one is not written
+// Whether a fill value that masks would hide data: xarray opens any v3 array with dimension_names,
+// even if some or all are null, and does not mask its fill value. An undefined one is not written
 // either.
 bool HasNamedDimensions(const ArrayMetadata& metadata) {
   return metadata.undefined_fill || metadata.rank() == 0 || metadata.dimension_names;
@@ -61,7 +61,7 @@ char Separator(const ChunkKeyEncoding& encoding, const ViewContext& context) {
   return context.below_ome ? '/' : '.';
 }
 
-// kUnsupported if the reader knows no such shape.
+// kUnsupported if the reader does not support the shape.
 Result<void> TakeShape(const ArrayMetadata& metadata, const ArrayLayout& layout,
                        const ReaderProfile& profile) {
   const uint64_t most = profile.largest_extent;
@@ -76,7 +76,7 @@ Result<void> TakeShape(const ArrayMetadata& metadata, const ArrayLayout& layout,
   return {};
 }
 
-// Elements in the files of chunks: all that the chunk has, or those that lie in the array.
+// Elements in chunk files: all of the chunk, or those inside the array.
 std::vector<uint64_t> FileExtent(const ArrayMetadata& metadata, const ArrayLayout& layout,
                                  const ReaderProfile& profile) {
   std::vector<uint64_t> extent = layout.inner_chunk_shape;
@@ -86,7 +86,7 @@ std::vector<uint64_t> FileExtent(const ArrayMetadata& metadata, const ArrayLayou
   return extent;
 }
 
-// How the files of chunks come from what is stored, and how the reader decodes them. `type` is that
+// How chunk files are derived from stored chunks, and how the reader decodes them. `type` is that
 // of the elements in the files. `must_decode`: do not pass the stored bytes through.
 Result<V2Chain> ChooseEncoding(const ArrayMetadata& metadata, const ArrayLayout& layout,
                                const DataType& type, const ReaderProfile& profile,
@@ -113,7 +113,7 @@ Result<V2Chain> ChooseEncoding(const ArrayMetadata& metadata, const ArrayLayout&
     if (stored.item_size == 0) return chain;  // such elements are never decoded
     return Fail(ErrorCode::kUnsupported, "{}", layout.inner_pipeline.error().message);
   }
-  // (The file has no more elements than the chunk.)
+  // The file has at most the elements of the chunk.
   encoding.size = CheckedProduct(extent).value_or(0) * type.item_size;
   const uint64_t largest = std::max(layout.inner_pipeline->decoded_size(), encoding.size);
   if (largest > kMaxChunkBytes) {
@@ -167,14 +167,14 @@ Result<ArrayView> V2View::ShowArray(const ArrayMetadata& metadata, const ArrayLa
   if (type.item_size == 0 && chain->filters.is_null()) return NotShown(stored);
   const auto v2_type = V2TypeOf(type, chain->byte_order);
   if (!v2_type) return Fail(v2_type);
-  // (GDAL 3.6 dies on a scalar with any other separator; its one chunk is "0" either way.)
+  // GDAL 3.6 crashes on a scalar with any other separator; its one chunk is "0" either way.
   view.naming.separator = metadata.rank() == 0 ? '.' : Separator(metadata.key_encoding, context);
 
   std::vector<std::string> notes;
   const auto given_attributes = [&] {
     notes.clear();
     Json given = WithValidFill(metadata.attributes, stored, notes);
-    // A truth value is a number where its array is one of numbers.
+    // Booleans become numbers in an array of numbers.
     if (const auto fill_value = given.find("_FillValue"); fill_value != given.end()) {
       if (type.kind != stored.kind && fill_value->is_boolean())
         *fill_value = int{*fill_value == true};
@@ -191,7 +191,7 @@ Result<ArrayView> V2View::ShowArray(const ArrayMetadata& metadata, const ArrayLa
   V2Fill chosen = choose(context);
   if (chosen.must_make_chunks && view.encoding.kind != ChunkEncoding::Kind::kDecoded) {
     if (const auto can = FillChunk::CanBeMade(metadata, layout); !can) {
-      // Decoded ones are made of anything.
+      // Any chunk can be shown decoded.
       if (layout.inner_pipeline && layout.inner_pipeline->decoded_size() <= kMaxChunkBytes) {
         return ShowArray(metadata, layout, context, /*must_decode=*/true);
       }
@@ -229,7 +229,7 @@ void V2View::AddDocuments(const ArrayMetadata& metadata, const ArrayLayout& layo
   zarray["order"] = std::string(1, chain.order);
   zarray["filters"] = chain.filters;
   zarray["dimension_separator"] = std::string(1, view.naming.separator);
-  // (What is masked would be true.)
+  // Masked values would become true.
   if (profile_.is_netcdf && zarray["fill_value"].is_null()) {
     attributes = WithBoolType(std::move(attributes), metadata.data_type, view.notes);
   }
@@ -250,7 +250,7 @@ void V2View::AddAttributes(const ArrayMetadata& metadata, const Json& type, Json
   if (profile_.needs_plain_attributes) attributes = PlainAttributes(attributes);
   if (profile_.needs_strict_json) MakeStrict(attributes);
   if (profile_.needs_typed_fill) TypeFillAttribute(attributes, type.get<std::string>());
-  // (GDAL warns of each size of an image that has another length of a name.)
+  // GDAL warns of each image size if one dimension name has several lengths.
   const bool with_lengths = profile_.shares_dimensions || (profile_.is_gdal && context.below_ome);
   attributes[kDimensionsAttribute] =
       is_vector ? Json::array({kScalarDimension})
@@ -260,7 +260,7 @@ void V2View::AddAttributes(const ArrayMetadata& metadata, const Json& type, Json
     view.dimensions.shape = is_vector ? std::vector<uint64_t>{1} : metadata.shape;
     view.dimensions.names = is_vector ? std::vector<std::string>{std::string(kScalarDimension)}
                                       : PlainDimensionNames(metadata);
-    // (Images of OME groups are the same one in several sizes.)
+    // OME groups contain one image in several sizes.
     if (context.is_in_root && !context.below_ome) view.attributes = std::move(attributes);
   }
 }
@@ -291,7 +291,7 @@ Result<ArrayView> V2View::ShowTexts(const ArrayMetadata& metadata, const ArrayLa
   ArrayView view;
   view.has_texts = true;
   Json attributes = metadata.attributes;
-  attributes.erase("_FillValue");  // (nothing is masked)
+  attributes.erase("_FillValue");  // nothing is masked
   view.documents.emplace_back();
   AddAttributes(metadata, Json("|O"), std::move(attributes), context, view);
   view.documents.push_back({".zarray", ""});
@@ -374,7 +374,7 @@ std::string V2View::Consolidate(std::span<const NodeBelow> nodes) const {
 }
 
 bool V2View::AllowsNodeName(std::string_view node) const {
-  // (netCDF-C does not look at names that begin with a dot.)
+  // netCDF-C ignores names that begin with a dot.
   const bool is_plain = PlainName(std::string(node)) == node && !node.starts_with('.');
   if (profile_.needs_plain_names && !is_plain) return false;
   return !node.starts_with(".z");

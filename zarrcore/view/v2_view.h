@@ -8,12 +8,11 @@
 
 namespace zarrfs {
 
-/// Passes a v2 source through where the profile says so (pass_through.h), unless its chunks have a
-/// compressor that the user says readers do not know. Otherwise shows what the
-/// reader of a profile can take: the stored bytes where v2 can say how to decode
-/// them (v2_chain.h), else the elements, decoded. The fill value is chosen such that the reader
-/// masks nothing that a v3 reader would not (v2_fill.h). _ARRAY_DIMENSIONS in .zattrs are the
-/// dimension names, made up where there are none.
+/// Passes a v2 source through if the profile says so (pass_through.h), unless the user says that
+/// readers do not know the compressor of its chunks. Otherwise shows the stored bytes if v2 can
+/// describe how to decode them (v2_chain.h), else the decoded elements. The fill value is chosen
+/// such that the reader masks nothing that a v3 reader would not (v2_fill.h). _ARRAY_DIMENSIONS in
+/// .zattrs are the dimension names, made up if there are none.
 class V2View final : public View {
  public:
   explicit V2View(const ReaderProfile& profile) : profile_(profile) {}
@@ -42,22 +41,23 @@ class V2View final : public View {
   [[nodiscard]] Result<ArrayView> ShowArray(const ArrayMetadata& metadata,
                                             const ArrayLayout& layout, const ViewContext& context,
                                             bool must_decode) const;
-  // An array that the store holds as v2, to a reader of whatever v2 has.
+  // A stored v2 array, for a reader of any v2 array.
   [[nodiscard]] Result<ArrayView> ShowStoredV2(const ArrayMetadata& metadata,
                                                const ArrayLayout& layout,
                                                const ViewContext& context) const;
-  // An array of texts of variable length, to a reader that knows fixed ones.
+  // An array of texts of variable length, for a reader that knows only fixed ones.
   [[nodiscard]] Result<ArrayView> ShowTexts(const ArrayMetadata& metadata,
                                             const ArrayLayout& layout,
                                             const ViewContext& context) const;
-  // The documents of an array, and what of it depends on its siblings.
+  // The documents of an array, and the data that depend on its siblings.
   void AddDocuments(const ArrayMetadata& metadata, const ArrayLayout& layout, const V2Chain& chain,
                     const Json& type, Json fill_value, Json attributes, const ViewContext& context,
                     ArrayView& view) const;
-  // .zattrs, with names of dimensions. `type`: "dtype".
+  // .zattrs, with dimension names. `type`: "dtype".
   void AddAttributes(const ArrayMetadata& metadata, const Json& type, Json attributes,
                      const ViewContext& context, ArrayView& view) const;
-  // Removes what netCDF-C takes for its own, and attributes whose names this view's readers refuse.
+  // Removes attributes that netCDF-C claims for itself, and those whose names this view's readers
+  // refuse.
   void LeaveOutUnreadable(Json& attributes, std::vector<std::string>& notes) const;
   [[nodiscard]] std::string Dump(const Json& json) const;
 

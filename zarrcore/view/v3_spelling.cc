@@ -13,7 +13,7 @@ namespace {
 
 using std::string_view_literals::operator""sv;
 
-// Readers refuse members that they do not know.
+// Readers refuse unknown members.
 void KeepOnly(Json& configuration, std::initializer_list<std::string_view> known) {
   auto& members = configuration.get_ref<Json::object_t&>();
   Json::object_t kept;
@@ -23,7 +23,7 @@ void KeepOnly(Json& configuration, std::initializer_list<std::string_view> known
   members = std::move(kept);
 }
 
-// Types of several bytes need an "endian" today; older writers left it out for little, or wrote
+// Types of several bytes need an "endian" today; older writers omitted it for little, or wrote
 // null.
 void SpellBytes(Json& configuration, const DataType& type) {
   if (!MemberOrNull(configuration, "endian").is_null()) return;
@@ -41,14 +41,14 @@ void SpellGzip(CodecSpec& codec) {
 }
 
 void SpellZstd(CodecSpec& codec) {
-  constexpr int64_t kLowest = -131072;  // as tensorstore and zarr-python have it
+  constexpr int64_t kLowest = -131072;  // as in tensorstore and zarr-python
   constexpr int64_t kHighest = 22;
   codec.configuration["level"] = EncoderMember(codec, "level", kLowest, kHighest, 0);
   codec.configuration["checksum"] = MemberOrNull(codec.configuration, "checksum") == true;
   KeepOnly(codec.configuration, {"level", "checksum"});
 }
 
-// The frame's own header is what readers decode by; these are for writers.
+// Readers decode by the frame's own header; these are for writers.
 void SpellBlosc(CodecSpec& codec, const DataType& type) {
   const BloscParameters parameters = BloscParametersOf(codec, type.item_size);
   Json& configuration = codec.configuration;
@@ -86,7 +86,7 @@ Json DataTypeInTodaysSpelling(const DataType& type) {
   if (!document.is_object() || !document.contains("name")) return document;
   const Json& configuration = MemberOrNull(document, "configuration");
   if (configuration.is_null() || configuration.empty()) {
-    // What else it says is not known here, and stays.
+    // Its other members are unknown, and stay.
     const bool says_more =
         UnknownMember(document, {"name", "configuration", "must_understand"}).has_value();
     if (!says_more) return document["name"];
@@ -103,7 +103,7 @@ Json FillValueInTodaysSpelling(const Json& given, const FillBytes& fill, const D
       return given;
     case DataKind::kRaw:
     case DataKind::kStruct:
-      // (What zarr-python reads.)
+      // The form that zarr-python reads.
       return given.is_null() ? Json(EncodeBase64(fill)) : given;
     case DataKind::kBytes:
     case DataKind::kNullTerminatedBytes:

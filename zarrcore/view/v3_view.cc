@@ -20,8 +20,8 @@ Json KeyEncodingJson(const ChunkKeyEncoding& encoding) {
   return json;
 }
 
-// Whether it has structs with fields that are big-endian: zarr-python 3 reads them as if they were
-// little-endian, and no codec of Zarr v3 has both orders.
+// Whether it contains structs with big-endian fields: zarr-python 3 reads them as little-endian,
+// and no Zarr v3 codec has both orders.
 bool HasForeignOrder(const DataType& type, std::span<const CodecSpec> codecs) {
   if (type.kind != DataKind::kStruct || type.byte_order_unit() == 1) return false;
   return std::ranges::any_of(codecs, [](const CodecSpec& codec) {
@@ -44,12 +44,12 @@ class V3ViewImplementation final : public View {
     view.naming.prefix_c = encoding.kind == ChunkKeyEncoding::Kind::kDefault;
     view.naming.separator = encoding.separator;
 
-    // The members in their order; those this function knows in today's spelling.
+    // The members in their order, those known to this function in today's spelling.
     Json json = metadata.document;
     json["zarr_format"] = 3;
     json["shape"] = metadata.shape;
     json.erase("extensions");  // of the 2022 drafts; always empty here
-    // Some writers say null for what is not there; few readers take it.
+    // Some writers write null for missing members; few readers accept it.
     for (const char* member : {"attributes", "dimension_names", "storage_transformers"}) {
       if (const auto found = json.find(member); found != json.end() && found->is_null()) {
         json.erase(found);
@@ -85,7 +85,7 @@ class V3ViewImplementation final : public View {
     if (metadata.is_stored_as_v2() && json.contains("attributes")) {
       json["attributes"] = WithoutNczarr(std::move(json["attributes"]));
     }
-    // (Not of a sharded array: its chunk grid and codecs are others.)
+    // Not of a sharded array, whose chunk grid and codecs change.
     const bool passes = metadata.stored && !metadata.stored->is_v2 && metadata.notes.empty() &&
                         MeansTheSame(json, metadata.document);
     view.documents.push_back(
@@ -114,7 +114,7 @@ class V3ViewImplementation final : public View {
       notes = std::move(shown.notes);
       if (shown.attributes != metadata.attributes) json["attributes"] = std::move(shown.attributes);
     }
-    // (Some writers say null; readers of groups take that for none.)
+    // Some writers write null; readers of groups treat that as missing.
     const bool is_changed = metadata.consolidated_metadata != Json::value_t::null ||
                             json.contains("extensions") || !metadata.notes.empty() ||
                             (!notes.empty() && json != metadata.document);
@@ -127,7 +127,7 @@ class V3ViewImplementation final : public View {
     return {{{std::string(kDocumentName), DumpJson(json)}}, std::move(notes)};
   }
 
-  // A reader that asks for it finds no nodes without it.
+  // Without it a reader that asks for it finds no nodes.
   std::string_view ConsolidatedName(const GroupMetadata& metadata) const override {
     return metadata.consolidated_metadata == Json::value_t::object ? kDocumentName : "";
   }
