@@ -18,8 +18,8 @@ namespace zarrfs {
 namespace {
 
 constexpr int kInitLimitMs = 1000;
-constexpr size_t kMaxRequestBytes = 1 << 17;  // more than the kernel wants at least
-// What older headers lack: FUSE_NOTIFY_RESEND, FUSE_NOTIFY_INC_EPOCH, FUSE_HAS_RESEND and
+constexpr size_t kMaxRequestBytes = 1 << 17;  // more than the kernel's minimum
+// Missing from older headers: FUSE_NOTIFY_RESEND, FUSE_NOTIFY_INC_EPOCH, FUSE_HAS_RESEND and
 // FUSE_INIT_EXT.
 constexpr int kNotifyResend = 7;
 constexpr int kNotifyIncEpoch = 8;
@@ -27,17 +27,16 @@ constexpr uint64_t kHasResend = uint64_t{1} << 39;
 constexpr uint32_t kInitExtended = 1u << 30;
 constexpr size_t kFlags2At = 16;  // in fuse_init_in
 
-// Before 3.17 libfuse takes FUSE_CAP_PARALLEL_DIROPS and does not pass it on.
+// Before 3.17 libfuse accepts FUSE_CAP_PARALLEL_DIROPS but does not pass it on.
 constexpr bool kLibraryForgets = FUSE_VERSION < FUSE_MAKE_VERSION(3, 17);
-// Of the FUSE_INIT that offers parallel lookups and is being answered. Its number is never used
-// again.
+// Number of the FUSE_INIT being answered, if it offers parallel lookups. Numbers are never reused.
 uint64_t init_number = 0;
 
-// The kernel answers a request with EIO, which readers take for an absent chunk, if it cannot copy
-// it: to a page that was never touched, once the process is being killed. So all pages that a name
-// may come to are touched first.
+// If the kernel cannot copy a request to an untouched page because the process is being killed, it
+// answers with EIO, which readers take for an absent chunk. So touch all pages that a name may be
+// copied to first.
 ssize_t ReadRequest(int fd, void* buffer, size_t size, void*) {
-  constexpr size_t kLargest = 4096;  // (of those that somebody waits for)
+  constexpr size_t kLargest = 4096;  // of the requests that somebody waits for
   volatile char* const bytes = static_cast<char*>(buffer);
   if (size >= kLargest) {
     bytes[0] = 0;
@@ -59,7 +58,7 @@ ssize_t WriteAnswer(int fd, iovec* parts, int count, void*) {
   return writev(fd, parts, count);
 }
 
-// Writes nothing. (For AnswerTo().)
+// For AnswerTo(): stores the answer instead of sending it.
 ssize_t KeepAnswer(int, iovec* parts, int count, void* kept) {
   AllowParallelLookups(parts, count);
   const auto* header = static_cast<const fuse_out_header*>(parts[0].iov_base);
@@ -70,7 +69,7 @@ ssize_t KeepAnswer(int, iovec* parts, int count, void* kept) {
   return header->len;
 }
 
-// False if libfuse refuses.
+// False if libfuse refuses the message.
 bool WriteBy(ssize_t (*give)(int, iovec*, int, void*), fuse_session* session, int fd) {
   fuse_custom_io io{};
   io.read = ReadRequest;
@@ -91,7 +90,7 @@ bool Notify(int device, int code) {
   return write(device, &message, sizeof message) == sizeof message;
 }
 
-// False if it is none.
+// False if the message is not a FUSE_INIT.
 bool Parse(std::string_view message, Init& init) {
   if (message.size() < sizeof init.header + kFlags2At) return false;
   std::memcpy(&init.header, message.data(), sizeof init.header);
@@ -165,7 +164,7 @@ void AnswerTo(fuse_session* session, std::string_view init) {
   Init parsed;
   Descriptor nowhere(open("/dev/null", O_RDWR | O_CLOEXEC));
   if (!Parse(init, parsed) || !nowhere || !WriteBy(KeepAnswer, session, nowhere.get())) return;
-  static_cast<void>(nowhere.release());  // libfuse owns it from here on
+  static_cast<void>(nowhere.release());  // libfuse owns it now
   Process(session, init, parsed);
 }
 
@@ -180,7 +179,7 @@ std::string DifferentPromise(std::string_view then, std::string_view now) {
   }
   const fuse_init_out before = parse(then);
   const fuse_init_out after = parse(now);
-  // (What else there is, such as max_background, binds nobody.)
+  // Other fields, such as max_background, are not promises.
   const std::tuple<std::string_view, uint32_t, uint32_t> fields[] = {
       {"major", before.major, after.major},
       {"minor", before.minor, after.minor},

@@ -17,11 +17,11 @@
 namespace zarrfs {
 namespace {
 
-constexpr size_t kMaxPending = 65536;  // changes; beyond these, everything is invalidated
-// How long after the one before a new epoch is repeated.
+constexpr size_t kMaxPending = 65536;  // changes; beyond this, everything is invalidated
+// Delays after which a new epoch is repeated.
 constexpr std::array<std::chrono::seconds, 2> kRepeats = {std::chrono::seconds(1),
                                                           std::chrono::seconds(9)};
-constexpr uint32_t kExpireOnly = 1;  // FUSE_EXPIRE_ONLY, which older headers lack
+constexpr uint32_t kExpireOnly = 1;  // FUSE_EXPIRE_ONLY, missing from older headers
 
 // Removes duplicates.
 void MakeUnique(std::vector<std::string>& values) {
@@ -31,15 +31,15 @@ void MakeUnique(std::vector<std::string>& values) {
 
 }  // namespace
 
-// Sends a notice for each name, but for those in folders that the kernel does not know: of most
-// arrays it knows none.
+// Sends a notification for each name, except in folders unknown to the kernel, which are those of
+// most arrays.
 class Notifier::Sender final : public EntryInvalidator {
  public:
-  // `can_expire`: the kernel can check a name instead of dropping it.
+  // `can_expire`: the kernel can mark a name as expired instead of dropping it.
   Sender(fuse_session* session, bool can_expire) : session_(session), can_expire_(can_expire) {}
 
   bool InvalidateFolder(NodeId folder) override {
-    // (Its attributes alone. The root is always known, but the kernel may not say so.)
+    // Only its attributes. The kernel always knows the root, but may not say so.
     return fuse_lowlevel_notify_inval_inode(session_, folder, -1, 0) != -ENOENT ||
            folder == kRootId;
   }
@@ -53,7 +53,7 @@ class Notifier::Sender final : public EntryInvalidator {
     fuse_notify_inval_entry_out entry{};
     entry.parent = folder;
     entry.namelen = static_cast<uint32_t>(name.size());
-    // (Its last member: once `padding`, later `flags`.)
+    // The last member: once `padding`, later `flags`.
     std::memcpy(reinterpret_cast<char*>(&entry) + sizeof entry - sizeof flags, &flags,
                 sizeof flags);
     fuse_out_header header{};
@@ -61,7 +61,7 @@ class Notifier::Sender final : public EntryInvalidator {
     header.len = static_cast<uint32_t>(sizeof header + sizeof entry + name.size() + 1);
     const std::array<iovec, 3> pieces = {iovec{&header, sizeof header}, iovec{&entry, sizeof entry},
                                          iovec{const_cast<char*>(name.c_str()), name.size() + 1}};
-    // (Fails for a name that the kernel has not cached.)
+    // Fails for names that the kernel has not cached.
     [[maybe_unused]] const ssize_t sent =
         writev(fuse_session_fd(session_), pieces.data(), pieces.size());
   }
@@ -116,12 +116,12 @@ bool Notifier::SendNames(const Changes& changes) {
   try {
     return find_names_(changes, sender);
   } catch (const std::bad_alloc&) {
-    return false;  // names that cannot be found are all invalidated
+    return false;  // all names are invalidated instead
   }
 }
 
 void Notifier::NotifyNow(const Changes& changes) {
-  if (!can_invalidate_all_) return;  // then none is cached
+  if (!can_invalidate_all_) return;  // then no name is cached
   if (!SendNames(changes)) InvalidateAll();
 }
 
@@ -140,7 +140,7 @@ void Notifier::RepeatIfDue() {
 
 void Notifier::InvalidateAll() {
   Sender sender(session_, can_invalidate_all_);
-  // The root has no name that could be invalidated; of its inode only the attributes.
+  // The root has no name to invalidate; drop only its attributes.
   (void)sender.InvalidateFolder(kRootId);
   if (!can_invalidate_all_) return;
   if (!IncEpoch(fuse_session_fd(session_))) {

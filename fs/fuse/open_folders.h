@@ -1,8 +1,7 @@
-// OpenFolders: the folders that the kernel has open, by the handle that it was given.
+// OpenFolders: the folders that the kernel has open, by handle.
 //
-// A handle outlives the process that gave it: one that is not known was another's, and what it
-// stood for is opened again (Put). So handles are numbers that no two processes of a mount share.
-// Thread-safe.
+// A handle outlives the process that created it: an unknown one is from another process, and its
+// folder is opened again (Put). So no two processes of a mount use the same numbers. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +16,7 @@ namespace zarrfs {
 
 class OpenFolders {
  public:
-  /// `predecessors`: processes that gave out handles before this one.
+  /// `predecessors`: number of processes that created handles before this one.
   explicit OpenFolders(uint64_t predecessors) : next_(predecessors << kBitsOfCount) {}
 
   [[nodiscard]] uint64_t Add(std::shared_ptr<Folder> folder) {
@@ -25,20 +24,20 @@ class OpenFolders {
     folders_.emplace(++next_, std::move(folder));
     return next_;
   }
-  /// Null if it is not known.
+  /// Null if the handle is unknown.
   [[nodiscard]] std::shared_ptr<Folder> Find(uint64_t handle) const {
     const std::lock_guard lock(mutex_);
     const auto found = folders_.find(handle);
     return found == folders_.end() ? nullptr : found->second;
   }
-  /// Returns what the handle stands for: `folder`, or what another thread has put there before.
+  /// Returns the folder of the handle: `folder`, or the one that another thread has put first.
   [[nodiscard]] std::shared_ptr<Folder> Put(uint64_t handle,
                                             const std::shared_ptr<Folder>& folder) {
     const std::lock_guard lock(mutex_);
     return folders_.try_emplace(handle, folder).first->second;
   }
   void Remove(uint64_t handle) {
-    std::shared_ptr<Folder> removed;  // freed without the lock
+    std::shared_ptr<Folder> removed;  // freed after unlocking
     const std::lock_guard lock(mutex_);
     if (const auto found = folders_.find(handle); found != folders_.end()) {
       removed = std::move(found->second);

@@ -1,6 +1,6 @@
-// Reply: sends the one reply to a request of the kernel, and counts it in the metrics.
+// Reply: sends the one reply to a kernel request, and counts it in the metrics.
 //
-// Once a request was replied to, or its ticket claimed by somebody else, it is gone.
+// The request is gone once it was replied to, or another thread has claimed its ticket.
 #pragma once
 
 #include <fuse_lowlevel.h>
@@ -27,11 +27,11 @@ namespace zarrfs {
 
 class Reply {
  public:
-  /// Of a trial, as all but the second are: on kWouldBlock nothing is sent, and must_wait() becomes
-  /// true.
+  /// For a trial (every run except the second): on kWouldBlock nothing is sent, and must_wait()
+  /// becomes true.
   Reply(fuse_req_t request, RequestMetrics& metrics, RequestMetrics::Request counted_as)
       : request_(request), metrics_(metrics), counted_as_(counted_as), trial_(true) {}
-  /// Of a request that can be interrupted while the handler runs.
+  /// For a request that can be interrupted while the handler runs.
   Reply(fuse_req_t request, RequestMetrics& metrics, RequestMetrics::Request counted_as,
         std::shared_ptr<Ticket> ticket, bool trial)
       : request_(request),
@@ -64,7 +64,7 @@ class Reply {
     const fuse_entry_param param = ToParam(*entry);
     fuse_reply_entry(request_, &param);
   }
-  /// What is known of a name that could not be looked up.
+  /// Sends what is known of a name that could not be looked up.
   void Unreadable(const zarrfs::Entry& entry) {
     if (!Claim(RequestResult::kError)) return;
     const fuse_entry_param param = ToParam(entry);
@@ -79,7 +79,7 @@ class Reply {
     if (!Claim(RequestResult::kOk, bytes.size())) return;
     fuse_reply_buf(request_, reinterpret_cast<const char*>(bytes.data()), bytes.size());
   }
-  /// False if the request was interrupted: nobody will release what was opened.
+  /// False if the request was interrupted: then nobody will release the opened file.
   [[nodiscard]] bool Opened(const fuse_file_info& info) {
     return Claim(RequestResult::kOk) && fuse_reply_open(request_, &info) == 0;
   }
@@ -88,8 +88,8 @@ class Reply {
   }
 
  private:
-  // Whether the answer is to be given. It is counted before the kernel has it, so that who got an
-  // answer finds it counted.
+  // True if this call must send the reply. Metrics are updated first, so a client with a reply sees
+  // it counted.
   bool Claim(RequestResult result, uint64_t bytes = 0) {
     if (std::exchange(is_claimed_, true)) return false;
     if (ticket_ != nullptr && !ticket_->Claim()) return false;

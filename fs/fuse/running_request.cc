@@ -11,7 +11,7 @@
 namespace zarrfs {
 namespace {
 
-// Between the rounds of the watching thread; the second while nothing runs.
+// Pause between rounds of the watching thread; the second applies while nothing runs.
 constexpr std::chrono::milliseconds kRound{100};
 constexpr std::chrono::milliseconds kIdleRound{400};
 
@@ -78,7 +78,7 @@ bool RunningRequest::WatchOnce() {
                                                         std::memory_order_acq_rel)) {
       continue;
     }
-    // It may be another request by now, which is admitted early.
+    // It may be another request by now, which then gets its ticket early.
     State state = State::kWatched;
     try {
       place->ticket = MakeInterruptible(place->request, place->attend(place->attending));
@@ -97,7 +97,7 @@ void RunningRequest::StartWatching(std::chrono::seconds long_time) {
       try {
         TellOfLong(long_time);
       } catch (const std::bad_alloc&) {
-        // The next round tells of it.
+        // The next round logs it.
       }
     }
   }).detach();

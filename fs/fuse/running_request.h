@@ -1,10 +1,11 @@
-// RunningRequest: a request that the thread that took it answers itself, without the waiting room.
+// RunningRequest: a request that is answered on the thread that received it, without the waiting
+// room.
 //
-// Stores that answer fast may hang, too: a disk that fails, or that everybody writes to. What has
-// been running for a tenth of a second or more can be interrupted from then on, and is answered at
-// once, as in the waiting room; the late answer is dropped. Until then it costs a request next to
-// nothing: a thread of its own finds out, half a second after the request began at the latest.
-// The same thread tells of the requests that take very long, those in waiting rooms among them.
+// Stores that answer fast may hang, too, on a failing or overloaded disk. A request that has run
+// for a tenth of a second or longer becomes interruptible, as in the waiting room: it is answered
+// at once, and the late answer is dropped. Before that it costs next to nothing: a watching thread
+// detects it within half a second. The same thread logs requests that take very long, including
+// those in waiting rooms.
 #pragma once
 
 #include <fuse_lowlevel.h>
@@ -23,7 +24,7 @@ namespace zarrfs {
 class RunningRequest {
  public:
   /// `attending` can make an Attendance, on any thread, as long as this object lives. At most one
-  /// object a thread.
+  /// object per thread.
   template <typename Attending>
   RunningRequest(fuse_req_t request, const Attending& attending)
       : place_(ThisThread()), given_up_([&place = place_] { return IsAnswered(place); }) {
@@ -38,43 +39,43 @@ class RunningRequest {
   RunningRequest(const RunningRequest&) = delete;
   RunningRequest& operator=(const RunningRequest&) = delete;
 
-  /// To be called once. True if this thread must reply; else the request is gone.
+  /// Call once. True if this thread must reply; otherwise the request is gone.
   [[nodiscard]] bool Claim();
-  /// To be called instead, where the request is to be answered elsewhere: the ticket that it has by
-  /// now; null if nobody else knows of it.
+  /// Call instead of Claim() if the request will be answered elsewhere. Returns its ticket; null if
+  /// no other thread knows of the request.
   [[nodiscard]] std::shared_ptr<Ticket> HandOver();
 
-  /// How many requests run now, excluding those that have a ticket.
+  /// Number of requests running now, excluding those with a ticket.
   [[nodiscard]] static size_t CountWithoutTicket();
 
-  /// What takes longer is told of.
+  /// Requests slower than this are logged.
   static constexpr std::chrono::seconds kLong{10};
-  /// Starts the thread that finds those that run for long. To be called once.
+  /// Starts the thread that watches for slow requests. Call once.
   static void StartWatching(std::chrono::seconds long_time = kLong);
 
  private:
   enum class State : uint8_t {
     kIdle,
-    kRunning,    // the thread may reply as soon as it claims it
+    kRunning,    // the thread may reply once it has claimed it
     kAdmitting,  // the watching thread makes a ticket: soon kWatched
-    kWatched     // who claims the ticket replies
+    kWatched     // whoever claims the ticket replies
   };
-  // Of one thread, as long as the process lives.
+  // State of one thread, kept until the process ends.
   struct Place {
     std::atomic<State> state = State::kIdle;
-    std::atomic<uint64_t> count = 0;  // of requests until now
+    std::atomic<uint64_t> count = 0;  // of requests so far
     fuse_req_t request = nullptr;
     const void* attending = nullptr;
     Attendance (*attend)(const void*) = nullptr;
     std::shared_ptr<Ticket> ticket;  // kWatched
-    uint64_t count_before = 0;       // the watching thread's: at its last round
+    uint64_t count_before = 0;       // the watching thread's: count at its last round
   };
 
   struct Places;
 
   static Places& ThePlaces();
   static Place& ThisThread();
-  // For the thread itself, while its request runs.
+  // Called by the thread itself, while its request runs.
   static bool IsAnswered(const Place& place) {
     return place.state.load(std::memory_order_acquire) == State::kWatched &&
            place.ticket->answered.load();

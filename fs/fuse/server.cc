@@ -20,15 +20,15 @@
 namespace zarrfs {
 namespace {
 
-// A thread's buffer for the bytes of one READ.
+// The buffer of this thread for one READ.
 std::span<std::byte> ReadBuffer(size_t size) {
   thread_local std::unique_ptr<std::byte[]> buffer;
   if (buffer == nullptr) buffer = std::make_unique_for_overwrite<std::byte[]>(kMaxRead);
   return {buffer.get(), std::min(size, kMaxRead)};
 }
 
-// Whether there is an answer; if not, the handler has to run where it may wait. Without memory it
-// is what is known, else ENOMEM.
+// Whether the handler has answered; if not, it must run where it may wait. If memory has run out,
+// the answer is what is known, else ENOMEM.
 template <typename Handler, typename Substitute>
 bool Run(const Handler& handler, const Substitute& substitute, Reply reply) {
   const MemoryBudget::Work work(ProcessMemory());
@@ -46,8 +46,7 @@ bool Run(const Handler& handler, const Substitute& substitute, Reply reply) {
 
 }  // namespace
 
-// What answers a request of which the handler has no answer: with the last that is known, or an
-// error. And tells of one that takes long.
+// Fallback reply if the handler has none: the last known entry, or an error. Logs slow requests.
 template <typename Interrupted>
 struct Server::Substitute {
   Server& server;
@@ -82,8 +81,8 @@ struct Server::Substitute {
 };
 
 Server::Threads::Threads(uint32_t count) : limit_(count), limit_of_data_(count) {
-  // Two are left to take requests, interruptions among them, whatever the others wait for; of the
-  // rest, data leave a third to names.
+  // Two threads always stay free to receive requests, including interruptions; of the rest, data
+  // leave a third to names.
   constexpr uint32_t kFew = 8;
   if (count < kFew) return;
   limit_ = count - 2;
@@ -101,7 +100,7 @@ template <typename Handler, typename Interrupted>
 void Server::Answer(fuse_req_t request, Question question, Handler handler,
                     Interrupted interrupted) {
   RequestMetrics& metrics = tree_->metrics();
-  // (Those about the status folder are counted apart.)
+  // Requests about the status folder are counted separately.
   const bool is_status = Tree::IsStatus(question.id, question.name);
   const Operation operation = is_status ? Operation::kOther : question.operation;
   const bool is_data = operation == Operation::kRead;
@@ -127,7 +126,7 @@ void Server::Answer(fuse_req_t request, Question question, Handler handler,
                    {request, substitute.metrics, substitute.counted, own, trial});
       };
       if (!was_tried && run(/*trial=*/true)) return;
-      // What it waits for now is memory.
+      // Now it waits for memory.
       const MemoryBudget::Alone alone(ProcessMemory(), [&] { return own->answered.load(); });
       if (alone.granted()) (void)run(/*trial=*/false);
     };
@@ -184,7 +183,7 @@ void Server::List(Reply& reply, NodeId id, uint64_t handle, size_t size, uint64_
   }
   std::vector<char> bytes(size);
   size_t used = 0;
-  // An entry without an id is a name alone: the kernel looks it up.
+  // An entry without an id is only a name: the kernel looks it up.
   const auto add = [&](const std::string& name, const Entry& entry, uint64_t next) {
     char* const to = bytes.data() + used;
     const size_t room = size - used;
@@ -226,7 +225,7 @@ void Server::OnMounted(fuse_session* session) {
   RunningRequest::StartWatching();
   SetWaitingThreads(WaitingThreads(options_.connections));
   // notify_store waits while a READ holds the page's lock, so a second thread must be free to
-  // answer that READ, without waiting for the store. (Over io_uring each core has only one thread.)
+  // answer that READ, without waiting for the store. With io_uring each core has only one thread.
   if (tree_->answers_fast() && options_.threads > 1 && !uses_io_uring_) {
     tree_->StartPrefetch([this, session](NodeId id, std::span<const std::byte> bytes) {
       fuse_bufvec data = FUSE_BUFVEC_INIT(bytes.size());
@@ -248,7 +247,7 @@ void Server::OnMounted(fuse_session* session) {
         if (!changes.was_announced) notifier_.Notify(changes);
       },
       notifier_.can_invalidate_all());
-  // The root's attributes were cached with a timeout before: let the kernel revalidate them.
+  // The root's attributes were cached with a timeout before: make the kernel revalidate them.
   fuse_lowlevel_notify_inval_inode(session, FUSE_ROOT_ID, -1, 0);
 }
 
@@ -261,12 +260,12 @@ void Server::Negotiate(fuse_conn_info& connection) {
 #endif
 }
 
-// Requests as libfuse hands them over. Their arguments live only as long as the call.
+// The callbacks of libfuse. Their arguments live only as long as the call.
 struct Server::Handlers {
   static Server& Self(fuse_req_t request) {
     return *static_cast<Server*>(fuse_req_userdata(request));
   }
-  // A request that is answered at once.
+  // Counts a request that is answered at once.
   static void CountAnswered(fuse_req_t request, Operation operation) {
     Self(request).tree_->metrics().End({operation}, RequestResult::kOk);
   }
@@ -330,8 +329,8 @@ struct Server::Handlers {
     });
   }
 
-  // Asked by programs that want to know whether a file is a terminal, as Python does at each open;
-  // the kernel asks every time, whatever the answer.
+  // Programs ask whether a file is a terminal, as Python does at each open; the kernel asks every
+  // time, regardless of the answer.
   static void Ioctl(fuse_req_t request, fuse_ino_t, unsigned, void*, fuse_file_info*, unsigned,
                     const void*, size_t, size_t) {
     CountAnswered(request, Operation::kOther);

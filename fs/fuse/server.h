@@ -1,11 +1,12 @@
-// Server: answers the kernel's requests with what a Tree says, and notifies the kernel of changes.
-// The caller creates, mounts and runs the session, whose user data it is.
+// Server: answers the kernel's requests from a Tree, and notifies the kernel of changes. The caller
+// creates, mounts and runs the session, whose user data it is.
 //
-// A handler gathers its result, then replies exactly once, holding no lock. It runs first as a
-// trial on the thread that took the request, which must not wait for memory, and not for the store
-// unless that answers fast; not even there if so many others run already that too few threads are
-// left, because a disk hangs. Only if that was not enough it runs again in a waiting room: where it
-// may wait for the store, and then for memory, alone. So a thread is always free for what is known.
+// A handler gathers its result, then replies exactly once, holding no lock. It first runs as a
+// trial on the thread that received the request. There it must not wait for memory; it may wait
+// only for a store that answers fast, and not if so many other requests run that too few threads
+// are free, because a disk hangs. If the trial fails it runs again in a waiting room, where it may
+// wait for the store, and then for memory, alone. So a thread is always free for requests that can
+// be answered from caches.
 #pragma once
 
 #include <fuse_lowlevel.h>
@@ -26,11 +27,11 @@ namespace zarrfs {
 class Reply;
 
 struct ServerOptions {
-  bool no_epoch = false;       // do without FUSE_NOTIFY_INC_EPOCH, as kernels before 6.16 must
+  bool no_epoch = false;       // no FUSE_NOTIFY_INC_EPOCH, like kernels before 6.16
   bool open_messages = false;  // the kernel sends OPEN each time a file is opened
   bool io_uring = false;       // request FUSE over io_uring
-  uint32_t threads = 1;        // that serve requests
-  uint32_t connections = 0;    // to a store behind a network; 0: it is not
+  uint32_t threads = 1;        // number of threads that serve requests
+  uint32_t connections = 0;    // to a store behind a network; otherwise 0
 };
 
 class Server {
@@ -45,16 +46,16 @@ class Server {
   [[nodiscard]] static const fuse_lowlevel_ops& Operations();
 
   /// Call once, after FUSE_INIT was answered, on a thread that serves no requests: it sends
-  /// notifications. Starts prefetching, notifying, and watching the store. The Server and the
-  /// session must live until the process ends from then on.
+  /// notifications. Starts prefetching, notifying, and watching the store. From then on the Server
+  /// and the session must live until the process ends.
   void OnMounted(fuse_session* session);
 
-  /// Requests excluding those about the status files, and statfs(2). Thread-safe.
+  /// Requests except those about the status files, and statfs(2). Thread-safe.
   struct Progress {
     uint64_t answered = 0;
     size_t unanswered = 0;
-    std::chrono::steady_clock::duration oldest{};  // of the unanswered
-    uint32_t free_threads = 0;                     // of those that take requests
+    std::chrono::steady_clock::duration oldest{};  // of the unanswered requests
+    uint32_t free_threads = 0;                     // of the threads that receive requests
   };
   [[nodiscard]] Progress progress() const;
 
@@ -64,14 +65,14 @@ class Server {
  private:
   struct Handlers;  // of Operations()
 
-  // Which requests the threads that take requests may answer themselves.
+  // Decides which requests may be answered on the threads that receive them.
   class Threads {
    public:
     explicit Threads(uint32_t count);
 
     [[nodiscard]] uint32_t busy() const { return names_ + data_; }
 
-    // As long as a thread answers one. False if it must not.
+    // Held while such a thread answers a request. False if it must not.
     class Turn {
      public:
       Turn(Threads& threads, bool is_data);
@@ -95,7 +96,7 @@ class Server {
   // Negotiates the capabilities in FUSE_INIT.
   void Negotiate(fuse_conn_info& connection);
 
-  // What is asked.
+  // The subject of a request.
   struct Question {
     Operation operation;
     NodeId id;
@@ -104,9 +105,9 @@ class Server {
 
   template <typename Interrupted>
   struct Substitute;
-  // Runs `handler`, a void(Reply&), perhaps three times, so it must be repeatable.
-  // `interrupted`, which does not wait, gives the answer if the request is interrupted meanwhile;
-  // where it fails, that is EINTR. Either way it counts as an error.
+  // Runs `handler`, a void(Reply&), up to three times, so it must be repeatable. If the request is
+  // interrupted in the meantime, `interrupted`, which does not wait, gives the answer; if that
+  // fails, the answer is EINTR. Either counts as an error.
   static Result<Entry> NoEntry() { return Fail(ErrorCode::kInterrupted, "interrupted"); }
   template <typename Handler, typename Interrupted = decltype(&NoEntry)>
   void Answer(fuse_req_t request, Question question, Handler handler,

@@ -26,7 +26,7 @@ struct Waiting {
   WaitingHandler handler;
 };
 
-// These live as long as the process: threads that wait for a dead server cannot be joined.
+// Rooms live as long as the process: threads that wait for a dead server cannot be joined.
 struct Room {
   std::mutex mutex;
   std::condition_variable arrived;
@@ -42,8 +42,8 @@ Room& RoomFor(WaitingFor what) {
   return what == WaitingFor::kData ? data : names;
 }
 
-// The kernel side holds a number, never a pointer, so that an interruption that comes late finds
-// nothing instead of something freed.
+// libfuse holds a number, never a pointer, so a late interruption finds nothing rather than freed
+// memory.
 struct Tickets {
   std::mutex mutex;
   std::unordered_map<uintptr_t, std::weak_ptr<Ticket>> by_number;
@@ -55,10 +55,10 @@ Tickets& TheTickets() {
   return tickets;
 }
 
-// Its number, until the last one lets go of it.
+// A new ticket and its number, which is removed with the last reference.
 std::pair<std::shared_ptr<Ticket>, uintptr_t> NewTicket(Attendance attendance) {
   Tickets& tickets = TheTickets();
-  std::shared_ptr<Ticket> ticket;  // not to be destroyed under the lock
+  std::shared_ptr<Ticket> ticket;  // must be released after unlocking
   const std::lock_guard lock(tickets.mutex);
   const uintptr_t number = tickets.next_number++;
   ticket.reset(new Ticket{.attendance = std::move(attendance)}, [number](Ticket* last) {
@@ -71,7 +71,8 @@ std::pair<std::shared_ptr<Ticket>, uintptr_t> NewTicket(Attendance attendance) {
   return {std::move(ticket), number};
 }
 
-// Set while this thread registers an interruption; libfuse calls back at once if there was one.
+// Set while this thread registers an interruption; libfuse calls back at once if it already
+// happened.
 thread_local bool registering = false;
 thread_local bool interrupted_already = false;
 
@@ -88,7 +89,7 @@ void OnInterrupt(fuse_req_t request, void* data) {
     if (found != tickets.by_number.end()) ticket = found->second.lock();
   }
   if (ticket == nullptr) return;
-  // While fuse_req_interrupt_func itself calls, the request must not be freed: MakeInterruptible
+  // The request must not be freed while fuse_req_interrupt_func itself calls: MakeInterruptible
   // answers then.
   if (registering) {
     interrupted_already = true;
@@ -138,14 +139,14 @@ std::shared_ptr<Ticket> MakeInterruptible(fuse_req_t request, Attendance attenda
   // NOLINTNEXTLINE(performance-no-int-to-ptr): a number that libfuse hands back
   fuse_req_interrupt_func(request, &OnInterrupt, reinterpret_cast<void*>(number));
   registering = false;
-  // From here on another thread may have answered: `request` belongs to who claims the ticket.
+  // From here on another thread may have answered: `request` belongs to the claimer of the ticket.
   if (interrupted_already) AnswerInterrupted(request, *ticket);
   return ticket;
 }
 
 void TellOfLong(std::chrono::seconds time) {
   const auto before = std::chrono::steady_clock::now() - time;
-  std::vector<std::shared_ptr<Ticket>> all;  // not to be let go of under the lock
+  std::vector<std::shared_ptr<Ticket>> all;  // must be released after unlocking
   {
     Tickets& tickets = TheTickets();
     const std::lock_guard lock(tickets.mutex);
@@ -188,7 +189,8 @@ void AnswerFromWaitingRoom(fuse_req_t request, WaitingFor what, WaitingHandler h
       std::thread([&room] { Work(room); }).detach();
       ++room.threads;
     } catch (const std::exception&) {
-      // No more threads are to be had: those there are take it, or the next request tries again.
+      // No more threads can be started: the existing ones take the request, or the next one tries
+      // again.
     }
   }
   room.arrived.notify_one();

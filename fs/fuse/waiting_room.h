@@ -1,9 +1,9 @@
 // The waiting rooms run requests that must wait for a store, off the threads that serve the kernel.
 //
 // Each request is answered exactly once: by its handler, or as soon as the kernel interrupts it
-// (Ctrl-C), whichever is first; a late answer is dropped. There is a room for names and one for
-// data, so that slow reads do not hold up look-ups. Handlers run on up to WaitingThreads()
-// threads of the room's own; when all wait, further requests queue, and can still be interrupted.
+// (Ctrl-C), whichever is first; a late answer is dropped. Names and data have separate rooms, so
+// that slow reads do not delay lookups. Handlers run on up to WaitingThreads() threads of each
+// room; when all of them wait, further requests queue, and can still be interrupted.
 #pragma once
 
 #include <fuse_lowlevel.h>
@@ -18,38 +18,38 @@ namespace zarrfs {
 
 inline constexpr size_t kLeastWaitingThreads = 64;
 
-/// Threads of each room for a store that takes so many requests at once (0: not behind a network).
+/// Number of threads of each room for a store with this number of connections (0: not behind a
+/// network).
 [[nodiscard]] size_t WaitingThreads(size_t connections);
-/// kLeastWaitingThreads by default.
+/// Defaults to kLeastWaitingThreads.
 void SetWaitingThreads(size_t most);
 
-/// What becomes of a request that takes long. Both are called on any thread.
+/// What happens to a request that takes long. Both are called on any thread.
 struct Attendance {
-  /// Answers it, at once, where it was interrupted.
+  /// Answers it at once after an interruption.
   std::function<void(fuse_req_t)> on_interrupted;
-  /// Tells that it has had no answer for so long, or is still worked on for nobody.
+  /// Logs that it has had no answer for this long, or is still running although nobody waits.
   std::function<void(std::chrono::seconds)> on_long;
 };
 
-/// Shared by a request's handler and its interruption; lives for as long as it is worked on.
+/// Shared by a request's handler and its interruption; lives as long as the handler runs.
 struct Ticket {
   std::atomic<bool> answered{false};
   Attendance attendance;
   std::chrono::steady_clock::time_point since = std::chrono::steady_clock::now();
-  bool is_told_of = false;  // TellOfLong()'s
-  /// True for exactly one caller, which must reply; the request is gone for everybody else.
+  bool is_told_of = false;  // logged by TellOfLong()
+  /// True for exactly one caller, which must reply; for all others the request is gone.
   bool Claim() { return !answered.exchange(true); }
 };
 
-/// A ticket for a request that somebody else may claim from now on: whoever interrupts it, who then
-/// has `attendance` answer.
+/// Makes a ticket for a request that an interruption may claim from now on, and then have
+/// `attendance` answer.
 [[nodiscard]] std::shared_ptr<Ticket> MakeInterruptible(fuse_req_t request, Attendance attendance);
 
-/// Tells of each request that has had a ticket for `time`, once; whether somebody still waits for
-/// it or not.
+/// Logs each request that has had a ticket for `time`, once, even if nobody waits for it any more.
 void TellOfLong(std::chrono::seconds time);
 
-/// The requests that have a ticket and no answer yet, and how long the oldest has had one.
+/// The requests that have a ticket and no answer yet, and the age of the oldest ticket.
 struct Unanswered {
   size_t count = 0;
   std::chrono::steady_clock::duration oldest{};
@@ -60,8 +60,8 @@ enum class WaitingFor { kNames, kData };
 
 using WaitingHandler = std::function<void(const std::shared_ptr<Ticket>&)>;
 
-/// Runs `handler` some time on a thread that may wait. Who claims the ticket answers instead: if
-/// the request is interrupted before, or memory runs out, its `on_interrupted`.
+/// Queues `handler` for a thread that may wait. If the request is interrupted before, or memory
+/// runs out, `on_interrupted` of its ticket answers instead.
 void AnswerFromWaitingRoom(fuse_req_t request, WaitingFor what, WaitingHandler handler,
                            const std::shared_ptr<Ticket>& ticket) noexcept;
 

@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kMaxMessageText = 4096;
 
-// A message as it is sent. sendmsg(2) and recvmsg(2) need pointers to all of its parts.
+// The wire format of a message. sendmsg(2) and recvmsg(2) need pointers to all of its parts.
 struct Packet {
   struct {
     Message::Kind kind = {};
@@ -55,7 +55,7 @@ std::optional<Message> Channel::Receive() const {
     return TEMP_FAILURE_RETRY(recvmsg(fd(), &packet.header, MSG_CMSG_CLOEXEC));
   };
   auto length = receive();
-  // The other end closed without reading all that it was sent; what it sent before is still here.
+  // The other end closed before it read all messages; those it sent earlier can still be read.
   if (length < 0 && errno == ECONNRESET) length = receive();
   const bool is_whole = length >= static_cast<ssize_t>(sizeof packet.head) &&
                         (packet.header.msg_flags & MSG_TRUNC) == 0;

@@ -1,4 +1,4 @@
-// Messages between the processes of a mount, on a pair of sockets. When one process ends, the other
+// Messages between the processes of a mount, over a socket pair. When one process ends, the other
 // one sees the end of the channel.
 #pragma once
 
@@ -12,35 +12,35 @@
 
 namespace zarrfs {
 
-/// An old worker may get messages of a new keeper: whatever changes here needs another
+/// An old worker may get messages from a new keeper: any change here requires another
 /// HandOver::kFormat.
 struct Message {
   enum class Kind : uint32_t {
-    // From the worker, the last two also from the keeper to the process that waits for the start.
+    // From the worker; the last two also from the keeper to the process that waits for the start.
     kOpened,  // the store is open: mount now; may pass its root (WorkerStart::source)
     kReady,   // the mount answers
-    kFailed,  // the start failed, also of a worker that replaces another: exit code, error line
+    kFailed,  // the start failed, also of a replacement worker: exit code, error line
     // From the keeper to the worker.
     kMounted,     // passes the FUSE device; device numbers at the mount point before and after;
-                  // 1 if requests can come again; FUSE_INIT, unless the worker is to read it
-    kEnd,         // the mount is gone, or will be soon: end
+                  // 1 if requests can be resent; FUSE_INIT, unless the worker must read it
+    kEnd,         // the mount has ended, or will soon: exit
     kLogLevel,    // the name of the level
     kCacheSizes,  // index cache, cache, memory (0: the default); bytes
-    // From another program of the user or of root, to which the keeper answers as to the process
-    // that waits for the start.
+    // From another program of the user or of root; the keeper answers as to the process that waits
+    // for the start.
     kUpgrade,   // passes the program file
     kSettings,  // live settings, as after -o
     // From the worker.
-    kStarted,  // before anything else: its program runs
-    kBeat,     // from kReady on, each Heartbeat::kPeriod: its text is a Beat
-    // As kUpgrade: asks for the state of the mount. The answer, kReady, has its device number and,
-    // as text, what is wrong with the worker.
+    kStarted,  // before anything else: its program is running
+    kBeat,     // from kReady on, every Heartbeat::kPeriod: its text is a Beat
+    // Like kUpgrade: asks for the state of the mount. The answer, kReady, has its device number,
+    // and the problem of the worker as text.
     kState,
   };
   Kind kind = Kind::kEnd;
   std::array<uint64_t, 3> numbers = {};
   std::string text = {};
-  Descriptor passed = {};  // on receipt: the descriptor that came with the message
+  Descriptor passed = {};  // when received: the descriptor that came with the message
 };
 
 class Channel {
@@ -48,7 +48,7 @@ class Channel {
   Channel() = default;
   explicit Channel(Descriptor socket) : socket_(std::move(socket)) {}
 
-  /// Both ends; nullopt if there are no descriptors left.
+  /// Both ends; nullopt if no descriptors are left.
   [[nodiscard]] static std::optional<std::pair<Channel, Channel>> MakePair();
 
   void Close() { socket_.reset(); }
@@ -57,11 +57,11 @@ class Channel {
   [[nodiscard]] int fd() const { return socket_.get(); }
 
   /// Thread-safe; never waits. False if the other end is closed or does not read. `passed`: a
-  /// descriptor to pass a copy of.
+  /// descriptor; the message carries a copy.
   bool Send(const Message& message, int passed = -1) const;
 
-  /// Waits for the next message; nullopt at the end of the channel, and for what is no message. At
-  /// most one descriptor comes with a message: the kernel closes others.
+  /// Waits for the next message; nullopt at the end of the channel, and for a malformed message.
+  /// Carries at most one descriptor: the kernel closes others.
   [[nodiscard]] std::optional<Message> Receive() const;
 
  private:

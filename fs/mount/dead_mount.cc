@@ -33,19 +33,19 @@
 namespace zarrfs {
 namespace {
 
-// A path that leads to exactly this mount, whatever is mounted over it later.
+// A path that leads to exactly this mount, even if another one covers it later.
 std::string PathOf(const Descriptor& mount) { return fmt::format("/proc/self/fd/{}", mount.get()); }
 
 bool IsDead(const Mounted& mounted) {
   return mounted.type == kMountType && AskMount(mounted).state == MountState::kDead;
 }
 
-// The file by which the kernel has a connection aborted. Empty if this process cannot have it.
+// The file that aborts a connection. Empty if this process cannot open it.
 Descriptor OpenAbort(dev_t number) {
   const std::string name = fmt::format("{}/abort", minor(number));
   Descriptor file(open(("/sys/fs/fuse/connections/" + name).c_str(), O_WRONLY | O_CLOEXEC));
   if (file) return file;
-  // Where its file system is not mounted.
+  // Used if its file system is not mounted.
   const Descriptor context(fsopen("fusectl", FSOPEN_CLOEXEC));
   if (!context || fsconfig(context.get(), FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) != 0) return {};
   const Descriptor mount(fsmount(context.get(), FSMOUNT_CLOEXEC, 0));
@@ -62,7 +62,7 @@ tl::unexpected<Error> CannotReplace(std::string_view what) {
 }  // namespace
 
 Result<Replacement> ReplaceDeadMount(const MountOptions& options, const Mounted& dead) {
-  // Dead mounts that lie over another one are not needed to hide the folder.
+  // Dead mounts that cover another one are not needed to hide the folder.
   std::vector<Mounted> there = MountsAt(dead.path);
   while (there.size() > 1 && there[there.size() - 2].type == kMountType && IsDead(there.back())) {
     if (auto detached = Unmount(dead.path, /*detach=*/true); !detached) return Fail(detached);
@@ -77,7 +77,7 @@ Result<Replacement> ReplaceDeadMount(const MountOptions& options, const Mounted&
   const Descriptor mount = NewMount(options, device);
   if (!mount) return CannotReplace("fsopen");
   if (Attach(mount, place, MOVE_MOUNT_BENEATH)) {
-    // Not by its name: somebody else may have detached it meanwhile.
+    // Not by its name: it may have been detached in the meantime.
     if (umount2(PathOf(place).c_str(), MNT_DETACH) != 0 && errno != EINVAL) {
       spdlog::warn("{}: the dead mount cannot be detached: {}", dead.path, ErrnoText(errno));
     }
@@ -95,12 +95,12 @@ Result<void> ClearDeadMounts(const std::string& path) {
 }
 
 void AbortConnection(const Descriptor& device, dev_t number, const std::string& path) {
-  // While the connection lives, the number is that of its mount. So what is found by the number is
-  // its own if the connection still lives afterwards, and stays its own once it is held.
+  // While the connection lives, the number belongs to its mount. So the file found by the number is
+  // the right one if the connection still lives afterwards, and stays so once it is open.
   const Descriptor abort = OpenAbort(number);
   if (abort && IsConnected(device) && write(abort.get(), "1", 1) == 1) return;
-  // Without that file. The kernel aborts at first, and does not unmount what is in use, which it is
-  // by our descriptor.
+  // If that file is unavailable: the kernel aborts first, and does not unmount a mount that is in
+  // use, as it is through our descriptor.
   const Descriptor place = OpenWithoutLinks(path);
   if (!place) return;
   const uint64_t id = MountIdOf(place);

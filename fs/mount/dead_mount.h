@@ -1,10 +1,10 @@
 // Dead mounts: their process was killed or crashed. They stay in the mount table, and every path
-// below gives ENOTCONN. If they were unmounted, their chunks would be "No such file" in the bare
-// folder below, which Zarr readers take for the fill value.
+// below fails with ENOTCONN. If they were unmounted, their chunks would be "No such file" in the
+// bare folder below, which Zarr readers take for the fill value.
 //
-// So the next mount there must not expose the bare folder: it goes beneath the dead mount, which is
-// then detached (MOVE_MOUNT_BENEATH, Linux 6.5), or over it. Only root can do that: fusermount3
-// refuses to mount on a dead mount.
+// So the next mount there must not expose the bare folder: it is mounted beneath the dead mount,
+// which is then detached (MOVE_MOUNT_BENEATH, Linux 6.5), or over it. Only root can do that:
+// fusermount3 refuses to mount on a dead mount.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ namespace zarrfs {
 struct Replacement {
   Descriptor device;         // the FUSE device
   dev_t dead = 0;            // the device number of the dead mount
-  bool covers_dead = false;  // the dead mount is still there, below
+  bool covers_dead = false;  // the dead mount still exists below
 };
 
 /// Mounts in place of `dead`, which is on top at its path. kNotFound: it is gone. kPermissionDenied
@@ -34,13 +34,13 @@ struct Replacement {
 [[nodiscard]] Result<void> ClearDeadMounts(const std::string& path);
 
 /// Makes the kernel fail all current and future requests of a connection with ENOTCONN. The mount
-/// stays. `number`: the device number of the mount, which is nobody else's while the connection
-/// lives; `path`: where it may be. No other mount is touched, whatever lies there by now, nor is
-/// this one sent a request.
+/// stays. `number`: the device number of the mount, which is unique while the connection lives;
+/// `path`: where it may be. Does not touch other mounts at that path, and sends this one no
+/// request.
 void AbortConnection(const Descriptor& device, dev_t number, const std::string& path);
 
-/// A number of the mount on top at `path` that no other ever has (Linux 6.8); 0 where there is
-/// none. Sends the mount no request.
+/// A number of the mount on top at `path` that is never reused (Linux 6.8); 0 if unavailable. Sends
+/// the mount no request.
 [[nodiscard]] uint64_t UniqueMountId(const std::string& path);
 
 }  // namespace zarrfs

@@ -106,7 +106,7 @@ bool SetNumber(std::string_view text, uint64_t max, uint64_t& number) {
   return error == std::errc() && stop == end && number <= max;
 }
 
-// False for a name or value that no record has.
+// False for an unknown name or invalid value.
 bool SetRecord(std::string_view name, std::string_view value, HandOver& state) {
   for (const auto& [known, member, is_binary] : kTexts) {
     if (name != known) continue;
@@ -132,7 +132,7 @@ bool IsList(std::string_view name) {
   return std::ranges::find(kLists, name, &ListRecord::name) != std::end(kLists);
 }
 
-// What must be true of the values alone.
+// Checks the values by themselves.
 bool HoldsTogether(const HandOver& state) {
   const auto is_pid = [](const std::string& text) {
     uint64_t pid = 0;
@@ -173,7 +173,7 @@ bool Is(uint64_t descriptor, bool (*check)(int), bool is_needed) {
   return descriptor == HandOver::kNoDescriptor ? !is_needed : check(NumberOf(descriptor));
 }
 
-// Whether no number stands for two descriptors, or for one of stdin to stderr.
+// Whether no number is used for two descriptors, or is one of stdin to stderr.
 bool AreDistinct(const HandOver& state) {
   std::vector<int> numbers = DescriptorsOf(state);
   std::ranges::sort(numbers);
@@ -191,7 +191,7 @@ std::string ToText(const HandOver& state) {
   for (const auto& [name, member, is_binary] : kTexts) {
     add(name, is_binary ? ToHex(state.*member) : state.*member);
   }
-  // Not at the end: a text that is cut off lacks what must be there.
+  // Not at the end: a truncated text must lack required records.
   for (const auto& [name, member] : kLists) {
     for (const std::string& value : state.*member) add(name, value);
   }

@@ -1,12 +1,12 @@
-// What a keeper hands over to a program that is executed for its mount: to the one that takes its
-// place (fs/process/upgrade.h), and to each worker (fs/process/worker_start.h). It is the text of a
-// memory file that the program inherits, with the numbers of the other descriptors it inherits.
+// The state that a keeper passes to a program it executes for its mount: to its successor
+// (fs/process/upgrade.h), and to each worker (fs/process/worker_start.h). It is the text of a
+// memory file that the program inherits, with the numbers of the other inherited descriptors.
 //
 // The text is a sequence of "name=value" records, each with a NUL at its end. The first one is
-// "zarrfs-hand-over=FORMAT". Whoever reads it trusts nothing of it: each record but those of lists
-// comes once, none is missing, and none is unknown.
+// "zarrfs-hand-over=FORMAT". The reader does not trust it: each record except those of lists comes
+// once, none is missing, and none is unknown.
 //
-// Part of the format are the messages of a Channel, with which the old worker is asked to end.
+// The messages of a Channel, which ask the old worker to end, are part of the format.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct HandOver {
   static constexpr uint64_t kNoDescriptor = UINT32_MAX;
 
   uint64_t format = kFormat;
-  std::string version = {};  // of the program that hands over
+  std::string version = {};  // of the predecessor
   std::string name = {};     // its argv[0]
 
   // --- MountOptions ------------------------------------------------------------------------------
@@ -40,13 +40,13 @@ struct HandOver {
   uint64_t debug = 0;
   uint64_t sloppy = 0;
   uint64_t made_mountpoint = 0;
-  // In force, whatever the settings say.
+  // In force, regardless of the settings.
   std::string log_level = {};
   uint64_t index_cache = 0;
   uint64_t cache = 0;
   uint64_t memory = 0;  // the option; 0: its default
 
-  // --- For a worker alone ------------------------------------------------------------------------
+  // --- For a worker only -------------------------------------------------------------------------
   uint64_t keeper = 0;      // process id; 0: for the next keeper
   uint64_t takes_over = 0;  // from another worker
   uint64_t fetch_socket = kNoDescriptor;
@@ -54,7 +54,7 @@ struct HandOver {
   uint64_t log = kNoDescriptor;
   uint64_t list = kNoDescriptor;
 
-  // --- OwnMount, for the next keeper alone -------------------------------------------------------
+  // --- OwnMount, for the next keeper only --------------------------------------------------------
   uint64_t device_before = 0;
   uint64_t device = 0;
   uint64_t mount_id = 0;
@@ -64,18 +64,18 @@ struct HandOver {
   std::string init = {};    // FUSE_INIT
   std::string answer = {};  // the first session's (AnswerTo)
   uint64_t connection = kNoDescriptor;
-  uint64_t shared = kNoDescriptor;  // if requests can come again
+  uint64_t shared = kNoDescriptor;  // if requests can be resent
 
   // --- Workers -----------------------------------------------------------------------------------
-  uint64_t worker = 0;  // its process id, a child's; 0: for a worker
+  uint64_t worker = 0;  // its process id, a child's; 0: in the state of a worker
   uint64_t channel = kNoDescriptor;
   uint64_t ids = kNoDescriptor;
   uint64_t journal = 0;                 // IdFormat()
-  uint64_t root = kNoDescriptor;        // of the store, where the mount hides its path
+  uint64_t root = kNoDescriptor;        // of the store, if the mount hides its path
   uint64_t gives_errors = 0;            // the worker is a caretaker
-  std::vector<std::string> stuck = {};  // process ids of killed workers that cannot end yet
+  std::vector<std::string> stuck = {};  // process ids of killed workers that cannot exit yet
 
-  /// Of who asked for the upgrade and waits for the report; may be none.
+  /// Of the process that requested the upgrade and waits for the report; optional.
   uint64_t asker = kNoDescriptor;
 
   bool operator==(const HandOver&) const = default;
@@ -83,32 +83,32 @@ struct HandOver {
 
 [[nodiscard]] std::string ToText(const HandOver& state);
 
-/// kUnsupported if it has another format; kDamaged if it is none or does not hold together.
+/// kUnsupported if it has another format; kDamaged if it is malformed or inconsistent.
 [[nodiscard]] Result<HandOver> ParseHandOver(std::string_view text);
 
-/// The text of the memory file with this number, which is closed.
+/// Reads the text of the memory file, and closes it.
 [[nodiscard]] Result<std::string> ReadHandOver(Descriptor file);
 
-/// A state that has options, to which config words that are in force belong.
+/// A state with these options; the config words in force belong to them.
 [[nodiscard]] HandOver WithOptions(const MountOptions& options,
                                    const std::vector<std::string>& config_in_force);
 
-/// Its options as this program understands them. kInvalidArgument for those it does not have.
+/// Its options, parsed by this program. kInvalidArgument for unknown ones.
 [[nodiscard]] Result<MountOptions> OptionsOf(const HandOver& state);
 
 /// Descriptors that the next program inherits.
 [[nodiscard]] std::vector<int> DescriptorsOf(const HandOver& state);
 
-/// The number of a descriptor as the state has it, and the descriptor of such a number, which is
-/// not inherited by further programs. Both may be none.
+/// Converts between a descriptor and its number in the state. The descriptor is not inherited by
+/// further programs. Both may be empty.
 [[nodiscard]] uint64_t NumberFor(const Descriptor& descriptor);
 [[nodiscard]] Descriptor Inherited(uint64_t number);
 
-/// Checks that each descriptor is open, of its kind, and no other's, and that the worker is a child
+/// Checks that each descriptor is open, of its kind, and used once, and that the worker is a child
 /// of this process.
 [[nodiscard]] Result<void> CheckInherited(const HandOver& state);
 
-/// The same in a worker, which is a child of the keeper.
+/// Likewise in a worker, which is a child of the keeper.
 [[nodiscard]] Result<void> CheckWorkerStart(const HandOver& state);
 
 }  // namespace zarrfs

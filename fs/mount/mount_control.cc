@@ -28,7 +28,7 @@ constexpr int kFusermountLimitMs = 10000;
 constexpr size_t kMaxOutput = size_t{1} << 14;
 
 struct ChildEnd {
-  int status = -1;  // of wait(2)
+  int status = -1;  // from wait(2)
   std::string output;
 };
 
@@ -52,17 +52,17 @@ ChildEnd RunChild(int limit_ms, Run run) {
   return end;
 }
 
-// In the child of AskMount(). Copies .zarrfs/options to `output`.
+// Runs in the child of AskMount(). Copies .zarrfs/options to `output`.
 MountState Ask(const Mounted& mounted, int output) {
   const std::string& path = mounted.path;
-  // To other users, even root, the kernel may answer in place of the mount.
+  // For other users, even root, the kernel may answer in place of the mount.
   if (geteuid() == 0 && mounted.user != 0 &&
       (setresgid(mounted.group, mounted.group, mounted.group) != 0 ||
        setresuid(mounted.user, mounted.user, mounted.user) != 0)) {
     return MountState::kHidden;
   }
   struct statvfs space = {};
-  // The kernel never answers this call from its caches. (For other users it makes up an answer.)
+  // The kernel never answers this call from its caches, but makes up an answer for other users.
   if (statvfs(path.c_str(), &space) != 0) {
     if (errno == ENOTCONN || errno == ECONNABORTED) return MountState::kDead;
     return errno == EACCES || errno == EPERM ? MountState::kHidden : MountState::kAnswers;

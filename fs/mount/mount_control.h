@@ -1,4 +1,4 @@
-// Probes and ends mounts of zarrfs from outside.
+// Probes and unmounts zarrfs mounts from outside.
 #pragma once
 
 #include <sys/types.h>
@@ -24,12 +24,12 @@ struct MountAnswer {
   std::optional<pid_t> pid;  // of the process that handles its signals
   std::string options;       // the text of .zarrfs/options
 
-  /// The value in the line `name: value` of that text; "" if there is none.
+  /// The value in the line `name: value` of that text; "" if it is missing.
   [[nodiscard]] std::string Option(std::string_view name) const;
 };
 
 /// Probes a zarrfs mount from a child process, because access may block forever. Root probes as the
-/// user who mounted it. The process must not have threads yet.
+/// mounting user. The process must not have threads yet.
 [[nodiscard]] MountAnswer AskMount(const Mounted& mounted);
 
 /// Unmounts the mount on top at `path`, through fusermount3 unless this process may do it itself;

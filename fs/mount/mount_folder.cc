@@ -34,12 +34,12 @@ constexpr Attribute kAttributes[] = {{"ro", MOUNT_ATTR_RDONLY, MS_RDONLY},
                                      {"noexec", MOUNT_ATTR_NOEXEC, MS_NOEXEC},
                                      {"noatime", MOUNT_ATTR_NOATIME, MS_NOATIME}};
 
-// A mount shows no symbolic link, so a worker that was taken over must not make the kernel follow
-// one. Linux 5.10; mount(2) of older kernels ignores the flag.
+// A mount shows no symbolic link, so a compromised worker must not make the kernel follow one.
+// Linux 5.10; mount(2) of older kernels ignores the flag.
 constexpr Attribute kNoLinks = {"nosymfollow", 0x00200000, 256};
 
 // The options of a mount without its source, which may have quotes and commas. Calls `set` with
-// each parameter of the file system, whose value is "" where it is a flag; returns the attributes.
+// each parameter of the file system, with the value "" for flags; returns the attributes.
 using SetParameter = std::function<void(const std::string& name, const std::string& value)>;
 std::pair<unsigned, unsigned> ForEachParameter(const MountOptions& options,
                                                const Descriptor& device, const SetParameter& set) {
@@ -57,7 +57,7 @@ std::pair<unsigned, unsigned> ForEachParameter(const MountOptions& options,
       attributes.first |= attribute->attribute;
       attributes.second |= attribute->flag;
     } else if (word == "debug" || word == "io_uring" || name == "fsname") {
-      continue;  // libfuse's own options, and what is set above
+      continue;  // libfuse's own options, and those set above
     } else {
       std::string value = name == word ? "" : word.substr(name.size() + 1);
       std::erase(value, '"');  // mount(2) removes them from a context, fsconfig(2) does not
@@ -67,7 +67,7 @@ std::pair<unsigned, unsigned> ForEachParameter(const MountOptions& options,
   return attributes;
 }
 
-// By mount(2), where the newer calls are refused (containers).
+// With mount(2), if the newer calls are refused (containers).
 bool MountByName(const MountFolder& folder, const MountOptions& options, const Descriptor& device) {
   std::string data;
   std::string type = "fuse";
@@ -102,7 +102,7 @@ uint64_t MountIdOf(const Descriptor& place) {
       (info.stx_mask & STATX_MNT_ID) != 0) {
     return info.stx_mnt_id;
   }
-  // Before Linux 5.8. (For a process that is not dumpable the file is root's.)
+  // Before Linux 5.8. Root owns the file if the process is not dumpable.
   std::ifstream file(fmt::format("/proc/self/fdinfo/{}", place.get()));
   uint64_t id = 0;
   for (std::string name; file >> name;) {

@@ -31,7 +31,7 @@ bool LooksLikeStore(const std::string& folder) {
   });
 }
 
-// For a message, where STORE is none.
+// For the message about an invalid STORE.
 std::string_view OrderHint(const MountOptions& options) {
   return !LooksLikeStore(options.source.text()) && LooksLikeStore(options.mountpoint)
              ? " (is the order STORE MNT?)"
@@ -44,7 +44,7 @@ Result<void> CheckSource(const MountOptions& options) {
     return remote ? PrepareCacheFolder(options.remote.disk_cache) : Fail(remote);
   }
   const Location location = options.source.Locate();
-  if (!location.file.empty()) return {};  // what is in it, the worker sees
+  if (!location.file.empty()) return {};  // the worker checks the file
   const std::string& source = location.folder;
   struct stat info = {};
   if (stat(source.c_str(), &info) != 0) {
@@ -68,7 +68,7 @@ tl::unexpected<Error> CannotUse(const std::string& mountpoint, int error) {
   return Fail(FromErrno(error), "mount point {} cannot be used: {}", mountpoint, ErrnoText(error));
 }
 
-// With the dead zarrfs mount at `path`, if any. Fails if there is a live one.
+// The dead zarrfs mount at `path`, if any. Fails if there is a live one.
 Result<MountPoint> FindDeadMount(const std::string& path) {
   auto mounted = FindMount(path);
   if (!mounted || mounted->type != kMountType) return MountPoint{path, std::nullopt, nullptr};
@@ -96,7 +96,7 @@ Result<std::string> RealPath(const std::string& path, const std::string& mountpo
 }
 
 // Before resolving each form of the path, checks whether it is a mount: its file system may never
-// answer. The mount table has resolved names: if the path is in it, there is nothing to resolve.
+// answer. The mount table has resolved names: if the path is in it, no resolution is needed.
 Result<MountPoint> ResolveMountPoint(const std::string& mountpoint) {
   auto found = FindDeadMount(AbsolutePath(mountpoint));
   if (!found || found->dead) return found;
@@ -105,7 +105,8 @@ Result<MountPoint> ResolveMountPoint(const std::string& mountpoint) {
   return RealPath(found->path, mountpoint).and_then(FindDeadMount);
 }
 
-// Whether the dead mount hides the source, so that the source cannot be opened while it is there.
+// Whether the dead mount hides the source, so that the source cannot be opened as long as it
+// exists.
 bool IsHidden(const Source& source, const std::string& mountpoint) {
   if (source.needs_fetcher()) return false;
   if (LiesIn(AbsolutePath(source.text()), mountpoint)) return true;
@@ -122,9 +123,9 @@ Result<void> CheckFolder(const std::string& place, const std::string& path,
     return Fail(ErrorCode::kNotADirectory, "mount point {} is not a directory", path);
   }
   if (options.nonempty) return {};
-  // Opening an automount point would trigger the very mount that is being made.
+  // Opening an automount point would trigger the very mount being made.
   if (const auto top = FindMount(path); top && top->type == "autofs") return {};
-  // A folder that may not be listed may still be mounted on.
+  // A folder without list permission may still be mounted on.
   std::error_code error;
   if (!std::filesystem::is_empty(place, error) && !error) {
     if (const auto hint = OrderHint(options); !hint.empty()) {
@@ -144,7 +145,7 @@ Result<void> CheckDevice() {
                 "/dev/fuse is missing: load the fuse module (modprobe fuse) or pass the device "
                 "into the container");
   }
-  // fusermount3 opens it with the rights of its caller, too.
+  // fusermount3 opens it with its caller's rights, too.
   if (Descriptor(open("/dev/fuse", O_RDWR | O_CLOEXEC))) return {};
   if (errno == ENODEV || errno == ENXIO) {
     return Fail(ErrorCode::kNotFound,
@@ -196,8 +197,7 @@ Result<std::string> ResolveParent(const std::string& mountpoint) {
 }
 
 Result<MountPoint> CheckMount(const MountOptions& options) {
-  // The mount point first: STORE may lie below it, and then a mount that hangs there hangs STORE
-  // too.
+  // The mount point first: STORE may lie below it, so a hung mount there hangs STORE too.
   auto mountpoint = ResolveMountPoint(options.mountpoint);
   if (!mountpoint) return mountpoint;
   if (mountpoint->dead && !options.fake && IsHidden(options.source, mountpoint->path)) {
@@ -208,7 +208,7 @@ Result<MountPoint> CheckMount(const MountOptions& options) {
   }
   if (const auto source = CheckSource(options); !source) return Fail(source);
   if (mountpoint->dead) {
-    // The folder below cannot be checked, but was good enough for the dead mount.
+    // The folder below cannot be checked, but it was good enough for the dead mount.
     spdlog::warn("{}: takes the place of the dead mount of a zarrfs that was killed",
                  mountpoint->path);
   } else {

@@ -1,5 +1,4 @@
-// Checks STORE and MNT before anything is mounted. Every error message is one line that says what
-// to do.
+// Checks STORE and MNT before anything is mounted. Every error message is one line with advice.
 #pragma once
 
 #include <memory>
@@ -14,18 +13,18 @@
 
 namespace zarrfs {
 
-/// `path` made absolute, without "." and empty components. Keeps "..": only the kernel knows where
-/// that leads.
+/// `path` made absolute, without "." and empty components. Keeps "..", which only the kernel can
+/// resolve.
 [[nodiscard]] std::string AbsolutePath(const std::string& path);
 
-/// The path of `mountpoint` as in the kernel's mount table. Resolves only the folders above it: the
-/// folder itself may be a mount that never answers.
+/// The path of `mountpoint` as in the kernel's mount table. Resolves only its parent: the folder
+/// itself may be a mount that never answers.
 [[nodiscard]] Result<std::string> ResolveParent(const std::string& mountpoint);
 
 struct MountPoint {
   std::string path;                          // without symbolic links
   std::optional<Mounted> dead;               // a dead zarrfs mount on top there
-  std::shared_ptr<MountFolder> folder = {};  // of root's mounts, unless there is a dead one
+  std::shared_ptr<MountFolder> folder = {};  // for mounts by root, unless there is a dead one
 };
 
 /// Checks what a mount needs: the source folder, the mount point, the fuse device, fusermount3, the
@@ -34,14 +33,13 @@ struct MountPoint {
 /// process must not have threads yet.
 [[nodiscard]] Result<MountPoint> CheckMount(const MountOptions& options);
 
-/// A folder that is made for a mount, and removed when its owner ends. It stays if something is
-/// still mounted there. It is removed through a descriptor of the folder above, so that nobody can
-/// put another one in its place.
+/// A folder that is created for a mount, and removed by the destructor, unless something is still
+/// mounted there. It is removed through a descriptor of its parent, so that nobody can replace it.
 class MadeMountPoint {
  public:
-  /// Makes no folder where there is something.
+  /// Makes nothing if the path exists.
   [[nodiscard]] static MadeMountPoint Make(const std::string& path);
-  /// The folder that was made for a mount of an earlier program; `path` without symbolic links.
+  /// The folder that was created for a mount of an earlier program; `path` without symbolic links.
   [[nodiscard]] static MadeMountPoint Take(const std::string& path);
   MadeMountPoint() = default;
   MadeMountPoint(MadeMountPoint&&) = default;
@@ -51,7 +49,7 @@ class MadeMountPoint {
   [[nodiscard]] bool is_made() const { return static_cast<bool>(parent_); }
   /// Removes it, once.
   void Remove();
-  /// It stays.
+  /// Keeps it.
   void Leave() { parent_.reset(); }
 
  private:

@@ -20,7 +20,7 @@ namespace zarrfs {
 
 namespace {
 
-// Null where the path leads through a symbolic link by now.
+// Null if the path leads through a symbolic link now.
 std::shared_ptr<MountFolder> HoldFolder(Result<MountFolder> held) {
   if (geteuid() != 0) return nullptr;
   return held ? std::make_shared<MountFolder>(*std::move(held)) : nullptr;
@@ -124,7 +124,7 @@ Result<Descriptor> OwnMount::MakeByLibfuse(const MountOptions& options) {
     made_ = session != nullptr && fuse_session_mount(session, path_.c_str()) == 0;
     return made_;
   };
-  // libfuse, fusermount3 or the kernel may not know that the mount has no symbolic links to follow.
+  // libfuse, fusermount3 or the kernel may not support the flag against symbolic links.
   MountOptions without_links = options;
   without_links.kernel_options.emplace_back("nosymfollow");
   if (!mount(without_links)) {
@@ -140,7 +140,7 @@ Result<Descriptor> OwnMount::MakeByLibfuse(const MountOptions& options) {
                 reason.empty() ? "libfuse gave no reason" : reason);
   }
   // libfuse frees the path of a mount point only when it unmounts: the session stays, without its
-  // device. (Volatile keeps the compiler from removing the pointer, which would make it a leak.)
+  // device. Volatile keeps the compiler from removing the pointer, which would make it a leak.
   [[maybe_unused]] static fuse_session* volatile kept;
   kept = session;
   close(fuse_session_fd(session));
@@ -164,7 +164,7 @@ bool OwnMount::IsOnTop() const {
 Result<void> OwnMount::Unmount(bool detach) const {
   if (!made_) return {};
   if (folder_ && mount_id_ != 0) {
-    // Wherever the folder is by now: others may have renamed one above it.
+    // Regardless of its path: a folder above it may have been renamed.
     const uint64_t top = folder_->MountIdOnTop();
     if (top == 0) return {};
     const bool is_ours =
@@ -200,7 +200,8 @@ Result<void> OwnMount::GiveTo(const Channel& worker, bool may_resend) {
   Message message{Message::Kind::kMounted, {device_before_, device_}};
   if (!outlives_workers_) {
     worker.Send(message, connection_.get());
-    // Only the worker may hold the device: when it ends, the kernel must see the last one closed.
+    // Only the worker may hold the device: when it ends, the kernel must see the last descriptor
+    // closed.
     connection_.reset();
     return {};
   }
@@ -212,7 +213,8 @@ Result<void> OwnMount::GiveTo(const Channel& worker, bool may_resend) {
     if (!init) return Fail(init);
     init_ = *std::move(init);
     resends_ = CanResend(init_) && may_resend;
-    // Older kernels end what a worker has taken when the last holder of what it read from goes.
+    // Older kernels fail the requests that a worker has taken once the last descriptor it read them
+    // from is closed.
     if (resends_) shared_ = std::move(own);
   }
   message.text = init_;

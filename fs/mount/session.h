@@ -1,4 +1,4 @@
-// libfuse's view of a mount.
+// Sets up libfuse for a mount.
 #pragma once
 
 #include <fuse_lowlevel.h>
@@ -11,17 +11,17 @@
 namespace zarrfs {
 
 /// The argument of libfuse's -o: the options of every mount (read-only, no devices, no set-uid
-/// bits, permissions checked by the kernel) and those that `options` add.
+/// bits, permissions checked by the kernel) and those added by `options`.
 [[nodiscard]] std::string LibfuseOptions(const MountOptions& options);
 
-/// Why requests do not come by io_uring; "" if they can. Where they do, no other worker can take
-/// over from one that ends.
+/// Why requests do not use io_uring; "" if they can. With io_uring, no other worker can take over
+/// after one has ended.
 [[nodiscard]] std::string WhyNoIoUring(const MountOptions& options);
 
-/// What a worker answers to FUSE_INIT (AnswerTo).
+/// A worker's answer to FUSE_INIT (AnswerTo).
 [[nodiscard]] std::string AnswerOf(const MountOptions& options, std::string_view init);
 
-/// A session with LibfuseOptions(), not yet mounted. Null if there is no memory.
+/// A session with LibfuseOptions(), not yet mounted. Null if memory has run out.
 [[nodiscard]] fuse_session* NewSession(const MountOptions& options,
                                        const fuse_lowlevel_ops& operations, void* user_data);
 

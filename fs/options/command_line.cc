@@ -37,7 +37,7 @@ Usage UsageOf(Action action) {
   return {2, "usage: zarrfs STORE MNT [-o options]; --help says more"};
 }
 
-// The words, of which those before `next` are parsed.
+// The words; those before `next` are parsed.
 struct Words {
   std::span<const char* const> all;
   size_t next = 1;
@@ -49,7 +49,7 @@ bool ShowsText(const CommandLine& line) {
   return line.action == Action::kShowHelp || line.action == Action::kShowVersion;
 }
 
-// "--list", "-f": what takes no value.
+// Words without a value, such as "--list" or "-f".
 Result<void> ApplySwitch(std::string_view word, bool called_by_mount, CommandLine& line) {
   constexpr std::pair<std::string_view, Action> kActions[] = {
       {"--help", Action::kShowHelp},       {"-h", Action::kShowHelp},
@@ -94,7 +94,7 @@ Result<void> TakeConfig(Words& words, CommandLine& line) {
   return {};
 }
 
-// "-f", "-fs", "-oro", "-o"; takes the next word if that is the value.
+// "-f", "-fs", "-oro", "-o"; consumes the next word if that is the value.
 Result<void> ParseLetters(std::string_view word, bool called_by_mount, Words& words,
                           CommandLine& line) {
   for (size_t at = 1; at < word.size() && !ShowsText(line); ++at) {
@@ -116,7 +116,7 @@ Result<void> ParseLetters(std::string_view word, bool called_by_mount, Words& wo
   return {};
 }
 
-// "/data/ocean.zarr/" and "ocean.zarr.zip" give "ocean"; "" if there is no name.
+// "ocean" for "/data/ocean.zarr/" and "ocean.zarr.zip"; "" if there is no name.
 std::string NameOfStore(const std::string& store) {
   std::error_code ignored;
   auto path = std::filesystem::absolute(store, ignored).lexically_normal();
@@ -161,7 +161,7 @@ Result<void> AssignPaths(const std::vector<std::string_view>& paths, CommandLine
   return {};
 }
 
-// A line for each view.
+// One line per view.
 std::string ViewsHelp() {
   std::string text;
   for (const auto* const view : AllViews()) {

@@ -10,8 +10,8 @@
 //   zarrfs --upgrade MNT
 //   zarrfs --upgrade --all
 //
-// Parsing reads the words and the configuration file and nothing else: fs/mount/mountpoint.h
-// checks STORE and MNT.
+// Parsing reads only the words and the configuration file: fs/mount/mountpoint.h checks STORE and
+// MNT.
 #pragma once
 
 #include <string>
@@ -38,12 +38,12 @@ struct CommandLine {
   MountOptions options;
 };
 
-/// kInvalidArgument with one line that names the offending word. argv[0] counts: under a name that
+/// kInvalidArgument with one line that names the invalid word. argv[0] counts: under a name that
 /// begins with "mount." (mount(8)'s helper) `-f` means fake, not foreground, and `-s` sloppy, not a
 /// single thread.
 [[nodiscard]] Result<CommandLine> ParseCommandLine(int argc, const char* const* argv);
 
-/// What --help and --version print, with a newline at the end.
+/// The output of --help and --version, with a newline at the end.
 [[nodiscard]] std::string HelpText();
 [[nodiscard]] std::string VersionText();
 

@@ -2,7 +2,7 @@
 
 namespace zarrfs {
 
-/// Those of mount(8).
+/// As in mount(8).
 enum ExitCode : int {
   kExitDone = 0,
   kExitUsage = 1,

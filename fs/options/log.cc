@@ -17,7 +17,7 @@
 #include <syslog.h>
 
 #include "zarrcore/base/printable.h"
-#define SD_JOURNAL_SUPPRESS_LOCATION  // it would be a line of JournalSink
+#define SD_JOURNAL_SUPPRESS_LOCATION  // otherwise it would be a line of JournalSink
 #include <systemd/sd-journal.h>
 #include <unistd.h>
 
@@ -43,7 +43,7 @@ void TakeFuseMessage(fuse_log_level level, const char* format, va_list arguments
   std::array<char, 1024> text;
   std::vsnprintf(text.data(), text.size(), format, arguments);
   if (keep_messages) {
-    std::fputs(text.data(), stderr);  // which is the memory file
+    std::fputs(text.data(), stderr);  // which now is the memory file
     return;
   }
   const std::string line = OneLine(text.data());
@@ -54,7 +54,7 @@ void TakeFuseMessage(fuse_log_level level, const char* format, va_list arguments
               "libfuse: {}", line);
 }
 
-// (JOURNAL_STREAM of systemd.exec(5).)
+// See JOURNAL_STREAM in systemd.exec(5).
 bool StderrIsJournal() {
   const char* const stream = std::getenv("JOURNAL_STREAM");  // "device:inode"
   struct stat status {};
@@ -94,7 +94,7 @@ class JournalSink final : public spdlog::sinks::base_sink<std::mutex> {
   const std::string mountpoint_;
 };
 
-// Who reads the lines: each expects another beginning.
+// The reader of the lines: each expects a different prefix.
 enum class Reader { kPeople, kJournal, kSyslog };
 
 class LineFormatter final : public spdlog::formatter {
@@ -147,10 +147,10 @@ class PipeSink final : public spdlog::sinks::base_sink<std::mutex> {
   uint64_t lost_ = 0;
 };
 
-// Writable if the log is; none if that is unknown.
+// Writable if the log is; -1 if that is unknown.
 int log_reader = -1;
 
-// A socket that can tell whether the process that reads the log does so.
+// A socket that tells whether the process that reads the log is reading.
 int ConnectToLog(const char* path) {
   Descriptor socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = {}};
@@ -160,8 +160,8 @@ int ConnectToLog(const char* path) {
   return connected ? socket.release() : -1;
 }
 
-// The default logger's sink. Threads may be logging while it changes its target, which is why the
-// logger itself never changes.
+// The sink of the default logger. Threads may log while it changes its target, so the logger itself
+// never changes.
 std::shared_ptr<spdlog::sinks::dist_sink_mt> target;
 
 void SetTarget(spdlog::sink_ptr sink, std::string_view level, Reader reader) {
@@ -226,8 +226,8 @@ void CloseStandardFiles() {
 
 void DetachFromTerminal() {
   CloseStandardFiles();
-  // Not earlier: until an automount point is mounted, only processes of the service manager's
-  // process group may access it, and mounting and checking the mount do.
+  // Not earlier: until an automount point is mounted, only the service manager's process group may
+  // access it, and mounting and checking the mount do.
   setsid();
 }
 
@@ -256,7 +256,7 @@ std::string LogLevel() {
 void PrintError(std::string_view message) {
   const std::string line = StderrIsJournal() ? fmt::format("<{}>{}\n", LOG_ERR, OneLine(message))
                                              : fmt::format("zarrfs: {}\n", OneLine(message));
-  // One write, so that lines of several processes do not mix.
+  // A single write, so that lines of several processes do not mix.
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
 }
 

@@ -21,14 +21,14 @@
 namespace zarrfs {
 namespace {
 
-// Applies a value, or a flag by its name; false if it is not what the option expects.
+// Applies a value, or a flag by its name; false if the value is invalid.
 using Apply = bool (*)(MountOptions&, std::string_view value);
 
 struct Option {
   std::string_view name;
   std::string_view value_name;  // "" for a flag
   std::string_view help;        // "" for those of mount(8), fstab(5) and tests
-  std::string_view expected;    // which values
+  std::string_view expected;    // allowed values
   Apply apply;
 };
 
@@ -36,7 +36,7 @@ bool IsIn(std::span<const std::string_view> names, std::string_view name) {
   return std::ranges::find(names, name) != names.end();
 }
 
-// `base` is std::from_chars' base for integers; none for floating-point numbers.
+// `base`: std::from_chars' base for integers; none for floating-point numbers.
 template <typename T, typename... Base>
 std::optional<T> ParseNumber(std::string_view text, Base... base) {
   T number{};
@@ -53,14 +53,14 @@ bool Set(Member& member, std::optional<T> value) {
   return true;
 }
 
-// What Set() takes: `value` if it `is_valid`, a number up to `max`, what a word stands for.
+// Accepted values of Set(): `value` if it `is_valid`, a number up to `max`, the meaning of a word.
 template <typename T>
 std::optional<T> If(bool is_valid, T value) {
   return is_valid ? std::optional(value) : std::nullopt;
 }
 template <typename T>
 std::optional<T> UpTo(std::type_identity_t<T> max, std::optional<T> number) {
-  return number >= T{0} && number <= max ? number : std::nullopt;  // not: not a number
+  return number >= T{0} && number <= max ? number : std::nullopt;  // `not` rejects NaN
 }
 template <typename T, size_t kCount>
 std::optional<T> Choice(std::string_view word,
@@ -81,14 +81,14 @@ bool SetId(MountOptions& options, std::string_view value) {
   return Set(options.*kMember, UpTo(UINT32_MAX - 1, ParseNumber<uint32_t>(value)));
 }
 
-// A flag alone or with "yes"; "no" undoes it.
+// A flag alone or with "yes"; "no" clears it.
 template <auto kMember, bool kValue = true>
 bool SetFlag(MountOptions& options, std::string_view value) {
   options.*kMember = (value != "no") == kValue;
   return true;
 }
 
-// The name of an option, as an argument of a template.
+// The name of an option, as a template argument.
 template <size_t kSize>
 struct OptionName {
   char text[kSize];
@@ -97,11 +97,11 @@ struct OptionName {
 
 template <OptionName kName>
 bool SetRemote(MountOptions& options, std::string_view value) {
-  // (A flag comes with its name.)
+  // A flag comes with its own name as value.
   return SetRemoteOption(kName.text, value == kName.text ? "" : value, options.remote);
 }
 
-// "noexec" is passed to the kernel; "exec" undoes that.
+// Passes "noexec" to the kernel; "exec" removes it.
 bool SetKernelFlag(MountOptions& options, std::string_view name) {
   if (name == "no") return false;
   const bool is_set = name.starts_with("no");
@@ -113,9 +113,9 @@ bool SetKernelFlag(MountOptions& options, std::string_view name) {
 constexpr std::string_view kSize = "a size such as 512k, 64M or 1G";
 constexpr std::string_view kPatterns = "patterns of names such as *.zarr or scratch:*.tmp";
 
-// Each row has the option, what --help says of it (continuation lines are indented to its column),
-// which values it takes and its effect. {views} are the names of all views, {listed} of those that
-// the root lists by default.
+// Each row has the option, its --help text (continuation lines are indented to its column), allowed
+// values and effect. {views} stands for the names of all views, {listed} for those that the root
+// lists by default.
 constexpr Option kOptions[] = {
     {"view", "{views}", "show only this view, at the root (default: one folder per view)",
      "{views} or all",
@@ -289,11 +289,11 @@ constexpr Option kOptions[] = {
     {"log_level", "LEVEL", "error, warning, info or debug (default: info)",
      "error, warning, info or debug",
      [](auto& o, auto v) { return Set(o.log_level, If(IsIn(kLogLevels, v), v)); }},
-    // Of other file systems.
+    // Options of other file systems.
     {"max_read", "SIZE", "", "128K or more, which changes nothing: reads are not made smaller",
      [](auto&, auto v) { return ParseSize(v) >= uint64_t{128} << 10; }},
     {"noexec", "", "", "", SetKernelFlag},
-    // fusermount3 accepts no other options of access times.
+    // fusermount3 accepts no other access time options.
     {"noatime", "", "", "", SetKernelFlag},
     {"atime", "", "", "", SetKernelFlag},
     {"remount", "", "", "", SetFlag<&MountOptions::remount>},
@@ -318,13 +318,13 @@ constexpr std::pair<std::string_view, std::string_view> kHeadings[] = {
     {"allow_other", "Who may access the mount"},
     {"config", "How it is mounted"}};
 
-// Options of other file systems that would mean something else here, and what to do instead.
+// Options of other file systems that would mean something else here, with advice.
 constexpr std::pair<std::string_view, std::string_view> kRefused[] = {
     {"allow_root",
      "the kernel knows only allow_other; with uid=UID,umask=077 that is you and root"},
     {"fsname", "the source that a mount names is always its store"}};
 
-// `text` of a row with the names of views in it, and `separator` between them.
+// Inserts the names of views, separated by `separator`, into the text of a row.
 std::string WithViews(std::string_view text, std::string_view separator) {
   std::string filled(text);
   const auto fill = [&filled](std::string_view word, const std::string& names) {
@@ -351,7 +351,7 @@ constexpr std::string_view kIgnoredWords =
     "nostrictatime diratime nodiratime lazytime nolazytime auto noauto user nouser users nousers "
     "owner noowner group nogroup nofail _netdev default_permissions auto_unmount ";
 constexpr std::string_view kIgnoredNames[] = {"user", "comment", "subtype"};
-// SELinux contexts, which go to the kernel.
+// SELinux contexts, passed to the kernel.
 constexpr std::string_view kContextNames[] = {"context", "fscontext", "defcontext", "rootcontext"};
 
 }  // namespace
@@ -374,7 +374,7 @@ Result<void> ApplyOption(std::string_view word, MountOptions& options,
                 word, expected);
   }
   if (has_value && IsIn(kContextNames, name)) {
-    // The kernel refuses contexts where SELinux is off; fstab lines are written for both.
+    // The kernel refuses contexts if SELinux is off; fstab lines are written for both cases.
     if (access("/sys/fs/selinux", F_OK) == 0) options.kernel_options.emplace_back(word);
     return {};
   }

@@ -1,5 +1,5 @@
-// The options after -o, one row each: name, help text, and what a value changes in MountOptions.
-// The command line, configuration files, --help and with it the manual pages follow from the table.
+// The options after -o, one row each: name, help text, and effect on MountOptions. The command
+// line, configuration files, --help and the manual pages are generated from the table.
 #pragma once
 
 #include <optional>
@@ -11,9 +11,9 @@
 
 namespace zarrfs {
 
-/// Applies one option, "name" or "name=value". Options of mount(8) and fstab(5) that change nothing
-/// here are accepted. `unknown` becomes the first option that is not in the table.
-/// kInvalidArgument names the option and what was expected instead of its value.
+/// Applies one option, "name" or "name=value". Accepts options of mount(8) and fstab(5) that have
+/// no effect here. `unknown` is set to the first option that is not in the table. kInvalidArgument
+/// names the option and the expected values.
 [[nodiscard]] Result<void> ApplyOption(std::string_view option, MountOptions& options,
                                        std::optional<std::string>& unknown);
 
@@ -23,8 +23,8 @@ namespace zarrfs {
 /// One line of --help per option, with continuation lines, below the headings of docs/OPTIONS.md.
 [[nodiscard]] std::string OptionsHelp();
 
-/// The error for an option that does not exist: why one of other file systems is refused, or which
-/// one may be meant.
+/// The error for an unknown option: why one of other file systems is refused, or which option may
+/// be meant.
 [[nodiscard]] tl::unexpected<Error> UnknownOption(std::string_view option);
 
 }  // namespace zarrfs

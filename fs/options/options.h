@@ -1,4 +1,4 @@
-// What a mount is asked for.
+// The options of a mount.
 #pragma once
 
 #include <sys/types.h>
@@ -23,7 +23,7 @@ namespace zarrfs {
 [[nodiscard]] uint32_t DefaultThreads();
 
 struct MountOptions : TreeOptions {
-  Source source;           // as written; a daemon makes it absolute before it changes its folder
+  Source source;  // as written; a daemon makes it absolute before it changes its working directory
   std::string mountpoint;  // likewise
 
   std::optional<LinkPolicy> links;  // empty: see LinksInForce()
@@ -36,21 +36,21 @@ struct MountOptions : TreeOptions {
 
   std::optional<uint64_t> memory;  // bytes; empty: see DefaultMemory()
 
-  // How the mount talks to the kernel.
-  uint32_t threads = DefaultThreads();  // at most so many answer the kernel
-  bool no_epoch = false;         // do without FUSE_NOTIFY_INC_EPOCH, as kernels before 6.16 must
-  bool no_resend = false;        // do without FUSE_NOTIFY_RESEND, as kernels before 6.9 must
-  bool open_messages = false;    // the kernel sends each open: see Tree::CheckOpen()
-  std::optional<bool> io_uring;  // empty: no
+  // The protocol with the kernel.
+  uint32_t threads = DefaultThreads();  // maximum number of threads that answer the kernel
+  bool no_epoch = false;                // no FUSE_NOTIFY_INC_EPOCH, like kernels before 6.16
+  bool no_resend = false;               // no FUSE_NOTIFY_RESEND, like kernels before 6.9
+  bool open_messages = false;           // the kernel sends each open: see Tree::CheckOpen()
+  std::optional<bool> io_uring;         // empty: no
 
-  // How it is mounted.
+  // How the file system is mounted.
   std::optional<bool> allow_other;  // empty: see AllowsOthers()
   bool nonempty = false;
-  bool makes_mountpoint = false;  // if it is absent, and removes it in the end; later: has made it
-  // Beyond those of every mount: "noatime", "context=…".
+  bool makes_mountpoint = false;  // if it is absent, and removes it; later: made it
+  // In addition to those of every mount: "noatime", "context=…".
   std::vector<std::string> kernel_options = {"noexec"};
 
-  pid_t until = 0;  // the mount ends with this process; 0: with none
+  pid_t until = 0;  // the mount ends with this process; 0: none
 
   // How the program runs.
   bool foreground = false;
@@ -61,11 +61,11 @@ struct MountOptions : TreeOptions {
   bool sloppy = false;    // ignore unknown options (mount -s)
   bool remount = false;
   std::string log_level = "info";
-  std::optional<uint64_t> hand_over;  // the format of HandOver; empty: this program's
-  pid_t pid = 0;           // of the process that takes signals for the mount; set when it starts
-  uid_t user = geteuid();  // who mounts; the process that reads the store may be another user
+  std::optional<uint64_t> hand_over;  // format of HandOver; empty: this program's
+  pid_t pid = 0;           // of the process that handles the mount's signals; set when it starts
+  uid_t user = geteuid();  // mounts; the process that reads the store may be another user
 
-  // Where the settings come from.
+  // The origin of the settings.
   std::string config_file;            // "" if there is none
   std::vector<std::string> config;    // its settings, as after -o
   std::vector<std::string> settings;  // after -o; these override the file

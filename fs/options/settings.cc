@@ -58,8 +58,8 @@ Result<std::string> ReadFile(const std::string& path) {
               kMaxConfigFile);
 }
 
-// "uid=ann" as "uid=1000", once and for all: processes that serve the mount read the words again,
-// where they can ask for no names. Any other word as it is.
+// Turns "uid=ann" into "uid=1000", permanently: processes that serve the mount read the words
+// again, where they cannot look up names. Returns any other word unchanged.
 std::string WithNumberOfName(const std::string& word) {
   const std::string_view name = NameOfOption(word);
   if ((name != "uid" && name != "gid") || name.size() == word.size()) return word;
@@ -73,8 +73,8 @@ std::string WithNumberOfName(const std::string& word) {
   return found == nullptr ? word : fmt::format("gid={}", found->gr_gid);
 }
 
-// A line of the configuration file. Unlike mount(8), which passes options of other systems, a file
-// may not have unknown ones.
+// A line of the configuration file. Unlike the options of mount(8), which include those of other
+// systems, it must not contain unknown ones.
 Result<void> ApplySetting(const std::string& setting, MountOptions& options) {
   const std::string_view name = NameOfOption(setting);
   if (name == "source") {
@@ -126,7 +126,7 @@ Result<void> ApplyThoseAfterO(MountOptions& options) {
   return {};
 }
 
-// The settings of both, in the order in which they apply.
+// All settings, in the order in which they apply.
 std::vector<std::string> AllWords(const MountOptions& options) {
   std::vector<std::string> words = options.config;
   std::erase_if(words, [](const auto& word) { return NameOfOption(word) == "source"; });
@@ -188,7 +188,7 @@ Result<void> ApplySettings(MountOptions& options) {
     if (auto applied = ApplyConfig(options); !applied) return applied;
   }
   if (std::ranges::find(options.settings, "remount") != options.settings.end()) {
-    // What the kernel's table shows of a mount; mount(8) passes it back.
+    // Options that the mount table shows and mount(8) passes back.
     std::erase_if(options.settings, [](std::string_view word) {
       return IsOneOf({"user_id", "group_id", "max_read", "blksize"}, NameOfOption(word));
     });
@@ -259,7 +259,7 @@ std::vector<std::string> ChangedWords(const MountOptions& options, std::string_v
                                       bool by_root) {
   const auto with = [](MountOptions made, std::string_view word) {
     if (NameOfOption(word) == "config" || IsKernelFlag(NameOfOption(word))) return made;
-    // The mount may have been made by another version, with options that this one does not have.
+    // The mount may have been made by another version, with options unknown to this one.
     std::optional<std::string> unknown;
     static_cast<void>(ApplyOption(word, made, unknown));
     return made;

@@ -5,7 +5,7 @@
 //   cache = 1G
 //   immutable
 //
-// Names and values are those of options after -o, without escapes; blanks around them are ignored.
+// Names and values are those of options after -o, without escapes; surrounding blanks are ignored.
 #pragma once
 
 #include <set>
@@ -21,34 +21,33 @@ namespace zarrfs {
 /// Whether a setting can change while the store is mounted.
 [[nodiscard]] bool IsLive(std::string_view name);
 
-/// The settings in the text of a configuration file, as options after -o, one for each line: ""
-/// where there is none. kInvalidArgument for a line of another kind and for a name that occurs
-/// twice, with the message "`path`:LINE: what was expected".
+/// The settings in the text of a configuration file, as options after -o, one per line; "" for a
+/// line without a setting. kInvalidArgument for a malformed line and for a name that occurs twice,
+/// with the message "`path`:LINE: what was expected".
 [[nodiscard]] Result<std::vector<std::string>> ParseConfig(std::string_view text,
                                                            std::string_view path);
 
-/// Reads `options.config_file`, also one that `options.settings` name, into `options.config`, and
-/// applies both. Names of users and groups become numbers in either. kInvalidArgument names the
-/// file, the line and what was expected.
+/// Reads `options.config_file`, or the file that `options.settings` name, into `options.config`,
+/// and applies both. Names of users and groups become numbers in either. kInvalidArgument names the
+/// file, the line and the expected values.
 [[nodiscard]] Result<void> ApplySettings(MountOptions& options);
 
-/// Applies `options.config` and `options.settings` as they are, without reading a file.
+/// Applies `options.config` and `options.settings` without reading a file.
 [[nodiscard]] Result<void> ApplyWords(MountOptions& options);
 
-/// The same settings, with the configuration file read again. Only what settings decide, and
-/// `config`, has a meaning in the result.
+/// The same settings, with the configuration file read again. Only members set by settings, and
+/// `config`, are meaningful in the result.
 [[nodiscard]] Result<MountOptions> ReadAgain(const MountOptions& options);
 
-/// Reads the configuration file again and changes in `options` what can change while the store is
-/// mounted, and `config`, as if `words` were given after -o, too. Returns the names of settings of
-/// the file that have changed and cannot. Nothing changes on failure: kInvalidArgument for one of
-/// the words that cannot change, too.
+/// Rereads the configuration file and updates `config` and the live settings in `options`, as if
+/// `words` followed -o, too. Returns the names of changed settings of the file that are not live.
+/// On failure nothing changes: kInvalidArgument also if one of the words is not live.
 [[nodiscard]] Result<std::set<std::string>> SetLive(MountOptions& options, std::string_view words);
 
-/// Of the settings after -o, those that can change while the store is mounted, as one list.
+/// The live settings among those after -o, as one list.
 [[nodiscard]] std::string LiveSettings(const MountOptions& options);
 
-/// Names that only one of two configuration files has, or that have different values; sorted.
+/// Names that only one of two configuration files has, or whose values differ; sorted.
 [[nodiscard]] std::set<std::string> ChangedNames(const std::vector<std::string>& before,
                                                  const std::vector<std::string>& after);
 
@@ -56,8 +55,8 @@ namespace zarrfs {
 [[nodiscard]] std::string SettingsList(const MountOptions& options);
 
 /// For a remount: the settings of `options` that need a new mount, because they differ from those
-/// of the existing mount. That was made with the list `in_force`, by root or not. Kernel flags and
-/// live settings can change and are not among them.
+/// of the existing mount, which was made with the list `in_force`, by root or not. Kernel flags and
+/// live settings can change and are not included.
 [[nodiscard]] std::vector<std::string> ChangedWords(const MountOptions& options,
                                                     std::string_view in_force, bool by_root);
 
