@@ -164,6 +164,22 @@ def published(folder):
     add("gefs", (1, 3, 4, 8, 9), (1, 3, 2, 4, 4), (1, 3, 4, 8, 8), ("init_time", "ensemble_member", "lead_time", "latitude", "longitude"), 9)
     add("imerg", (16, 10, 11), (8, 5, 5), (8, 10, 10), ("time", "latitude", "longitude"), 11)
     add("dense", (1, 16, 16, 16), (1, 4, 4, 4), (1, 16, 16, 16), ("c", "x", "y", "z"), 10)
+    add("ifs", (1, 4, 3, 18, 20), (1, 4, 3, 4, 4), (1, 4, 3, 8, 8), ("init_time", "lead_time", "ensemble_member", "latitude", "longitude"), 8)
+    # PACE, which is references into files of NetCDF-4: their filters by the names of numcodecs.
+    ocean = [zarr.codecs.numcodecs.Shuffle(elementsize=4), zarr.codecs.numcodecs.Zlib(level=5)]
+    pace = root.create_array("pace", shape=(12, 10), chunks=(5, 10), dtype="f4", fill_value=-32767, compressors=ocean, dimension_names=("lat", "lon"))
+    pace[:] = RNG.normal(280, 10, (12, 10))
+
+
+def kerchunk(folder):
+    """What Kerchunk says of a file of NetCDF-4: filters, and no compressor."""
+    import numcodecs
+    import zarr
+    root = zarr.open_group(folder, mode="w")
+    filters = [numcodecs.Shuffle(elementsize=2), numcodecs.Zlib(level=4)]
+    array = root.create_dataset("sst", shape=(2, 9, 8), chunks=(1, 9, 8), dtype="<i2", fill_value=-999, compressor=None, filters=filters)
+    array[:] = RNG.integers(0, 3000, size=(2, 9, 8))
+    array.attrs.update({"_ARRAY_DIMENSIONS": ["time", "lat", "lon"], "_FillValue": -999, "scale_factor": 0.01, "add_offset": 273.15})
 
 
 def geozarr(folder):
