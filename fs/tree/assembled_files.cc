@@ -16,10 +16,10 @@
 namespace zarrfs {
 namespace {
 
-// For the report of a step, a millisecond each.
+// Milliseconds to wait for the report of a step.
 constexpr int kMaxWaits = 1000;
 
-// No number of another process.
+// Differs from numbers of other processes.
 uint64_t FirstNumber() {
   std::random_device random;
   return uint64_t{random()} << 32;
@@ -29,7 +29,7 @@ tl::unexpected<Error> Changed(std::string_view path) {
   return Fail(ErrorCode::kStale, "{}: changed since the file was opened", path);
 }
 
-// (A fault for each page of a large buffer would take a good part of the time that decoding takes.)
+// Faulting in each page of a large buffer would take a good part of decoding time.
 Bytes MakeBytes(size_t size) {
   Bytes bytes;
   bytes.reserve(size);
@@ -51,14 +51,14 @@ bool IsWatched(const Store& store) { return Moment::Now(store).validity().is_kno
 struct AssembledFiles::State {
   std::string path;
   uint64_t number = 0;
-  uint64_t since = 0;  // versions from this number on differ by having expired, and nothing else
+  uint64_t since = 0;  // versions from this number on differ only by expiry
   Digest digest;
   std::vector<uint64_t> changes;        // of each array
-  int64_t made_ns = 0;                  // wall-clock, before anything of it was asked for
-  std::atomic<int64_t> read_ns = 0;     // when chunks were read first; 0: none was
-  std::atomic<bool> is_polled = false;  // a change of something in it may not be reported
-  std::atomic<uint64_t> counted = 0;    // when `changes` were compared last
-  std::atomic<uint64_t> step = 0;       // the last change_count() that is known not to concern it
+  int64_t made_ns = 0;                  // wall clock, before any source was asked
+  std::atomic<int64_t> read_ns = 0;     // when chunks were first read; 0: none was
+  std::atomic<bool> is_polled = false;  // a change of a source may go unreported
+  std::atomic<uint64_t> counted = 0;    // when `changes` were last compared
+  std::atomic<uint64_t> step = 0;       // the latest change_count() known not to concern it
 };
 
 AssembledFiles::AssembledFiles(Nodes& nodes, const Timeouts& timeouts, const TreeOptions& options)
@@ -79,7 +79,7 @@ uint64_t AssembledFiles::ChangesAt(std::string_view path) const {
 Result<std::vector<uint64_t>> AssembledFiles::ChangesOf(const Assembled& file) {
   std::vector<uint64_t> changes;
   for (const NodePtr& array : file.arrays) {
-    // (From now on they are counted.)
+    // From now on their changes are counted.
     if (const auto record = nodes_.table().RecordOf(array->path); !record) return Fail(record);
     changes.push_back(ChangesAt(array->path));
   }
@@ -148,15 +148,15 @@ Result<AssembledFiles::Version> AssembledFiles::Get(const NodeRecord& record, si
 
 bool AssembledFiles::IsNewer(State& state, int64_t ctime_ns) const {
   const int64_t now_ns = RealNowNs();
-  if (ctime_ns > now_ns) state.is_polled = true;  // by another clock
+  if (ctime_ns > now_ns) state.is_polled = true;  // set by another clock
   if (state.is_polled || immutable_ || nodes_.store().ChangesInSteps()) return false;
   int64_t since_ns = 0;
   const bool is_first = state.read_ns.compare_exchange_strong(since_ns, now_ns);
   if (is_first) since_ns = now_ns;
-  // (Times of files lag behind the clock.)
+  // File times lag behind the clock.
   if (ctime_ns <= since_ns - nodes_.store().TimestampGranularityNs()) return false;
   if (!is_first) return true;
-  // It changed just before the first read. What changes from now on is to look different.
+  // It changed just before the first read. Later changes must look different.
   (void)WaitOutRacy(nodes_.store());
   state.read_ns = RealNowNs();
   return false;
@@ -169,7 +169,7 @@ tl::unexpected<Error> AssembledFiles::Stale(const State& state, const Node& arra
 
 void AssembledFiles::Observe(State& state, std::string_view key, Validity validity) {
   if (state.is_polled || validity.is_known()) return;
-  // (Of what changed a moment ago nothing is promised, though it is watched.)
+  // A very recent change may be unreported although the object is watched.
   if (nodes_.store().Watch(FolderOf(key)) == 0) state.is_polled = true;
 }
 
@@ -202,7 +202,7 @@ Result<void> AssembledFiles::CheckMissing(const Version& version, const Node& ar
   const std::string key = array.chunks->ObjectKey(array.chunks->OuterOf(chunk));
   Observe(state, key, found.validity);
   if (state.is_polled) return {};
-  // It may have been there until a moment ago: the folder that it was in tells.
+  // It may have existed until a moment ago: ask the folder that contained it.
   for (std::string_view folder = FolderOf(key);; folder = FolderOf(folder)) {
     const auto info = nodes_.store().Stat(folder);
     if (info && IsNewer(state, info->version.ctime_ns)) return Stale(state, array);
@@ -218,7 +218,7 @@ Result<void> AssembledFiles::CheckStep(const Version& version) {
   State& state = *version.state;
   const uint64_t now = store.change_count();
   if (state.step == now) return {};
-  // (What the step has changed is reported right after it.)
+  // The changes of the step are reported right after it.
   for (int waits = 0; step_ < now; ++waits) {
     if (!MayWait()) return Fail(ErrorCode::kWouldBlock, "{}: a step is under way", state.path);
     if (waits == kMaxWaits) return Changed(state.path);
@@ -282,7 +282,7 @@ void AssembledFiles::OnChange(const Changes& changes) {
   }
   for (const std::string& key : changes.keys) {
     NodeRecord* const owner = nodes_.OwnerOf(key);
-    // (Of a group, what is directly in it are nodes, which count for themselves, and documents.)
+    // Children of a group are nodes, which are counted themselves, and documents.
     if (owner != nullptr && (owner->was_array || owner->path == key)) CountChange(*owner);
   }
   for (const std::string& folder : changes.folders) {

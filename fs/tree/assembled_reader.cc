@@ -14,13 +14,14 @@ namespace {
 
 // READs of one reader come in nearly the order of their offsets.
 constexpr uint64_t kDisorder = 1u << 20;
-constexpr size_t kReaders = 8;  // that are told apart
+constexpr size_t kReaders = 8;  // maximum number of readers tracked
 
-// Bytes in order before windows are made, or this part of one if that is more.
+// Bytes read in order before windows are made, or one in kRunPart of the bytes of a window if that
+// is more.
 constexpr uint64_t kMinRun = 1u << 20;
 constexpr uint64_t kRunPart = 32;
 
-// Bytes of a window of small chunks; smaller ones are of no use.
+// Target size of a window of small chunks; smaller ones are useless.
 constexpr uint64_t kEnough = 4u << 20;
 constexpr uint64_t kMinWindow = 512u << 10;
 
@@ -145,7 +146,7 @@ Result<std::shared_ptr<const Bytes>> AssembledReader::Get(const Version& version
                                                           const AssembledWindow& window) {
   if (auto kept = chunks_.Find(KeyOf(version, window))) return kept;
   if (reader.run < window.size / kRunPart) return nullptr;
-  // (Otherwise most of it might be done in vain.)
+  // Otherwise most of the work might be wasted.
   if (!MayWait()) return Fail(ErrorCode::kWouldBlock, "this takes long");
   switch (readers_.Begin(reader.id, window.offset)) {
     case SequentialReaders::State::kNew:
@@ -156,7 +157,7 @@ Result<std::shared_ptr<const Bytes>> AssembledReader::Get(const Version& version
   }
   if (2 * window.size > chunks_.capacity()) DropBefore(version, reader.id, window.offset);
   auto made = Make(version, reader.id, window);
-  if (!made) return nullptr;  // whoever reads what cannot be read gets the reason
+  if (!made) return nullptr;  // a reader of unreadable bytes gets the error
   return made;
 }
 
@@ -187,7 +188,7 @@ void AssembledReader::MakeNext(const Version& version, uint64_t reader,
     try {
       thread_ = std::thread([this] { Work(); });
     } catch (const std::system_error&) {
-      // Whoever reads the window makes it.
+      // The reader of the window makes it.
     }
   }
   tasks_.push_back([this, version, reader, next = *next] { (void)Make(version, reader, next); });
@@ -207,7 +208,7 @@ void AssembledReader::Work() {
       const MemoryBudget::Work work(ProcessMemory());
       task();
     } catch (const std::bad_alloc&) {
-      // Whoever reads the window makes it.
+      // The reader of the window makes it.
     }
     lock.lock();
   }

@@ -1,11 +1,11 @@
-// AssembledReader: the bytes of assembled files, for who picks some and for who reads all.
+// AssembledReader: the bytes of assembled files, for random and sequential readers.
 //
-// What is picked is assembled from the chunks that it touches, which are cached. Who reads a file
-// in order is served from windows (view/assembled.h): each is assembled at once, in the form that
-// the file has, and kept in the place of its chunks; while one is read, the next is assembled on a
-// thread of ours, if there is room for both. Windows are kept where a change of the store would be
+// Random reads are assembled from the chunks they touch, which are cached. Sequential reads are
+// served from windows (hierarchy/assembled.h): each is assembled at once, in the file's encoding,
+// and cached in place of its chunks; while one is read, the next one is assembled on a thread of
+// this class, if both fit into memory. Windows are cached if a change of the store would make
 // another version of the file. A window that was evicted before it was read is not made again: its
-// bytes are picked. Thread-safe.
+// bytes are assembled from chunks. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -26,19 +26,20 @@
 
 namespace zarrfs {
 
-/// Who reads files in order, how far, and what has become of the windows for them. Thread-safe.
+/// Tracks sequential readers of files, their positions, and the state of their windows.
+/// Thread-safe.
 class SequentialReaders {
  public:
   struct Reader {
     uint64_t id = 0;
-    uint64_t run = 0;  // bytes that it has read in order
+    uint64_t run = 0;  // bytes read in order so far
   };
-  /// Bytes of a version of a file are read.
+  /// Records a read of a version of a file.
   [[nodiscard]] Reader OnRead(uint64_t version, uint64_t offset, uint64_t size);
 
   enum class State { kNew, kUnderWay, kMade, kFailed };
-  /// The state of the window at `offset`. A new one is under way from now on; what the reader has
-  /// passed has failed.
+  /// The state of the window at `offset`. A new window becomes "under way"; one that the reader has
+  /// passed counts as failed.
   [[nodiscard]] State Begin(uint64_t reader, uint64_t offset);
   void End(uint64_t reader, uint64_t offset, bool is_made);
   /// The reader has passed everything before `offset`. Returns the windows that were made there.
@@ -56,16 +57,16 @@ class SequentialReaders {
   Stream* Find(uint64_t reader);
 
   std::mutex mutex_;            // guards the rest
-  std::deque<Stream> streams_;  // the one that read last is the first
+  std::deque<Stream> streams_;  // most recently active first
   uint64_t last_id_ = 0;
 };
 
 class AssembledReader {
  public:
-  /// `is_fast`: the store answers fast. Otherwise it has its own way of reading ahead.
+  /// `is_fast`: the store answers fast. Slow stores have their own read-ahead.
   AssembledReader(AssembledFiles& files, ChunkReader& chunks, bool is_fast)
       : files_(files), chunks_(chunks), is_fast_(is_fast) {}
-  /// Waits for what is being assembled, which ends soon.
+  /// Waits for windows being assembled, which takes little time.
   ~AssembledReader();
   AssembledReader(const AssembledReader&) = delete;
   AssembledReader& operator=(const AssembledReader&) = delete;
@@ -74,8 +75,8 @@ class AssembledReader {
     std::span<const std::byte> bytes;
     std::shared_ptr<const Bytes> owner;  // of the bytes, unless they are in the buffer
   };
-  /// Bytes of a version from `offset` on, as many as `buffer` has, and fewer only at the end. Fails
-  /// as AssembledFiles::Read() does.
+  /// Bytes of a version from `offset` on: as many as fit `buffer`, fewer only at the end. Fails
+  /// like AssembledFiles::Read().
   [[nodiscard]] Result<Piece> Read(const AssembledFiles::Version& version, uint64_t offset,
                                    std::span<std::byte> buffer);
 
@@ -83,15 +84,15 @@ class AssembledReader {
   using Version = AssembledFiles::Version;
   using Reader = SequentialReaders::Reader;
 
-  // Null if it is to be picked.
+  // Null if the bytes must be assembled from chunks.
   Result<std::shared_ptr<const Bytes>> Get(const Version& version, const Reader& reader,
                                            const AssembledWindow& window);
   Result<std::shared_ptr<const Bytes>> Make(const Version& version, uint64_t reader,
                                             const AssembledWindow& window);
-  // The reader is at `offset`, in the window.
+  // Makes the next window; the reader is at `offset`, in `window`.
   void MakeNext(const Version& version, uint64_t reader, const AssembledWindow& window,
                 uint64_t offset);
-  // The reader needs none of the windows before `offset` any more.
+  // Drops the windows that end before `offset`, which the reader no longer needs.
   void DropBefore(const Version& version, uint64_t reader, uint64_t offset);
   [[nodiscard]] std::optional<AssembledWindow> WindowAt(const Version& version,
                                                         uint64_t offset) const;

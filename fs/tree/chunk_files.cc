@@ -25,7 +25,7 @@ Entry ChunkFiles::EntryOf(const ListedChunk& listed, Validity validity, ListingO
   } else if (what == ListingOf::kAttributes && ChunkReader::KnowsSize(part.encoding, *found)) {
     entry = entries_.Chunk(chunk, *found, validity);
   } else {
-    // Not read for a listing: the kernel asks for the attributes that somebody wants.
+    // Not read for a listing: the kernel asks for attributes when they are needed.
     const bool is_shard = range.chunks->layout().is_sharded();
     const uint32_t epoch = is_shard || what == ListingOf::kAttributes
                                ? range.ObserveEpoch(*found)
@@ -53,7 +53,7 @@ Result<bool> ChunkFiles::ListObject(OuterIndex object, uint64_t from, ListingOf 
   };
   if (what == ListingOf::kNames && !layout.is_sharded() && part.fill_chunk == nullptr) {
     if (slot > 0) return true;
-    // It was listed, so it exists; its inode is the one that was seen last.
+    // It was listed, so it exists; its inode is the latest known one.
     const InnerIndex chunk{ToNumber(object)};
     const uint32_t epoch = range.epochs->Current(ToNumber(object));
     const NodeId inode = MakeId(range.PositionOf(prefix_.view, chunk), epoch);
@@ -80,7 +80,8 @@ Result<bool> ChunkFiles::ListObject(OuterIndex object, uint64_t from, ListingOf 
 }
 
 Result<bool> ChunkFiles::ListStored(uint64_t from, ListingOf what, const AddEntry& add) {
-  // A listing moves on: it is not for a request that is only tried, and then repeated.
+  // A listing advances, so a request that is only tried must not consume entries before it is
+  // repeated.
   if (!MayWait()) return Fail(ErrorCode::kWouldBlock, "the listing may take a while");
   const std::lock_guard lock(mutex_);
   const uint64_t per_object = prefix_.node.range->chunks->layout().inner_per_outer_count;
@@ -120,7 +121,7 @@ Result<bool> ChunkFiles::List(uint64_t from, ListingOf what, const AddEntry& add
       if (!has_room || !*has_room) return has_room;
     }
   }
-  // What is gone with its array was passed over as absent.
+  // Chunks that vanished with their array were skipped as absent.
   if (const auto gone = nodes_.WhyGone(*prefix_.node.node)) return tl::unexpected(*gone);
   return true;
 }

@@ -1,4 +1,4 @@
-// ChunkFiles: the chunk files in one folder of an array, as they were when the folder was opened.
+// ChunkFiles: the chunk files in one folder of an array, as of the time it was opened.
 #pragma once
 
 #include <cstdint>
@@ -13,21 +13,21 @@
 
 namespace zarrfs {
 
-/// A folder of chunks, or a chunk file, is below these coordinates of an array in one view.
+/// The leading coordinates of a chunk folder or chunk file, in one view of an array.
 struct ChunkPrefix {
   CurrentNode node;
   size_t view = 0;
   ChunkCoordinates at{};
-  size_t level = 0;  // coordinates that are fixed
+  size_t level = 0;  // number of fixed coordinates
 
   [[nodiscard]] std::span<const uint64_t> fixed() const { return {at.data(), level}; }
 };
 
-/// A position is a slot of a stored object: each index is read once for a listing.
+/// A position is a slot of a stored object, so a listing reads each index once.
 class ChunkFiles final : public FolderPart {
  public:
-  /// The chunks in `objects`, which are found as the listing goes on. Null: all chunks of `count`
-  /// stored objects from `first` on, also those that are not stored.
+  /// The chunks in `objects`, found during the listing. Null: all chunks of `count` stored objects
+  /// from `first` on, including missing ones.
   ChunkFiles(const Entries& entries, const Nodes& nodes, ChunkPrefix prefix,
              std::unique_ptr<StoredObjectsCursor> objects, uint64_t first = 0, uint64_t count = 0)
       : entries_(entries),
@@ -50,13 +50,13 @@ class ChunkFiles final : public FolderPart {
   const uint64_t first_;
   const uint64_t count_;
 
-  // Guards the rest, while the store is asked too: the kernel sends the READDIRs of a handle one
-  // after the other, but the answer to one that was interrupted may still be under way.
+  // Guards the members below, and is held while the store is asked: the kernel sends the READDIRs
+  // of a handle one after the other, but the answer to an interrupted one may still be running.
   mutable std::mutex mutex_;
   const std::unique_ptr<StoredObjectsCursor> objects_;  // null if all chunks have files
-  // The position that `objects_` stands at, or behind the objects there; none after a failure.
+  // The position of `objects_`, or the one after its last object; none after a failure.
   std::optional<uint64_t> next_ = 0;
-  bool indexes_are_valid_ = true;  // all that were read hold as long as the list of objects
+  bool indexes_are_valid_ = true;  // all indexes read so far hold as long as the list of objects
 };
 
 }  // namespace zarrfs

@@ -13,7 +13,7 @@ ChunkFile ChunkFileOf(const ArrayRange& range, size_t view, InnerIndex chunk,
   return {*range.chunks, part.encoding, part.encoding_number, chunk, location};
 }
 
-// Whether an epoch is that of the target's inode, which has its lower bits.
+// Whether an epoch matches the target's inode, which has its lower bits.
 auto IsEpochOf(const Target& target) {
   return [&target](uint32_t epoch) { return EpochOf(MakeId(0, epoch)) == target.epoch; };
 }
@@ -162,7 +162,7 @@ Result<std::shared_ptr<const std::string>> Contents::MadeTextOf(const Target& ta
 Result<NodePtr> Contents::NodeOf(const Target& target) const {
   const auto is_it = IsEpochOf(target);
   NodeRecord& record = *target.record;
-  NodePtr then;  // as it was in the inode's epoch
+  NodePtr then;  // as of the inode's epoch
   bool is_current = false;
   {
     const std::lock_guard lock(record.mutex);

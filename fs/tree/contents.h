@@ -1,8 +1,8 @@
-// Contents: which version of a file an inode stands for, and the bytes of that version.
+// Contents: which version of a file an inode represents, and the bytes of that version.
 //
-// A version that was superseded can be read for a while by programs that opened it (old chunks
+// Programs that opened a version can read it for a while after it was superseded (old chunks
 // through SupersededShards, old documents through NodeRecord::past_documents); then reading fails
-// with kStale. Never gives the bytes of another version. Thread-safe.
+// with kStale. Never returns bytes of another version. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ namespace zarrfs {
 struct FileBytes {
   std::span<const std::byte> bytes;
   std::shared_ptr<const void> owner;
-  std::optional<ChunkLocation> location;  // of a chunk that is stored
+  std::optional<ChunkLocation> location;  // of a stored chunk
 };
 
 class Contents {
@@ -42,29 +42,29 @@ class Contents {
     }
   }
 
-  /// Where a chunk that is stored is, in the version of its inode.
+  /// The location of a stored chunk, in the version of its inode.
   [[nodiscard]] Result<ChunkLocation> Locate(const Target& chunk) const;
 
   /// The size of a chunk file, exact, in bytes.
   [[nodiscard]] Result<uint64_t> SizeOf(const ArrayRange& range, size_t view, InnerIndex chunk,
                                         const ChunkLocation& location) const;
 
-  /// Bytes of a chunk file from `offset` on, as many as `buffer` has, and fewer only at the end.
+  /// Bytes of a chunk file from `offset` on: as many as fit `buffer`, fewer only at the end.
   [[nodiscard]] Result<FileBytes> ReadChunk(const ArrayRange& range, size_t view, InnerIndex chunk,
                                             const ChunkLocation& location, uint64_t offset,
                                             std::span<std::byte> buffer) const;
-  /// Likewise of any file's inode but a status file's.
+  /// Likewise for the inode of any file except status files.
   [[nodiscard]] Result<FileBytes> Read(const Target& target, uint64_t offset,
                                        std::span<std::byte> buffer) const;
 
-  /// The error that a READ gives: never kNotFound, which readers of Zarr take for an absent chunk.
+  /// The error for a READ: never kNotFound, which Zarr readers take for an absent chunk.
   [[nodiscard]] static Error ErrorOfRead(Error error);
 
-  /// The version of an assembled file that an inode stands for.
+  /// The version of an assembled file that an inode represents.
   [[nodiscard]] Result<AssembledFiles::Version> VersionOf(const Target& file) const;
 
-  /// Versions of documents that are made from several nodes and of assembled files, by
-  /// DocumentId(view, document, 0).
+  /// Versions of assembled files and of documents made from several nodes, by DocumentId(view,
+  /// document, 0).
   [[nodiscard]] EpochTable& made_documents() const { return made_documents_; }
 
   /// See ChunkReader.
@@ -73,11 +73,11 @@ class Contents {
   }
   [[nodiscard]] StoredRanges* stored_ranges() const { return chunk_reader_.ranges(); }
 
-  /// Bytes of decoded chunks that are kept, from now on.
+  /// Sets the capacity for decoded chunks in bytes.
   void SetCacheSize(uint64_t bytes) { chunk_reader_.SetCapacity(bytes); }
-  /// Drops a chunk larger than that which was not read since the last call.
+  /// Drops a chunk larger than the cache if it was not read since the last call.
   void Sweep() { chunk_reader_.Sweep(); }
-  /// Memory is short: forgets decoded chunks of `bytes`, or all there are.
+  /// Memory is short: evicts decoded chunks of `bytes`, or all of them.
   void GiveUp(size_t bytes) { chunk_reader_.GiveUp(bytes); }
   [[nodiscard]] CacheStatistics cache_statistics() const { return chunk_reader_.statistics(); }
 
@@ -87,15 +87,15 @@ class Contents {
   Result<FileBytes> ReadDocument(const Target& document, uint64_t offset, size_t most) const;
   Result<FileBytes> ReadAssembledFile(const Target& file, uint64_t offset,
                                       std::span<std::byte> buffer) const;
-  // Of one that is made from several nodes.
+  // For a document made from several nodes.
   Result<std::shared_ptr<const std::string>> MadeTextOf(const Target& document) const;
-  // The node that the document or file is of, as it was in the inode's epoch.
+  // The node of the document or file, as of the inode's epoch.
   Result<NodePtr> NodeOf(const Target& document) const;
   Result<FileBytes> ReadStoredFile(const Target& target, uint64_t offset,
                                    std::span<std::byte> buffer) const;
-  // The error of a READ of an inode that stands for something unreadable.
+  // The error for a READ of an unreadable inode.
   Error WhyUnreadable(const Target& target) const;
-  // Likewise, once its node can be read; nullopt if the file can be, too.
+  // Likewise, if its node is readable; nullopt if the file is, too.
   std::optional<Error> WhyUnreadableIn(const CurrentNode& node, const Target& target) const;
 
   Nodes& nodes_;

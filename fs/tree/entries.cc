@@ -17,8 +17,8 @@ timespec ToTimespec(int64_t ns) {
   return time;
 }
 
-// Owner, permissions and times of a document. `with_attributes`: it says what .zattrs says, and is
-// no more open than that.
+// Owner, permissions and times of a document. `with_attributes`: it repeats .zattrs, and is no more
+// open than that.
 ObjectInfo InfoOfDocument(const Node& node, bool with_attributes) {
   ObjectInfo info = node.info;
   if (info.is_folder) info.mode &= ~0111u;
@@ -26,7 +26,7 @@ ObjectInfo InfoOfDocument(const Node& node, bool with_attributes) {
   return info;
 }
 
-// At least a byte, so that readers do read; exact if all such files have one size.
+// At least one byte, so that readers do read; exact if all such files have one size.
 uint64_t SizeOfUnreadable(const ArrayRange& range, size_t view) {
   const auto& pipeline = range.chunks->layout().inner_pipeline;
   uint64_t size = pipeline ? pipeline->encoded_size().value_or(1) : 1;
@@ -83,7 +83,7 @@ Entry Entries::MakeFolder(NodeId id, const ObjectInfo& info, double timeout) con
 
 Entry Entries::MakeFolder(NodeId id, const Node& node) const {
   Entry entry = MakeFolder(id, node.folder_info, timeouts_.Node(node));
-  // (With `immutable` nothing changes, whatever is found out.)
+  // With `immutable` nothing changes, regardless of what is found.
   if (!options_.immutable && node.chunks != nullptr &&
       node.chunks->changed_ns() > node.folder_info.version.mtime_ns) {
     entry.attributes.st_mtim = entry.attributes.st_ctim = ToTimespec(node.chunks->changed_ns());
@@ -139,7 +139,7 @@ Entry Entries::MakeFile(NodeId id, uint32_t epoch, size_t document,
     if (options_.immutable || changed_ns <= info.version.mtime_ns) continue;
     info.version.mtime_ns = info.version.ctime_ns = changed_ns;
   }
-  // (Its name is looked up each time: whatever it is made from may have changed.)
+  // Its name is looked up each time: any of its sources may have changed.
   const zarrfs::AssembledFile& file = version.file->file;
   return MakeFile(FileKind::kAssembledFile, id, epoch, info,
                   document == kTextDocument ? file.document.size() : file.size);
@@ -207,7 +207,7 @@ Result<Entry> Entries::Consolidated(const CurrentNode& node, size_t view) const 
   }
   if (consolidated && !(*consolidated)->is_too_large) {
     const zarrfs::Consolidated& document = **consolidated;
-    // Whoever reads it goes straight to the chunks: these nodes are known from now on.
+    // Its readers go straight to the chunks: these nodes count as known from now on.
     const NodeId first = node.record->DocumentId(view, kConsolidatedDocument, 0);
     if (!contents_.made_documents().Known(first, document.text_number)) {
       for (const std::string& path : document.paths) (void)nodes_.Refresh(path, kAnyAge);
@@ -216,7 +216,7 @@ Result<Entry> Entries::Consolidated(const CurrentNode& node, size_t view) const 
     entry.name_timeout = timeouts_.Name(document.version.ctime_ns, document.freshness.validity());
     return entry;
   }
-  // Readers that do without look at each node, and learn which one cannot be read.
+  // Readers that ignore it look at each node, and find the unreadable one.
   if (!consolidated) failures_.OnFailure("consolidated metadata", consolidated.error());
   const NodeView& shown = node.node->views[view];
   const auto plain =
@@ -290,11 +290,12 @@ Result<Entry> Entries::UnreadableChunk(const ChunkName& chunk, const Error& erro
   if (error.code == ErrorCode::kWouldBlock) return tl::unexpected(error);
   failures_.OnFailure("look-up", error);
   ObjectInfo info = nodes_.InfoOf(chunk.node);
-  // Who may not search the folder does not come this far; everybody else is to open the file.
+  // Users who may not search the folder do not get this far; all others must be able to open the
+  // file.
   info.mode = 0444;
   Entry entry = MakeFile(FileKind::kUnreadable, MakeUnreadableId(chunk.position()), 0, info,
                          SizeOfUnreadable(*chunk.node.range, chunk.view));
-  // A damaged version stays damaged; anything else may have passed in a moment.
+  // A damaged version stays damaged; other errors may be transient.
   entry.name_timeout =
       error.code == ErrorCode::kDamaged ? timeouts_.Absence({}) : Timeouts::kUnreadableName;
   entry.attribute_timeout = Timeouts::kUnreadableAttributes;
@@ -322,7 +323,7 @@ Result<Entry> Entries::UnreadableFolder(const KnownNode& known, size_t view) con
     if (!folder) info.mode = 0;
   }
   Entry entry = MakeFolder(nodes_.FolderId(*node.record, view), info, Timeouts::kUnreadableName);
-  if (info.mode == 0) entry.attributes.st_mode = S_IFDIR;  // whatever `umask` says
+  if (info.mode == 0) entry.attributes.st_mode = S_IFDIR;  // regardless of `umask`
   return entry;
 }
 

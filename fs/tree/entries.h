@@ -1,9 +1,9 @@
-// Entries: ids, attributes and timeouts of everything a mount shows.
+// Entries: ids, attributes and timeouts of everything in a mount.
 //
-// What is there, or may be, and cannot be read (damage, permissions, a store that fails or is gone)
-// has an entry too: a file of at least a byte, or a folder, whose READ or listing gives the error.
-// Each of these functions fails only with an error that says nothing about the file (kWouldBlock,
-// kInterrupted) or where its comment says so. Thread-safe.
+// Things that exist, or may exist, but cannot be read (damage, permissions, a store that fails or
+// is gone) have an entry too: a file of at least one byte, or a folder, whose READ or listing
+// fails. Each of these functions fails only with an error that says nothing about the file
+// (kWouldBlock, kInterrupted) or if its comment says so. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -35,52 +35,52 @@ class Entries {
 
   /// The root of the mount.
   [[nodiscard]] Result<Entry> Root() const;
-  /// The root if the store does not answer, so that .zarrfs can be reached.
+  /// The root if the store does not answer, so that .zarrfs is accessible.
   [[nodiscard]] Entry RootAsLastSeen() const;
   [[nodiscard]] Entry Folder(const CurrentNode& node, size_t view) const;
   /// The folder of a node, or a stored file.
   [[nodiscard]] Entry FolderOrFile(const CurrentNode& node, size_t view) const;
-  /// As KindOfDocument() says. kNotFound if the node has no such document in the view. The newest
-  /// version of what is made becomes the current one.
+  /// A document of the kind given by KindOfDocument(). kNotFound if the node has no such document
+  /// in the view. The newest version of a made document becomes the current one.
   [[nodiscard]] Result<Entry> Document(const CurrentNode& node, size_t view, size_t document) const;
 
-  /// A chunk that is stored; the version at `location` becomes the current one. Fails as
-  /// Contents::SizeOf() does.
+  /// A stored chunk; the version at `location` becomes the current one. Fails like
+  /// Contents::SizeOf().
   [[nodiscard]] Result<Entry> Chunk(const ChunkName& chunk, const ChunkLocation& location,
                                     Validity validity) const;
-  /// The same in the version of `epoch`, without a timeout for its name.
+  /// The chunk in the version of `epoch`, without a timeout for its name.
   [[nodiscard]] Result<Entry> Chunk(const ArrayRange& range, size_t view, InnerIndex chunk,
                                     const ChunkLocation& location, uint32_t epoch) const;
-  /// A chunk that is not stored, in a view that has files for such chunks. Fails if the array's
-  /// codecs cannot encode.
+  /// A missing chunk, in a view that has files for these. Fails if the array's codecs cannot
+  /// encode.
   [[nodiscard]] Result<Entry> FillChunk(const ChunkName& chunk, Validity validity) const;
   [[nodiscard]] Entry ChunkFolder(const CurrentNode& node, size_t view,
                                   std::span<const uint64_t> prefix, Validity validity = {}) const;
 
   [[nodiscard]] Result<Entry> UnreadableChunk(const ChunkName& chunk, const Error& error) const;
-  /// An assembled file as it was in the inode's version; kStale if that is gone.
+  /// An assembled file in the inode's version; kStale if that has ended.
   [[nodiscard]] Result<Entry> FileAsOf(const Target& file) const;
   [[nodiscard]] Entry UnreadableDocument(const CurrentNode& node, size_t view,
                                          size_t document) const;
-  /// With the permissions of the node's folder, or none if they are not known.
+  /// With the permissions of the node's folder, or none if they are unknown.
   [[nodiscard]] Result<Entry> UnreadableFolder(const KnownNode& node, size_t view) const;
 
   [[nodiscard]] Entry StatusFolder() const;
   [[nodiscard]] Entry StatusFile(const StatusFiles::Snapshot& file) const;
 
  private:
-  // The two that all others begin with. A file's attributes never expire.
+  // The two basic constructors of entries. A file's attributes never expire.
   Entry MakeFile(FileKind kind, NodeId id, uint32_t epoch, const ObjectInfo& info, uint64_t size,
                  uint32_t links = 1) const;
   Entry MakeFolder(NodeId id, const ObjectInfo& info, double timeout) const;
-  // A folder of a node that can be read: its time is also that of its chunks' last change.
+  // The folder of a readable node: its time includes the last change of its chunks.
   Entry MakeFolder(NodeId id, const Node& node) const;
-  // A document that is made from several nodes; its version becomes the current one.
+  // A document made from several nodes; its version becomes the current one.
   Entry MakeFile(const CurrentNode& node, size_t view, size_t document,
                  const MadeDocument& made) const;
 
   Entry StoredFile(const CurrentNode& node, size_t view) const;
-  // Of one node.
+  // A document of one node.
   Entry PlainDocument(const CurrentNode& node, size_t view, size_t document) const;
   Result<Entry> AssembledFile(const CurrentNode& node, size_t view, size_t document) const;
   Entry MakeFile(NodeId id, uint32_t epoch, size_t document,
@@ -94,7 +94,7 @@ class Entries {
   AssembledFiles& files_;
   const Timeouts& timeouts_;
   FailureLog& failures_;
-  const uint64_t generation_;  // drawn at mount time: ids of an earlier mount mean nothing
+  const uint64_t generation_;  // random for each mount: ids of an earlier mount are invalid
 };
 
 }  // namespace zarrfs

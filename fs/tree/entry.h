@@ -1,4 +1,4 @@
-// Entry: what a name stands for, and for how long that may be cached.
+// Entry: the meaning of a name, and how long it may be cached.
 #pragma once
 
 #include <sys/stat.h>
@@ -13,16 +13,15 @@
 namespace zarrfs {
 
 struct Entry {
-  NodeId id = 0;  // 0: nothing has this name, or (in a listing) the name alone is known
+  NodeId id = 0;  // 0: the name does not exist, or (in a listing) only the name is known
   uint64_t generation = 0;
   FileKind kind = FileKind::kNone;
   struct stat attributes {};
-  double name_timeout = 0;  // seconds, as is the next
+  double name_timeout = 0;  // seconds, like the next
   double attribute_timeout = 0;
 };
 
-/// An entry of a listing whose attributes are not known, only its inode and its type (S_IFREG or
-/// S_IFDIR).
+/// An entry of a listing without attributes, only with its inode and its type (S_IFREG or S_IFDIR).
 [[nodiscard]] inline Entry NameOnly(NodeId inode, mode_t type) {
   Entry entry;
   entry.attributes.st_ino = inode;
@@ -30,12 +29,11 @@ struct Entry {
   return entry;
 }
 
-/// Takes the entries of a listing one by one. `next` is where the listing goes on after this one.
-/// False: there is no room for it.
+/// Receives the entries of a listing one by one. `next`: where the listing continues after this
+/// one. Returns false if there is no room for it.
 using AddEntry = std::function<bool(const std::string& name, const Entry& entry, uint64_t next)>;
 
-/// What a listing is read for. READDIRPLUS wants attributes; for names alone, nothing is looked at
-/// or remembered that their inodes do not need.
+/// READDIRPLUS needs attributes; READDIR needs only names and inode numbers.
 enum class ListingOf { kAttributes, kNames };
 
 }  // namespace zarrfs

@@ -23,11 +23,11 @@ Changes EpochLimit::Sweep(Nodes& nodes) {
   }
   for (const auto& [record, table] : tables) {
     const auto current = nodes.Refresh(record->path, kAnyAge);
-    // (Of a layout that was replaced: that goes by itself. Or it cannot be read now.)
+    // Replaced layouts are dropped anyway; or the array cannot be read now.
     if (!current || current->range == nullptr || current->range->epochs != table) continue;
     const ChunkSource& chunks = *current->range->chunks;
     table->Mark(last, left, [&](uint64_t object) {
-      if (object >= chunks.layout().outer_grid.size()) return;  // it was there once
+      if (object >= chunks.layout().outer_grid.size()) return;  // it existed once
       forgotten.keys.push_back(chunks.ObjectKey(OuterIndex{object}));
     });
     marked_.push_back(table);

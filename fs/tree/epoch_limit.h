@@ -1,9 +1,9 @@
-// EpochLimit: keeps what a mount remembers of stored objects (EpochTable) below a limit.
+// EpochLimit: bounds the memory of a mount about stored objects (EpochTable).
 //
-// Above it, the objects that were not seen for longest are forgotten, some at each Sweep(): first
-// the names of their files are to be invalidated, as after a change; at the next Sweep() they go,
-// but for those that were seen again. A file that was open all that time reads from pages that the
-// kernel has, else ESTALE. For one thread at a time.
+// Above the limit, the least recently used objects are dropped, some at each Sweep(): first the
+// names of their files are invalidated, as after a change; the next Sweep() drops the objects,
+// except those used since. A file that was open all that time reads from pages in the kernel, else
+// ESTALE. For one thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -15,15 +15,14 @@
 
 namespace zarrfs {
 
-/// Objects that one Sweep() names: what the kernel can be told of in about a second.
+/// Objects named by one Sweep(): the kernel can invalidate them in about a second.
 inline constexpr uint64_t kForgottenAtOnce = 65'536;
 
 class EpochLimit {
  public:
   explicit EpochLimit(uint64_t bytes) : limit_(bytes) {}
 
-  /// The objects whose names are to be invalidated before this is called again; none while below
-  /// the limit.
+  /// The objects whose names must be invalidated before the next call; none below the limit.
   [[nodiscard]] Changes Sweep(Nodes& nodes);
 
  private:

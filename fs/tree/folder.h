@@ -1,8 +1,8 @@
-// Folder: a folder that was opened, and its listing.
+// Folder: an open folder, and its listing.
 //
-// A listing is "." and "..", then what each part of the folder has. A part counts its entries by
-// positions of its own; the folder adds where the part begins, which makes the cookie that the
-// kernel keeps. Cookies of small folders are small: 32-bit programs read them.
+// A listing is "." and "..", followed by the entries of each part of the folder. A part numbers its
+// entries by its own positions; the folder adds the beginning of the part, which makes the cookie
+// for the kernel. Cookies of small folders are small: 32-bit programs can use them.
 #pragma once
 
 #include <atomic>
@@ -24,23 +24,22 @@ class FolderPart {
   virtual ~FolderPart() = default;
 
   /// Adds its entries from position `from` on (0: the first), each with the position after it.
-  /// False once there is no room.
+  /// False if the room is used up.
   [[nodiscard]] virtual Result<bool> List(uint64_t from, ListingOf what, const AddEntry& add) = 0;
 
-  /// How long all that was listed holds.
+  /// The validity of everything listed so far.
   [[nodiscard]] virtual Validity validity() const { return {}; }
 };
 
-/// Which listings that the kernel holds are current.
+/// Which listings in the kernel's cache are current.
 ///
 /// The kernel caches a listing, and drops it when the folder is opened again, unless the reply says
-/// that it is still current. That is known if all of it came from handles that were opened, and
-/// read, while the store's change_count() was what it is now.
-/// Thread-safe.
+/// that it is still current. It is current if all of it came from handles that were opened, and
+/// read, at the current change_count() of the store. Thread-safe.
 class ListingTable {
  public:
-  /// The folder is opened while change_count() is `count` (0: unknown). True if the
-  /// listing that the kernel holds is current. Each Open() is followed by a Close().
+  /// Opens the folder at change_count() `count` (0: unknown). True if the kernel's cached listing
+  /// is current. Each Open() must be followed by a Close().
   [[nodiscard]] bool Open(uint64_t folder, uint64_t count) {
     const std::lock_guard lock(mutex_);
     if (folders_.size() >= kMaxFolders && !folders_.contains(folder)) {
@@ -57,8 +56,8 @@ class ListingTable {
     return state.current != 0;
   }
 
-  /// `is_current`: all that the handle listed holds while change_count() is `count`, the
-  /// one it was opened with.
+  /// `is_current`: everything that the handle listed holds for change_count() `count`, with which
+  /// it was opened.
   void Close(uint64_t folder, uint64_t count, bool is_current) {
     const std::lock_guard lock(mutex_);
     const auto found = folders_.find(folder);
@@ -74,12 +73,12 @@ class ListingTable {
   }
 
  private:
-  static constexpr size_t kMaxFolders = 4096;  // that no handle is open of
+  static constexpr size_t kMaxFolders = 4096;  // without an open handle
   struct Folder {
     uint32_t handles = 0;
-    bool is_mixed = false;  // something was listed that holds for another count, or for none
-    uint64_t opened = 0;    // count of the first of the handles
-    uint64_t current = 0;   // while change_count() is this, what the kernel holds is current
+    bool is_mixed = false;  // some entries hold for another count, or none
+    uint64_t opened = 0;    // count of the first handle
+    uint64_t current = 0;   // the kernel's listing is current at this change_count()
   };
   std::mutex mutex_;
   std::unordered_map<uint64_t, Folder> folders_;
@@ -88,7 +87,7 @@ class ListingTable {
 class Folder {
  public:
   /// `documents` may be null; it has fewer than kMaxFirst entries. `count`: the store's
-  /// change_count() before anything of it was asked for.
+  /// change_count() before the store was asked.
   Folder(NodeId id, uint64_t count, const Timeouts& timeouts, std::unique_ptr<FolderPart> documents,
          std::unique_ptr<FolderPart> rest)
       : id_(id),
@@ -102,10 +101,10 @@ class Folder {
 
   [[nodiscard]] NodeId id() const { return id_; }
 
-  /// True if the listing that the kernel holds is current. Once.
+  /// True if the kernel's cached listing is current. Call once.
   [[nodiscard]] bool Open(ListingTable& listings);
 
-  /// Adds the entries from `cookie` on (0: from the beginning) until there is no room.
+  /// Adds the entries from `cookie` on (0: from the beginning) until the room is used up.
   [[nodiscard]] Result<void> List(uint64_t cookie, const AddEntry& add,
                                   ListingOf what = ListingOf::kAttributes);
 

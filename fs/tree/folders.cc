@@ -9,10 +9,9 @@
 namespace zarrfs {
 namespace {
 
-constexpr NodeId kUnknownInode = 0xffffffff;  // of a listed name that was not looked at
+constexpr NodeId kUnknownInode = 0xffffffff;  // of a listed name without a known inode
 
-// A part whose listing changes nothing in it. What it needs is as it was when the folder was
-// opened.
+// A part that does not change during its listing, with data from when the folder was opened.
 class FixedPart final : public FolderPart {
  public:
   using ListFrom = std::function<Result<bool>(uint64_t from, const AddEntry& add)>;
@@ -28,7 +27,7 @@ class FixedPart final : public FolderPart {
   const std::function<Validity()> validity_;
 };
 
-// The folders of the views that are listed at the root of the mount. Positions are view numbers.
+// The folders of the views that the root lists. Positions are view numbers.
 std::unique_ptr<FolderPart> ViewFolders(const Entries& entries, const CurrentNode& root,
                                         const ViewSet& listed) {
   return std::make_unique<FixedPart>(
@@ -50,15 +49,15 @@ bool HasConsolidated(const Nodes& nodes, const Node& node, size_t view, bool may
   return node.has_zmetadata() || may_consolidate;
 }
 
-// The metadata files of a node in one view. Positions are document numbers. `may_consolidate`:
-// there are not too many nodes below for a consolidated document.
+// The metadata files of a node in one view. Positions are document numbers. `may_consolidate`: few
+// enough nodes lie below for a consolidated document.
 std::unique_ptr<FolderPart> DocumentFiles(const Nodes& nodes, const Contents& contents,
                                           const Entries& entries, const CurrentNode& node,
                                           size_t view, bool may_consolidate) {
   return std::make_unique<FixedPart>([&nodes, &contents, &entries, node, view, may_consolidate](
                                          uint64_t from, const AddEntry& add) -> Result<bool> {
-    // A document that is made from several nodes: not for a listing, which nobody may want it for.
-    // Most likely it is as it was last.
+    // A document made from several nodes is not made for a listing, which may not need it. Most
+    // likely it is unchanged.
     const auto made = [&](size_t document) {
       const uint32_t epoch = contents.made_documents().Current(
           node.record->DocumentId(view, VersionedDocument(document), 0));
@@ -76,7 +75,7 @@ std::unique_ptr<FolderPart> DocumentFiles(const Nodes& nodes, const Contents& co
       if (name.empty() || (has_consolidated && name == shown.consolidated)) continue;
       const FileKind kind = KindOfDocument(node.node->path, view, d);
       if (kind == FileKind::kAssembledFile) {
-        // (Whether they can be shown is seen when somebody wants them.)
+        // Whether they can be shown is checked at lookup.
         const auto known = nodes.hierarchy().KnownFile(*node.node, view);
         if (known != nullptr && known->file.document.empty()) continue;
         if (!add(name, made(d), d + 1)) return false;
@@ -85,7 +84,7 @@ std::unique_ptr<FolderPart> DocumentFiles(const Nodes& nodes, const Contents& co
       auto entry = kind == FileKind::kMadeDocument ? Result<Entry>(made(d))
                                                    : entries.Document(node, view, d);
       if (!entry) return Fail(entry);
-      // The folder was opened a while ago: the kernel is to look the name up.
+      // The folder was opened a while ago: make the kernel look the name up.
       if (!nodes.hierarchy().IsFresh(*node.node, nodes.check_age())) {
         entry = NameOnly(entry->attributes.st_ino, S_IFREG);
       }
@@ -113,7 +112,7 @@ std::unique_ptr<FolderPart> ChildFolders(Nodes& nodes, const Entries& entries, F
               is_readable ? entries.FolderOrFile(*child, view) : NameOnly(kUnknownInode, S_IFDIR);
           if (!add(names[i], entry, i + 1)) return false;
         }
-        // What is gone with its group was passed over as absent.
+        // Children that vanished with their group were skipped as absent.
         if (const auto gone = nodes.WhyGone(*node)) return tl::unexpected(*gone);
         return true;
       },
@@ -134,11 +133,11 @@ std::unique_ptr<FolderPart> AssembledFileNames(Nodes& nodes, const Contents& con
     if (!name) return Fail(name);
     const auto record = nodes.table().RecordOf(path);
     if (!record) return Fail(record);
-    // (What it is made from is looked at when somebody wants it.)
+    // Its sources are read at lookup.
     const uint32_t epoch = contents.made_documents().Current((*record)->DocumentId(view, 0, 0));
     return add(*name, NameOnly((*record)->DocumentId(view, 0, epoch), S_IFREG), next);
   };
-  // Each node has two positions: that of its file, and that of its folder.
+  // Each node has two positions: one for its file, and one for its folder.
   return std::make_unique<FixedPart>([&nodes, &entries, &failures, add_file, node = group.node,
                                       view, names = std::move(names)](
                                          uint64_t from, const AddEntry& add) -> Result<bool> {
@@ -166,8 +165,8 @@ std::unique_ptr<FolderPart> AssembledFileNames(Nodes& nodes, const Contents& con
   });
 }
 
-// Folders of chunks: of these coordinates along the next axis (sorted), or of all up to `count`.
-// Positions are coordinates.
+// Folders of chunks: with these coordinates along the next axis (sorted), or with all up to
+// `count`. Positions are coordinates.
 std::unique_ptr<FolderPart> ChunkFolders(const Entries& entries, const ChunkPrefix& prefix,
                                          std::vector<uint64_t> coordinates, uint64_t count) {
   return std::make_unique<FixedPart>([&entries, prefix, coordinates = std::move(coordinates),
@@ -225,7 +224,7 @@ Result<std::unique_ptr<Folder>> Folders::Open(const Target& target) const {
   } else if (target.kind == Target::Kind::kFolder && HasFiles(target.view)) {
     auto children = nodes_.hierarchy().Children(*node->node, nodes_.check_age());
     if (!children) return Fail(children);
-    // (That of the root itself, if it has one, stands before them.)
+    // The file of the root itself, if it has one, comes first.
     if (target.record->path.empty()) children->value.emplace(children->value.begin());
     id = nodes_.FolderId(*node->record, target.view);
     rest = AssembledFileNames(nodes_, contents_, entries_, failures_, *node, target.view,
@@ -268,14 +267,14 @@ Result<std::unique_ptr<FolderPart>> Folders::ChunksBelow(const CurrentNode& node
   const size_t rank = node.range->rank();
   const ChunkPrefix prefix{node, target.view, target.prefix, target.level};
   for (size_t d = 0; d < prefix.level; ++d) {
-    // A folder of an older layout that the array does not reach any more: empty.
+    // A folder of an older layout, outside the current array: empty.
     if (prefix.at[d] >= layout.inner_grid.counts()[d]) return nullptr;
   }
   if (layout.inner_grid.size() == 0) return nullptr;
   const bool is_root = target.kind == Target::Kind::kFolder && part.naming.nested() &&
                        part.naming.prefix_c && rank > 0;
   const bool has_folders = part.naming.nested() && prefix.level + 1 < rank;
-  // Where chunks that are not stored have files too, these are all of a range.
+  // If missing chunks have files too, the folder contains the whole range.
   const bool has_all = part.fill_chunk != nullptr;
   if (is_root) {
     const auto any = has_all ? Valid<bool>{true, {}} : chunks.AnyChunk({}, nodes_.check_age());
@@ -292,7 +291,7 @@ Result<std::unique_ptr<FolderPart>> Folders::ChunksBelow(const CurrentNode& node
     return ChunkFolders(entries_, prefix, std::move(*coordinates), 0);
   }
   if (has_all) {
-    // One after the other: the prefix leaves the last axis open, or every one.
+    // Contiguous, because the prefix leaves open only the last axis, or all axes.
     ChunkCoordinates at{};
     for (size_t d = 0; d < prefix.level; ++d) at[d] = layout.PlaceOf(d, prefix.at[d]).outer;
     const uint64_t first = layout.outer_grid.Linear({at.data(), rank});

@@ -1,4 +1,4 @@
-// Folders: opens the folders of a mount, and knows what is in each but for the chunk files
+// Folders: opens the folders of a mount and determines their contents, except chunk files
 // (chunk_files.h). Thread-safe.
 #pragma once
 
@@ -23,7 +23,7 @@ class Folders {
         failures_(failures),
         consolidated_max_(consolidated_max) {}
 
-  /// Fails if what is in it cannot be read: it is not shown as empty.
+  /// Fails if its contents cannot be read: it is not shown as empty.
   [[nodiscard]] Result<std::unique_ptr<Folder>> Open(const Target& target) const;
   [[nodiscard]] std::unique_ptr<Folder> OpenStatus(const StatusFiles& files) const;
 

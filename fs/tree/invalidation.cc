@@ -8,12 +8,12 @@
 namespace zarrfs {
 namespace {
 
-// What has changed of one node.
+// The changes of one node.
 struct NodeChanges {
-  std::vector<std::string> objects;  // keys of stored objects and folders of them, most likely
-  std::set<std::string> children;    // names of whatever else is directly below it
-  bool is_itself = false;            // its documents
-  bool is_everything = false;        // its folder, or so much below it that nothing is named
+  std::vector<std::string> objects;  // keys of stored objects and folders of objects, most likely
+  std::set<std::string> children;    // names of other changed children
+  bool is_itself = false;            // its documents changed
+  bool is_everything = false;        // its folder, or too many names below it, changed
 };
 
 class Finder {
@@ -28,12 +28,12 @@ class Finder {
       if (owner == nullptr) continue;
       NodeChanges& changed = changed_[owner];
       changed.is_itself = true;
-      // (Nodes below a group have folders of their own.)
+      // Nodes below a group have folders of their own.
       changed.is_everything = changed.is_everything || RangeOf(*owner) != nullptr;
     }
     bool has_changed_nodes = false;
     for (auto& [record, changed] : changed_) {
-      // (An object that its layout before did not have may be one of the layout now.)
+      // An object outside the old layout may be inside the new one.
       if (changed.is_itself) AddNode(*record, changed);
       AddObjects(*record, changed);
       has_changed_nodes = has_changed_nodes || changed.is_itself;
@@ -48,7 +48,7 @@ class Finder {
   }
 
  private:
-  // Chunks from `first` up to `end`, along each axis.
+  // Chunks in [first, end) along each axis.
   struct Box {
     ChunkCoordinates first{};
     ChunkCoordinates end{};
@@ -56,7 +56,7 @@ class Finder {
 
   void Collect(const std::string& key) {
     NodeRecord* const owner = nodes_.OwnerOf(key);
-    if (owner == nullptr) return;  // nothing was looked at
+    if (owner == nullptr) return;  // nothing was looked up
     NodeChanges& changed = changed_[owner];
     if (key.size() == owner->path.size()) {
       changed.is_itself = changed.is_everything = true;
@@ -74,7 +74,7 @@ class Finder {
   void Drop(const NodeRecord& folder, size_t view, const std::string& name) {
     Drop(nodes_.FolderId(folder, view), name);
   }
-  // What a view has of a node: its folder, its file, or both.
+  // Drops the names of a node in a view: of its folder, its file, or both.
   void DropNode(const NodeRecord& group, size_t view, const std::string& name) {
     Drop(group, view, name);
     const std::string_view suffix = AllViews()[view]->suffix();
@@ -92,11 +92,10 @@ class Finder {
     invalidator_.CheckEntry(folder, name);
   }
 
-  // The names in a folder, of chunks, that is no longer watched. Of other folders they are not
-  // known.
+  // The names in a chunk folder that is no longer watched. Names in other folders are unknown.
   void Expire(const std::string& folder) {
     NodeRecord* const owner = nodes_.OwnerOf(folder);
-    if (owner == nullptr) return;  // nothing was looked at
+    if (owner == nullptr) return;  // nothing was looked up
     if (owner->path.size() == folder.size()) {
       are_all_named_ = false;
       return;
@@ -106,7 +105,7 @@ class Finder {
     AddObjects(*owner, changed);
   }
 
-  // The chunks as last seen, also where they were evicted.
+  // The latest known chunks, even if they were evicted.
   RangePtr RangeOf(NodeRecord& record) {
     const CurrentNode last = nodes_.table().LastSeen(record);
     if (last.node != nullptr || last.range != nullptr) return last.range;
@@ -114,12 +113,12 @@ class Finder {
     return current ? current->range : nullptr;
   }
 
-  // Its documents, and what depends on them.
+  // Its documents, and names that depend on them.
   void AddNode(NodeRecord& record, const NodeChanges& changed) {
     const auto now = nodes_.Refresh(record.path);
     const auto [is_another, ranges] = nodes_.table().TakeChange(record, now.has_value());
     const bool is_everything = is_another || changed.is_everything;
-    // A group decides about what lies below it.
+    // A group affects everything below it.
     if (is_everything && nodes_.table().HasBelow(record.path)) are_all_named_ = false;
     if (record.path.empty()) (void)invalidator_.InvalidateFolder(kRootId);
     const NodeRecord* const parent =
@@ -132,7 +131,7 @@ class Finder {
       for (const std::string_view document : {kZarrJson, kZarray, kZgroup, kZattrs, kZmetadata}) {
         Drop(record, view, std::string(document));
       }
-      // A child that was never found, but perhaps looked for.
+      // A child that was never found, but perhaps looked up.
       for (const std::string& child : changed.children) DropNode(record, view, child);
     }
     AddConsolidated(record.path);
@@ -146,7 +145,7 @@ class Finder {
     const auto& layout = range->chunks->layout();
     const auto& counts = layout.inner_grid.counts();
     for (const std::string& key : changed.objects) {
-      // (A folder of objects decides about the permissions of all below it.)
+      // A folder of objects affects the permissions of all objects below it.
       Box box;
       const auto fixed = range->chunks->PrefixOfKey(key, box.first);
       if (!fixed) continue;
@@ -185,7 +184,7 @@ class Finder {
     }
   }
 
-  // Names in the array's own folder: `at` is fixed up to `level`.
+  // Names in the array's own folder; `at` is fixed up to `level`.
   void AddFlat(const ArrayRange& range, size_t view, const Box& box, ChunkCoordinates& at,
                size_t level) {
     if (level == range.rank()) {
@@ -197,7 +196,7 @@ class Finder {
     }
   }
 
-  // Names in a folder of chunks, and in those below it.
+  // Names in a folder of chunks, and in the folders below it.
   void AddLevel(const ArrayRange& range, size_t view, const Box& box, ChunkCoordinates& at,
                 size_t level, NodeId folder) {
     if (!invalidator_.InvalidateFolder(folder)) return;
@@ -213,7 +212,7 @@ class Finder {
     }
   }
 
-  // Consolidated documents of a node and of all groups above it.
+  // Consolidated documents of a node and all its ancestors.
   void AddConsolidated(std::string_view path) {
     for (;; path = FolderOf(path)) {
       const NodeRecord* const record = nodes_.table().Find(path);
@@ -253,7 +252,7 @@ class Finder {
   std::map<NodeRecord*, NodeChanges> changed_;
   size_t left_ = kMaxInvalidatedEntries;
   bool are_all_named_ = true;
-  bool are_dropped_ = true;  // names, else they are checked again
+  bool are_dropped_ = true;  // otherwise names are checked again
 };
 
 }  // namespace

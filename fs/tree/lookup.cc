@@ -8,10 +8,10 @@
 namespace zarrfs {
 namespace {
 
-// Retries when a shard is replaced during a look-up.
+// Retries when a shard is replaced during a lookup.
 constexpr int kMaxAttempts = 3;
 
-// Whether an array that nobody has seen may have a chunk of this name in its folder.
+// Whether an array that was never read may have a chunk of this name in its folder.
 bool MayBeChunk(std::string_view name) {
   return name.find_first_not_of("0123456789.") == name.npos && !name.starts_with('.');
 }
@@ -34,8 +34,8 @@ Result<Entry> Lookup::Find(const Target& folder, const std::string& name) const 
   const bool is_unknown = !entry && entry.error().code != ErrorCode::kWouldBlock && known->error &&
                           known->error->code != ErrorCode::kNotFound;
   if (!is_unknown) return entry;
-  // What a node was not seen to have may be there by now. Readers take an error for an absent
-  // chunk: there is a file that gives the reason, its document.
+  // A name that the node did not have may exist by now. Readers take an error for an absent chunk,
+  // so its document becomes a file whose READ gives the reason.
   const CurrentNode& node = known->current;
   const bool may_be_array = node.node == nullptr || node.node->group() == nullptr;
   if (folder.kind == Target::Kind::kFolder && may_be_array && MayBeChunk(name)) {
@@ -61,7 +61,7 @@ Result<Entry> Lookup::FindInterrupted(const Target& folder, const std::string& n
   }
   if (entry) {
     entry->name_timeout = Timeouts::kUnreadableName;
-    // Otherwise the kernel asks for them, in vain.
+    // Otherwise the kernel asks for them in vain.
     entry->attribute_timeout = Timeouts::kUnreadableAttributes;
   }
   return entry;
@@ -145,7 +145,7 @@ Result<Entry> Lookup::InUnreadable(const KnownNode& known, size_t view,
   if (node.range != nullptr) {
     return ChunkPath(node, view, {}, 0, /*in_array=*/true, name, known.why());
   }
-  // Below a group, only what was seen there, if by a worker before this one, is known to be a node.
+  // Below a group, only names known to earlier workers are known to be nodes.
   const CurrentNode child = nodes_.LastSeen(JoinKey(node.record->path, name));
   if (child.record == nullptr) return tl::unexpected(*known.error);
   return entries_.UnreadableFolder({child, known.error}, view);
@@ -155,7 +155,7 @@ Result<Entry> Lookup::InChunkFolder(const Target& folder, const KnownNode& known
                                     std::string_view name) const {
   CurrentNode node = known.current;
   if (known.error && node.range == nullptr) node.range = folder.range;
-  // In a folder of an older layout, coordinates still mean the same chunk, if that exists.
+  // In a folder of an older layout, coordinates still mean the same chunk, if it exists.
   if (node.range != nullptr && node.range->rank() != folder.range->rank()) {
     return Fail(ErrorCode::kStale, "{} changed its rank", folder.record->path);
   }
@@ -171,7 +171,7 @@ Result<Entry> Lookup::ChunkPath(const CurrentNode& node, size_t view, ChunkCoord
   const ArrayRange& range = *node.range;
   const auto& grid = range.chunks->layout().inner_grid;
   for (size_t d = 0; d < level; ++d) {
-    // A folder of an older layout that the array does not reach any more.
+    // A folder of an older layout, outside the current array.
     if (prefix[d] >= grid.counts()[d]) return tl::unexpected(absent);
   }
   if (grid.size() == 0 ||
@@ -188,7 +188,7 @@ Result<Entry> Lookup::ChunkPath(const CurrentNode& node, size_t view, ChunkCoord
     const ChunkName chunk{node, view, InnerIndex{grid.Linear(coordinates)}};
     if (error == nullptr) return Chunk(chunk);
     auto entry = entries_.UnreadableChunk(chunk, *error);
-    if (entry) entry->name_timeout = Timeouts::kUnreadableName;  // metadata may be mended
+    if (entry) entry->name_timeout = Timeouts::kUnreadableName;  // metadata may be repaired
     return entry;
   }
   if (range.views[view].fill_chunk != nullptr || error != nullptr) {

@@ -1,7 +1,7 @@
 // Lookup: names to entries.
 //
-// A name that cannot be looked up is an absent one to old readers, so whatever may be there has an
-// entry (entries.h). Thread-safe.
+// Old readers take a failed lookup for an absent chunk, so everything that may exist has an entry
+// (entries.h). Thread-safe.
 #pragma once
 
 #include <string>
@@ -18,12 +18,11 @@ class Lookup {
   Lookup(Nodes& nodes, const Entries& entries, const Timeouts& timeouts)
       : nodes_(nodes), entries_(entries), timeouts_(timeouts) {}
 
-  /// The entry of a name in a folder. Without an id, or kNotFound, if there is nothing of that
-  /// name.
+  /// The entry of a name in a folder. Without an id, or kNotFound, if the name does not exist.
   [[nodiscard]] Result<Entry> Find(const Target& folder, const std::string& name) const;
 
-  /// What is known of a name while nobody waits for the store any more: to old readers an
-  /// interrupted look-up, too, means that a chunk is absent. Fails if nothing is known.
+  /// The latest known entry of a name after its lookup was interrupted: old readers take that, too,
+  /// for an absent chunk. Fails if nothing is known.
   [[nodiscard]] Result<Entry> FindInterrupted(const Target& folder, const std::string& name) const;
 
  private:
@@ -36,8 +35,8 @@ class Lookup {
   Result<Entry> InChunkFolder(const Target& folder, const KnownNode& node,
                               std::string_view name) const;
   // A name in the array's own folder (`in_array`), or in the folder of the chunks that begin with
-  // the first `level` coordinates of `prefix`. `error`: why the array cannot be read, or null; all
-  // its chunks may be there then.
+  // the first `level` coordinates of `prefix`. `error`: why the array cannot be read, or null; if
+  // not null, any chunk may exist.
   Result<Entry> ChunkPath(const CurrentNode& node, size_t view, ChunkCoordinates prefix,
                           size_t level, bool in_array, std::string_view name,
                           const Error* error) const;

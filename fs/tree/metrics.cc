@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kNsPerSecond = 1e9;
 
-// Writes the text: each metric begins with Describe(), its samples follow.
+// Writes the text: each metric begins with Describe(), followed by its samples.
 class PrometheusText {
  public:
   void Describe(std::string_view name, std::string_view type, std::string_view help) {
@@ -125,7 +125,7 @@ void RequestMetrics::End(const Request& request, RequestResult result, uint64_t 
 
 void RequestMetrics::EndAfter(Operation operation, int64_t duration_ns, RequestResult result,
                               uint64_t bytes) {
-  size_t bucket = 0;  // most are short
+  size_t bucket = 0;  // most durations are short
   while (bucket < kDurationBuckets.size() && duration_ns > kDurationBuckets[bucket]) ++bucket;
   const size_t first = kDurations + static_cast<size_t>(operation) * kDurationCounters;
   counters_.Add(first + bucket);

@@ -1,5 +1,5 @@
-// Metrics: how often the kernel asked, how it was answered and how long that took; and all figures
-// of a mount as Prometheus text (the file .zarrfs/metrics; docs/METRICS.md lists them).
+// Metrics: counts and durations of the kernel's requests by result; and all figures of a mount as
+// Prometheus text (the file .zarrfs/metrics; docs/METRICS.md lists them).
 #pragma once
 
 #include <array>
@@ -21,10 +21,10 @@ enum class Operation : uint8_t {
   kOpen,
   kOpenDirectory,
   kStatFs,
-  kOther,  // also whatever is about the status files
+  kOther,  // including everything about the status files
 };
 inline constexpr size_t kOperations = 8;
-/// The first so many are timed.
+/// The first N operations are timed.
 inline constexpr size_t kTimedOperations = 3;
 
 enum class RequestResult : uint8_t { kOk, kAbsent, kError };
@@ -36,20 +36,20 @@ inline constexpr std::array<std::string_view, kOperations> kOperationNames = {
 inline constexpr std::array<std::string_view, kRequestResults> kResultNames = {"ok", "absent",
                                                                                "error"};
 
-/// Upper ends of the histograms' buckets, in nanoseconds; longer ones are in a last bucket.
+/// Upper ends of the histograms' buckets, in nanoseconds; longer durations are in one more bucket.
 inline constexpr std::array<int64_t, 19> kDurationBuckets = {
     10'000,        25'000,        50'000,        100'000,       250'000,
     500'000,       1'000'000,     2'500'000,     5'000'000,     10'000'000,
     25'000'000,    50'000'000,    100'000'000,   250'000'000,   500'000'000,
     1'000'000'000, 2'500'000'000, 5'000'000'000, 10'000'000'000};
 
-/// How long the timed requests of one operation took.
+/// Durations of the timed requests of one operation.
 struct Durations {
   std::array<uint64_t, kDurationBuckets.size() + 1> counts{};  // per bucket, not cumulative
   uint64_t sum_ns = 0;
 };
 
-/// What RequestMetrics has counted so far.
+/// The counts of RequestMetrics so far.
 struct RequestFigures {
   /// Requests answered, by operation and result.
   std::array<std::array<uint64_t, kRequestResults>, kOperations> answered{};
@@ -58,31 +58,31 @@ struct RequestFigures {
   uint64_t files_read_ahead = 0;
 };
 
-/// What is counted of requests. Costs no lock, and on a thread that answers a request no more than
-/// a few dozen nanoseconds. Thread-safe.
+/// Per-request counters. Without locks; at most a few dozen nanoseconds on a thread that answers a
+/// request. Thread-safe.
 class RequestMetrics {
  public:
-  /// A request under way.
+  /// A running request.
   struct Request {
     Operation operation;
     int64_t started_ns = 0;  // monotonic clock; 0: not timed
   };
 
-  /// One in so many of the timed operations is timed on each thread: reading the clock twice takes
-  /// up to a fiftieth of the time of a short request.
+  /// Each thread times one operation in N: reading the clock twice takes up to one fiftieth of a
+  /// short request.
   static constexpr uint32_t kTimedShare = 16;
 
   [[nodiscard]] static Request Start(Operation operation);
 
-  /// About to be answered. `bytes` that a read gives.
+  /// Call before answering. `bytes`: returned by a read.
   void End(const Request& request, RequestResult result, uint64_t bytes = 0);
-  /// As End(), with the duration of a request that is timed.
+  /// As End(), with the duration of a timed request.
   void EndAfter(Operation operation, int64_t duration_ns, RequestResult result, uint64_t bytes = 0);
 
-  /// A file of `bytes` was given to the kernel before anybody asked for it.
+  /// A file of `bytes` was pushed to the kernel before anybody asked for it.
   void CountPrefetch(uint64_t bytes);
 
-  /// Sums of several counters need not be of the same moment.
+  /// Sums of several counters are not a consistent snapshot.
   [[nodiscard]] RequestFigures figures() const;
 
  private:

@@ -46,7 +46,7 @@ Result<Target> Nodes::Resolve(NodeId id) {
   auto target = table_.Resolve(id);
   Result<CurrentNode> loaded = CurrentNode{};
   if (target && target->kind == Target::Kind::kUnloaded) {
-    loaded = Refresh(target->record->path, kAnyAge);  // keeps what the table finds then
+    loaded = Refresh(target->record->path, kAnyAge);  // keeps the table's result alive
     if (!loaded) return Fail(loaded);
     target = table_.Resolve(id);
   }

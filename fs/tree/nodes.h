@@ -1,8 +1,8 @@
 // Nodes: the groups and arrays of the store together with their ids.
 //
-// Absent is a value in Zarr: readers take a chunk whose look-up fails, for whatever reason, for the
-// fill value. So Know() gives a node as it is or, where it cannot be read, as it was last seen,
-// with the reason; only what the store never had fails. Thread-safe.
+// Absent is a value in Zarr: readers take a chunk whose lookup fails, for any reason, for the fill
+// value. So Know() returns the current node or, if that cannot be read, its latest snapshot with
+// the error; it fails only for nodes that the store never had. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -23,10 +23,10 @@
 
 namespace zarrfs {
 
-/// A node that a request meets.
+/// A node as a request finds it.
 struct KnownNode {
-  CurrentNode current;         // without a node and a range if it was never seen
-  std::optional<Error> error;  // why it cannot be read; kNotFound if the store has it no more
+  CurrentNode current;         // without a node and a range if it was never read
+  std::optional<Error> error;  // why it cannot be read; kNotFound if it was removed
 
   [[nodiscard]] const Error* why() const { return error ? &*error : nullptr; }
 };
@@ -38,42 +38,42 @@ class Nodes {
         std::optional<size_t> only_view, IdJournal& journal, const Timeouts& timeouts,
         FailureLog& failures, OnSuperseded on_superseded);
 
-  /// What an id stands for, loaded. The root of a mount of one view is that view's folder. kStale
-  /// if it is gone.
+  /// The meaning of an id, loaded. The root of a mount of one view is that view's folder. kStale if
+  /// it is gone.
   [[nodiscard]] Result<Target> Resolve(NodeId id);
 
-  /// The node with its ids, by an answer of the store that is at most so old.
+  /// The node with its ids, from an answer of the store at most `max_age` old.
   [[nodiscard]] Result<CurrentNode> Refresh(const std::string& path, Age max_age);
   [[nodiscard]] Result<CurrentNode> Refresh(const std::string& path) {
     return Refresh(path, timeouts_.check_age());
   }
 
-  /// The same by Hierarchy::GetListed(): enough for the entry of its folder in a view.
+  /// The node from Hierarchy::GetListed(): enough for the entry of its folder in a view.
   [[nodiscard]] Result<CurrentNode> RefreshListed(const std::string& path, size_t view,
                                                   Age max_age);
 
-  /// Fails only if the store never had the node, or the answer has to wait.
+  /// Fails only if the store never had the node, or the answer must wait.
   [[nodiscard]] Result<KnownNode> Know(const std::string& path) {
     return Know(path, Refresh(path));
   }
-  /// The same by RefreshListed().
+  /// Know() with RefreshListed().
   [[nodiscard]] Result<KnownNode> KnowListed(const std::string& path, size_t view) {
     return Know(path, RefreshListed(path, view, timeouts_.check_age()));
   }
-  /// The same without the store: the node as it was last seen, which cannot be read now because of
+  /// Know() without the store: the latest snapshot of the node, which cannot be read now because of
   /// `error`.
   [[nodiscard]] KnownNode LastKnown(const Target& target, const Error& error) const;
-  /// Without a node if none was seen at that path, or it was evicted.
+  /// Without a node if none was read at that path, or it was evicted.
   [[nodiscard]] CurrentNode LastSeen(std::string_view path) const;
 
-  /// Why the store is gone, if it is. Logs once that it went, and once that it is back.
+  /// Why the store is gone, if it is. Logs its disappearance and its return once each.
   std::optional<Error> CheckStore();
 
-  /// Why what makes it a node is not there any more; nullopt if it is. With it, the chunks of an
-  /// array and the nodes below a group are gone and not absent.
+  /// Why the document that makes it a node is gone; nullopt if it exists. Without it, the chunks of
+  /// an array and the nodes below a group are gone, not absent.
   [[nodiscard]] std::optional<Error> WhyGone(const Node& node) const;
 
-  /// Owner, permissions and times for what belongs to a node, even one that was never seen.
+  /// Owner, permissions and times for entries of a node, even one that was never read.
   [[nodiscard]] ObjectInfo InfoOf(const CurrentNode& node) const;
 
   /// The id of a node's folder in a view.
@@ -81,11 +81,11 @@ class Nodes {
     return record.path.empty() && only_view_ ? kRootId : record.FolderId(view);
   }
 
-  /// The views whose folders the root of the mount lists, or the one that is there.
+  /// The views whose folders the root of the mount lists, or the only view.
   [[nodiscard]] const ViewSet& listed_views() const { return listed_; }
 
-  /// The record of the node that the object or folder with this key belongs to; null if none was
-  /// looked at.
+  /// The record of the node that owns the object or folder with this key; null if no such node was
+  /// used.
   [[nodiscard]] NodeRecord* OwnerOf(std::string_view key) const;
 
   [[nodiscard]] const Hierarchy& hierarchy() const { return hierarchy_; }
@@ -105,8 +105,8 @@ class Nodes {
   FailureLog& failures_;
   std::atomic<bool> store_is_gone_ = false;
   mutable std::mutex root_mutex_;
-  ObjectInfo root_info_;  // as last seen; its node may be evicted
-  // When WhyGone() last saw a document of a slow store, by its key.
+  ObjectInfo root_info_;  // latest known; its node may be evicted
+  // When WhyGone() last saw a document of a slow store, by key.
   mutable LruCache<std::string, int64_t> seen_ns_{1u << 20, 4};
   Hierarchy hierarchy_;
   const ViewSet listed_;

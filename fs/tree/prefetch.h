@@ -1,9 +1,9 @@
-// Prefetch: hands the kernel chunk files before they are asked for.
+// Prefetch: pushes chunk files to the kernel before they are requested.
 //
-// Of a slow store they are fetched instead, into this process (FetchAhead).
+// In slow stores they are fetched into this process instead (FetchAhead).
 //
-// Never before the reader that made it happen has its answer. One thread does it at a time, and
-// none while several readers are served: threads are better used for those. Thread-safe.
+// Prefetching starts only after the reader that triggered it has its answer. One thread does it at
+// a time, and none while several readers are served: they need the threads more. Thread-safe.
 #pragma once
 
 #include <algorithm>
@@ -23,17 +23,17 @@
 
 namespace zarrfs {
 
-/// Finds readers that take chunk files in the order of a listing, and says how many
-/// files to prefetch for them.
+/// Detects readers that read chunk files in the order of a listing, and decides how many files to
+/// prefetch for them.
 ///
-/// The kernel reads ahead in a file, but a chunk file is small, and who reads one after the other
-/// waits for each. After three files in order the ones that follow are prefetched, twice as many
-/// each time all of them were wanted. Readers in any other order get nothing. Thread-safe.
+/// The kernel reads ahead in a file, but chunk files are small, and a reader of one after the other
+/// waits for each. After three files in order the following ones are prefetched, twice as many each
+/// time all of them were read. Readers in any other order get nothing. Thread-safe.
 class ReadingOrder {
  public:
-  /// A file was read from its beginning to its end. `folder`: a number of its array and encoding.
-  /// `place`: of the file in the order of a listing; others may leave gaps. Returns how many of the
-  /// files that follow are worth prefetching.
+  /// A file was read from beginning to end. `folder`: a number of its array and encoding. `place`:
+  /// of the file in the order of a listing; views may leave gaps. Returns how many of the following
+  /// files are worth prefetching.
   [[nodiscard]] size_t OnRead(uint64_t folder, uint64_t place) {
     Part& part = PartOf(folder);
     const std::lock_guard lock(part.mutex);
@@ -56,7 +56,7 @@ class ReadingOrder {
     return size_t{1} << std::min(stream->steps - kMinSteps, kMaxDoublings);
   }
 
-  /// Where the reader of `place`, who has gone on meanwhile, has got to.
+  /// The current position of the reader of `place`, who may have continued.
   [[nodiscard]] uint64_t NextPlace(uint64_t folder, uint64_t place) {
     Part& part = PartOf(folder);
     const std::lock_guard lock(part.mutex);
@@ -64,8 +64,8 @@ class ReadingOrder {
     return stream == nullptr ? place + 1 : stream->end;
   }
 
-  /// Files up to the one at `last` were prefetched for the reader of `place`. `is_end`: nothing
-  /// follows it here, and the reader goes on somewhere else.
+  /// Files up to the one at `last` were prefetched for the reader of `place`. `is_end`: no file
+  /// follows here, and the reader will continue elsewhere.
   void OnPrefetched(uint64_t folder, uint64_t place, uint64_t last, bool is_end) {
     Part& part = PartOf(folder);
     const std::lock_guard lock(part.mutex);
@@ -75,8 +75,8 @@ class ReadingOrder {
     }
   }
 
-  /// Prefetching is of no use now: nobody has looked up the names of the files that follow `place`,
-  /// so that the kernel does not take them, or there are other readers. No more for a while.
+  /// Prefetching is useless now: the names of the files after `place` were not looked up, so the
+  /// kernel does not accept them, or there are other readers. Pauses it for a while.
   void Pause(uint64_t folder, uint64_t place) {
     Part& part = PartOf(folder);
     const std::lock_guard lock(part.mutex);
@@ -84,12 +84,12 @@ class ReadingOrder {
   }
 
  private:
-  static constexpr int kMinSteps = 3;      // files in order before the first is prefetched
+  static constexpr int kMinSteps = 3;      // files in order before the first prefetch
   static constexpr int kPausedSteps = 64;  // files
   static constexpr int kMaxDoublings = 12;
   static constexpr uint64_t kMaxGap = 16;  // places without a file
 
-  // A reader. Files in [begin, end) were read or prefetched; the next one is at `end` or a little
+  // A reader. Files in [begin, end) were read or prefetched; the next read is at `end` or a little
   // later, or anywhere.
   struct Stream {
     uint64_t folder = UINT64_MAX;
@@ -115,24 +115,24 @@ class ReadingOrder {
     });
     return found == part.streams.end() ? nullptr : &*found;
   }
-  static constexpr uint64_t kMaxAhead = 256;  // places that a reader gains on a prefetch
+  static constexpr uint64_t kMaxAhead = 256;  // places that a prefetch covers at most
 
   std::array<Part, 8> parts_;
 };
 
 class Prefetch {
  public:
-  /// Hands over all bytes of a file. False if the kernel does not know the file.
+  /// Pushes all bytes of a file. False if the kernel does not know the file.
   using Offer = std::function<bool(NodeId file, std::span<const std::byte> bytes)>;
 
   explicit Prefetch(const Contents& contents);
 
-  /// Once. Without it nothing is prefetched.
+  /// Call once. Without it nothing is prefetched.
   void Start(Offer offer);
-  /// Nothing more is handed over; waits a second at most for what is being handed over.
+  /// Stops pushing; waits at most one second for a push in progress.
   void Stop();
 
-  /// A request that reads chunks; lives while the bytes are found.
+  /// A request that reads chunks; lives while its bytes are read.
   class Reading {
    public:
     explicit Reading(Prefetch& prefetch) : count_(prefetch.reading_) { ++count_; }
@@ -144,12 +144,12 @@ class Prefetch {
     std::atomic<uint32_t>& count_;
   };
 
-  /// A chunk file was read from its beginning, at most `size` bytes of it, and the reader has its
-  /// answer. May take as long as reading kMaxBytes.
+  /// Call after a chunk file was read from its beginning, at most `size` bytes of it, and the
+  /// reader has its answer. May take as long as reading kMaxBytes.
   void AfterRead(const Target& chunk, const ChunkLocation& location, size_t size);
 
  private:
-  // Files of at most this size, and so many bytes of them at a time.
+  // Maximum size of prefetched files, and bytes of them per prefetch.
   static constexpr size_t kMaxFileBytes = size_t{64} << 10;
   static constexpr size_t kMaxBytes = size_t{1} << 20;
 
@@ -157,12 +157,12 @@ class Prefetch {
 
   const Contents& contents_;
   Offer offer_;
-  std::unique_ptr<std::byte[]> buffer_;  // of whoever has set is_busy_
+  std::unique_ptr<std::byte[]> buffer_;  // owned by the thread that has set is_busy_
   std::atomic<bool> may_start_ = false;
   std::atomic<bool> is_busy_ = false;
   std::atomic<uint32_t> reading_ = 0;
   ReadingOrder order_;
-  std::optional<FetchAhead> ahead_;  // of a slow store
+  std::optional<FetchAhead> ahead_;  // for slow stores
 };
 
 }  // namespace zarrfs

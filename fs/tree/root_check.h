@@ -1,8 +1,8 @@
-// RootCheck: asks whether a store can be read, and never waits long for the answer.
+// RootCheck: asks whether a store can be read, without waiting long for the answer.
 //
-// The folder .zarrfs reports on a store that hangs, so what is written there must not wait for that
-// store. One thread at a time asks; callers wait half a second for it, and after that are told for
-// how long there has been no answer. Thread-safe.
+// The folder .zarrfs reports on hung stores, so it must not wait for the store. One thread at a
+// time asks; callers wait half a second for it, and afterwards are told how long it has not
+// answered. Thread-safe.
 #pragma once
 
 #include <chrono>
@@ -24,18 +24,18 @@ class RootCheck {
   /// `ask` returns why the store cannot be read, or nullopt. It may wait for the store, and is
   /// called on a thread of this class.
   explicit RootCheck(std::function<std::optional<Error>()> ask);
-  /// Waits for the answer to a question that was asked.
+  /// Waits for the answer to a running question.
   ~RootCheck();
   RootCheck(const RootCheck&) = delete;
   RootCheck& operator=(const RootCheck&) = delete;
 
-  /// Why the store cannot be read, as of now. kTimedOut if it has not answered within kPatience.
+  /// Why the store cannot be read now. kTimedOut if it has not answered within kPatience.
   [[nodiscard]] std::optional<Error> Problem();
 
  private:
   using Clock = std::chrono::steady_clock;
 
-  // The thread that asks is detached, since a process ends without waiting for its store.
+  // The asking thread is detached, since a process ends without waiting for its store.
   struct State {
     std::function<std::optional<Error>()> ask;
     std::mutex mutex;  // guards the rest

@@ -46,8 +46,8 @@ std::string Separator(const MountStatus& status) {
   return status.separator == 0 ? "auto" : std::string(1, status.separator);
 }
 
-// What a share (0.99) of the durations does not exceed, in seconds, as if they lay evenly inside
-// their bucket; beyond the last end, that end. `count` > 0: of all.
+// The quantile `share` (0.99) of the durations, in seconds, assuming a uniform distribution inside
+// buckets; for the last bucket, its lower end. `count` > 0: number of durations.
 double Quantile(const Durations& durations, uint64_t count, double share) {
   const double wanted = share * static_cast<double>(count);
   double below = 0;  // durations

@@ -1,15 +1,13 @@
-// StatusFiles: the folder ".zarrfs" at the root of a mount, which can be opened but is not listed
-// there.
+// StatusFiles: the folder ".zarrfs" at the root of a mount, which can be opened but is not listed.
 //
-//   options       what is in force, one "name: value" a line
-//   errors        what the store has wrong, in the words of the log, newest last
+//   options       the options in force, one "name: value" per line
+//   errors        problems of the store, as in the log, newest last
 //   metrics       figures as Prometheus text, at most a tenth of a second old
 //   status.json   all of the above for programs (docs/METRICS.md lists the keys)
 //
-// There is no message when a file is opened, so a look-up that finds another text than the last one
-// makes a snapshot: an inode of its own, of exact size. It is kept while the kernel knows the
-// inode, which is as long as somebody has it open; but of very many only the last kMaxSnapshots.
-// Thread-safe.
+// No message announces that a file is opened, so a lookup that finds a changed text makes a
+// snapshot: an inode of its own, of exact size. It is kept while the kernel knows the inode, that
+// is, while somebody has it open, up to the latest kMaxSnapshots. Thread-safe.
 #pragma once
 
 #include <chrono>
@@ -33,7 +31,7 @@ class StatusFiles {
   static constexpr std::string_view kFolderName = ".zarrfs";
   static constexpr NodeId kFolderId = 2;
 
-  /// Numbers its snapshots by the journal, which lives as long.
+  /// Numbers its snapshots by the journal, which must outlive this object.
   explicit StatusFiles(IdJournal& journal) : journal_(journal) {}
 
   struct Snapshot {
@@ -44,12 +42,12 @@ class StatusFiles {
 
   struct File {
     std::string name;
-    std::function<std::string()> write;  // the text, on any thread
-    /// How long a text is good. Programs that look at a name and then open it (cp) refuse a file
-    /// that has become another one in between.
+    std::function<std::string()> write;  // writes the text, on any thread
+    /// How long a text is reused. Programs that look up a name and then open it (cp) refuse a file
+    /// that has been replaced in between.
     std::chrono::milliseconds lasts = {};
   };
-  /// All files, before the first look-up.
+  /// Sets all files; call before the first lookup.
   template <size_t kCount>
   void Set(File (&&files)[kCount]) {
     static_assert(kFirstFile + kCount <= IdJournal::kFirstPosition, "each file needs a position");
@@ -57,19 +55,19 @@ class StatusFiles {
   }
 
   [[nodiscard]] std::vector<std::string> names() const;
-  /// Whether the id is that of the folder or of a snapshot, one that is gone too.
+  /// Whether the id is that of the folder or of a snapshot, including dropped ones.
   [[nodiscard]] static bool Has(NodeId id);
 
-  /// nullopt if there is no such file. Each look is one that the kernel has to forget.
+  /// nullopt if the file does not exist. The kernel must forget each successful look.
   [[nodiscard]] std::optional<Snapshot> Look(std::string_view name);
-  /// The kernel lets go of `looks` looks that gave this id.
+  /// The kernel forgets `looks` looks that returned this id.
   void Forget(NodeId id, uint64_t looks);
-  /// nullopt if it is gone.
+  /// nullopt if it was dropped.
   [[nodiscard]] std::optional<Snapshot> Find(NodeId id) const;
 
  private:
   static constexpr size_t kMaxSnapshots = 1024;
-  static constexpr uint64_t kFirstFile = 3;  // positions: one a file
+  static constexpr uint64_t kFirstFile = 3;  // positions: one per file
 
   struct Kept {
     Snapshot snapshot;
@@ -83,7 +81,7 @@ class StatusFiles {
   std::vector<File> files_;
   mutable std::mutex mutex_;  // guards the rest
   IdJournal& journal_;
-  // Oldest first: of each file the newest, and those that the kernel knows.
+  // Oldest first: the newest of each file, and those that the kernel knows.
   std::deque<Kept> snapshots_;
 };
 

@@ -14,9 +14,9 @@ void SupersededShards::DropFirst(std::vector<OpenShardPtr>& dropped) {
 
 void SupersededShards::Put(uint64_t source, OuterIndex outer, OpenShardPtr shard,
                            Clock::time_point now) {
-  // What was only looked at has nothing to read on.
+  // An object that was only stat'ed has no readers.
   if (shard == nullptr || shard->object == nullptr || shard->damage) return;
-  if (shard->is_in_memory) return;  // too large to be kept for whoever may read on
+  if (shard->is_in_memory) return;  // too large to be kept for possible readers
   std::vector<OpenShardPtr> dropped;
   const std::lock_guard lock(mutex_);
   const std::pair object{source, outer};

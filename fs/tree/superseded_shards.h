@@ -1,9 +1,9 @@
-// SupersededShards: versions of stored objects that are not current any more, kept for programs
-// that opened files of theirs.
+// SupersededShards: outdated versions of stored objects, kept for programs that have opened their
+// files.
 //
-// A version stays for kGracePeriod after the last read of it, and there are never more than
-// kMaxSuperseded: the longest unread go first. Keeping one keeps a descriptor open (of a file that
-// may be deleted) and its index in memory. Thread-safe.
+// A version stays for kGracePeriod after its last read, with at most kMaxSuperseded in total: the
+// least recently read go first. Each one keeps a descriptor open (perhaps of a deleted file) and
+// its index in memory. Thread-safe.
 #pragma once
 
 #include <chrono>
@@ -32,11 +32,11 @@ class SupersededShards {
   [[nodiscard]] OpenShardPtr Get(uint64_t source, OuterIndex outer, uint64_t fingerprint,
                                  Clock::time_point now);
 
-  /// Lets go of what has not been read for kGracePeriod. When to call it again; max() once it is
+  /// Drops versions not read for kGracePeriod. Returns when to call it again; max() once it is
   /// empty.
   Clock::time_point Sweep(Clock::time_point now);
 
-  /// Memory is short: lets go of all.
+  /// Memory is short: drops all versions.
   void GiveUp();
 
   [[nodiscard]] size_t size() const;
@@ -48,7 +48,7 @@ class SupersededShards {
     Clock::time_point read;
   };
   using Order = std::list<Kept>;  // read last comes last
-  // Both move what leaves to `dropped`, to be destroyed after the lock is released.
+  // Both move removed entries to `dropped`, to be destroyed after unlocking.
   void DropFirst(std::vector<OpenShardPtr>& dropped);
 
   mutable std::mutex mutex_;

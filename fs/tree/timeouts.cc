@@ -9,7 +9,7 @@
 namespace zarrfs {
 namespace {
 
-// The share of a name's life that may pass between asking the store and answering the kernel.
+// The share of a name's lifetime that may pass between asking the store and answering the kernel.
 constexpr double kCheckShare = 0.02;
 constexpr double kCheckShareOfSlow = 0.5;
 
@@ -60,7 +60,7 @@ double Timeouts::Node(const zarrfs::Node& node) const {
 
 double Timeouts::Listed(double name_timeout) const {
   if (immutable_) return name_timeout;
-  // (The kernel takes names of a listing when it likes, perhaps after the next step.)
+  // The kernel may use names of a listing much later, perhaps after the next step.
   return in_steps_ ? 0 : std::min(name_timeout, kMaxTtl);
 }
 

@@ -1,12 +1,12 @@
-// Timeouts: for how long the kernel may cache an answer. Every rule and every constant about
-// that is here.
+// Timeouts: how long the kernel may cache an answer. Contains every rule and every constant about
+// that.
 //
-// An inode never changes its content, so attributes of files and their pages hold for ever; only
-// names expire. Where the store reports its changes and the kernel can invalidate every name at
-// once, a name that is known to be current is cached without a timeout. Elsewhere a name lives for
-// a share of the age of what it stands for: what changed a second ago may change again. In a
-// store that ChangesInSteps() a name has no timeout, or is not cached at all: a name that is cached
-// beyond a step would show the old state beside the new one. Thread-safe.
+// An inode never changes its content, so attributes of files and their pages are valid forever;
+// only names expire. If the store reports its changes and the kernel can invalidate every name at
+// once, a name that is known to be current is cached without a timeout. Otherwise a name lives for
+// a share of the age of its object: an object that changed a second ago may change again. In a
+// store that ChangesInSteps() a name has no timeout, or is not cached at all: a name cached beyond
+// a step would show the old state next to the new one. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -23,38 +23,39 @@ namespace zarrfs {
 class Timeouts {
  public:
   static constexpr double kForever = 1e9;
-  /// Without `ttl=`: the least and the most that a name lives, and the share of the age of what it
-  /// stands for. A name of nothing lives for the least.
+  /// Without `ttl=`: minimum and maximum lifetime of a name, and the share of its object's age.
+  /// Absent names live for the minimum.
   static constexpr double kMinTtl = 1;
   static constexpr double kMaxTtl = 60;
   static constexpr double kShareOfAge = 0.1;
-  /// What cannot be read may be readable in a moment. (Of its inode, which what can be read does
-  /// not share, attributes live longer.)
+  /// Unreadable objects may become readable at any moment. The attributes of their inodes, which
+  /// readable objects do not share, live longer.
   static constexpr double kUnreadableName = 0;
   static constexpr double kUnreadableAttributes = 1;
 
   Timeouts(const TreeOptions& options, const Store& store);
 
-  /// How old an answer of the store may be when the kernel gets it: a small share of a name's life,
-  /// which ends that much earlier; half of it where the store is slow.
+  /// Maximum age of an answer of the store when the kernel gets it: a small share of a name's
+  /// lifetime, which ends that much earlier; half of it in slow stores.
   [[nodiscard]] Age check_age() const { return check_age_; }
-  /// The same of what has not changed for long, whose names live longer.
+  /// The check age of objects unchanged for long, whose names live longer.
   [[nodiscard]] Patience patience() const;
 
-  /// A name of what changed last at `ctime_ns`, by an answer that holds for `validity`.
+  /// For the name of an object last changed at `ctime_ns`, from an answer that holds for
+  /// `validity`.
   [[nodiscard]] double Name(int64_t ctime_ns, Validity validity) const;
-  /// A name of nothing.
+  /// For an absent name.
   [[nodiscard]] double Absence(Validity validity) const;
-  /// A name that a chunk could have if its array were larger: it may grow any moment.
+  /// For the name of a chunk outside its array: the array may grow at any moment.
   [[nodiscard]] double BeyondGrid() const { return immutable_ || ttl_ ? Absence({}) : 0; }
-  /// The folder and the documents of a node.
+  /// For the folder and the documents of a node.
   [[nodiscard]] double Node(const zarrfs::Node& node) const;
-  /// A name that is part of a listing: the kernel counts its life from when the listing is read,
-  /// and the store may have changed since it was made.
+  /// For a name in a listing: the kernel counts its lifetime from when the listing is read, and the
+  /// store may have changed since it was made.
   [[nodiscard]] double Listed(double name_timeout) const;
 
-  /// In a store that ChangesInSteps(): no name may be cached while this is set, which is from
-  /// before a step until after it. Names that are cached already are invalidated meanwhile.
+  /// In a store that ChangesInSteps(): no name may be cached while this is set, from before a step
+  /// until after it. Names cached already are invalidated in that time.
   void set_is_changing(bool is_changing) { is_changing_ = is_changing; }
 
   /// Whether the kernel can invalidate every name at once. False until set.

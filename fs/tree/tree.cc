@@ -14,11 +14,11 @@
 namespace zarrfs {
 namespace {
 
-// How often Sweep() is worth calling.
+// How often to call Sweep().
 constexpr std::chrono::seconds kSweepPeriod{20};
 constexpr std::chrono::seconds kForgettingPeriod{1};
 
-// How long a text of figures is good for.
+// How long a text of figures is reused.
 constexpr std::chrono::milliseconds kFiguresLast{100};
 
 }  // namespace
@@ -135,7 +135,7 @@ Result<Entry> Tree::EntryAsOf(const Target& target, const KnownNode& known) {
                          : Result<Entry>(entries_.Folder(node, target.view));
     case Target::Kind::kDocument: {
       if (target.file == FileKind::kAssembledFile) return entries_.FileAsOf(target);
-      // Whether an assembled file can be made is seen when its name is looked up.
+      // Lookup finds out whether an assembled file can be made.
       const bool is_assembled = KindOfDocument(target.record->path, target.view, target.document) ==
                                 FileKind::kAssembledFile;
       if (target.file == FileKind::kUnreadable && (known.error || is_assembled)) {
@@ -156,7 +156,7 @@ Result<Entry> Tree::EntryAsOf(const Target& target, const KnownNode& known) {
       if (known.error) return entries_.UnreadableChunk(chunk, *known.error);
       const auto found = target.range->chunks->Locate(target.chunk, timeouts_.check_age(),
                                                       /*may_read=*/false, chunk.part().sizes());
-      // (What can be read now has another inode, which the next look-up finds.)
+      // A file that is readable again has another inode, which the next lookup finds.
       const Error stale{ErrorCode::kStale, "can be read again"};
       return entries_.UnreadableChunk(chunk, found ? stale : found.error());
     }
@@ -200,9 +200,9 @@ Result<Entry> Tree::Attributes(NodeId id) {
     entry = location ? entries_.Chunk(*target->range, target->view, target->chunk, *location,
                                       target->epoch)
                      : Fail(location);
-    if (entry) entry->id = id;  // (an inode has the lower bits of its epoch)
-    // A reader would take any other error for absence; after this one the kernel looks up the name,
-    // which is that of a file that cannot be read.
+    if (entry) entry->id = id;  // an inode has the lower bits of its epoch
+    // A reader would take any other error for absence; after this one the kernel looks up the name
+    // again and finds a file that cannot be read.
     if (!entry && entry.error().code != ErrorCode::kWouldBlock) {
       failures_.OnFailure("getattr", entry.error());
       entry.error().code = ErrorCode::kStale;
@@ -252,8 +252,8 @@ Result<void> Tree::CheckOpen(NodeId id) {
   if (is_current) return {};
   const auto newest = target ? NewestFile(*target) : Fail(target);
   if (!newest && newest.error().code == ErrorCode::kWouldBlock) return Fail(newest);
-  // (Looked up again, what cannot be read is a file that can be opened: GDAL takes one that cannot
-  // for an absent chunk.)
+  // After a lookup, an unreadable file can still be opened: GDAL takes a file that cannot be opened
+  // for an absent chunk.
   if (newest && newest->id == id) return {};
   return Fail(ErrorCode::kStale, "the content of this inode is gone");
 }
@@ -376,7 +376,7 @@ void Tree::GiveUp(uint64_t bytes) {
   const uint64_t used = memory.used();
   const uint64_t enough = used - std::min(used, bytes);
   const auto missing = [&] { return memory.used() - std::min(memory.used(), enough); };
-  // What is made again most easily goes first.
+  // Data that are easiest to make again go first.
   if (missing() > 0) contents_.GiveUp(missing());
   if (missing() > 0) nodes_.hierarchy().GiveUpTexts(missing());
   if (missing() > 0) nodes_.hierarchy().GiveUpIndexes(missing());

@@ -1,4 +1,4 @@
-// Tree: what a mount shows, without FUSE: names in; entries, bytes and their lifetimes out.
+// Tree: the content of a mount, without FUSE: names in; entries, bytes and their lifetimes out.
 //
 //   Lookup, Attributes   names and ids to entries   lookup.h, entries.h, nodes.h
 //   Read                 ids to bytes               contents.h, prefetch.h
@@ -6,8 +6,8 @@
 //   Watch                what changes               invalidation.h, timeouts.h
 //   .zarrfs              what it says of itself     status.h, status_files.h, failure_log.h
 //
-// Ids are those that the kernel keeps (node_table.h). Every member may be called from any thread,
-// and waits for the store where it must; inside a NoWaiting scope it fails with kWouldBlock
+// Ids are those that the kernel keeps (ids/node_table.h). Every member may be called from any
+// thread, and waits for the store if it must; inside a NoWaiting scope it fails with kWouldBlock
 // instead. No lock is held while the store is asked.
 #pragma once
 
@@ -48,44 +48,44 @@ namespace zarrfs {
 class Tree {
  public:
   /// kNotFound with one line for the user if the store holds no Zarr hierarchy. `ids`: the file of
-  /// the IdJournal, which the process before may have written; empty: of this process alone.
+  /// the IdJournal, which the previous process may have written; empty: for this process only.
   [[nodiscard]] static Result<std::unique_ptr<Tree>> Open(std::shared_ptr<const Store> store,
                                                           const TreeOptions& options,
                                                           Descriptor ids = {});
 
-  /// The entry of a name in a folder; without an id if there is nothing of that name. Fails only
-  /// with what says nothing about the name.
+  /// The entry of a name in a folder; without an id if the name does not exist. Fails only with
+  /// errors that say nothing about the name.
   [[nodiscard]] Result<Entry> LookUp(NodeId folder, const std::string& name);
-  /// The same while nobody waits for the store any more; never waits.
+  /// As LookUp() after an interruption; never waits.
   [[nodiscard]] Result<Entry> LookUpInterrupted(NodeId folder, const std::string& name);
-  /// The kernel drops an inode that it has got `lookups` times.
+  /// The kernel drops an inode that it has received `lookups` times.
   void Forget(NodeId id, uint64_t lookups);
 
   [[nodiscard]] Result<Entry> Attributes(NodeId id);
 
-  /// kStale if the inode is not of the newest version; the kernel looks its name up again then.
+  /// kStale if the inode is not the newest version; then the kernel looks its name up again.
   [[nodiscard]] Result<void> CheckOpen(NodeId id);
 
   struct Piece : FileBytes {
     Target target;
   };
-  /// Bytes of a file from `offset` on, as many as `buffer` has, and fewer only at the end. Never
-  /// fails with kNotFound.
+  /// Bytes of a file from `offset` on: as many as fit `buffer`, fewer only at the end. Never fails
+  /// with kNotFound.
   [[nodiscard]] Result<Piece> Read(NodeId id, uint64_t offset, std::span<std::byte> buffer);
-  /// To be called when the reader has its answer, with the arguments of Read().
+  /// Call when the reader has its answer, with the arguments of Read().
   void PrefetchAfter(const Piece& piece, uint64_t offset, size_t size);
 
   struct OpenedFolder {
     std::unique_ptr<Folder> folder;
-    bool is_cached = false;  // the listing that the kernel holds is current
+    bool is_cached = false;  // the kernel's cached listing is current
   };
   [[nodiscard]] Result<OpenedFolder> OpenFolder(NodeId id);
-  /// Adds its entries from `cookie` on (0: from the beginning) until there is no room.
+  /// Adds its entries from `cookie` on (0: from the beginning) until the room is used up.
   [[nodiscard]] Result<void> List(Folder& folder, uint64_t cookie, const AddEntry& add,
                                   ListingOf what = ListingOf::kAttributes);
 
-  /// Says in the log, with the key, what has had no answer for `time`: a name in the folder `id`,
-  /// or `id` itself if there is none. Never waits.
+  /// Logs, with the key, a request that has had no answer for `time`: for a name in the folder
+  /// `id`, or `id` itself if there is no name. Never waits.
   void OnLongRequest(Operation operation, NodeId id, std::string_view name,
                      std::chrono::seconds time);
 
@@ -97,14 +97,13 @@ class Tree {
     return IsStatus(folder) || (folder == kRootId && name == StatusFiles::kFolderName);
   }
 
-  /// Every answer is as fast as a local disk: nothing has to wait.
+  /// Whether every answer is as fast as a local disk, so that nothing has to wait.
   [[nodiscard]] bool answers_fast() const { return answers_fast_; }
 
   // --- Once the mount answers --------------------------------------------------------------------
 
-  /// Begins to watch the store, if that makes sense; once. `on_change` is called after each change,
-  /// on a thread of the store's. `can_invalidate_all`: a change can invalidate every name that the
-  /// kernel has.
+  /// Begins to watch the store, if useful; call once. `on_change` is called after each change, on a
+  /// thread of the store. `can_invalidate_all`: a change can invalidate all names in the kernel.
   void Watch(std::function<void(const Changes&)> on_change, bool can_invalidate_all);
   /// See invalidation.h.
   [[nodiscard]] bool FindInvalidEntries(const Changes& changes, EntryInvalidator& invalidator) {
@@ -114,18 +113,18 @@ class Tree {
   void StartPrefetch(Prefetch::Offer offer) { prefetch_.Start(std::move(offer)); }
   void StopPrefetch() { prefetch_.Stop(); }
 
-  /// Closes and drops what was not used for a while, and logs what was counted. When to call it
-  /// again, and what FindInvalidEntries() is to be asked for before that.
+  /// Closes and drops unused data, and logs counts. Returns when to call it again, and the changes
+  /// to pass to FindInvalidEntries() before that.
   std::pair<SupersededShards::Clock::time_point, Changes> Sweep();
 
-  /// In bytes, from now on.
+  /// In bytes; takes effect immediately.
   void SetCacheSizes(uint64_t index_cache, uint64_t cache);
-  /// Memory is short: forgets what takes `bytes`, or all that can be made again.
+  /// Memory is short: evicts `bytes`, or everything that can be made again.
   void GiveUp(uint64_t bytes);
 
   [[nodiscard]] RequestMetrics& metrics() { return metrics_; }
   [[nodiscard]] const IdJournal& journal() const { return *journal_; }
-  /// Adds to a status what the daemon knows; before the mount answers.
+  /// Adds the daemon's data to a status; call before the mount answers.
   void DescribeDaemonWith(std::function<void(MountStatus&)> describe) {
     describe_daemon_ = std::move(describe);
   }
@@ -137,11 +136,11 @@ class Tree {
   Result<Entry> LookUpStatus(NodeId folder, const std::string& name);
   // Within RootCheck::kPatience: the way to .zarrfs leads through it.
   Result<Entry> Root();
-  // The entry that an id has now, where it is not a stored chunk's.
+  // The current entry of an id other than a stored chunk's.
   Result<Entry> CurrentEntry(const Target& target);
   Result<Entry> EntryAsOf(const Target& target, const KnownNode& known);
-  // The entry of the newest version of a file that can be read, by answers of the store from now
-  // on; without an id if the chunk has another inode now, or none.
+  // The entry of the newest version of a readable file, from answers of the store from now on;
+  // without an id if the chunk has another inode now, or none.
   Result<Entry> NewestFile(const Target& target);
   Result<Entry> NewestChunk(const Target& target);
   void OnChange(const Changes& changes);
@@ -173,7 +172,7 @@ class Tree {
   std::function<void(MountStatus&)> describe_daemon_;
   std::mutex not_watched_mutex_;
   std::string not_watched_ = "not yet";       // why the store reports no changes; guarded by it
-  const MemoryBudget::Holder memory_holder_;  // calls GiveUp(): the last member
+  const MemoryBudget::Holder memory_holder_;  // calls GiveUp(): must be the last member
 };
 
 }  // namespace zarrfs
