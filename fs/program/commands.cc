@@ -62,7 +62,7 @@ Result<Mounted> FindOurs(const std::string& mountpoint) {
 }
 
 // Whether the pid in .zarrfs/options is that of the mount. It may belong to another container or
-// machine, and what users mount says what they like.
+// machine, and users control what their mounts say.
 bool IsKeeperOf(const Mounted& mounted, pid_t pid) {
   std::ifstream file(fmt::format("/proc/{}/status", pid));
   bool is_zarrfs = false;
@@ -73,8 +73,7 @@ bool IsKeeperOf(const Mounted& mounted, pid_t pid) {
   return false;
 }
 
-// What is wrong with the worker by what its keeper knows; "" if nothing is, or this user may not
-// ask.
+// The worker's problem according to its keeper; "" if there is none, or this user may not ask.
 std::string AlarmOf(const Mounted& mounted, const MountAnswer& answer) {
   if (mounted.user != geteuid() && geteuid() != 0) return "";
   const std::vector<pid_t> keepers =
@@ -137,7 +136,7 @@ Result<void> Upgraded(const Mounted& mounted, const MountAnswer& answer, bool ve
   return {};
 }
 
-// Why the mount cannot be changed to `options`; success if it is of that store.
+// Why the mount cannot be changed to `options`; success if it is a mount of the same store.
 Result<void> CheckSameStore(const Mounted& mounted, const MountOptions& options) {
   std::error_code error;
   const Source source(mounted.source);
@@ -204,7 +203,7 @@ int UnmountCommand(const std::string& mountpoint) {
   const std::string& path = mounted->path;
   auto unmounted = Unmount(path, /*detach=*/false);
   if (!unmounted) {
-    // What gives nothing but errors is not kept for who uses it.
+    // A mount that returns only errors is unmounted even if it is in use.
     const MountAnswer answer = AskMount(*mounted);
     if (answer.state == MountState::kDead || !answer.Option("serves").empty()) {
       unmounted = Unmount(path, /*detach=*/true);
@@ -237,7 +236,7 @@ int CheckCommand(MountOptions options) {
     return FailWith(same.error().message);
   }
   if (const auto opened = TryOpening(options); !opened) return FailWith(opened.error().message);
-  // What is mounted now matters to a reload of its settings.
+  // The current mount matters to a reload of its settings.
   if (answer.state != MountState::kAnswers) return kExitDone;
   const bool by_root = mounted->user == 0;
   if (const auto changed = ChangedWords(options, answer.Option("options"), by_root);
@@ -291,7 +290,7 @@ int RemountCommand(const MountOptions& options) {
   if (options.fake) return kExitDone;
   if (const auto set = SetFlags(*mounted, options); !set) return FailWith(set.error().message);
   if (!answer.pid || !IsKeeperOf(*mounted, *answer.pid)) return kExitDone;
-  // Either reads the configuration file again.
+  // Both branches reread the configuration file.
   if (const std::string live = LiveSettings(options); !live.empty()) {
     const auto asked = AskToSet(*answer.pid, live);
     if (!asked) return FailWith(fmt::format("{}: {}: {}", path, live, asked.error().message));

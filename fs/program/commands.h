@@ -13,16 +13,16 @@ int ListMounts();
 /// `--unmount MNT`: unmounts a zarrfs mount (and no other kind); a dead one lazily.
 int UnmountCommand(const std::string& mountpoint);
 
-/// `--check`: whether the store could be mounted there as `options` say, or the settings of the
-/// mount there be read again; says what would then need a new mount. Changes nothing.
+/// `--check`: whether the store could be mounted there with `options`, or the settings of the mount
+/// there be reloaded; lists the settings that would need a new mount. Changes nothing.
 int CheckCommand(MountOptions options);
 
-/// `--upgrade MNT`: has this program serve a mount from now on (fs/process/upgrade.h); `verbose`:
+/// `--upgrade MNT`: makes this program serve a mount from now on (fs/process/upgrade.h); `verbose`:
 /// prints what was done.
 int UpgradeCommand(const std::string& mountpoint, bool verbose);
 
-/// `--upgrade --all`: the same for all mounts but dead ones and, unless this is root, those of
-/// other users. Fails if one of them does.
+/// `--upgrade --all`: upgrades all mounts except dead ones and, unless run by root, those of other
+/// users. Fails if one upgrade fails.
 int UpgradeAllCommand(bool verbose);
 
 /// `-o remount`: applies the options that can change while mounted (noexec, noatime, those in the

@@ -48,7 +48,7 @@ int FailWith(int code, std::string_view line) {
   return code;
 }
 
-// What was mounted, and at a terminal what to do with it.
+// What was mounted, and at a terminal what to do next.
 std::string SuccessText(const MountOptions& options, bool at_terminal) {
   const std::string where = Visible(options.mountpoint);
   std::string text =
@@ -66,7 +66,7 @@ std::string SuccessText(const MountOptions& options, bool at_terminal) {
   return text + fmt::format("  To end it: zarrfs --unmount {}\n", where);
 }
 
-// How late a mount sees changes whose store reports none, and why.
+// How late a mount sees changes that its store does not report, and why.
 void PrintDelay(const std::string& mountpoint) {
   const auto mounted = FindMount(mountpoint);
   const std::string reason = mounted ? AskMount(*mounted).Option("not watched") : "";
@@ -75,7 +75,7 @@ void PrintDelay(const std::string& mountpoint) {
              Visible(reason));
 }
 
-// The number in "/dev/fd/63" or "/proc/self/fd/63"; -1 in any other path.
+// The number in "/dev/fd/63" or "/proc/self/fd/63"; -1 for any other path.
 int DescriptorIn(std::string_view path) {
   for (const std::string_view folder : {"/dev/fd/", "/proc/self/fd/"}) {
     int number = -1;
@@ -87,8 +87,8 @@ int DescriptorIn(std::string_view path) {
   return -1;
 }
 
-// Closes what the caller has open: a lock that a script holds, the end of a pipe that somebody
-// waits for. Not those that the options name.
+// Closes the caller's open descriptors, such as a script's lock or the end of a pipe that somebody
+// waits for, except those named by the options.
 void CloseInherited(const MountOptions& options) {
   std::set<int> named;
   for (const std::string_view path :

@@ -11,8 +11,8 @@
 namespace zarrfs {
 
 /// Mounts and serves. Returns the exit code in the process that the user waits for: when the mount
-/// answers, or when it has failed with one line on stderr; with `foreground`, when the mount is
-/// gone. The process must not have threads yet.
+/// answers, or when it has failed with one line on stderr; with `foreground`, when the mount has
+/// ended. The process must not have threads yet.
 int RunDaemon(MountOptions options);
 
 }  // namespace zarrfs

@@ -13,7 +13,7 @@
 #include "zarrcore/os/descriptor.h"
 
 int main(int argc, char** argv) {
-  // Whoever starts us with descriptors closed gets none of our files in place of stdin to stderr.
+  // If stdin to stderr are closed at the start, no file of ours may take their place.
   for (;;) {
     zarrfs::Descriptor null(open("/dev/null", O_RDWR | O_CLOEXEC));
     if (!null || null.get() > STDERR_FILENO) break;

@@ -15,7 +15,7 @@ std::optional<std::vector<std::byte>> DecodeBase64(std::string_view text) {
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   if (text.size() % 4 != 0) return std::nullopt;
   text.remove_suffix(text.ends_with("==") ? 2 : text.ends_with('=') ? 1 : 0);
-  // (The library skips white space, and refuses unused bits that are set, at the padding.)
+  // The library skips white space, and rejects unused bits that are set before the padding.
   if (text.find_first_not_of(kDigits) != text.npos) return std::nullopt;
   base64_decode_ctx context;
   base64_decode_init(&context);

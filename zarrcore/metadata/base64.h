@@ -12,7 +12,7 @@ namespace zarrfs {
 
 [[nodiscard]] std::string EncodeBase64(std::span<const std::byte> bytes);
 
-/// nullopt for text that EncodeBase64() would not write, except that unused last bits may be set.
+/// nullopt for text that EncodeBase64() never writes, except that unused trailing bits may be set.
 [[nodiscard]] std::optional<std::vector<std::byte>> DecodeBase64(std::string_view text);
 
 }  // namespace zarrfs

@@ -65,7 +65,7 @@ Result<std::vector<EdgeRun>> ParseChunkEdges(const Json& document, uint64_t exte
                   key);
     }
     sum = *end;
-    chunks += edges->count;  // (no more than the sum)
+    chunks += edges->count;  // at most the sum
   }
   if (runs.empty() || sum < extent) {
     return Fail(ErrorCode::kDamaged,

@@ -110,7 +110,7 @@ Result<DataType> ParseFixedLength(const Named& named, DataKind kind, std::string
                 "{}: data_type: expected raw_bytes with length_bytes up to {}, found {}", key,
                 kMaxItemBytes, *length);
   }
-  // (Readers disagree on strings of no length.)
+  // Readers disagree on strings of length 0.
   if (*length == 0 || *length > kMaxItemBytes) return OtherType(named.name);
   if (kind == kRaw) return RawType(*length);
   return MakeType(named.name, kind, *length);
@@ -190,7 +190,7 @@ Result<DataType> ParseType(const Json& document, std::string_view key, int depth
                        digits.find_first_not_of("0123456789") == digits.npos;
   const std::optional<DataType> simple = FindNamedType(named.name);
 
-  // Unknown members must not be skipped: they might change the meaning.
+  // Unknown members must not be ignored: they might change the meaning.
   auto unknown = UnknownMember(document, {"name", "configuration", "must_understand"});
   const auto allow = [&](std::initializer_list<std::string_view> known) {
     if (!unknown) unknown = UnknownMember(named.configuration, known);
@@ -224,7 +224,7 @@ Result<DataType> ParseType(const Json& document, std::string_view key, int depth
   return OtherType(named.name);
 }
 
-// Where in an element bytes are reversed: `count` units of `size` bytes from `offset` on.
+// The bytes to reverse in an element: `count` units of `size` bytes from `offset` on.
 struct OrderedPart {
   size_t offset;
   size_t size;

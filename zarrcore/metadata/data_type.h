@@ -30,9 +30,9 @@ enum class DataKind {
   kNarrowComplex,        // two narrow floats or two float16
   kDatetime,             // numpy.datetime64: an int64, the smallest of which is "not a time"
   kTimedelta,            // numpy.timedelta64
-  kFixedLengthUtf32,     // code points of 4 bytes, zeros at the end
-  kNullTerminatedBytes,  // bytes, zeros at the end
-  kStruct,               // struct, structured: fields one after the other, without padding
+  kFixedLengthUtf32,     // code points of 4 bytes, padded with zeros
+  kNullTerminatedBytes,  // bytes, padded with zeros
+  kStruct,               // struct, structured: packed fields
   // Extension types of variable length: item_size is 0.
   kString,  // UTF-8
   kBytes,   // bytes, variable_length_bytes, binary
@@ -46,14 +46,14 @@ struct StructField;
 struct DataType {
   std::string name;  // in the core spelling: "uint16", "complex64", "r24"; else as written
   DataKind kind = DataKind::kOther;
-  size_t item_size = 0;             // bytes per element; 0 if it varies or is unknown
+  size_t item_size = 0;             // bytes per element; 0 if variable or unknown
   Json document = {};               // as in zarr.json; null for a field
   std::string time_unit = {};       // for dates, as numpy writes it: "us", "D", "generic"
   uint32_t time_scale = 1;          // for dates: units per integer step
-  std::vector<StructField> fields;  // for structs: never empty, names unique
+  std::vector<StructField> fields;  // for structs: not empty, names unique
 
   /// How many bytes are reversed together to change the byte order: the item, or a part of it. 1 if
-  /// there is nothing to reverse; for a struct, the maximum of its fields (see ReverseByteOrder).
+  /// nothing is reversed; for a struct, the maximum of its fields (see ReverseByteOrder).
   [[nodiscard]] size_t byte_order_unit() const;
   [[nodiscard]] bool is_core() const { return kind <= DataKind::kRaw; }
   [[nodiscard]] bool is_date() const {
@@ -65,7 +65,7 @@ struct DataType {
   [[nodiscard]] bool is_signed_integer() const {
     return kind == DataKind::kInt || kind == DataKind::kNarrowInt || is_date();
   }
-  /// How many bits of a bool, an integer or a date mean something; 0 for any other type.
+  /// Number of significant bits of a bool, an integer or a date; 0 for any other type.
   [[nodiscard]] size_t integer_bits() const;
   /// The format of a float, or of the parts of a complex number; null for any other type.
   [[nodiscard]] const FloatFormat* float_format() const;
@@ -76,32 +76,32 @@ struct StructField {
   DataType type;  // of a fixed size
 };
 
-/// Largest element of a type whose size is in zarr.json. (Each array has one element in memory: its
-/// fill value.)
+/// Maximum element size of a type whose size is in zarr.json. Each array has one element in memory:
+/// its fill value.
 inline constexpr size_t kMaxItemBytes = 16u << 20;
 inline constexpr int kMaxStructDepth = 16;
 
 /// Accepts a short string and an object {"name": ...}; complex_float32/64 are complex64/128;
 /// raw_bytes {length_bytes: n} is r<8n>; the fields of a struct are objects or pairs. kDamaged if
-/// the document is no data type at all ("r7", a number, a struct without fields, ...); kUnsupported
-/// for a core type with unknown members or configuration, and for raw bytes beyond kMaxItemBytes.
-/// An unknown name gives kOther; so does an extension type with unknown members, beyond the caps,
-/// or with a field of unknown size.
+/// the document is not a data type ("r7", a number, a struct without fields, ...); kUnsupported for
+/// a core type with unknown members or configuration, and for raw bytes beyond kMaxItemBytes. An
+/// unknown name gives kOther; so does an extension type with unknown members, beyond the limits, or
+/// with a field of unknown size.
 [[nodiscard]] Result<DataType> ParseDataType(const Json& document, std::string_view key);
 
-/// The type of the core specification that is called `name`.
+/// The type of the core specification with this name.
 [[nodiscard]] DataType CoreType(std::string_view name);
 
 /// Converts between little-endian and big-endian: reverses the bytes of each part of each element
 /// that has a byte order. `elements` must be whole elements of a fixed size.
 void ReverseByteOrder(std::span<std::byte> elements, const DataType& type);
 
-/// Some bytes of an element.
+/// A range of bytes in an element.
 struct ByteRun {
   size_t first = 0;
   size_t end = 0;
 };
-/// The same for those parts of each struct alone that lie in one of the runs, which are in order.
+/// Likewise, but only for the parts of each struct in `runs`, which must be sorted.
 void ReverseByteOrder(std::span<std::byte> elements, const DataType& type,
                       std::span<const ByteRun> runs);
 

@@ -67,7 +67,7 @@ std::string DecodeUtf32(std::span<const std::byte> bytes) {
   return text;
 }
 
-// --- Spellings of parts; nullopt for what they do not accept ---
+// --- Spellings of parts; nullopt if invalid ---
 
 std::optional<uint64_t> ParseBits(std::string_view text, const FloatFormat& format) {
   if (text.size() < 3 || text[0] != '0' || (text[1] != 'x' && text[1] != 'b')) return std::nullopt;
@@ -149,7 +149,7 @@ std::optional<FillBytes> ParseElement(const Json& json, const DataType& type);
 std::optional<FillBytes> ParseStruct(const Json& json, const DataType& type) {
   if (json.is_string()) return IfSize(ParseBytes(json), type.item_size);
   if (!json.is_object() || json.size() != type.fields.size()) return std::nullopt;
-  // (Json::find is a linear search.)
+  // Json::find is a linear search.
   std::unordered_map<std::string_view, const Json*> values;
   for (const auto& [name, value] : json.get_ref<const Json::object_t&>()) {
     values.emplace(name, &value);
@@ -224,7 +224,7 @@ constexpr std::string_view kRawBytes = "a list of byte values or base64 text, of
 constexpr std::string_view kFields =
     "an object with a value for each field, or base64 text of the item's length,";
 
-// What messages say was expected, by DataKind.
+// Expected values in messages, by DataKind.
 constexpr std::array<std::string_view, kDataKinds> kExpected = {
     "true or false", kInteger,    kInteger, kNumber,     kTwoNumbers, kRawBytes,
     kInteger,        kInteger,    kNumber,  kTwoNumbers, kDate,       kDate,
@@ -233,13 +233,13 @@ constexpr std::array<std::string_view, kDataKinds> kExpected = {
 // --- Elements as JSON ---
 
 // The decimal number with the fewest digits that reads back to the float, as the double that JSON
-// makes of it.
+// parses.
 double ShortestDouble(float exact) {
   std::array<char, 64> text;
   const auto written = std::to_chars(text.data(), text.data() + text.size(), exact);
   double value = 0;
   std::from_chars(text.data(), written.ptr, value);
-  // (Reading it as a double and rounding may give the neighbour.)
+  // Reading it as a double and rounding may give the neighbour.
   return static_cast<float>(value) == exact ? value : static_cast<double>(exact);
 }
 

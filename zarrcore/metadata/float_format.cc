@@ -77,11 +77,10 @@ bool IsNan(uint64_t bits, const FloatFormat& format) {
   return bits == Nan(format);
 }
 
-// Counts of the smallest step at the magnitude's exponent; below the smallest exponent lie the
-// subnormals, whose step is that of the smallest. A count that rounds up to twice the leading one
-// carries into the exponent.
+// Counts steps of the magnitude's exponent; below the smallest exponent lie the subnormals, with
+// the smallest step. A count that rounds up to twice the leading one carries into the exponent.
 uint64_t EncodeMagnitude(double magnitude, const FloatFormat& format) {
-  // Without zero and subnormals the exponent 0 is one like any other.
+  // Without zero and subnormals the exponent 0 is a normal one.
   const bool has_zero = format.codes != Codes::kPowersOfTwoOnly;
   const int smallest = has_zero ? 1 - format.bias : -format.bias;
   const int exponent = magnitude == 0 ? smallest : std::max(std::ilogb(magnitude), smallest);

@@ -1,4 +1,4 @@
-// Floating point numbers of 4 to 64 bits as bits.
+// Bit formats of floating point numbers of 4 to 64 bits.
 //
 // The core specification has float16, float32 and float64; the extension types bfloat16, float8_*,
 // float6_* and float4_* are named after the bits of exponent and fraction and after the parts of
@@ -39,7 +39,7 @@ struct FloatFormat {
 /// Exact, except for the payload of NaNs. Ignores bits above those of the format.
 [[nodiscard]] double DecodeFloat(uint64_t bits, const FloatFormat& format);
 
-/// Whether no bit above those of the format is set.
+/// Whether all bits above those of the format are 0.
 [[nodiscard]] bool IsCode(uint64_t bits, const FloatFormat& format);
 
 }  // namespace zarrfs

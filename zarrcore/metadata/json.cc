@@ -25,11 +25,11 @@ constexpr std::array kLiterals = {"NaN"sv, "Infinity"sv, "-Infinity"sv};
 constexpr size_t kMarkedGrowth = kMarkInText.size() + 2;
 
 constexpr size_t kMaxExcerptEntries = 100;
-// Of spaces: where values are many and deep, these would be hundreds of times what they stand
-// before.
+// Limit of indentation in bytes: with many deep values it would be hundreds of times longer than
+// the values.
 constexpr size_t kMaxIndentation = size_t{16} << 20;
 
-// Above this, a double may be the neighbour of the integer that was written.
+// Above this, a double may differ from the integer that was written.
 constexpr double kMaxExactInteger = 9007199254740992.0;  // 2^53
 
 struct MarkedText {
@@ -63,8 +63,8 @@ MarkedText MarkBareLiterals(std::string_view text) {
       return text.substr(i, candidate.size()) == candidate;
     });
     if (literal != kLiterals.end()) {
-      // Next to anything but white space and punctuation the quotes make it a syntax error, as it
-      // should be: 1NaN, NaNs, "a"NaN.
+      // Next to anything but white space and punctuation the quotes cause the required syntax
+      // error: 1NaN, NaNs, "a"NaN.
       marked.text.append("\"").append(kMarkInText).append(*literal).append("\"");
       marked.ends.push_back(marked.text.size());
       if (marked.ends.size() > kMaxJsonValues) break;  // refused in any case
@@ -79,7 +79,7 @@ MarkedText MarkBareLiterals(std::string_view text) {
 }
 
 // Builds the document. nlohmann's own builder searches every object from its beginning for every
-// key and copies all members whenever an object grows, which a hostile document turns into hours.
+// key and copies all members whenever an object grows, which takes hours for a hostile document.
 class DocumentBuilder final : public nlohmann::json_sax<Json> {
  public:
   explicit DocumentBuilder(bool skips_what_is_too_deep) : skips_(skips_what_is_too_deep) {}
@@ -151,12 +151,12 @@ class DocumentBuilder final : public nlohmann::json_sax<Json> {
  private:
   struct OpenContainer {
     bool is_object;
-    std::vector<std::string> keys;  // of objects: one a value, repeated ones too
+    std::vector<std::string> keys;  // of objects: one per value, including repeated ones
     std::vector<Json> values;
   };
 
-  // Moves the last value of each name to its first place, and says which others are left over. (By
-  // sorting: names that all have one hash are easily made.)
+  // Moves the last value of each name to its first place, and returns which others are left over.
+  // Sorts, because names with equal hashes are easily crafted.
   static std::vector<bool> TakeLastOfEach(OpenContainer& members) {
     const std::vector<std::string>& keys = members.keys;
     std::vector<size_t> order(keys.size());
@@ -204,7 +204,7 @@ class DocumentBuilder final : public nlohmann::json_sax<Json> {
   }
 
   const bool skips_;
-  size_t skipped_ = 0;  // containers that are open beyond the deepest
+  size_t skipped_ = 0;  // open containers beyond the maximum depth
   std::vector<OpenContainer> open_;
   std::string error_;
   size_t position_ = 0;
@@ -222,7 +222,7 @@ std::string LineAndColumn(std::string_view text, size_t offset) {
 
 Result<Json> Parse(std::string_view text, std::string_view key, std::vector<std::string>* notes) {
   if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
-  // To the parser a NUL byte is the end: it would ignore the rest.
+  // The parser treats a NUL byte as the end, and would ignore the rest.
   if (const size_t nul = text.find('\0'); nul != text.npos) {
     return Fail(ErrorCode::kDamaged, "{}: not JSON: NUL byte at {}", key, LineAndColumn(text, nul));
   }
@@ -249,7 +249,7 @@ Result<Json> Parse(std::string_view text, std::string_view key, std::vector<std:
     return Fail(ErrorCode::kDamaged, "{}: not JSON at {}: {}", key, LineAndColumn(text, offset),
                 builder.error());
   }
-  // (Fewer if values were nested too deeply.)
+  // Fewer if values were nested too deeply.
   if (builder.marked_values() > marked.ends.size() ||
       (builder.marked_values() < marked.ends.size() && !builder.too_deep())) {
     return Fail(ErrorCode::kDamaged, "{}: a string begins with \\u0000#, the mark of bare NaN",
@@ -262,7 +262,7 @@ Result<Json> Parse(std::string_view text, std::string_view key, std::vector<std:
   return std::move(builder.root);
 }
 
-// Bytes of spaces, roughly, if each value has a line of its own.
+// Approximate indentation in bytes, if each value has a line of its own.
 size_t IndentationOf(const Json& json, size_t depth = 0) {
   if (!json.is_structured()) return 0;
   size_t bytes = 2 * (depth + 1) * json.size();
@@ -270,7 +270,7 @@ size_t IndentationOf(const Json& json, size_t depth = 0) {
   return bytes;
 }
 
-// Of the JSON text in ASCII, without white space, at most.
+// Maximum length of the JSON text in ASCII, without white space.
 uint64_t LengthOfString(std::string_view text) {
   constexpr uint64_t kEscaped = 6;      // of a control character
   constexpr uint64_t kOfByteAbove = 3;  // of the two to four of any other character
@@ -326,11 +326,11 @@ Result<Json> ParseJson(std::string_view text, std::string_view key,
 }
 
 uint64_t MemoryToParse(std::string_view text) {
-  // Of a value, twice: its place in its container, and what it points to.
+  // Twice the memory of a value: its place in the container, and the value itself.
   constexpr uint64_t kOfValue = 128;
-  // Of a member of an object, more: its name, its place while the object is built.
+  // Additional memory of an object's member: its name, and its place while the object is built.
   constexpr uint64_t kOfMember = 96;
-  // The text, marked or repaired, its strings, and one of them while it is read.
+  // The text, marked or repaired, its strings, and one of them being read.
   constexpr uint64_t kOfCharacter = 4;
   uint64_t bytes = kOfValue + text.size() * kOfCharacter;
   // Each value comes after one of these, or is the first.
@@ -404,7 +404,7 @@ std::string DumpJson(const Json& json, JsonEncoding encoding) {
   size_t copied = 0;
   const std::string opening = fmt::format("\"{}", kMarkInText);
   for (size_t at = text.find(opening); at != text.npos; at = text.find(opening, at + 1)) {
-    // After a backslash the quote does not open a string but stands in one.
+    // After a backslash the quote does not open a string but is part of one.
     if (at > 0 && text[at - 1] == '\\') continue;
     const size_t start = at + opening.size();
     const std::string_view literal(text.data() + start, text.find('"', start) - start);
@@ -447,7 +447,7 @@ size_t MemoryOf(const Json& json) {
 }
 
 uint64_t MemoryToDump(const Json& json) {
-  // Of a text while it grows: what it was, and twice as much.
+  // Copies of a growing text: the old one, and the new one of twice the size.
   constexpr uint64_t kCopies = 3;
   const size_t indentation = IndentationOf(json);
   return kCopies * (LengthOfText(json) + (indentation > kMaxIndentation ? 0 : indentation));

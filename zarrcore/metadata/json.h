@@ -1,4 +1,5 @@
-// JSON as Zarr's writers write it: keeps the order of keys, and Python's NaN and Infinity literals.
+// JSON as written by Zarr's writers: keeps the order of keys, and Python's NaN and Infinity
+// literals.
 #pragma once
 
 #include <cstddef>
@@ -18,11 +19,11 @@ namespace zarrfs {
 /// Objects keep the order of their keys.
 using Json = nlohmann::ordered_json;
 
-/// Documents that are nested deeper are refused.
+/// Deeper documents are refused.
 inline constexpr int kMaxJsonDepth = 256;
 
-/// And those of more values: a value may be two bytes of text and 64 bytes of memory. Consolidated
-/// metadata of 100,000 arrays have some 5 million.
+/// Documents with more values are refused: a value may be two bytes of text and 64 bytes of memory.
+/// Consolidated metadata of 100,000 arrays have about 5 million.
 inline constexpr size_t kMaxJsonValues = size_t{1} << 23;
 
 /// Parses `text`. Accepts the bare literals NaN, Infinity and -Infinity outside strings, and
@@ -32,50 +33,49 @@ inline constexpr size_t kMaxJsonValues = size_t{1} << 23;
 /// nested too deeply or has too many values.
 [[nodiscard]] Result<Json> ParseJson(std::string_view text, std::string_view key);
 
-/// The same, but lenient where Python's reader is, or where one bad value should not cost all
-/// others: replaces half a surrogate pair and bytes that are not UTF-8 by U+FFFD, a number beyond
-/// the range of a double by Infinity, and values nested too deeply by null. Each kind adds a line,
-/// beginning with `key`, to `notes`.
+/// As ParseJson(), but lenient where Python's reader is, and where one bad value should not cost
+/// all others: replaces half a surrogate pair and bytes that are not UTF-8 by U+FFFD, a number
+/// beyond the range of a double by Infinity, and values nested too deeply by null. Each kind adds a
+/// line, beginning with `key`, to `notes`.
 [[nodiscard]] Result<Json> ParseJson(std::string_view text, std::string_view key,
                                      std::vector<std::string>& notes);
 
 /// The value of a bare NaN, Infinity or -Infinity, or of an integer beyond 64 bits (the nearest
-/// double): the numbers that are marked strings here. nullopt for any other value, including the
-/// string "NaN".
+/// double), which are marked strings here. nullopt for any other value, including the string "NaN".
 [[nodiscard]] std::optional<double> NonFinite(const Json& json);
 
-/// The text of a string that is no such number; null for any other value.
+/// The text of a string that does not stand for such a number; null for any other value.
 [[nodiscard]] const std::string* TextOf(const Json& json);
 
 /// A JSON integer, or an integral float up to 2^53, of 1 to 64 `bits`; negative ones are
 /// sign-extended. nullopt for anything else and for integers that do not fit.
 [[nodiscard]] std::optional<uint64_t> ParseInteger(const Json& json, size_t bits, bool is_signed);
 
-/// The member of an object, or null if it is absent (for members where both mean the same) or if
-/// `object` is none.
+/// The member of an object, or null if it is absent (for members where both mean the same) or
+/// `object` is not an object.
 [[nodiscard]] const Json& MemberOrNull(const Json& object, std::string_view name);
 
-/// The name of the first member of `object` that is not in `known`; nullopt if it is no object.
+/// The name of the first member of `object` that is not in `known`; nullopt if it is not an object.
 [[nodiscard]] std::optional<std::string> UnknownMember(
     const Json& object, std::initializer_list<std::string_view> known);
 
 enum class JsonEncoding { kAscii, kUtf8 };  // kAscii: everything else is \uXXXX
 
-/// Two-space indented, with a newline at the end; the inverse of ParseJson. On one line where the
-/// spaces would be many megabytes.
+/// Two-space indented, with a newline at the end; the inverse of ParseJson. On one line if the
+/// indentation would take many megabytes.
 [[nodiscard]] std::string DumpJson(const Json& json, JsonEncoding encoding = JsonEncoding::kAscii);
 
 /// `text` as JSON, quoted, in pure ASCII; bytes that are not UTF-8 become U+FFFD.
 [[nodiscard]] std::string JsonText(std::string_view text);
 
-/// Bytes of memory that parsing `text` takes at most, roughly, or the result and a copy of it.
-/// Looks at the characters alone.
+/// Approximate upper bound of the memory for parsing `text`, or for the result and a copy of it.
+/// Looks only at the characters.
 [[nodiscard]] uint64_t MemoryToParse(std::string_view text);
 
-/// Bytes of memory that DumpJson() in ASCII takes at most, roughly.
+/// Approximate upper bound of the memory for DumpJson() in ASCII.
 [[nodiscard]] uint64_t MemoryToDump(const Json& json);
 
-/// Bytes of memory that a value takes beside itself, roughly.
+/// Approximate memory of a value, excluding the Json object itself.
 [[nodiscard]] size_t MemoryOf(const Json& json);
 
 /// The value on one short line of printable ASCII, for error messages.

@@ -11,7 +11,7 @@
 namespace zarrfs::internal {
 namespace {
 
-// Mappings that are in use. (To note one takes no memory.)
+// Mappings in use. Recording one takes no memory.
 struct Mappings {
   std::mutex mutex;
   std::array<void*, 256> at = {};
@@ -19,7 +19,7 @@ struct Mappings {
 };
 constinit Mappings mappings;
 
-// Takes note of `memory` in the place of `instead`; false if that is nowhere.
+// Replaces the entry `instead` by `memory`; false if there is no such entry.
 bool Replace(void* instead, void* memory) {
   const std::lock_guard lock(mappings.mutex);
   const auto found = std::ranges::find(mappings.at, instead);

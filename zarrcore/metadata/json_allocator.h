@@ -1,8 +1,8 @@
 // The allocator of lists of JSON values.
 //
-// The library allocates where it destroys a value: a stack of what is still to be destroyed. An
-// exception there ends the process. So these lists are the only memory that is there even when
-// there is none left: they then come from shared mappings, which RLIMIT_DATA does not count.
+// The library allocates when it destroys a value: a stack of the values to destroy. An exception
+// there ends the process. So these lists must be allocatable even when memory has run out: then
+// they come from shared mappings, which RLIMIT_DATA does not count.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// What the lenient ParseJson (json.h) makes of a text before it is parsed again.
+// Repairs text that the lenient ParseJson (json.h) could not parse, before it is parsed again.
 #pragma once
 
 #include <set>
@@ -7,15 +7,15 @@
 
 namespace zarrfs {
 
-/// How a text marks strings that stand for numbers which JSON does not have (NonFinite).
+/// Marks strings that stand for numbers that JSON lacks (NonFinite).
 inline constexpr std::string_view kMarkInText = "\\u0000#";
 
 struct RepairedJson {
   std::string text;
-  std::set<std::string> changes;  // what was replaced, a few lines
+  std::set<std::string> changes;  // the replacements, in a few lines
 };
 
-/// A copy of `text` with everything replaced that the lenient ParseJson replaces, except depth.
+/// A copy of `text` with all replacements of the lenient ParseJson, except those for depth.
 [[nodiscard]] RepairedJson RepairJson(std::string_view text);
 
 }  // namespace zarrfs

@@ -35,7 +35,7 @@ std::optional<uint64_t> ToUnsigned(const Json& json) {
 }
 
 // Core specification, "Extension definition": a name or an object with name and configuration.
-// `also`: one more member, which old writers put beside the name.
+// `also`: one more member, which old writers put next to the name.
 Result<CodecSpec> ParseExtension(const Json& document, std::string_view key,
                                  std::string_view member, std::string_view also = "name") {
   const Json& name = document.is_object() ? MemberOrNull(document, "name") : document;
@@ -45,7 +45,7 @@ Result<CodecSpec> ParseExtension(const Json& document, std::string_view key,
                 key, member, Excerpt(document));
   }
   CodecSpec extension{*text};
-  // Skipping it could mean reading wrongly: {"name": "bytes", "endian": "big"}.
+  // Ignoring it could mean misreading: {"name": "bytes", "endian": "big"}.
   if (const auto unknown =
           UnknownMember(document, {"name", "configuration", "must_understand", also})) {
     return Fail(ErrorCode::kUnsupported, "{}: {}: {} with an unknown member {}", key, member,
@@ -153,8 +153,8 @@ Result<void> ParseChunkGrid(const Json& document, std::string_view key, ArrayMet
 
 constexpr size_t kLongestSuffix = 64;
 
-// Such that names of chunks differ from those of folders and documents in their last component
-// alone.
+// Restricted so that names of chunks differ from those of folders and documents in their last
+// component.
 Result<std::string> ParseKeySuffix(const Json& suffix, std::string_view key) {
   const std::string* const text = TextOf(suffix);
   const bool is_name = text != nullptr && !text->empty() && text->size() <= kLongestSuffix &&
@@ -172,7 +172,7 @@ Result<ChunkKeyEncoding> ParseChunkKeyEncoding(const Json& document, std::string
   ChunkKeyEncoding encoding;
   const Json& suffix = MemberOrNull(named->configuration, "suffix");
   if (named->name == "suffix") {
-    // (The specification spells it in both ways.)
+    // The specification spells it in both ways.
     const Json* base = &MemberOrNull(named->configuration, "base-encoding");
     if (base->is_null()) base = &MemberOrNull(named->configuration, "base_encoding");
     auto before = base->is_null() ? encoding : ParseChunkKeyEncoding(*base, key);
@@ -258,8 +258,8 @@ Result<void> CheckMembers(const Json& document, std::span<const std::string_view
   return {};
 }
 
-// Everything after this may multiply extents without a check of its own: the elements of the array,
-// and elements and bytes of one outer chunk.
+// Later code may multiply extents without checks of its own: the elements of the array, and
+// elements and bytes of one outer chunk.
 Result<void> CheckSizes(const ArrayMetadata& array, std::string_view key) {
   std::vector<uint64_t> counted = array.shape;
   for (uint64_t& extent : counted) extent = std::max<uint64_t>(extent, 1);
@@ -277,7 +277,7 @@ Result<void> CheckSizes(const ArrayMetadata& array, std::string_view key) {
   return {};
 }
 
-// Moves what was parsed to its place.
+// Moves a parsed value to its place.
 template <typename T>
 Result<void> Take(Result<T> parsed, T& place) {
   if (!parsed) return Fail(parsed);
@@ -360,7 +360,7 @@ Result<std::vector<CodecSpec>> ParseCodecs(const Json& document, std::string_vie
     auto codec = ParseExtension(element, key, "codecs");
     if (!codec) return Fail(codec);
     if (codec->name == "endian") codec->name = "bytes";
-    // (For single bytes, the byte order is null.)
+    // For single bytes, the byte order is null.
     if (codec->name == "bytes" && MemberOrNull(codec->configuration, "endian").is_null()) {
       codec->configuration.erase("endian");
     }

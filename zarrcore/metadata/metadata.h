@@ -1,14 +1,14 @@
 // zarr.json of arrays and groups as immutable values.
 //
-// Bad attributes never hide a node: they are dropped if they are no object, and broken text in them
-// is replaced (ParseJson in json.h), with a note.
+// Bad attributes never hide a node: they are dropped if they are not an object, and broken text in
+// them is replaced (ParseJson in json.h), with a note.
 //
-// Reads the core specification 3.1 and the older spellings seen in real stores (missing
-// or empty codecs, "endian" for "bytes", short-hand strings, a separator beside the name, empty
-// storage_transformers and extensions). Refuses what it would misread: unknown top-level
-// fields unless they are objects with must_understand false, non-empty storage transformers,
-// chunk grids other than regular and rectilinear, shapes whose element count overflows 64 bits, and
-// outer chunks of 2^63 bytes or more.
+// Reads the core specification 3.1 and the older spellings found in real stores (missing or empty
+// codecs, "endian" for "bytes", short-hand strings, a separator next to the name, empty
+// storage_transformers and extensions). Refuses what it would misread: unknown top-level fields
+// unless they are objects with must_understand false, non-empty storage transformers, chunk grids
+// other than regular and rectilinear, shapes whose element count overflows 64 bits, and outer
+// chunks of 2^63 bytes or more.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ namespace zarrfs {
 
 inline constexpr uint64_t kMaxMetadataBytes = 64u << 20;  // per zarr.json
 inline constexpr size_t kMaxRank = 32;
-/// In one chain. Each decodes or copies the whole chunk.
+/// Maximum for one chain. Each codec decodes or copies the whole chunk.
 inline constexpr size_t kMaxCodecs = 64;
 
 /// Codec of structs in Zarr v2 whose fields have different byte orders: v3 has no name for it.
@@ -49,11 +49,11 @@ struct CodecSpec {
   }
 };
 
-/// {"name": …, "configuration": {…}} (configuration left out when empty, but for numcodecs.*).
+/// {"name": …, "configuration": {…}} (an empty configuration is omitted, except for numcodecs.*).
 [[nodiscard]] Json ToJson(const std::vector<CodecSpec>& codecs);
 
 /// Parses a "codecs" member: objects or short-hand strings. Keeps unknown codecs, even with
-/// must_understand false: decoding will refuse them. kDamaged if it is no list of codecs;
+/// must_understand false: decoding will refuse them. kDamaged if it is not a list of codecs;
 /// kUnsupported for unknown members, and for more than kMaxCodecs.
 [[nodiscard]] Result<std::vector<CodecSpec>> ParseCodecs(const Json& document,
                                                          std::string_view key);
@@ -81,26 +81,26 @@ struct ArrayMetadata {
   std::vector<uint64_t> shape;
   DataType data_type;
   /// The shape of the outermost chunks (shards, if the array is sharded). Same rank as `shape`, all
-  /// >= 1 (a 0, seen in the wild, is read as 1 if the dimension is empty, else kDamaged). Where
-  /// they differ in shape, the greatest length along each axis.
+  /// >= 1 (0 occurs in real stores: read as 1 if the dimension is empty, else kDamaged). If they
+  /// differ in shape, the greatest length along each axis.
   std::vector<uint64_t> chunk_shape;
-  /// Of outermost chunks that differ in shape ("rectilinear"): their lengths along each axis. Empty
-  /// if they are all alike, whatever the grid is called.
+  /// For outermost chunks that differ in shape ("rectilinear"): their lengths along each axis.
+  /// Empty if all have one shape, even in a "rectilinear" grid.
   std::vector<std::vector<EdgeRun>> chunk_edges;
   ChunkKeyEncoding key_encoding;
   FillBytes fill_value;           // little-endian element; empty for kOther
   bool undefined_fill = false;    // missing chunks are undefined: "fill_value": null in v2
-  std::vector<CodecSpec> codecs;  // never empty: none at all means [bytes, little endian]
+  std::vector<CodecSpec> codecs;  // never empty: an absent list means [bytes, little endian]
   Json attributes = Json::object();
   /// Absent, or one name per dimension; null names are nullopt.
   std::optional<std::vector<std::optional<std::string>>> dimension_names;
-  /// The whole zarr.json as read, from which views make theirs.
+  /// The whole zarr.json as read, from which views derive theirs.
   Json document;
-  /// What was dropped or replaced in the documents: a sentence each, with the document's key.
+  /// What was dropped or replaced in the documents: one sentence each, with the document's key.
   std::vector<std::string> notes;
   /// Null if the array was not read from a store.
   std::shared_ptr<const StoredDocuments> stored;
-  /// Why only shape, chunk_shape, key_encoding and `stored` can be used; see ParseZarrayGrid().
+  /// Why only shape, chunk_shape, key_encoding and `stored` are usable; see ParseZarrayGrid().
   std::optional<Error> grid_only;
 
   /// Whether v2 readers get the stored files unchanged.
@@ -110,8 +110,8 @@ struct ArrayMetadata {
 
 struct GroupMetadata {
   Json attributes = Json::object();
-  /// The type of the member consolidated_metadata. The files take precedence over what it says,
-  /// which is not kept.
+  /// The type of the member consolidated_metadata. Its content is not kept: the files take
+  /// precedence.
   Json::value_t consolidated_metadata = Json::value_t::null;
   Json document;
   std::vector<std::string> notes;  // as for an array
@@ -129,7 +129,7 @@ using NodeMetadata = std::variant<GroupMetadata, ArrayMetadata>;
 /// kTooLarge: longer than kMaxMetadataBytes or nested deeper than kMaxJsonDepth.
 [[nodiscard]] Result<NodeMetadata> ParseZarrJson(std::string_view text, std::string_view key);
 
-/// The same for a parsed document.
+/// As ParseZarrJson() for a parsed document.
 [[nodiscard]] Result<NodeMetadata> ParseZarrDocument(Json document, std::string_view key);
 
 }  // namespace zarrfs

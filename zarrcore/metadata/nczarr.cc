@@ -13,7 +13,7 @@ bool IsNotes(const Json& value) {
   return parsed && parsed->is_object();
 }
 
-// A member of the notes: by its name since netCDF-C 4.9.3, or before.
+// A member of the notes, under its name since netCDF-C 4.9.3, or the earlier one.
 const Json& NoteOf(const Json& attributes, const char* notes, const char* member,
                    const char* old_notes, const char* old_member) {
   const Json& found = MemberOrNull(MemberOrNull(attributes, notes), member);

@@ -23,11 +23,11 @@ constexpr auto kVersion = "version";
 
 constexpr auto kMultiscales = "multiscales"sv;
 
-// All members that 0.4 knows.
+// All members of 0.4.
 constexpr std::array kMembers = {
     kMultiscales, "omero"sv,       "labels"sv, "plate"sv,
     "well"sv,     "image-label"sv, "series"sv, "bioformats2raw.layout"sv};
-// Those that state their version in 0.4: an object, or each object of a list.
+// Members that state their version in 0.4: an object, or each object of a list.
 constexpr std::array kWithVersion = {kMultiscales, "omero"sv, "plate"sv, "well"sv, "image-label"sv};
 
 // Calls `visit` with each object that states its version in 0.4.
@@ -43,7 +43,7 @@ void VisitVersioned(Json& attributes, const auto& visit) {
   }
 }
 
-// The list; an empty one if it is none.
+// The list; an empty one if it is not a list.
 const Json& ListOrEmpty(const Json& list) {
   static const Json kEmpty = Json::array();
   return list.is_array() ? list : kEmpty;
@@ -63,7 +63,7 @@ std::string ShownAs(const Json& version, std::string_view wanted) {
   return fmt::format("OME-Zarr {}: shown as {}", Excerpt(version), wanted);
 }
 
-// A list that is not empty, of which each item `is_one`.
+// Whether it is a non-empty list for all of whose items `is_one` is true.
 bool IsListOf(const Json& list, const auto& is_one) {
   return list.is_array() && !list.empty() && std::ranges::all_of(list, is_one);
 }
@@ -71,7 +71,7 @@ bool IsListOf(const Json& list, const auto& is_one) {
 bool IsText(const Json& json) { return TextOf(json) != nullptr; }
 bool HasPath(const Json& json) { return IsText(MemberOrNull(json, "path")); }
 
-// An item of `multiscales`. (Those of maps by ndpyramid have no axes, but pixels.)
+// An item of `multiscales`. Those of maps by ndpyramid have no axes, but pixels.
 bool IsPyramid(const Json& image) {
   const auto is_axis = [](const Json& axis) {
     return IsText(axis) || IsText(MemberOrNull(axis, "name"));
@@ -84,7 +84,8 @@ bool IsPyramid(const Json& image) {
          MemberOrNull(image, "pixels_per_tile").is_null();
 }
 
-// Whether the member `name` of `members`, which are attributes or those in `ome`, is OME-Zarr.
+// Whether the member `name` of `members`, which are attributes or the contents of `ome`, is
+// OME-Zarr.
 bool IsMember(const Json& members, std::string_view name, const OmePlace& place, bool in_ome) {
   const Json& value = MemberOrNull(members, name);
   if (value.is_null()) return false;
@@ -119,7 +120,7 @@ bool IsFrom05(const Json& version) {
          (major > 0 || (major == 0 && minor >= 5));
 }
 
-// Whether the attribute `ome` is OME-Zarr's.
+// Whether the attribute `ome` belongs to OME-Zarr.
 bool IsNamespace(const Json& ome) {
   return ome.is_object() &&
          (IsFrom05(MemberOrNull(ome, kVersion)) || HasMembers(ome, {}, /*in_ome=*/true));
@@ -144,7 +145,7 @@ void AddPaths(const Json& list, std::vector<std::string>& paths) {
   }
 }
 
-// Calls `visit` with the attributes, and with what is in `ome`.
+// Calls `visit` with the attributes, and with the contents of `ome`.
 void VisitMembers(const Json& attributes, const auto& visit) {
   visit(attributes, /*in_ome=*/false);
   const Json& ome = MemberOrNull(attributes, kOme);

@@ -1,4 +1,4 @@
-// What an OME-Zarr group says lies below it.
+// The paths that an OME-Zarr group names.
 #pragma once
 
 #include <string>
@@ -9,13 +9,13 @@
 
 namespace zarrfs {
 
-/// The paths, from the group on, that its OME-Zarr names: sizes of images, labels, wells, fields.
-/// Of an image also "labels", which nothing names; of a collection of bioformats2raw "OME". At most
-/// 10^6; none that is no path within the group.
+/// The paths, relative to the group, that its OME-Zarr names: sizes of images, labels, wells,
+/// fields. For an image also "labels", which nothing names; for a collection of bioformats2raw
+/// "OME". At most 10^6, all within the group.
 [[nodiscard]] std::vector<std::string> OmePaths(const Json& attributes, const OmePlace& place);
 
-/// Of the group "OME" in a collection: the names of the images beside that group. Empty if it says
-/// none.
+/// For the group "OME" in a collection: the names of the images next to that group. Empty if it
+/// names none.
 [[nodiscard]] std::vector<std::string> OmeSeries(const Json& attributes);
 
 }  // namespace zarrfs

@@ -161,7 +161,7 @@ class ChainMaker {
       const bool is_astype = id == "astype";
       const char* const decoded = is_astype ? "decode_dtype" : "dtype";
       const char* const encoded = is_astype ? "encode_dtype" : "astype";
-      // (In numcodecs, "astype" defaults to the dtype.)
+      // In numcodecs, "astype" defaults to the dtype.
       const Json& decoded_text = MemberOrNull(configuration, decoded);
       const Json& encoded_text = MemberOrNull(configuration, encoded);
       const auto from = ParseNumber(id, decoded, decoded_text);
@@ -210,7 +210,7 @@ Result<V2Codecs> ParseV2Codecs(const Json& zarray, const V2Dtype& dtype, size_t 
     }
   }
   ChainMaker maker(dtype, key);
-  // (zarr-python also accepts lower case; for "A", any order, numpy makes a C array.)
+  // zarr-python also accepts lower case; for "A", any order, numpy makes a C array.
   Json order = zarray["order"];
   if (order == "c" || order == "A" || order == "a") order = "C";
   if (order == "f") order = "F";

@@ -14,7 +14,7 @@
 namespace zarrfs {
 
 struct V2Codecs {
-  Json codecs;     // as zarr.json has them
+  Json codecs;     // as in zarr.json
   Json data_type;  // from the dtype; for "|O", from the filter
 };
 

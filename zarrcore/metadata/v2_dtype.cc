@@ -31,7 +31,7 @@ std::optional<uint32_t> ParseDigits(std::string_view digits) {
   return value;
 }
 
-// Parses "[10us]"; nullopt if it is no unit.
+// Parses "[10us]"; nullopt if it is not a unit.
 std::optional<Json> ParseUnit(std::string_view text) {
   if (text.empty()) return Json{{"unit", "generic"}, {"scale_factor", 1}};
   if (!text.starts_with('[') || !text.ends_with(']')) return std::nullopt;
@@ -55,7 +55,7 @@ tl::unexpected<Error> Unknown(const Json& dtype, std::string_view key) {
 
 Result<V2Dtype> ParseText(const Json& dtype, std::string_view key) {
   std::string_view text = dtype.get_ref<const std::string&>();
-  // (In numpy, "|", "=" and none mean the order of the machine.)
+  // In numpy, "|", "=" and no prefix mean the order of the machine.
   const char order = text.starts_with('>') ? '>' : '<';
   text = WithoutByteOrder(text);
   if (text.empty()) return NoDtype(dtype, key);
@@ -99,7 +99,7 @@ Result<V2Dtype> ParseText(const Json& dtype, std::string_view key) {
   return type;
 }
 
-// The number of elements of a field; nullopt if it is no shape or too large.
+// The number of elements of a field; nullopt if the shape is invalid or too large.
 std::optional<size_t> ElementsOf(const Json& shape) {
   if (!shape.is_array()) return ElementsOf(Json::array({shape}));
   uint64_t elements = 1;
@@ -113,7 +113,7 @@ std::optional<size_t> ElementsOf(const Json& shape) {
 }
 
 Json StructOf(Json fields) {
-  // (Spelled as zarr-python reads it.)
+  // In the spelling that zarr-python reads.
   return Configured("structured", Json{{"fields", std::move(fields)}});
 }
 

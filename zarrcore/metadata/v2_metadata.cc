@@ -79,7 +79,7 @@ std::optional<FillBytes> ParseOpaqueFill(const Json& given, const DataType& type
   return bytes;
 }
 
-// n5-zarr and others write numbers as text, which numpy reads: "0", "0.0", "nan".
+// n5-zarr and others write numbers as text, which numpy parses: "0", "0.0", "nan".
 std::optional<Json> NumberOfText(const Json& given) {
   if (TextOf(given) == nullptr) return std::nullopt;
   std::string text = *TextOf(given);
@@ -104,7 +104,7 @@ std::optional<Json> NumberOfText(const Json& given) {
 Result<FillBytes> ParseFill(const Json& given, const DataType& type, const V2Dtype& dtype,
                             std::string_view key) {
   const bool is_number = type.is_core() && type.kind != DataKind::kRaw;
-  // A number for text: zarr-python makes it one.
+  // zarr-python converts a number to text.
   const bool is_bytes = type.kind == DataKind::kNullTerminatedBytes;
   const bool is_text =
       is_bytes || type.kind == DataKind::kFixedLengthUtf32 || type.kind == DataKind::kString;
@@ -135,7 +135,7 @@ Result<FillBytes> ParseFill(const Json& given, const DataType& type, const V2Dty
 }
 
 Json FillToV3(const FillBytes& fill, const DataType& type) {
-  // (Spelled as zarr-python reads it in v3.)
+  // In the spelling that zarr-python reads in v3.
   if (type.kind == DataKind::kRaw || type.kind == DataKind::kStruct) return EncodeBase64(fill);
   return FillValueToV3(fill, type);
 }
@@ -166,8 +166,8 @@ Json FillAttribute(const FillBytes& fill, const DataType& type) {
   }
 }
 
-// An attribute _FillValue that is no value of the type would take the place of the fill value,
-// which is what xarray masks.
+// An attribute _FillValue that is not a value of the type would replace the fill value, which
+// xarray masks.
 void DropBadFillAttribute(Json& attributes, const DataType& type, std::string_view key,
                           std::vector<std::string>& notes) {
   const auto given = attributes.find(kFillAttribute);
@@ -180,7 +180,7 @@ void DropBadFillAttribute(Json& attributes, const DataType& type, std::string_vi
   attributes.erase(given);
 }
 
-// The names only, in the order of encoding, to describe the array.
+// Only the names, in the order of encoding, to describe the array.
 std::vector<CodecSpec> NamesOfCodecs(const Json& zarray) {
   std::vector<CodecSpec> names;
   const auto add = [&](const Json& codec) {
@@ -273,7 +273,7 @@ Result<ArrayMetadata> ParseZarray(const NamedText& zarray, const std::optional<N
     Json attribute = FillAttribute(*fill, *type);
     if (!attribute.is_null()) attributes[kFillAttribute] = std::move(attribute);
   }
-  // (netCDF-C up to 4.9.2 has these notes here, and not among the attributes.)
+  // netCDF-C up to 4.9.2 has these notes here, not among the attributes.
   if (const Json& notes_of_array = MemberOrNull(*given, kNczarrArray);
       notes_of_array.is_object() && !attributes.contains(kNczarrArray)) {
     attributes[kNczarrArray] = notes_of_array;

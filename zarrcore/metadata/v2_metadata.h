@@ -1,8 +1,8 @@
-// Zarr v2 metadata (.zarray, .zgroup, .zattrs) as equivalent v3 metadata. Pure: no I/O.
+// Converts Zarr v2 metadata (.zarray, .zgroup, .zattrs) to equivalent v3 metadata. Pure: no I/O.
 //
-// Specification: Zarr v2, "Metadata". Chunks stay where v2 puts them (chunk key encoding "v2"), and
-// the codec chain decodes them as they are. Where readers treat v2 and v3 differently, the metadata
-// makes up for it:
+// Specification: Zarr v2, "Metadata". Chunks keep their v2 names (chunk key encoding "v2"), and the
+// codec chain decodes them unchanged. Where readers treat v2 and v3 differently, the metadata
+// compensate:
 //   - xarray reads the names of dimensions from _ARRAY_DIMENSIONS: they become dimension_names.
 //   - xarray takes a v2 fill value for missing values, but in v3 only the attribute _FillValue: it
 //     is added, in xarray's own spelling (for numbers only: xarray cannot read others).
@@ -24,9 +24,9 @@ struct NamedText {
   std::string_view text;
 };
 
-/// `zattrs` is absent if there is no .zattrs. Ignores unknown members, as v2 requires. Fails like
-/// ParseZarrJson(), and with kUnsupported for anything that v3, or this program, cannot express
-/// (see ParseV2Dtype, ParseV2Codecs).
+/// `zattrs` is absent if .zattrs does not exist. Ignores unknown members, as v2 requires. Fails
+/// like ParseZarrJson(), and with kUnsupported for anything that v3, or this program, cannot
+/// express (see ParseV2Dtype, ParseV2Codecs).
 [[nodiscard]] Result<ArrayMetadata> ParseZarray(const NamedText& zarray,
                                                 const std::optional<NamedText>& zattrs);
 
