@@ -28,7 +28,7 @@ void WriteBytes(BytesView bytes) {
   Write(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
 }
 
-// Why a file of a mount cannot be read: in the words of the store, where it has some.
+// Why a file of a mount cannot be read: the store's message, if there is one.
 int ComplainOfFile(const TargetChunk& target, int error) {
   const auto located = target.source().Locate(target.inner(), kAnyAge);
   if (!located) return Complain(located.error());
@@ -46,7 +46,7 @@ int ComplainOfFile(const TargetChunk& target, int error) {
 constexpr uint64_t kUnknownSize = UINT64_MAX;
 
 // Writes `size` bytes, a block at a time. `read`: fills a part of the block from a position on, and
-// gives its size: 0 at the end.
+// returns its size: 0 at the end.
 Result<void> WriteBlocks(
     uint64_t size, const std::function<Result<size_t>(uint64_t, std::span<std::byte>)>& read) {
   Progress progress("", Progress::IsSeenBesideOutput());
@@ -63,7 +63,7 @@ Result<void> WriteBlocks(
   return {};
 }
 
-// The bytes of a file of a mount, as the mount gives them.
+// Copies the bytes of a file in a mount.
 int CopyFile(const TargetChunk& target) {
   const Descriptor fd(open(target.file.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd) return ComplainOfFile(target, errno);
@@ -78,7 +78,7 @@ int CopyFile(const TargetChunk& target) {
   return written ? kExitOk : ComplainOfFile(target, error);
 }
 
-// The elements of a chunk that is not stored.
+// Writes the elements of a missing chunk.
 Result<void> WriteFill(const TargetChunk& target) {
   const ArrayLayout& layout = target.source().layout();
   const uint64_t size = layout.inner_pipeline->decoded_size();

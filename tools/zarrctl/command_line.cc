@@ -184,7 +184,7 @@ Result<void> CommandLine::SetMemory() const {
                 memory_text_);
   }
   const unsigned jobs = std::max({verify_.jobs, pack_.jobs, std::thread::hardware_concurrency()});
-  // (Where the system sets no limit, that of what is decoded is in force all the same.)
+  // If the system sets no limit, that of decoding still applies.
   static_cast<void>(LimitMemory(*memory, jobs));
   return {};
 }

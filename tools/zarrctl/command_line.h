@@ -1,4 +1,4 @@
-// CommandLine: what zarrctl is asked for, and with which options.
+// CommandLine: the command and options of zarrctl.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -15,15 +15,15 @@ class CommandLine {
  public:
   CommandLine();
 
-  /// Runs what the words ask for; the exit code. To be called once.
+  /// Runs the command and returns the exit code. Call once.
   int Run(int argc, char** argv);
 
  private:
-  // Anybody may have written the store. Whatever it makes this process do, that can read, and write
-  // to what is open and below the folders `changeable`, and nothing else.
+  // Anybody may have written the store. An attacker who controls this process through it can read
+  // the store, and write only to open files and below the folders `changeable`.
   static void Confine(std::vector<std::string> changeable);
 
-  // Before this process can reach no network any more.
+  // Before this process loses access to the network.
   Result<void> Connect() const;
 
   // subcommands.cc
@@ -36,7 +36,7 @@ class CommandLine {
   void SetNetcdf(const std::string& text);
   void SetPart(const std::string& text);
 
-  // A command, and options that several have.
+  // A command, with options that several commands share.
   CLI::App* Add(const std::string& name, const std::string& what, const std::string& footer,
                 std::function<int()> run);
   void AddColor(CLI::App& app);
@@ -44,14 +44,14 @@ class CommandLine {
   void AddRemote(CLI::App* command);
   void AddLinks(CLI::App* command);
   void AddMemory(CLI::App* command);
-  // Before the process is confined: the default is read from files of the system.
+  // Before the process is confined: the default is read from system files.
   Result<void> SetMemory() const;
   static void AddJson(CLI::App* command, bool& json);
 
   CLI::App app_;
-  std::function<int()> run_;  // what was asked for
+  std::function<int()> run_;  // the parsed command
   bool only_reads_ = true;
-  // Of commands that write: makes the folder, and gives its path.
+  // For commands that write: makes the folder, and returns its path.
   std::function<Result<std::string>()> make_room_;
   std::string color_ = "auto";
   std::string links_;

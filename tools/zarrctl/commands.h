@@ -1,5 +1,5 @@
-// The subcommands of zarrctl. Each prints its answer on stdout and what went wrong, in one line, on
-// stderr, and gives the exit code (output.h).
+// The subcommands of zarrctl. Each prints its answer on stdout and errors, one line each, on
+// stderr, and returns the exit code (output.h).
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@ namespace zarrfs::ctl {
 
 struct TargetNode;
 
-/// For the commands that look at one node of a store (`target`, found by these options).
+/// For the commands that inspect one node of a store (`target`, found with these options).
 struct NodeOptions {
   std::string store;  // the folder of a store, or of a group or array in one
   std::string path;   // a node below it
@@ -28,11 +28,11 @@ struct InfoOptions : NodeOptions {
   bool has_pictures = true;   // on the page
   std::string mount_options;  // those of the store, as after -o
 };
-/// Before Info() that writes a page, and before the sandbox: makes the path of `html` absolute.
-/// Gives the folder that will be written to.
+/// Call before Info() writes a page, and before the sandbox: makes the path of `html` absolute.
+/// Returns the folder that will be written to.
 [[nodiscard]] Result<std::string> MakeRoomForPage(InfoOptions& options);
-/// The groups and arrays from a node down, and what each view does with them: a line per array, or,
-/// for an array, a `path` or with `details`, all about each; or a page for browsers.
+/// The groups and arrays from a node down, and how each view shows them: one line per array; for an
+/// array, a `path` or with `details`, everything about each; or a page for browsers.
 int Info(const TargetNode& target, const InfoOptions& options);
 
 struct LsOptions : NodeOptions {
@@ -46,7 +46,7 @@ struct WhereOptions {
   std::vector<std::string> words;  // ARRAY CHUNK, STORE PATH CHUNK, or a path below a mount
   bool json = false;
 };
-/// The file and the range of it that hold one chunk.
+/// The file and its byte range that hold one chunk.
 int Where(const WhereOptions& options);
 
 struct CatOptions {
@@ -59,11 +59,11 @@ int Cat(const CatOptions& options);
 struct VerifyOptions : NodeOptions {
   unsigned jobs = 0;  // threads; 0: one per core
 };
-/// Reads and decodes every chunk from a node down. kExitOk only if everything could be checked and
-/// is sound.
+/// Reads and decodes every chunk from a node down. kExitOk only if everything was checked and is
+/// sound.
 int Verify(const TargetNode& target, const VerifyOptions& options);
 
-/// What a map shows of each chunk that is stored.
+/// What a map shows of each stored chunk.
 enum class MapBy { kSize, kOrder, kPresent };
 inline constexpr std::array kMapByNames = {"size", "order", "present"};
 
@@ -84,11 +84,11 @@ struct RefsOptions {
   std::string fill = "auto";    // or keep: as the option of a mount
   uint64_t inline_decoded = 0;  // bytes of decoded chunks that an array may have in the references
 };
-/// Before Refs(), and before the sandbox: makes the path of `out` absolute, and the folder for
-/// tables. Gives the folder that will be written to.
+/// Call before Refs(), and before the sandbox: makes the path of `out` absolute, and the folder for
+/// tables. Returns the folder that will be written to.
 [[nodiscard]] Result<std::string> MakeRoomForRefs(RefsOptions& options);
-/// Writes references to the chunks of a node and all below it, for fsspec. kExitUnchecked if not
-/// all of them could be told.
+/// Writes references to the chunks of a node and everything below it, for fsspec. kExitUnchecked if
+/// some could not be determined.
 int Refs(const RefsOptions& options);
 
 struct PackOptions {
@@ -103,25 +103,25 @@ struct PackOptions {
   unsigned jobs = 0;  // threads; 0: one per core
   bool verify = false;
   bool dry_run = false;
-  bool skip = false;              // leaves out what cannot be packed
+  bool skip = false;              // omits nodes that cannot be packed
   std::vector<std::string> only;  // patterns of paths below the node, as for fnmatch(3); none: all
 };
-/// Before Pack(), and before the sandbox: makes the folder `target` and its path absolute. Gives
-/// the folder that will be written to; "" for none.
+/// Call before Pack(), and before the sandbox: makes the folder `target` and its path absolute.
+/// Returns the folder that will be written to; "" for none.
 [[nodiscard]] Result<std::string> MakeRoomForPack(PackOptions& options);
-/// Writes a node and all below it as a new store, with shards. kExitOk also if other parts of it
-/// are not finished. Complains of everything that cannot be packed before anything is written, and
-/// then is kExitWrong, or with `skip` goes on and is kExitUnchecked.
+/// Writes a node and everything below it as a new store, with shards. kExitOk even if other parts
+/// of it are unfinished. Reports all nodes that cannot be packed before anything is written, and
+/// then returns kExitWrong, or with `skip` continues and returns kExitUnchecked.
 int Pack(const TargetNode& source, const PackOptions& options);
 
 struct SampleOptions {
   std::string folder;  // as written
   std::string target;  // the same, absolute
 };
-/// Before Sample(), and before the sandbox: makes the folder, and sets `target`. Gives the folder
-/// that will be written to. kInvalidArgument if a store is there already.
+/// Call before Sample(), and before the sandbox: makes the folder, and sets `target`. Returns the
+/// folder that will be written to. kInvalidArgument if a store exists there.
 [[nodiscard]] Result<std::string> MakeRoomForSample(SampleOptions& options);
-/// Writes small stores to try programs with.
+/// Writes small stores for trying programs.
 int Sample(const SampleOptions& options);
 
 struct StatusOptions {
@@ -133,9 +133,9 @@ int Status(const StatusOptions& options);
 
 struct LogLevelOptions {
   std::string mount;
-  std::string level;  // empty: print the one in force
+  std::string level;  // empty: print the current one
 };
-/// Prints or changes how much the daemon of a mount logs.
+/// Prints or changes the log level of a mount's daemon.
 int LogLevel(const LogLevelOptions& options);
 
 }  // namespace zarrfs::ctl

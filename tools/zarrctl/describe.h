@@ -1,4 +1,4 @@
-// Arrays, codecs, views and their files in a few words.
+// Short descriptions of arrays, codecs, views and their files.
 #pragma once
 
 #include <cstdint>
@@ -22,61 +22,61 @@ std::string DescribeCodecs(const std::vector<CodecSpec>& codecs);
 /// "[4, 6, 8]".
 std::string DescribeShape(std::span<const uint64_t> shape);
 
-/// Of the stored objects: "[4, 6]", or "up to [4, 6]" where they differ.
+/// Shape of the stored objects: "[4, 6]", or "up to [4, 6]" if they differ.
 std::string DescribeOuterShape(const ArrayMetadata& metadata);
 
-/// Of a chunk by its number in the grid.
+/// Coordinates of a chunk, by its number in the grid.
 std::vector<uint64_t> CoordinatesOf(uint64_t chunk, const ChunkGrid& grid);
 
-/// "0.3.1", of a chunk by its number in the grid.
+/// "0.3.1", for a chunk by its number in the grid.
 std::string ChunkName(uint64_t chunk, const ChunkGrid& grid);
 
-/// In today's v3 spelling; of extension types as it stands in the metadata.
+/// In today's v3 spelling; for extension types as in the metadata.
 Json FillValueJson(const ArrayMetadata& metadata);
 
-/// "group", "array", or "unusable" where the zarr.json cannot be used.
+/// "group", "array", or "unusable" if the zarr.json cannot be used.
 std::string NodeType(const Node& node);
 
-/// What a view does with an array.
+/// How a view shows an array.
 struct ViewSummary {
-  const ArrayView* shown = nullptr;  // null: it does not show it
+  const ArrayView* shown = nullptr;  // null: not shown
   std::string text;          // "chunks as they are, order C, named 0.0", "not shown: codec 'x' …"
   std::string reason;        // why not shown
   std::string example;       // path of the first chunk below the array
   std::string_view serving;  // "exact", "cut", "transcoded", or "assembled": there are no chunks
 
-  /// Chunks that are not stored have files.
+  /// Whether missing chunks have files.
   [[nodiscard]] bool has_fill_chunks() const { return shown != nullptr && shown->fill_chunk; }
 };
-/// `array` outlives the summary. Looks at texts of variable length where that decides
+/// `array` must outlive the summary. Scans texts of variable length if that decides
 /// (NodeView::has_texts).
 ViewSummary DescribeView(const Hierarchy& hierarchy, const Node& array, size_t view);
 
 /// Names of the nodes of a group, sorted.
 using Names = std::vector<std::string>;
 
-/// The name of the file that a view of files makes of a node; "" if it makes none, or that cannot
-/// be told now. `siblings`: all that is in the node's group.
+/// The name of the file that a view of files makes from a node; "" if it makes none, or that is
+/// unknown now. `siblings`: all nodes in the node's group.
 std::string FileOfNode(const Hierarchy& hierarchy, const Node& node, size_t view,
                        const Names& siblings);
 
-/// Whether the mount checks the checksums that the view leaves out: "checked", "checked in chunks
-/// of up to 4 MiB"; "" if there are none.
+/// Whether the mount verifies the checksums that the view omits: "checked", "checked in chunks of
+/// up to 4 MiB"; "" if there are none.
 std::string WhatIsChecked(const ChunkEncoding& encoding);
-/// Likewise of checksums around whole shards, which every view leaves out.
+/// Likewise for checksums around whole shards, which every view omits.
 std::string WhatIsCheckedOfShards(const ArrayLayout& layout);
 
-/// A chunk file of a mount: its size, and how the view makes it from the stored chunk.
+/// A chunk file of a mount: its size, and how the view derives it from the stored chunk.
 struct ViewFile {
   std::string_view view;               // its name
-  std::optional<uint64_t> size;        // in bytes; nullopt: there is no such file
+  std::optional<uint64_t> size;        // in bytes; nullopt: the file does not exist
   std::optional<std::string> failure;  // why the mount cannot be asked
-  /// "exact", "cut", "patched", "recompressed", "transcoded" or "fill"; "" where there is no file.
+  /// "exact", "cut", "patched", "recompressed", "transcoded" or "fill"; "" if there is no file.
   std::string_view serving;
-  std::string text;  // all that in words
+  std::string text;  // the same in words
 };
 
-/// `chunk` was named by a path below a mount, and its view is known. `location`: nullopt if the
+/// `chunk` was named by a path below a mount, so its view is known. `location`: nullopt if the
 /// store does not hold it.
 [[nodiscard]] Result<ViewFile> DescribeViewFile(const TargetChunk& chunk,
                                                 const std::optional<ChunkLocation>& location);

@@ -20,12 +20,12 @@
 namespace zarrfs::ctl {
 namespace {
 
-// More files than this of chunks that are not stored are worth a line of their own.
+// More files of missing chunks than this are worth a line of their own.
 constexpr uint64_t kManyFiles = 100'000;
 
 enum class InfoForm { kOverview, kDetails, kJson };
 
-// What `info` finds out about a node besides its metadata.
+// What `info` finds out about a node in addition to its metadata.
 struct NodeFindings {
   std::vector<std::string> files;      // names, by view; "" where it makes none of the node
   std::vector<ViewSummary> views;      // of an array
@@ -65,10 +65,10 @@ void PrintNotShown(std::string_view label, std::string_view reason) {
   Print("    {:<8} {}\n", label, Paint(Visible(reason), Style::kYellow));
 }
 
-// Zarr v3 goes without saying.
+// Zarr v3 is the default and not printed.
 std::string_view Format(const Node& node) { return node.is_v2() ? " (v2)" : ""; }
 
-// Chunk files of a view for chunks that are not stored, where there are many.
+// Chunk files of a view for missing chunks, if there are many.
 void PrintFillFiles(const Node& node, const NodeFindings& findings) {
   const uint64_t files = node.chunks->layout().inner_grid.size();
   const StoredChunks& stored = *findings.stored;
@@ -88,7 +88,7 @@ void PrintFillFiles(const Node& node, const NodeFindings& findings) {
   }
 }
 
-// What lies where chunks should lie and cannot be used.
+// Unusable objects in the place of chunks.
 void PrintProblems(const StoredChunks& stored) {
   if (stored.problem_count == 0) return;
   const auto& [key, error] = stored.problems.front();
@@ -108,7 +108,7 @@ void PrintSizes(const ArrayMetadata& metadata, const StoredChunks& stored) {
                                 at_least, SizeText(stored.bytes)));
 }
 
-// What the array is, in the words of its attributes.
+// The meaning of the array, from its attributes.
 void PrintMeaning(const ArrayMetadata& metadata) {
   for (const std::string_view name : {"long_name", "units"}) {
     const std::string text = AttributeText(metadata, name);
@@ -314,7 +314,7 @@ class Information {
     }
   }
 
-  // What the files of a group lack, or why there are none.
+  // What the files of a group omit, or why there are none.
   void AddFiles(const std::string& group) {
     for (size_t v = 0; v < AllViews().size(); ++v) {
       if (AllViews()[v]->file_of() != FileOf::kGroups) continue;
@@ -384,7 +384,7 @@ class Information {
     }
   }
 
-  // What cannot be read now makes the answer incomplete; damage is part of the answer.
+  // Data that cannot be read now make the answer incomplete; damage is part of the answer.
   void Count(const Error& error) {
     if (!IsDamage(error)) code_ = kExitSystem;
   }

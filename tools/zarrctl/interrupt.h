@@ -1,13 +1,13 @@
-// Ctrl-C: a command either ends at once or is asked to stop; both leave the terminal as it was and
-// give exit code 130.
+// Ctrl-C: a command either ends at once or is asked to stop; both restore the terminal and return
+// exit code 130.
 #pragma once
 
 #include <csignal>
 
 namespace zarrfs::ctl {
 
-/// From now on SIGINT and SIGTERM end the program with 128 and the signal's number, after they
-/// removed a line that is not finished (SetUnfinishedLine) and ended colours.
+/// From now on SIGINT and SIGTERM end the program with 128 plus the signal's number, after removing
+/// an unfinished line (SetUnfinishedLine) and resetting colours.
 void QuitOnInterrupt();
 
 /// While it lives, the first signal only makes StopRequested() true; a second one ends the program.
@@ -21,10 +21,10 @@ class StopOnInterrupt {
 
 [[nodiscard]] bool StopRequested();
 
-/// Whether stderr stands in the middle of a line that another is to be drawn over.
+/// Whether stderr is in the middle of a line that will be overwritten.
 void SetUnfinishedLine(bool unfinished);
 
-/// True once the program is being ended: nothing is to be drawn any more.
+/// True once the program is ending: nothing may be drawn any more.
 [[nodiscard]] bool IsQuitting();
 
 }  // namespace zarrfs::ctl

@@ -7,8 +7,8 @@
 #include "zarrcore/local/local_store.h"
 
 int main(int argc, char** argv) {
-  // Whoever reads our output may stop: end quietly, as other filters do, also if our parent
-  // process ignores the signal.
+  // The reader of our output may stop: end quietly, like other filters, even if our parent process
+  // ignores the signal.
   std::signal(SIGPIPE, SIG_DFL);
   zarrfs::ctl::QuitOnInterrupt();
   zarrfs::RaiseOpenFileLimit();

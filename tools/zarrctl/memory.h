@@ -9,8 +9,8 @@
 namespace zarrfs::ctl {
 
 /// Calls `attempt`, which returns a Result. If it fails with kWouldBlock, because other threads
-/// have the memory that it needs, it is called again while no other attempt holds any. kNoMemory if
-/// the system gives none.
+/// hold the memory that it needs, it is called again while no other attempt holds any. kNoMemory if
+/// memory has run out.
 template <typename Attempt>
 auto WithinMemory(const Attempt& attempt) -> decltype(attempt()) {
   try {

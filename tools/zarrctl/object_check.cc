@@ -67,8 +67,8 @@ class ObjectCheck::Attempt {
   Attempt(const ObjectCheck& check, OuterIndex outer, VerifyReport& report)
       : check_(check), outer_(outer), key_(check.source().ObjectKey(outer)), report_(report) {}
 
-  // kStale if the object changed meanwhile; kWouldBlock if other threads have the memory that is
-  // needed. What else is wrong is told by Report().
+  // kStale if the object changed in the meantime; kWouldBlock if other threads hold the required
+  // memory. Other problems are available from Report().
   Result<void> Run() {
     try {
       CheckChunks();
@@ -118,7 +118,7 @@ class ObjectCheck::Attempt {
     return false;
   }
 
-  // False if the rest need not be looked at.
+  // False if the rest need not be checked.
   bool Visit(InnerIndex chunk, const Result<ChunkLocation>& location) {
     const Result<void> checked = CheckChunk(location);
     if (!checked && IsAboutObject(checked.error())) {

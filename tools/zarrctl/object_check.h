@@ -21,18 +21,18 @@ class ObjectCheck {
   /// `array`: node->chunks is not null.
   explicit ObjectCheck(NodePtr array);
 
-  /// Why what chunks hold is not checked; nullopt: it is.
+  /// Why chunk contents are not checked; nullopt if they are.
   [[nodiscard]] const std::optional<std::string>& why_not() const { return why_not_; }
 
-  /// Checks a stored object, by its number in layout().outer_grid, and reports what is wrong with
-  /// it. Starts again a few times if the object changes meanwhile. Ends early once StopRequested().
+  /// Checks a stored object, by its number in layout().outer_grid, and reports its problems. Starts
+  /// again a few times if the object changes during the check. Ends early once StopRequested().
   void Check(OuterIndex outer, VerifyReport& report) const;
 
  private:
   class Attempt;
   [[nodiscard]] const ChunkSource& source() const { return *array_->chunks; }
   [[nodiscard]] const ArrayLayout& layout() const { return source().layout(); }
-  // The bytes that were read and checked: none where why_not() says so.
+  // The number of bytes read and checked: 0 if why_not() has a value.
   [[nodiscard]] Result<uint64_t> CheckChunk(const ChunkLocation& location) const;
   // The crc32c after the stored object (if `first_of_object`) and after the innermost shard.
   [[nodiscard]] Result<void> CheckShardChecksums(const OpenShard& innermost,
@@ -41,7 +41,7 @@ class ObjectCheck {
   const NodePtr array_;
   std::optional<VlenChain> vlen_;
   std::optional<std::string> why_not_;
-  bool has_checksum_ = false;  // a wrong byte in a chunk is found for sure
+  bool has_checksum_ = false;  // a wrong byte in a chunk is always detected
 };
 
 }  // namespace zarrfs::ctl

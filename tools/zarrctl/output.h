@@ -1,5 +1,5 @@
-// How zarrctl prints: exit codes, what the terminal can do and the user asked for (colours, width,
-// characters), numbers, tables.
+// How zarrctl prints: exit codes, capabilities of the terminal and wishes of the user (colours,
+// width, characters), numbers, tables.
 #pragma once
 
 #include <fmt/format.h>
@@ -23,11 +23,11 @@ inline constexpr int kExitSystem = 2;     // the store, or stdout, cannot be use
 inline constexpr int kExitUnchecked = 3;  // not everything could be checked, or told; no damage
 inline constexpr int kExitCtrlC = 130;    // as a shell says it
 
-/// Whether to use colours, whatever the environment says. Before anything is printed.
+/// Whether to use colours, regardless of the environment. Call before anything is printed.
 void SetColored(bool colored);
 
-/// Whether what goes to `fd` has colours. Unless SetColored() was called, NO_COLOR (not empty)
-/// forbids them, else CLICOLOR_FORCE (not empty, not 0) asks for them, else a terminal has them
+/// Whether output to `fd` has colours. Unless SetColored() was called, NO_COLOR (not empty) forbids
+/// them; otherwise CLICOLOR_FORCE (not empty, not 0) requests them; otherwise a terminal has them
 /// unless CLICOLOR is 0 or TERM is "dumb".
 [[nodiscard]] bool IsColored(int fd);
 
@@ -45,8 +45,7 @@ struct TerminalSize {
 };
 [[nodiscard]] TerminalSize SizeOfTerminal(int fd);
 
-/// Whether the locale's characters are UTF-8, by its name: it need not be installed here to be the
-/// terminal's.
+/// Whether the locale's characters are UTF-8, by its name: it need not be installed here.
 [[nodiscard]] bool TakesUtf8();
 
 /// Writes to stdout. Failures show in FinishOutput.
@@ -57,23 +56,23 @@ void Print(fmt::format_string<Args...> format, Args&&... args) {
   Write(fmt::format(format, std::forward<Args>(args)...));
 }
 
-/// Flushes stdout; `code`, or kExitSystem with a line on stderr if not all of it could be written.
+/// Flushes stdout; returns `code`, or kExitSystem with a line on stderr if writing failed.
 int FinishOutput(int code);
 
-/// "zarrctl: message" on stderr; `code`.
+/// Prints "zarrctl: message" on stderr; returns `code`.
 int Complain(std::string_view message, int code = kExitWrong);
 
-/// Complains; the exit code for the error.
+/// Prints the error; returns its exit code.
 int Complain(const Error& error);
 
-/// Whether `error` says that what is there breaks the store, not that it cannot be read now:
-/// damage, a link that is not followed, a zarrfs mount where there should be data.
+/// Whether `error` says that the stored data are invalid, not that they cannot be read now: damage,
+/// a link that is not followed, a zarrfs mount in place of data.
 [[nodiscard]] bool IsDamage(const Error& error);
 
-/// `message` without the key in front, for where the key already stands.
+/// `message` without its leading key, if that is printed already.
 std::string WithoutKey(std::string_view message, std::string_view key);
 
-/// What `message` is about: the key in front of it if that lies below `folder`, else `folder`.
+/// The subject of `message`: its leading key if that lies below `folder`, else `folder`.
 std::string KeyOf(std::string_view message, std::string_view folder);
 
 /// "512 bytes", "1.2 MiB".

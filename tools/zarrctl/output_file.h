@@ -1,4 +1,5 @@
-// OutputFile: a file that appears whole or not at all, at a name that another may have until then.
+// OutputFile: a file that appears complete or not at all; another file may have its name until
+// then.
 #pragma once
 
 #include <cstddef>
@@ -14,24 +15,24 @@ namespace zarrfs::ctl {
 
 class OutputFile {
  public:
-  /// In `folder`, under a name of its own (NameOfPartialFile()) until CommitAs(). Removed if it is
+  /// In `folder`, under a unique name (NameOfPartialFile()) until CommitAs(). Removed if it is
   /// destroyed before.
   [[nodiscard]] static Result<OutputFile> Create(const std::string& folder);
   OutputFile(OutputFile&& other) noexcept;
   OutputFile& operator=(OutputFile&&) = delete;
   ~OutputFile();
 
-  /// Writes behind what there is. Memory is one buffer, whatever the size.
+  /// Appends. Uses one buffer of memory, regardless of the size.
   [[nodiscard]] Result<void> Append(std::span<const std::byte> bytes);
   [[nodiscard]] Result<void> Append(std::string_view text) {
     return Append(std::as_bytes(std::span(text)));
   }
   /// Bytes so far.
   [[nodiscard]] uint64_t size() const { return written_ + buffer_.size(); }
-  /// Drops what is behind the first `size` bytes.
+  /// Drops everything after the first `size` bytes.
   [[nodiscard]] Result<void> ShrinkTo(uint64_t size);
 
-  /// Brings it to the disk and gives it its name (an absolute path), in the place of what has that.
+  /// Syncs it to the disk and renames it to an absolute path, replacing any file there.
   [[nodiscard]] Result<void> CommitAs(const std::string& path);
 
  private:
@@ -48,11 +49,11 @@ class OutputFile {
 [[nodiscard]] Result<void> WriteFile(const std::string& partial_folder, const std::string& path,
                                      std::string_view bytes);
 
-/// Removes what runs that were killed have left in a folder: files with such names that no process
-/// writes, as far as locks tell.
+/// Removes files left in a folder by runs that were killed: those with such names that no process
+/// is writing, according to locks.
 void RemoveAbandonedFiles(const std::string& folder);
 
-/// ".zarrctl-partial-…": another one each time, on all machines that write into one folder.
+/// ".zarrctl-partial-…": unique across all machines that write into one folder.
 [[nodiscard]] std::string NameOfPartialFile();
 [[nodiscard]] bool IsPartialFile(std::string_view name);
 

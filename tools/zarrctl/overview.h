@@ -1,4 +1,4 @@
-// What `info` prints of a whole store: a line per array, then what each view lacks, and why.
+// What `info` prints for a whole store: one line per array, then what each view omits, and why.
 #pragma once
 
 #include <chrono>
@@ -20,8 +20,8 @@ namespace zarrfs::ctl {
 /// A text among the attributes, shortened for a line; "" if there is none.
 [[nodiscard]] std::string AttributeText(const ArrayMetadata& metadata, std::string_view name);
 
-/// Lines appear as nodes are added: a store of any size is shown from its first arrays on. Names
-/// and reasons kept for the end are limited in number.
+/// Lines appear as nodes are added: a store of any size is shown from its first arrays on. The
+/// number of names and reasons kept for the end is limited.
 class Overview {
  public:
   /// Lines are printed by a function that is handed to `print`.
@@ -31,14 +31,14 @@ class Overview {
   /// An array that can be used: `views` by number, as DescribeView() has them.
   void AddArray(const Node& array, const std::vector<ViewSummary>& views,
                 const StoredChunks& stored);
-  /// A group, or a node that no view can show. Groups get a line only if there is something to say
-  /// besides the arrays in them.
+  /// A group, or a node that no view can show. Groups get a line only if there is more to say than
+  /// their arrays.
   void AddOther(const Node& node, bool has_children);
   /// A line about something that is no node or cannot be read.
   void AddProblem(std::string_view path, std::string_view words, std::string_view reason);
   /// What a file that view number `view` makes of a group lacks.
   void AddLeftOut(std::string_view group, size_t view, std::string_view note);
-  /// Prints what is still held back.
+  /// Prints the lines that are still held back.
   void Flush();
   /// The paragraph about the views.
   void Finish();

@@ -16,12 +16,12 @@ namespace zarrfs::ctl {
 
 class Progress {
  public:
-  /// Whether a Progress would be seen: then it is worth counting what there is to do.
+  /// Whether a Progress would be visible, so that counting the work is worthwhile.
   [[nodiscard]] static bool IsSeen();
-  /// The same for a command that prints as it goes: on a terminal that is progress enough.
+  /// Likewise for a command that prints continuously, which on a terminal is progress enough.
   [[nodiscard]] static bool IsSeenBesideOutput();
 
-  /// `noun`: what is counted, "object"; empty: bytes. `verb`: what is done with the bytes of
+  /// `noun`: of the counted things, "object"; empty: bytes. `verb`: what is done with the bytes of
   /// AddBytes(). Starts the thread that draws.
   explicit Progress(std::string_view noun, bool is_seen = IsSeen(), std::string_view verb = "read");
   ~Progress();
@@ -37,9 +37,10 @@ class Progress {
   void AddBytes(uint64_t bytes) { bytes_.fetch_add(bytes, std::memory_order_relaxed); }
   /// Removes the line until it is drawn next, so that another line can be printed.
   void Hide();
-  /// Calls `print`, which prints lines, with the progress line removed and not drawn meanwhile.
+  /// Calls `print`, which prints lines, with the progress line removed and not drawn during the
+  /// call.
   void Above(const std::function<void()>& print);
-  /// Removes the line for good. (The destructor does too.)
+  /// Removes the line permanently, like the destructor.
   void End();
 
  private:

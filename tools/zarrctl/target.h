@@ -16,32 +16,32 @@
 
 namespace zarrfs::ctl {
 
-/// Which symbolic links of stores to follow. To be called before any store is opened; else those
-/// are followed that a mount by the same user follows without options.
+/// Which symbolic links of stores to follow. Call before any store is opened; by default, the links
+/// that a mount by the same user follows without options.
 void SetLinksToFollow(LinkPolicy policy);
 
-/// Takes `at=COMMIT` out of a list of options as after -o: which commit of an Icechunk repository
-/// is read (SourceAccess::at); "" if it is not there. kInvalidArgument if it is no commit.
+/// Removes `at=COMMIT` from a list of options as after -o: the commit of an Icechunk repository to
+/// read (SourceAccess::at); "" if absent. kInvalidArgument if it is not a commit.
 [[nodiscard]] Result<std::string> TakeCommit(std::string& options);
 
-/// The commit of every store that is named from now on.
+/// Sets the commit for all stores named from now on.
 void SetCommit(std::string at);
 
-/// Starts the process that fetches `store`, if that is in a bucket or on a web server. To be called
-/// before this process is confined and has threads. kInvalidArgument for a wrong address.
+/// Starts the fetch process for `store` if that is in a bucket or on a web server. Call before this
+/// process is confined and has threads. kInvalidArgument for a wrong address.
 [[nodiscard]] Result<void> ConnectTo(const Source& store, const RemoteOptions& options);
 
-/// The same for the store of the mount that the path in `words` (of FindChunk()) lies in, if that
-/// is in a bucket or on a web server, with the options of the mount.
+/// Likewise for the store of the mount that contains the path in `words` (of FindChunk()), with the
+/// options of the mount.
 [[nodiscard]] Result<void> ConnectToStoreOfMount(const std::vector<std::string>& words);
 
-/// A store that was opened, and one node of it.
+/// An open store, and one node of it.
 struct TargetNode {
   Source source;  // absolute, links resolved
   std::unique_ptr<Hierarchy> hierarchy;
   NodePtr node;
 
-  /// Absolute path of the zip file that is the store; "" if that is a folder.
+  /// Absolute path of the zip file that is the store; "" if it is a folder.
   [[nodiscard]] std::string ZipFile() const;
   /// Absolute path of an object.
   [[nodiscard]] std::string FileOf(std::string_view key) const;
@@ -49,8 +49,8 @@ struct TargetNode {
   [[nodiscard]] Error WhyNoChunks() const;
 };
 
-/// Opens the store that `store` lies in (the topmost of the groups that hold each other; what is
-/// above decides how a view names chunks) and finds the node `path` below `store`.
+/// Opens the store that contains `store` (the topmost of nested groups, because the groups above
+/// decide how a view names chunks) and finds the node `path` below `store`.
 [[nodiscard]] Result<TargetNode> FindNode(const std::string& store, const std::string& path,
                                           HierarchyOptions options = {});
 
@@ -67,17 +67,17 @@ struct TargetChunk {
   }
   /// "0.3.1".
   [[nodiscard]] std::string name() const { return ChunkNaming{}.Path(at); }
-  /// Absolute path of the stored object that holds the chunk, or would hold it.
+  /// Absolute path of the stored object that would hold the chunk.
   [[nodiscard]] std::string ObjectFile() const {
     return array.FileOf(source().ObjectKey(source().OuterOf(inner())));
   }
-  /// What to say of a chunk that the store does not hold.
+  /// The error for a chunk that the store does not hold.
   [[nodiscard]] Error NotStored() const;
 };
 
 /// `words`: ARRAY CHUNK; STORE PATH CHUNK; or, in one or more parts, the path of a chunk file below
-/// a mount, whether or not there is such a file. A CHUNK is "0.3.1", "0/3/1", "c.0.3.1" or
-/// "c/0/3/1"; of an array without dimensions "0", "c" or "".
+/// a mount, even if it does not exist. A CHUNK is "0.3.1", "0/3/1", "c.0.3.1" or "c/0/3/1"; for an
+/// array without dimensions "0", "c" or "".
 [[nodiscard]] Result<TargetChunk> FindChunk(const std::vector<std::string>& words);
 
 }  // namespace zarrfs::ctl

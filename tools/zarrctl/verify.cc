@@ -1,6 +1,7 @@
 // One thread walks the hierarchy and the folders of stored objects and fills a short queue; the
 // others take one object each, follow every entry of its indexes and decode every chunk. Memory is
-// what the queue, the index cache and one chunk a thread need, however large the store.
+// bounded by the queue, the index cache and one chunk per thread, regardless of the size of the
+// store.
 #include <algorithm>
 #include <condition_variable>
 #include <cstddef>
@@ -189,12 +190,12 @@ class Verification {
     CompareWithConsolidated(*node);
   }
 
-  // Looks for what is in the folder of a node and no part of it: the nodes below an array, which it
-  // returns, and files. `known`: names of what is below a group.
+  // Looks for entries in the folder of a node that do not belong to it: nodes below an array, which
+  // it returns, and files. `known`: names of the children of a group.
   std::vector<NodePtr> LookBeside(const Node& node, const std::set<std::string>& known) {
     std::vector<NodePtr> below;
     const auto& store = target_.hierarchy->store();
-    // (Why it cannot be listed, those say who look for what there should be.)
+    // If it cannot be listed, the search for its contents reports that.
     auto stream = store.OpenFolder(node.path);
     while (stream && !StopRequested()) {
       const auto entries = (*stream)->Next(1024);
@@ -242,7 +243,7 @@ class Verification {
     }
   }
 
-  // Says which nodes consolidated metadata name that are not there.
+  // Reports nodes that consolidated metadata name but that do not exist.
   void CompareWithConsolidated(const Node& group) {
     const bool has_them =
         group.has_zmetadata() ||

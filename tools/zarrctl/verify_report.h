@@ -1,4 +1,4 @@
-// What `zarrctl verify` found: lines as it is found, or one JSON document at the end.
+// The findings of `zarrctl verify`: lines as they are found, or one JSON document at the end.
 #pragma once
 
 #include <atomic>
@@ -17,10 +17,10 @@ namespace zarrfs::ctl {
 
 /// Why something is not sound.
 struct Reason {
-  bool is_unread = false;  // it could not be read; else it is damaged
+  bool is_unread = false;  // it could not be read; otherwise it is damaged
   std::string text;
 
-  /// Of an error, without the key in its message.
+  /// From an error, without the key in its message.
   [[nodiscard]] static Reason Of(const Error& error, const std::string& key);
   auto operator<=>(const Reason&) const = default;
 };
@@ -30,8 +30,7 @@ struct AffectedChunks {
   uint64_t others = 0;
 };
 
-/// What is wrong with one object; equal reasons are one entry (a damaged index affects every
-/// chunk).
+/// The problems of one object; equal reasons are one entry (a damaged index affects every chunk).
 using Findings = std::map<Reason, AffectedChunks>;
 
 /// Thread-safe.
@@ -42,17 +41,17 @@ class VerifyReport {
 
   /// Prints the findings and clears them.
   void Add(const std::string& key, Findings& findings);
-  /// Something that is damaged, or cannot be read. `key` is left out of the message.
+  /// Something that is damaged, or cannot be read. `key` is omitted from the message.
   void AddProblem(const std::string& key, const Error& error);
   /// An array that could not be checked, or not fully.
   void AddUnchecked(const std::string& path, std::string_view what, const std::string& reason);
 
-  /// Something that is no damage, and that users may want to know.
+  /// Something that is not damage but that users may want to know.
   void AddNote(const std::string& key, const std::string& note);
-  /// A file that is no part of any array or group.
+  /// A file that does not belong to any array or group.
   void AddStray(const std::string& key);
 
-  /// The last line, or the document. `store`: what was checked.
+  /// Prints the last line, or the document. `store`: the checked store.
   void Summarise(const std::string& store, bool stopped);
   /// kExitOk only if everything was checked and is sound.
   [[nodiscard]] int ExitCode() const;

@@ -11,7 +11,7 @@
 namespace zarrfs::ctl {
 namespace {
 
-// Where the store has a chunk, as a file of a view has it: that may leave out a checksum.
+// Where the store has a chunk, as shown in a file of a view, which may omit a checksum.
 Result<ByteRange> RangeOf(const TargetChunk& target, const ChunkLocation& location) {
   const auto whole = ByteRange::At(location.offset, location.length);
   if (!target.view || !target.array.node->views[*target.view].array) return whole;
@@ -24,7 +24,7 @@ Result<ByteRange> RangeOf(const TargetChunk& target, const ChunkLocation& locati
               target.name());
 }
 
-// Where programs that do not know Zarr find a stored object.
+// Where programs without Zarr support find a stored object.
 struct ObjectPlace {
   std::string file;         // absolute path of the object, or of the zip file that holds it
   std::string member = {};  // the object's name in that; "": it is a file itself

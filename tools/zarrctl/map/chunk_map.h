@@ -1,5 +1,5 @@
 // ChunkMap: which chunks of one slice of an array are stored, in a grid of cells of bounded size
-// whatever the size of the array.
+// regardless of the size of the array.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ struct MapRequest {
   uint64_t max_columns = 1;
   bool want_order = false;  // looks at whole shards, not only at the slice's part
   bool whole = false;  // all chunks in reading order instead of a slice, folded as if on one axis
-  std::function<bool()> is_over = {};  // ends it early, with what was found
+  std::function<bool()> is_over = {};  // ends it early, with the results so far
 };
 
 struct ChunkMap {
@@ -75,7 +75,7 @@ struct ChunkMap {
 };
 
 /// Calls `on_damage` once per stored object that is damaged or cannot be read. Stops early, with
-/// what it has, once StopRequested().
+/// the results so far, once StopRequested().
 [[nodiscard]] Result<ChunkMap> MakeChunkMap(const ChunkSource& source,
                                             const std::vector<uint64_t>& slice,
                                             const MapRequest& request, Progress& progress,
@@ -83,7 +83,7 @@ struct ChunkMap {
 
 // Which slice of an array with more than two axes a map shows (map_slice.cc).
 
-/// Parses "3,0". kInvalidArgument, with what to write instead, unless it is a slice of the grid.
+/// Parses "3,0". kInvalidArgument, with advice, unless it is a slice of the grid.
 [[nodiscard]] Result<std::vector<uint64_t>> ParseSlice(std::string_view text,
                                                        const ChunkGrid& grid);
 

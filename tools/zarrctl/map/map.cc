@@ -15,7 +15,7 @@
 namespace zarrfs::ctl {
 namespace {
 
-// Cells of each kind of output, so that its size has a bound whatever the array's.
+// Number of cells of each kind of output, which bounds its size regardless of the array's.
 constexpr uint64_t kJsonCells = 100;
 constexpr uint64_t kMinLines = 16;
 constexpr uint64_t kOtherLines = 12;  // around the map
@@ -63,7 +63,7 @@ Json MapJson(const TargetNode& target, const ChunkMap& map) {
   return json;
 }
 
-// Fails if the options cannot be served.
+// Fails if the options are not supported.
 Result<void> CheckOptions(const TargetNode& target, const MapOptions& options) {
   const Node& node = *target.node;
   if (node.chunks == nullptr) return tl::unexpected(target.WhyNoChunks());
@@ -91,7 +91,7 @@ MapRequest RequestFor(const ArrayLayout& layout, const MapOptions& options) {
   return request;
 }
 
-// Complains of each damaged object, and counts them.
+// Reports each damaged object, and counts them.
 Result<ChunkMap> MakeMap(const ChunkSource& source, const MapOptions& options, uint64_t& damaged) {
   Progress progress("object");
   const Result<std::vector<uint64_t>> slice =

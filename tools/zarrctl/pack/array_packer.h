@@ -1,5 +1,5 @@
-// ArrayPacker: writes the objects of one array as an ArrayPlan says, and compares them with the
-// source. Thread-safe.
+// ArrayPacker: writes the objects of one array by an ArrayPlan, and compares them with the source.
+// Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ namespace zarrfs::ctl {
 class ArrayPacker {
  public:
   /// `target`: the new store, for reading. `folder`: its absolute path. `partial`: a folder on the
-  /// same file system for files that are not finished. `path`: of the array in the new store.
-  /// `plan` and the source outlive this.
+  /// same file system for unfinished files. `path`: of the array in the new store. `plan` and the
+  /// source must outlive this object.
   [[nodiscard]] static Result<std::unique_ptr<ArrayPacker>> Make(
       const ArrayPlan& plan, const Store& source, const std::shared_ptr<const Store>& target,
       const std::string& folder, const std::string& partial, const std::string& path);
@@ -29,13 +29,12 @@ class ArrayPacker {
     bool was_there = false;  // an earlier run wrote it
     uint64_t bytes = 0;      // that were written
   };
-  /// Writes an object, unless it is there: whole or not at all. Of pieces that the source does not
-  /// have there is nothing; an object without any is not written. kDamaged if a piece is not what
-  /// it should be.
+  /// Writes an object, completely or not at all, unless it exists. Pieces that the source does not
+  /// have are left out; an object without any is not written. kDamaged if a piece is invalid.
   [[nodiscard]] Result<Packed> Pack(uint64_t object) const;
 
-  /// Reads it back: kDamaged unless each piece has the values of the source's, decoded, and is
-  /// there if that is.
+  /// Reads it back: kDamaged unless each piece has the decoded values of the source's, and exists
+  /// exactly if that does.
   [[nodiscard]] Result<void> Verify(uint64_t object) const;
 
  private:

@@ -1,4 +1,4 @@
-// What `zarrctl pack` makes of each array: its zarr.json and its shards. Made from the metadata
+// The output of `zarrctl pack` for each array: its zarr.json and its shards. Made from the metadata
 // alone.
 #pragma once
 
@@ -21,8 +21,8 @@ struct PackSettings {
   std::vector<uint64_t> chunks_per_shard;  // instead, for arrays of as many axes; empty: none
 };
 
-/// A *piece* is what the source stores as one object, which is copied whole: a chunk, or, of an
-/// array that has shards already, a shard.
+/// A *piece* is one stored object of the source, which is copied whole: a chunk, or, in an array
+/// that already has shards, a shard.
 struct ArrayPlan {
   NodePtr node;
   std::string document;                     // the new zarr.json
@@ -31,7 +31,7 @@ struct ArrayPlan {
   bool has_index = false;                   // objects are made into shards
   ChunkGrid objects;                        // in the new array
   ChunkNaming naming;                       // of these
-  /// The codecs of a piece where it is encoded anew; else it stays as it is.
+  /// The codecs of a piece if it must be encoded anew; otherwise it is copied unchanged.
   std::optional<std::vector<CodecSpec>> recoded;
   std::string what;  // "12 chunks a shard, copied": for people
 

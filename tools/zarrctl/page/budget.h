@@ -1,5 +1,4 @@
-// PageBudget: what making a page may cost. What is left out for it is said on the page: "not looked
-// at".
+// PageBudget: limits the cost of a page. Omitted parts are marked on the page: "not looked at".
 #pragma once
 
 #include <chrono>
@@ -29,11 +28,11 @@ class PageBudget {
   [[nodiscard]] const PageLimits& limits() const { return limits_; }
 
   [[nodiscard]] bool is_over() const;
-  /// Says whether `part` of the time, from now on, or all of it is over: one array of a slow store
-  /// must not use up what the others need.
+  /// Returns a function that tells whether `part` of the time, from now on, or all of it is over,
+  /// so that one array of a slow store does not use up the time of others.
   [[nodiscard]] std::function<bool()> EndOf(std::chrono::steady_clock::duration part) const;
 
-  /// Why no further picture is made; "" if one may be.
+  /// Why no further picture may be made; "" if one may.
   [[nodiscard]] std::string WhyNoPicture() const;
   void CountPicture() { ++pictures_; }
 

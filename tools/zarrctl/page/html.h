@@ -1,5 +1,5 @@
-// Text from a store as HTML, as a word for the shell, as a literal of Python. Whoever wrote the
-// store is not trusted: a browser runs what it gets, and people paste lines into terminals.
+// Escapes text from a store as HTML, as a word for the shell, as a Python literal. The author of
+// the store is not trusted: a browser runs what it gets, and people paste lines into terminals.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // `zarrctl info --html`: a page for browsers. It has no script, loads nothing, and all text from
-// the store is escaped; a policy in it keeps a browser from doing more than that even so.
+// the store is escaped; in addition, a content security policy in it restricts browsers.
 #pragma once
 
 #include "tools/zarrctl/commands.h"
@@ -7,7 +7,7 @@
 
 namespace zarrfs::ctl {
 
-/// Writes `options.html`, under another name until it is whole. Gives the exit code.
+/// Writes `options.html`, under another name until it is complete. Returns the exit code.
 int WritePage(const TargetNode& target, const InfoOptions& options);
 
 }  // namespace zarrfs::ctl

@@ -12,8 +12,8 @@
 
 namespace zarrfs::ctl {
 
-/// Where the objects of the store are to those who will read them: what stands for a leading part
-/// of each key, the folder that was named on the command line.
+/// The addresses of the store's objects for readers: replaces the leading part of each key, the
+/// folder named on the command line.
 class ObjectUrls {
  public:
   /// `prefix`: URL of the folder with the key `base`. Web addresses have their keys escaped.
@@ -36,10 +36,10 @@ struct ReferencesMade {
   uint64_t inlined = 0;  // of these, those with the bytes themselves
 };
 
-/// Gives `writer` all chunk files that view number `view` has of an array of `store`, whose
-/// `chunks` is not null and which the view shows. Chunks that are not byte ranges of the store are
-/// given as bytes, up to `max_decoded` of them in all. Fails if something of the array cannot be
-/// read, and with kInterrupted once StopRequested().
+/// Passes all chunk files of an array of `store` in view number `view` to `writer`; its `chunks` is
+/// not null and the view shows it. Chunks that are not byte ranges of the store are passed as
+/// bytes, up to `max_decoded` of them in all. Fails if something of the array cannot be read, and
+/// with kInterrupted once StopRequested().
 [[nodiscard]] Result<ReferencesMade> ReferToChunks(const Store& store, const Node& node,
                                                    size_t view, const ObjectUrls& urls,
                                                    uint64_t max_decoded, ReferenceWriter& writer);

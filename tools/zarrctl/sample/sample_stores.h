@@ -1,5 +1,5 @@
-// The stores of `zarrctl sample`, one for each kind of reader that people bring. Their values are
-// formulas, so every machine writes the same ones.
+// The stores of `zarrctl sample`, one for each kind of reader. Their values are formulas, so every
+// machine writes the same ones.
 #pragma once
 
 #include <array>
