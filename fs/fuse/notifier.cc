@@ -144,7 +144,7 @@ void Notifier::InvalidateAll() {
   (void)sender.InvalidateFolder(kRootId);
   if (!can_invalidate_all_) return;
   if (!IncEpoch(fuse_session_fd(session_))) {
-    spdlog::debug("the kernel takes no notice of changes: {}", std::strerror(errno));
+    spdlog::debug("the kernel does not accept notifications: {}", std::strerror(errno));
   }
 }
 

@@ -208,7 +208,7 @@ Result<HandOver> ParseHandOver(std::string_view text) {
     const std::string_view record = text.substr(0, end);
     const size_t equals = record.find('=');
     if (end == text.npos || equals == record.npos) {
-      return Fail(ErrorCode::kDamaged, "hand-over: a record is cut off");
+      return Fail(ErrorCode::kDamaged, "hand-over: truncated record");
     }
     const std::string_view name = record.substr(0, equals);
     const std::string_view value = record.substr(equals + 1);
@@ -227,13 +227,13 @@ Result<HandOver> ParseHandOver(std::string_view text) {
       return Fail(ErrorCode::kDamaged, "hand-over: unexpected '{}'", AsciiExcerpt(record));
     }
     if (!names.insert(name).second && !IsList(name)) {
-      return Fail(ErrorCode::kDamaged, "hand-over: '{}' comes twice", AsciiExcerpt(name));
+      return Fail(ErrorCode::kDamaged, "hand-over: duplicate '{}'", AsciiExcerpt(name));
     }
   }
   std::erase_if(names, IsList);
   if (names.size() != 1 + std::size(kTexts) + std::size(kNumbers) + std::size(kDescriptors) ||
       !HoldsTogether(state)) {
-    return Fail(ErrorCode::kDamaged, "hand-over: it does not hold together");
+    return Fail(ErrorCode::kDamaged, "hand-over: inconsistent");
   }
   return state;
 }

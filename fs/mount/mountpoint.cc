@@ -129,7 +129,7 @@ Result<void> CheckFolder(const std::string& place, const std::string& path,
   std::error_code error;
   if (!std::filesystem::is_empty(place, error) && !error) {
     if (const auto hint = OrderHint(options); !hint.empty()) {
-      return Fail(ErrorCode::kInvalidArgument, "{} is a Zarr store, and {} is none{}", path,
+      return Fail(ErrorCode::kInvalidArgument, "{} is a Zarr store, and {} is not{}", path,
                   options.source.text(), hint);
     }
     return Fail(ErrorCode::kInvalidArgument,

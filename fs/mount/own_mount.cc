@@ -93,7 +93,7 @@ Result<Descriptor> OwnMount::MakeInPlaceOfDead(const MountOptions& options) {
     if (const auto cleared = ClearDeadMounts(path_); !cleared) return Fail(cleared);
   }
   if (const auto there = FindMount(path_); there && there->type == kMountType) {
-    return Fail(ErrorCode::kIo, "{} was mounted by another zarrfs meanwhile", path_);
+    return Fail(ErrorCode::kIo, "{} was mounted by another zarrfs in the meantime", path_);
   }
   folder_ = HoldFolder(MountFolder::Open(path_));
   return folder_ ? MakeByRoot(options) : MakeByLibfuse(options);

@@ -203,7 +203,7 @@ def key(monkeypatch):
     ((400, "AuthorizationHeaderMalformed", (), "<Region>eu-x-1</Region>"), "use region=eu-x-1"),
     ((400, "AuthorizationHeaderMalformed", [("x-amz-bucket-region", "eu-x-2")], ""), "use region=eu-x-2"),
     ((301, "PermanentRedirect", [("x-amz-bucket-region", "eu-x-3")], ""), "use region=eu-x-3"),
-    ((307, "TemporaryRedirect", [("Location", "http://other.example/")], ""), "leads elsewhere, to 'http://other.example/'"),
+    ((307, "TemporaryRedirect", [("Location", "http://other.example/")], ""), "redirects to 'http://other.example/'"),
     ((404, "NoSuchBucket", (), ""), "there is no such bucket"),
     ((403, "RequestTimeTooSkewed", (), ""), "the clock of this machine is wrong"),
 ])
@@ -219,7 +219,7 @@ def test_a_bucket_that_is_not_public_is_said_to_be_none():
         result = start("s3://bucket/store", "/mnt", f"nonempty,anonymous,endpoint={server.url}")
         assert result.returncode == 32 and result.stderr.count("\n") == 1 and "is the bucket public?" in result.stderr, result.stderr
         result = start("s3://bucket/store", "/mnt", f"nonempty,anonymous,endpoint={server.url.replace('http', 'https')},timeout=1")
-        assert result.returncode == 32 and result.stderr.count("\n") == 1 and "does it want http://?" in result.stderr, result.stderr
+        assert result.returncode == 32 and result.stderr.count("\n") == 1 and "does it expect http://?" in result.stderr, result.stderr
 
 
 @pytest.mark.parametrize("ahead", [-7200, 7200])

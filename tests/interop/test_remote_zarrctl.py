@@ -100,4 +100,4 @@ def test_the_status_of_a_mount_names_the_store_and_what_was_read(store, expected
 def test_options_that_are_none_are_refused(nginx):
     for options in ("endpont=x", "timeout=0", "fill=keep"):
         result = zarrctl("info", "-o", options, f"{nginx[0]}/ocean.zarr")
-        assert result.returncode != 0 and "no such option" in result.stderr
+        assert result.returncode != 0 and "unknown option or invalid value" in result.stderr

@@ -170,9 +170,9 @@ def test_zarrctl_looks_into_zip_files(folder, tmp_path):
 
 @pytest.mark.parametrize("spoil,said", [
     (lambda data: data[:-30], "no directory at its end"),
-    (lambda data: bytes(100) + data, "something was put in front"),
+    (lambda data: bytes(100) + data, "bytes were added before"),
     (lambda data: data[100:], "is it complete"),
-    (lambda data: data.replace(b"PK\1\2", b"PK\1\3", 1), "record 0 of its directory is wrong"),
+    (lambda data: data.replace(b"PK\1\2", b"PK\1\3", 1), "record 0 of its directory is invalid"),
     (lambda data: b"", "no directory at its end"),
 ])
 def test_a_damaged_zip_file_is_not_mounted(folder, tmp_path, spoil, said):

@@ -96,7 +96,7 @@ const std::vector<Row>& Rows() {
       {{"ZARRFS", "--check", "STORE", "MISSING"}, 32, "create it with mkdir"},
       {{"ZARRFS", "--check", "STORE", "MNT", "-o", "hide=*"}, 0, "can be mounted"},
       // What cannot be mounted.
-      {{"ZARRFS", "EMPTY", "STORE"}, 32, "is none (is the order STORE MNT?)"},
+      {{"ZARRFS", "EMPTY", "STORE"}, 32, "is not (is the order STORE MNT?)"},
       {{"ZARRFS", "MISSING", "STORE"}, 32, "does not exist (is the order STORE MNT?)"},
       {{"ZARRFS", "EMPTY", "s3://bucket/a.zarr"}, 32, "does not exist (is the order STORE MNT?)"},
       {{"ZARRFS", "EMPTY", "MNT"}, 32, "not a Zarr store: no zarr.json"},

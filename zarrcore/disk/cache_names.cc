@@ -96,8 +96,7 @@ Result<void> ClaimCacheFolder(const Descriptor& folder, const std::string& path)
   const bool is_marked = file && WriteAll(file, 0, std::as_bytes(std::span(kTagText)));
   // On a full disk it is marked later.
   if (!is_marked && errno != ENOSPC && errno != EDQUOT) {
-    return Fail(FromErrno(errno), "disk_cache={}: nothing can be written there: {}", path,
-                ErrnoText(errno));
+    return Fail(FromErrno(errno), "disk_cache={}: not writable: {}", path, ErrnoText(errno));
   }
   return {};
 }

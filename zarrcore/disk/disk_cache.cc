@@ -62,17 +62,17 @@ Result<Descriptor> OpenCacheFolder(const std::string& given) {
   std::string path = given;
   while (path.size() > 1 && path.ends_with('/')) path.pop_back();
   if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
-    return Fail(FromErrno(errno), "disk_cache={}: it cannot be made: {}", path, ErrnoText(errno));
+    return Fail(FromErrno(errno), "disk_cache={}: cannot create it: {}", path, ErrnoText(errno));
   }
   Descriptor folder(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!folder && (errno == ELOOP || errno == ENOTDIR)) {
     return Fail(ErrorCode::kInvalidArgument,
-                "disk_cache={}: this is no folder, or a symbolic link to one: give the folder",
+                "disk_cache={}: not a folder, or a symbolic link to one: name the folder itself",
                 path);
   }
   struct stat status = {};
   if (!folder || fstat(folder.get(), &status) != 0) {
-    return Fail(FromErrno(errno), "disk_cache={}: it cannot be opened: {}", path, ErrnoText(errno));
+    return Fail(FromErrno(errno), "disk_cache={}: cannot open it: {}", path, ErrnoText(errno));
   }
   if (status.st_uid != geteuid()) {
     return Fail(ErrorCode::kPermissionDenied,

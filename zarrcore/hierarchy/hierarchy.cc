@@ -36,7 +36,7 @@ class Hierarchy::NodeLoader final : public NodeCache::Loader {
   Result<void> AskParent(Age max_age) {
     if (path_.empty()) return {};
     const std::string_view name = NameOf(path_);
-    const auto no_name = [&] { return Fail(ErrorCode::kNotFound, "{}: no name of a node", path_); };
+    const auto no_name = [&] { return Fail(ErrorCode::kNotFound, "{}: not a node name", path_); };
     if (!IsNodeName(name)) return no_name();
     const auto parent = hierarchy_.Get(std::string(FolderOf(path_)), max_age);
     if (!parent) return Fail(parent);
@@ -192,7 +192,7 @@ Result<void> Hierarchy::ReportRefusedName(const Node& group, const ListEntry& fo
   if (!is_node && is_node.error().code == ErrorCode::kWouldBlock) return Fail(is_node);
   if (is_node && *is_node) {
     reports_.ReportFault(group, {ErrorCode::kUnsupported,
-                                 fmt::format("{}: not shown: no name of a group or array", path)});
+                                 fmt::format("{}: not shown: not a valid node name", path)});
   }
   return {};
 }

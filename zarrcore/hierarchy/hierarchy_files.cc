@@ -178,7 +178,7 @@ Result<Valid<std::vector<NodePtr>>> Hierarchy::ArraysOfFile(const NodePtr& node,
     return Valid{std::move(arrays), validity};
   }
   if (!MakesFile(*node, AllViews()[view]->file_of())) {
-    return Fail(ErrorCode::kStale, "{}: is no array any more", node->path);
+    return Fail(ErrorCode::kStale, "{}: no longer an array", node->path);
   }
   const auto children = Children(*node, max_age);
   if (!children) return Fail(children);

@@ -55,7 +55,7 @@ void ShowFile(const Store& store, Node& node) {
   node.is_file = true;
   node.info = node.folder_info;
   node.racy = IsRacy(store, node.info);
-  node.metadata = Fail(ErrorCode::kUnsupported, "{}: no part of Zarr", node.path);
+  node.metadata = Fail(ErrorCode::kUnsupported, "{}: not part of Zarr", node.path);
   DigestBuilder content;
   content.Add(node.info.version.Fingerprint());
   // A file that is being written may have other content in the same version.

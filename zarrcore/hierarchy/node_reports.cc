@@ -28,7 +28,7 @@ void NodeReports::ReportName(const Node& node) {
   }
   if (views.empty()) return;
   ReportFault(node, {ErrorCode::kUnsupported,
-                     fmt::format("{}: not shown in {}: their readers cannot take its name",
+                     fmt::format("{}: not shown in {}: its readers do not accept the name",
                                  node.path, views)});
 }
 

@@ -97,7 +97,7 @@ Result<void> LookAtTexts(const Node& array, const Stored& stored, uint64_t strin
   if (const auto& chain = source.layout().inner_texts; !chain) return Fail(chain);
   if (stored.bytes > string_scan) {
     scan.why_not = fmt::format(
-        "how long its texts are is not known: {} bytes, of which string_scan={} are looked at",
+        "the length of its strings is unknown: {} bytes, of which string_scan={} are scanned",
         stored.bytes, string_scan);
     return {};
   }
@@ -156,7 +156,7 @@ Result<void> LookAtAxis(const Node& array, Age max_age, Scan& scan) {
 Result<void> LookAtOthers(const Node& array, Age max_age, Scan& scan) {
   const ArrayMetadata& metadata = *array.array();
   const auto bytes = CheckedProduct(metadata.shape, metadata.data_type.item_size);
-  scan.why_not = "more elements than are looked at";
+  scan.why_not = "too many elements to scan";
   if (!bytes || *bytes > kMaxScannedBytes) return {};
   const auto memory = ProcessMemory().Take(*bytes);
   if (!memory) return Fail(memory);
@@ -181,7 +181,7 @@ Scan ScanElements(const Store& store, const Node& array, Age max_age, uint64_t s
   const uint64_t most = is_text || is_axis ? kMaxChunks : kMaxScannedChunks;
   if (chunks > most) {
     scan.why_not = fmt::format(
-        "how long its texts are is not known: {} chunks, of which {} are looked at", chunks, most);
+        "the length of its strings is unknown: {} chunks, of which {} are scanned", chunks, most);
     return scan;
   }
   const auto stored = FindStored(array, max_age, store.AnswersFast() || !MayWait());

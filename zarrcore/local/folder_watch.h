@@ -124,8 +124,7 @@ class FolderWatch {
   uint64_t next_order_ = 0;
   MemoryBudget::Share memory_;        // of the watches, here and in the kernel
   std::vector<std::string> evicted_;  // to be reported by the thread
-  std::chrono::steady_clock::time_point waiting_since_ =
-      kNobody;                   // when a folder began to wait for a watch
+  std::chrono::steady_clock::time_point waiting_since_ = kNobody;  // of the first folder
   const char* limit_ = nullptr;  // why further folders are not watched; null if they are
   bool limit_reported_ = false;
   std::chrono::steady_clock::time_point try_again_;  // after the kernel had run out of watches

@@ -237,7 +237,7 @@ class Walker {
     if (end.is_folder() && (std::ranges::find(folders_of_key_, id) != folders_of_key_.end() ||
                             std::ranges::find(link_way_, id) != link_way_.end() ||
                             std::ranges::any_of(above_root_, is_id))) {
-      return Refuse("a folder above itself; that would go in circles");
+      return Refuse("a folder above itself, which would be a loop");
     }
     return {};
   }
@@ -289,7 +289,7 @@ class Walker {
         if (!MayEndHere()) return RefuseToLeave();
         break;
       case ENAMETOOLONG:
-        return Refuse("where nothing can be: a name in it is too long");
+        return Refuse("which cannot exist: a name in it is too long");
       default:
         break;
     }

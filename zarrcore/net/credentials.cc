@@ -150,7 +150,7 @@ Result<ExpiringKey> FromWebIdentity(const RemoteSource& source, const std::strin
       ParseTime(Between(answer, "<Expiration>", "<"))};
   if (!found.key.id.empty() && !found.key.secret.empty()) return found;
   return Fail(ErrorCode::kPermissionDenied,
-              "no credentials: {} does not give the role {} for the token in {}", host, role, file);
+              "no credentials: {} did not grant the role {} for the token in {}", host, role, file);
 }
 
 // Waits for the end of a child for at most `limit`, then kills it. Does not wait for a child that
@@ -210,7 +210,7 @@ std::string OutputOf(const std::string& command) {
 Result<ExpiringKey> FromProcess(const std::string& command) {
   if (auto key = KeyInJson(OutputOf(command))) return *std::move(key);
   return Fail(ErrorCode::kPermissionDenied,
-              "no credentials: the credential_process of the profile gives none");
+              "no credentials: the profile's credential_process returned none");
 }
 
 std::optional<Result<ExpiringKey>> FromProfile(const RemoteSource& source) {
@@ -288,7 +288,7 @@ Result<ExpiringKey> FindKey(const RemoteSource& source) {
   if (auto found = FromContainer()) return *std::move(found);
   if (auto found = FromInstance()) return *std::move(found);
   return Fail(ErrorCode::kPermissionDenied,
-              "no credentials in the environment, in ~/.aws, or of this machine; a public bucket "
+              "no credentials in the environment, in ~/.aws or from this machine; a public bucket "
               "needs the option anonymous");
 }
 

@@ -88,7 +88,7 @@ Result<FetchChannel> FetchChannel::Make() {
   // Neither process can shrink the memory and crash the other one.
   if (!channel.memory || ftruncate(channel.memory.get(), kMemory + kMaxNote) != 0 ||
       fcntl(channel.memory.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
-    return Fail(FromErrno(errno), "no memory to share: {}", ErrnoText(errno));
+    return Fail(FromErrno(errno), "cannot create shared memory: {}", ErrnoText(errno));
   }
   return channel;
 }

@@ -148,11 +148,11 @@ void FetchClient::SendTo(const FetchRequest& request) const {
     calls_.erase(call);
     return;
   }
-  call->second.answer = FetchAnswer{
-      .id = request.id,
-      .error = is_too_long ? ErrorCode::kInvalidArgument : ErrorCode::kTimedOut,
-      .message = is_too_long ? fmt::format("a key of {} bytes", request.key.size())
-                             : request.key + ": the process that fetches takes no requests"};
+  call->second.answer =
+      FetchAnswer{.id = request.id,
+                  .error = is_too_long ? ErrorCode::kInvalidArgument : ErrorCode::kTimedOut,
+                  .message = is_too_long ? fmt::format("a key of {} bytes", request.key.size())
+                                         : request.key + ": the fetch process accepts no requests"};
   answered_.notify_all();
 }
 
@@ -167,7 +167,7 @@ Result<void> FetchClient::Ask(
     const std::function<void(const FetchAnswer&, const std::byte*)>& use) const {
   const auto deadline = Clock::now() + patience_;
   const auto too_late = [&] {
-    return Fail(ErrorCode::kTimedOut, "{}: no answer of the process that fetches within {} s",
+    return Fail(ErrorCode::kTimedOut, "{}: the fetch process did not answer within {} s",
                 request.key, std::chrono::duration_cast<std::chrono::seconds>(patience_).count());
   };
   // Data requests leave room for names: for two listing pages, or many documents.
@@ -291,7 +291,8 @@ Result<std::shared_ptr<const Fetcher>> OpenFetchClient(Descriptor socket, const 
                                                        std::chrono::milliseconds patience) {
   std::byte* const mapped = FetchChannel::Map(memory);
   if (mapped == nullptr) {
-    return Fail(FromErrno(errno), "the memory of the fetcher: {}", ErrnoText(errno));
+    return Fail(FromErrno(errno), "cannot map the memory of the fetch process: {}",
+                ErrnoText(errno));
   }
   auto client = std::make_shared<FetchClient>(std::move(socket), mapped, patience);
   if (auto begun = client->Begin(); !begun) return Fail(begun);

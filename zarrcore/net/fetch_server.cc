@@ -303,7 +303,7 @@ void FetchServer::Decide(Jobs::iterator job, const HttpReply& reply, std::vector
       return AnswerError(job, verdict.error);
     case Kind::kNoRange:
       if (is_list || std::exchange(job->no_range, true)) {
-        return AnswerError(job, {ErrorCode::kIo, Name(job->request) + ": a range that is none"});
+        return AnswerError(job, {ErrorCode::kIo, Name(job->request) + ": invalid range"});
       }
       job->on_disk.reset();
       job->next = Clock::now();

@@ -204,13 +204,13 @@ void HttpTransfer::Decide() {
   }
   if (get_.range) return DecideRange();
   if (content_range_ && !content_range_->IsWhole()) {
-    reply_.wrong = "a part of an answer that was asked for as a whole";
+    reply_.wrong = "part of an object that was requested as a whole";
     return;
   }
   due_ = content_length_.value_or(get_.into.size());
   if (due_ > get_.into.size()) {
-    reply_.wrong = fmt::format("an answer of {} bytes, more than the {} that are taken", due_,
-                               get_.into.size());
+    reply_.wrong =
+        fmt::format("a response of {} bytes, over the limit of {}", due_, get_.into.size());
   }
 }
 
@@ -219,7 +219,7 @@ const char* HttpTransfer::Contradiction() const {
   if (!content_range_) return nullptr;
   const auto& [first, last, total] = *content_range_;
   if (!first || !last || *last < *first || *last == UINT64_MAX || (total && *last >= *total)) {
-    return "a Content-Range that is none";
+    return "an invalid Content-Range";
   }
   if (content_length_ && *content_length_ != *last - *first + 1) {
     return "a Content-Range and a Content-Length that contradict each other";
@@ -235,7 +235,7 @@ void HttpTransfer::DecideRange() {
   const auto [first, last, total] = content_range_.value_or(ContentRange{});
   reply_.size = content_range_ || is_part ? total : content_length_;
   if (!reply_.size) {
-    reply_.wrong = "an answer that does not say the size of the object";
+    reply_.wrong = "a response without the size of the object";
     return;
   }
   const uint64_t size = *reply_.size;
@@ -249,9 +249,9 @@ void HttpTransfer::DecideRange() {
                                due_, begin);
   } else if (!is_part && due_ > 0) {
     skip_ = begin;
-    if (skip_ > kMaxSkip) reply_.wrong = "the whole object: this server does not know ranges";
+    if (skip_ > kMaxSkip) reply_.wrong = "the whole object: this server does not support ranges";
   }
-  if (due_ > get_.into.size()) reply_.wrong = "more than was asked for";
+  if (due_ > get_.into.size()) reply_.wrong = "more than requested";
 }
 
 size_t HttpTransfer::TakeBody(std::string_view bytes) {
@@ -270,7 +270,7 @@ size_t HttpTransfer::TakeBody(std::string_view bytes) {
   const size_t taken = static_cast<size_t>(std::min<uint64_t>(due_ - reply_.length, bytes.size()));
   // A response of unknown length that is one byte too long must be an error.
   if (!get_.range && taken < bytes.size()) {
-    reply_.wrong = "an answer of more bytes than are taken";
+    reply_.wrong = "a response over the size limit";
     return 0;
   }
   if (taken > 0) std::memcpy(get_.into.data() + reply_.length, bytes.data(), taken);

@@ -28,7 +28,7 @@ Result<ListingPage> ParseListingPage(std::string_view xml, std::string_view fold
     return damaged("is no XML");
   }
   const pugi::xml_node result = document.document_element();
-  if (std::strcmp(result.name(), "ListBucketResult") != 0) return damaged("is none of S3");
+  if (std::strcmp(result.name(), "ListBucketResult") != 0) return damaged("is not one of S3");
   const bool is_encoded = std::strcmp(result.child_value("EncodingType"), "url") == 0;
   const auto text_of = [&](const char* text) {
     return is_encoded ? PercentDecode(text) : std::string(text);
@@ -36,7 +36,7 @@ Result<ListingPage> ParseListingPage(std::string_view xml, std::string_view fold
   // The response repeats the request: the folder's prefix in the bucket.
   const std::string prefix = text_of(result.child_value("Prefix"));
   if (!folder.empty() && !prefix.ends_with(std::string(folder) + '/')) {
-    return damaged("is one of another folder");
+    return damaged("is that of another folder");
   }
   ListingPage page;
   const auto add = [&](std::string_view key, bool is_folder) {
@@ -47,7 +47,7 @@ Result<ListingPage> ParseListingPage(std::string_view xml, std::string_view fold
       if (!key.ends_with('/')) return false;
       key.remove_suffix(1);
     }
-    if (key.find('/') != key.npos) return is_folder;  // (Of "//": a name that no key can have.)
+    if (key.find('/') != key.npos) return is_folder;  // "//" is not a valid key
     // An object and a folder of the same name are one entry; keys below it can be found all the
     // same.
     if (!key.empty() && IsValidKey(key)) {
@@ -56,15 +56,21 @@ Result<ListingPage> ParseListingPage(std::string_view xml, std::string_view fold
     return true;
   };
   for (const pugi::xml_node node : result.children("Contents")) {
-    if (!add(text_of(node.child_value("Key")), false)) return damaged("has keys of another one");
+    if (!add(text_of(node.child_value("Key")), false)) return damaged("has keys of another folder");
   }
   for (const pugi::xml_node node : result.children("CommonPrefixes")) {
-    if (!add(text_of(node.child_value("Prefix")), true)) return damaged("has keys of another one");
+    if (!add(text_of(node.child_value("Prefix")), true)) {
+      return damaged("has keys of another folder");
+    }
   }
   const bool is_cut = std::strcmp(result.child_value("IsTruncated"), "true") == 0;
   page.continuation = result.child_value("NextContinuationToken");
-  if (is_cut && page.continuation.empty()) return damaged("is cut off, and cannot be continued");
-  if (page.continuation.size() > kMaxContinuation) return damaged("is continued with no token");
+  if (is_cut && page.continuation.empty()) {
+    return damaged("is truncated without a continuation token");
+  }
+  if (page.continuation.size() > kMaxContinuation) {
+    return damaged("has an oversized continuation token");
+  }
   if (!is_cut) page.continuation.clear();
   return page;
 }

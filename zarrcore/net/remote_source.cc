@@ -180,7 +180,7 @@ Result<RemoteOptions> ParseRemoteOptions(std::string_view list, bool may_have_ot
     const std::string_view value = word.substr(std::min(name.size() + 1, word.size()));
     if (!SetRemoteOption(name, value, options) && !may_have_others) {
       return Fail(ErrorCode::kInvalidArgument,
-                  "-o {}: no such option, or not what it takes (zarrfs --help lists them)", word);
+                  "-o {}: unknown option or invalid value (see zarrfs --help)", word);
     }
   }
   return options;

@@ -53,7 +53,7 @@ struct Remote {
     if (!fetched) return fetched;
     const Version& version = fetched->version;
     if (only != nullptr && version != *only) {
-      return Fail(ErrorCode::kStale, "{}: another version is there by now", key);
+      return Fail(ErrorCode::kStale, "{}: replaced by another version", key);
     }
     if (!options.never_changes && version.etag.empty() && version.mtime_ns == 0) {
       return Fail(ErrorCode::kUnsupported,
@@ -85,7 +85,7 @@ class RemoteObject final : public Object {
       }
       if (!fetched) return Fail(fetched);
       if (fetched->length != piece.size() || fetched->offset != offset) {
-        return Fail(ErrorCode::kIo, "{}: {} bytes from {} came, not {} from {}", key_,
+        return Fail(ErrorCode::kIo, "{}: received {} bytes from {}, expected {} from {}", key_,
                     fetched->length, fetched->offset, piece.size(), offset);
       }
       offset += piece.size();
@@ -261,7 +261,8 @@ Result<ReadAnswer> RemoteStore::ReadRange(std::string_view key, ByteRange range,
       std::make_shared<RemoteObject>(remote_, std::string(key), remote_->InfoOf(fetched->version));
   const size_t have = asks_first ? 0 : fetched->length;
   if (!asks_first && have > 0 && fetched->offset != begin) {
-    return Fail(ErrorCode::kIo, "{}: bytes from {} came, not from {}", key, fetched->offset, begin);
+    return Fail(ErrorCode::kIo, "{}: received bytes from {}, expected them from {}", key,
+                fetched->offset, begin);
   }
   if (have < length) {
     if (auto rest = object->Read(begin + have, out.first(length).subspan(have)); !rest) {

@@ -47,16 +47,17 @@ Verdict JudgeFailure(const HttpReply& reply, std::string_view what, std::string_
                  "authorities",
                  what, host, reply.failure);
     case CURLE_SSL_CONNECT_ERROR:
-      return Say(Kind::kAgain, ErrorCode::kIo,
-                 "{}: {} and this machine agree on no TLS ({}): does it want http://?", what, host,
-                 reply.failure);
+      return Say(
+          Kind::kAgain, ErrorCode::kIo,
+          "{}: {} and this machine have no TLS version in common ({}): does it expect http://?",
+          what, host, reply.failure);
     case CURLE_UNSUPPORTED_PROTOCOL:
     case CURLE_URL_MALFORMAT:
       return Say(Kind::kError, ErrorCode::kInvalidArgument, "{}: {}", what, reply.failure);
     case CURLE_COULDNT_RESOLVE_HOST:
     case CURLE_COULDNT_RESOLVE_PROXY:
       return Say(Kind::kAgain, ErrorCode::kIo,
-                 "{}: no address of {} is known: is it spelled right?", what, host);
+                 "{}: the host {} was not found: is it spelled right?", what, host);
     case CURLE_COULDNT_CONNECT:
       return Say(Kind::kAgain, ErrorCode::kIo, "{}: {} does not accept connections ({})", what,
                  host, reply.failure);
@@ -64,8 +65,8 @@ Verdict JudgeFailure(const HttpReply& reply, std::string_view what, std::string_
       return Say(Kind::kAgain, ErrorCode::kTimedOut, "{}: {} does not answer ({})", what, host,
                  reply.failure);
     default:
-      return Say(Kind::kAgain, ErrorCode::kIo, "{}: the answer of {} is cut off ({})", what, host,
-                 reply.code != CURLE_OK ? reply.failure : "it ends too early");
+      return Say(Kind::kAgain, ErrorCode::kIo, "{}: the response of {} is incomplete ({})", what,
+                 host, reply.code != CURLE_OK ? reply.failure : "it ends too early");
   }
 }
 
@@ -143,7 +144,7 @@ Verdict JudgeRedirection(const HttpReply& reply, const RemoteSource& source, std
   }
   // The part after a '?' may be a signature.
   return Say(Kind::kError, ErrorCode::kIo,
-             "{}: {} leads elsewhere, to '{}': mount that, if it is to be trusted", what,
+             "{}: {} redirects to '{}' (not followed): mount that address if you trust it", what,
              HostOf(url), AsciiExcerpt(reply.location.substr(0, reply.location.find('?'))));
 }
 
@@ -242,7 +243,7 @@ Verdict Judge(const HttpReply& reply, const RemoteSource& source, std::string_vi
   }
   if (status == 416) return {Kind::kNoRange, {}, false};
   if (status == 412) {
-    return Say(Kind::kError, ErrorCode::kStale, "{}: another version is there by now", what);
+    return Say(Kind::kError, ErrorCode::kStale, "{}: replaced by another version", what);
   }
   if (status >= 300 && status < 400) return JudgeRedirection(reply, source, what, url);
   if ((status == 404 || status == 410) && (!source.is_s3 || code == "NoSuchKey")) {
@@ -251,7 +252,7 @@ Verdict Judge(const HttpReply& reply, const RemoteSource& source, std::string_vi
   if (status == 403) return JudgeForbidden(code, source, what, url);
   if (status == 401) {
     return Say(Kind::kError, ErrorCode::kPermissionDenied,
-               "{}: {} wants to know who asks: ~/.netrc, or headers=FILE with a token", what,
+               "{}: {} requires a login: use ~/.netrc, or headers=FILE with a token", what,
                HostOf(url));
   }
   // Some web servers answer a suffix range with it.

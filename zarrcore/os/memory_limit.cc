@@ -132,7 +132,7 @@ uint64_t DefaultMemory() { return std::clamp(AvailableMemory() / 4, kDefaultLeas
 std::string MemoryWarning(uint64_t memory, uint64_t available) {
   if (memory <= available / 2) return "";
   return fmt::format(
-      "memory={}M is more than half of the {}M that this process may use: it may be ended for it",
+      "memory={}M is more than half of the {}M that this process may use: the kernel may kill it",
       memory >> 20, available >> 20);
 }
 

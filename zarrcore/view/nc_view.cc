@@ -144,7 +144,7 @@ class FilePlan {
     LeaveOut(large + 1, "only one variable of CDF-2 may be larger than 4 GiB");
     const auto has_size = [](const Planned& each) { return each.size > 0; };
     LeaveOut(std::stable_partition(variables_.begin(), variables_.end(), has_size),
-             "of no length, which CDF-2 cannot have beside a variable larger than 4 GiB");
+             "of length 0, which CDF-2 cannot combine with a variable larger than 4 GiB");
   }
 
   // Omits the variables from `first` on.

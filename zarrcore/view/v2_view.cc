@@ -117,7 +117,7 @@ Result<V2Chain> ChooseEncoding(const ArrayMetadata& metadata, const ArrayLayout&
   encoding.size = CheckedProduct(extent).value_or(0) * type.item_size;
   const uint64_t largest = std::max(layout.inner_pipeline->decoded_size(), encoding.size);
   if (largest > kMaxChunkBytes) {
-    return Fail(ErrorCode::kUnsupported, "chunks of {} bytes, of which at most {} are decoded",
+    return Fail(ErrorCode::kUnsupported, "chunks of {} bytes, over the limit of {} for decoding",
                 largest, kMaxChunkBytes);
   }
   encoding.kind = ChunkEncoding::Kind::kDecoded;
@@ -308,7 +308,7 @@ Result<AssembledFile> V2View::Assemble(const FileSource& source) const {
     return file;
   }
   if (range->text_characters > profile_.longest_text) {
-    file.notes.push_back(fmt::format("a text of {} characters, of which its readers take {}",
+    file.notes.push_back(fmt::format("string of {} characters; this view's readers accept {}",
                                      range->text_characters, profile_.longest_text));
     return file;
   }

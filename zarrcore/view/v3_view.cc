@@ -71,8 +71,8 @@ class V3ViewImplementation final : public View {
       if (!layout.inner_pipeline) return Fail(layout.inner_pipeline);
       const uint64_t size = layout.inner_pipeline->decoded_size();
       if (size > kMaxChunkBytes) {
-        return Fail(ErrorCode::kUnsupported, "chunks of {} bytes, of which at most {} are decoded",
-                    size, kMaxChunkBytes);
+        return Fail(ErrorCode::kUnsupported,
+                    "chunks of {} bytes, over the limit of {} for decoding", size, kMaxChunkBytes);
       }
       view.encoding.kind = ChunkEncoding::Kind::kDecoded;
       view.encoding.size = size;

@@ -191,7 +191,7 @@ Result<ZipDirectoryPlace> PlaceAt(View tail, size_t end, uint64_t begin) {
     return damaged("its directory ends after the file does: is it complete?");
   }
   if (*directory_end != records_begin) {
-    return damaged("its directory is not where it should be: something was put in front or behind");
+    return damaged("its directory is misplaced: bytes were added before or after the archive");
   }
   if (place.members > place.size / kRecord) return damaged("too many members for its directory");
   return place;
@@ -207,8 +207,7 @@ Result<ZipDirectoryPlace> FindZipDirectory(View tail, uint64_t file_size) {
     if (at + kEnd + Get16(tail, at + 20) != tail.size()) continue;
     return PlaceAt(tail, at, file_size - tail.size());
   }
-  return Fail(ErrorCode::kDamaged,
-              "no directory at its end: it is not a zip file, or not all of one");
+  return Fail(ErrorCode::kDamaged, "no directory at its end: not a zip file, or an incomplete one");
 }
 
 Result<ZipDirectory> ZipDirectory::Parse(std::string bytes, const ZipDirectoryPlace& place) {
@@ -222,13 +221,13 @@ Result<ZipDirectory> ZipDirectory::Parse(std::string bytes, const ZipDirectoryPl
   for (size_t at = 0; at < all.size();) {
     const auto record = ParseRecord(all.substr(at));
     if (!record || records.size() == members) {
-      return Fail(ErrorCode::kDamaged, "damaged zip file: record {} of its directory is wrong",
+      return Fail(ErrorCode::kDamaged, "damaged zip file: record {} of its directory is invalid",
                   records.size());
     }
     const ZipMember& member = record->member;
     if (member.name.empty() || !IsValidKey(member.name)) {
       return Fail(ErrorCode::kDamaged,
-                  "a member of the zip file has a name that is no path in it: "
+                  "a member of the zip file has a name that is not a path inside it: "
                   "'{}'",
                   Visible(member.name));
     }

@@ -100,7 +100,7 @@ Result<void> Inflate(const Object& file, const ZipMember& member, uint64_t data,
     at += piece.size();
   }
   if (!inflater.is_done() || have != out.size()) return damaged("end early");
-  if (CrcOf(BytesOf(out)) != member.crc) return damaged("have another checksum");
+  if (CrcOf(BytesOf(out)) != member.crc) return damaged("do not match their checksum");
   return {};
 }
 
@@ -323,7 +323,7 @@ Result<ReadAnswer> ReadZipMember(const ZipFile& zip, const ZipMember& member,
   if (auto read = object->ReadFrom(*file, offset, out); !read) return Fail(read);
   // Larger members are not checked: the checksum would take longer than the read.
   if (is_stored && out.size() == size && size <= kNear && CrcOf(out) != member.crc) {
-    return Fail(ErrorCode::kIo, "damaged zip file: its bytes have another checksum");
+    return Fail(ErrorCode::kIo, "damaged zip file: its bytes do not match their checksum");
   }
   return ReadAnswer{std::move(object), offset, out.size()};
 }

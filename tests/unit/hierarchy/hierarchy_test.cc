@@ -385,9 +385,9 @@ TEST(HierarchyOfV2, NamesAreThoseOfItsOwnRules) {
   (void)fixture.Children("");
   Names told = fixture.reports;
   std::ranges::sort(told);
-  EXPECT_EQ(told, (Names{"...: not shown: no name of a group or array",
-                         ".zarray: not shown: no name of a group or array",
-                         ".zfolder: not shown: no name of a group or array"}))
+  EXPECT_EQ(told, (Names{"...: not shown: not a valid node name",
+                         ".zarray: not shown: not a valid node name",
+                         ".zfolder: not shown: not a valid node name"}))
       << "each once";
 }
 
@@ -698,8 +698,8 @@ TEST(Hierarchy, FoldersWhoseNamesNoNodeMayHaveAreNotShownAndSaidToBe) {
   }
   (void)fixture.Children("");
   EXPECT_EQ(fixture.reports,
-            (Names{"...: not shown: no name of a group or array",
-                   ".fine: not shown in netcdf: their readers cannot take its name"}))
+            (Names{"...: not shown: not a valid node name",
+                   ".fine: not shown in netcdf: its readers do not accept the name"}))
       << "once";
 }
 
@@ -728,7 +728,7 @@ TEST(Hierarchy, ANodeNamedLikeAV2FileIsNotInTheV2View) {
   EXPECT_TRUE(Hierarchy::Shows(*node, ".zattrs", kV3));
   (void)fixture.Children("");
   EXPECT_EQ(fixture.reports,
-            Names{".zattrs: not shown in v2, gdal, netcdf: their readers cannot take its name"});
+            Names{".zattrs: not shown in v2, gdal, netcdf: its readers do not accept the name"});
 }
 
 TEST(Hierarchy, AGroupWhoseNameAReaderCannotTakeIsSaidNotToBeShown) {
@@ -736,7 +736,7 @@ TEST(Hierarchy, AGroupWhoseNameAReaderCannotTakeIsSaidNotToBeShown) {
   fixture.store->Put("zarr.json", kGroup);
   fixture.store->Put(" g/a/zarr.json", ArrayJson());
   (void)fixture.Children("");
-  EXPECT_EQ(fixture.reports, Names{" g: not shown in netcdf: their readers cannot take its name"});
+  EXPECT_EQ(fixture.reports, Names{" g: not shown in netcdf: its readers do not accept the name"});
 }
 
 TEST(Hierarchy, ArraysBelowOmeGroupsKnowIt) {

@@ -252,7 +252,7 @@ TEST_F(LinkTest, ToAFolderAboveItselfIsRefused) {
     const auto stat = store->Stat(key);
     ASSERT_FALSE(stat) << key;
     EXPECT_EQ(stat.error().code, ErrorCode::kLinkRefused) << key;
-    EXPECT_TRUE(stat.error().message.ends_with(", a folder above itself; that would go in circles"))
+    EXPECT_TRUE(stat.error().message.ends_with(", a folder above itself, which would be a loop"))
         << stat.error().message;
   }
   EXPECT_EQ(Open()->Stat("g/parent").error().code, ErrorCode::kLinkRefused);

@@ -79,11 +79,11 @@ TEST(HandOverTest, WhatDoesNotHoldTogetherIsRefused) {
   EXPECT_EQ(WhyNot(Record("source=/a") + text),
             "hand-over: expected 'zarrfs-hand-over=', found "
             "'source=/a'");
-  EXPECT_EQ(WhyNot(text + Record("source=/a")), "hand-over: 'source' comes twice");
+  EXPECT_EQ(WhyNot(text + Record("source=/a")), "hand-over: duplicate 'source'");
   EXPECT_EQ(WhyNot(text + Record("zarrfs-hand-over=2")),
             "hand-over: unexpected 'zarrfs-hand-over=2'");
   EXPECT_EQ(WhyNot(text + Record("future=1")), "hand-over: unexpected 'future=1'");
-  EXPECT_EQ(WhyNot(text + Record("stuck=1x")), "hand-over: it does not hold together");
+  EXPECT_EQ(WhyNot(text + Record("stuck=1x")), "hand-over: inconsistent");
   EXPECT_EQ(WhyNot(text + Record("setting=more")), "") << "lists may be longer";
   for (size_t size = 0; size < text.size(); ++size) {
     EXPECT_NE(WhyNot(text.substr(0, size)), "") << size;
@@ -167,7 +167,7 @@ TEST(HandOverTest, IsForAKeeperOrForAWorker) {
   options.source = Source("/data/ocean.zarr");
   options.mountpoint = "/mnt/ocean";
   HandOver state = WithOptions(options, {});
-  EXPECT_EQ(WhyNot(ToText(state)), "hand-over: it does not hold together") << "for nobody";
+  EXPECT_EQ(WhyNot(ToText(state)), "hand-over: inconsistent") << "for nobody";
   state.keeper = 12;
   state.takes_over = 1;
   state.channel = 7;
@@ -177,7 +177,7 @@ TEST(HandOverTest, IsForAKeeperOrForAWorker) {
   EXPECT_EQ(*parsed, state);
   EXPECT_EQ(DescriptorsOf(*parsed), (std::vector<int>{7, 8}));
   state.worker = 13;
-  EXPECT_EQ(WhyNot(ToText(state)), "hand-over: it does not hold together") << "for both";
+  EXPECT_EQ(WhyNot(ToText(state)), "hand-over: inconsistent") << "for both";
 }
 
 TEST(HandOverTest, StartOfAWorkerIsChecked) {

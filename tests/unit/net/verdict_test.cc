@@ -108,7 +108,7 @@ TEST(VerdictTest, RedirectionToAnotherServerMakesNothingAbsent) {
     reply.location = location;
     const Error error = Judge(reply, source, "a b", kUrl).error;
     EXPECT_EQ(error.code, ErrorCode::kIo) << location;
-    EXPECT_NE(error.message.find("leads elsewhere"), std::string::npos) << error.message;
+    EXPECT_NE(error.message.find("redirects to"), std::string::npos) << error.message;
   }
   reply.location = "//b/a/";
   EXPECT_EQ(Judge(reply, source, "a", "https://host//b/a").error.code, ErrorCode::kIo);

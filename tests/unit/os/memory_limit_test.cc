@@ -84,8 +84,8 @@ TEST(MemoryLimitTest, AJobOfSlurmHasWhatItAskedFor) {
 TEST(MemoryLimitTest, MoreThanHalfOfWhatThereIsIsWarnedOf) {
   EXPECT_EQ(MemoryWarning(uint64_t{512} << 20, uint64_t{1} << 30), "");
   EXPECT_EQ(MemoryWarning(uint64_t{513} << 20, uint64_t{1} << 30),
-            "memory=513M is more than half of the 1024M that this process may use: it may be ended "
-            "for it");
+            "memory=513M is more than half of the 1024M that this process may use: the kernel may "
+            "kill it");
 }
 
 TEST(MemoryLimitTest, DefaultIsBetween128MebibytesAndFourGibibytes) {

@@ -61,7 +61,7 @@ TEST(TextsInGdal, AreNotShownBeyond249CharactersOrAGibibyte) {
   EXPECT_TRUE(InGdal(Strings("[4]"), 249).notes.empty());
   const AssembledFile longer = InGdal(Strings("[4]"), 250);
   EXPECT_TRUE(longer.document.empty());
-  EXPECT_EQ(longer.notes.at(0), "a text of 250 characters, of which its readers take 249");
+  EXPECT_EQ(longer.notes.at(0), "string of 250 characters; this view's readers accept 249");
   EXPECT_FALSE(InGdal(Strings("[268435456]"), 1).document.empty());
   EXPECT_EQ(InGdal(Strings("[268435457]"), 1).notes.at(0),
             "as one chunk it would have more than 1073741824 bytes");

@@ -310,7 +310,7 @@ TEST(V2View, ChunksTooLargeToBeDecodedAreRefused) {
   const std::string_view chain =
       R"({"name": "bytes", "configuration": {"endian": "little"}}, {"name": "gzip"}, {"name": "zstd"})";
   EXPECT_EQ(Refused(Array("[4294967296]", "[4294967296]", chain)),
-            "chunks of 4294967296 bytes, of which at most 2147483648 are decoded");
+            "chunks of 4294967296 bytes, over the limit of 2147483648 for decoding");
 }
 
 TEST(GdalView, ChunksTooLargeOnceWidenedAreRefused) {
@@ -319,7 +319,7 @@ TEST(GdalView, ChunksTooLargeOnceWidenedAreRefused) {
   const auto view = V2View(GdalProfile()).ShowArray(array, LayoutOf(array), {});
   ASSERT_FALSE(view);
   EXPECT_EQ(view.error().message,
-            "chunks of 4000000000 bytes, of which at most 2147483648 are decoded");
+            "chunks of 4000000000 bytes, over the limit of 2147483648 for decoding");
 }
 
 TEST(V2View, BitroundChangesNothingForAReader) {
