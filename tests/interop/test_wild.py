@@ -22,6 +22,7 @@ from digest import describe  # noqa: E402
 WILD = pathlib.Path(__file__).with_name("wild")
 STORES = sorted((WILD / "stores").glob("*.zip"))
 NAMES = [path.stem for path in STORES]
+REPOSITORY = "icechunk-1.1.21"  # a mount of its own, with what published-layouts has
 # One mount each: those whose chunks or documents a server without listings is asked for in different ways.
 BEHIND_A_SERVER = [name for name in NAMES if name.startswith(("gdal", "netcdf", "ome-zarr-py-0.12", "xarray", "zarr-python"))]
 READERS_HERE = {
@@ -61,13 +62,15 @@ def stores(tmp_path_factory):
     """The folder of all stores, its mount, and what zarr-python 3 reads of each array in the folder, by its path."""
     folder = tmp_path_factory.mktemp("wild") / "stores"
     for path in STORES:
+        if path.stem == REPOSITORY:
+            continue
         with zipfile.ZipFile(path) as file:
             file.extractall(folder / path.stem)
     paths = [path.parent for path in folder.rglob(".zarray")]
     paths += [path.parent for path in folder.rglob("zarr.json") if json.loads(path.read_text())["node_type"] == "array"]
     names = sorted(str(path.relative_to(folder)) for path in paths)
     seen = run_reader(READERS["zarr-python-3"][1], [folder / name for name in names])
-    assert {name.split("/")[0] for name in names} == set(NAMES)
+    assert {name.split("/")[0] for name in names} | {REPOSITORY} == set(NAMES)
     assert not [(name, one) for name, one in zip(names, seen, strict=True) if "error" in one]
     with mounted(folder) as point:
         yield folder, point, dict(zip(names, seen, strict=True))
@@ -133,6 +136,20 @@ def test_a_web_server_without_listings_gives_the_same(stores, name):
         view, command = READERS_HERE["zarr-python-2"]
         seen = run_reader(command, [point / view / path for path in arrays])
         assert [one.get("sha256", one) for one in seen] == [one["sha256"] for one in arrays.values()]
+
+
+@pytest.mark.parametrize("reader", ["zarr-python-2", "zarr-python-3", "gdal", "netcdf"])
+def test_a_repository_of_icechunk_has_the_values_of_the_same_layouts(stores, reader, tmp_path):
+    _, _, source = stores
+    with zipfile.ZipFile(WILD / f"stores/{REPOSITORY}.zip") as file:
+        file.extractall(tmp_path / "forecasts")
+    layouts = {path.partition("/")[2]: one for path, one in source.items() if path.startswith("published-layouts/")}
+    assert {"aifs", "gefs", "ifs", "imerg", "pace"} <= set(layouts)
+    with mounted(tmp_path / "forecasts") as point:
+        view, command = READERS_HERE[reader]
+        seen = run_reader(command, [point / view / name for name in layouts])
+        assert "not shown" not in (point / ".zarrfs/errors").read_text()
+    assert [one.get("sha256", one) for one in seen] == [one["sha256"] for one in layouts.values()]
 
 
 def test_nothing_is_hidden_and_nothing_is_wrong(stores):

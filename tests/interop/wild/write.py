@@ -153,9 +153,22 @@ def spatialdata(folder):
 
 def published(folder):
     import zarr
+    add_layouts(zarr.open_group(folder, mode="w"))
+
+
+def icechunk(folder):
+    """The same in a repository, as dynamical.org has its forecasts."""
+    import icechunk as ic
+    import zarr
+    session = ic.Repository.create(ic.local_filesystem_storage(folder)).writable_session("main")
+    add_layouts(zarr.create_group(session.store))
+    session.commit("forecasts")
+
+
+def add_layouts(root):
+    import zarr
     from zarr.codecs import BloscCodec
     forecasts = BloscCodec(cname="zstd", clevel=3, shuffle="shuffle")
-    root = zarr.open_group(folder, mode="w")
     def add(name, shape, chunks, shards, dimensions, bits):
         values = RNG.normal(280, 10, shape).astype("f4").view("u4") & np.uint32(2**32 - 2**(23 - bits))
         root.create_array(name, shape=shape, chunks=chunks, shards=shards, dtype="f4", fill_value=float("nan"), compressors=[forecasts],
