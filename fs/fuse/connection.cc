@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <tuple>
@@ -194,6 +195,26 @@ std::string DifferentPromise(std::string_view then, std::string_view now) {
       return fmt::format("{} {:#x}, not {:#x}", name, new_value, old_value);
   }
   return "";
+}
+
+std::string OnlyGiven(std::string_view init, std::string_view answer) {
+  std::string narrowed(init);
+  Init parsed;
+  if (!Parse(init, parsed) || answer.size() < FUSE_COMPAT_22_INIT_OUT_SIZE) return narrowed;
+  fuse_init_out given{};
+  answer.copy(reinterpret_cast<char*>(&given), sizeof given);
+  const auto keep = [&](size_t at, uint32_t kept) {
+    uint32_t flags = 0;
+    const size_t begin = sizeof parsed.header + at;
+    if (narrowed.size() < begin + sizeof flags) return;
+    std::memcpy(&flags, narrowed.data() + begin, sizeof flags);
+    flags &= kept;
+    std::memcpy(narrowed.data() + begin, &flags, sizeof flags);
+  };
+  // That there are more flags is no offer.
+  keep(offsetof(fuse_init_in, flags), given.flags | kInitExtended);
+  keep(kFlags2At, given.flags2);
+  return narrowed;
 }
 
 Descriptor CloneDevice(const Descriptor& device) {

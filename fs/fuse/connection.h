@@ -2,8 +2,8 @@
 //
 // A mount lives as long as one open description of its /dev/fuse. Its owner can have any process
 // answer, one after the other. The only other requirement is FUSE_INIT, which the kernel sends once
-// and never again. Every session gets the same message; the kernel takes the first answer, and
-// later ones must promise the same.
+// and never again. Every session gets that message; the kernel takes the first answer, and later
+// ones must promise the same (OnlyGiven).
 #pragma once
 
 #include <fuse_lowlevel.h>
@@ -46,6 +46,10 @@ void AnswerTo(fuse_session* session, std::string_view init);
 /// Why a session that answers `now` cannot serve a mount whose kernel accepted `then`: names the
 /// field and both values. "" if it can.
 [[nodiscard]] std::string DifferentPromise(std::string_view then, std::string_view now);
+
+/// FUSE_INIT for a session that follows one that gave `answer`. It offers only what that session
+/// asked for, so the later one asks for nothing that the mount does not have.
+[[nodiscard]] std::string OnlyGiven(std::string_view init, std::string_view answer);
 
 /// Opens another description of the same connection. A request read from one description can be
 /// answered only by it, and fails when the last process closes it. Empty, with errno set, on

@@ -40,7 +40,7 @@ OwnMount::OwnMount(const HandOver& state)
       unique_mount_id_(state.unique_mount_id),
       connection_(Inherited(state.connection)),
       shared_(Inherited(state.shared)),
-      init_(state.init),
+      init_(OnlyGiven(state.init, state.answer)),
       answer_(state.answer),
       resends_(state.resends != 0),
       name_(NameKeeper(device_)) {}
@@ -196,7 +196,7 @@ void OwnMount::ClearCovered() const {
   }
 }
 
-Result<void> OwnMount::GiveTo(const Channel& worker, bool may_resend) {
+Result<void> OwnMount::GiveTo(const Channel& worker, const MountOptions& options) {
   Message message{Message::Kind::kMounted, {device_before_, device_}};
   if (!outlives_workers_) {
     worker.Send(message, connection_.get());
@@ -212,10 +212,14 @@ Result<void> OwnMount::GiveTo(const Channel& worker, bool may_resend) {
     auto init = ReadInit(own);
     if (!init) return Fail(init);
     init_ = *std::move(init);
-    resends_ = CanResend(init_) && may_resend;
+    resends_ = CanResend(init_) && !options.no_resend;
     // Older kernels fail the requests that a worker has taken once the last descriptor it read them
     // from is closed.
     if (resends_) shared_ = std::move(own);
+  } else if (answer_.empty()) {
+    // The next worker may run with another libfuse than the first one did.
+    answer_ = AnswerOf(options, init_);
+    init_ = OnlyGiven(init_, answer_);
   }
   message.text = init_;
   message.numbers[2] = resends_ ? 1 : 0;

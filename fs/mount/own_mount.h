@@ -44,8 +44,9 @@ class OwnMount {
   /// Stores in `state` what the next program needs.
   void HandOverTo(HandOver& state, const MountOptions& options) const;
 
-  /// Passes the connection to a worker (Message::Kind::kMounted).
-  [[nodiscard]] Result<void> GiveTo(const Channel& worker, bool may_resend);
+  /// Passes the connection to a worker (Message::Kind::kMounted). Later workers are offered only
+  /// what the mount has.
+  [[nodiscard]] Result<void> GiveTo(const Channel& worker, const MountOptions& options);
 
   [[nodiscard]] const std::string& path() const { return path_; }
   /// 0 if it is not in the mount table.
@@ -85,8 +86,8 @@ class OwnMount {
   uint64_t unique_mount_id_ = 0;  // see UniqueMountId()
   Descriptor connection_;         // keeps the mount alive
   Descriptor shared_;             // of the same connection: all workers read from it
-  std::string init_;              // FUSE_INIT
-  std::string answer_;            // what was promised to it, as handed over; "": AnswerOf()
+  std::string init_;              // FUSE_INIT; from the second worker on OnlyGiven()
+  std::string answer_;            // what the first worker promised to it; until the second one: ""
   bool resends_ = false;
   Descriptor name_;  // NameKeeper()
 };

@@ -213,7 +213,7 @@ void Keeper::OnOpened(Message& message) {
     }
     workers_.set_source(std::move(message.passed));
   }
-  if (const auto given = mount_.GiveTo(workers_.channel(), !options_.no_resend); !given) {
+  if (const auto given = mount_.GiveTo(workers_.channel(), options_); !given) {
     FailStart(kExitMountFailed, given.error().message);
   }
 }

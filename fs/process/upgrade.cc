@@ -270,7 +270,8 @@ Result<void> CheckTakeOver(const char* number) {
     return Fail(ErrorCode::kUnsupported,
                 "io_uring would be used now, which no mount can change to");
   }
-  if (const std::string why = DifferentPromise(state->answer, AnswerOf(*options, state->init));
+  if (const std::string why = DifferentPromise(
+          state->answer, AnswerOf(*options, OnlyGiven(state->init, state->answer)));
       !why.empty()) {
     return Fail(ErrorCode::kUnsupported,
                 "the new program would tell the kernel something else ({}): unmount and mount "

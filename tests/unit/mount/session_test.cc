@@ -72,6 +72,26 @@ TEST(SessionTest, AnswerToTheKernelIsKnownWithoutAMount) {
   EXPECT_EQ(AnswerOf(Options(""), "something else"), "");
 }
 
+// A program that takes over asks for nothing that the first one did not get.
+TEST(SessionTest, LaterSessionsAskForNoMoreThanTheFirstWasGiven) {
+  constexpr uint32_t kExtended = 1U << 30;
+  const std::string offer =
+      Init(FUSE_ASYNC_READ | FUSE_PARALLEL_DIROPS | FUSE_BIG_WRITES | FUSE_DO_READDIRPLUS |
+           FUSE_READDIRPLUS_AUTO | FUSE_MAX_PAGES | FUSE_NO_OPEN_SUPPORT | kExtended);
+  const std::string all = AnswerOf(Options(""), offer);
+  EXPECT_EQ(AnswerOf(Options(""), OnlyGiven(offer, all)), all) << "the same program says the same";
+
+  fuse_init_out older = {};
+  all.copy(reinterpret_cast<char*>(&older), sizeof older);
+  older.flags &= ~uint32_t{FUSE_PARALLEL_DIROPS | FUSE_DO_READDIRPLUS | FUSE_READDIRPLUS_AUTO};
+  const std::string then(reinterpret_cast<const char*>(&older), sizeof older);
+  EXPECT_NE(DifferentPromise(then, all), "");
+  EXPECT_EQ(DifferentPromise(then, AnswerOf(Options(""), OnlyGiven(offer, then))), "");
+
+  EXPECT_EQ(OnlyGiven(offer, ""), offer);
+  EXPECT_EQ(OnlyGiven("something else", all), "something else");
+}
+
 TEST(SessionTest, OtherPromiseIsNamed) {
   const std::string answer = AnswerOf(Options(""), Init(FUSE_ASYNC_READ));
   EXPECT_EQ(DifferentPromise(answer, answer), "");
