@@ -339,6 +339,7 @@ void Keeper::Watch() {
     OnUnmounted(fmt::format("signal {}", SIGTERM), unmounting_.is_detached());
   }
   workers_.ReapLeftBehind();
+  if (workers_.WatchBegin()) OnWorkerEnd({true, SIGKILL});
   EndWithConnection();
   if (!workers_.is_there()) {
     if (workers_.is_planned() && !mount_.IsConnected()) workers_.CancelPlan();

@@ -102,6 +102,20 @@ Result<void> Workers::Start(bool takes_over) {
   return Start(takes_over, errors_only_.empty() && program_);
 }
 
+bool Workers::WatchBegin() {
+  if (pid_ < 0 || !executes_ || !received_.empty() || cut_off_at_) return false;
+  if (++ticks_ == kBeginTicks) {
+    spdlog::warn("{}: the program of the worker says nothing for {} s: it is killed", mountpoint_,
+                 kBeginTicks);
+    Kill();
+  }
+  if (ticks_ < kBeginTicks + kReapTicks) return false;
+  LeaveBehind();  // its file system does not answer
+  last_end_ = "was killed";
+  began_ = false;
+  return true;
+}
+
 bool Workers::StartForked() {
   if (std::exchange(began_, true)) return false;
   spdlog::warn(
@@ -136,6 +150,7 @@ Result<void> Workers::Start(bool takes_over, bool executes) {
   executes_ = executes;
   began_ = true;
   killed_here_ = false;
+  ticks_ = 0;
   cut_off_at_.reset();
   heartbeat_.Reset();
   received_.clear();
@@ -208,7 +223,8 @@ std::optional<Workers::End> Workers::TryReap() {
   cut_off_at_.reset();
   heartbeat_.Reset();
   // (Whoever kills a worker that has just begun says nothing about its program.)
-  const bool was_killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+  const bool was_killed =
+      WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && ticks_ < kBeginTicks;
   began_ = !executes_ || !received_.empty() || was_killed;
   if (WIFSIGNALED(status)) {
     last_end_ = fmt::format("was ended by signal {}", WTERMSIG(status));

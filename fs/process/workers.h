@@ -95,6 +95,9 @@ class Workers {
   std::optional<End> TryReap();
   /// Waits no longer for it, which cannot end.
   void LeaveBehind();
+  /// To be called about once a second: kills the one there is if its program says nothing for
+  /// kBeginTicks such calls. True if it cannot end, and was left behind.
+  [[nodiscard]] bool WatchBegin();
   /// Starts a worker that is forked, and runs no other program, in place of one that has ended
   /// before its program said that it runs. False if there is no such one.
   [[nodiscard]] bool StartForked();
@@ -126,6 +129,10 @@ class Workers {
 
  private:
   static constexpr auto kEndLimit = std::chrono::seconds(1);
+  // A program on a slow disk or server takes its time.
+  static constexpr int kBeginTicks = 10;
+  // How long a killed one may take.
+  static constexpr int kReapTicks = 2;
 
   [[nodiscard]] Result<void> Start(bool takes_over, bool executes);
   [[noreturn]] void RunChild(WorkerStart start, bool executes);
@@ -152,6 +159,7 @@ class Workers {
   std::vector<Message::Kind> received_;         // from the one there is
   bool takes_over_ = false;                     // the one there is, or was
   bool executes_ = false;                       // likewise: a program of its own
+  int ticks_ = 0;                               // in which its program has said nothing
   bool began_ = true;                           // the last one, before it ended
   bool killed_here_ = false;                    // by Kill()
   std::optional<Clock::time_point> killed_at_;  // a worker, last, by others

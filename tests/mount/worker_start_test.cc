@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -129,6 +130,32 @@ TEST_F(WorkerStartTest, ProgramWhoseLibrariesAreGoneIsForked) {
   std::ofstream(libraries / "libzstd.so.1") << "no library";
   ReplaceWorker();
   EXPECT_NE(Log().find("the program of the worker ended with exit code 127 before it began"),
+            std::string::npos)
+      << Log();
+  EXPECT_EQ(LayoutOf(WorkerOf(mnt_)).second, LayoutOf(KeeperOf(mnt_)).second);
+}
+
+// A server that has a library does not answer.
+TEST_F(WorkerStartTest, ProgramThatNeverBeginsIsKilledAndForked) {
+  const std::string library =
+      Shell("ldd " + kProgram + " | awk '$1 == \"libzstd.so.1\" {printf \"%s\", $3}'").output;
+  if (library.empty()) GTEST_SKIP() << "a static program";
+  const fs::path libraries = folder_.Folder("libraries");
+  fs::copy_file(library, libraries / "libzstd.so.1");
+  setenv("LD_LIBRARY_PATH", libraries.c_str(), 1);
+  Mount({kProgram});
+  unsetenv("LD_LIBRARY_PATH");
+  fs::remove(libraries / "libzstd.so.1");
+  ASSERT_EQ(mkfifo((libraries / "libzstd.so.1").c_str(), 0600), 0);  // whose opening waits
+  kill(WorkerOf(mnt_), SIGKILL);
+  EXPECT_TRUE(Eventually(Seconds(60), [&] {
+    return Log().find("another worker serves") != std::string::npos;
+  })) << Log();
+  ExpectServes();
+  EXPECT_NE(Log().find("the program of the worker says nothing for 10 s: it is killed"),
+            std::string::npos)
+      << Log();
+  EXPECT_NE(Log().find("ended by signal 9 before it began; the worker is a copy of its keeper"),
             std::string::npos)
       << Log();
   EXPECT_EQ(LayoutOf(WorkerOf(mnt_)).second, LayoutOf(KeeperOf(mnt_)).second);
