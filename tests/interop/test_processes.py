@@ -6,13 +6,14 @@ import os
 import pathlib
 import re
 import signal
+import socket
 import subprocess
 import time
 
 import pytest
 import zarr
 
-from mounts import ZARRFS, for_everybody, unmount
+from mounts import ZARRCTL, ZARRFS, for_everybody, unmount
 from remote import children, options_of
 
 TABLE = pathlib.Path(__file__).with_name("processes.txt")
@@ -157,6 +158,49 @@ def mounted_in_a_container(store, point):
         engine.wait()
 
 
+@contextlib.contextmanager
+def waiting(words, count, confined, **more):
+    """A program that waits for what never comes, and its children, once there are so many and so many have confined themselves."""
+    program = subprocess.Popen(words, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=ENVIRONMENT, **more)
+    try:
+        for _ in range(200):
+            found = [program.pid, *children(program.pid)]
+            with contextlib.suppress(OSError, KeyError):
+                if len(found) == count and sum(status_of(pid)["Seccomp"] == "2" for pid in found) == confined:
+                    break
+            time.sleep(0.05)
+        else:
+            raise AssertionError((words, found))
+        time.sleep(0.5)
+        yield found
+    finally:
+        program.kill()
+        program.wait()
+
+
+def programs(folder, point, folders):
+    """The processes that end with what they do: who mounts, and zarrctl."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        store = f"http://127.0.0.1:{silent.getsockname()[1]}/ocean.zarr"
+        point.mkdir()
+        with waiting([str(ZARRFS), store, str(point)], 2, 0, stdout=subprocess.DEVNULL) as (caller, keeper):
+            while not children(keeper):
+                time.sleep(0.05)
+            yield from section("root mounts", {"caller": caller}, folders)
+        with waiting([str(ZARRCTL), "info", store], 2, 2, stdout=subprocess.DEVNULL) as (program, fetcher):
+            yield from section("root runs zarrctl for a store behind a network", {"zarrctl": program, "fetcher": fetcher}, folders)
+    full, output = os.pipe()
+    os.set_blocking(output, False)
+    with contextlib.suppress(BlockingIOError):
+        while os.write(output, bytes(4096)):
+            pass
+    os.set_blocking(output, True)
+    with waiting([str(ZARRCTL), "info", str(folder)], 1, 1, stdout=output) as (program,):
+        yield from section("root runs zarrctl", {"zarrctl": program}, folders)
+    os.close(output)
+    os.close(full)
+
+
 @pytest.mark.skipif(os.getuid() != 0, reason="looks into processes of several users")
 def test_processes_have_what_the_table_says_and_no_more(folder, nginx, tmp_path):
     top = folder.parent.parent
@@ -166,7 +210,7 @@ def test_processes_have_what_the_table_says_and_no_more(folder, nginx, tmp_path)
     group.create_array("a", shape=(4,), dtype="i4")[:] = 1
     group.store.close()
     folders = {tmp_path / "cache": "disk cache", tmp_path: "folder of the mount point", top: "store or folder above"}
-    points = (tmp_path / name for name in ("mnt1", "mnt2", "mnt3", "mnt4", "mnt5", "mnt6", "mnt7"))
+    points = (tmp_path / name for name in ("mnt1", "mnt2", "mnt3", "mnt4", "mnt5", "mnt6", "mnt7", "mnt8"))
     lines = []
     with mounted(folder, next(points)) as keeper:
         processes = settled(keeper, 1)
@@ -187,6 +231,7 @@ def test_processes_have_what_the_table_says_and_no_more(folder, nginx, tmp_path)
         lines += section("root, a store behind a network", settled(keeper, 2), folders)
     with mounted(nginx[0] + "/ocean.zarr", next(points), f"disk_cache={tmp_path}/cache") as keeper:
         lines += section("root, a store behind a network, with a disk cache", settled(keeper, 2), folders)
+    lines += programs(folder, next(points), folders)
     if new_table := os.environ.get("ZARRFS_NEW_TABLE"):
         pathlib.Path(new_table).write_text("\n".join(lines) + "\n")
     expected = TABLE.read_text().splitlines() if TABLE.exists() else []
