@@ -102,8 +102,8 @@ Result<Valid<Hierarchy::ConsolidatedCache::Loaded>> Hierarchy::MakeConsolidated(
   if (!walked) return Fail(walked);
   if (!memory) return Fail(memory);
   const auto loaded = [&](const ConsolidatedPtr& value) {
-    size_t charge = sizeof(Consolidated) + value->nodes.capacity() * sizeof(value->nodes[0]) +
-                    value->paths.capacity() * sizeof(value->paths[0]);
+    size_t charge = sizeof(Consolidated) + value->nodes.capacity() * sizeof(Digest) +
+                    value->paths.capacity() * sizeof(std::string);
     for (const std::string& path : value->paths) charge += path.capacity();
     return Valid{ConsolidatedCache::Loaded{value, charge}, *walked};
   };

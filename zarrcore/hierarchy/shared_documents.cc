@@ -112,7 +112,7 @@ Result<Validity> Hierarchy::FindRootDimensions(size_t view, Age max_age,
   if (!doubtful.empty() && !groups.empty()) {
     auto found = NamesBelow(groups, doubtful, view, max_age, most);
     if (!found && found.error().code != ErrorCode::kTooLarge) return Fail(found);
-    below = found ? std::move(found->value) : doubtful;
+    below = found ? found->value : doubtful;
     validity &= found ? found->validity : Validity();
   }
   made.names = zarrfs::ShareDimensions(made.arrays, names, below);
