@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <spdlog/spdlog.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -73,6 +74,9 @@ Result<void> Workers::MakeJournal() {
 }
 
 void Workers::RunChild(WorkerStart start, bool executes) {
+  // It stays over exec(2), in which the new program may hang before it can set it.
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != start.keeper_pid) _exit(kExitSystem);
   in_child_();
   log_.Close();
   start.ids = std::move(ids_);

@@ -136,19 +136,28 @@ TEST_F(WorkerStartTest, ProgramWhoseLibrariesAreGoneIsForked) {
 }
 
 // A server that has a library does not answer.
-TEST_F(WorkerStartTest, ProgramThatNeverBeginsIsKilledAndForked) {
-  const std::string library =
-      Shell("ldd " + kProgram + " | awk '$1 == \"libzstd.so.1\" {printf \"%s\", $3}'").output;
-  if (library.empty()) GTEST_SKIP() << "a static program";
-  const fs::path libraries = folder_.Folder("libraries");
-  fs::copy_file(library, libraries / "libzstd.so.1");
-  setenv("LD_LIBRARY_PATH", libraries.c_str(), 1);
-  Mount({kProgram});
-  unsetenv("LD_LIBRARY_PATH");
-  fs::remove(libraries / "libzstd.so.1");
-  ASSERT_EQ(mkfifo((libraries / "libzstd.so.1").c_str(), 0600), 0);  // whose opening waits
-  kill(WorkerOf(mnt_), SIGKILL);
-  EXPECT_TRUE(Eventually(Seconds(60), [&] {
+class HangingProgramTest : public WorkerStartTest {
+ protected:
+  // Mounts, and has the loader of the next worker wait for ever. False for a static program.
+  bool MountAndHang() {
+    const std::string library =
+        Shell("ldd " + kProgram + " | awk '$1 == \"libzstd.so.1\" {printf \"%s\", $3}'").output;
+    if (library.empty()) return false;
+    const fs::path copy = folder_.Folder("libraries") / "libzstd.so.1";
+    fs::copy_file(library, copy);
+    setenv("LD_LIBRARY_PATH", copy.parent_path().c_str(), 1);
+    Mount({kProgram});
+    unsetenv("LD_LIBRARY_PATH");
+    fs::remove(copy);
+    EXPECT_EQ(mkfifo(copy.c_str(), 0600), 0);  // whose opening waits
+    kill(WorkerOf(mnt_), SIGKILL);
+    return true;
+  }
+};
+
+TEST_F(HangingProgramTest, IsKilledAndForked) {
+  if (!MountAndHang()) GTEST_SKIP() << "a static program";
+  ASSERT_TRUE(Eventually(Seconds(60), [&] {
     return Log().find("another worker serves") != std::string::npos;
   })) << Log();
   ExpectServes();
@@ -159,6 +168,18 @@ TEST_F(WorkerStartTest, ProgramThatNeverBeginsIsKilledAndForked) {
             std::string::npos)
       << Log();
   EXPECT_EQ(LayoutOf(WorkerOf(mnt_)).second, LayoutOf(KeeperOf(mnt_)).second);
+}
+
+TEST_F(HangingProgramTest, EndsWithItsKeeper) {
+  if (!MountAndHang()) GTEST_SKIP() << "a static program";
+  const auto hanging = [&] {
+    return Shell("pgrep -f -- '--serve [0-9]+ " + store_.string() + "'").output;
+  };
+  ASSERT_TRUE(Eventually(Seconds(8), [&] {
+    return Log().find("another one takes over") != std::string::npos && !hanging().empty();
+  })) << Log();
+  program_->Signal(SIGKILL);
+  EXPECT_TRUE(Eventually(Seconds(8), [&] { return hanging().empty(); }));
 }
 
 // What the kernel calls the program of such a process is the loader.
