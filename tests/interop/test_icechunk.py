@@ -180,3 +180,28 @@ def test_zarrctl_where_names_the_file_that_has_the_chunk(version, tmp_path):
     assert found == chunk and place["member"].startswith("chunks/")
     inline = zarrctl("where", DATA / version, "small", "0.0")
     assert inline.returncode != 0 and "stored inline" in inline.stderr
+
+
+@pytest.mark.parametrize("keeps_refs", [True, False], ids=["beside its refs", "without them"])
+def test_a_repository_becomes_one_of_version_2_while_it_is_mounted(tmp_path, keeps_refs):
+    """By `repo` as icechunk 2 writes it; its branch is one commit further than that of version 1."""
+    repository = tmp_path / "r.icechunk"
+    shutil.copytree(DATA / "v1", repository)
+    shutil.copy(repository / "refs/tag.v1.0/ref.json", repository / "refs/branch.main/ref.json")
+    expected = EXPECTED["v2"]["branch.main"]["keys"]
+    chunks = [key for key in expected if key.startswith(("split/c", "small/c"))]
+    with mounted(repository, "view=v3") as point:
+        assert not (point / "split").exists()
+        for part in ("chunks", "manifests", "snapshots"):
+            shutil.copytree(DATA / "v2" / part, repository / part, dirs_exist_ok=True)
+        shutil.copy(DATA / "v2/repo", repository / "new")
+        (repository / "new").rename(repository / "repo")
+        if not keeps_refs:
+            shutil.rmtree(repository / "refs")
+        end = time.monotonic() + 30
+        while not (point / "split").exists() and time.monotonic() < end:
+            time.sleep(0.05)
+        assert len(chunks) > 40
+        for key in chunks:
+            assert hashlib.sha256((point / key).read_bytes()).hexdigest() == expected[key], key
+        assert sorted(path.name for path in (point / "small/c/0").iterdir()) == ["0", "1", "2"]

@@ -334,6 +334,51 @@ TEST_F(IcechunkStoreTest, ABranchShowsTheNextCommitAndASnapshotDoesNot) {
   EXPECT_EQ(snapshot->change_count(), 1u);
 }
 
+TEST_F(IcechunkStoreTest, ARepositoryThatBecomesOneOfVersionTwoIsFollowedThere) {
+  constexpr uint8_t kNext = 4;
+  constexpr uint8_t kLast = 5;
+  for (const bool is_fast : {true, false}) {
+    container = std::make_shared<FakeStore>();
+    container->SetAnswersFast(is_fast);
+    nodes[0].document = "of version 1";
+    Write();
+    for (const uint8_t id : {kNext, kLast}) {
+      nodes[0].document = fmt::format("of {}", id);
+      container->Put(Key("snapshots", id), IcechunkWriter::Snapshot(id, nodes));
+    }
+    std::mutex mutex;
+    std::condition_variable called;
+    std::vector<std::string> shown;
+    const auto store = OpenIcechunkStore(container, ParseIcechunkAt("branch.main").value(), Age{0},
+                                         std::chrono::milliseconds(5))
+                           .value();
+    ASSERT_TRUE(store->StartWatching(
+        [&](const Changes& changes) {
+          if (changes.is_coming) return;
+          const std::lock_guard lock(mutex);
+          shown.push_back(Read(*store, "zarr.json"));
+          called.notify_all();
+        },
+        [](std::string_view) {}));
+    const auto wait_for = [&](size_t steps) {
+      std::unique_lock lock(mutex);
+      called.wait_for(lock, std::chrono::seconds(30), [&] { return shown.size() >= steps; });
+    };
+    container->Put("repo", IcechunkWriter::Repo({{"main", 1}}, {}, {kSnapshot, kNext}));
+    wait_for(1);
+    // The pointer of version 1 counts no more, whether it is written again or goes.
+    container->Put("refs/branch.main/ref.json",
+                   fmt::format(R"({{"snapshot":"{}"}})", IcechunkIdText(IcechunkIdOf(kSnapshot))));
+    container->Put("repo", IcechunkWriter::Repo({{"main", 1}}, {}, {kNext, kLast}));
+    wait_for(2);
+    container->Remove("refs");
+    container->Put("repo", IcechunkWriter::Repo({{"main", 0}}, {}, {kNext, kLast}));
+    wait_for(3);
+    const std::lock_guard lock(mutex);
+    EXPECT_EQ(shown, (std::vector<std::string>{"of 4", "of 5", "of 4"})) << is_fast;
+  }
+}
+
 TEST_F(IcechunkStoreTest, ABranchThatIsGoneIsAnErrorAndNothingIsAbsent) {
   const auto store = Open();
   container->Remove("refs/branch.main");
