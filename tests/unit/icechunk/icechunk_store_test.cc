@@ -8,6 +8,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "tests/unit/support/fake_store.h"
@@ -364,6 +365,12 @@ TEST_F(IcechunkStoreTest, ARepositoryThatBecomesOneOfVersionTwoIsFollowedThere) 
       std::unique_lock lock(mutex);
       called.wait_for(lock, std::chrono::seconds(30), [&] { return shown.size() >= steps; });
     };
+    // The first look, which is a whole one, is over.
+    const auto reads = [&] { return container->count(FakeStore::Call::kRead, "repo"); };
+    for (int i = 0; i < 30'000 && reads() < 2; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    ASSERT_GE(reads(), 2u);
     container->Put("repo", IcechunkWriter::Repo({{"main", 1}}, {}, {kSnapshot, kNext}));
     wait_for(1);
     // The pointer of version 1 counts no more, whether it is written again or goes.
