@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "zarrcore/base/printable.h"
+#include "zarrcore/metadata/metadata.h"
 
 namespace zarrfs {
 namespace {
