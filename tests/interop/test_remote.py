@@ -76,6 +76,25 @@ def test_zarrctl_reads_the_same_sources(moto, nginx, folder, keys):
         assert one[0] == one[1] != b""
 
 
+@pytest.mark.parametrize("view", ["v2", "gdal", "java"])
+def test_of_a_damaged_chunk_no_part_is_given(tmp_path, view):
+    """Of a folder's chunks only those that are read to their end are compared with a checksum that the view leaves out."""
+    array = zarr.create_array(
+        tmp_path / "a", shape=(2, 1 << 16), shards=(2, 1 << 16), chunks=(1, 1 << 16), dtype="i4", fill_value=-1,
+        compressors=[zarr.codecs.Crc32cCodec()])
+    array[:] = np.arange(2 << 16).reshape(2, -1)
+    shard = tmp_path / "a/c/0/0"
+    stored = bytearray(shard.read_bytes())
+    stored[(1 << 18) - 1] ^= 1  # the last byte of the first chunk
+    shard.write_bytes(stored)
+    with faulty_server.serving(tmp_path) as server, mounted(f"{server.url}/a", f"view={view}") as point:
+        with open(point / "0.0", "rb", buffering=0) as damaged, pytest.raises(OSError) as error:
+            damaged.read(10)
+        assert error.value.errno == errno.EIO
+        assert "c/0/0: crc32c checksum" in (point / ".zarrfs/errors").read_text()
+        assert np.fromfile(point / "1.0", "<i4").tolist() == array[1].tolist()
+
+
 # --- What a web server cannot list -----------------------------------------------------------------
 
 
