@@ -359,7 +359,7 @@ def test_what_cdf2_has_no_room_for_needs_cdf5(tmp_path):
                 said = run(SYSTEM_PYTHON, "-c", READ_LARGE, point / f"nc/{name}.nc").strip()
                 assert said == f"{model} {dict.fromkeys(shown, [1, 2, 3, 4, 5])}"
                 assert ("none(n, three)" in run("ncdump", "-h", point / f"nc/{name}.nc")) == (name == "records" and option == "auto")
-    assert "none: of no length" in run(ZARRCTL, "info", "--nc", "2", tmp_path / "records.zarr")
+    assert "none: of length 0" in run(ZARRCTL, "info", "--nc", "2", tmp_path / "records.zarr")
 
 
 def test_groups_below_are_files_of_their_own(store, mount):
