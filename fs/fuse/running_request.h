@@ -58,7 +58,7 @@ class RunningRequest {
     kIdle,
     kRunning,    // the thread may reply once it has claimed it
     kAdmitting,  // the watching thread makes a ticket: soon kWatched
-    kWatched     // whoever claims the ticket replies
+    kWatched     // the thread that claims the ticket replies
   };
   // State of one thread, kept until the process ends.
   struct Place {

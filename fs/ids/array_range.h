@@ -168,7 +168,7 @@ class RangeRecord {
     return segments.empty() ? 0 : segments.back().first_row + segments.back().rows;
   }
 
-  /// The array's chunks, while its NodeRecord or another owner holds them; else null.
+  /// The array's chunks; null once neither its NodeRecord nor another owner holds them.
   [[nodiscard]] RangePtr Get() const;
   /// As Get(), without a lock if this thread asked for them last.
   [[nodiscard]] RangePtr GetAgain() const;

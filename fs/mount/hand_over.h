@@ -75,7 +75,7 @@ struct HandOver {
   uint64_t gives_errors = 0;            // the worker is a caretaker
   std::vector<std::string> stuck = {};  // process ids of killed workers that cannot exit yet
 
-  /// Of the process that requested the upgrade and waits for the report; optional.
+  /// The socket to the process that requested the upgrade and waits for the report, if any.
   uint64_t asker = kNoDescriptor;
 
   bool operator==(const HandOver&) const = default;

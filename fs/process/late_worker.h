@@ -1,5 +1,5 @@
-// LateWorker: what to do with a worker that is to end and does not, because it is stopped or hangs.
-// It was asked to, or its connection to the kernel has ended.
+// LateWorker: when to kill, and when to give up, a worker that should end but is stopped or hangs:
+// it was asked to end, or its connection to the kernel has ended.
 #pragma once
 
 #include <chrono>
@@ -21,7 +21,7 @@ class LateWorker {
     kKill,         // once
     kLeaveBehind,  // it cannot end
   };
-  /// `is_to_end`: a worker is there that is to end. The time begins with the first such call.
+  /// `is_to_end`: there is a worker, and it should end. The time begins with the first such call.
   [[nodiscard]] Step Observe(bool is_to_end, Clock::time_point now) {
     if (!is_to_end) {
       *this = {};

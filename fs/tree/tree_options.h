@@ -33,8 +33,8 @@ struct TreeOptions {
   NetcdfFormat netcdf = NetcdfFormat::kAuto;    // of the files in nc
   uint64_t string_scan = 16ULL << 20;  // stored bytes of an array scanned to size its texts
   uint64_t consolidated_max = 4096;    // nodes in a .zmetadata; larger groups have none
-  std::optional<uint32_t> umask;       // removed from 0555 and 0444; else as in the store
-  std::optional<uint32_t> uid;         // owner of everything; else as in the store
+  std::optional<uint32_t> umask;       // bits removed from 0555 and 0444; default: stored modes
+  std::optional<uint32_t> uid;         // owner of everything; default: the stored owners
   std::optional<uint32_t> gid;
   bool is_for_others = false;  // users other than the mounting one see the store's permissions
 
@@ -43,7 +43,7 @@ struct TreeOptions {
   uint64_t cache = 256ULL << 20;       // bytes of decoded chunks
   uint64_t node_cache = 32ULL << 20;   // bytes of parsed metadata
   uint64_t epochs = 160ULL << 20;      // bytes about the objects used; see EpochLimit
-  std::optional<double> ttl;           // seconds that a name may be outdated; else automatic
+  std::optional<double> ttl;           // seconds a name may be out of date; default: automatic
   bool immutable = false;              // the store promises never to change
 
   bool operator==(const TreeOptions&) const = default;

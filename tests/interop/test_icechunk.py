@@ -182,7 +182,7 @@ def test_zarrctl_where_names_the_file_that_has_the_chunk(version, tmp_path):
     assert inline.returncode != 0 and "stored inline" in inline.stderr
 
 
-@pytest.mark.parametrize("keeps_refs", [True, False], ids=["beside its refs", "without them"])
+@pytest.mark.parametrize("keeps_refs", [True, False], ids=["refs kept", "refs removed"])
 def test_a_repository_becomes_one_of_version_2_while_it_is_mounted(tmp_path, keeps_refs):
     """By `repo` as icechunk 2 writes it; its branch is one commit further than that of version 1."""
     repository = tmp_path / "r.icechunk"

@@ -19,7 +19,7 @@ class CommandLine {
   int Run(int argc, char** argv);
 
  private:
-  // Anybody may have written the store. An attacker who controls this process through it can read
+  // The store may come from anyone. An attacker who takes over this process can read
   // the store, and write only to open files and below the folders `changeable`.
   static void Confine(std::vector<std::string> changeable);
 

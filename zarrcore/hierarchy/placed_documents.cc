@@ -1,5 +1,5 @@
-// Hierarchy: attributes of arrays that name the coordinate system which other nodes say, as
-// gdal_crs.h says.
+// Hierarchy: attributes of arrays with the coordinate system that another node declares
+// (gdal_crs.h).
 #include <utility>
 
 #include "zarrcore/hierarchy/hierarchy.h"
